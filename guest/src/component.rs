@@ -1,0 +1,101 @@
+//! The component: [`load`] with the contract's imports for its two traits.
+
+use crate::bindings::{
+    self,
+    exports::keyhole::context::loader::Guest,
+    keyhole::context::grants,
+    wasi::filesystem::{
+        preopens,
+        types::{
+            Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, OpenFlags,
+            PathFlags,
+        },
+    },
+};
+use crate::{Directory, Fault, File, Grant, Grants, LoadError, Stat, load};
+use alloc::{string::String, vec::Vec};
+
+struct Component;
+
+impl Guest for Component {
+    fn load(key: String) -> Result<String, LoadError> {
+        let preopened = preopens::get_directories().into_iter().next();
+        load(
+            &key,
+            &Host,
+            preopened.as_ref().map(|(directory, _)| directory),
+        )
+    }
+}
+
+bindings::export!(Component with_types_in bindings);
+
+struct Host;
+
+impl Grants for Host {
+    fn find(&self, key: &str) -> Option<Grant> {
+        grants::find(key)
+    }
+}
+
+/// No flag: the last component of a path is not followed if it is a link.
+fn no_follow() -> PathFlags {
+    PathFlags::empty()
+}
+
+impl Directory for Descriptor {
+    type File = Descriptor;
+
+    fn is_regular(&self, name: &str) -> Result<bool, Fault> {
+        let stat = self.stat_at(no_follow(), name)?;
+        match stat.type_ {
+            DescriptorType::SymbolicLink => Err(Fault::Escapes),
+            other => Ok(other == DescriptorType::RegularFile),
+        }
+    }
+
+    fn open(&self, name: &str) -> Result<Self, Fault> {
+        Ok(self.open_at(no_follow(), name, OpenFlags::empty(), DescriptorFlags::READ)?)
+    }
+}
+
+impl File for Descriptor {
+    fn stat(&self) -> Result<Stat, Fault> {
+        let stat: DescriptorStat = Descriptor::stat(self)?;
+        Ok(Stat {
+            regular: stat.type_ == DescriptorType::RegularFile,
+            size: stat.size,
+            modified: stat
+                .data_modification_timestamp
+                .map(|time| (time.seconds, time.nanoseconds)),
+        })
+    }
+
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+        let (bytes, _end) = Descriptor::read(self, len, offset)?;
+        Ok(bytes)
+    }
+}
+
+impl From<ErrorCode> for Fault {
+    fn from(code: ErrorCode) -> Self {
+        match code {
+            ErrorCode::NoEntry | ErrorCode::NotDirectory | ErrorCode::NameTooLong => Self::Missing,
+            ErrorCode::Access => Self::Denied,
+            // `not-permitted` is what the sandbox says of a path that leaves the
+            // preopen, `loop` what it says of a link that it was not to follow.
+            ErrorCode::NotPermitted | ErrorCode::Loop => Self::Escapes,
+            ErrorCode::IsDirectory | ErrorCode::NoDevice | ErrorCode::InvalidSeek => Self::NotAFile,
+            _ => Self::Other,
+        }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+/// A panic is a trap: the host answers `internal` and throws the instance away.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    core::arch::wasm32::unreachable()
+}

@@ -1,0 +1,69 @@
+//! Keyhole's guest: the part that decides.
+//!
+//! One call, one key, one answer: [`load`] is the whole story, and it is written
+//! to be read from top to bottom. It reaches the world through two traits,
+//! [`Grants`] (the map, cut down to this call) and [`Directory`] (the preopened
+//! directory). Inside the sandbox they are the component's imports, in
+//! `component.rs`; natively they are whatever a test hands in. So the code that
+//! is tested is the code that is shipped.
+//!
+//! The types are those of the contract, generated from `wit/context.wit`: a
+//! case added there does not compile here until it is dealt with.
+//!
+//! ```
+//! use keyhole_guest::{load, Directory, File, Fault, Grant, Grants, LoadError, Stat};
+//!
+//! /// A directory with one file in it, and the leave to read it.
+//! struct World;
+//! struct Note;
+//!
+//! impl Grants for World {
+//!     fn find(&self, key: &str) -> Option<Grant> {
+//!         (key == "k-1").then(|| Grant { name: "note.md".into(), max_bytes: 64 })
+//!     }
+//! }
+//! impl Directory for World {
+//!     type File = Note;
+//!     fn is_regular(&self, _: &str) -> Result<bool, Fault> { Ok(true) }
+//!     fn open(&self, _: &str) -> Result<Note, Fault> { Ok(Note) }
+//! }
+//! impl File for Note {
+//!     fn stat(&self) -> Result<Stat, Fault> {
+//!         Ok(Stat { regular: true, size: 7, modified: None })
+//!     }
+//!     fn read(&self, _: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+//!         Ok(b"# Note\n"[offset as usize..].to_vec())
+//!     }
+//! }
+//!
+//! assert_eq!(load("k-1", &World, Some(&World)).unwrap(), "# Note\n");
+//! assert_eq!(load("k-2", &World, Some(&World)), Err(LoadError::UnknownKey));
+//! ```
+#![no_std]
+
+extern crate alloc;
+
+#[cfg(target_family = "wasm")]
+mod component;
+mod load;
+
+pub use bindings::exports::keyhole::context::loader::LoadError;
+pub use bindings::keyhole::context::grants::Grant;
+pub use load::{Directory, Fault, File, Grants, MAX_KEY_BYTES, Modified, Stat, load};
+
+/// What `wit-bindgen` makes of the contract. Generated: its style is not ours.
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    unsafe_op_in_unsafe_fn,
+    clippy::all,
+    clippy::restriction,
+    reason = "generated code"
+)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: "../wit",
+        world: "context-loader",
+        generate_all,
+    });
+}

@@ -1,0 +1,177 @@
+//! The decision, top to bottom: may this key have this file?
+
+#![forbid(unsafe_code)]
+
+use crate::{Grant, LoadError};
+use alloc::{string::String, vec::Vec};
+
+/// The longest key there is, in bytes. A key of 128 hexadecimal digits is 512
+/// bits; anything longer is a mistake. Source: "What a key is" in the contract.
+pub const MAX_KEY_BYTES: usize = 128;
+
+/// The map, as far as this call may see it.
+pub trait Grants {
+    /// The grant for `key`, if it has one. See `find` in the contract.
+    fn find(&self, key: &str) -> Option<Grant>;
+}
+
+/// The one preopened directory, read-only. No method follows a symbolic link.
+pub trait Directory {
+    /// A file that was opened.
+    type File: File;
+
+    /// Whether `name` is a regular file, without opening it. Only a hint, for
+    /// what is behind a name may change: it spares opening what would block.
+    ///
+    /// # Errors
+    /// What the file system refused.
+    fn is_regular(&self, name: &str) -> Result<bool, Fault>;
+
+    /// Opens `name` for reading.
+    ///
+    /// # Errors
+    /// What the file system refused.
+    fn open(&self, name: &str) -> Result<Self::File, Fault>;
+}
+
+/// An open file.
+pub trait File {
+    /// What the open handle says of itself.
+    ///
+    /// # Errors
+    /// What the file system refused.
+    fn stat(&self) -> Result<Stat, Fault>;
+
+    /// Up to `len` bytes from `offset`; none only at the end of the file.
+    ///
+    /// # Errors
+    /// What the file system refused.
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault>;
+}
+
+/// What [`load`] asks of an open file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Whether it is a regular file.
+    pub regular: bool,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last written to, where the file system says.
+    pub modified: Option<Modified>,
+}
+
+/// A time of the file system's clock: seconds and nanoseconds. Only compared
+/// with another of the same file, so its epoch does not matter.
+pub type Modified = (u64, u32);
+
+/// Why the file system did not do what it was asked, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is no such name.
+    Missing,
+    /// The operating system says no.
+    Denied,
+    /// The name is a link, or leads out of the directory.
+    Escapes,
+    /// It is there, but it cannot be opened or read as a file.
+    NotAFile,
+    /// Anything else.
+    Other,
+}
+
+impl From<Fault> for LoadError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Missing => Self::NotFound,
+            Fault::Denied => Self::PermissionDenied,
+            Fault::Escapes => Self::OutsideRoot,
+            Fault::NotAFile => Self::NotAFile,
+            Fault::Other => Self::Internal,
+        }
+    }
+}
+
+/// The whole content of the file that `key` stands for, unchanged, or why not.
+///
+/// `directory` is none where nothing was preopened.
+///
+/// # Errors
+/// Each case of [`LoadError`], as the contract documents it. The order of the
+/// checks is part of the contract: the first that fails is the answer.
+pub fn load<D: Directory>(
+    key: &str,
+    grants: &impl Grants,
+    directory: Option<&D>,
+) -> Result<String, LoadError> {
+    if !is_key(key) {
+        return Err(LoadError::UnknownKey);
+    }
+    let grant = grants.find(key).ok_or(LoadError::UnknownKey)?;
+    check_name(&grant.name)?;
+
+    // Opening a FIFO waits for a writer, so the name is looked at first. What
+    // counts is the look at the handle below: the name may mean another file by
+    // then.
+    let directory = directory.ok_or(LoadError::NotFound)?;
+    if !directory.is_regular(&grant.name)? {
+        return Err(LoadError::NotAFile);
+    }
+    let file = directory.open(&grant.name)?;
+
+    let before = file.stat()?;
+    if !before.regular {
+        return Err(LoadError::NotAFile);
+    }
+    if before.size > grant.max_bytes {
+        return Err(LoadError::TooLarge);
+    }
+    let bytes = read_all(&file, before.size)?;
+    if file.stat()? != before {
+        return Err(LoadError::Changed);
+    }
+    String::from_utf8(bytes).map_err(|_| LoadError::NotUtf8)
+}
+
+/// Whether `key` can be a key at all.
+fn is_key(key: &str) -> bool {
+    (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Refuses every name that is not one plain path component, then every name
+/// that does not end in `.md`.
+fn check_name(name: &str) -> Result<(), LoadError> {
+    if matches!(name, "" | "." | "..") || name.contains(['/', '\\', '\0']) {
+        return Err(LoadError::OutsideRoot);
+    }
+    match name.strip_suffix(".md") {
+        Some(stem) if !stem.is_empty() => Ok(()),
+        _ => Err(LoadError::NotMarkdown),
+    }
+}
+
+/// All `size` bytes of `file`. Asks for one byte more than there should be: a
+/// file that has it has grown, and a read that comes back short is complete
+/// without a second one to find the end.
+fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        let have = bytes.len() as u64;
+        let want = size + 1 - have;
+        let chunk = file.read(want, have)?;
+        let got = chunk.len() as u64;
+        if got > want {
+            return Err(LoadError::Internal); // more than was asked for
+        }
+        if bytes.is_empty() {
+            bytes = chunk; // the common case: one read, no copy
+        } else {
+            bytes.extend_from_slice(&chunk);
+        }
+        match have + got {
+            all if all > size => return Err(LoadError::Changed),
+            all if all == size => return Ok(bytes),
+            _ if got == 0 => return Err(LoadError::Changed),
+            _ => {}
+        }
+    }
+}

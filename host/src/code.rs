@@ -1,0 +1,159 @@
+//! The closed set of refusals, the only thing a caller ever learns of a failure.
+
+use std::fmt;
+
+/// Why a call got no content.
+///
+/// A code carries nothing but itself, so that no key, path or content can reach
+/// an error by any route. The names are stable: clients match on them, and one
+/// is never renamed or given another meaning. README.md lists them for users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// No entry in the map answers to the key, or it is not well formed.
+    UnknownKey,
+    /// There is no map.
+    MapMissing,
+    /// There is a map, but not one that can be used.
+    MapInvalid,
+    /// The name in the map, or the name of the real file, does not end in `.md`.
+    NotMarkdown,
+    /// The mapped file is not there.
+    NotFound,
+    /// The mapped name is a directory, FIFO, socket or device.
+    NotAFile,
+    /// The mapped file lies outside the map's `roots`, or a link stood where the
+    /// file was.
+    OutsideRoot,
+    /// The operating system denies us the file.
+    PermissionDenied,
+    /// The file is larger than its limit.
+    TooLarge,
+    /// The file's bytes are not UTF-8.
+    NotUtf8,
+    /// The file was written to while it was read.
+    Changed,
+    /// The call took longer than its deadline.
+    TimedOut,
+    /// Too many calls were waiting already.
+    Busy,
+    /// Anything else. Ours to mend, not the user's.
+    Internal,
+}
+
+impl Code {
+    /// Every code there is, in the order of README's table.
+    pub const ALL: [Self; 14] = [
+        Self::UnknownKey,
+        Self::MapMissing,
+        Self::MapInvalid,
+        Self::NotMarkdown,
+        Self::NotFound,
+        Self::NotAFile,
+        Self::OutsideRoot,
+        Self::PermissionDenied,
+        Self::TooLarge,
+        Self::NotUtf8,
+        Self::Changed,
+        Self::TimedOut,
+        Self::Busy,
+        Self::Internal,
+    ];
+
+    /// The stable name, as it stands on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownKey => "unknown-key",
+            Self::MapMissing => "map-missing",
+            Self::MapInvalid => "map-invalid",
+            Self::NotMarkdown => "not-markdown",
+            Self::NotFound => "not-found",
+            Self::NotAFile => "not-a-file",
+            Self::OutsideRoot => "outside-root",
+            Self::PermissionDenied => "permission-denied",
+            Self::TooLarge => "too-large",
+            Self::NotUtf8 => "not-utf8",
+            Self::Changed => "changed",
+            Self::TimedOut => "timed-out",
+            Self::Busy => "busy",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// What the user can do next. It tells nothing about any key or file beyond
+    /// what the code itself tells.
+    #[must_use]
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::UnknownKey => {
+                "this key is not in the context map. Do not try others: ask the user to check the key, or to add it to the map."
+            }
+            Self::MapMissing => {
+                "there is no context map yet. Ask the user to create it; `keyhole check` says where it belongs."
+            }
+            Self::MapInvalid => {
+                "the context map cannot be used, so every key is refused. Ask the user to run `keyhole check`, which shows the place."
+            }
+            Self::NotMarkdown => {
+                "only files whose names end in .md are served. Ask the user to map a Markdown file."
+            }
+            Self::NotFound => {
+                "the mapped file is not there. Ask the user to run `keyhole check` and to restore the file or mend the map."
+            }
+            Self::NotAFile => {
+                "what is mapped is not a regular file. Ask the user to map a Markdown file."
+            }
+            Self::OutsideRoot => {
+                "the mapped file lies outside the roots that the map allows, or is reached through a link that changed. Ask the user to run `keyhole check`."
+            }
+            Self::PermissionDenied => {
+                "the operating system does not let the server read the mapped file. Ask the user to check the file's permissions."
+            }
+            Self::TooLarge => {
+                "the mapped file is larger than its limit. Ask the user to shorten it, or to raise max_bytes in the map."
+            }
+            Self::NotUtf8 => "the mapped file is not UTF-8 text. Ask the user to convert it.",
+            Self::Changed => "the mapped file was being written to. Call again.",
+            Self::TimedOut => {
+                "the mapped file could not be read in time. Call again; if it repeats, ask the user to check the file system."
+            }
+            Self::Busy => "too many calls are waiting. Call again in a moment.",
+            Self::Internal => {
+                "the server failed. Call again; if it repeats, ask the user to report it."
+            }
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    /// `code: what to do`, the form that callers see.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.as_str(), self.advice())
+    }
+}
+
+impl std::error::Error for Code {}
+
+#[cfg(test)]
+mod tests {
+    use super::Code;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_code_has_a_name_of_its_own() {
+        let names: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+    }
+
+    #[test]
+    fn names_are_kebab_case() {
+        for code in Code::ALL {
+            assert!(
+                code.as_str()
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'8'),
+                "{code:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What one call may use. Every limit is on by default; README.md lists them.
+
+use std::time::Duration;
+
+/// What one call, and all calls together, may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Wall-clock time of one call, from the moment it starts to run. It covers
+    /// the guest's own computing, which is stopped, and a read that hangs in the
+    /// kernel, which is left behind. Code: `timed-out`.
+    pub deadline: Duration,
+    /// Calls that run at once. A call holds its place until its answer is
+    /// written, so that a client that stops reading cannot pile up answers.
+    pub running: usize,
+    /// Calls that may wait for a place; one more is answered `busy`.
+    pub waiting: usize,
+    /// Linear memory that the guest may have beyond the size of the file.
+    /// The guest holds the file once; the rest is its stack, data and allocator.
+    pub guest_overhead_bytes: usize,
+    /// Handles the guest may hold at once: the directory, the file, some slack.
+    pub handles: usize,
+    /// Elements in the guest's tables; the guest itself needs a few function pointers.
+    pub table_elements: usize,
+}
+
+/// A file's limit where the map names none, in bytes.
+pub const DEFAULT_MAX_BYTES: u64 = 1 << 20;
+
+/// The highest limit that a map may set, in bytes. A subagent's whole context
+/// window is smaller; beyond this, a file is not context but data.
+pub const MAX_MAX_BYTES: u64 = 16 << 20;
+
+/// The largest map that is read, in bytes: 100,000 entries of 160 bytes each.
+pub const MAX_MAP_BYTES: u64 = 16 << 20;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(5),
+            running: 8,
+            waiting: 256,
+            guest_overhead_bytes: 2 << 20,
+            handles: 16,
+            table_elements: 1024,
+        }
+    }
+}
