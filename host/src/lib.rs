@@ -5,6 +5,7 @@
 mod code;
 pub mod limits;
 mod loader;
+pub mod sandbox;
 
 pub use code::Code;
 pub use loader::{Content, Loader};

@@ -14,13 +14,24 @@ pub struct Limits {
     pub running: usize,
     /// Calls that may wait for a place; one more is answered `busy`.
     pub waiting: usize,
+    /// Threads that may be stuck in the kernel after their calls were answered
+    /// `timed-out`; with more, calls are answered `busy`.
+    pub left_behind: usize,
     /// Linear memory that the guest may have beyond the size of the file.
     /// The guest holds the file once; the rest is its stack, data and allocator.
     pub guest_overhead_bytes: usize,
     /// Handles the guest may hold at once: the directory, the file, some slack.
     pub handles: usize,
-    /// Elements in the guest's tables; the guest itself needs a few function pointers.
+    /// Bytes that the guest may pass in one call to the host beyond the size of
+    /// the file: a key and a name are far shorter.
+    pub host_call_bytes: usize,
+    /// Tables that the guest may have: its own, and those of the adapters that
+    /// stand between a component and its imports.
+    pub tables: usize,
+    /// Elements in each table; the guest itself needs a few function pointers.
     pub table_elements: usize,
+    /// Core instances that the component may be made of: its module and adapters.
+    pub instances: usize,
 }
 
 /// A file's limit where the map names none, in bytes.
@@ -39,9 +50,13 @@ impl Default for Limits {
             deadline: Duration::from_secs(5),
             running: 8,
             waiting: 256,
+            left_behind: 32,
             guest_overhead_bytes: 2 << 20,
             handles: 16,
+            host_call_bytes: 64 << 10,
+            tables: 8,
             table_elements: 1024,
+            instances: 16,
         }
     }
 }

@@ -1,0 +1,26 @@
+//! `keyhole contract`: what the embedded component is, for a reviewer.
+
+use crate::sandbox::{COMPONENT, COMPONENT_WIT};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+/// The component's imports and exports as WIT, read from its bytes, under a
+/// head of comments with its size and its SHA-256. The whole is valid WIT.
+#[must_use]
+pub fn contract() -> String {
+    format!(
+        "// The component in this program: {} bytes\n// sha256:{}\n\n{COMPONENT_WIT}",
+        COMPONENT.len(),
+        hex(&Sha256::digest(COMPONENT)),
+    )
+}
+
+/// Lower-case hexadecimal.
+#[must_use]
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

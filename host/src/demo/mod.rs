@@ -1,0 +1,201 @@
+//! `keyhole demo`: a whole session, for a person to watch.
+//!
+//! It starts this very program as `serve` on a map and files in a temporary
+//! directory and speaks MCP with it through its standard streams, as any client
+//! would. Nothing is played: every line shown was sent or received.
+
+mod session;
+
+use crate::{limits::Limits, sandbox::COMPONENT_WIT};
+use anstream::stdout;
+use anstyle::{AnsiColor, Style};
+use serde_json::json;
+use session::Session;
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+};
+
+/// Why the demo broke off.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DemoError {
+    /// A file, the screen or the server's process failed.
+    #[error("the demo broke off: {0}")]
+    Io(#[from] io::Error),
+    /// The server answered something that is not JSON-RPC.
+    #[error("the demo broke off: the server's answer cannot be read: {0}")]
+    Answer(#[from] serde_json::Error),
+    /// The server answered otherwise than it should have.
+    #[error("the demo broke off: expected {expected}, and the answer is above")]
+    Unexpected {
+        /// What the step was to show.
+        expected: &'static str,
+    },
+}
+
+const HEAD: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+const SENT: Style = AnsiColor::Cyan.on_default();
+const RECEIVED: Style = AnsiColor::Green.on_default();
+
+const GOOD: &str = "k-3f9c27e1b6a84d05";
+const CATALOG: &str = "# Identifiers to look for\n\n- Jane Q. Example\n- jane@example.org\n";
+
+/// What is refused, and why: key, code, and what was done to earn it.
+const REFUSALS: [(&str, &str, &str); 7] = [
+    ("k-guessed", "unknown-key", "a key that is not in the map"),
+    ("k-missing-file", "not-found", "a key whose file was deleted"),
+    ("k-not-markdown", "not-markdown", "a key that was mapped to a shell script"),
+    ("k-directory", "not-a-file", "a key that was mapped to a directory"),
+    ("k-too-large", "too-large", "a file over its limit"),
+    ("k-not-text", "not-utf8", "a file that is not text"),
+    ("k-outside", "outside-root", "a link inside the root that leads out of it"),
+];
+
+/// Runs the demo on standard output.
+///
+/// # Errors
+/// [`DemoError`]: among others where the server does not do what is shown, so
+/// that the demo is a test as well.
+pub fn run() -> Result<(), DemoError> {
+    let home = tempfile::Builder::new().prefix("keyhole-demo-").tempdir()?;
+    let map = lay_out(home.path())?;
+
+    head("1. The map: opaque keys to Markdown files. Only the user writes it.")?;
+    show(&fs::read_to_string(&map)?)?;
+
+    head("2. A client connects and asks what there is: one tool, and not one key.")?;
+    let mut session = Session::start(&map)?;
+    session.request(
+        "initialize",
+        json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "keyhole-demo", "version": env!("CARGO_PKG_VERSION") },
+        }),
+    )?;
+    session.notify("notifications/initialized")?;
+    let tools = session.request("tools/list", json!({}))?;
+    expect(tools["result"]["tools"].as_array().is_some_and(|tools| tools.len() == 1), "one tool")?;
+
+    head("3. A subagent that carries the key gets the file, byte for byte.")?;
+    let answer = session.load(GOOD)?;
+    expect(answer["result"]["content"][0]["text"] == CATALOG, "the file")?;
+
+    head("4. Everything else is refused, with a code that names no file and no key.")?;
+    for (key, code, why) in REFUSALS {
+        say(why)?;
+        refused(&session.load(key)?, code)?;
+    }
+
+    head("5. A call that is not quite right is no call at all.")?;
+    say("a parameter that does not exist")?;
+    let answer = session.request(
+        "tools/call",
+        json!({ "name": "load_context", "arguments": { "key": GOOD, "path": "/etc/passwd" } }),
+    )?;
+    expect(answer["error"]["code"] == -32602, "a protocol error")?;
+
+    head("6. The map is live: what the user changes counts from the next call on.")?;
+    say("the key is taken out of the map")?;
+    fs::write(&map, "[keys]\n")?;
+    refused(&session.load(GOOD)?, "unknown-key")?;
+    say("the map is broken")?;
+    fs::write(&map, "[keys\n")?;
+    refused(&session.load(GOOD)?, "map-invalid")?;
+    say("the map is deleted")?;
+    fs::remove_file(&map)?;
+    refused(&session.load(GOOD)?, "map-missing")?;
+    session.end()?;
+
+    head("7. What the sandbox was given for each call")?;
+    given()?;
+
+    head("Your own map")?;
+    show(OWN_MAP)
+}
+
+const OWN_MAP: &str = "\
+mkdir -p ~/.config/keyhole
+printf '[keys]\\n\"k-%s\" = \"~/notes/identifiers.md\"\\n' \"$(openssl rand -hex 16)\" \\
+  > ~/.config/keyhole/context-map.toml
+chmod 600 ~/.config/keyhole/context-map.toml
+keyhole check
+claude mcp add keyhole -- keyhole serve
+";
+
+/// Makes the files and the map, and returns where the map is.
+fn lay_out(home: &Path) -> Result<std::path::PathBuf, DemoError> {
+    let notes = home.join("notes");
+    fs::create_dir(&notes)?;
+    fs::create_dir(notes.join("directory.md"))?;
+    fs::write(notes.join("identifiers.md"), CATALOG)?;
+    fs::write(notes.join("run.sh"), "#!/bin/sh\n")?;
+    fs::write(notes.join("large.md"), "x".repeat(2000))?;
+    fs::write(notes.join("latin1.md"), b"caf\xe9\n")?;
+    fs::write(home.join("outside.md"), "not for anybody\n")?;
+    symlink("../outside.md", notes.join("link.md"))?;
+    let map = home.join("context-map.toml");
+    fs::write(
+        &map,
+        format!(
+            "roots = [\"{}\"]\n\n[keys]\n\
+             \"{GOOD}\" = \"notes/identifiers.md\"\n\
+             \"k-missing-file\" = \"notes/deleted.md\"\n\
+             \"k-not-markdown\" = \"notes/run.sh\"\n\
+             \"k-directory\" = \"notes/directory.md\"\n\
+             \"k-too-large\" = {{ path = \"notes/large.md\", max_bytes = 1000 }}\n\
+             \"k-not-text\" = \"notes/latin1.md\"\n\
+             \"k-outside\" = \"notes/link.md\"\n",
+            notes.display()
+        ),
+    )?;
+    fs::set_permissions(&map, fs::Permissions::from_mode(0o600))?;
+    Ok(map)
+}
+
+/// What a call can reach and use up, from the component's bytes and the limits.
+fn given() -> Result<(), DemoError> {
+    let limits = Limits::default();
+    say("imports, read from the component's own bytes (`keyhole contract` shows them whole):")?;
+    for import in COMPONENT_WIT.lines().map(str::trim).filter(|line| line.starts_with("import ")) {
+        show(&format!("{import}\n"))?;
+    }
+    show(&format!(
+        "one key; one grant; one directory, read-only, that holds the one file\n\
+         {} s of time, {} KiB of memory beyond the file, {} handles\n\
+         no arguments, environment, clocks, random numbers, sockets or standard streams\n",
+        limits.deadline.as_secs(),
+        limits.guest_overhead_bytes / 1024,
+        limits.handles,
+    ))
+}
+
+fn refused(answer: &serde_json::Value, code: &'static str) -> Result<(), DemoError> {
+    let result = &answer["result"];
+    let as_it_should = result["isError"] == true && result["structuredContent"]["code"] == code;
+    expect(as_it_should, code)
+}
+
+fn expect(holds: bool, expected: &'static str) -> Result<(), DemoError> {
+    holds.then_some(()).ok_or(DemoError::Unexpected { expected })
+}
+
+fn head(text: &str) -> Result<(), DemoError> {
+    Ok(writeln!(stdout(), "\n{HEAD}{text}{HEAD:#}")?)
+}
+
+fn say(text: &str) -> Result<(), DemoError> {
+    Ok(writeln!(stdout(), "  {FAINT}# {text}{FAINT:#}")?)
+}
+
+fn show(text: &str) -> Result<(), DemoError> {
+    let mut out = stdout().lock();
+    for line in text.lines() {
+        writeln!(out, "  {line}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! The sandbox: one component, one call at a time in a store of its own.
+//!
+//! [`Sandbox::call`] is where the host hands over to the guest and takes the
+//! answer back. What the guest can reach is all in `imports`; what it may use up
+//! is set here, in `store`.
+
+mod embedded;
+pub(crate) mod engine;
+mod imports;
+
+use crate::{Code, limits::Limits};
+use bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError};
+use imports::CallState;
+use std::{
+    fmt,
+    time::Instant,
+};
+use wasmtime::{
+    Engine, Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline,
+    component::{Component, Linker},
+};
+use wasmtime_wasi::filesystem::WasiFilesystemCtx;
+
+pub use embedded::{COMPONENT, COMPONENT_WIT};
+
+/// What `bindgen!` makes of the contract. Generated: its style is not ours.
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    clippy::restriction,
+    reason = "generated code"
+)]
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "context-loader",
+        with: { "wasi": wasmtime_wasi::p2::bindings::sync },
+    });
+}
+
+/// Leave to read one file, made by the host for one call.
+#[derive(Debug)]
+pub struct Granted {
+    /// The directory that is preopened for the call: an open handle, so that
+    /// what its path means later does not matter.
+    pub directory: std::fs::File,
+    /// The file's name in it.
+    pub name: String,
+    /// The largest file that may be returned, in bytes.
+    pub max_bytes: u64,
+}
+
+/// The component, loaded and linked, ready for calls. Shared by all of them:
+/// it holds code and no state.
+pub struct Sandbox {
+    engine: Engine,
+    component: ContextLoaderPre<CallState>,
+    filesystem: WasiFilesystemCtx,
+    limits: Limits,
+}
+
+/// Why the component could not be made ready. It concerns the build, not a
+/// user's file, so it may say what it likes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// The engine refused its configuration or the image: it was made by
+    /// another version, under other settings, or for another machine.
+    #[error("cannot load the component: {0:#}")]
+    Load(wasmtime::Error),
+    /// The component imports something that is not there to be had, or does not
+    /// export the loader.
+    #[error("the component does not fit the contract: {0:#}")]
+    Contract(wasmtime::Error),
+}
+
+impl Sandbox {
+    /// The guest that was built with this program.
+    ///
+    /// # Errors
+    /// [`SandboxError`], on a machine that cannot run the image.
+    pub fn embedded(limits: Limits) -> Result<Self, SandboxError> {
+        let engine = Self::engine()?;
+        let component = embedded::component(&engine).map_err(SandboxError::Load)?;
+        Self::new(&component, limits)
+    }
+
+    /// An engine with the one configuration that precompiled images fit.
+    ///
+    /// # Errors
+    /// [`SandboxError::Load`] where the machine cannot run it.
+    pub fn engine() -> Result<Engine, SandboxError> {
+        Engine::new(&engine::config()).map_err(SandboxError::Load)
+    }
+
+    /// Any component, confined exactly as the embedded one is. This is how
+    /// hostile components are tried.
+    ///
+    /// # Errors
+    /// [`SandboxError::Contract`] where it imports more than there is, or does
+    /// not export what is called.
+    pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
+        let engine = component.engine().clone();
+        let mut linker = Linker::new(&engine);
+        imports::link(&mut linker).map_err(SandboxError::Contract)?;
+        let component = linker
+            .instantiate_pre(component)
+            .and_then(ContextLoaderPre::new)
+            .map_err(SandboxError::Contract)?;
+        Ok(Self {
+            engine,
+            component,
+            filesystem: imports::no_filesystem(),
+            limits,
+        })
+    }
+
+    /// One call: `key` is asked for, `granted` is all there is to be had.
+    ///
+    /// Blocks for as long as the guest and the file system take. A guest that
+    /// computes past `deadline` is stopped at the next [`Sandbox::interrupt`]; a
+    /// read that hangs in the kernel cannot be, so call this on a thread that
+    /// can be left behind.
+    ///
+    /// # Errors
+    /// The guest's own refusal as its [`Code`]; [`Code::TimedOut`]; and
+    /// [`Code::Internal`] for a trap, an exceeded limit or an answer that breaks
+    /// the contract.
+    pub fn call(
+        &self,
+        key: &str,
+        granted: Option<Granted>,
+        deadline: Instant,
+    ) -> Result<String, Code> {
+        let max_bytes = granted.as_ref().map_or(0, |granted| granted.max_bytes);
+        let mut store = self.store(key, granted, max_bytes, deadline);
+        let failed = |_| {
+            if Instant::now() >= deadline {
+                Code::TimedOut
+            } else {
+                Code::Internal
+            }
+        };
+        let guest: ContextLoader = self.component.instantiate(&mut store).map_err(failed)?;
+        let answer = guest
+            .keyhole_context_loader()
+            .call_load(&mut store, key)
+            .map_err(failed)?;
+        match answer {
+            // The guest was told the limit; the host does not take its word for it.
+            Ok(text) if text.len() as u64 > max_bytes => Err(Code::Internal),
+            Ok(text) => Ok(text),
+            Err(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// Stops every guest that is past its deadline and lets the others go on.
+    pub fn interrupt(&self) {
+        self.engine.increment_epoch();
+    }
+
+    /// A fresh store: nothing of any other call is in it.
+    fn store(
+        &self,
+        key: &str,
+        granted: Option<Granted>,
+        max_bytes: u64,
+        deadline: Instant,
+    ) -> Store<CallState> {
+        let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        let state = CallState::new(
+            key,
+            granted,
+            self.filesystem.clone(),
+            self.store_limits(bytes),
+            self.limits.handles,
+        );
+        let mut store = Store::new(&self.engine, state);
+        store.limiter(|state| &mut state.limits);
+        store.set_max_component_handles(self.limits.handles);
+        // What one call to the host, or the answer, may carry out of the guest.
+        store.set_hostcall_fuel(bytes.saturating_add(self.limits.host_call_bytes));
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(move |_| {
+            if Instant::now() >= deadline {
+                Ok(UpdateDeadline::Interrupt)
+            } else {
+                Ok(UpdateDeadline::Continue(1))
+            }
+        });
+        store
+    }
+
+    fn store_limits(&self, max_bytes: usize) -> StoreLimits {
+        StoreLimitsBuilder::new()
+            .memory_size(max_bytes.saturating_add(self.limits.guest_overhead_bytes))
+            .memories(1)
+            .tables(self.limits.tables)
+            .table_elements(self.limits.table_elements)
+            .instances(self.limits.instances)
+            .trap_on_grow_failure(true)
+            .build()
+    }
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl From<LoadError> for Code {
+    fn from(refusal: LoadError) -> Self {
+        match refusal {
+            LoadError::UnknownKey => Self::UnknownKey,
+            LoadError::NotMarkdown => Self::NotMarkdown,
+            LoadError::OutsideRoot => Self::OutsideRoot,
+            LoadError::NotFound => Self::NotFound,
+            LoadError::NotAFile => Self::NotAFile,
+            LoadError::PermissionDenied => Self::PermissionDenied,
+            LoadError::TooLarge => Self::TooLarge,
+            LoadError::NotUtf8 => Self::NotUtf8,
+            LoadError::Changed => Self::Changed,
+            LoadError::Internal => Self::Internal,
+        }
+    }
+}
