@@ -156,7 +156,8 @@ fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
     let mut bytes: Vec<u8> = Vec::new();
     loop {
         let have = bytes.len() as u64;
-        let want = size + 1 - have;
+        // No file is so long that this saturates, but a file system may say so.
+        let want = size.saturating_add(1) - have;
         let chunk = file.read(want, have)?;
         let got = chunk.len() as u64;
         if got > want {

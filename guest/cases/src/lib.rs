@@ -1,1 +1,33 @@
-//! cases
+//! The one table of cases that every engine of Keyhole's guest must pass.
+//!
+//! The table is `guest/cases.toml`, plain data that is explained at its top. An
+//! engine is anything that runs the guest: natively, in wasmtime, in another
+//! runtime. Each calls [`run_all`] with a function that runs one case, so a case
+//! cannot exist for one engine and not for another:
+//!
+//! ```
+//! keyhole_cases::run_all("one that knows the answers", |case, _directory| {
+//!     match case.expected() {
+//!         Ok(bytes) => Ok(String::from_utf8(bytes).expect("answers are UTF-8")),
+//!         Err(error) => Err(error.to_owned()),
+//!     }
+//! });
+//! ```
+//!
+//! Unix only, as Keyhole is. This crate is used by tests alone, so it panics
+//! where a library would return an error.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod case;
+mod run;
+mod table;
+mod text;
+mod tree;
+
+pub use case::{Case, Grant, cases};
+pub use run::run_all;

@@ -1,0 +1,182 @@
+//! Running every case in one engine.
+
+#![allow(
+    clippy::print_stderr,
+    reason = "a test's report, where stdout is not a protocol"
+)]
+
+use crate::{Case, cases};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    process, str,
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+/// How long one case may take. A case takes milliseconds; this is for an engine
+/// that waits for a FIFO's writer, which would wait for ever.
+const HANG: Duration = Duration::from_secs(120);
+
+/// Runs every case of the table in `engine`, each with its files in a directory
+/// of its own. `run` is given the case and the directory to preopen, if there
+/// is to be one; it returns the answer, or the contract's name of the error
+/// (`not-found`). Says how many ran.
+///
+/// # Panics
+/// Where a case came out otherwise than the table says, after all have run,
+/// with a list of them; or where there was no case at all. A case that hangs
+/// ends the process, for it cannot be interrupted.
+pub fn run_all(engine: &str, run: impl Fn(&Case, Option<&Path>) -> Result<String, String>) {
+    let cases = cases();
+    check_all(engine, &cases, run);
+}
+
+/// What [`run_all`] does, for any cases.
+fn check_all(
+    engine: &str,
+    cases: &[Case],
+    run: impl Fn(&Case, Option<&Path>) -> Result<String, String>,
+) {
+    assert!(!cases.is_empty(), "{engine}: there is no case to run");
+    let failures: Vec<String> = cases
+        .iter()
+        .filter_map(|case| {
+            let watched = Watch::start(engine, case.name());
+            let failure = check(case, &run);
+            drop(watched);
+            failure.map(|failure| format!("- {}\n    {failure}", case.name()))
+        })
+        .collect();
+    eprintln!("{engine}: {} cases ran", cases.len());
+    assert!(
+        failures.is_empty(),
+        "{engine}: {} of {} cases failed\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n"),
+    );
+}
+
+/// What is wrong with this case, if anything.
+fn check(
+    case: &Case,
+    run: &impl Fn(&Case, Option<&Path>) -> Result<String, String>,
+) -> Option<String> {
+    let fresh = tempfile::tempdir().expect("a temporary directory");
+    let root = match case.build(fresh.path()) {
+        Ok(root) => root,
+        Err(error) => return Some(format!("its files could not be made: {error}")),
+    };
+    let Ok(got) = catch_unwind(AssertUnwindSafe(|| run(case, root.as_deref()))) else {
+        return Some("the engine panicked, see above".into());
+    };
+    let got = got.map(String::into_bytes);
+    let expected = case.expected().map_err(str::to_owned);
+    (got != expected).then(|| {
+        let why = case.why().map(|why| format!("\n    {why}"));
+        format!(
+            "expected {}, got {}{}",
+            show(&expected),
+            show(&got),
+            why.unwrap_or_default()
+        )
+    })
+}
+
+/// An outcome, short enough to read.
+fn show(outcome: &Result<Vec<u8>, String>) -> String {
+    const SHOWN: usize = 60;
+    match outcome {
+        Err(name) => format!("the error {name}"),
+        Ok(bytes) if bytes.len() <= SHOWN => format!("\"{}\"", bytes.escape_ascii()),
+        Ok(bytes) => format!(
+            "{} bytes, \"{}\"...",
+            bytes.len(),
+            bytes[..SHOWN].escape_ascii()
+        ),
+    }
+}
+
+/// Ends the process if it is not dropped within [`HANG`].
+struct Watch(#[expect(dead_code, reason = "held for its drop")] mpsc::Sender<()>);
+
+impl Watch {
+    fn start(engine: &str, case: &str) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let hung = format!("{engine}: the case hangs: {case}");
+        thread::spawn(move || {
+            if receiver.recv_timeout(HANG) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{hung}");
+                process::abort();
+            }
+        });
+        Self(sender)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::parse;
+
+    fn two_cases() -> Vec<Case> {
+        parse(
+            "[[case]]\nname = 'first'\nok = 'a'\n[[case]]\nname = 'second'\nerror = 'not-found'\n",
+        )
+        .unwrap()
+    }
+
+    /// What `check_all` panics with.
+    fn complaint(
+        cases: &[Case],
+        run: impl Fn(&Case, Option<&Path>) -> Result<String, String>,
+    ) -> String {
+        let panic = catch_unwind(AssertUnwindSafe(|| check_all("engine", cases, run))).unwrap_err();
+        *panic.downcast::<String>().unwrap()
+    }
+
+    #[test]
+    fn an_engine_that_is_right_passes() {
+        check_all("engine", &two_cases(), |case, directory| {
+            assert!(directory.is_some_and(Path::is_dir));
+            match case.name() {
+                "first" => Ok("a".into()),
+                _ => Err("not-found".into()),
+            }
+        });
+    }
+
+    #[test]
+    fn every_failure_is_listed() {
+        let complaint = complaint(&two_cases(), |case, _| match case.name() {
+            "first" => Err("internal".into()),
+            _ => panic!("the engine's own"),
+        });
+        assert!(complaint.contains("2 of 2 cases failed"), "{complaint}");
+        assert!(
+            complaint.contains("- first\n    expected \"a\", got the error internal"),
+            "{complaint}"
+        );
+        assert!(
+            complaint.contains("- second\n    the engine panicked"),
+            "{complaint}"
+        );
+    }
+
+    #[test]
+    fn another_error_than_expected_is_a_failure() {
+        let complaint = complaint(&two_cases()[1..], |_, _| Err("internal".into()));
+        assert!(
+            complaint.contains("expected the error not-found, got the error internal"),
+            "{complaint}"
+        );
+    }
+
+    #[test]
+    fn no_case_is_a_failure() {
+        let complaint = complaint(&[], |_, _| Ok(String::new()));
+        assert!(complaint.contains("no case to run"), "{complaint}");
+    }
+}

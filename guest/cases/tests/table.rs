@@ -1,0 +1,66 @@
+//! What must hold of the table as a whole.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use keyhole_cases::{Case, cases};
+use std::collections::BTreeSet;
+
+/// The errors that no tree of files can bring about, and why.
+const NOT_IN_THE_TABLE: [(&str, &str); 3] = [
+    ("changed", "needs a writer between two steps of a call"),
+    ("internal", "needs a file system that fails"),
+    (
+        "permission-denied",
+        "root, who may run tests, is denied nothing",
+    ),
+];
+
+/// The cases of the contract's `enum load-error`.
+fn contract_errors() -> BTreeSet<&'static str> {
+    let contract = include_str!("../../../wit/context.wit");
+    let (_, rest) = contract.split_once("enum load-error {").unwrap();
+    let (body, _) = rest.split_once('}').unwrap();
+    body.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .map(|line| line.strip_suffix(',').unwrap())
+        .collect()
+}
+
+fn table_errors(cases: &[Case]) -> BTreeSet<&str> {
+    cases
+        .iter()
+        .filter_map(|case| case.expected().err())
+        .collect()
+}
+
+#[test]
+fn names_are_unique() {
+    let cases = cases();
+    let names: BTreeSet<_> = cases.iter().map(Case::name).collect();
+    assert_eq!(names.len(), cases.len(), "a name is used twice");
+}
+
+#[test]
+fn every_error_of_the_contract_is_in_the_table_or_excepted() {
+    let cases = cases();
+    let excepted = NOT_IN_THE_TABLE.map(|(name, _)| name);
+    let covered: BTreeSet<_> = table_errors(&cases).into_iter().chain(excepted).collect();
+    assert_eq!(covered, contract_errors());
+}
+
+#[test]
+fn no_excepted_error_is_in_the_table() {
+    let cases = cases();
+    for (name, why) in NOT_IN_THE_TABLE {
+        assert!(!table_errors(&cases).contains(name), "{name}: {why}");
+    }
+}
+
+#[test]
+fn every_tree_can_be_built() {
+    for case in cases() {
+        let fresh = tempfile::tempdir().unwrap();
+        let root = case.build(fresh.path());
+        assert!(root.is_ok(), "{}: {root:?}", case.name());
+    }
+}

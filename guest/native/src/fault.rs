@@ -1,0 +1,55 @@
+//! The file system's refusals, as the component sees them.
+
+use keyhole_guest::Fault;
+use rustix::io::Errno;
+use std::io;
+
+/// What the component makes of the same refusal: first as the sandbox names it
+/// (wasmtime-wasi 48, `filesystem.rs`), then as the guest reads that name
+/// (`guest/src/component.rs`).
+pub(crate) fn fault(error: io::Error) -> Fault {
+    match Errno::from_io_error(&error) {
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => Fault::Missing,
+        Some(Errno::ACCESS) => Fault::Denied,
+        Some(Errno::PERM | Errno::LOOP) => Fault::Escapes,
+        Some(Errno::ISDIR | Errno::NODEV | Errno::SPIPE) => Fault::NotAFile,
+        Some(_) => Fault::Other,
+        // Not the operating system: cap-std's own refusal of a way out.
+        None if error.kind() == io::ErrorKind::PermissionDenied => Fault::Escapes,
+        None if error.kind() == io::ErrorKind::NotFound => Fault::Missing,
+        None => Fault::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_is_what_the_component_makes_of_it() {
+        for (errno, expected) in [
+            (Errno::NOENT, Fault::Missing),
+            (Errno::NOTDIR, Fault::Missing),
+            (Errno::NAMETOOLONG, Fault::Missing),
+            (Errno::ACCESS, Fault::Denied),
+            (Errno::PERM, Fault::Escapes),
+            (Errno::LOOP, Fault::Escapes),
+            (Errno::ISDIR, Fault::NotAFile),
+            (Errno::NODEV, Fault::NotAFile),
+            (Errno::SPIPE, Fault::NotAFile),
+            (Errno::IO, Fault::Other),
+            (Errno::INVAL, Fault::Other),
+            (Errno::MFILE, Fault::Other),
+        ] {
+            assert_eq!(fault(errno.into()), expected, "{errno:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_by_the_library_is_a_way_out() {
+        let refusal = |kind| fault(io::Error::new(kind, "said by no operating system"));
+        assert_eq!(refusal(io::ErrorKind::PermissionDenied), Fault::Escapes);
+        assert_eq!(refusal(io::ErrorKind::NotFound), Fault::Missing);
+        assert_eq!(refusal(io::ErrorKind::Other), Fault::Other);
+    }
+}

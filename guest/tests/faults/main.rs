@@ -1,0 +1,196 @@
+//! What no tree of files can bring about: a file system that fails, and files
+//! that change between two steps of a call. Each test scripts it in memory.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod changed;
+mod script;
+
+use keyhole_guest::{Fault, LoadError, Stat};
+use script::{CONTENT, MAX_BYTES, Script, good, read_from, run, run_with, stat};
+
+/// What the contract says of each fault, wherever it is met.
+const FAULTS: [(Fault, LoadError); 5] = [
+    (Fault::Missing, LoadError::NotFound),
+    (Fault::Denied, LoadError::PermissionDenied),
+    (Fault::Escapes, LoadError::OutsideRoot),
+    (Fault::NotAFile, LoadError::NotAFile),
+    (Fault::Other, LoadError::Internal),
+];
+
+#[test]
+fn the_script_that_changes_nothing_loads() {
+    let outcome = run_with(good(), MAX_BYTES, |run| {
+        assert_eq!(run.opens.get(), 1);
+        assert_eq!(run.stats_taken.get(), 2, "one look before, one after");
+        assert_eq!(*run.reads.borrow(), [(11, 0)], "one read, one byte more");
+    });
+    assert_eq!(outcome.unwrap(), "0123456789");
+}
+
+#[test]
+fn each_fault_of_the_look_is_its_error_and_nothing_is_opened() {
+    for (fault, error) in FAULTS {
+        let script = Script {
+            look: Err(fault),
+            ..good()
+        };
+        let outcome = run_with(script, MAX_BYTES, |run| assert_eq!(run.opens.get(), 0));
+        assert_eq!(outcome, Err(error), "{fault:?}");
+    }
+}
+
+#[test]
+fn each_fault_of_the_open_is_its_error() {
+    for (fault, error) in FAULTS {
+        let script = Script {
+            open: Err(fault),
+            ..good()
+        };
+        assert_eq!(run(script), Err(error), "{fault:?}");
+    }
+}
+
+#[test]
+fn each_fault_of_the_first_stat_is_its_error_and_nothing_is_read() {
+    for (fault, error) in FAULTS {
+        let script = Script {
+            stats: [Err(fault), Ok(stat())],
+            ..good()
+        };
+        let outcome = run_with(script, MAX_BYTES, |run| {
+            assert!(run.reads.borrow().is_empty())
+        });
+        assert_eq!(outcome, Err(error), "{fault:?}");
+    }
+}
+
+#[test]
+fn each_fault_of_the_last_stat_is_its_error() {
+    for (fault, error) in FAULTS {
+        let script = Script {
+            stats: [Ok(stat()), Err(fault)],
+            ..good()
+        };
+        assert_eq!(run(script), Err(error), "{fault:?}");
+    }
+}
+
+#[test]
+fn each_fault_of_a_read_is_its_error() {
+    for (fault, error) in FAULTS {
+        let script = Script {
+            read: &|_, _| Err(fault),
+            ..good()
+        };
+        assert_eq!(run(script), Err(error), "{fault:?}");
+    }
+}
+
+#[test]
+fn a_fault_after_half_the_file_is_its_error_and_half_is_no_answer() {
+    let script = Script {
+        read: &|_, offset| match offset {
+            0 => Ok(CONTENT[..5].to_vec()),
+            _ => Err(Fault::Other),
+        },
+        ..good()
+    };
+    assert_eq!(run(script), Err(LoadError::Internal));
+}
+
+#[test]
+fn what_is_not_regular_at_first_sight_is_not_opened() {
+    let script = Script {
+        look: Ok(false),
+        ..good()
+    };
+    let outcome = run_with(script, MAX_BYTES, |run| assert_eq!(run.opens.get(), 0));
+    assert_eq!(outcome, Err(LoadError::NotAFile));
+}
+
+#[test]
+fn a_file_that_became_something_else_before_the_open_is_not_read() {
+    let other = Stat {
+        regular: false,
+        ..stat()
+    };
+    let script = Script {
+        stats: [Ok(other), Ok(other)],
+        ..good()
+    };
+    let outcome = run_with(script, MAX_BYTES, |run| {
+        assert!(run.reads.borrow().is_empty())
+    });
+    assert_eq!(outcome, Err(LoadError::NotAFile));
+}
+
+#[test]
+fn a_file_that_became_a_link_before_the_open_is_outside() {
+    let script = Script {
+        look: Ok(true),
+        open: Err(Fault::Escapes),
+        ..good()
+    };
+    assert_eq!(run(script), Err(LoadError::OutsideRoot));
+}
+
+#[test]
+fn a_file_over_the_limit_is_not_read() {
+    let outcome = run_with(good(), 9, |run| assert!(run.reads.borrow().is_empty()));
+    assert_eq!(outcome, Err(LoadError::TooLarge));
+}
+
+#[test]
+fn a_read_that_comes_back_short_is_continued() {
+    for at_most in 1..=11 {
+        let script = Script {
+            read: &|len, offset| Ok(read_from(CONTENT, len.min(at_most), offset)),
+            ..good()
+        };
+        assert_eq!(run(script).unwrap(), "0123456789", "{at_most} at a time");
+    }
+}
+
+#[test]
+fn a_character_in_two_reads_is_one_character() {
+    let text = "€€€x".as_bytes();
+    let script = Script {
+        read: &|len, offset| Ok(read_from(text, len.min(1), offset)),
+        ..good()
+    };
+    assert_eq!(run(script).unwrap(), "€€€x");
+}
+
+#[test]
+fn a_read_of_more_than_was_asked_for_is_a_broken_file_system() {
+    let script = Script {
+        read: &|len, _| Ok(vec![b'x'; len as usize + 1]),
+        ..good()
+    };
+    assert_eq!(run(script), Err(LoadError::Internal));
+}
+
+#[test]
+fn a_later_read_of_more_than_was_asked_for_is_a_broken_file_system() {
+    let script = Script {
+        read: &|len, offset| match offset {
+            0 => Ok(CONTENT[..5].to_vec()),
+            _ => Ok(vec![b'x'; len as usize + 1]),
+        },
+        ..good()
+    };
+    assert_eq!(run(script), Err(LoadError::Internal));
+}
+
+#[test]
+fn a_file_system_without_times_is_read_all_the_same() {
+    let timeless = Stat {
+        modified: None,
+        ..stat()
+    };
+    let script = Script {
+        stats: [Ok(timeless), Ok(timeless)],
+        ..good()
+    };
+    assert_eq!(run(script).unwrap(), "0123456789");
+}

@@ -1,0 +1,140 @@
+//! A directory with one file that answers as it is told to.
+
+use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError, Stat, load};
+use std::cell::{Cell, RefCell};
+
+/// The grant's `max-bytes` where a test does not say otherwise.
+pub(crate) const MAX_BYTES: u64 = 64;
+
+struct Map {
+    max_bytes: u64,
+}
+
+impl Grants for Map {
+    fn find(&self, _: &str) -> Option<Grant> {
+        Some(Grant {
+            name: "x.md".into(),
+            max_bytes: self.max_bytes,
+        })
+    }
+}
+
+/// What each read returns, given how much was asked for and from where.
+type Read<'a> = dyn Fn(u64, u64) -> Result<Vec<u8>, Fault> + 'a;
+
+/// A directory that answers as it is told to.
+pub(crate) struct Script<'a> {
+    pub(crate) look: Result<bool, Fault>,
+    pub(crate) open: Result<(), Fault>,
+    /// One for the look before the read, one for the look after it.
+    pub(crate) stats: [Result<Stat, Fault>; 2],
+    pub(crate) read: &'a Read<'a>,
+}
+
+/// A file that was opened, and what was done with it.
+pub(crate) struct Opened<'a> {
+    stats: [Result<Stat, Fault>; 2],
+    stats_taken: &'a Cell<usize>,
+    read: &'a Read<'a>,
+    reads: &'a RefCell<Vec<(u64, u64)>>,
+}
+
+/// A [`Script`] with a record of what was asked of it.
+pub(crate) struct Run<'a> {
+    script: Script<'a>,
+    /// How often the file was opened.
+    pub(crate) opens: Cell<usize>,
+    /// How often the open file was looked at.
+    pub(crate) stats_taken: Cell<usize>,
+    /// How much each read asked for, and from where.
+    pub(crate) reads: RefCell<Vec<(u64, u64)>>,
+}
+
+impl<'a> Directory for &'a Run<'a> {
+    type File = Opened<'a>;
+
+    fn is_regular(&self, name: &str) -> Result<bool, Fault> {
+        assert_eq!(name, "x.md");
+        self.script.look
+    }
+
+    fn open(&self, name: &str) -> Result<Opened<'a>, Fault> {
+        assert_eq!(name, "x.md");
+        self.opens.set(self.opens.get() + 1);
+        self.script.open?;
+        Ok(Opened {
+            stats: self.script.stats,
+            stats_taken: &self.stats_taken,
+            read: self.script.read,
+            reads: &self.reads,
+        })
+    }
+}
+
+impl File for Opened<'_> {
+    fn stat(&self) -> Result<Stat, Fault> {
+        let taken = self.stats_taken.replace(self.stats_taken.get() + 1);
+        self.stats[taken] // a third look is not expected
+    }
+
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+        let mut reads = self.reads.borrow_mut();
+        reads.push((len, offset));
+        assert!(reads.len() <= 100, "the guest reads without end");
+        (self.read)(len, offset)
+    }
+}
+
+/// What is in the file that can be read.
+pub(crate) const CONTENT: &[u8] = b"0123456789";
+
+/// What that file says of itself.
+pub(crate) fn stat() -> Stat {
+    Stat {
+        regular: true,
+        size: CONTENT.len() as u64,
+        modified: Some((1_000, 500)),
+    }
+}
+
+/// Reads `content` as a file system does.
+pub(crate) fn read_from(content: &[u8], len: u64, offset: u64) -> Vec<u8> {
+    let rest = &content[content.len().min(offset as usize)..];
+    rest[..rest.len().min(len as usize)].to_vec()
+}
+
+fn read_well(len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+    Ok(read_from(CONTENT, len, offset))
+}
+
+/// A file that can be read: each test changes one thing of it.
+pub(crate) fn good() -> Script<'static> {
+    Script {
+        look: Ok(true),
+        open: Ok(()),
+        stats: [Ok(stat()), Ok(stat())],
+        read: &read_well,
+    }
+}
+
+/// What the guest makes of it.
+pub(crate) fn run(script: Script) -> Result<String, LoadError> {
+    run_with(script, MAX_BYTES, |_| ())
+}
+
+/// [`run`] with another `max-bytes`, and a look at what was asked of the file.
+pub(crate) fn run_with(
+    script: Script,
+    max_bytes: u64,
+    inspect: impl FnOnce(&Run),
+) -> Result<String, LoadError> {
+    let run = Run {
+        script,
+        opens: Cell::new(0),
+        stats_taken: Cell::new(0),
+        reads: RefCell::default(),
+    };
+    let outcome = load("k-good", &Map { max_bytes }, Some(&&run));
+    inspect(&run);
+    outcome
+}
