@@ -5,6 +5,7 @@
 mod code;
 pub mod limits;
 mod loader;
+pub mod mcp;
 
 pub use code::Code;
 pub use loader::{Content, Loader};
