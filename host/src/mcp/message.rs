@@ -1,0 +1,156 @@
+//! What one line from the client is.
+
+use super::server::method_not_found;
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequest, ClientRequest, CustomRequest, DiscoverRequest, Extensions, GetExtensions,
+        InitializeRequest, JsonObject, ListToolsRequest, PingRequest, RequestId, RequestMetaObject,
+    },
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// What one line from the client is.
+pub(super) enum Message {
+    /// A request to be answered by the server.
+    Request {
+        /// The client's id.
+        id: RequestId,
+        /// One of the methods that we serve, or a stand-in for all others.
+        request: Box<ClientRequest>,
+    },
+    /// Word that the client does not want the answer to this request any more.
+    Cancel(RequestId),
+    /// Nothing that asks for anything: a blank line, another notification, or a
+    /// response, of which none can be due since this server asks nothing.
+    Nothing,
+    /// What cannot be served, with the id if there is a usable one.
+    Refused(Option<RequestId>, ErrorData),
+}
+
+/// Tells what `line` is.
+pub(super) fn read(line: &[u8]) -> Message {
+    if line.trim_ascii().is_empty() {
+        return Message::Nothing;
+    }
+    // The whole line is parsed before anything in it is looked at: then nesting,
+    // encoding and escapes are checked everywhere, also in what we never read.
+    let value = str::from_utf8(line)
+        .ok()
+        .and_then(|text| serde_json::from_str(text).ok());
+    match value {
+        Some(Value::Object(message)) => read_object(message),
+        Some(_) => Message::Refused(None, not_a_message()),
+        None => Message::Refused(None, ErrorData::parse_error("not valid JSON", None)),
+    }
+}
+
+fn read_object(mut message: JsonObject) -> Message {
+    let id = message.remove("id");
+    let no_id = id.is_none();
+    let null_id = id.as_ref().is_some_and(Value::is_null);
+    let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+    let version = message.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
+    let result = message.contains_key("result");
+    let error = message.contains_key("error");
+    let params = message.remove("params");
+    match (message.remove("method"), id) {
+        (Some(Value::String(method)), Some(id)) if version && !result && !error => {
+            match request(&method, params) {
+                Ok(request) => Message::Request {
+                    id,
+                    request: Box::new(request),
+                },
+                Err(error) => Message::Refused(Some(id), error),
+            }
+        }
+        (Some(Value::String(method)), None) if version && no_id && !result && !error => {
+            notification(&method, params)
+        }
+        // A response. One that reports an error may lack the id.
+        (None, Some(_)) if version && result != error => Message::Nothing,
+        (None, None) if version && error && !result && (no_id || null_id) => Message::Nothing,
+        (_, id) => Message::Refused(id, not_a_message()),
+    }
+}
+
+fn not_a_message() -> ErrorData {
+    ErrorData::invalid_request("not a JSON-RPC 2.0 request, notification or response", None)
+}
+
+fn invalid_params() -> ErrorData {
+    ErrorData::invalid_params("params do not have the form that this method takes", None)
+}
+
+/// The request for `method`, each with the type of its own params. Of the
+/// methods that we do not serve, only `_meta` goes on: the protocol version in
+/// it decides how they are refused.
+fn request(method: &str, params: Option<Value>) -> Result<ClientRequest, ErrorData> {
+    let split = split_meta(params);
+    let (mut request, extensions) = match method {
+        "initialize" => {
+            let (params, extensions) = split?;
+            let request = InitializeRequest::new(typed(params)?);
+            (ClientRequest::from(request), extensions)
+        }
+        "server/discover" => {
+            let (_, extensions) = split?;
+            let request = DiscoverRequest::new(rmcp::model::DiscoverRequestParams {});
+            (request.into(), extensions)
+        }
+        "ping" => (PingRequest::default().into(), split?.1),
+        "tools/list" => {
+            let (params, extensions) = split?;
+            let request = ListToolsRequest::with_param(typed(params)?);
+            (request.into(), extensions)
+        }
+        "tools/call" => {
+            let (params, extensions) = split?;
+            (CallToolRequest::new(typed(params)?).into(), extensions)
+        }
+        _ => {
+            let stand_in = CustomRequest::new(method_not_found().message, None);
+            (stand_in.into(), split.unwrap_or_default().1)
+        }
+    };
+    *request.extensions_mut() = extensions;
+    Ok(request)
+}
+
+/// Splits `_meta`, which belongs to the protocol, from a method's own params.
+fn split_meta(params: Option<Value>) -> Result<(JsonObject, Extensions), ErrorData> {
+    let mut params = match params {
+        None | Some(Value::Null) => JsonObject::new(),
+        Some(Value::Object(params)) => params,
+        Some(_) => return Err(invalid_params()),
+    };
+    let mut extensions = Extensions::new();
+    match params.remove("_meta") {
+        None => {}
+        Some(Value::Object(meta)) => {
+            extensions.insert(RequestMetaObject::from(meta));
+        }
+        Some(_) => return Err(invalid_params()),
+    }
+    Ok((params, extensions))
+}
+
+fn typed<P: DeserializeOwned>(params: JsonObject) -> Result<P, ErrorData> {
+    serde_json::from_value(Value::Object(params)).map_err(|_| invalid_params())
+}
+
+/// Cancellation is the only notification that changes anything here.
+fn notification(method: &str, params: Option<Value>) -> Message {
+    if method != "notifications/cancelled" {
+        return Message::Nothing;
+    }
+    let id = match params {
+        Some(Value::Object(mut params)) => params.remove("requestId"),
+        _ => None,
+    };
+    match id.map(serde_json::from_value) {
+        Some(Ok(id)) => Message::Cancel(id),
+        _ => Message::Nothing,
+    }
+}

@@ -1,0 +1,286 @@
+//! Sessions over in-memory streams: what a client sends, and what it gets.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod flight;
+mod input;
+mod lifecycle;
+mod output;
+mod tool;
+
+use super::{
+    ServeError, run,
+    server::{Load, Loaded},
+};
+use crate::Code;
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex},
+    sync::{Semaphore, oneshot},
+    task::JoinHandle,
+    time::timeout,
+};
+
+/// Against hangs only.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Must come back in no error.
+const MARKER: &str = "hunter2";
+
+const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
+
+/// Stands in for the loader. The key says what it does.
+struct Fake {
+    /// Lets `slow` calls go on, one for each permit.
+    gate: Semaphore,
+    /// Calls begun, ever.
+    begun: AtomicUsize,
+    /// Calls being loaded now.
+    loading: Arc<AtomicUsize>,
+    /// Places held now.
+    places: Arc<AtomicUsize>,
+}
+
+/// One of a count, for as long as it lives.
+struct One(Arc<AtomicUsize>);
+
+impl One {
+    fn of(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count.clone())
+    }
+}
+
+impl Drop for One {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Load for Fake {
+    async fn load(&self, key: &str) -> Result<Loaded, Code> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        let _loading = One::of(&self.loading);
+        let text = match key {
+            "document" => DOCUMENT.to_owned(),
+            "big" => "x".repeat(100_000),
+            "slow" => {
+                self.gate.acquire().await.unwrap().forget();
+                "slow".to_owned()
+            }
+            name => {
+                let code = Code::ALL.iter().find(|code| code.as_str() == name);
+                return Err(code.copied().unwrap_or(Code::UnknownKey));
+            }
+        };
+        Ok(Loaded {
+            text,
+            place: Box::new(One::of(&self.places)),
+        })
+    }
+}
+
+/// A client and the session that serves it.
+struct Client {
+    to: DuplexStream,
+    from: BufReader<DuplexStream>,
+    loader: Arc<Fake>,
+    session: JoinHandle<Result<(), ServeError>>,
+    stop: oneshot::Sender<()>,
+}
+
+impl Client {
+    /// With as much room in the streams as a test may need.
+    fn new() -> Self {
+        Self::with_room(16 << 20, 16 << 20)
+    }
+
+    /// With this much room, in bytes, in the stream to the server and from it.
+    fn with_room(to: usize, from: usize) -> Self {
+        let (to, stdin) = duplex(to);
+        let (stdout, from) = duplex(from);
+        let loader = Arc::new(Fake {
+            gate: Semaphore::new(0),
+            begun: AtomicUsize::new(0),
+            loading: Arc::default(),
+            places: Arc::default(),
+        });
+        let (stop, stopped) = oneshot::channel::<()>();
+        let session = tokio::spawn(run(loader.clone(), stdin, stdout, async {
+            if stopped.await.is_err() {
+                std::future::pending().await
+            }
+        }));
+        Self {
+            to,
+            from: BufReader::new(from),
+            loader,
+            session,
+            stop,
+        }
+    }
+
+    /// In a session that began with `initialize`.
+    async fn initialized() -> Self {
+        let mut client = Self::new();
+        client.initialize().await;
+        client
+    }
+
+    async fn initialize(&mut self) -> Value {
+        self.send(initialize("2025-11-25")).await;
+        let answer = self.answer().await;
+        self.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await;
+        answer
+    }
+
+    async fn send(&mut self, message: Value) {
+        self.send_bytes(format!("{message}\n").as_bytes()).await;
+    }
+
+    async fn send_bytes(&mut self, bytes: &[u8]) {
+        timeout(PATIENCE, self.to.write_all(bytes))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+
+    async fn call(&mut self, id: impl Into<Value>, key: &str) {
+        self.send(call(id, key)).await;
+    }
+
+    async fn cancel(&mut self, id: impl Into<Value>) {
+        let params = json!({"requestId": id.into()});
+        self.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+            .await;
+    }
+
+    /// The next message from the server; none at the end.
+    async fn next(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let read = timeout(PATIENCE, self.from.read_line(&mut line)).await;
+        if read.unwrap().unwrap() == 0 {
+            return None;
+        }
+        assert!(line.ends_with('\n'), "half a line");
+        let message: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(message["jsonrpc"], "2.0");
+        Some(message)
+    }
+
+    async fn answer(&mut self) -> Value {
+        self.next().await.expect("an answer")
+    }
+
+    /// The next message, which must be an error with this code and id that
+    /// repeats nothing of the input.
+    async fn error(&mut self, code: i32, id: impl Into<Value>) -> Value {
+        let answer = self.answer().await;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        assert_eq!(answer.get("id"), Some(&id.into()), "{answer}");
+        assert!(!answer.to_string().contains(MARKER), "{answer}");
+        answer["error"].clone()
+    }
+
+    /// That nothing has been sent, and that the session goes on: what comes next
+    /// is the answer to a ping.
+    async fn is_quiet(&mut self) {
+        self.send(json!({"jsonrpc": "2.0", "id": "quiet?", "method": "ping"}))
+            .await;
+        let answer = self.answer().await;
+        assert_eq!(answer["id"], "quiet?", "{answer}");
+    }
+
+    /// Ends the input. Gives what is still answered, and how the session ended.
+    async fn end(self) -> (Vec<Value>, Result<(), ServeError>) {
+        let Self {
+            to,
+            mut from,
+            session,
+            stop,
+            ..
+        } = self;
+        drop(to);
+        let mut text = String::new();
+        let all = tokio::io::AsyncReadExt::read_to_string(&mut from, &mut text);
+        timeout(PATIENCE, all).await.unwrap().unwrap();
+        let answers = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let ended = timeout(PATIENCE, session).await.unwrap().unwrap();
+        drop(stop);
+        (answers, ended)
+    }
+
+    fn begun(&self) -> usize {
+        self.loader.begun.load(Ordering::SeqCst)
+    }
+
+    fn loading(&self) -> usize {
+        self.loader.loading.load(Ordering::SeqCst)
+    }
+
+    fn places(&self) -> usize {
+        self.loader.places.load(Ordering::SeqCst)
+    }
+}
+
+/// Waits until `holds`.
+async fn until(holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.expect("it never holds");
+}
+
+/// Lets everything that can go on go on. The runtime has one thread.
+async fn settle() {
+    for _ in 0..10_000 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn initialize(version: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": "init", "method": "initialize", "params": {
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }})
+}
+
+fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
+}
+
+fn call(id: impl Into<Value>, key: &str) -> Value {
+    request(
+        id,
+        "tools/call",
+        json!({"name": "load_context", "arguments": {"key": key}}),
+    )
+}
+
+/// `message` as a request of the stateless protocol.
+fn stateless(mut message: Value) -> Value {
+    message["params"]["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    message
+}

@@ -1,0 +1,200 @@
+//! What goes out, and how a session ends.
+
+use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
+use crate::mcp::{ServeError, run};
+use serde_json::Value;
+use std::{
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    sync::Semaphore,
+    time::timeout,
+};
+
+/// What a writer was asked to do.
+#[derive(Debug, PartialEq)]
+enum Did {
+    Write(Vec<u8>),
+    Flush,
+}
+
+/// Takes everything down, or fails with `error`.
+#[derive(Clone, Default)]
+struct Recorder {
+    did: Arc<Mutex<Vec<Did>>>,
+    error: Option<io::ErrorKind>,
+}
+
+impl AsyncWrite for Recorder {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if let Some(error) = self.error {
+            return Poll::Ready(Err(error.into()));
+        }
+        self.did.lock().unwrap().push(Did::Write(bytes.to_vec()));
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.did.lock().unwrap().push(Did::Flush);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Cannot be read.
+struct Unreadable(io::ErrorKind);
+
+impl AsyncRead for Unreadable {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(self.0.into()))
+    }
+}
+
+fn loader() -> Arc<Fake> {
+    Arc::new(Fake {
+        gate: Semaphore::new(0),
+        begun: 0.into(),
+        loading: Arc::default(),
+        places: Arc::default(),
+    })
+}
+
+async fn session(
+    stdin: impl AsyncRead + Unpin + Send + 'static,
+    stdout: impl AsyncWrite + Unpin + Send + 'static,
+) -> Result<(), ServeError> {
+    let session = run(loader(), stdin, stdout, std::future::pending());
+    timeout(PATIENCE, session).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_message_is_one_write_of_one_line_and_is_flushed() {
+    let lines = [
+        "not json".to_owned(),
+        initialize("2025-11-25").to_string(),
+        call(1, "document").to_string(),
+        call(2, "big").to_string(),
+        call(3, "internal").to_string(),
+    ];
+    let out = Recorder::default();
+    let input = io::Cursor::new(lines.join("\n"));
+    session(input, out.clone()).await.unwrap();
+    let did = out.did.lock().unwrap();
+    assert_eq!(did.len(), 2 * lines.len());
+    for pair in did.chunks(2) {
+        let [Did::Write(line), Did::Flush] = pair else {
+            panic!("{pair:?}");
+        };
+        let (newline, line) = line.split_last().unwrap();
+        assert_eq!(*newline, b'\n');
+        assert!(!line.contains(&b'\n'));
+        serde_json::from_slice::<Value>(line).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_has_gone_ends_the_session_in_order() {
+    let mut client = Client::initialized().await;
+    client.call(1, "slow").await;
+    until(|| client.loading() == 1).await;
+    drop(client.from);
+    client.to = {
+        let mut to = client.to;
+        tokio::io::AsyncWriteExt::write_all(&mut to, b"not json\n")
+            .await
+            .unwrap();
+        to
+    };
+    // The input stays open, and a call is in flight.
+    let ended = timeout(PATIENCE, client.session).await.unwrap().unwrap();
+    ended.unwrap();
+}
+
+#[tokio::test]
+async fn a_reader_that_has_gone_before_the_handshake_ends_the_session_in_order() {
+    let out = Recorder {
+        error: Some(io::ErrorKind::BrokenPipe),
+        ..Recorder::default()
+    };
+    let (_open, stdin) = tokio::io::duplex(1000);
+    let first = io::Cursor::new(format!("{}\n", initialize("2025-11-25")));
+    session(tokio::io::AsyncReadExt::chain(first, stdin), out)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn an_output_that_fails_is_an_error() {
+    let out = Recorder {
+        error: Some(io::ErrorKind::StorageFull),
+        ..Recorder::default()
+    };
+    let input = io::Cursor::new(stateless(call(1, "document")).to_string());
+    let ended = session(input, out).await;
+    assert!(matches!(ended, Err(ServeError::Output(_))), "{ended:?}");
+}
+
+#[tokio::test]
+async fn an_input_that_fails_is_an_error_unless_the_client_has_gone() {
+    let ended = session(Unreadable(io::ErrorKind::IsADirectory), Recorder::default()).await;
+    assert!(matches!(ended, Err(ServeError::Input(_))), "{ended:?}");
+    let gone = Unreadable(io::ErrorKind::ConnectionReset);
+    session(gone, Recorder::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_empty_input_is_a_session_in_order() {
+    let out = Recorder::default();
+    session(tokio::io::empty(), out.clone()).await.unwrap();
+    assert!(out.did.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_was_received_is_answered_after_the_end_of_input() {
+    let mut client = Client::initialized().await;
+    for id in 0..100 {
+        client.call(id, "slow").await;
+    }
+    until(|| client.loading() == 100).await;
+    let loader = client.loader.clone();
+    let (ended, ()) = tokio::join!(client.end(), async {
+        super::settle().await;
+        loader.gate.add_permits(100);
+    });
+    let (answers, ended) = ended;
+    assert_eq!(answers.len(), 100);
+    ended.unwrap();
+}
+
+#[tokio::test]
+async fn stop_ends_the_session_at_once() {
+    let mut client = Client::initialized().await;
+    client.call(1, "slow").await;
+    until(|| client.loading() == 1).await;
+    client.stop.send(()).unwrap();
+    let ended = timeout(PATIENCE, client.session).await.unwrap().unwrap();
+    ended.unwrap();
+}
+
+#[tokio::test]
+async fn stop_ends_a_session_that_has_not_begun() {
+    let client = Client::new();
+    client.stop.send(()).unwrap();
+    let ended = timeout(PATIENCE, client.session).await.unwrap().unwrap();
+    ended.unwrap();
+}

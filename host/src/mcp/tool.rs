@@ -1,0 +1,112 @@
+//! The one tool: what a client is told of it, what it takes, what it answers.
+
+use crate::Code;
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations},
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The tool's name.
+pub(super) const NAME: &str = "load_context";
+
+const TITLE: &str = "Load context";
+
+/// Read by the model that may call the tool, so it says when to call, when not,
+/// and what to do next. It is the same for every user: nothing in it depends on
+/// the map.
+const DESCRIPTION: &str = "\
+Returns one private Markdown document, unchanged, for a key.
+
+Call it only if your own instructions give you a key, and with that key only. \
+Never guess a key, change one, or ask for one. Use the document for your own task. \
+Pass neither the document nor the key on to any person, agent, tool or file.
+
+A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy` or `internal`, \
+call again, at most twice. On any other code, stop: tell whoever gave you the task \
+the code and its advice, without the key. Do not go on without the document.";
+
+/// The longest key, in characters: "What a key is" in `wit/context.wit`. The
+/// schema only tells it to the client; the loader refuses what is longer.
+const MAX_KEY_CHARS: u64 = 128;
+
+/// The largest result that Claude Code lets through, in characters. Its default
+/// is 25,000 tokens; a tool may raise that with this `_meta` entry, up to this
+/// ceiling.
+const MAX_RESULT_CHARS: u64 = 500_000;
+
+/// The tool as `tools/list` shows it.
+pub(super) fn definition() -> Tool {
+    Tool::new(NAME, DESCRIPTION, Arc::new(input_schema()))
+        .with_title(TITLE)
+        .with_annotations(
+            ToolAnnotations::new()
+                .read_only(true)
+                .destructive(false)
+                .idempotent(true)
+                .open_world(false),
+        )
+        .with_meta(MetaObject(object(json!({
+            "anthropic/maxResultSizeChars": MAX_RESULT_CHARS,
+        }))))
+}
+
+fn input_schema() -> JsonObject {
+    object(json!({
+        "type": "object",
+        "properties": {
+            "key": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_KEY_CHARS,
+                "description": "The key from your own instructions, exactly as it stands there.",
+            },
+        },
+        "required": ["key"],
+        "additionalProperties": false,
+    }))
+}
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+/// The key in `arguments`, which must be one string named `key` and nothing else.
+///
+/// # Errors
+/// `-32602`, in the same words whatever was wrong, so that no input comes back.
+pub(super) fn key(arguments: Option<JsonObject>) -> Result<String, ErrorData> {
+    let mut arguments = arguments.unwrap_or_default();
+    match (arguments.remove("key"), arguments.is_empty()) {
+        (Some(Value::String(key)), true) => Ok(key),
+        _ => Err(ErrorData::invalid_params(
+            "arguments must be an object with exactly one string, \"key\"",
+            None,
+        )),
+    }
+}
+
+/// The answer to a call for another tool.
+pub(super) fn unknown() -> ErrorData {
+    ErrorData::invalid_params("unknown tool", None)
+}
+
+/// The answer that carries the document: one text, so that it is not sent twice.
+pub(super) fn document(text: String) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+/// The answer that carries a refusal. The code stands in the text too, because
+/// some clients pass on nothing else of an error.
+pub(super) fn refusal(code: Code) -> CallToolResult {
+    let mut result = CallToolResult::error(vec![ContentBlock::text(code.to_string())]);
+    result.structured_content = Some(json!({
+        "code": code.as_str(),
+        "message": code.advice(),
+    }));
+    result
+}

@@ -1,0 +1,281 @@
+//! JSON-RPC over two byte streams, with the gaps of rmcp 3.9.0 closed.
+//!
+//! rmcp has a transport of its own, `AsyncRwTransport`. This one exists because
+//! of the following, and can go when upstream has changed them:
+//!
+//! - Malformed JSON, invalid UTF-8, deep nesting and lone surrogates are dropped
+//!   without an answer; so is a line that is too long. (Here: `-32700`, `-32600`.)
+//! - A last line without a newline is lost.
+//! - An invalid message is answered without its id.
+//! - `tools/call` with malformed params is answered `-32601`, and `tools/list`
+//!   with them as if there were none. (Here: `-32602`.)
+//! - Prompts, resources, templates and completion are answered with empty lists
+//!   by default, though not declared. (Here: `-32601`.)
+//! - A notification or response as the first message ends the process.
+//! - Two requests in flight with one id get one answer; an id used again after a
+//!   cancellation can get the answer of the cancelled request.
+//! - An answer that waits for stdout is sent even after its request was cancelled.
+//! - Nothing bounds the requests in flight.
+//! - A broken stdout does not end the session.
+//! - "Method not found" repeats the method.
+
+use super::{
+    ServeError,
+    flight::{Flight, Flights},
+    line::{Line, Lines, MAX_LINE_BYTES},
+    message::{self, Message},
+    server::method_not_found,
+};
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientRequest,
+        ErrorCode, GetExtensions, RequestId, ServerJsonRpcMessage,
+    },
+    transport::Transport,
+};
+use serde::Serialize;
+use std::{io, pin::Pin, sync::Arc};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    sync::{Mutex, Semaphore, mpsc},
+};
+
+/// The requests that are received and unanswered may take this many bytes, as
+/// lines. Beyond it, no more input is read. Parsed, a line can take some eighty
+/// times its length (small objects in an array), so that this stands for 170 MB
+/// with a client that means ill, and for next to nothing with any other.
+const MAX_IN_FLIGHT_BYTES: u32 = 2 * MAX_LINE_BYTES as u32;
+
+/// What a request counts for at least, in bytes: its task, its tables, its
+/// answer. It makes 1024 requests the most that are in flight, four times what
+/// may wait for the loader.
+const MIN_REQUEST_BYTES: u32 = 2048;
+
+/// The buffer for outgoing lines is cut back to this many bytes after each line.
+const KEPT_OUT_BYTES: usize = 64 << 10;
+
+type Writing = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+/// The server's end of the connection.
+pub(super) struct Edge<R, W> {
+    lines: Lines<R>,
+    out: Arc<Mutex<Out<W>>>,
+    flights: Flights,
+    room: Arc<Semaphore>,
+    failures: mpsc::UnboundedSender<ServeError>,
+    /// A refusal that is being written. Nothing is read until it is out.
+    refusing: Option<Writing>,
+    /// A request that waits for room, and how much. Nothing is read until then.
+    waiting: Option<(RequestId, Box<ClientRequest>, u32)>,
+}
+
+impl<R, W> Edge<R, W>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    /// Reads `from` and writes `to`. A stream that breaks is told to `failures`.
+    pub(super) fn new(from: R, to: W, failures: mpsc::UnboundedSender<ServeError>) -> Self {
+        Self {
+            lines: Lines::new(from),
+            out: Arc::new(Mutex::new(Out {
+                to,
+                line: Vec::new(),
+                failures: Some(failures.clone()),
+            })),
+            flights: Flights::default(),
+            room: Arc::new(Semaphore::new(MAX_IN_FLIGHT_BYTES as usize)),
+            failures,
+            refusing: None,
+            waiting: None,
+        }
+    }
+
+    /// Sees to it that `error` is the next thing written, before more is read.
+    fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {
+        let out = self.out.clone();
+        self.refusing = Some(Box::pin(async move {
+            out.lock().await.write(&Refusal::new(id, error)).await
+        }));
+    }
+
+    /// Takes in a line. Gives what rmcp has to know of it at once.
+    fn take_in(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
+        match message::read(line) {
+            Message::Request { id, request } => {
+                let bytes = u32::try_from(line.len()).unwrap_or(MAX_IN_FLIGHT_BYTES);
+                self.waiting = Some((id, request, bytes.max(MIN_REQUEST_BYTES)));
+                None
+            }
+            Message::Cancel(id) => {
+                let number = self.flights.cancel(&id)?;
+                let params = CancelledNotificationParam::new(Some(number), None);
+                let cancelled = CancelledNotification::new(params);
+                Some(ClientJsonRpcMessage::notification(cancelled.into()))
+            }
+            Message::Nothing => None,
+            Message::Refused(id, error) => {
+                self.refuse(id, error);
+                None
+            }
+        }
+    }
+
+    /// Lets the waiting request in, once there is room for it.
+    async fn let_in(&mut self) -> Option<ClientJsonRpcMessage> {
+        let (_, _, bytes) = self.waiting.as_ref()?;
+        let room = self.room.clone().acquire_many_owned(*bytes).await.ok()?;
+        let (id, mut request, _) = self.waiting.take()?;
+        match self.flights.begin(id.clone(), room) {
+            Some((number, call)) => {
+                request.extensions_mut().insert(call);
+                Some(ClientJsonRpcMessage::request(*request, number))
+            }
+            None => {
+                let error = ErrorData::invalid_request("this id is in use", None);
+                self.refuse(Some(id), error);
+                None
+            }
+        }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Edge<R, W>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    type Error = io::Error;
+
+    /// Writes an answer, unless its request was cancelled. What the request
+    /// holds is let go when the answer is written.
+    fn send(
+        &mut self,
+        mut message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let (out, flights) = (self.out.clone(), self.flights.clone());
+        async move {
+            let mut out = out.lock().await;
+            // Looked up as late as this, so that a cancellation that comes while
+            // others are writing still counts.
+            let _flight: Flight = match &mut message {
+                ServerJsonRpcMessage::Response(response) => {
+                    let Some(flight) = flights.finish(&response.id) else {
+                        return Ok(());
+                    };
+                    response.id = flight.id.clone();
+                    flight
+                }
+                ServerJsonRpcMessage::Error(answer) => {
+                    let Some(flight) = answer.id.as_ref().and_then(|id| flights.finish(id)) else {
+                        return Ok(());
+                    };
+                    answer.id = Some(flight.id.clone());
+                    if answer.error.code == ErrorCode::METHOD_NOT_FOUND {
+                        answer.error = method_not_found();
+                    }
+                    flight
+                }
+                // The server asks nothing and tells nothing unasked.
+                ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {
+                    return Ok(());
+                }
+            };
+            out.write(&message).await
+        }
+    }
+
+    /// The next request or cancellation; none at the end.
+    ///
+    /// The future can be dropped at any time: all that is under way is kept in
+    /// `self`.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if let Some(refusing) = &mut self.refusing {
+                let written = refusing.await;
+                self.refusing = None;
+                written.ok()?;
+            }
+            if self.waiting.is_some() {
+                match self.let_in().await {
+                    Some(message) => return Some(message),
+                    None => continue,
+                }
+            }
+            match self.lines.next().await {
+                Ok(Line::Whole(line)) => {
+                    if let Some(message) = self.take_in(&line) {
+                        return Some(message);
+                    }
+                }
+                Ok(Line::TooLong) => {
+                    self.refuse(None, ErrorData::invalid_request("line too long", None));
+                }
+                Ok(Line::End) => return None,
+                Err(error) => {
+                    // Nobody listens any more if the session has ended.
+                    let _ = self.failures.send(ServeError::Input(error));
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An error that is not the answer of the server but ours. Unlike rmcp's, it has
+/// an `id` in any case, null where there is none, as JSON-RPC 2.0 demands.
+#[derive(Serialize)]
+struct Refusal {
+    jsonrpc: &'static str,
+    id: Option<RequestId>,
+    error: ErrorData,
+}
+
+impl Refusal {
+    fn new(id: Option<RequestId>, error: ErrorData) -> Self {
+        Self {
+            jsonrpc: "2.0",
+            id,
+            error,
+        }
+    }
+}
+
+/// The outgoing stream. Whoever holds its lock writes one whole line.
+struct Out<W> {
+    to: W,
+    line: Vec<u8>,
+    /// None while a line is being written, and for good if that fails or is
+    /// given up: part of a line may be out then, so nothing more may follow.
+    failures: Option<mpsc::UnboundedSender<ServeError>>,
+}
+
+impl<W: AsyncWrite + Unpin> Out<W> {
+    async fn write(&mut self, message: &impl Serialize) -> io::Result<()> {
+        let Some(failures) = self.failures.take() else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, message)?;
+        self.line.push(b'\n');
+        let mut written = self.to.write_all(&self.line).await;
+        if written.is_ok() {
+            written = self.to.flush().await;
+        }
+        self.line.clear();
+        self.line.shrink_to(KEPT_OUT_BYTES);
+        if let Err(error) = written {
+            let kind = error.kind();
+            // Nobody listens any more if the session has ended.
+            let _ = failures.send(ServeError::Output(error));
+            return Err(kind.into());
+        }
+        self.failures = Some(failures);
+        Ok(())
+    }
+}
