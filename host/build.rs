@@ -18,7 +18,13 @@ fn run() -> Result<(), String> {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let out = PathBuf::from(variable("OUT_DIR")?);
     let target = variable("TARGET")?;
-    for input in ["../guest/src", "../guest/Cargo.toml", "../wit", "../Cargo.lock", "../Cargo.toml"] {
+    for input in [
+        "../guest/src",
+        "../guest/Cargo.toml",
+        "../wit",
+        "../Cargo.lock",
+        "../Cargo.toml",
+    ] {
         println!("cargo::rerun-if-changed={input}");
     }
     println!("cargo::rerun-if-env-changed=KEYHOLE_GUEST_CARGO");
@@ -39,7 +45,11 @@ fn build(here: &Path, out: &Path) -> Result<Vec<u8>, AssembleError> {
             path: manifest,
             error,
         })?;
-    component(&core_module(&manifest, "keyhole_guest", &out.join("guest"))?)
+    component(&core_module(
+        &manifest,
+        "keyhole_guest",
+        &out.join("guest"),
+    )?)
 }
 
 fn variable(name: &str) -> Result<String, String> {

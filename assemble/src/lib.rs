@@ -25,7 +25,9 @@ pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 #[non_exhaustive]
 pub enum AssembleError {
     /// Rust's core library for wasm is not installed, and its sources neither.
-    #[error("the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}")]
+    #[error(
+        "the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}"
+    )]
     TargetMissing,
     /// A program could not be started.
     #[error("cannot run {0}: {1}")]
@@ -116,9 +118,17 @@ pub fn describe(component: &[u8]) -> Result<String, AssembleError> {
     let failed = |error| AssembleError::Component(format!("{error:#}"));
     let decoded = wit_component::decode(component).map_err(failed)?;
     let (resolve, main) = (decoded.resolve(), decoded.package());
-    let others: Vec<_> = resolve.packages.iter().map(|(id, _)| id).filter(|id| *id != main).collect();
+    let others: Vec<_> = resolve
+        .packages
+        .iter()
+        .map(|(id, _)| id)
+        .filter(|id| *id != main)
+        .collect();
     let mut printer = wit_component::WitPrinter::default();
-    printer.emit_docs(false).print(resolve, main, &others).map_err(failed)?;
+    printer
+        .emit_docs(false)
+        .print(resolve, main, &others)
+        .map_err(failed)?;
     Ok(String::from(printer.output))
 }
 
@@ -170,7 +180,11 @@ impl Tools {
         } else {
             return Err(AssembleError::TargetMissing);
         };
-        Ok(Self { cargo, rustc, build_std })
+        Ok(Self {
+            cargo,
+            rustc,
+            build_std,
+        })
     }
 }
 
@@ -207,7 +221,10 @@ fn rustflags(manifest: &Path) -> OsString {
         flag.push(to);
         flags.push(flag);
     };
-    if let Some(workspace) = manifest.ancestors().find(|dir| dir.join("wit/context.wit").exists()) {
+    if let Some(workspace) = manifest
+        .ancestors()
+        .find(|dir| dir.join("wit/context.wit").exists())
+    {
         remap(workspace.into(), "keyhole");
     }
     if let Some(home) = env::var_os("CARGO_HOME")

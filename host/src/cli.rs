@@ -1,16 +1,18 @@
 //! The command line: what can be asked of `keyhole`, and its exit codes.
 
 use crate::{
-    check, contract, demo,
+    Loader, check, contract, demo,
     limits::Limits,
     map::{LiveMap, Location},
-    serve,
+    sandbox::Sandbox,
+    serve::{self, ServeError},
 };
 use clap::{Parser, Subcommand};
 use std::{
     io::{self, Write as _},
     path::PathBuf,
     process::ExitCode,
+    sync::Arc,
 };
 
 /// Hands one AI subagent a private piece of context, from a sandbox.
@@ -85,12 +87,18 @@ pub fn run() -> ExitCode {
             serve::serve(map, Limits::default()).map_err(|error| error.to_string())?;
             Ok(ExitCode::SUCCESS)
         }),
-        Command::Check { map, json, show_keys } => live_map(&map).and_then(|map| {
-            check::run(map, Limits::default(), check::Options { json, show_keys })
-                .map_err(|error| error.to_string())
-        }),
-        Command::Contract => print(&contract::contract()),
-        Command::Demo => demo::run().map_err(|error| error.to_string()).map(|()| ExitCode::SUCCESS),
+        Command::Check {
+            map,
+            json,
+            show_keys,
+        } => live_map(&map)
+            .and_then(|map| check_map(map, json, show_keys).map_err(|error| error.to_string())),
+        Command::Contract => unless_hung_up(io::stdout().write_all(contract().as_bytes()))
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| error.to_string()),
+        Command::Demo => demo::run()
+            .map_err(|error| error.to_string())
+            .map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|message| {
         // Nobody is left to tell where standard error is gone too.
@@ -105,12 +113,36 @@ fn live_map(map: &MapArg) -> Result<LiveMap, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Prints to a person or a pipe; a pipe that closes early is not an error.
-fn print(text: &str) -> Result<ExitCode, String> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.to_string()),
-        _ => Ok(ExitCode::SUCCESS),
-    }
+/// Loads every entry as a call would, and reports.
+fn check_map(map: LiveMap, json: bool, show_keys: bool) -> Result<ExitCode, ServeError> {
+    let limits = Limits::default();
+    let map = Arc::new(map);
+    let loader = Loader::new(Arc::clone(&map), Sandbox::embedded(limits)?, limits);
+    let runtime = serve::runtime(limits)?;
+    let report = runtime.block_on(check(&map, show_keys, async |key| {
+        loader
+            .load(key.expose())
+            .await
+            .map(|content| content.text.len() as u64)
+    }));
+    runtime.shutdown_background();
+    let written = match json {
+        true => report
+            .to_json()
+            .map_err(io::Error::from)
+            .and_then(|json| writeln!(anstream::stdout(), "{json}")),
+        false => report.write_text(&mut anstream::stdout().lock()),
+    };
+    unless_hung_up(written)?;
+    Ok(ExitCode::from(report.exit_code()))
+}
+
+/// A reader that has seen enough, as `head` does, is not an error.
+fn unless_hung_up(written: io::Result<()>) -> io::Result<()> {
+    written.or_else(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// A panic's message may hold anything, a key or a file's content among it, so
@@ -121,6 +153,9 @@ fn hide_panics() {
             let file = location.file().rsplit('/').next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
-        let _ = writeln!(io::stderr(), "keyhole: internal error{place}; please report it");
+        let _ = writeln!(
+            io::stderr(),
+            "keyhole: internal error{place}; please report it"
+        );
     }));
 }

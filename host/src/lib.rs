@@ -2,17 +2,25 @@
 //!
 //! (front page to be written)
 
+mod check;
 pub mod cli;
 mod code;
 mod contract;
 mod demo;
+mod grant;
 pub mod limits;
 mod loader;
+mod map;
 pub mod mcp;
 pub mod sandbox;
 mod serve;
 
+pub use check::{EntryReport, Report, check};
 pub use code::Code;
 pub use contract::contract;
+pub use grant::Grant;
 pub use loader::{Content, Loader};
+pub use map::{
+    Entry, Key, KeyError, LiveMap, Location, LocationError, Map, MapError, ParseError, resolve,
+};
 pub use serve::{ServeError, serve};

@@ -42,14 +42,14 @@ pub struct Loader {
 /// What a call's thread needs.
 #[derive(Debug)]
 struct Work {
-    map: LiveMap,
+    map: Arc<LiveMap>,
     sandbox: Sandbox,
 }
 
 impl Loader {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
-    pub fn new(map: LiveMap, sandbox: Sandbox, limits: Limits) -> Self {
+    pub fn new(map: Arc<LiveMap>, sandbox: Sandbox, limits: Limits) -> Self {
         Self {
             work: Arc::new(Work { map, sandbox }),
             deadline: limits.deadline,
@@ -85,7 +85,10 @@ impl Loader {
             work.load(&key, deadline)
         });
         match timeout(self.deadline, call).await {
-            Ok(Ok(answer)) => answer.map(|text| Content { text, _place: place }),
+            Ok(Ok(answer)) => answer.map(|text| Content {
+                text,
+                _place: place,
+            }),
             Ok(Err(_panicked)) => Err(Code::Internal),
             Err(_elapsed) => {
                 self.work.sandbox.interrupt();
@@ -99,11 +102,10 @@ impl Work {
     /// The call itself, on a thread that may block.
     fn load(&self, key: &str, deadline: Instant) -> Result<String, Code> {
         let map = self.map.current().map_err(|error| error.code())?;
-        let granted = match Key::try_from(key).ok().and_then(|key| map.get(&key)) {
-            Some(entry) => Some(resolve(&map, entry)?),
-            // The guest refuses it: a key without a grant takes the same way.
-            None => None,
-        };
-        self.sandbox.call(key, granted, deadline)
+        let entry = Key::try_from(key).ok().and_then(|key| map.find(&key));
+        // Without an entry there is no grant, and the guest refuses: a wrong key
+        // takes the same way as a right one.
+        let grant = entry.map(|entry| resolve(&map, entry)).transpose()?;
+        self.sandbox.call(key, grant, deadline)
     }
 }

@@ -34,7 +34,11 @@ pub enum ServeError {
 /// [`ServeError`]. An unusable map is not one: the map may be mended at any
 /// time, and until then each call is told so.
 pub fn serve(map: LiveMap, limits: Limits) -> Result<(), ServeError> {
-    let loader = Arc::new(Loader::new(map, Sandbox::embedded(limits)?, limits));
+    let loader = Arc::new(Loader::new(
+        Arc::new(map),
+        Sandbox::embedded(limits)?,
+        limits,
+    ));
     let runtime = runtime(limits)?;
     let done = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -45,7 +49,10 @@ pub fn serve(map: LiveMap, limits: Limits) -> Result<(), ServeError> {
                 _ = terminate.recv() => {}
             }
         };
-        mcp::serve_stdio(loader, stop).await.map_err(ServeError::from)
+        let (stdin, stdout) = mcp::stdio();
+        mcp::serve(loader, stdin, stdout, stop)
+            .await
+            .map_err(ServeError::from)
     });
     // A read that hangs in the kernel must not keep the process.
     runtime.shutdown_background();

@@ -20,8 +20,8 @@ use std::{
 
 /// Why the demo broke off.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DemoError {
+
+pub(crate) enum DemoError {
     /// A file, the screen or the server's process failed.
     #[error("the demo broke off: {0}")]
     Io(#[from] io::Error),
@@ -47,12 +47,28 @@ const CATALOG: &str = "# Identifiers to look for\n\n- Jane Q. Example\n- jane@ex
 /// What is refused, and why: key, code, and what was done to earn it.
 const REFUSALS: [(&str, &str, &str); 7] = [
     ("k-guessed", "unknown-key", "a key that is not in the map"),
-    ("k-missing-file", "not-found", "a key whose file was deleted"),
-    ("k-not-markdown", "not-markdown", "a key that was mapped to a shell script"),
-    ("k-directory", "not-a-file", "a key that was mapped to a directory"),
+    (
+        "k-missing-file",
+        "not-found",
+        "a key whose file was deleted",
+    ),
+    (
+        "k-not-markdown",
+        "not-markdown",
+        "a key that was mapped to a shell script",
+    ),
+    (
+        "k-directory",
+        "not-a-file",
+        "a key that was mapped to a directory",
+    ),
     ("k-too-large", "too-large", "a file over its limit"),
     ("k-not-text", "not-utf8", "a file that is not text"),
-    ("k-outside", "outside-root", "a link inside the root that leads out of it"),
+    (
+        "k-outside",
+        "outside-root",
+        "a link inside the root that leads out of it",
+    ),
 ];
 
 /// Runs the demo on standard output.
@@ -60,7 +76,7 @@ const REFUSALS: [(&str, &str, &str); 7] = [
 /// # Errors
 /// [`DemoError`]: among others where the server does not do what is shown, so
 /// that the demo is a test as well.
-pub fn run() -> Result<(), DemoError> {
+pub(crate) fn run() -> Result<(), DemoError> {
     let home = tempfile::Builder::new().prefix("keyhole-demo-").tempdir()?;
     let map = lay_out(home.path())?;
 
@@ -79,11 +95,19 @@ pub fn run() -> Result<(), DemoError> {
     )?;
     session.notify("notifications/initialized")?;
     let tools = session.request("tools/list", json!({}))?;
-    expect(tools["result"]["tools"].as_array().is_some_and(|tools| tools.len() == 1), "one tool")?;
+    expect(
+        tools["result"]["tools"]
+            .as_array()
+            .is_some_and(|tools| tools.len() == 1),
+        "one tool",
+    )?;
 
     head("3. A subagent that carries the key gets the file, byte for byte.")?;
     let answer = session.load(GOOD)?;
-    expect(answer["result"]["content"][0]["text"] == CATALOG, "the file")?;
+    expect(
+        answer["result"]["content"][0]["text"] == CATALOG,
+        "the file",
+    )?;
 
     head("4. Everything else is refused, with a code that names no file and no key.")?;
     for (key, code, why) in REFUSALS {
@@ -161,7 +185,11 @@ fn lay_out(home: &Path) -> Result<std::path::PathBuf, DemoError> {
 fn given() -> Result<(), DemoError> {
     let limits = Limits::default();
     say("imports, read from the component's own bytes (`keyhole contract` shows them whole):")?;
-    for import in COMPONENT_WIT.lines().map(str::trim).filter(|line| line.starts_with("import ")) {
+    for import in COMPONENT_WIT
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("import "))
+    {
         show(&format!("{import}\n"))?;
     }
     show(&format!(
@@ -181,7 +209,9 @@ fn refused(answer: &serde_json::Value, code: &'static str) -> Result<(), DemoErr
 }
 
 fn expect(holds: bool, expected: &'static str) -> Result<(), DemoError> {
-    holds.then_some(()).ok_or(DemoError::Unexpected { expected })
+    holds
+        .then_some(())
+        .ok_or(DemoError::Unexpected { expected })
 }
 
 fn head(text: &str) -> Result<(), DemoError> {

@@ -29,14 +29,24 @@ impl Session {
             .stdout(Stdio::piped())
             .spawn()?;
         let (Some(requests), Some(answers)) = (server.stdin.take(), server.stdout.take()) else {
-            return Err(DemoError::Unexpected { expected: "the server's streams" });
+            return Err(DemoError::Unexpected {
+                expected: "the server's streams",
+            });
         };
-        Ok(Self { server, requests: Some(requests), answers: BufReader::new(answers), last_id: 0 })
+        Ok(Self {
+            server,
+            requests: Some(requests),
+            answers: BufReader::new(answers),
+            last_id: 0,
+        })
     }
 
     /// Calls the tool with `key`.
     pub(super) fn load(&mut self, key: &str) -> Result<Value, DemoError> {
-        self.request("tools/call", json!({ "name": "load_context", "arguments": { "key": key } }))
+        self.request(
+            "tools/call",
+            json!({ "name": "load_context", "arguments": { "key": key } }),
+        )
     }
 
     /// Sends a request, waits for its answer, and shows both.

@@ -4,7 +4,8 @@
 //! What is not linked here does not exist for a guest: a component that imports
 //! it cannot be instantiated.
 
-use super::{Granted, bindings::keyhole::context::grants};
+use super::bindings::keyhole::context::grants;
+use crate::Grant;
 use subtle::ConstantTimeEq;
 use wasmtime::{
     Result, StoreLimits,
@@ -35,20 +36,25 @@ pub(super) struct CallState {
 impl CallState {
     pub(super) fn new(
         key: &str,
-        granted: Option<Granted>,
+        grant: Option<Grant>,
         filesystem: WasiFilesystemCtx,
         limits: StoreLimits,
         handles: usize,
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(handles);
-        let (grant, preopen) = granted
-            .map(|granted| {
-                let grant = grants::Grant { name: granted.name, max_bytes: granted.max_bytes };
-                // Blocking is right: every call has a thread of its own.
-                let dir = Dir::new(granted.directory, FsPerms::ReadOnly, OpenMode::READ, true);
-                (grant, dir)
-            })
+        let (grant, preopen) = grant
+            .map(
+                |Grant {
+                     directory,
+                     name,
+                     max_bytes,
+                 }| {
+                    // Blocking is right: every call has a thread of its own.
+                    let dir = Dir::new(directory, FsPerms::ReadOnly, OpenMode::READ, true);
+                    (grants::Grant { name, max_bytes }, dir)
+                },
+            )
             .unzip();
         Self {
             limits,
@@ -61,7 +67,10 @@ impl CallState {
     }
 
     fn filesystem(&mut self) -> WasiFilesystemCtxView<'_> {
-        WasiFilesystemCtxView { ctx: &mut self.filesystem, table: &mut self.table }
+        WasiFilesystemCtxView {
+            ctx: &mut self.filesystem,
+            table: &mut self.table,
+        }
     }
 }
 

@@ -8,13 +8,10 @@ mod embedded;
 pub(crate) mod engine;
 mod imports;
 
-use crate::{Code, limits::Limits};
+use crate::{Code, Grant, limits::Limits};
 use bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use imports::CallState;
-use std::{
-    fmt,
-    time::Instant,
-};
+use std::{fmt, time::Instant};
 use wasmtime::{
     Engine, Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline,
     component::{Component, Linker},
@@ -37,18 +34,6 @@ mod bindings {
         world: "context-loader",
         with: { "wasi": wasmtime_wasi::p2::bindings::sync },
     });
-}
-
-/// Leave to read one file, made by the host for one call.
-#[derive(Debug)]
-pub struct Granted {
-    /// The directory that is preopened for the call: an open handle, so that
-    /// what its path means later does not matter.
-    pub directory: std::fs::File,
-    /// The file's name in it.
-    pub name: String,
-    /// The largest file that may be returned, in bytes.
-    pub max_bytes: u64,
 }
 
 /// The component, loaded and linked, ready for calls. Shared by all of them:
@@ -116,7 +101,7 @@ impl Sandbox {
         })
     }
 
-    /// One call: `key` is asked for, `granted` is all there is to be had.
+    /// One call: `key` is asked for, `grant` is all there is to be had.
     ///
     /// Blocks for as long as the guest and the file system take. A guest that
     /// computes past `deadline` is stopped at the next [`Sandbox::interrupt`]; a
@@ -127,14 +112,9 @@ impl Sandbox {
     /// The guest's own refusal as its [`Code`]; [`Code::TimedOut`]; and
     /// [`Code::Internal`] for a trap, an exceeded limit or an answer that breaks
     /// the contract.
-    pub fn call(
-        &self,
-        key: &str,
-        granted: Option<Granted>,
-        deadline: Instant,
-    ) -> Result<String, Code> {
-        let max_bytes = granted.as_ref().map_or(0, |granted| granted.max_bytes);
-        let mut store = self.store(key, granted, max_bytes, deadline);
+    pub fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+        let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
+        let mut store = self.store(key, grant, max_bytes, deadline);
         let failed = |_| {
             if Instant::now() >= deadline {
                 Code::TimedOut
@@ -164,14 +144,14 @@ impl Sandbox {
     fn store(
         &self,
         key: &str,
-        granted: Option<Granted>,
+        grant: Option<Grant>,
         max_bytes: u64,
         deadline: Instant,
     ) -> Store<CallState> {
         let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         let state = CallState::new(
             key,
-            granted,
+            grant,
             self.filesystem.clone(),
             self.store_limits(bytes),
             self.limits.handles,

@@ -1,0 +1,243 @@
+//! Why there is no usable map: for the user at the terminal, never for a caller.
+
+use crate::Code;
+use std::{
+    fmt, io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+/// Why the map cannot be used.
+///
+/// `Display` is for the user at `keyhole check`: it may name the map's path. It
+/// never quotes the map. A caller over MCP gets [`MapError::code`] and no more.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum MapError {
+    /// No file is there.
+    #[error(
+        "there is no map at {}; create it, or name another with --map",
+        printable(path)
+    )]
+    Missing {
+        /// Where the map was looked for.
+        path: PathBuf,
+    },
+    /// The operating system does not let us open or read it.
+    #[error("the map at {} cannot be read: {kind}", printable(path))]
+    Unreadable {
+        /// Where the map is.
+        path: PathBuf,
+        /// What the operating system says.
+        kind: io::ErrorKind,
+    },
+    /// It is a directory, FIFO, socket or device.
+    #[error("the map at {} is not a regular file", printable(path))]
+    NotAFile {
+        /// Where the map is.
+        path: PathBuf,
+    },
+    /// It is larger than [`crate::limits::MAX_MAP_BYTES`].
+    #[error(
+        "the map at {} is larger than {} bytes",
+        printable(path),
+        crate::limits::MAX_MAP_BYTES
+    )]
+    TooLarge {
+        /// Where the map is.
+        path: PathBuf,
+    },
+    /// It was written to again and again while we waited for it to be whole.
+    #[error(
+        "the map at {} is being written to all the time; save it by renaming a finished file over it",
+        printable(path)
+    )]
+    Unsettled {
+        /// Where the map is.
+        path: PathBuf,
+    },
+    /// The map, or the directory that holds it, belongs to another user.
+    #[error(
+        "{} belongs to another user, who could change the map; make it your own",
+        printable(path)
+    )]
+    ForeignOwner {
+        /// The map or its directory, links followed.
+        path: PathBuf,
+    },
+    /// Others can write to the map or to the directory that holds it.
+    #[error(
+        "others can write to {}, and so change the map; run: chmod go-w on it",
+        printable(path)
+    )]
+    WritableByOthers {
+        /// The map or its directory, links followed.
+        path: PathBuf,
+    },
+    /// What it says is not a map.
+    #[error("{}:{source}", printable(path))]
+    Parse {
+        /// Where the map is.
+        path: PathBuf,
+        /// The place and the reason.
+        source: ParseError,
+    },
+}
+
+impl MapError {
+    /// What a caller learns: `map-missing` or `map-invalid`.
+    #[must_use]
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::Missing { .. } => Code::MapMissing,
+            _ => Code::MapInvalid,
+        }
+    }
+}
+
+/// Why a text is not a map, and where.
+///
+/// Neither `Display` nor `Debug` quotes the text: where a key was expected,
+/// anything may be one.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead, where there is a guess.
+    pub help: Option<String>,
+    /// The line itself. It may hold a key. None where it is too long to show.
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+/// The line that an error is about.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Excerpt {
+    /// The line without its end.
+    pub(crate) text: Box<str>,
+    /// The bytes in it that are at fault, between characters.
+    pub(crate) span: Range<usize>,
+}
+
+/// The longest line that is kept to be shown, in bytes: some screens full.
+const MAX_EXCERPT: usize = 4096;
+
+impl ParseError {
+    /// An error about the bytes `span` of `text`. A span beyond the text, or
+    /// within a character, is moved to the nearest place before.
+    pub(crate) fn new(
+        text: &str,
+        span: Range<usize>,
+        message: String,
+        help: Option<String>,
+    ) -> Self {
+        let start = text.floor_char_boundary(span.start);
+        let before = text.get(..start).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = text
+            .get(line_start..)
+            .unwrap_or_default()
+            .lines()
+            .next()
+            .unwrap_or_default();
+        // A parser may point at the line's end, or over several lines.
+        let from = line.floor_char_boundary(start - line_start);
+        let to = line
+            .floor_char_boundary(span.end.saturating_sub(line_start))
+            .max(from);
+        Self {
+            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
+            column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
+            message,
+            help,
+            excerpt: (line.len() <= MAX_EXCERPT).then(|| Excerpt {
+                text: line.into(),
+                span: from..to,
+            }),
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    /// `line:column: message; help`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ParseError({self})")
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// A path as a person may see it: control characters are escaped, so that a file
+/// name cannot move the cursor, change colours or turn the line around.
+pub(crate) fn printable(path: &Path) -> String {
+    printable_text(&path.to_string_lossy())
+}
+
+/// As [`printable`], for text.
+pub(crate) fn printable_text(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unprintable(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Control characters, line separators, and the marks that reorder text.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ParseError, printable_text};
+
+    fn at(text: &str, span: std::ops::Range<usize>) -> (usize, usize) {
+        let error = ParseError::new(text, span, String::new(), None);
+        (error.line, error.column)
+    }
+
+    #[test]
+    fn a_place_is_a_line_and_a_column_in_characters() {
+        let text = "é = 1\r\nab = 2\n";
+        assert_eq!(at(text, 0..1), (1, 1));
+        assert_eq!(at(text, 3..4), (1, 3));
+        assert_eq!(at(text, 8..9), (2, 1));
+        assert_eq!(at(text, text.len()..text.len()), (3, 1));
+        assert_eq!(at("", 0..0), (1, 1));
+        // Within a character, and beyond the text.
+        assert_eq!(at(text, 1..2), (1, 1));
+        assert_eq!(at(text, 99..100), (3, 1));
+    }
+
+    #[test]
+    fn neither_display_nor_debug_quotes_the_line() {
+        let error = ParseError::new("k-secret = 1", 0..8, "no".into(), Some("yes".into()));
+        assert_eq!(format!("{error}"), "1:1: no; yes");
+        assert_eq!(format!("{error:?}"), "ParseError(1:1: no; yes)");
+    }
+
+    #[test]
+    fn what_is_shown_cannot_move_the_cursor_or_turn_the_line_around() {
+        assert_eq!(
+            printable_text("a\x1b[31m\n\u{202e}é"),
+            "a\\u{1b}[31m\\n\\u{202e}é"
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! Where the user's map is.
+
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Where the map is, and whose home `~/` means. Found once, at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    file: PathBuf,
+    home: Option<PathBuf>,
+}
+
+/// Why it cannot be said where the map is.
+#[derive(Debug, thiserror::Error)]
+pub enum LocationError {
+    /// `--map` was given an empty name.
+    #[error("--map needs the name of a file")]
+    EmptyName,
+    /// Nothing says where the user's configuration is.
+    #[error(
+        "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
+    )]
+    NoHome,
+    /// A relative `--map` has nothing to be relative to.
+    #[error("the current directory cannot be found; give --map an absolute path")]
+    NoCurrentDirectory(#[source] io::Error),
+}
+
+impl Location {
+    /// The map's place: `named` where the user named one (`--map`), else
+    /// `$XDG_CONFIG_HOME/keyhole/context-map.toml`, else
+    /// `$HOME/.config/keyhole/context-map.toml`. A variable that is empty or not
+    /// an absolute path counts as unset, as the XDG base directory specification
+    /// says. A relative `named` belongs to the directory that is current now.
+    ///
+    /// `variable` looks up an environment variable: `|name| env::var_os(name)`.
+    ///
+    /// # Errors
+    /// [`LocationError`]. That a file is there is not asked.
+    pub fn find(
+        named: Option<&Path>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, LocationError> {
+        let absolute = |name| {
+            variable(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        let home = absolute("HOME");
+        let file = match named {
+            Some(name) if name.as_os_str().is_empty() => return Err(LocationError::EmptyName),
+            Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
+            None => absolute("XDG_CONFIG_HOME")
+                .or_else(|| home.as_ref().map(|home| home.join(".config")))
+                .ok_or(LocationError::NoHome)?
+                .join("keyhole/context-map.toml"),
+        };
+        Ok(Self { file, home })
+    }
+
+    /// The map's absolute path, links not followed.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What `~/` in the map stands for, where the user has a home.
+    #[must_use]
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// What relative paths in the map belong to: the directory in which the map
+    /// was named. A map that is a link is not followed for this, so that a map
+    /// kept elsewhere by a dotfile manager means the same as one that lies here.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::{Location, LocationError};
+    use std::path::Path;
+
+    fn find(named: Option<&str>, set: &[(&str, &str)]) -> Result<Location, LocationError> {
+        Location::find(named.map(Path::new), |name| {
+            let (_, value) = set.iter().find(|(n, _)| *n == name)?;
+            Some(value.into())
+        })
+    }
+
+    fn file(named: Option<&str>, set: &[(&str, &str)]) -> String {
+        find(named, set)
+            .unwrap()
+            .file()
+            .to_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    #[test]
+    fn a_named_map_wins_and_needs_no_home() {
+        let set = [("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/config")];
+        assert_eq!(file(Some("/maps/m.toml"), &set), "/maps/m.toml");
+        assert_eq!(file(Some("/maps/m.toml"), &[]), "/maps/m.toml");
+        assert_eq!(find(Some("/maps/m.toml"), &[]).unwrap().home(), None);
+    }
+
+    #[test]
+    fn then_the_xdg_directory_then_the_home() {
+        let both = [("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/config")];
+        assert_eq!(file(None, &both), "/config/keyhole/context-map.toml");
+        assert_eq!(
+            file(None, &both[..1]),
+            "/home/u/.config/keyhole/context-map.toml"
+        );
+        assert_eq!(file(None, &both[1..]), "/config/keyhole/context-map.toml");
+    }
+
+    #[test]
+    fn an_empty_or_relative_variable_counts_as_unset() {
+        for value in ["", "config"] {
+            assert_eq!(
+                file(None, &[("HOME", "/home/u"), ("XDG_CONFIG_HOME", value)]),
+                "/home/u/.config/keyhole/context-map.toml"
+            );
+            assert!(matches!(
+                find(None, &[("HOME", value)]),
+                Err(LocationError::NoHome)
+            ));
+        }
+        assert!(matches!(find(None, &[]), Err(LocationError::NoHome)));
+    }
+
+    #[test]
+    fn an_empty_name_is_refused() {
+        assert!(matches!(
+            find(Some(""), &[("HOME", "/")]),
+            Err(LocationError::EmptyName)
+        ));
+    }
+
+    #[test]
+    fn a_relative_name_belongs_to_the_directory_that_is_current_at_the_start() {
+        let here = std::env::current_dir().unwrap();
+        let found = find(Some("./maps/m.toml"), &[]).unwrap();
+        assert_eq!(found.file(), here.join("maps/m.toml"));
+        assert_eq!(found.directory(), here.join("maps"));
+    }
+}

@@ -1,0 +1,101 @@
+//! The user's map: which key stands for which file.
+//!
+//! [`Location`] says where the map is, [`LiveMap`] reads it afresh whenever it
+//! changed, [`Map::parse`] turns its text into entries, [`resolve()`] turns one
+//! entry into a directory that is opened and a name in it.
+
+mod error;
+mod key;
+mod live;
+mod location;
+mod parse;
+mod resolve;
+mod stamp;
+mod trust;
+
+pub(crate) use error::{Excerpt, is_unprintable, printable, printable_text};
+pub use error::{MapError, ParseError};
+pub use key::{Key, KeyError};
+pub use live::LiveMap;
+pub use location::{Location, LocationError};
+pub use resolve::resolve;
+
+use std::{collections::HashMap, fmt};
+
+/// A valid map, as it was at one moment. It is never changed, only replaced.
+///
+/// `Debug` shows nothing of it, not even how many keys there are.
+pub struct Map {
+    location: Location,
+    /// Absolute, or beneath `~/`; as written. None: files may lie anywhere.
+    roots: Option<Box<[Box<str>]>>,
+    entries: HashMap<Key, Entry>,
+}
+
+impl Map {
+    /// The entry of `key`, if it has one. How long this takes tells nothing about
+    /// how close a wrong key came; see [`Key`].
+    #[must_use]
+    pub fn find(&self, key: &Key) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// All entries, in the order of the file. For the user's own `check`; no call
+    /// may learn of any entry but its own.
+    #[must_use]
+    pub fn entries(&self) -> Vec<(&Key, &Entry)> {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_unstable_by_key(|(_, entry)| entry.at);
+        entries
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Map").finish_non_exhaustive()
+    }
+}
+
+/// What the map says of one key. `Debug` shows nothing of it.
+pub struct Entry {
+    /// Not empty, without NUL, absolute, beneath `~/`, or relative; as written.
+    path: Box<str>,
+    max_bytes: u64,
+    agents: Option<Box<[Box<str>]>>,
+    /// Line, from 1, and byte offset in the file.
+    at: (u32, u32),
+}
+
+impl Entry {
+    /// The path as the user wrote it. Nothing is known of it but its form.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The largest file that may be returned, in bytes: the entry's own limit,
+    /// else the map's, else [`crate::limits::DEFAULT_MAX_BYTES`].
+    #[must_use]
+    pub fn max_bytes(&self) -> u64 {
+        self.max_bytes
+    }
+
+    /// The agents that may use the key, as `plugin:agent`; none: any. Never an
+    /// empty list.
+    #[must_use]
+    pub fn agents(&self) -> Option<&[Box<str>]> {
+        self.agents.as_deref()
+    }
+
+    /// The line in the map on which the entry stands, from 1.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.at.0
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").finish_non_exhaustive()
+    }
+}

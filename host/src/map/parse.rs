@@ -1,0 +1,345 @@
+//! From the map's text to its entries. Nothing is looked up in the file system.
+
+use super::{
+    Entry, Key, Location, Map, ParseError,
+    key::{KeyError, check},
+};
+use crate::limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES};
+use std::{collections::HashMap, ops::Range};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// What may stand at the top of a map.
+const MAP_FIELDS: [&str; 3] = ["roots", "max_bytes", "keys"];
+/// What may stand in an entry that is a table.
+const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+impl Map {
+    /// Reads a map. All of it must be right: an unknown field, a key that stands
+    /// twice, a number out of range is an error, never a default.
+    ///
+    /// # Errors
+    /// The first mistake in the order of the file; a mistake in TOML itself goes
+    /// before all others.
+    pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, ParseError> {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let good =
+                    String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
+                let end = good.len()..good.len();
+                return Err(ParseError::new(
+                    &good,
+                    end,
+                    "the map is not UTF-8 from here on".into(),
+                    None,
+                ));
+            }
+        };
+        let document = DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            ParseError::new(text, span, error.message().to_owned(), None)
+        })?;
+        let mut reader = Reader {
+            line_starts: std::iter::once(0)
+                .chain(
+                    text.bytes()
+                        .enumerate()
+                        .filter(|(_, byte)| *byte == b'\n')
+                        .map(|(at, _)| at + 1),
+                )
+                .collect(),
+            has_home: location.home().is_some(),
+            first: None,
+        };
+        let map = reader.map(document.get_ref(), location);
+        match reader.first {
+            None => Ok(map),
+            Some(Fault {
+                span,
+                message,
+                help,
+            }) => Err(ParseError::new(text, span, message, help)),
+        }
+    }
+}
+
+/// A mistake. Its texts never quote the map: what looks like a wrong field may
+/// be a key in the wrong place.
+struct Fault {
+    span: Range<usize>,
+    message: String,
+    help: Option<String>,
+}
+
+/// Walks through the parsed document and keeps the mistake that stands first:
+/// tables come sorted by name, not in the order of the file.
+struct Reader {
+    line_starts: Vec<usize>,
+    has_home: bool,
+    first: Option<Fault>,
+}
+
+impl Reader {
+    fn map(&mut self, document: &DeTable<'_>, location: &Location) -> Map {
+        self.known_fields(document, &MAP_FIELDS);
+        let roots = document.get("roots").and_then(|value| self.roots(value));
+        let max_bytes = document
+            .get("max_bytes")
+            .and_then(|value| self.max_bytes(value))
+            .unwrap_or(DEFAULT_MAX_BYTES);
+        let mut entries = HashMap::new();
+        if let Some(value) = document.get("keys") {
+            match value.get_ref() {
+                DeValue::Table(keys) => {
+                    entries.reserve(keys.len());
+                    for (name, value) in keys {
+                        if let Some((key, entry)) = self.entry(name, value, max_bytes) {
+                            entries.insert(key, entry);
+                        }
+                    }
+                }
+                other => self.wrong_type(value, "a table: write [keys]", other),
+            }
+        }
+        Map {
+            location: location.clone(),
+            roots,
+            entries,
+        }
+    }
+
+    fn entry(
+        &mut self,
+        name: &Spanned<std::borrow::Cow<'_, str>>,
+        value: &Value<'_>,
+        max_bytes: u64,
+    ) -> Option<(Key, Entry)> {
+        let start = name.span().start;
+        let line = self.line_starts.partition_point(|line| *line <= start);
+        let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        let at = (narrow(line), narrow(start));
+        let key = match Key::try_from(name.get_ref().as_ref()) {
+            Ok(key) => key,
+            Err(error) => return self.fault(name.span(), error.to_string(), None),
+        };
+        let entry = match value.get_ref() {
+            DeValue::String(path) => Entry {
+                path: self.path(path, value.span())?,
+                max_bytes,
+                agents: None,
+                at,
+            },
+            // A table that a dot opened has the place of the name before the dot.
+            DeValue::Table(_) if value.span() == name.span() => {
+                return self.fault(
+                    name.span(),
+                    "a dot cuts this key in two".into(),
+                    Some("put the whole key in quotes".into()),
+                );
+            }
+            DeValue::Table(fields) => {
+                let all_known = self.known_fields(fields, &ENTRY_FIELDS);
+                let path = match fields.get("path") {
+                    Some(path) => self
+                        .string(path)
+                        .and_then(|text| self.path(text, path.span())),
+                    // A misspelt field says it better.
+                    None if !all_known => None,
+                    None => self.fault(
+                        value.span(),
+                        "this entry has no path".into(),
+                        Some("write { path = \"…\" }".into()),
+                    ),
+                };
+                // Each field is read before the first bad one ends it, so that the
+                // mistake that stands first is found.
+                let max_bytes = fields
+                    .get("max_bytes")
+                    .map_or(Some(max_bytes), |value| self.max_bytes(value));
+                let agents = fields
+                    .get("agents")
+                    .map_or(Some(None), |value| self.agents(value).map(Some));
+                Entry {
+                    path: path?,
+                    max_bytes: max_bytes?,
+                    agents: agents?,
+                    at,
+                }
+            }
+            other => {
+                self.wrong_type(value, "a path or a table with a path", other);
+                return None;
+            }
+        };
+        Some((key, entry))
+    }
+
+    fn roots(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
+        self.list(
+            value,
+            "with no roots, every file is refused; name one, or remove the line",
+            |reader, text, span| {
+                let path = reader.path(text, span.clone())?;
+                if path.starts_with('/') || path.starts_with("~/") {
+                    Some(path)
+                } else {
+                    reader.fault(span, "a root must begin with / or ~/".into(), None)
+                }
+            },
+        )
+    }
+
+    fn agents(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
+        self.list(
+            value,
+            "with no agents, nobody may use the key; name one, or remove the field",
+            |reader, text, span| {
+                let message = match check(text) {
+                    Ok(()) => return Some(text.into()),
+                    Err(KeyError::Empty) => "an agent's name is empty",
+                    Err(KeyError::TooLong) => "an agent's name is longer than 128 characters",
+                    Err(KeyError::NotVisibleAscii) => {
+                        "an agent's name may hold visible ASCII characters only, no blanks"
+                    }
+                };
+                reader.fault(span, message.into(), None)
+            },
+        )
+    }
+
+    /// A list of strings that is not empty, each read by `item`.
+    fn list(
+        &mut self,
+        value: &Value<'_>,
+        empty: &str,
+        item: impl Fn(&mut Self, &str, Range<usize>) -> Option<Box<str>>,
+    ) -> Option<Box<[Box<str>]>> {
+        let DeValue::Array(items) = value.get_ref() else {
+            self.wrong_type(value, "a list of strings", value.get_ref());
+            return None;
+        };
+        if items.is_empty() {
+            return self.fault(
+                value.span(),
+                "this list is empty".into(),
+                Some(empty.into()),
+            );
+        }
+        items
+            .iter()
+            .map(|value| {
+                self.string(value)
+                    .and_then(|text| item(self, text, value.span()))
+            })
+            .collect()
+    }
+
+    /// A path of the form that a map may hold. Whether it leads anywhere is asked
+    /// at each call.
+    fn path(&mut self, path: &str, span: Range<usize>) -> Option<Box<str>> {
+        let (message, help) = if path.is_empty() {
+            ("a path is empty", None)
+        } else if path.contains('\0') {
+            ("a path holds a NUL character", None)
+        } else if path.starts_with('~') && !path.starts_with("~/") {
+            (
+                "only ~/ stands for a home, your own",
+                Some("write the path out, or ./~… for a name that begins with ~"),
+            )
+        } else if path.starts_with("~/") && !self.has_home {
+            (
+                "~/ has no meaning here: HOME is not set to an absolute path",
+                None,
+            )
+        } else {
+            return Some(path.into());
+        };
+        self.fault(span, message.into(), help.map(Into::into))
+    }
+
+    fn max_bytes(&mut self, value: &Value<'_>) -> Option<u64> {
+        let DeValue::Integer(number) = value.get_ref() else {
+            self.wrong_type(value, "a number of bytes", value.get_ref());
+            return None;
+        };
+        match u64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(bytes @ 1..=MAX_MAX_BYTES) => Some(bytes),
+            _ => self.fault(
+                value.span(),
+                format!("max_bytes must be 1 to {MAX_MAX_BYTES}"),
+                None,
+            ),
+        }
+    }
+
+    fn string<'a>(&mut self, value: &'a Value<'_>) -> Option<&'a str> {
+        match value.get_ref() {
+            DeValue::String(text) => Some(text),
+            other => {
+                self.wrong_type(value, "a string", other);
+                None
+            }
+        }
+    }
+
+    /// Whether the table has known fields only.
+    fn known_fields(&mut self, table: &DeTable<'_>, known: &[&str]) -> bool {
+        let mut all_known = true;
+        for name in table.keys() {
+            if known.contains(&name.get_ref().as_ref()) {
+                continue;
+            }
+            all_known = false;
+            // Beyond two slips of the finger in a short word, a guess is noise.
+            let nearest = known
+                .iter()
+                .filter(|field| name.get_ref().len() <= field.len() + 2)
+                .map(|field| (strsim::damerau_levenshtein(field, name.get_ref()), field))
+                .filter(|(distance, _)| *distance <= 2)
+                .min();
+            let help = match nearest {
+                Some((_, field)) => format!("did you mean {field}?"),
+                None if known == MAP_FIELDS => {
+                    format!("a map has {}; keys stand beneath [keys]", known.join(", "))
+                }
+                None => format!("an entry has {}", known.join(", ")),
+            };
+            let _: Option<()> = self.fault(name.span(), "unknown field".into(), Some(help));
+        }
+        all_known
+    }
+
+    fn wrong_type(&mut self, value: &Value<'_>, wanted: &str, found: &DeValue<'_>) {
+        let found = found.type_str();
+        let _: Option<()> = self.fault(
+            value.span(),
+            format!("expected {wanted}; found: {found}"),
+            None,
+        );
+    }
+
+    /// Notes a mistake, if none stands before it.
+    fn fault<T>(&mut self, span: Range<usize>, message: String, help: Option<String>) -> Option<T> {
+        if self
+            .first
+            .as_ref()
+            .is_none_or(|first| span.start < first.span.start)
+        {
+            self.first = Some(Fault {
+                span,
+                message,
+                help,
+            });
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

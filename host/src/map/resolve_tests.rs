@@ -1,0 +1,477 @@
+//! Whatever the paths say, the directory opened is one that the map means.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::{Grant, open_directory, resolve};
+use crate::{
+    Code,
+    map::{Key, Location, Map},
+};
+use proptest::prelude::*;
+use rustix::io::Errno;
+use std::{
+    fs::{self, File},
+    io::Read,
+    os::unix::fs::{MetadataExt, symlink},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+use tempfile::TempDir;
+
+/// A home with files in it. Its map is `~/config/map.toml`.
+struct Home(TempDir);
+
+impl Home {
+    /// These files, each with its own name in it.
+    fn with(files: &[&str]) -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        for file in files {
+            let path = home.path(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        home
+    }
+
+    /// The real path of something in the home.
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(name)
+    }
+
+    fn link(&self, name: &str, target: &str) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        symlink(target, self.path(name)).unwrap();
+    }
+
+    fn resolve(&self, roots: &[&str], path: &str) -> Result<Grant, Code> {
+        let map = self.path("config/map.toml");
+        let location = Location::find(Some(&map), |name| {
+            (name == "HOME").then(|| self.path("").into())
+        })
+        .unwrap();
+        let text = match roots {
+            [] => format!("[keys]\nk = {path:?}"),
+            roots => format!("roots = {roots:?}\n[keys]\nk = {path:?}"),
+        };
+        let map = Map::parse(text.as_bytes(), &location).unwrap();
+        resolve(&map, map.find(&Key::try_from("k").unwrap()).unwrap())
+    }
+
+    /// What the guest would read, and where that is.
+    fn read(&self, roots: &[&str], path: &str) -> Result<(String, PathBuf), Code> {
+        self.resolve(roots, path)
+            .map(|resolved| (read(&resolved), place(&resolved)))
+    }
+
+    fn refusal(&self, roots: &[&str], path: &str) -> Code {
+        self.resolve(roots, path).unwrap_err()
+    }
+}
+
+/// Reads as the guest does: beneath the directory, following nothing.
+fn read(resolved: &Grant) -> String {
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NOFOLLOW;
+    let file = rustix::fs::openat(
+        &resolved.directory,
+        &resolved.name,
+        flags,
+        rustix::fs::Mode::empty(),
+    )
+    .unwrap();
+    let mut text = String::new();
+    File::from(file).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// The path of the directory that was opened, as the kernel knows it.
+fn place(resolved: &Grant) -> PathBuf {
+    #[cfg(target_os = "macos")]
+    let path = {
+        use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+        PathBuf::from(OsString::from_vec(
+            rustix::fs::getpath(&resolved.directory)
+                .unwrap()
+                .into_bytes(),
+        ))
+    };
+    #[cfg(target_os = "linux")]
+    let path = {
+        use std::os::fd::AsRawFd;
+        fs::read_link(format!("/proc/self/fd/{}", resolved.directory.as_raw_fd())).unwrap()
+    };
+    path
+}
+
+#[test]
+fn a_path_is_beneath_the_home_or_the_maps_directory_or_absolute() {
+    let home = Home::with(&["notes/a.md", "config/team/b.md"]);
+    let notes = home.path("notes");
+    assert_eq!(
+        home.read(&[], "~/notes/a.md").unwrap(),
+        ("notes/a.md".into(), notes.clone())
+    );
+    assert_eq!(
+        home.read(&[], "~//notes/a.md").unwrap(),
+        ("notes/a.md".into(), notes.clone())
+    );
+    assert_eq!(
+        home.read(&[], "../notes/a.md").unwrap(),
+        ("notes/a.md".into(), notes.clone())
+    );
+    assert_eq!(
+        home.read(&[], notes.join("a.md").to_str().unwrap())
+            .unwrap(),
+        ("notes/a.md".into(), notes)
+    );
+    assert_eq!(
+        home.read(&[], "team/b.md").unwrap(),
+        ("config/team/b.md".into(), home.path("config/team"))
+    );
+}
+
+#[test]
+fn the_limit_goes_along() {
+    let home = Home::with(&["a.md"]);
+    let resolved = home.resolve(&[], "~/a.md").unwrap();
+    assert_eq!(
+        (resolved.name.as_str(), resolved.max_bytes),
+        ("a.md", crate::limits::DEFAULT_MAX_BYTES)
+    );
+}
+
+#[test]
+fn the_name_in_the_map_must_end_in_md() {
+    let home = Home::with(&["a.md", "a.txt", "b.MD", ".md", "sub/.md"]);
+    home.link("a", "a.md");
+    for path in [
+        "~/a.txt",
+        "~/a",
+        "~/b.MD",
+        "~/.md",
+        "~/sub/.md",
+        "~/a.md/",
+        "~/a.md/.",
+        "~/a.md ",
+        "~/none",
+    ] {
+        assert_eq!(home.refusal(&[], path), Code::NotMarkdown, "{path}");
+    }
+}
+
+#[test]
+fn the_real_file_must_end_in_md_too() {
+    let home = Home::with(&["secret", "a.md"]);
+    home.link("b.md", "secret");
+    home.link("c.md", "a.md");
+    assert_eq!(home.refusal(&[], "~/b.md"), Code::NotMarkdown);
+    assert_eq!(home.read(&[], "~/c.md").unwrap().0, "a.md");
+    home.link("root.md", "/");
+    assert_eq!(home.refusal(&[], "~/root.md"), Code::NotAFile);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_real_name_that_is_not_utf_8_is_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let home = Home::with(&[]);
+    let name = std::ffi::OsStr::from_bytes(b"\xff.md");
+    fs::write(home.path("").join(name), "").unwrap();
+    symlink(name, home.path("a.md")).unwrap();
+    assert_eq!(home.refusal(&[], "~/a.md"), Code::NotMarkdown);
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let home = Home::with(&["file"]);
+    home.link("dangling.md", "none.md");
+    home.link("loop.md", "loop.md");
+    let long = format!("~/{}.md", "x".repeat(300));
+    for path in [
+        "~/none.md",
+        "~/none/a.md",
+        "~/file/a.md",
+        "~/dangling.md",
+        "~/loop.md",
+        &long,
+    ] {
+        assert_eq!(home.refusal(&[], path), Code::NotFound, "{path}");
+    }
+}
+
+#[test]
+fn with_roots_the_real_file_must_lie_in_one() {
+    let home = Home::with(&["notes/a.md", "notes/deep/b.md", "other/c.md", "config/d.md"]);
+    let roots = ["~/gone", "~/notes"];
+    assert_eq!(home.read(&roots, "~/notes/a.md").unwrap().0, "notes/a.md");
+    assert_eq!(
+        home.read(&roots, "~/notes/deep/b.md").unwrap().0,
+        "notes/deep/b.md"
+    );
+    for path in ["~/other/c.md", "~/notes/../other/c.md", "d.md"] {
+        assert_eq!(home.refusal(&roots, path), Code::OutsideRoot, "{path}");
+    }
+    assert_eq!(home.refusal(&["~/gone"], "~/notes/a.md"), Code::OutsideRoot);
+}
+
+#[test]
+fn a_root_is_not_a_prefix_of_its_sibling() {
+    let home = Home::with(&["notes/a.md", "notes-private/b.md"]);
+    assert_eq!(
+        home.refusal(&["~/notes"], "~/notes-private/b.md"),
+        Code::OutsideRoot
+    );
+    assert_eq!(
+        home.read(&["~/notes-private"], "~/notes-private/b.md")
+            .unwrap()
+            .0,
+        "notes-private/b.md"
+    );
+}
+
+#[test]
+fn a_file_as_a_root_does_not_open_its_directory() {
+    let home = Home::with(&["notes/a.md", "notes/b.md"]);
+    assert_eq!(
+        home.refusal(&["~/notes/a.md"], "~/notes/a.md"),
+        Code::OutsideRoot
+    );
+}
+
+#[test]
+fn a_link_out_of_a_root_is_refused_and_a_link_into_one_is_followed() {
+    let home = Home::with(&["notes/a.md", "private/b.md"]);
+    home.link("notes/out.md", "../private/b.md");
+    home.link("notes/dir", "../private");
+    home.link("in.md", "notes/a.md");
+    home.link("alias", "notes");
+    assert_eq!(
+        home.refusal(&["~/notes"], "~/notes/out.md"),
+        Code::OutsideRoot
+    );
+    assert_eq!(
+        home.refusal(&["~/notes"], "~/notes/dir/b.md"),
+        Code::OutsideRoot
+    );
+    assert_eq!(home.read(&["~/notes"], "~/in.md").unwrap().0, "notes/a.md");
+    // A root may be a link as well.
+    assert_eq!(
+        home.read(&["~/alias"], "~/notes/a.md").unwrap().0,
+        "notes/a.md"
+    );
+}
+
+#[test]
+fn files_kept_by_a_dotfile_manager_just_work() {
+    let home = Home::with(&["store/abc/notes/a.md"]);
+    home.link("generation", "store/abc");
+    home.link("notes", "generation/notes");
+    assert_eq!(
+        home.read(&["~/store"], "~/notes/a.md").unwrap(),
+        ("store/abc/notes/a.md".into(), home.path("store/abc/notes"))
+    );
+}
+
+#[test]
+fn no_link_is_followed_when_the_directory_is_opened() {
+    let home = Home::with(&["real/deep/a.md"]);
+    home.link("link", "real");
+    home.link("real/last", "deep");
+    assert!(open_directory(&home.path("real/deep")).is_ok());
+    for path in ["link/deep", "link", "real/last"] {
+        let error = open_directory(&home.path(path)).unwrap_err();
+        assert!(
+            matches!(error, Errno::LOOP | Errno::NOTDIR),
+            "{path}: {error}"
+        );
+    }
+    assert_eq!(
+        open_directory(&home.path("real/deep/a.md")).unwrap_err(),
+        Errno::NOTDIR
+    );
+    assert_eq!(
+        open_directory(&home.path("none")).unwrap_err(),
+        Errno::NOENT
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nor_where_the_kernel_has_no_openat2() {
+    use super::{DIRECTORY, OFlags, walk};
+    let home = Home::with(&["real/deep/a.md"]);
+    home.link("link", "real");
+    home.link("real/last", "deep");
+    let flags = OFlags::RDONLY | DIRECTORY;
+    let opened = File::from(walk(&home.path("real/deep"), flags).unwrap());
+    assert_eq!(
+        opened.metadata().unwrap().ino(),
+        fs::metadata(home.path("real/deep")).unwrap().ino()
+    );
+    assert!(walk(Path::new("/"), flags).is_ok());
+    for path in ["link/deep", "link", "real/last", "real/deep/a.md"] {
+        let error = walk(&home.path(path), flags).unwrap_err();
+        assert!(
+            matches!(error, Errno::LOOP | Errno::NOTDIR),
+            "{path}: {error}"
+        );
+    }
+    assert_eq!(
+        walk(&home.path("real/../real"), flags).unwrap_err(),
+        Errno::INVAL
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_swapped_with_a_link_never_leads_outside() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let home = Home::with(&["notes/sub/a.md", "private/a.md"]);
+    home.link("notes/evil", "../private");
+    let (sub, evil) = (home.path("notes/sub"), home.path("notes/evil"));
+    let inside = fs::metadata(&sub).unwrap().ino();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                renameat_with(CWD, &sub, CWD, &evil, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let mut served = 0;
+        for _ in 0..3000 {
+            match home.resolve(&["~/notes"], "~/notes/sub/a.md") {
+                Ok(resolved) => {
+                    assert_eq!(resolved.directory.metadata().unwrap().ino(), inside);
+                    served += 1;
+                }
+                Err(code) => assert!(
+                    matches!(code, Code::OutsideRoot | Code::NotFound),
+                    "{code:?}"
+                ),
+            }
+        }
+        done.store(true, Ordering::SeqCst);
+        assert!(served > 0);
+    });
+}
+
+/// Runs without the privileges that let root read everything, if this is root.
+#[cfg(target_os = "linux")]
+fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    // Capabilities belong to the thread.
+    thread::scope(|scope| {
+        scope
+            .spawn(|| {
+                let mut sets = capabilities(None).unwrap();
+                sets.effective
+                    .remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+                set_capabilities(None, sets).unwrap();
+                run()
+            })
+            .join()
+            .unwrap()
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_may_not_be_searched_is_permission_denied() {
+    let home = Home::with(&["shut/a.md"]);
+    set_mode(&home.path("shut"), 0o600);
+    assert_eq!(
+        unprivileged(|| home.refusal(&[], "~/shut/a.md")),
+        Code::PermissionDenied
+    );
+    set_mode(&home.path("shut"), 0o700);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_may_be_searched_but_not_listed_will_do() {
+    let home = Home::with(&["quiet/a.md", "quiet/deep/b.md"]);
+    home.link("quiet/link.md", "../quiet/a.md");
+    set_mode(&home.path("quiet"), 0o300);
+    unprivileged(|| {
+        assert!(fs::read_dir(home.path("quiet")).is_err());
+        let resolved = home.resolve(&["~/quiet"], "~/quiet/a.md").unwrap();
+        assert_eq!(read(&resolved), "quiet/a.md");
+        // As does the runtime that the guest reads through.
+        let directory = cap_std::fs::Dir::from_std_file(resolved.directory);
+        assert_eq!(directory.read_to_string("a.md").unwrap(), "quiet/a.md");
+        assert!(directory.open("../quiet/a.md").is_err());
+        assert_eq!(
+            home.read(&[], "~/quiet/deep/b.md").unwrap().0,
+            "quiet/deep/b.md"
+        );
+    });
+    set_mode(&home.path("quiet"), 0o700);
+}
+
+/// What stands in a random tree.
+#[derive(Clone, Debug)]
+enum Node {
+    File,
+    Directory,
+    Link(String),
+}
+
+fn name() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["a", "b", "ab", "in", "in-side", "x.md", "y.md"])
+}
+
+/// A path of a few names, some of them `..`.
+fn path() -> impl Strategy<Value = String> {
+    prop::collection::vec(
+        prop_oneof![4 => name(), 1 => Just(".."), 1 => Just(".")],
+        1..5,
+    )
+    .prop_map(|names| names.join("/"))
+}
+
+fn node() -> impl Strategy<Value = Node> {
+    prop_oneof![
+        Just(Node::File),
+        Just(Node::Directory),
+        path().prop_map(Node::Link)
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn nothing_outside_the_roots_is_ever_opened(
+        nodes in prop::collection::vec((prop::collection::vec(name(), 1..4), node()), 1..20),
+        roots in prop::collection::vec(prop::collection::vec(name(), 0..3), 1..3),
+        asked in prop::collection::vec((path(), prop::sample::select(vec!["x.md", "y.md"])), 1..6),
+    ) {
+        let home = Home::with(&[]);
+        for (names, node) in &nodes {
+            let path = home.path(&format!("t/{}", names.join("/")));
+            // Some will not fit into the tree: there is a file in the way, say.
+            let _ = fs::create_dir_all(path.parent().unwrap());
+            let _ = match node {
+                Node::File => fs::write(&path, ""),
+                Node::Directory => fs::create_dir(&path),
+                Node::Link(target) => symlink(target, &path),
+            };
+        }
+        let roots: Vec<String> = roots.iter().map(|names| format!("~/t/{}", names.join("/"))).collect();
+        let written: Vec<&str> = roots.iter().map(String::as_str).collect();
+        let real: Vec<PathBuf> = roots.iter().filter_map(|root| home.path(&root[2..]).canonicalize().ok()).collect();
+        for (directory, file) in &asked {
+            if let Ok(resolved) = home.resolve(&written, &format!("~/t/{directory}/{file}")) {
+                let place = place(&resolved);
+                prop_assert!(real.iter().any(|root| place.ancestors().any(|above| above == root)), "{place:?} is in none of {real:?}");
+                prop_assert!(!resolved.name.contains('/'));
+                prop_assert!(resolved.name.ends_with(".md"));
+            }
+        }
+    }
+}
