@@ -8,3 +8,8 @@
 
 /// A document's bytes arrive as they are.
 mod content;
+/// The guest's one table of cases, through the embedded component, and what the
+/// component may import.
+mod component;
+/// What the program is built of.
+mod build;
