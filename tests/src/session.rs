@@ -44,9 +44,16 @@ impl Session {
     /// Begins as a client of this protocol does, and gives the server's answer.
     #[track_caller]
     pub fn handshake(&mut self) -> Answer {
+        let id = self.begin();
+        self.answer(id)
+    }
+
+    /// As [`Self::handshake`], without waiting. Gives the id of what was asked.
+    #[track_caller]
+    pub fn begin(&mut self) -> u64 {
         match self.protocol {
             Protocol::Initialize => {
-                let answer = self.request(
+                let id = self.ask(
                     "initialize",
                     json!({
                         "protocolVersion": self.protocol.version(),
@@ -55,9 +62,9 @@ impl Session {
                     }),
                 );
                 self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-                answer
+                id
             }
-            Protocol::Discover => self.request("server/discover", json!({})),
+            Protocol::Discover => self.ask("server/discover", json!({})),
         }
     }
 

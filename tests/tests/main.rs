@@ -13,3 +13,5 @@ mod content;
 mod component;
 /// What the program is built of.
 mod build;
+/// Every code there is, earned from the real program, in both protocols.
+mod codes;
