@@ -3,7 +3,9 @@
 //! `assemble` includes this file to precompile components. Wasmtime refuses an
 //! image that was made under other settings, so a difference cannot go unnoticed.
 
-use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{
+    Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails,
+};
 
 /// Calls that can be in the sandbox at once: those that run, and those that are
 /// stuck in the kernel. `Limits::running` and `Limits::left_behind` together
@@ -54,6 +56,9 @@ pub(crate) fn config() -> Config {
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
         // A trap is reported as `internal` and no more, so its frames are not kept.
         .wasm_backtrace_max_frames(None)
+        // Else WASMTIME_BACKTRACE_DETAILS in a user's environment decides, and an
+        // image that was made without it is refused.
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .generate_address_map(false)
         .native_unwind_info(false);
     config
