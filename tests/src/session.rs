@@ -176,7 +176,9 @@ impl Session {
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         self.transcript.note("--", format!("{signal:?}").as_bytes());
-        let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
+        let id = i32::try_from(self.process.id())
+            .ok()
+            .and_then(Pid::from_raw);
         kill_process(id.expect("a process id"), signal).expect("our own child");
     }
 

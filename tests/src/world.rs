@@ -42,7 +42,11 @@ impl World {
             .tempdir()
             .expect("a temporary directory");
         // Real, so that output can be compared where `/tmp` is a link.
-        let home = temp.path().canonicalize().expect("it is there").join("home");
+        let home = temp
+            .path()
+            .canonicalize()
+            .expect("it is there")
+            .join("home");
         private_directory(&home);
         let environment = BTreeMap::from([
             ("HOME".into(), home.clone().into()),

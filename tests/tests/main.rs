@@ -6,12 +6,14 @@
     reason = "tests"
 )]
 
-/// A document's bytes arrive as they are.
-mod content;
-/// The guest's one table of cases, through the embedded component, and what the
-/// component may import.
-mod component;
 /// What the program is built of.
 mod build;
 /// Every code there is, earned from the real program, in both protocols.
 mod codes;
+/// The guest's one table of cases, through the embedded component, and what the
+/// component may import.
+mod component;
+/// A document's bytes arrive as they are.
+mod content;
+/// The Claude Code plugin, as it is packaged.
+mod plugin;
