@@ -45,19 +45,23 @@
 #[cfg(not(unix))]
 compile_error!("Keyhole runs on Linux and macOS; other systems are not supported");
 
+mod caller;
 mod check;
 pub mod cli;
 mod code;
 mod contract;
 mod demo;
 mod grant;
+pub mod guard;
 pub mod limits;
 mod loader;
 mod map;
 pub mod mcp;
 pub mod sandbox;
 mod serve;
+pub mod ticket;
 
+pub use caller::{Caller, Callers};
 pub use check::{EntryReport, Report, check};
 pub use code::Code;
 pub use contract::contract;

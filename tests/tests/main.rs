@@ -29,6 +29,8 @@ mod live;
 mod places;
 /// What the README promises that can be held against the program.
 mod readme;
+/// The Claude Code plugin, as it is packaged.
+mod plugin;
 /// Requests that are not quite right.
 mod requests;
 /// Neither a refusal nor standard error tells a key, a path, a content or a count.
