@@ -1,0 +1,141 @@
+// One case's world: a home, a project and a temporary directory that nothing
+// else uses, the plugin installed in it, and the client run in it.
+
+import assert from 'node:assert/strict';
+import { spawn as start } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Api, mark } from './api.mjs';
+import { Session } from './session.mjs';
+
+/** The packaged plugin and its marketplace, as `./x dist` builds them. */
+export const DIST = path.resolve(
+  process.env.KEYHOLE_DIST ?? path.join(import.meta.dirname, '../../../dist'),
+);
+
+/** The marketplace in the folder `dist`: its name, its one plugin's id and folder. */
+export function marketplace(dist) {
+  const { name, plugins } = JSON.parse(
+    fs.readFileSync(path.join(dist, '.claude-plugin/marketplace.json'), 'utf8'),
+  );
+  assert.equal(plugins.length, 1, 'plugins in the marketplace');
+  return { name, id: `${plugins[0].name}@${name}`, plugin: path.join(dist, plugins[0].source) };
+}
+
+/** A run that takes longer hangs. The longest take some 20 s. */
+const LIMIT_MS = 120_000;
+
+export class Home {
+  /** Removed, with all that is in it, when the test `t` ends. */
+  constructor(t, client) {
+    this.client = client;
+    this.root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'keyhole-client-')));
+    t.after(() => fs.rmSync(this.root, { recursive: true, force: true, maxRetries: 5 }));
+    for (const name of ['home', 'project', 'tmp']) fs.mkdirSync(path.join(this.root, name));
+    this.home = path.join(this.root, 'home');
+    this.project = path.join(this.root, 'project');
+    this.configured = path.join(this.home, '.config/keyhole');
+    this.plugins = path.join(this.home, '.claude/plugins');
+  }
+
+  /** Writes a file at `name` below `root`, with the directories it needs. */
+  write(root, name, text) {
+    const file = path.join(root, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+    return file;
+  }
+
+  /** Writes the user's map; `keys` is { key: path or { path, agents } }. */
+  map(keys) {
+    const value = (entry) =>
+      typeof entry === 'string'
+        ? JSON.stringify(entry)
+        : `{ path = ${JSON.stringify(entry.path)}, agents = ${JSON.stringify(entry.agents)} }`;
+    const lines = Object.entries(keys).map(([key, entry]) => `${JSON.stringify(key)} = ${value(entry)}`);
+    return this.write(this.configured, 'context-map.toml', ['[keys]', ...lines, ''].join('\n'));
+  }
+
+  /** The two commands that README gives, on the marketplace at `dist`. */
+  async install(dist = DIST) {
+    const { id } = marketplace(dist);
+    await this.must('plugin', 'marketplace', 'add', dist);
+    await this.must('plugin', 'install', id);
+  }
+
+  /** The client's own copy of an installed plugin, which it runs from. */
+  installed(plugin) {
+    const { plugins } = JSON.parse(fs.readFileSync(path.join(this.plugins, 'installed_plugins.json'), 'utf8'));
+    const [id, [{ installPath }]] = Object.entries(plugins).find(([id]) => id.startsWith(`${plugin}@`));
+    return { root: installPath, data: path.join(this.plugins, 'data', id.replace(/[^\w-]/g, '-')) };
+  }
+
+  /** Plays `script` to `claude -p`, and returns what there was to see. */
+  async session(script, args = [], env = {}) {
+    const api = await Api.start(script);
+    try {
+      const run = await this.claude(
+        ['-p', `${mark('parent')} Begin.`, '--output-format', 'stream-json', '--verbose', ...args],
+        { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url, ...env },
+      );
+      return new Session(run, api);
+    } finally {
+      await api.close();
+    }
+  }
+
+  /** Runs a command of the client that has to succeed; returns its output. */
+  async must(...args) {
+    const { code, stdout, stderr } = await this.claude(args);
+    assert.equal(code, 0, `claude ${args.join(' ')}\n${stdout}\n${stderr}`);
+    return stdout;
+  }
+
+  claude(args, env = {}) {
+    return this.run(this.client.binary, args, env);
+  }
+
+  /** Runs a program in this world, and stops it, and what it left, by its id. */
+  run(program, args, env = {}) {
+    const child = start(program, args, {
+      cwd: this.project,
+      env: { ...this.env(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const stop = () => {
+      try {
+        process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // Nothing of it is left.
+      }
+    };
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr']) {
+      child[name].setEncoding('utf8').on('data', (text) => (output[name] += text));
+    }
+    return new Promise((done, failed) => {
+      const limit = setTimeout(() => {
+        stop();
+        failed(new Error(`${path.basename(program)} ${args.join(' ')}: still running after ${LIMIT_MS} ms\n${output.stdout}\n${output.stderr}`));
+      }, LIMIT_MS);
+      child.on('error', failed);
+      child.on('exit', () => clearTimeout(limit));
+      child.on('exit', stop);
+      child.on('close', (code, signal) => done({ code: code ?? signal, ...output }));
+    });
+  }
+
+  /** Nothing of the tester's own settings, and nothing that leaves this machine. */
+  env() {
+    return {
+      HOME: this.home,
+      PATH: process.env.PATH,
+      TMPDIR: path.join(this.root, 'tmp'),
+      LANG: 'C.UTF-8',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+    };
+  }
+}
