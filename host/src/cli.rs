@@ -1,13 +1,14 @@
 //! The command line: what can be asked of `keyhole`, and its exit codes.
 
 use crate::{
-    Loader, check, contract, demo,
+    Callers, Loader, check, contract, demo, guard,
     limits::Limits,
     map::{LiveMap, Location},
-    sandbox::Sandbox,
+    sandbox::{COMPONENT, Sandbox},
     serve::{self, ServeError},
+    ticket::Tickets,
 };
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, builder::NonEmptyStringValueParser};
 use std::{
     io::{self, Write as _},
     path::PathBuf,
@@ -44,7 +45,22 @@ Started by an MCP client, which is configured with this command.
 The map is read at each call that finds it changed; no restart is needed.
 
 Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start.")]
-    Serve(MapArg),
+    Serve {
+        #[command(flatten)]
+        map: MapArg,
+        /// Say that every caller is this agent, so that keys bound to it work
+        ///
+        /// It is your statement about who this server is started for; nothing
+        /// verifies it. Give it where one server serves one worker.
+        #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+        agent: Option<String>,
+        /// Serve only calls that `keyhole guard` left a ticket for
+        ///
+        /// For the Claude Code plugin, which sets CLAUDE_PLUGIN_DATA, the folder
+        /// that both share.
+        #[arg(long, conflicts_with = "agent")]
+        require_ticket: bool,
+    },
 
     /// Say of each entry in the map whether it would load, and why not
     #[command(after_help = "\
@@ -64,8 +80,20 @@ Exit codes: 0 everything would load, 1 something would not, 2 no map, or an inva
         show_keys: bool,
     },
 
+    /// Decide, as a hook of the Claude Code plugin, whether a call may be made
+    #[command(after_help = "\
+Reads a PreToolUse question on standard input and answers on standard output.
+Where it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the server.
+
+Exit codes: 0 decided, 2 denied because something is not as it should be.")]
+    Guard(MapArg),
+
     /// Print what the embedded component can import, its size and its SHA-256
-    Contract,
+    Contract {
+        /// Write the component itself to a file as well
+        #[arg(long, value_name = "FILE")]
+        save: Option<PathBuf>,
+    },
 
     /// Show a whole session over MCP, on a map and files of its own
     Demo,
@@ -83,17 +111,25 @@ struct MapArg {
 pub fn run() -> ExitCode {
     hide_panics();
     let done = match Cli::parse().command {
-        Command::Serve(map) => live_map(&map).and_then(|map| {
-            serve::serve(map, Limits::default()).map_err(|error| error.to_string())?;
+        Command::Serve {
+            map,
+            agent,
+            require_ticket,
+        } => callers(agent, require_ticket).and_then(|callers| {
+            let map = live_map(&map)?;
+            serve::serve(map, callers, Limits::default()).map_err(|error| error.to_string())?;
             Ok(ExitCode::SUCCESS)
         }),
+        Command::Guard(map) => return guard_call(&map),
         Command::Check {
             map,
             json,
             show_keys,
         } => live_map(&map)
             .and_then(|map| check_map(map, json, show_keys).map_err(|error| error.to_string())),
-        Command::Contract => unless_hung_up(io::stdout().write_all(contract().as_bytes()))
+        Command::Contract { save } => save
+            .map_or(Ok(()), |file| std::fs::write(file, COMPONENT))
+            .and_then(|()| unless_hung_up(io::stdout().write_all(contract().as_bytes())))
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| error.to_string()),
         Command::Demo => demo::run()
@@ -113,15 +149,52 @@ fn live_map(map: &MapArg) -> Result<LiveMap, String> {
         .map_err(|error| error.to_string())
 }
 
+/// How `serve` was told to learn who calls.
+fn callers(agent: Option<String>, require_ticket: bool) -> Result<Callers, String> {
+    Ok(match agent {
+        _ if require_ticket => Callers::Ticketed(Arc::new(tickets()?)),
+        Some(agent) => Callers::Stated(agent.into()),
+        None => Callers::Unknown,
+    })
+}
+
+/// The folder that the plugin's server and its guard share.
+fn tickets() -> Result<Tickets, String> {
+    std::env::var_os("CLAUDE_PLUGIN_DATA")
+        .map(PathBuf::from)
+        .filter(|data| data.is_absolute())
+        .map(|data| Tickets::under(&data))
+        .ok_or_else(|| "CLAUDE_PLUGIN_DATA is not set; this is for the Claude Code plugin".into())
+}
+
+/// Every failure denies the call, a panic among them: to the client, 2 is the
+/// only exit code that does.
+fn guard_call(map: &MapArg) -> ExitCode {
+    let decided = std::panic::catch_unwind(|| {
+        let (map, tickets) = (live_map(map)?, tickets()?);
+        guard::guard(&map, &tickets, io::stdin().lock(), io::stdout().lock())
+            .map_err(|error| error.to_string())
+    });
+    match decided {
+        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Err(message)) => {
+            let _ = writeln!(io::stderr(), "keyhole: {message}");
+        }
+        // The panic has said its line.
+        Err(_) => {}
+    }
+    ExitCode::from(2)
+}
+
 /// Loads every entry as a call would, and reports.
 fn check_map(map: LiveMap, json: bool, show_keys: bool) -> Result<ExitCode, ServeError> {
     let limits = Limits::default();
     let map = Arc::new(map);
     let loader = Loader::new(Arc::clone(&map), Sandbox::embedded(limits)?, limits);
     let runtime = serve::runtime(limits)?;
-    let report = runtime.block_on(check(&map, show_keys, async |key| {
+    let report = runtime.block_on(check(&map, show_keys, async |key, caller| {
         loader
-            .load(key.expose())
+            .load(key.expose(), caller)
             .await
             .map(|content| content.text.len() as u64)
     }));

@@ -9,7 +9,14 @@ use std::fmt;
 /// is never renamed or given another meaning. README.md lists them for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
-    /// No entry in the map answers to the key, or it is not well formed.
+    /// The server was told to serve verified callers only, and nothing shows that
+    /// this call is a subagent's. It is decided before the key is looked at, so
+    /// that it tells nothing about keys or the map.
+    CallerNotVerified,
+    /// For this caller, no entry in the map answers to the key: there is none, or
+    /// it is bound to other agents, or the key is not well formed. Which of these
+    /// is not told: to whom a key is not bound, it does not exist. So whoever
+    /// holds a wrong key, or steals a right one, cannot tell the two apart.
     UnknownKey,
     /// There is no map.
     MapMissing,
@@ -42,7 +49,8 @@ pub enum Code {
 
 impl Code {
     /// Every code there is, in the order of README's table.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
+        Self::CallerNotVerified,
         Self::UnknownKey,
         Self::MapMissing,
         Self::MapInvalid,
@@ -63,6 +71,7 @@ impl Code {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::CallerNotVerified => "caller-not-verified",
             Self::UnknownKey => "unknown-key",
             Self::MapMissing => "map-missing",
             Self::MapInvalid => "map-invalid",
@@ -85,8 +94,11 @@ impl Code {
     #[must_use]
     pub const fn advice(self) -> &'static str {
         match self {
+            Self::CallerNotVerified => {
+                "nothing shows that a subagent makes this call, and no one else is served. Do not repeat it: leave the task to the subagent whose instructions hold the key. If that is you, ask the user to check that the plugin's hooks are enabled."
+            }
             Self::UnknownKey => {
-                "this key is not in the context map. Do not try others: ask the user to check the key, or to add it to the map."
+                "the context map has no such key for this caller. Do not try others: ask the user to check the key in the map, and the agents that it is bound to, if any."
             }
             Self::MapMissing => {
                 "there is no context map yet. Ask the user to create it; `keyhole check` says where it belongs."

@@ -1,7 +1,7 @@
 //! One call, end to end: map, resolution, sandbox, deadline.
 
 use crate::{
-    Code,
+    Caller, Code,
     limits::Limits,
     map::{Key, LiveMap, resolve},
     sandbox::Sandbox,
@@ -59,14 +59,15 @@ impl Loader {
         }
     }
 
-    /// The file that `key` stands for in the map as it is now.
+    /// The file that `key` stands for in the map as it is now, if `caller` may
+    /// have it.
     ///
     /// Waits for a place first, at most as long as a call may take. Runs on
     /// tokio's blocking threads; the runtime needs a timer.
     ///
     /// # Errors
     /// Each [`Code`].
-    pub async fn load(&self, key: &str) -> Result<Content, Code> {
+    pub async fn load(&self, key: &str, caller: &Caller) -> Result<Content, Code> {
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
         let place = timeout(self.deadline, Arc::clone(&self.places).acquire_owned())
             .await
@@ -79,10 +80,10 @@ impl Loader {
 
         let deadline = Instant::now() + self.deadline;
         let work = Arc::clone(&self.work);
-        let key = key.to_owned();
+        let (key, caller) = (key.to_owned(), caller.clone());
         let call = spawn_blocking(move || {
             let _until_done = thread;
-            work.load(&key, deadline)
+            work.load(&key, &caller, deadline)
         });
         match timeout(self.deadline, call).await {
             Ok(Ok(answer)) => answer.map(|text| Content {
@@ -100,11 +101,15 @@ impl Loader {
 
 impl Work {
     /// The call itself, on a thread that may block.
-    fn load(&self, key: &str, deadline: Instant) -> Result<String, Code> {
+    fn load(&self, key: &str, caller: &Caller, deadline: Instant) -> Result<String, Code> {
+        // First of all: who is not verified learns nothing, not even of the map.
+        let agent = caller.agent()?;
         let map = self.map.current().map_err(|error| error.code())?;
-        let entry = Key::try_from(key).ok().and_then(|key| map.find(&key));
-        // Without an entry there is no grant, and the guest refuses: a wrong key
-        // takes the same way as a right one.
+        let entry = Key::try_from(key)
+            .ok()
+            .and_then(|key| map.find_for(&key, agent.as_deref()));
+        // Without an entry there is no grant, and the guest refuses: a wrong key,
+        // and one that is bound to others, takes the same way as a right one.
         let grant = entry.map(|entry| resolve(&map, entry)).transpose()?;
         self.sandbox.call(key, grant, deadline)
     }

@@ -1,7 +1,7 @@
 //! `keyhole serve`: the process around one MCP session.
 
 use crate::{
-    Loader,
+    Callers, Loader,
     limits::Limits,
     map::LiveMap,
     mcp,
@@ -28,12 +28,12 @@ pub enum ServeError {
     Session(#[from] mcp::ServeError),
 }
 
-/// Serves until the end of standard input, SIGINT or SIGTERM.
+/// Serves `callers` until the end of standard input, SIGINT or SIGTERM.
 ///
 /// # Errors
 /// [`ServeError`]. An unusable map is not one: the map may be mended at any
 /// time, and until then each call is told so.
-pub fn serve(map: LiveMap, limits: Limits) -> Result<(), ServeError> {
+pub fn serve(map: LiveMap, callers: Callers, limits: Limits) -> Result<(), ServeError> {
     let loader = Arc::new(Loader::new(
         Arc::new(map),
         Sandbox::embedded(limits)?,
@@ -50,7 +50,7 @@ pub fn serve(map: LiveMap, limits: Limits) -> Result<(), ServeError> {
             }
         };
         let (stdin, stdout) = mcp::stdio();
-        mcp::serve(loader, stdin, stdout, stop)
+        mcp::serve(loader, callers, stdin, stdout, stop)
             .await
             .map_err(ServeError::from)
     });

@@ -12,12 +12,12 @@ const LEAVE = ['--allowedTools', TOOL];
 /** Newer clients hand a deferred tool to the parent on this request. */
 const search = call('ToolSearch', { query: `select:${TOOL}` });
 
-/** The guard refused, its reason says nothing of the key, and nobody read the catalog. */
-function assertRefused(session, actor) {
+/** The plugin refused with `code`, told nothing of the key, and nobody read the catalog. */
+function assertRefused(session, actor, code) {
   session.assertPlayed();
   const answer = session.answer(actor, TOOL);
   assert.equal(answer.error, true, answer.text);
-  assert.match(answer.text, /caller-not-verified/);
+  assert.ok(answer.text.includes(`${code}: `), answer.text);
   assert.ok(!answer.text.includes(KEY), answer.text);
   session.assertOnlyIn(CANARY);
 }
@@ -26,7 +26,7 @@ onEachClient('3a: the parent is denied, with the right key and with leave', asyn
   await home.install();
   catalog(home);
   const session = await home.session({ parent: [search, load(KEY), say('Done.')] }, LEAVE);
-  assertRefused(session, 'parent');
+  assertRefused(session, 'parent', 'caller-not-verified');
   seen("a hook's deny beats --allowedTools");
 });
 
@@ -42,7 +42,7 @@ onEachClient('3b: a fork is denied', async ({ home, seen }) => {
     // Older clients have forks only where they are asked for.
     { CLAUDE_CODE_FORK_SUBAGENT: '1' },
   );
-  assertRefused(session, 'fork');
+  assertRefused(session, 'fork', 'caller-not-verified');
   seen('a fork has an agent_id of its own, and is told from an agent by agent_type');
 });
 
@@ -50,7 +50,7 @@ onEachClient('3c: a session that runs as the agent is denied', async ({ home, se
   await home.install();
   catalog(home);
   const session = await home.session({ parent: [load(KEY), say('Done.')] }, ['--agent', SCANNER, ...LEAVE]);
-  assertRefused(session, 'parent');
+  assertRefused(session, 'parent', 'caller-not-verified');
   assert.ok(session.of('parent')[0].text.includes(KEY), 'the session has the body of the agent');
   seen('--agent NAME gives a session that has an agent_type and no agent_id');
 });
@@ -66,7 +66,8 @@ onEachClient("3d: a project's agent of the same short name is denied", async ({ 
     },
     LEAVE,
   );
-  assertRefused(session, 'impostor');
+  // As if there were no such key: it is not told that there is.
+  assertRefused(session, 'impostor', 'unknown-key');
   seen("a project's agent has its short name for its agent_type");
 });
 
@@ -97,7 +98,8 @@ onEachClient('3f: an agent to which the key is not bound is denied', async ({ ho
     },
     LEAVE,
   );
-  assertRefused(session, 'other');
+  // As if there were no such key: it is not told that there is.
+  assertRefused(session, 'other', 'unknown-key');
 });
 
 onEachClient('3g: the agent itself is not', async ({ home }) => {

@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 use crate::{
-    Code,
+    Caller, Code,
     map::{Key, LiveMap, MapError},
 };
 use std::path::PathBuf;
@@ -41,13 +41,16 @@ pub struct EntryReport {
 pub async fn check(
     live: &LiveMap,
     show_keys: bool,
-    load: impl AsyncFn(&Key) -> Result<u64, Code>,
+    load: impl AsyncFn(&Key, &Caller) -> Result<u64, Code>,
 ) -> Report {
     let outcome = match live.current() {
         Err(error) => Err(error),
         Ok(map) => {
             let mut entries = Vec::new();
             for (key, entry) in map.entries() {
+                // As one who may: what is checked is whether the file would load.
+                let agent = entry.agents().and_then(|agents| agents.first());
+                let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent((**agent).into()));
                 entries.push(EntryReport {
                     key: if show_keys {
                         key.expose().to_owned()
@@ -56,7 +59,7 @@ pub async fn check(
                     },
                     line: entry.line(),
                     path: entry.path().to_owned(),
-                    result: load(key).await,
+                    result: load(key, &caller).await,
                     weak_key: key.is_weak(),
                 });
             }
@@ -96,7 +99,9 @@ impl Report {
 /// agent instead, who is to ask the user.
 const fn remedy(code: Code) -> &'static str {
     match code {
-        Code::UnknownKey => "the key left the map during the check; check again",
+        Code::CallerNotVerified | Code::UnknownKey => {
+            "the key left the map during the check; check again"
+        }
         Code::MapMissing | Code::MapInvalid => "the map changed during the check; check again",
         Code::NotMarkdown => {
             "the name in the map, and that of the real file behind any link, must end in .md"

@@ -32,7 +32,7 @@ impl Home {
     fn check(&self, show_keys: bool) -> Report {
         let live = LiveMap::new(Location::find(Some(&self.map()), |_| None).unwrap());
         let map = live.current();
-        let load = async |key: &Key| {
+        let load = async |key: &Key, _: &crate::Caller| {
             let path = map.as_ref().unwrap().find(key).unwrap().path().to_owned();
             match path.split('.').next().unwrap() {
                 "gone" => Err(Code::NotFound),

@@ -40,6 +40,16 @@ impl Map {
         self.entries.get(key)
     }
 
+    /// The entry of `key`, if `agent` may use it; none: nobody knows who asks. An
+    /// entry that is bound to others is not found.
+    #[must_use]
+    pub fn find_for(&self, key: &Key, agent: Option<&str>) -> Option<&Entry> {
+        self.find(key).filter(|entry| match entry.agents() {
+            None => true,
+            Some(agents) => agent.is_some_and(|agent| agents.iter().any(|name| **name == *agent)),
+        })
+    }
+
     /// All entries, in the order of the file. For the user's own `check`; no call
     /// may learn of any entry but its own.
     #[must_use]

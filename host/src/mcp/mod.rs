@@ -15,7 +15,7 @@ mod tests;
 mod tool;
 mod transport;
 
-use crate::Loader;
+use crate::{Callers, Loader};
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
 use server::{Load, Server};
 use std::{io, sync::Arc};
@@ -60,7 +60,7 @@ impl ServeError {
 }
 
 /// Serves one session: requests from `stdin`, answers to `stdout`, one JSON-RPC
-/// message a line, and nothing else.
+/// message a line, and nothing else. Who calls is learnt as `callers` says.
 ///
 /// The session ends when `stdin` ends, after what was received is answered (for
 /// 5 seconds at most); or at once when the client has gone or `stop` is ready.
@@ -71,6 +71,7 @@ impl ServeError {
 /// [`ServeError`].
 pub async fn serve<R, W>(
     loader: Arc<Loader>,
+    callers: Callers,
     stdin: R,
     stdout: W,
     stop: impl Future<Output = ()>,
@@ -79,11 +80,12 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    run(loader, stdin, stdout, stop).await
+    run(loader, callers, stdin, stdout, stop).await
 }
 
 async fn run<L, R, W>(
     loader: Arc<L>,
+    callers: Callers,
     stdin: R,
     stdout: W,
     stop: impl Future<Output = ()>,
@@ -99,7 +101,7 @@ where
         biased;
         () = stop => return Ok(()),
         Some(failure) = failures.recv() => Err(failure),
-        ended = session(Server::new(loader), edge) => ended,
+        ended = session(Server::new(loader, callers), edge) => ended,
     };
     // A stream that breaks ends the session too: its failure says more.
     let ended = failures.try_recv().map_or(ended, Err);

@@ -2,7 +2,7 @@
 //! `message.rs` lets through.
 
 use super::{flight::Call, tool};
-use crate::{Code, Loader};
+use crate::{Caller, Callers, Code, Loader};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -12,12 +12,18 @@ use rmcp::{
     },
     service::RequestContext,
 };
+use serde_json::Value;
 use std::sync::Arc;
+
+/// Where Claude Code puts its id of a call, in `_meta`. Its hooks get the same
+/// id; the model that calls has no say in it.
+const CALL_ID: &str = "claudecode/toolUseId";
 
 /// The source of documents; [`Loader`] outside tests.
 pub(super) trait Load: Send + Sync + 'static {
-    /// The document that `key` stands for. Dropping the future gives the call up.
-    fn load(&self, key: &str) -> impl Future<Output = Result<Loaded, Code>> + Send;
+    /// The document that `key` stands for, for `caller`. Dropping the future gives the call up.
+    fn load(&self, key: &str, caller: &Caller)
+    -> impl Future<Output = Result<Loaded, Code>> + Send;
 }
 
 /// A document, and what has to be kept until the answer is written.
@@ -27,8 +33,8 @@ pub(super) struct Loaded {
 }
 
 impl Load for Loader {
-    async fn load(&self, key: &str) -> Result<Loaded, Code> {
-        let mut content = Self::load(self, key).await?;
+    async fn load(&self, key: &str, caller: &Caller) -> Result<Loaded, Code> {
+        let mut content = Self::load(self, key, caller).await?;
         Ok(Loaded {
             text: std::mem::take(&mut content.text),
             place: Box::new(content),
@@ -39,11 +45,12 @@ impl Load for Loader {
 /// A server with one tool.
 pub(super) struct Server<L> {
     loader: Arc<L>,
+    callers: Callers,
 }
 
 impl<L> Server<L> {
-    pub(super) fn new(loader: Arc<L>) -> Self {
-        Self { loader }
+    pub(super) fn new(loader: Arc<L>, callers: Callers) -> Self {
+        Self { loader, callers }
     }
 }
 
@@ -81,11 +88,13 @@ impl<L: Load> ServerHandler for Server<L> {
             return Err(tool::unknown());
         }
         let key = tool::key(request.arguments)?;
+        let id = context.meta.get(CALL_ID).and_then(Value::as_str);
+        let caller = self.callers.of_call(id);
         let loaded = tokio::select! {
             biased;
             // The transport lets no answer to a cancelled request out.
             () = context.ct.cancelled() => Err(Code::Internal),
-            loaded = self.loader.load(&key) => loaded,
+            loaded = self.loader.load(&key, &caller) => loaded,
         };
         Ok(match loaded {
             Ok(Loaded { text, place }) => {

@@ -6,6 +6,7 @@
 // them a request belongs to is told by a mark that the test puts in the prompt;
 // which turn it is, by the number of answers that the conversation holds already.
 
+import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 
 /** The text that makes a prompt the prompt of `actor`. */
@@ -31,7 +32,6 @@ export class Api {
   unscripted = [];
   #script;
   #server;
-  #calls = 0;
 
   static async start(script) {
     const api = new Api();
@@ -92,10 +92,10 @@ export class Api {
 
   #message(model, parts) {
     const content = parts.map((part) =>
-      part.type === 'tool_use' ? { ...part, id: `toolu_${String(++this.#calls).padStart(4, '0')}` } : part,
+      part.type === 'tool_use' ? { ...part, id: `toolu_${randomUUID()}` } : part,
     );
     return {
-      id: `msg_${String(this.requests.length).padStart(4, '0')}`,
+      id: `msg_${randomUUID()}`,
       type: 'message',
       role: 'assistant',
       model,

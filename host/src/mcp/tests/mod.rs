@@ -17,7 +17,7 @@ use super::{
     ServeError, run,
     server::{Load, Loaded},
 };
-use crate::Code;
+use crate::{Caller, Callers, Code};
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -70,7 +70,7 @@ impl Drop for One {
 }
 
 impl Load for Fake {
-    async fn load(&self, key: &str) -> Result<Loaded, Code> {
+    async fn load(&self, key: &str, _: &Caller) -> Result<Loaded, Code> {
         self.begun.fetch_add(1, Ordering::SeqCst);
         let _loading = One::of(&self.loading);
         let text = match key {
@@ -118,11 +118,17 @@ impl Client {
             places: Arc::default(),
         });
         let (stop, stopped) = oneshot::channel::<()>();
-        let session = tokio::spawn(run(loader.clone(), stdin, stdout, async {
-            if stopped.await.is_err() {
-                std::future::pending().await
-            }
-        }));
+        let session = tokio::spawn(run(
+            loader.clone(),
+            Callers::Unknown,
+            stdin,
+            stdout,
+            async {
+                if stopped.await.is_err() {
+                    std::future::pending().await
+                }
+            },
+        ));
         Self {
             to,
             from: BufReader::new(from),

@@ -1,0 +1,70 @@
+//! Who makes a call, as far as that can be known.
+//!
+//! A verified ticket, else the operator's statement, else nobody. It is never
+//! taken from a parameter: those are filled in by a model.
+
+use crate::{Code, ticket::Tickets};
+use std::sync::Arc;
+
+/// How a server learns who its callers are. Set once, by whoever starts it.
+#[derive(Clone, Debug, Default)]
+pub enum Callers {
+    /// It does not. Keys that are bound to agents do not exist for its callers.
+    #[default]
+    Unknown,
+    /// Its operator says that every caller is this agent: `serve --agent NAME`.
+    Stated(Arc<str>),
+    /// Each call needs a ticket of its own: `serve --require-ticket`.
+    Ticketed(Arc<Tickets>),
+}
+
+impl Callers {
+    /// The caller of the call that the client numbered `id`. Nothing is verified
+    /// yet; see [`Caller::agent`].
+    #[must_use]
+    pub fn of_call(&self, id: Option<&str>) -> Caller {
+        match self {
+            Self::Unknown => Caller::Nobody,
+            Self::Stated(agent) => Caller::Agent(agent.clone()),
+            Self::Ticketed(tickets) => Caller::Ticket {
+                tickets: tickets.clone(),
+                id: id.map(Into::into),
+            },
+        }
+    }
+}
+
+/// Who makes one call.
+#[derive(Clone, Debug)]
+pub enum Caller {
+    /// Nobody has said.
+    Nobody,
+    /// This agent, as `plugin:agent`.
+    Agent(Arc<str>),
+    /// Whoever the ticket for this call names.
+    Ticket {
+        /// Where tickets are left.
+        tickets: Arc<Tickets>,
+        /// The client's id of this call, if it sent one.
+        id: Option<Box<str>>,
+    },
+}
+
+impl Caller {
+    /// The agent that calls; none where nobody has said. A ticket is used up by
+    /// this. It blocks: it may read files.
+    ///
+    /// # Errors
+    /// [`Code::CallerNotVerified`] where a ticket is required and there is none.
+    pub fn agent(&self) -> Result<Option<Arc<str>>, Code> {
+        match self {
+            Self::Nobody => Ok(None),
+            Self::Agent(agent) => Ok(Some(agent.clone())),
+            Self::Ticket { tickets, id } => id
+                .as_deref()
+                .and_then(|id| tickets.redeem(id))
+                .map(|agent| Some(agent.into()))
+                .ok_or(Code::CallerNotVerified),
+        }
+    }
+}

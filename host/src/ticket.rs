@@ -1,0 +1,205 @@
+//! One-time tickets: how the guard tells the server who makes a call.
+//!
+//! The client asks the guard before a call and then sends the call to the
+//! server, under one id. The two are processes of the same user that have only a
+//! private folder in common. A ticket is a file in it, named after the id; it
+//! names the agent, lives for a minute, and can be redeemed once.
+//!
+//! Anyone who can write to that folder is the user, who can read the mapped
+//! files anyway: a ticket tells agents apart, not users.
+
+use crate::contract::hex;
+use rustix::{
+    fs::{AtFlags, Dir, Mode, OFlags},
+    io::Errno,
+};
+use sha2::{Digest, Sha256};
+use std::{
+    fs::{File, Metadata},
+    io::{self, Read, Write},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+/// How long a ticket is good for. Between guard and call, the client only runs
+/// other hooks, which takes it seconds at the very most.
+pub const LIFE: Duration = Duration::from_secs(60);
+
+/// The longest name of an agent in a ticket, in bytes. The names that a map can
+/// hold are at most 128.
+pub const MAX_AGENT_BYTES: usize = 512;
+
+/// The most files that are looked at to clean up, so that a folder that someone
+/// filled delays no call.
+const MAX_SWEPT: usize = 256;
+
+/// The folder of tickets.
+#[derive(Debug)]
+pub struct Tickets {
+    folder: PathBuf,
+}
+
+/// Why a ticket could not be left. It names no path, since a client may show it
+/// to a model.
+#[derive(Debug, thiserror::Error)]
+pub enum TicketError {
+    /// The agent's name is empty, too long, or holds a control character.
+    #[error("the agent's name cannot be used")]
+    BadAgent,
+    /// The folder of tickets is a link, is another user's, or is open to others.
+    #[error(
+        "the folder `tickets` in the plugin's data folder is not private to its user; remove it"
+    )]
+    NotPrivate,
+    /// There is a ticket for this call already.
+    #[error("this call was asked about before")]
+    Again,
+    /// The file system failed.
+    #[error("no ticket can be left in the plugin's data folder: {0}")]
+    Io(io::ErrorKind),
+}
+
+impl From<io::Error> for TicketError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error.kind())
+    }
+}
+
+impl From<Errno> for TicketError {
+    fn from(error: Errno) -> Self {
+        io::Error::from(error).into()
+    }
+}
+
+impl Tickets {
+    /// The tickets in the plugin's data folder. Nothing is looked up yet.
+    #[must_use]
+    pub fn under(data: &Path) -> Self {
+        Self {
+            folder: data.join("tickets"),
+        }
+    }
+
+    /// Leaves a ticket: the call with this `id` is made by `agent`. Old tickets
+    /// are cleaned up first.
+    ///
+    /// # Errors
+    /// [`TicketError`]. Then there is no new ticket.
+    pub fn leave(&self, id: &str, agent: &str) -> Result<(), TicketError> {
+        if !is_agent(agent) {
+            return Err(TicketError::BadAgent);
+        }
+        match rustix::fs::mkdir(&self.folder, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let folder = self.open()?;
+        let now = SystemTime::now();
+        sweep(&folder, now);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let name = name(id);
+        let ticket = match rustix::fs::openat(
+            &folder,
+            &name,
+            flags | OFlags::CLOEXEC,
+            Mode::RUSR | Mode::WUSR,
+        ) {
+            Ok(file) => File::from(file),
+            Err(Errno::EXIST) => return Err(TicketError::Again),
+            Err(error) => return Err(error.into()),
+        };
+        // The newline says that the name is whole. The time is our own clock's,
+        // which on a network file system is not the one that files are given.
+        write_line(&ticket, agent)
+            .and_then(|()| ticket.set_modified(now))
+            .map_err(|error| {
+                let _ = rustix::fs::unlinkat(&folder, &name, AtFlags::empty());
+                error.into()
+            })
+    }
+
+    /// The agent that makes the call with this `id`, if there is a good ticket
+    /// for it. Whatever there is, is used up: of several that ask, one gets it.
+    #[must_use]
+    pub fn redeem(&self, id: &str) -> Option<Box<str>> {
+        let folder = self.open().ok()?;
+        let name = name(id);
+        // Without NONBLOCK, opening a FIFO would wait for a writer.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = rustix::fs::openat(&folder, &name, flags | OFlags::CLOEXEC, Mode::empty());
+        let ticket = File::from(file.ok()?);
+        // Only one of several can remove it.
+        rustix::fs::unlinkat(&folder, &name, AtFlags::empty()).ok()?;
+
+        let metadata = ticket.metadata().ok()?;
+        let age = SystemTime::now().duration_since(metadata.modified().ok()?);
+        if !metadata.is_file() || !is_private(&metadata) || age.ok()? > LIFE {
+            return None;
+        }
+        let mut text = String::new();
+        ticket
+            .take(MAX_AGENT_BYTES as u64 + 2)
+            .read_to_string(&mut text)
+            .ok()?;
+        text.strip_suffix('\n')
+            .filter(|agent| is_agent(agent))
+            .map(Into::into)
+    }
+
+    /// Opens the folder, if it is this user's own.
+    fn open(&self) -> Result<File, TicketError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = match rustix::fs::open(&self.folder, flags, Mode::empty()) {
+            Ok(folder) => File::from(folder),
+            Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
+            Err(error) => return Err(error.into()),
+        };
+        match is_private(&folder.metadata()?) {
+            true => Ok(folder),
+            false => Err(TicketError::NotPrivate),
+        }
+    }
+}
+
+/// A hash, because an id comes from outside and this is a path. It is of one
+/// length and one alphabet, whatever the id is.
+fn name(id: &str) -> String {
+    hex(&Sha256::digest(id))
+}
+
+fn is_agent(agent: &str) -> bool {
+    (1..=MAX_AGENT_BYTES).contains(&agent.len()) && !agent.contains(char::is_control)
+}
+
+fn is_private(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o077 == 0
+}
+
+fn write_line(mut file: &File, text: &str) -> io::Result<()> {
+    file.write_all(format!("{text}\n").as_bytes())
+}
+
+/// Removes tickets that nobody can redeem any more. What fails is left to the
+/// next time.
+fn sweep(folder: &File, now: SystemTime) {
+    let Ok(entries) = Dir::read_from(folder) else {
+        return;
+    };
+    for entry in entries.flatten().take(MAX_SWEPT) {
+        let name = entry.file_name();
+        let is_old = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+            .ok()
+            .and_then(|stat| u64::try_from(stat.st_mtime).ok())
+            .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+            .and_then(|modified| now.duration_since(modified).ok())
+            .is_some_and(|age| age > 2 * LIFE);
+        if is_old && name.count_bytes() == 64 {
+            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "ticket_tests.rs"]
+mod tests;
