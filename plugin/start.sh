@@ -2,9 +2,9 @@
 # Puts the server into the plugin's data folder, if it is not there yet, and
 # runs it.
 #
-#   start.sh install          the SessionStart hook: install, and no more
-#   start.sh guard            the PreToolUse hook
-#   start.sh serve ARGUMENTS  the MCP server
+#   start.sh DATA install          the SessionStart hook: install, and no more
+#   start.sh DATA guard            the PreToolUse hook
+#   start.sh DATA serve ARGUMENTS  the MCP server
 #
 # The client starts the server beside the SessionStart hook and does not wait
 # for the hook, so each of the three installs. Several may do so at once, of
@@ -17,7 +17,7 @@ set -u
 
 # The client lets a call pass whose hook exits with 1. Only 2 denies it.
 failed=1
-if [ "${1-}" = guard ]; then failed=2; fi
+if [ "${2-}" = guard ]; then failed=2; fi
 temporary=
 trap 'if [ -n "$temporary" ]; then rm -f "$temporary"; fi; exit $failed' EXIT
 trap 'exit $failed' HUP INT TERM
@@ -29,14 +29,12 @@ fail() {
 }
 
 root=${0%/*}
-data=${CLAUDE_PLUGIN_DATA-}
-case $data in
-/*) ;;
-*)
-    data=
-    fail "CLAUDE_PLUGIN_DATA is not set; this script is for Claude Code"
-    ;;
+data=
+case ${1-} in
+/*) data=$1 ;;
+*) fail "the client did not say where the plugin's data folder is" ;;
 esac
+shift
 
 system=$(uname -sm)
 case $system in
@@ -93,4 +91,6 @@ if [ "${1-}" = install ]; then
     trap - EXIT
     exit 0
 fi
+CLAUDE_PLUGIN_DATA=$data
+export CLAUDE_PLUGIN_DATA
 exec "$server" "$@"
