@@ -37,13 +37,15 @@ onEachClient('4: no content where the guard is broken, slow, replaced or gone', 
 
   for (const [how, guard] of Object.entries(GUARDS)) {
     const config = JSON.parse(shipped);
-    const [entry] = config.hooks.PreToolUse;
-    if (guard) entry.hooks = [{ type: 'command', ...guard }];
+    const ran = path.join(home.root, `ran: ${how}`);
+    const command = guard && `touch '${ran}'; ${guard.command}`;
+    if (guard) config.hooks.PreToolUse[0].hooks = [{ type: 'command', ...guard, command }];
     else delete config.hooks.PreToolUse;
     fs.writeFileSync(file, JSON.stringify(config));
 
     const session = await home.session(script(), LEAVE);
     session.assertPlayed();
+    assert.equal(fs.existsSync(ran), guard !== null, `the guard ${how}: the client ran the one put there`);
     const answer = session.answer('scanner', TOOL);
     // The server's own words: the call reached it, and it refused.
     assert.match(answer.text, /caller-not-verified/, `the guard ${how}`);

@@ -31,10 +31,8 @@ onEachClient('8a: after an install that was killed before any of its commands, a
   let killed = 0;
   for (; killed < MANY; killed += 1) {
     fs.rmSync(data, { recursive: true, force: true });
-    const run = await home.run('/bin/sh', [path.join(root, 'start.sh'), 'install'], {
+    const run = await home.run('/bin/sh', [path.join(root, 'start.sh'), data, 'install'], {
       PATH: `${shims}:${process.env.PATH}`,
-      CLAUDE_PLUGIN_ROOT: root,
-      CLAUDE_PLUGIN_DATA: data,
       KILL_BEFORE: String(killed),
       KILL_COUNT: home.write(home.root, 'count', ''),
     });
@@ -75,8 +73,10 @@ onEachClient('8c: an upgraded plugin runs its new server', async ({ home, seen }
 
   const ran = path.join(home.root, 'ran');
   const { name, plugin } = marketplace(market);
-  const old = path.join(before, 'server', fs.readdirSync(path.join(before, 'server'))[0]);
+  const server = path.join(marketplace(DIST).plugin, 'server');
+  const old = path.join(server, fs.readdirSync(server)[0]);
   upgrade(plugin, `#!/bin/sh\necho "$1" >>"${ran}"\nexec "${old}" "$@"\n`);
+  home.publish(market);
   await home.must('plugin', 'marketplace', 'update', name);
   await home.must('plugin', 'update', `keyhole@${name}`);
   assert.notEqual(home.installed('keyhole').root, before);

@@ -2,16 +2,16 @@
 // else uses, the plugin installed in it, and the client run in it.
 
 import assert from 'node:assert/strict';
-import { spawn as start } from 'node:child_process';
+import { spawn as start, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { Api, mark } from './api.mjs';
 import { Session } from './session.mjs';
 
-/** The packaged plugin and its marketplace, as `./x dist` builds them. */
+/** The packaged plugin and its marketplace: what `./x client` built, or another. */
 export const DIST = path.resolve(
-  process.env.KEYHOLE_DIST ?? path.join(import.meta.dirname, '../../../dist'),
+  process.env.KEYHOLE_DIST ?? path.join(import.meta.dirname, '../../../target/client'),
 );
 
 /** The marketplace in the folder `dist`: its name, its one plugin's id and folder. */
@@ -57,11 +57,42 @@ export class Home {
     return this.write(this.configured, 'context-map.toml', ['[keys]', ...lines, ''].join('\n'));
   }
 
-  /** The two commands that README gives, on the marketplace at `dist`. */
+  /** The two commands that README gives, for the marketplace in the folder `dist`. */
   async install(dist = DIST) {
-    const { id } = marketplace(dist);
-    await this.must('plugin', 'marketplace', 'add', dist);
-    await this.must('plugin', 'install', id);
+    await this.installFrom(this.publish(dist), dist);
+  }
+
+  /** The same, where users get it otherwise: `source` is a folder, say. */
+  async installFrom(source, dist = DIST) {
+    await this.must('plugin', 'marketplace', 'add', source);
+    await this.must('plugin', 'install', marketplace(dist).id);
+  }
+
+  /**
+   * Commits the folder `dist` to a repository of its own, anew where it changed,
+   * and returns the address of that. Nothing is there: git is told to look here
+   * instead. So the client does all that it does with a real one.
+   */
+  publish(dist) {
+    const repository = path.join(this.root, `${marketplace(dist).name}.git`);
+    const address = `https://marketplace.test/${path.basename(repository)}`;
+    const git = (...args) => {
+      const run = spawnSync(
+        'git',
+        ['-C', dist, `--git-dir=${repository}`, `--work-tree=${dist}`, '-c', 'core.compression=0', ...args],
+        { env: this.env(), encoding: 'utf8' },
+      );
+      assert.equal(run.status, 0, `git ${args.join(' ')}\n${run.stderr}${run.error ?? ''}`);
+    };
+    if (!fs.existsSync(repository)) {
+      git('init', '--quiet');
+      const config = ['[user]', 'name = tests', 'email = tests@localhost'];
+      const rewrite = [`[url "file://${repository}"]`, `insteadOf = ${address}`];
+      fs.appendFileSync(path.join(this.home, '.gitconfig'), [...config, ...rewrite, ''].join('\n'));
+    }
+    git('add', '--all', '--force', '.');
+    git('commit', '--quiet', '--message', 'a version');
+    return address;
   }
 
   /** The client's own copy of an installed plugin, which it runs from. */
