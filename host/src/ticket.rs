@@ -173,7 +173,13 @@ fn is_agent(agent: &str) -> bool {
 }
 
 fn is_private(metadata: &Metadata) -> bool {
-    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o077 == 0
+    let user = rustix::process::geteuid().as_raw();
+    is_private_to(user, metadata.uid(), metadata.mode())
+}
+
+/// Whether `owner` is `user` and nobody else may do anything.
+fn is_private_to(user: u32, owner: u32, mode: u32) -> bool {
+    owner == user && mode & 0o077 == 0
 }
 
 fn write_line(mut file: &File, text: &str) -> io::Result<()> {

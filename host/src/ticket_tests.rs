@@ -1,1 +1,324 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
+use super::{LIFE, MAX_AGENT_BYTES, TicketError, Tickets, is_private_to, name};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::{
+    fs::{self, File, Permissions},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    sync::Barrier,
+    thread,
+    time::{Duration, SystemTime},
+};
+use tempfile::TempDir;
+
+const AGENT: &str = "keyhole:privacy-scanner";
+
+/// A plugin's data folder.
+struct Data(TempDir);
+
+impl Data {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn tickets(&self) -> Tickets {
+        Tickets::under(self.0.path())
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.0.path().join("tickets")
+    }
+
+    /// Where the ticket for the call `id` is.
+    fn ticket(&self, id: &str) -> PathBuf {
+        self.folder().join(name(id))
+    }
+
+    /// A ticket as the guard would not leave it.
+    fn forge(&self, id: &str, content: &[u8]) {
+        let ticket = self.ticket(id);
+        if !self.folder().exists() {
+            fs::create_dir(self.folder()).unwrap();
+            mode(&self.folder(), 0o700);
+        }
+        fs::write(&ticket, content).unwrap();
+        mode(&ticket, 0o600);
+    }
+
+    fn count(&self) -> usize {
+        fs::read_dir(self.folder()).map_or(0, Iterator::count)
+    }
+}
+
+fn mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+fn mode_of(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn set_age(path: &Path, age: Duration) {
+    File::open(path)
+        .unwrap()
+        .set_modified(SystemTime::now() - age)
+        .unwrap();
+}
+
+#[test]
+fn a_ticket_is_redeemed_once_and_names_the_agent() {
+    let data = Data::new();
+    data.tickets().leave("toolu_1", AGENT).unwrap();
+    assert_eq!(data.tickets().redeem("toolu_1").as_deref(), Some(AGENT));
+    assert_eq!(data.tickets().redeem("toolu_1"), None);
+    assert_eq!(data.count(), 0);
+}
+
+#[test]
+fn a_ticket_is_for_its_own_call() {
+    let data = Data::new();
+    data.tickets().leave("toolu_1", "a:one").unwrap();
+    data.tickets().leave("toolu_2", "a:two").unwrap();
+    assert_eq!(data.tickets().redeem("toolu_3"), None);
+    assert_eq!(data.tickets().redeem("toolu_2").as_deref(), Some("a:two"));
+    assert_eq!(data.tickets().redeem("toolu_1").as_deref(), Some("a:one"));
+}
+
+#[test]
+fn of_many_that_ask_at_once_one_gets_it() {
+    let data = Data::new();
+    for round in 0..64 {
+        let id = format!("toolu_{round}");
+        data.tickets().leave(&id, AGENT).unwrap();
+        let barrier = Barrier::new(8);
+        let got = thread::scope(|scope| {
+            let asked: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        barrier.wait();
+                        data.tickets().redeem(&id)
+                    })
+                })
+                .collect();
+            asked
+                .into_iter()
+                .filter_map(|thread| thread.join().unwrap())
+                .count()
+        });
+        assert_eq!(got, 1);
+    }
+}
+
+#[test]
+fn many_can_leave_tickets_at_once() {
+    let data = Data::new();
+    thread::scope(|scope| {
+        for n in 0..16 {
+            let tickets = data.tickets();
+            scope.spawn(move || tickets.leave(&format!("toolu_{n}"), AGENT).unwrap());
+        }
+    });
+    assert_eq!(data.count(), 16);
+}
+
+#[test]
+fn an_old_ticket_is_void_and_so_is_one_from_the_future() {
+    let data = Data::new();
+    data.tickets().leave("old", AGENT).unwrap();
+    set_age(&data.ticket("old"), LIFE + Duration::from_secs(1));
+    assert_eq!(data.tickets().redeem("old"), None);
+
+    data.tickets().leave("young", AGENT).unwrap();
+    set_age(&data.ticket("young"), LIFE / 2);
+    assert_eq!(data.tickets().redeem("young").as_deref(), Some(AGENT));
+
+    data.tickets().leave("future", AGENT).unwrap();
+    let hour = Duration::from_secs(3600);
+    let ticket = File::open(data.ticket("future")).unwrap();
+    ticket.set_modified(SystemTime::now() + hour).unwrap();
+    assert_eq!(data.tickets().redeem("future"), None);
+}
+
+#[test]
+fn old_tickets_are_cleaned_up_and_nothing_else() {
+    let data = Data::new();
+    for id in ["old", "young"] {
+        data.tickets().leave(id, AGENT).unwrap();
+    }
+    let other = data.folder().join("other");
+    fs::write(&other, "").unwrap();
+    set_age(&other, 10 * LIFE);
+    set_age(&data.ticket("old"), 10 * LIFE);
+    data.tickets().leave("new", AGENT).unwrap();
+    assert!(!data.ticket("old").exists());
+    assert!(data.ticket("young").exists());
+    assert!(other.exists());
+}
+
+#[test]
+fn a_call_is_asked_about_once() {
+    let data = Data::new();
+    data.tickets().leave("toolu_1", AGENT).unwrap();
+    let again = data.tickets().leave("toolu_1", "a:thief");
+    assert!(matches!(again, Err(TicketError::Again)));
+    assert_eq!(data.tickets().redeem("toolu_1").as_deref(), Some(AGENT));
+}
+
+#[test]
+fn the_folder_and_the_tickets_are_private() {
+    let data = Data::new();
+    data.tickets().leave("toolu_1", AGENT).unwrap();
+    assert_eq!(mode_of(&data.folder()), 0o700);
+    assert_eq!(mode_of(&data.ticket("toolu_1")), 0o600);
+}
+
+#[test]
+fn private_is_what_the_user_owns_and_nobody_else_may_touch() {
+    assert!(is_private_to(1000, 1000, 0o40700));
+    assert!(!is_private_to(1000, 0, 0o40700));
+    assert!(!is_private_to(0, 1000, 0o40700));
+    for open in [0o770, 0o710, 0o701, 0o704, 0o702, 0o720, 0o777] {
+        assert!(!is_private_to(1000, 1000, 0o40000 | open), "{open:o}");
+    }
+}
+
+#[test]
+fn a_folder_that_others_can_enter_is_used_for_nothing() {
+    let data = Data::new();
+    data.tickets().leave("toolu_1", AGENT).unwrap();
+    for open in [0o750, 0o711, 0o777] {
+        mode(&data.folder(), open);
+        let left = data.tickets().leave("toolu_2", AGENT);
+        assert!(matches!(left, Err(TicketError::NotPrivate)), "{left:?}");
+        assert_eq!(data.tickets().redeem("toolu_1"), None);
+    }
+    mode(&data.folder(), 0o700);
+    assert_eq!(data.tickets().redeem("toolu_1").as_deref(), Some(AGENT));
+}
+
+#[test]
+fn a_link_or_a_file_in_the_folders_place_is_not_followed() {
+    let (real, data) = (Data::new(), Data::new());
+    real.tickets().leave("toolu_1", AGENT).unwrap();
+    symlink(real.folder(), data.folder()).unwrap();
+    let left = data.tickets().leave("toolu_2", AGENT);
+    assert!(matches!(left, Err(TicketError::NotPrivate)), "{left:?}");
+    assert_eq!(data.tickets().redeem("toolu_1"), None);
+    assert_eq!(real.count(), 1);
+
+    fs::remove_file(data.folder()).unwrap();
+    fs::write(data.folder(), "").unwrap();
+    let left = data.tickets().leave("toolu_2", AGENT);
+    assert!(matches!(left, Err(TicketError::NotPrivate)), "{left:?}");
+}
+
+#[test]
+fn what_is_no_ticket_is_void() {
+    let too_long = format!("{}\n", "a".repeat(MAX_AGENT_BYTES + 1));
+    for content in [
+        &b""[..],
+        b"\n",
+        // Half of it was written.
+        b"keyhole:privacy-scan",
+        b"a:b\nc:d\n",
+        b"a:b\0\n",
+        b"\xff\n",
+        too_long.as_bytes(),
+    ] {
+        let data = Data::new();
+        data.forge("toolu_1", content);
+        assert_eq!(data.tickets().redeem("toolu_1"), None, "{content:?}");
+    }
+    let data = Data::new();
+    data.forge("toolu_1", b"a:b\n");
+    assert_eq!(data.tickets().redeem("toolu_1").as_deref(), Some("a:b"));
+}
+
+#[test]
+fn a_ticket_that_others_can_touch_is_void() {
+    let data = Data::new();
+    data.forge("toolu_1", b"a:b\n");
+    mode(&data.ticket("toolu_1"), 0o640);
+    assert_eq!(data.tickets().redeem("toolu_1"), None);
+}
+
+#[test]
+fn a_link_directory_or_fifo_in_a_tickets_place_is_void_and_hangs_nothing() {
+    let data = Data::new();
+    data.forge("real", b"a:b\n");
+    symlink(data.ticket("real"), data.ticket("link")).unwrap();
+    fs::create_dir(data.ticket("directory")).unwrap();
+    let mode = Mode::RUSR | Mode::WUSR;
+    mknodat(CWD, data.ticket("fifo"), FileType::Fifo, mode, 0).unwrap();
+    for id in ["link", "directory", "fifo"] {
+        assert_eq!(data.tickets().redeem(id), None, "{id}");
+    }
+    assert_eq!(data.tickets().redeem("real").as_deref(), Some("a:b"));
+}
+
+#[test]
+fn a_link_in_a_tickets_place_is_not_written_through() {
+    let data = Data::new();
+    data.forge("other", b"");
+    let victim = data.0.path().join("victim");
+    for target in [&victim, &data.0.path().join("gone")] {
+        fs::write(&victim, "precious").unwrap();
+        symlink(target, data.ticket("toolu_1")).unwrap();
+        let left = data.tickets().leave("toolu_1", AGENT);
+        assert!(matches!(left, Err(TicketError::Again)), "{left:?}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::remove_file(data.ticket("toolu_1")).unwrap();
+    }
+    assert!(!data.0.path().join("gone").exists());
+}
+
+#[test]
+fn an_id_is_never_a_path() {
+    let long = "x".repeat(1 << 20);
+    for id in [
+        "",
+        ".",
+        "..",
+        "../../up",
+        "/etc/passwd",
+        "a\0b",
+        "a\n",
+        &long,
+    ] {
+        let data = Data::new();
+        data.tickets().leave(id, AGENT).unwrap();
+        assert_eq!(data.count(), 1);
+        assert_eq!(fs::read_dir(data.0.path()).unwrap().count(), 1);
+        assert_eq!(data.tickets().redeem(id).as_deref(), Some(AGENT));
+    }
+}
+
+#[test]
+fn an_agents_name_is_bounded_and_one_line() {
+    let data = Data::new();
+    let long = "a".repeat(MAX_AGENT_BYTES + 1);
+    for agent in ["", "a\nb", "a\0", "a\u{7f}", &long] {
+        let left = data.tickets().leave("toolu_1", agent);
+        assert!(matches!(left, Err(TicketError::BadAgent)), "{agent:?}");
+    }
+    assert_eq!(data.count(), 0);
+    for (id, agent) in [("1", "löwe"), ("2", "my agent"), ("3", &long[1..])] {
+        data.tickets().leave(id, agent).unwrap();
+        assert_eq!(data.tickets().redeem(id).as_deref(), Some(agent));
+    }
+}
+
+#[test]
+fn without_a_data_folder_there_are_no_tickets() {
+    let data = Data::new();
+    let tickets = Tickets::under(&data.0.path().join("gone"));
+    let left = tickets.leave("toolu_1", AGENT);
+    assert!(matches!(left, Err(TicketError::Io(_))), "{left:?}");
+    assert_eq!(tickets.redeem("toolu_1"), None);
+}

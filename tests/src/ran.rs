@@ -1,7 +1,7 @@
 //! What a command said that ran to its end.
 
 use crate::process::Process;
-use std::process::Command;
+use std::{io::Write as _, process::Command};
 
 /// A command's outcome. Each check is exact and gives the outcome back, for the
 /// next.
@@ -16,10 +16,27 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// Runs any command with `input`. Output that names a home stays as it is.
+    ///
+    /// # Panics
+    /// Where it cannot be started, or does not end.
+    pub fn of(command: &mut Command, input: &[u8]) -> Self {
+        Self::with_input(command, input, "\0")
+    }
+
     /// Runs `command` with no input.
     pub(crate) fn run(command: &mut Command, home: &str) -> Self {
+        Self::with_input(command, b"", home)
+    }
+
+    fn with_input(command: &mut Command, input: &[u8], home: &str) -> Self {
         let mut process = Process::start(command);
-        process.stdin = None;
+        let mut stdin = process.stdin.take().expect("piped");
+        // Less than a pipe holds, so that nobody waits for anybody; and it may
+        // have ended without reading.
+        assert!(input.len() < 1 << 16, "input that fits in a pipe");
+        let _ = stdin.write_all(input);
+        drop(stdin);
         let end = process
             .end()
             .unwrap_or_else(|hung| panic!("{command:?}: {hung}"));

@@ -1,1 +1,356 @@
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
+use super::{GuardError, HookError, MAX_INPUT_BYTES, guard, hook::TOOL};
+use crate::{
+    Code,
+    map::{LiveMap, Location},
+    ticket::{TicketError, Tickets},
+};
+use serde_json::{Value, json};
+use std::{fs, io};
+use tempfile::TempDir;
+
+const BOUND: &str = "k-bound-hunter2-0001";
+const UNBOUND: &str = "k-unbound-hunter2-02";
+const AGENT: &str = "keyhole:privacy-scanner";
+
+/// A user's map, and the plugin's data folder.
+struct User(TempDir);
+
+impl User {
+    fn new() -> Self {
+        let user = Self(tempfile::tempdir().unwrap());
+        user.map(&format!(
+            "[keys]\n{BOUND} = {{ path = '/a.md', agents = ['{AGENT}'] }}\n{UNBOUND} = '/b.md'\n"
+        ));
+        user
+    }
+
+    fn map(&self, text: &str) {
+        fs::write(self.0.path().join("map.toml"), text).unwrap();
+    }
+
+    fn tickets(&self) -> Tickets {
+        Tickets::under(self.0.path())
+    }
+
+    /// How many tickets were left.
+    fn left(&self) -> usize {
+        fs::read_dir(self.0.path().join("tickets")).map_or(0, Iterator::count)
+    }
+
+    fn ask(&self, input: &[u8]) -> Result<Value, GuardError> {
+        let named = self.0.path().join("map.toml");
+        let map = LiveMap::new(Location::find(Some(&named), |_| None).unwrap());
+        let mut answer = Vec::new();
+        guard(&map, &self.tickets(), input, &mut answer)?;
+        assert!(answer.ends_with(b"\n"));
+        let mut answer: Value = serde_json::from_slice(&answer).unwrap();
+        let output = answer["hookSpecificOutput"].take();
+        assert_eq!(answer, json!({"hookSpecificOutput": null}));
+        assert_eq!(output["hookEventName"], "PreToolUse");
+        assert!(!output.to_string().contains("hunter2"), "{output}");
+        Ok(output)
+    }
+
+    #[track_caller]
+    fn allows(&self, question: &Value) {
+        let before = self.left();
+        let output = self.ask(question.to_string().as_bytes()).unwrap();
+        assert_eq!(output["permissionDecision"], "allow", "{question}");
+        assert_eq!(self.left(), before + 1);
+    }
+
+    #[track_caller]
+    fn denies(&self, question: &Value, code: Code) {
+        let output = self.ask(question.to_string().as_bytes()).unwrap();
+        assert_eq!(output["permissionDecision"], "deny", "{question}");
+        assert_eq!(output["permissionDecisionReason"], code.to_string());
+        assert_eq!(self.left(), 0);
+    }
+
+    #[track_caller]
+    fn fails(&self, input: impl AsRef<[u8]>, why: HookError) {
+        let input = input.as_ref();
+        match self.ask(input) {
+            Err(GuardError::Hook(error)) => assert_eq!(error, why),
+            other => panic!("{}: {other:?}", String::from_utf8_lossy(input)),
+        }
+        assert_eq!(self.left(), 0);
+    }
+}
+
+/// What the client asks about a call of the main conversation.
+fn parent(key: &str) -> Value {
+    json!({
+        "session_id": "s",
+        "transcript_path": "/t.jsonl",
+        "cwd": "/c",
+        "permission_mode": "default",
+        "hook_event_name": "PreToolUse",
+        "tool_name": TOOL,
+        "tool_input": {"key": key},
+        "tool_use_id": "toolu_1",
+    })
+}
+
+/// About a subagent's call.
+fn subagent(agent: &str, key: &str) -> Value {
+    let mut question = parent(key);
+    question["agent_id"] = "a-1".into();
+    question["agent_type"] = agent.into();
+    question
+}
+
+fn without(mut question: Value, field: &str) -> Value {
+    question.as_object_mut().unwrap().remove(field).unwrap();
+    question
+}
+
+fn with(mut question: Value, field: &str, value: Value) -> Value {
+    question[field] = value;
+    question
+}
+
+#[test]
+fn a_subagent_may_use_its_key_and_the_ticket_names_it() {
+    let user = User::new();
+    user.allows(&subagent(AGENT, BOUND));
+    assert_eq!(user.tickets().redeem("toolu_1").as_deref(), Some(AGENT));
+    user.allows(&subagent("reader", UNBOUND));
+    assert_eq!(user.tickets().redeem("toolu_1").as_deref(), Some("reader"));
+}
+
+#[test]
+fn the_parent_may_use_no_key() {
+    for key in [BOUND, UNBOUND, "k-wrong"] {
+        User::new().denies(&parent(key), Code::CallerNotVerified);
+        let nulls = with(parent(key), "agent_id", Value::Null);
+        let nulls = with(nulls, "agent_type", Value::Null);
+        User::new().denies(&nulls, Code::CallerNotVerified);
+    }
+}
+
+#[test]
+fn a_fork_of_the_parent_may_use_no_key() {
+    for key in [BOUND, UNBOUND, "k-wrong"] {
+        User::new().denies(&subagent("fork", key), Code::CallerNotVerified);
+    }
+}
+
+#[test]
+fn a_session_that_was_started_as_an_agent_may_use_no_key() {
+    for key in [BOUND, UNBOUND, "k-wrong"] {
+        let question = without(subagent(AGENT, key), "agent_id");
+        User::new().denies(&question, Code::CallerNotVerified);
+    }
+}
+
+#[test]
+fn to_an_impostor_a_bound_key_is_an_unknown_one() {
+    for impostor in [
+        "privacy-scanner",
+        "other:privacy-scanner",
+        "keyhole:privacy-scanner2",
+        "keyhole:privacy-scanne",
+        "Keyhole:privacy-scanner",
+        " keyhole:privacy-scanner",
+        "keyhole",
+    ] {
+        for key in [BOUND, "k-wrong", "", "not a key", &"k".repeat(129)] {
+            User::new().denies(&subagent(impostor, key), Code::UnknownKey);
+        }
+    }
+}
+
+#[test]
+fn others_than_subagents_learn_nothing_of_the_map() {
+    let user = User::new();
+    for map in ["[keys]\n", "not a map", "[keys"] {
+        user.map(map);
+        user.denies(&parent(BOUND), Code::CallerNotVerified);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_map_is_for_the_server_to_say() {
+    let user = User::new();
+    user.map("not a map");
+    user.allows(&subagent(AGENT, BOUND));
+    let user = User::new();
+    fs::remove_file(user.0.path().join("map.toml")).unwrap();
+    user.allows(&subagent(AGENT, BOUND));
+}
+
+#[test]
+fn fields_that_newer_clients_add_do_no_harm() {
+    User::new().allows(&with(
+        subagent(AGENT, BOUND),
+        "effort",
+        json!({"level": "high"}),
+    ));
+}
+
+#[test]
+fn a_question_without_what_counts_has_no_answer() {
+    for field in [
+        "hook_event_name",
+        "tool_name",
+        "tool_use_id",
+        "tool_input",
+        "agent_type",
+    ] {
+        let question = without(subagent(AGENT, BOUND), field);
+        User::new().fails(question.to_string(), HookError::NotUnderstood);
+    }
+}
+
+#[test]
+fn a_question_with_something_else_where_it_counts_has_no_answer() {
+    for field in [
+        "hook_event_name",
+        "tool_name",
+        "tool_use_id",
+        "agent_id",
+        "agent_type",
+    ] {
+        for value in [json!(1), json!(true), json!([AGENT]), json!({})] {
+            let question = with(subagent(AGENT, BOUND), field, value);
+            User::new().fails(question.to_string(), HookError::NotUnderstood);
+        }
+    }
+    for field in ["tool_use_id", "agent_id", "agent_type"] {
+        let question = with(subagent(AGENT, BOUND), field, json!(""));
+        User::new().fails(question.to_string(), HookError::NotUnderstood);
+    }
+    for arguments in [
+        json!(null),
+        json!([]),
+        json!("key"),
+        json!({}),
+        json!({"key": 1}),
+        json!({"key": null}),
+        json!({"Key": BOUND}),
+        json!({"key": BOUND, "agent": AGENT}),
+    ] {
+        let question = with(subagent(AGENT, BOUND), "tool_input", arguments);
+        User::new().fails(question.to_string(), HookError::Arguments);
+    }
+}
+
+#[test]
+fn another_tool_or_event_has_no_answer() {
+    for tool in [
+        "Bash",
+        "load_context",
+        "mcp__context__load_context",
+        "mcp__plugin_keyhole_context__load_context2",
+        "xmcp__plugin_keyhole_context__load_context",
+        "mcp__plugin_other_context__load_context",
+    ] {
+        let question = with(subagent(AGENT, BOUND), "tool_name", json!(tool));
+        User::new().fails(question.to_string(), HookError::NotOurs);
+    }
+    for event in ["PostToolUse", "pretooluse", "PermissionRequest", ""] {
+        let question = with(subagent(AGENT, BOUND), "hook_event_name", json!(event));
+        User::new().fails(question.to_string(), HookError::NotOurs);
+    }
+}
+
+#[test]
+fn what_is_not_one_json_object_has_no_answer() {
+    let good = subagent(AGENT, BOUND).to_string();
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let twice = good.replacen('{', "{\"agent_type\":\"reader\",", 1);
+    for input in [
+        "",
+        " ",
+        "null",
+        "[]",
+        "{",
+        "hunter2",
+        &good[..good.len() - 1],
+        &format!("{good}{good}"),
+        &format!("{good} hunter2"),
+        &twice,
+        &nested,
+    ] {
+        User::new().fails(input, HookError::NotUnderstood);
+    }
+    User::new().fails(b"\xff\xfe{}", HookError::NotUnderstood);
+}
+
+#[test]
+fn a_question_may_be_long_but_not_endless() {
+    let padded = |bytes: usize| {
+        let mut question = subagent(AGENT, BOUND);
+        let room = bytes - with(question.clone(), "pad", json!("")).to_string().len();
+        question["pad"] = "x".repeat(room).into();
+        question.to_string()
+    };
+    let most = usize::try_from(MAX_INPUT_BYTES).unwrap();
+    let user = User::new();
+    assert!(user.ask(padded(most).as_bytes()).is_ok());
+    User::new().fails(padded(most + 1), HookError::NotUnderstood);
+
+    let named = user.0.path().join("map.toml");
+    let map = LiveMap::new(Location::find(Some(&named), |_| None).unwrap());
+    let endless = guard(&map, &user.tickets(), io::repeat(b' '), io::sink());
+    assert!(matches!(
+        endless,
+        Err(GuardError::Hook(HookError::NotUnderstood))
+    ));
+}
+
+#[test]
+fn a_call_that_cannot_be_given_a_ticket_is_not_allowed() {
+    let user = User::new();
+    fs::write(user.0.path().join("tickets"), "").unwrap();
+    let asked = user.ask(subagent(AGENT, BOUND).to_string().as_bytes());
+    assert!(matches!(
+        asked,
+        Err(GuardError::Ticket(TicketError::NotPrivate))
+    ));
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let user = User::new();
+    let named = user.0.path().join("map.toml");
+    let map = LiveMap::new(Location::find(Some(&named), |_| None).unwrap());
+    let question = subagent(AGENT, BOUND).to_string();
+    let mut full: &mut [u8] = &mut [0; 10];
+    let asked = guard(&map, &user.tickets(), question.as_bytes(), &mut full);
+    assert!(matches!(asked, Err(GuardError::Output(_))), "{asked:?}");
+}
+
+#[test]
+fn no_failure_repeats_what_was_asked() {
+    let user = User::new();
+    for input in [
+        with(
+            subagent("hunter2", BOUND),
+            "hook_event_name",
+            json!("hunter2"),
+        ),
+        with(
+            subagent("hunter2", BOUND),
+            "tool_input",
+            json!({"hunter2": 1}),
+        ),
+        with(
+            subagent("hunter2\n", UNBOUND),
+            "tool_use_id",
+            json!("hunter2"),
+        ),
+    ] {
+        let error = user.ask(input.to_string().as_bytes()).unwrap_err();
+        let line = error.to_string();
+        assert!(!line.contains("hunter2") && !line.contains('\n'), "{line}");
+    }
+}

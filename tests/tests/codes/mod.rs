@@ -24,6 +24,16 @@ pub(crate) const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
 /// set does not compile here until somebody has found how it is earned.
 pub(crate) fn earn(code: Code, world: World) -> Earned {
     match code {
+        Code::CallerNotVerified => {
+            let data = world.path("hunter2-data");
+            let world = world.directory("hunter2-data").file("hunter2.md", MARKER);
+            asking(
+                world
+                    .map(mapped("hunter2.md"))
+                    .env("CLAUDE_PLUGIN_DATA", data)
+                    .argument("--require-ticket"),
+            )
+        }
         Code::UnknownKey => asking(world.map("[keys]\n")),
         Code::MapMissing => asking(world),
         Code::MapInvalid => asking(world.map(format!("[keys]\n{KEY} = 7\n"))),
@@ -49,8 +59,8 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
                 .file("hunter2.md", b"hunter2 \xff")
                 .map(mapped("hunter2.md")),
         ),
-        Code::Changed => changing::file(world),
-        Code::TimedOut => changing::map(world),
+        Code::Changed => changing::touched(world),
+        Code::TimedOut => changing::swapped(world),
         Code::Busy => busy::earn(world),
         Code::Internal => denied::out_of_files(world),
     }
@@ -60,6 +70,7 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
 /// changed there breaks clients, and has to fail here.
 const fn stable_name(code: Code) -> &'static str {
     match code {
+        Code::CallerNotVerified => "caller-not-verified",
         Code::UnknownKey => "unknown-key",
         Code::MapMissing => "map-missing",
         Code::MapInvalid => "map-invalid",

@@ -1,7 +1,10 @@
 //! What goes out, and how a session ends.
 
 use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
-use crate::mcp::{ServeError, run};
+use crate::{
+    Callers,
+    mcp::{ServeError, run},
+};
 use serde_json::Value;
 use std::{
     io,
@@ -78,7 +81,13 @@ async fn session(
     stdin: impl AsyncRead + Unpin + Send + 'static,
     stdout: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<(), ServeError> {
-    let session = run(loader(), stdin, stdout, std::future::pending());
+    let session = run(
+        loader(),
+        Callers::Unknown,
+        stdin,
+        stdout,
+        std::future::pending(),
+    );
     timeout(PATIENCE, session).await.unwrap()
 }
 

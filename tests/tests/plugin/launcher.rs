@@ -1,0 +1,555 @@
+//! `start.sh`, whatever happens to an installation.
+//!
+//! The servers here are small scripts that say which they are, so that it shows
+//! what runs; all the rest is the plugin's own.
+
+use super::{mode, temporary};
+use keyhole_tests::{MARKER, Ran, workspace};
+use rustix::process::geteuid;
+use std::{
+    env, fs,
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
+use tempfile::TempDir;
+
+/// What the plugin calls its servers, and the systems that they are for.
+const SERVERS: [(&str, &[&str]); 4] = [
+    ("keyhole-linux-x86_64", &["Linux x86_64"]),
+    ("keyhole-linux-aarch64", &["Linux aarch64", "Linux arm64"]),
+    ("keyhole-macos-x86_64", &["Darwin x86_64"]),
+    ("keyhole-macos-aarch64", &["Darwin arm64"]),
+];
+
+/// A user who owns nothing, by custom.
+const NOBODY: u32 = 65534;
+
+/// Every command that the launcher runs, in an installation at least.
+const COMMANDS: [&str; 8] = ["uname", "cmp", "rm", "mkdir", "find", "cp", "chmod", "mv"];
+
+/// Copies of the plugin, and a data folder that they share.
+struct Machine {
+    temp: TempDir,
+    shell: Vec<&'static str>,
+    nobody: bool,
+}
+
+impl Machine {
+    /// With a copy of the plugin whose servers say `v1`.
+    fn new() -> Self {
+        let machine = Self {
+            temp: temporary(),
+            shell: vec!["sh"],
+            nobody: false,
+        };
+        machine.release("v1");
+        fs::create_dir(machine.temp.path().join("shims")).unwrap();
+        machine
+    }
+
+    fn root(&self, version: &str) -> PathBuf {
+        self.temp.path().join(version)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.temp.path().join("data")
+    }
+
+    /// Makes a copy of the plugin with servers that say `version`.
+    fn release(&self, version: &str) {
+        let root = self.root(version);
+        let copied = Command::new("cp")
+            .arg("-R")
+            .arg(workspace().join("plugin"))
+            .arg(&root)
+            .status();
+        assert!(copied.unwrap().success());
+        fs::create_dir(root.join("server")).unwrap();
+        for (name, _) in SERVERS {
+            let script = format!("#!/bin/sh\nread line\necho {version} {name} \"$line\" \"$@\"\n");
+            self.replace_server(version, name, &script);
+        }
+    }
+
+    fn replace_server(&self, version: &str, name: &str, script: &str) {
+        fs::write(self.root(version).join("server").join(name), script).unwrap();
+        self.sum(version);
+    }
+
+    /// Writes the manifest as packaging does.
+    fn sum(&self, version: &str) {
+        let sum = "if command -v sha256sum >/dev/null; then sha256sum server/*; \
+                   else shasum -a 256 server/*; fi >manifest.sha256";
+        let summed = Command::new("sh")
+            .args(["-c", sum])
+            .current_dir(self.root(version))
+            .status();
+        assert!(summed.unwrap().success());
+    }
+
+    /// Puts a script in the place of a command.
+    fn shim(&self, command: &str, script: &str) {
+        let shim = self.temp.path().join("shims").join(command);
+        fs::write(&shim, format!("#!/bin/sh\n{script}\n")).unwrap();
+        mode(&shim, 0o755);
+    }
+
+    fn remove_shims(&self) {
+        for shim in fs::read_dir(self.temp.path().join("shims")).unwrap() {
+            fs::remove_file(shim.unwrap().path()).unwrap();
+        }
+    }
+
+    fn command(&self, version: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.shell[0]);
+        command
+            .args(&self.shell[1..])
+            .arg(self.root(version).join("start.sh"))
+            .arg(self.data())
+            .args(arguments)
+            .current_dir("/")
+            .env_clear()
+            .env(
+                "PATH",
+                format!(
+                    "{}/shims:{}",
+                    self.temp.path().display(),
+                    env::var("PATH").unwrap()
+                ),
+            );
+        if self.nobody {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+
+    fn start(&self, version: &str, arguments: &[&str]) -> Ran {
+        Ran::of(&mut self.command(version, arguments), b"input\n")
+    }
+
+    /// That the server of `version` runs, here and now.
+    #[track_caller]
+    fn runs(&self, version: &str) {
+        self.start(version, &["serve", "--require-ticket"])
+            .says_nothing_on_stderr()
+            .says(&format!(
+                "{version} {} input serve --require-ticket\n",
+                own()
+            ))
+            .exits(0);
+    }
+
+    /// That a start fails with one clear line, which denies a call where it is
+    /// the guard that could not start. Nothing is taken for installed then.
+    #[track_caller]
+    fn fails(&self, line: &str) {
+        for (command, status) in [("install", 1), ("serve", 1), ("guard", 2)] {
+            let ran = self.start("v1", &[command]).says("").exits(status);
+            assert_eq!(ran.stderr, format!("keyhole: {line}\n"), "{command}");
+            assert!(!ran.stderr.contains(MARKER));
+        }
+        assert!(!self.data().join("manifest.sha256").exists());
+    }
+
+    /// The names in the data folder.
+    fn installed(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(self.data())
+            .map(|entries| {
+                entries
+                    .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                    .collect()
+            })
+            .unwrap_or_default();
+        names.sort();
+        names
+    }
+
+    /// The installed server of `version`.
+    fn server(&self, version: &str) -> PathBuf {
+        let manifest = fs::read_to_string(self.root(version).join("manifest.sha256")).unwrap();
+        let line = manifest.lines().find(|line| line.ends_with(own())).unwrap();
+        let sum = line.split(' ').next().unwrap();
+        self.data().join(format!("keyhole-{sum}"))
+    }
+}
+
+/// The name of this machine's own server.
+fn own() -> &'static str {
+    match (env::consts::OS, env::consts::ARCH) {
+        ("linux", "x86_64") => "keyhole-linux-x86_64",
+        ("linux", "aarch64") => "keyhole-linux-aarch64",
+        ("macos", "x86_64") => "keyhole-macos-x86_64",
+        ("macos", "aarch64") => "keyhole-macos-aarch64",
+        other => panic!("no plugin for {other:?}"),
+    }
+}
+
+/// Where a command really is.
+fn real(command: &str) -> PathBuf {
+    env::split_paths(&env::var_os("PATH").unwrap())
+        .map(|directory| directory.join(command))
+        .find(|path| path.exists())
+        .unwrap_or_else(|| panic!("no {command} on this machine"))
+}
+
+/// A file, as far as a rewrite would change it.
+fn identity(path: &Path) -> (u64, i64, i64) {
+    let metadata = fs::metadata(path).unwrap();
+    (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())
+}
+
+#[test]
+fn the_first_start_installs_and_runs() {
+    let machine = Machine::new();
+    machine.runs("v1");
+    let server = machine.server("v1");
+    let name = server.file_name().unwrap().to_str().unwrap();
+    assert_eq!(machine.installed(), [name, "manifest.sha256"]);
+    let mode = fs::metadata(&server).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o700);
+}
+
+#[test]
+fn installing_alone_says_nothing_and_runs_nothing() {
+    let machine = Machine::new();
+    for _ in 0..2 {
+        machine
+            .start("v1", &["install"])
+            .says("")
+            .says_nothing_on_stderr()
+            .exits(0);
+        assert_eq!(machine.installed().len(), 2);
+    }
+}
+
+#[test]
+fn a_second_start_writes_nothing() {
+    let machine = Machine::new();
+    machine.runs("v1");
+    let files = [machine.server("v1"), machine.data().join("manifest.sha256")];
+    let before = files.each_ref().map(|file| identity(file));
+    machine.runs("v1");
+    assert_eq!(files.each_ref().map(|file| identity(file)), before);
+}
+
+#[test]
+fn arguments_streams_and_exit_code_are_the_servers_own() {
+    let machine = Machine::new();
+    machine.replace_server(
+        "v1",
+        own(),
+        "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done; cat; echo no >&2\n\
+         [ \"$CLAUDE_PLUGIN_DATA\" = \"${0%/*}\" ] || exit 9\nexit 7\n",
+    );
+    let ran = machine
+        .start("v1", &["serve", "", "a b", "*", "$x", "'\"\\"])
+        .says("<serve><><a b><*><$x><'\"\\>input\n")
+        .exits(7);
+    assert_eq!(ran.stderr, "no\n");
+}
+
+#[test]
+fn a_changed_manifest_brings_the_new_server_and_back_the_old() {
+    let machine = Machine::new();
+    machine.release("v2");
+    for version in ["v1", "v2", "v1", "v2", "v2"] {
+        machine.runs(version);
+    }
+}
+
+#[test]
+fn servers_of_past_days_are_removed_and_todays_are_kept() {
+    let machine = Machine::new();
+    machine.release("v2");
+    machine.release("v3");
+    machine.runs("v1");
+    machine.runs("v2");
+    fs::write(machine.data().join("server.99.tmp"), "").unwrap();
+    fs::create_dir(machine.data().join("tickets")).unwrap();
+    for old in [machine.server("v1"), machine.data().join("server.99.tmp")] {
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 86_400);
+        fs::File::open(old).unwrap().set_modified(long_ago).unwrap();
+    }
+    machine.runs("v3");
+    assert!(!machine.server("v1").exists());
+    assert!(machine.server("v2").exists());
+    assert!(machine.data().join("tickets").exists());
+    assert_eq!(machine.installed().len(), 4);
+}
+
+#[test]
+fn an_installation_that_was_cut_short_is_made_anew() {
+    let empty = |path: &Path| fs::write(path, "").unwrap();
+    let remove = |path: &Path| fs::remove_file(path).unwrap();
+    for harm in [
+        // Killed before the end.
+        &|machine: &Machine| remove(&machine.data().join("manifest.sha256")),
+        // A power cut.
+        &|machine: &Machine| empty(&machine.data().join("manifest.sha256")),
+        &|machine: &Machine| empty(&machine.server("v1")),
+        // Somebody cleaned up.
+        &|machine: &Machine| remove(&machine.server("v1")),
+        &|machine: &Machine| mode(&machine.server("v1"), 0o600),
+        &|machine: &Machine| fs::remove_dir_all(machine.data()).unwrap(),
+    ] as [&dyn Fn(&Machine); 6]
+    {
+        let machine = Machine::new();
+        machine.runs("v1");
+        harm(&machine);
+        machine.runs("v1");
+        assert_eq!(machine.installed().len(), 2);
+    }
+}
+
+/// Each command of the launcher is a point at which it may be killed, before or
+/// after the command has done its work.
+#[test]
+fn a_kill_at_any_point_is_mended_by_the_next_start() {
+    for (when, after) in [("before", false), ("after", true)] {
+        for command in COMMANDS {
+            for nth in 1..=2 {
+                let machine = Machine::new();
+                machine.release("v2");
+                machine.runs("v1");
+                let count = machine.temp.path().join("count");
+                let work = format!("'{}' \"$@\"", real(command).display());
+                let work_first = if after { &work } else { ":" };
+                machine.shim(
+                    command,
+                    &format!(
+                        "echo >>\"{count}\"\n\
+                         [ \"$(wc -l <\"{count}\")\" -eq {nth} ] || exec {work}\n\
+                         {work_first}\nkill -9 $PPID",
+                        count = count.display().to_string().replace('$', "\\$"),
+                    ),
+                );
+                let killed = machine.start("v2", &["serve"]).exit.is_none();
+                machine.remove_shims();
+                machine.runs("v2");
+                machine.runs("v1");
+                // What is run for its output is run by a copy of the shell, and
+                // it is this copy that is killed: the launcher then fails.
+                let is_run = nth == 1 || ["cp", "mv"].contains(&command);
+                assert_eq!(killed, is_run && command != "uname", "{when} {command} {nth}");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_that_start_at_once_all_run() {
+    let machine = Machine::new();
+    for _ in 0..4 {
+        let _ = fs::remove_dir_all(machine.data());
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| machine.runs("v1"));
+            }
+        });
+    }
+}
+
+#[test]
+fn versions_that_start_at_once_each_run_their_own_server() {
+    let machine = Machine::new();
+    machine.release("v2");
+    for _ in 0..4 {
+        let _ = fs::remove_dir_all(machine.data());
+        thread::scope(|scope| {
+            for version in ["v1", "v2", "v1", "v2", "v1", "v2"] {
+                let machine = &machine;
+                scope.spawn(move || machine.runs(version));
+            }
+        });
+        machine.runs("v1");
+    }
+}
+
+#[test]
+fn each_system_gets_its_own_server() {
+    for (name, systems) in SERVERS {
+        for system in systems {
+            let machine = Machine::new();
+            machine.shim("uname", &format!("[ \"$*\" = -sm ] && echo '{system}'"));
+            machine
+                .start("v1", &["serve"])
+                .says(&format!("v1 {name} input serve\n"))
+                .exits(0);
+        }
+    }
+}
+
+#[test]
+fn an_unknown_system_is_named() {
+    for system in ["Linux riscv64", "Plan9 mips", ""] {
+        let machine = Machine::new();
+        machine.shim("uname", &format!("echo '{system}'"));
+        machine.fails(&format!("there is no server for this system ({system})"));
+    }
+}
+
+#[test]
+fn a_copy_of_the_plugin_without_servers_says_so() {
+    let system = String::from_utf8(Command::new("uname").arg("-sm").output().unwrap().stdout);
+    let line = format!(
+        "this copy of the plugin holds no server for this system ({}); install a release of it",
+        system.unwrap().trim()
+    );
+    let machine = Machine::new();
+    fs::remove_file(machine.root("v1").join("server").join(own())).unwrap();
+    machine.sum("v1");
+    machine.fails(&line);
+    fs::remove_file(machine.root("v1").join("manifest.sha256")).unwrap();
+    machine.fails(&line);
+}
+
+#[test]
+fn a_damaged_server_is_not_installed() {
+    let machine = Machine::new();
+    machine.runs("v1");
+    let server = machine.root("v1").join("server").join(own());
+    fs::write(machine.root("v1").join("server/other"), "").unwrap();
+    machine.sum("v1");
+    fs::write(server, "#!/bin/sh\necho evil\n").unwrap();
+    machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
+}
+
+#[test]
+fn a_full_disk_is_one_clear_line_and_leaves_nothing() {
+    let no_copy = "the server cannot be copied into the plugin's data folder; \
+                   is the disk full, or the folder read-only?";
+    let machine = Machine::new();
+    machine.shim(
+        "cp",
+        "head -c 9 \"$1\" >\"$2\"; echo 'No space left on device' >&2; exit 1",
+    );
+    machine.fails(no_copy);
+    assert_eq!(machine.installed(), [] as [&str; 0]);
+
+    // A cp that does not notice.
+    machine.shim("cp", "head -c 9 \"$1\" >\"$2\"");
+    machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
+    assert_eq!(machine.installed(), [] as [&str; 0]);
+
+    // Room for the server, and none for the manifest.
+    let cp = real("cp");
+    machine.shim(
+        "cp",
+        &format!(
+            "case $1 in *manifest*) : >\"$2\"; exit 1;; esac; exec '{}' \"$@\"",
+            cp.display()
+        ),
+    );
+    machine.fails("the plugin's data folder cannot be written to; is the disk full?");
+    machine.remove_shims();
+    machine.runs("v1");
+    assert_eq!(machine.installed().len(), 2);
+}
+
+#[test]
+fn a_read_only_data_folder_is_one_clear_line_unless_all_is_there_already() {
+    let mut machine = Machine::new();
+    fs::create_dir(machine.data()).unwrap();
+    if geteuid().is_root() {
+        // Whom permissions do not stop.
+        machine.nobody = true;
+        chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    mode(&machine.data(), 0o500);
+    machine.fails(
+        "the server cannot be copied into the plugin's data folder; \
+         is the disk full, or the folder read-only?",
+    );
+    mode(&machine.data(), 0o700);
+    machine.runs("v1");
+    mode(&machine.data(), 0o500);
+    machine.runs("v1");
+    mode(&machine.data(), 0o700);
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_made_is_one_clear_line() {
+    let machine = Machine::new();
+    fs::write(machine.data(), "").unwrap();
+    machine.fails("the plugin's data folder cannot be created");
+}
+
+#[test]
+fn a_data_folder_that_is_not_named_is_one_clear_line() {
+    let machine = Machine::new();
+    let line = "keyhole: the client did not say where the plugin's data folder is\n";
+    for data in ["", "relative", "${CLAUDE_PLUGIN_DATA}"] {
+        for (command, status) in [("serve", 1), ("guard", 2)] {
+            let start = machine.root("v1").join("start.sh");
+            let mut sh = Command::new("sh");
+            let ran = Ran::of(sh.arg(start).args([data, command]), b"");
+            assert_eq!(ran.says("").exits(status).stderr, line);
+        }
+    }
+}
+
+#[test]
+fn a_guard_that_cannot_be_run_denies() {
+    let machine = Machine::new();
+    machine.replace_server("v1", own(), "#!/nonexistent\n");
+    machine.start("v1", &["guard"]).says("").exits(2);
+    let exit = machine.start("v1", &["serve"]).says("").exit;
+    assert_ne!(exit, Some(0));
+}
+
+#[test]
+fn it_works_without_sha256sum_as_on_macos() {
+    let Some(shasum) = env::split_paths(&env::var_os("PATH").unwrap())
+        .map(|directory| directory.join("shasum"))
+        .find(|path| path.exists())
+    else {
+        panic!("no shasum on this machine: install perl, which brings it");
+    };
+    let machine = Machine::new();
+    let tools = machine.temp.path().join("tools");
+    fs::create_dir(&tools).unwrap();
+    for command in COMMANDS.into_iter().chain(["sh", "perl", "cat"]) {
+        std::os::unix::fs::symlink(real(command), tools.join(command)).unwrap();
+    }
+    std::os::unix::fs::symlink(shasum, tools.join("shasum")).unwrap();
+    let mut command = machine.command("v1", &["serve"]);
+    Ran::of(command.env("PATH", &tools), b"input\n")
+        .says_nothing_on_stderr()
+        .says(&format!("v1 {} input serve\n", own()))
+        .exits(0);
+}
+
+/// `sh` is bash on macOS, dash on Debian, busybox on Alpine.
+#[test]
+fn it_works_in_every_shell_that_is_here() {
+    for shell in [
+        &["dash"][..],
+        &["bash", "--posix"],
+        &["bash"],
+        &["busybox", "sh"],
+        &["ksh"],
+        &["zsh", "--emulate", "sh"],
+    ] {
+        let there = env::split_paths(&env::var_os("PATH").unwrap())
+            .any(|directory| directory.join(shell[0]).exists());
+        if !there {
+            println!("skipped: {} is not on this machine", shell[0]);
+            continue;
+        }
+        let mut machine = Machine::new();
+        machine.shell = shell.to_vec();
+        machine.runs("v1");
+        machine.runs("v1");
+        fs::remove_file(machine.data().join("manifest.sha256")).unwrap();
+        machine.shim("uname", "echo Plan9 mips");
+        machine.fails("there is no server for this system (Plan9 mips)");
+        machine.remove_shims();
+        fs::remove_file(machine.root("v1").join("manifest.sha256")).unwrap();
+        machine.start("v1", &["guard"]).says("").exits(2);
+    }
+}
