@@ -12,6 +12,13 @@ const LEAVE = ['--allowedTools', TOOL];
 /** Newer clients hand a deferred tool to the parent on this request. */
 const search = call('ToolSearch', { query: `select:${TOOL}` });
 
+/** What the client tells a hook of the one caller, in its own words. */
+function identity(overheard) {
+  const [{ agent_id, agent_type }, ...more] = overheard();
+  assert.deepEqual(more, []);
+  return { id: agent_id !== undefined, type: agent_type };
+}
+
 /** The plugin refused with `code`, told nothing of the key, and nobody read the catalog. */
 function assertRefused(session, actor, code) {
   session.assertPlayed();
@@ -24,14 +31,17 @@ function assertRefused(session, actor, code) {
 
 onEachClient('3a: the parent is denied, with the right key and with leave', async ({ home, seen }) => {
   await home.install();
+  const overheard = home.overhear(TOOL);
   catalog(home);
   const session = await home.session({ parent: [search, load(KEY), say('Done.')] }, LEAVE);
   assertRefused(session, 'parent', 'caller-not-verified');
-  seen("a hook's deny beats --allowedTools");
+  assert.deepEqual(identity(overheard), { id: false, type: undefined });
+  seen("the parent's call has no agent_id and no agent_type, and a hook's deny beats --allowedTools");
 });
 
 onEachClient('3b: a fork is denied', async ({ home, seen }) => {
   await home.install();
+  const overheard = home.overhear(TOOL);
   catalog(home);
   const session = await home.session(
     {
@@ -43,20 +53,24 @@ onEachClient('3b: a fork is denied', async ({ home, seen }) => {
     { CLAUDE_CODE_FORK_SUBAGENT: '1' },
   );
   assertRefused(session, 'fork', 'caller-not-verified');
-  seen('a fork has an agent_id of its own, and is told from an agent by agent_type');
+  assert.deepEqual(identity(overheard), { id: true, type: 'fork' });
+  seen('a fork has an agent_id, and the agent_type "fork"');
 });
 
 onEachClient('3c: a session that runs as the agent is denied', async ({ home, seen }) => {
   await home.install();
+  const overheard = home.overhear(TOOL);
   catalog(home);
   const session = await home.session({ parent: [load(KEY), say('Done.')] }, ['--agent', SCANNER, ...LEAVE]);
   assertRefused(session, 'parent', 'caller-not-verified');
   assert.ok(session.of('parent')[0].text.includes(KEY), 'the session has the body of the agent');
-  seen('--agent NAME gives a session that has an agent_type and no agent_id');
+  assert.deepEqual(identity(overheard), { id: false, type: SCANNER });
+  seen('--agent NAME gives a session an agent_type and no agent_id');
 });
 
 onEachClient("3d: a project's agent of the same short name is denied", async ({ home, seen }) => {
   await home.install();
+  const overheard = home.overhear(TOOL);
   catalog(home);
   home.write(home.project, '.claude/agents/privacy-scanner.md', agentFile('privacy-scanner', KEY));
   const session = await home.session(
@@ -68,6 +82,7 @@ onEachClient("3d: a project's agent of the same short name is denied", async ({ 
   );
   // As if there were no such key: it is not told that there is.
   assertRefused(session, 'impostor', 'unknown-key');
+  assert.deepEqual(identity(overheard), { id: true, type: 'privacy-scanner' });
   seen("a project's agent has its short name for its agent_type");
 });
 
@@ -102,8 +117,9 @@ onEachClient('3f: an agent to which the key is not bound is denied', async ({ ho
   assertRefused(session, 'other', 'unknown-key');
 });
 
-onEachClient('3g: the agent itself is not', async ({ home }) => {
+onEachClient('3g: the agent itself is not', async ({ home, seen }) => {
   await home.install();
+  const overheard = home.overhear(TOOL);
   catalog(home);
   const session = await home.session(
     {
@@ -114,4 +130,6 @@ onEachClient('3g: the agent itself is not', async ({ home }) => {
   );
   session.assertPlayed();
   assert.equal(session.answer('scanner', TOOL).text, CATALOG);
+  assert.deepEqual(identity(overheard), { id: true, type: SCANNER });
+  seen("a plugin's agent has an agent_id, and plugin:agent for its agent_type");
 });

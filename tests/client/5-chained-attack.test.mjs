@@ -25,7 +25,6 @@ onEachClient('5a: the parent cannot read the key, the map, the file or the data 
   const attempts = [
     ...[agent, map, file, ...files(data)].map(read),
     ...[agent, map, file].map((name) => bash(`cat ${name}`)),
-    bash(`head -50 < ${agent}`),
     bash(`grep -r key ${path.dirname(agent)}`),
     bash(`cp ${agent} .`),
     bash(`ln -s ${agent} here.md`),
@@ -45,10 +44,25 @@ onEachClient('5a: the parent cannot read the key, the map, the file or the data 
   }
   session.assertOnlyIn(KEY);
   session.assertOnlyIn(CANARY);
-  seen('in the default mode a session reads nothing outside its project, by Read or by Bash');
+  seen('in the default mode Read, and the plain commands of Bash, stay inside the project');
 });
 
-onEachClient('5b: given the key anyway, the parent gets nothing', async ({ home }) => {
+/** Where a shell's redirection reads what the same command with a name may not. */
+const REDIRECTS_OUT = ['2.1.197'];
+
+// A client's idea of what a command reads is its own, and has had holes. Who must
+// not depend on it takes Bash from the session, or keeps the files elsewhere.
+onEachClient('5b: a redirection does not read outside the project either, or the client is known for it', async ({ home, client, seen }) => {
+  await home.install();
+  const file = catalog(home);
+  const session = await home.session({ parent: [bash(`head -5 < ${file}`), say('Done.')] });
+  session.assertPlayed();
+  const reads = session.answer('parent', 'Bash').text.includes(CANARY);
+  assert.equal(reads, REDIRECTS_OUT.includes(client.version));
+  seen(`in the default mode a redirection in Bash ${reads ? 'CAN read' : 'cannot read'} a file outside the project`);
+});
+
+onEachClient('5c: given the key anyway, the parent gets nothing', async ({ home }) => {
   await home.install();
   catalog(home);
   const session = await home.session({
@@ -66,33 +80,38 @@ onEachClient('5b: given the key anyway, the parent gets nothing', async ({ home 
 });
 
 // The client writes what a subagent saw to a transcript, which the same
-// session's parent may read. No plugin can forbid that; the user can.
-onEachClient("5c: a user's deny rule keeps the subagent's transcript from the parent", async ({ home, seen }) => {
+// session's parent may read. No plugin can forbid that; the user can, by a rule,
+// or by writing none.
+onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, seen }) => {
   await home.install();
   catalog(home);
-  const attack = async () => {
-    const session = await home.session({
-      parent: [
-        spawn('scanner', SCANNER),
-        async () => (await transcripts(home)).flatMap((name) => [read(name), bash(`cat ${name}`)]),
-        say('Done.'),
-      ],
-      scanner: [load(KEY), say('Done.')],
-    });
+  const play = async (turn, args) => {
+    const session = await home.session(
+      {
+        parent: [spawn('scanner', SCANNER), turn, say('Done.')],
+        scanner: [load(KEY), say('Done.')],
+      },
+      args,
+    );
     session.assertPlayed();
     return session;
   };
+  const attack = () =>
+    play(async () => (await transcripts(home)).flatMap((name) => [read(name), bash(`cat ${name}`)]));
+
+  const unwritten = await play([bash('ls')], ['--no-session-persistence']);
+  assert.equal(unwritten.answer('scanner', TOOL).error, false);
+  assert.deepEqual(written(home), []);
+  seen('with --no-session-persistence, -p writes no transcript');
 
   const open = await attack();
   const leaked = open.of('parent').some(({ text }) => text.includes(CANARY));
   assert.ok(leaked, 'this client keeps transcripts from the parent by itself: drop the rule from the advice');
   seen("a parent CAN read its subagent's transcript, with all that the subagent was given");
 
-  const settings = path.join(home.home, '.claude/settings.json');
-  const permissions = { deny: ['Read(~/.claude/projects/**)'] };
-  fs.writeFileSync(settings, JSON.stringify({ ...JSON.parse(fs.readFileSync(settings)), permissions }));
+  home.set({ permissions: { deny: ['Read(~/.claude/projects/**)'] } });
   (await attack()).assertOnlyIn(CANARY, 'scanner');
-  seen('permissions.deny "Read(~/.claude/projects/**)" in the user\'s settings closes that');
+  seen('permissions.deny "Read(~/.claude/projects/**)" in the user\'s settings keeps Read and cat from it');
 });
 
 /** Every file below `root`. */
@@ -103,15 +122,18 @@ function files(root) {
     .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** The names under which the client keeps what the scanner saw, once it is written. */
+/** The transcripts of subagents that hold the catalog. */
+function written(home) {
+  return files(path.join(home.home, '.claude')).filter((name) => fs.readFileSync(name, 'utf8').includes(CANARY));
+}
+
+/** The same and the other names that they have, once the client has written them. */
 async function transcripts(home) {
   for (let tries = 0; tries < 200; tries += 1) {
-    const written = files(path.join(home.home, '.claude/projects')).filter(
-      (name) => name.includes('/subagents/') && fs.readFileSync(name, 'utf8').includes(CANARY),
-    );
-    if (written.length > 0) {
-      const outputs = files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'));
-      return [...written, ...outputs];
+    const found = written(home);
+    if (found.length > 0) {
+      const links = files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'));
+      return [...found, ...links];
     }
     await new Promise((later) => setTimeout(later, 50));
   }

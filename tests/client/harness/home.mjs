@@ -102,6 +102,24 @@ export class Home {
     return { root: installPath, data: path.join(this.plugins, 'data', id.replace(/[^\w-]/g, '-')) };
   }
 
+  /**
+   * Has the client tell a hook of the user's own, beside the plugin's, of each
+   * call of `tool`. Returns what reads that: the hook's inputs so far.
+   */
+  overhear(tool) {
+    const file = path.join(this.root, 'overheard');
+    const hooks = [{ type: 'command', command: `tr -d '\\n' >>'${file}'; echo >>'${file}'` }];
+    this.set({ hooks: { PreToolUse: [{ matcher: tool, hooks }] } });
+    return () => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  }
+
+  /** Adds to the user's settings, of which the client keeps a part as well. */
+  set(settings) {
+    const file = path.join(this.home, '.claude/settings.json');
+    const old = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+    this.write(this.home, '.claude/settings.json', JSON.stringify({ ...old, ...settings }));
+  }
+
   /** Plays `script` to `claude -p`, and returns what there was to see. */
   async session(script, args = [], env = {}) {
     const api = await Api.start(script);
