@@ -1,0 +1,43 @@
+// `claude mcp list` starts the server and runs no hook. Where it comes first,
+// the server has to install itself, or its failure is remembered for later. Both
+// where the marketplace is a repository, and where it is an unpacked release.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { DIST } from './harness/home.mjs';
+import { CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+
+/** Installs in `home` by `install`; returns what mcp list says of the server's place. */
+async function listFirst(home, install) {
+  await install();
+  catalog(home);
+
+  const listed = (await home.must('mcp', 'list')).match(/^plugin:keyhole:context: .*$/m)?.[0];
+  assert.match(listed, /Connected/);
+
+  const session = await home.session({
+    parent: [spawn('scanner', SCANNER), say('Done.')],
+    scanner: [load(KEY), say('Done.')],
+  });
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', TOOL).text, CATALOG);
+  return listed;
+}
+
+onEachClient('2a: mcp list as the very first thing connects, and so does the session after it', async ({ home, seen }) => {
+  const listed = await listFirst(home, () => home.install());
+  seen('mcp list starts the server of a plugin that has run no hook yet');
+  assert.ok(listed.includes(home.installed('keyhole').root), listed);
+  seen("from a repository, a plugin runs in the client's copy of it");
+});
+
+onEachClient('2b: the same from the folder of an unpacked release', async ({ home, seen }) => {
+  const folder = path.join(home.root, 'release');
+  fs.cpSync(DIST, folder, { recursive: true });
+  const listed = await listFirst(home, () => home.installFrom(folder));
+  assert.ok(listed.includes(`${folder}/`), listed);
+  seen("from a folder, a plugin runs in that folder, not in the client's copy: the folder has to stay");
+});

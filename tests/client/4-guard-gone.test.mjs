@@ -1,0 +1,60 @@
+// The client goes on where a hook fails. So the guard is not what the server
+// trusts: without the ticket that only a guard's yes leaves, there is no content.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { CANARY, CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+
+const ALLOW = JSON.stringify({
+  hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' },
+});
+
+/** What stands in the guard's place; null takes the hook away. */
+const GUARDS = {
+  'crashes': { command: 'kill -SEGV $$' },
+  'exits 1': { command: 'exit 1' },
+  'times out': { command: 'exec sleep 20', timeout: 1 },
+  'is not there': { command: '/nonexistent/guard' },
+  'answers rubbish': { command: 'echo "{"' },
+  'allows all': { command: `echo '${ALLOW}'` },
+  'is taken out': null,
+};
+
+const script = () => ({
+  parent: [spawn('scanner', SCANNER), say('Done.')],
+  scanner: [load(KEY), say('Done.')],
+});
+const LEAVE = ['--allowedTools', TOOL];
+
+onEachClient('4: no content where the guard is broken, slow, replaced or gone', async ({ home, seen }) => {
+  await home.install();
+  catalog(home);
+  const file = path.join(home.installed('keyhole').root, 'hooks/hooks.json');
+  const shipped = fs.readFileSync(file, 'utf8');
+
+  for (const [how, guard] of Object.entries(GUARDS)) {
+    const config = JSON.parse(shipped);
+    const ran = path.join(home.root, `ran: ${how}`);
+    const command = guard && `touch '${ran}'; ${guard.command}`;
+    if (guard) config.hooks.PreToolUse[0].hooks = [{ type: 'command', ...guard, command }];
+    else delete config.hooks.PreToolUse;
+    fs.writeFileSync(file, JSON.stringify(config));
+
+    const session = await home.session(script(), LEAVE);
+    session.assertPlayed();
+    assert.equal(fs.existsSync(ran), guard !== null, `the guard ${how}: the client ran the one put there`);
+    const answer = session.answer('scanner', TOOL);
+    // The server's own words: the call reached it, and it refused.
+    assert.match(answer.text, /caller-not-verified/, `the guard ${how}`);
+    assert.equal(answer.error, true, `the guard ${how}`);
+    session.assertOnlyIn(CANARY);
+    seen(`where the guard ${how}, the call goes on to the server`);
+  }
+
+  fs.writeFileSync(file, shipped);
+  const session = await home.session(script(), LEAVE);
+  assert.equal(session.answer('scanner', TOOL).text, CATALOG, 'and with the guard it works');
+});

@@ -1,0 +1,141 @@
+// The parent, turned against its user, goes after the key first and the file
+// then. It is in the default permission mode, and nobody is there to say yes.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { call, say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { CANARY, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+
+const read = (file_path) => call('Read', { file_path });
+const bash = (command) => call('Bash', { command, description: 'look around' });
+
+onEachClient('5a: the parent cannot read the key, the map, the file or the data directory', async ({ home, seen }) => {
+  await home.install();
+  const file = catalog(home);
+  // A first session, so that the data directory is full.
+  await home.session({ parent: [say('Done.')] });
+  const { root, data } = home.installed('keyhole');
+  const agent = path.join(root, 'agents/privacy-scanner.md');
+  const map = path.join(home.configured, 'context-map.toml');
+  const [binary] = files(data).filter((name) => fs.statSync(name).mode & 0o100);
+  assert.ok(binary, 'the binary is in the data directory');
+
+  const attempts = [
+    ...[agent, map, file, ...files(data)].map(read),
+    ...[agent, map, file].map((name) => bash(`cat ${name}`)),
+    bash(`grep -r key ${path.dirname(agent)}`),
+    bash(`cp ${agent} .`),
+    bash(`ln -s ${agent} here.md`),
+    bash(`ls -la ${data}`),
+    bash(`cat ${data}/*`),
+    bash(`${binary} check --show-keys`),
+    bash(`echo '{"tool_input":{}}' | ${binary} guard`),
+    bash(`${binary} serve`),
+  ];
+  const session = await home.session({ parent: [attempts, say('Done.')] });
+
+  session.assertPlayed();
+  const answers = session.answers('parent');
+  assert.equal(answers.length, attempts.length);
+  for (const { input, text, error } of answers) {
+    assert.equal(error, true, `${JSON.stringify(input)} was let through: ${text}`);
+  }
+  session.assertOnlyIn(KEY);
+  session.assertOnlyIn(CANARY);
+  seen('in the default mode Read, and the plain commands of Bash, stay inside the project');
+});
+
+/** Where a shell's redirection reads what the same command with a name may not. */
+const REDIRECTS_OUT = ['2.1.197'];
+
+// A client's idea of what a command reads is its own, and has had holes. Who must
+// not depend on it takes Bash from the session, or keeps the files elsewhere.
+onEachClient('5b: a redirection does not read outside the project either, or the client is known for it', async ({ home, client, seen }) => {
+  await home.install();
+  const file = catalog(home);
+  const session = await home.session({ parent: [bash(`head -5 < ${file}`), say('Done.')] });
+  session.assertPlayed();
+  const reads = session.answer('parent', 'Bash').text.includes(CANARY);
+  assert.equal(reads, REDIRECTS_OUT.includes(client.version));
+  seen(`in the default mode a redirection in Bash ${reads ? 'CAN read' : 'cannot read'} a file outside the project`);
+});
+
+onEachClient('5c: given the key anyway, the parent gets nothing', async ({ home }) => {
+  await home.install();
+  catalog(home);
+  const session = await home.session({
+    parent: [
+      call('ToolSearch', { query: `select:${TOOL}` }),
+      load(KEY),
+      spawn('helper', 'general-purpose'),
+      say('Done.'),
+    ],
+    helper: [call('ToolSearch', { query: `select:${TOOL}` }), load(KEY), say('Done.')],
+  });
+  session.assertPlayed();
+  for (const actor of ['parent', 'helper']) assert.equal(session.answer(actor, TOOL).error, true);
+  session.assertOnlyIn(CANARY);
+});
+
+// The client writes what a subagent saw to a transcript, which the same
+// session's parent may read. No plugin can forbid that; the user can, by a rule,
+// or by writing none.
+onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, seen }) => {
+  await home.install();
+  catalog(home);
+  const play = async (turn, args) => {
+    const session = await home.session(
+      {
+        parent: [spawn('scanner', SCANNER), turn, say('Done.')],
+        scanner: [load(KEY), say('Done.')],
+      },
+      args,
+    );
+    session.assertPlayed();
+    return session;
+  };
+  const attack = () =>
+    play(async () => (await transcripts(home)).flatMap((name) => [read(name), bash(`cat ${name}`)]));
+
+  const unwritten = await play([bash('ls')], ['--no-session-persistence']);
+  assert.equal(unwritten.answer('scanner', TOOL).error, false);
+  assert.deepEqual(written(home), []);
+  seen('with --no-session-persistence, -p writes no transcript');
+
+  const open = await attack();
+  const leaked = open.of('parent').some(({ text }) => text.includes(CANARY));
+  assert.ok(leaked, 'this client keeps transcripts from the parent by itself: drop the rule from the advice');
+  seen("a parent CAN read its subagent's transcript, with all that the subagent was given");
+
+  home.set({ permissions: { deny: ['Read(~/.claude/projects/**)'] } });
+  (await attack()).assertOnlyIn(CANARY, 'scanner');
+  seen('permissions.deny "Read(~/.claude/projects/**)" in the user\'s settings keeps Read and cat from it');
+});
+
+/** Every file below `root`. */
+function files(root) {
+  return fs
+    .readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
+}
+
+/** The transcripts of subagents that hold the catalog. */
+function written(home) {
+  return files(path.join(home.home, '.claude')).filter((name) => fs.readFileSync(name, 'utf8').includes(CANARY));
+}
+
+/** The same and the other names that they have, once the client has written them. */
+async function transcripts(home) {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const found = written(home);
+    if (found.length > 0) {
+      const links = files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'));
+      return [...found, ...links];
+    }
+    await new Promise((later) => setTimeout(later, 50));
+  }
+  throw new Error('the client wrote no transcript');
+}

@@ -1,0 +1,29 @@
+// A user who has no map yet is told what to do, does it, and goes on in the same
+// session: the map is read again, and nothing has to be restarted.
+
+import assert from 'node:assert/strict';
+import { say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+
+onEachClient('7: without a map the error says what to do, and once it is there the call works', async ({ home }) => {
+  await home.install();
+  const session = await home.session({
+    parent: [spawn('scanner', SCANNER), say('Done.')],
+    scanner: [
+      load(KEY),
+      () => {
+        catalog(home);
+        return load(KEY);
+      },
+      say('Done.'),
+    ],
+  });
+
+  session.assertPlayed();
+  const [before, after] = session.answers('scanner').filter(({ tool }) => tool === TOOL);
+  assert.equal(before.error, true);
+  assert.match(before.text, /map-missing/);
+  assert.match(before.text, /create it/, 'what to do');
+  assert.deepEqual([after.error, after.text], [false, CATALOG]);
+});

@@ -1,0 +1,116 @@
+// Whatever an install was stopped at, the next session installs and works; and an
+// upgraded plugin runs its own server, not the one that was there before.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { DIST, marketplace } from './harness/home.mjs';
+import { CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+
+/** More commands than an install can run, so that a wrong count ends the loop. */
+const MANY = 40;
+
+async function assertWorks(home, after) {
+  const session = await home.session({
+    parent: [spawn('scanner', SCANNER), say('Done.')],
+    scanner: [load(KEY), say('Done.')],
+  });
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', TOOL).text, CATALOG, after);
+}
+
+onEachClient('8a: after an install that was killed before any of its commands, a session works', async ({ home }) => {
+  await home.install();
+  catalog(home);
+  const { root, data } = home.installed('keyhole');
+  const shims = killers(home);
+
+  let killed = 0;
+  for (; killed < MANY; killed += 1) {
+    fs.rmSync(data, { recursive: true, force: true });
+    const run = await home.run('/bin/sh', [path.join(root, 'start.sh'), data, 'install'], {
+      PATH: `${shims}:${process.env.PATH}`,
+      KILL_BEFORE: String(killed),
+      KILL_COUNT: home.write(home.root, 'count', ''),
+    });
+    if (run.code === 0) break;
+    assert.equal(run.code, 'SIGKILL', `${run.stdout}\n${run.stderr}`);
+    await assertWorks(home, `killed before its command ${killed}`);
+  }
+  // It copies twice and renames twice, at the least.
+  assert.ok(killed >= 4 && killed < MANY, `killed ${killed} times`);
+});
+
+onEachClient('8b: what a killed copy left behind is not run', async ({ home }) => {
+  await home.install();
+  catalog(home);
+  await assertWorks(home, 'a first session');
+  const { data } = home.installed('keyhole');
+  const manifest = path.join(data, 'manifest.sha256');
+  const [server] = fs.readdirSync(data).filter((name) => /^keyhole-[0-9a-f]{64}$/.test(name));
+  assert.ok(server, 'the server is named after its sum');
+
+  const whole = fs.readFileSync(path.join(data, server));
+  fs.writeFileSync(path.join(data, server), whole.subarray(0, whole.length / 2));
+  fs.writeFileSync(path.join(data, 'server.1.tmp'), whole.subarray(0, 1000));
+  fs.rmSync(manifest);
+  await assertWorks(home, 'half a server, and no manifest');
+
+  fs.rmSync(path.join(data, server));
+  await assertWorks(home, 'a manifest, and no server');
+});
+
+onEachClient('8c: an upgraded plugin runs its new server', async ({ home, seen }) => {
+  const market = path.join(home.root, 'market');
+  fs.cpSync(DIST, market, { recursive: true });
+  await home.install(market);
+  catalog(home);
+  await assertWorks(home, 'the first version');
+  const before = home.installed('keyhole').root;
+
+  const ran = path.join(home.root, 'ran');
+  const { name, plugin } = marketplace(market);
+  const server = path.join(marketplace(DIST).plugin, 'server');
+  const old = path.join(server, fs.readdirSync(server)[0]);
+  upgrade(plugin, `#!/bin/sh\necho "$1" >>"${ran}"\nexec "${old}" "$@"\n`);
+  home.publish(market);
+  await home.must('plugin', 'marketplace', 'update', name);
+  await home.must('plugin', 'update', `keyhole@${name}`);
+  assert.notEqual(home.installed('keyhole').root, before);
+  await assertWorks(home, 'the second version');
+
+  const commands = fs.readFileSync(ran, 'utf8').trim().split('\n');
+  assert.deepEqual([...new Set(commands)].sort(), ['guard', 'serve']);
+  seen('plugin update puts the new version beside the old, and keeps the data directory');
+});
+
+/** A folder of commands, of which the one after KILL_BEFORE others kills them all. */
+function killers(home) {
+  const shims = path.join(home.root, 'shims');
+  for (const name of ['chmod', 'cmp', 'cp', 'find', 'mkdir', 'mv', 'rm', 'sha256sum', 'shasum', 'uname']) {
+    const real = process.env.PATH.split(':').map((dir) => path.join(dir, name)).find(fs.existsSync);
+    if (!real) continue;
+    const shim = home.write(shims, name, `#!/bin/sh
+if [ "$(wc -l <"$KILL_COUNT")" -ge "$KILL_BEFORE" ]; then kill -9 0; fi
+echo "${name}" >>"$KILL_COUNT"
+exec ${real} "$@"
+`);
+    fs.chmodSync(shim, 0o755);
+  }
+  return shims;
+}
+
+/** Makes the plugin in the folder `plugin` the next version, with `server` as its program. */
+function upgrade(plugin, server) {
+  const manifest = path.join(plugin, 'manifest.sha256');
+  const lines = fs.readFileSync(manifest, 'utf8').replace(/^\w+(?=\s+\*?(server\/.*))/gm, (_, file) => {
+    fs.writeFileSync(path.join(plugin, file), server);
+    return createHash('sha256').update(server).digest('hex');
+  });
+  fs.writeFileSync(manifest, lines);
+  const described = path.join(plugin, '.claude-plugin/plugin.json');
+  fs.writeFileSync(described, JSON.stringify({ ...JSON.parse(fs.readFileSync(described)), version: '99.0.0' }));
+}

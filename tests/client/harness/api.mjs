@@ -1,0 +1,153 @@
+// A stand-in for the Messages API. It plays a script instead of thinking, and
+// keeps every request, so that a test can say what was in whose context.
+//
+// A script names its actors: { parent: [turn, turn], scanner: [turn] }. An actor
+// is a conversation of the client: the session itself, or one subagent. Which of
+// them a request belongs to is told by a mark that the test puts in the prompt;
+// which turn it is, by the number of answers that the conversation holds already.
+
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+
+/** The text that makes a prompt the prompt of `actor`. */
+export const mark = (actor) => `[[actor:${actor}]]`;
+
+/** A turn's parts: words, a tool call, and the call that starts a subagent. */
+export const say = (text) => ({ type: 'text', text });
+export const call = (name, input) => ({ type: 'tool_use', name, input });
+export const spawn = (actor, subagent_type, more = {}) =>
+  call('Agent', {
+    description: `start ${actor}`,
+    prompt: `${mark(actor)} Do your task.`,
+    ...(subagent_type && { subagent_type }),
+    run_in_background: false,
+    ...more,
+  });
+
+/** One stand-in, serving one script until it is closed. */
+export class Api {
+  /** Every request for a message, in order: { actor, turn, from, body, text }. */
+  requests = [];
+  /** Requests that the script has no turn for. A test should find none. */
+  unscripted = [];
+  #script;
+  #server;
+
+  static async start(script) {
+    const api = new Api();
+    api.#script = script;
+    api.#server = http.createServer((request, response) => {
+      api.#serve(request, response).catch((error) => {
+        api.unscripted.push(`the script failed: ${error.stack}`);
+        response.destroy();
+      });
+    });
+    await new Promise((ready) => api.#server.listen(0, '127.0.0.1', ready));
+    api.url = `http://127.0.0.1:${api.#server.address().port}`;
+    return api;
+  }
+
+  async close() {
+    this.#server.closeAllConnections();
+    await new Promise((closed) => this.#server.close(closed));
+  }
+
+  async #serve(request, response) {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    const path = request.url.split('?')[0];
+    if (request.method !== 'POST' || path !== '/v1/messages') {
+      const tokens = path === '/v1/messages/count_tokens';
+      response.writeHead(tokens ? 200 : 404, { 'content-type': 'application/json' });
+      return response.end(JSON.stringify(tokens ? { input_tokens: 1 } : { type: 'error' }));
+    }
+    const body = JSON.parse(text);
+    const place = placeOf(body.messages);
+    this.requests.push({ ...place, body, text });
+    const parts = await this.#turn(place);
+    const message = this.#message(body.model, parts);
+    if (!body.stream) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return response.end(JSON.stringify(message));
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const event of stream(message)) {
+      response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    }
+    response.end();
+  }
+
+  async #turn({ actor, turn }) {
+    // The client's own small questions (a title, say) carry no mark.
+    if (actor === undefined) return [say('ok')];
+    const step = this.#script[actor]?.[turn];
+    if (step === undefined) {
+      this.unscripted.push(`${actor}, turn ${turn}`);
+      return [say('The script ends here.')];
+    }
+    const parts = typeof step === 'function' ? await step() : step;
+    return Array.isArray(parts) ? parts : [parts];
+  }
+
+  #message(model, parts) {
+    const content = parts.map((part) =>
+      part.type === 'tool_use' ? { ...part, id: `toolu_${randomUUID()}` } : part,
+    );
+    return {
+      id: `msg_${randomUUID()}`,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content,
+      stop_reason: content.some((part) => part.type === 'tool_use') ? 'tool_use' : 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    };
+  }
+}
+
+/** The last marked prompt decides: a fork carries its parent's, then its own. */
+function placeOf(messages) {
+  let actor;
+  let turn = 0;
+  let from = 0;
+  for (const [index, { role, content }] of messages.entries()) {
+    if (role === 'assistant') {
+      turn += 1;
+      continue;
+    }
+    const parts = typeof content === 'string' ? [say(content)] : content;
+    for (const part of parts) {
+      const found = part.type === 'text' && part.text.match(/\[\[actor:([\w-]+)\]\]/);
+      if (found && found[1] !== actor) [actor, turn, from] = [found[1], 0, index];
+    }
+  }
+  return { actor, turn, from };
+}
+
+function* stream(message) {
+  yield { type: 'message_start', message: { ...message, content: [], stop_reason: null } };
+  for (const [index, part] of message.content.entries()) {
+    const tool = part.type === 'tool_use';
+    yield {
+      type: 'content_block_start',
+      index,
+      content_block: tool ? { ...part, input: {} } : { type: 'text', text: '' },
+    };
+    yield {
+      type: 'content_block_delta',
+      index,
+      delta: tool
+        ? { type: 'input_json_delta', partial_json: JSON.stringify(part.input) }
+        : { type: 'text_delta', text: part.text },
+    };
+    yield { type: 'content_block_stop', index };
+  }
+  yield {
+    type: 'message_delta',
+    delta: { stop_reason: message.stop_reason, stop_sequence: null },
+    usage: { output_tokens: 1 },
+  };
+  yield { type: 'message_stop' };
+}

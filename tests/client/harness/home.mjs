@@ -1,0 +1,190 @@
+// One case's world: a home, a project and a temporary directory that nothing
+// else uses, the plugin installed in it, and the client run in it.
+
+import assert from 'node:assert/strict';
+import { spawn as start, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Api, mark } from './api.mjs';
+import { Session } from './session.mjs';
+
+/** The packaged plugin and its marketplace: what `./x client` built, or another. */
+export const DIST = path.resolve(
+  process.env.KEYHOLE_DIST ?? path.join(import.meta.dirname, '../../../target/client'),
+);
+
+/** The marketplace in the folder `dist`: its name, its one plugin's id and folder. */
+export function marketplace(dist) {
+  const { name, plugins } = JSON.parse(
+    fs.readFileSync(path.join(dist, '.claude-plugin/marketplace.json'), 'utf8'),
+  );
+  assert.equal(plugins.length, 1, 'plugins in the marketplace');
+  return { name, id: `${plugins[0].name}@${name}`, plugin: path.join(dist, plugins[0].source) };
+}
+
+/** A run that takes longer hangs. The longest take some 20 s. */
+const LIMIT_MS = 120_000;
+
+export class Home {
+  /** Removed, with all that is in it, when the test `t` ends. */
+  constructor(t, client) {
+    this.client = client;
+    this.root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'keyhole-client-')));
+    t.after(() => fs.rmSync(this.root, { recursive: true, force: true, maxRetries: 5 }));
+    for (const name of ['home', 'project', 'tmp']) fs.mkdirSync(path.join(this.root, name));
+    this.home = path.join(this.root, 'home');
+    this.project = path.join(this.root, 'project');
+    this.configured = path.join(this.home, '.config/keyhole');
+    this.plugins = path.join(this.home, '.claude/plugins');
+  }
+
+  /** Writes a file at `name` below `root`, with the directories it needs. */
+  write(root, name, text) {
+    const file = path.join(root, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+    return file;
+  }
+
+  /** Writes the user's map; `keys` is { key: path or { path, agents } }. */
+  map(keys) {
+    const value = (entry) =>
+      typeof entry === 'string'
+        ? JSON.stringify(entry)
+        : `{ path = ${JSON.stringify(entry.path)}, agents = ${JSON.stringify(entry.agents)} }`;
+    const lines = Object.entries(keys).map(([key, entry]) => `${JSON.stringify(key)} = ${value(entry)}`);
+    return this.write(this.configured, 'context-map.toml', ['[keys]', ...lines, ''].join('\n'));
+  }
+
+  /** The two commands that README gives, for the marketplace in the folder `dist`. */
+  async install(dist = DIST) {
+    await this.installFrom(this.publish(dist), dist);
+  }
+
+  /** The same, where users get it otherwise: `source` is a folder, say. */
+  async installFrom(source, dist = DIST) {
+    await this.must('plugin', 'marketplace', 'add', source);
+    await this.must('plugin', 'install', marketplace(dist).id);
+  }
+
+  /**
+   * Commits the folder `dist` to a repository of its own, anew where it changed,
+   * and returns the address of that. Nothing is there: git is told to look here
+   * instead. So the client does all that it does with a real one.
+   */
+  publish(dist) {
+    const repository = path.join(this.root, `${marketplace(dist).name}.git`);
+    const address = `https://marketplace.test/${path.basename(repository)}`;
+    const git = (...args) => {
+      const run = spawnSync(
+        'git',
+        ['-C', dist, `--git-dir=${repository}`, `--work-tree=${dist}`, '-c', 'core.compression=0', ...args],
+        { env: this.env(), encoding: 'utf8' },
+      );
+      assert.equal(run.status, 0, `git ${args.join(' ')}\n${run.stderr}${run.error ?? ''}`);
+    };
+    if (!fs.existsSync(repository)) {
+      git('init', '--quiet');
+      const config = ['[user]', 'name = tests', 'email = tests@localhost'];
+      const rewrite = [`[url "file://${repository}"]`, `insteadOf = ${address}`];
+      fs.appendFileSync(path.join(this.home, '.gitconfig'), [...config, ...rewrite, ''].join('\n'));
+    }
+    git('add', '--all', '--force', '.');
+    git('commit', '--quiet', '--message', 'a version');
+    return address;
+  }
+
+  /** The client's own copy of an installed plugin, which it runs from. */
+  installed(plugin) {
+    const { plugins } = JSON.parse(fs.readFileSync(path.join(this.plugins, 'installed_plugins.json'), 'utf8'));
+    const [id, [{ installPath }]] = Object.entries(plugins).find(([id]) => id.startsWith(`${plugin}@`));
+    return { root: installPath, data: path.join(this.plugins, 'data', id.replace(/[^\w-]/g, '-')) };
+  }
+
+  /**
+   * Has the client tell a hook of the user's own, beside the plugin's, of each
+   * call of `tool`. Returns what reads that: the hook's inputs so far.
+   */
+  overhear(tool) {
+    const file = path.join(this.root, 'overheard');
+    const hooks = [{ type: 'command', command: `tr -d '\\n' >>'${file}'; echo >>'${file}'` }];
+    this.set({ hooks: { PreToolUse: [{ matcher: tool, hooks }] } });
+    return () => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  }
+
+  /** Adds to the user's settings, of which the client keeps a part as well. */
+  set(settings) {
+    const file = path.join(this.home, '.claude/settings.json');
+    const old = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+    this.write(this.home, '.claude/settings.json', JSON.stringify({ ...old, ...settings }));
+  }
+
+  /** Plays `script` to `claude -p`, and returns what there was to see. */
+  async session(script, args = [], env = {}) {
+    const api = await Api.start(script);
+    try {
+      const run = await this.claude(
+        ['-p', `${mark('parent')} Begin.`, '--output-format', 'stream-json', '--verbose', ...args],
+        { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url, ...env },
+      );
+      return new Session(run, api);
+    } finally {
+      await api.close();
+    }
+  }
+
+  /** Runs a command of the client that has to succeed; returns its output. */
+  async must(...args) {
+    const { code, stdout, stderr } = await this.claude(args);
+    assert.equal(code, 0, `claude ${args.join(' ')}\n${stdout}\n${stderr}`);
+    return stdout;
+  }
+
+  claude(args, env = {}) {
+    return this.run(this.client.binary, args, env);
+  }
+
+  /** Runs a program in this world, and stops it, and what it left, by its id. */
+  run(program, args, env = {}) {
+    const child = start(program, args, {
+      cwd: this.project,
+      env: { ...this.env(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const stop = () => {
+      try {
+        process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // Nothing of it is left.
+      }
+    };
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr']) {
+      child[name].setEncoding('utf8').on('data', (text) => (output[name] += text));
+    }
+    return new Promise((done, failed) => {
+      const limit = setTimeout(() => {
+        stop();
+        failed(new Error(`${path.basename(program)} ${args.join(' ')}: still running after ${LIMIT_MS} ms\n${output.stdout}\n${output.stderr}`));
+      }, LIMIT_MS);
+      child.on('error', failed);
+      child.on('exit', () => clearTimeout(limit));
+      child.on('exit', stop);
+      child.on('close', (code, signal) => done({ code: code ?? signal, ...output }));
+    });
+  }
+
+  /** Nothing of the tester's own settings, and nothing that leaves this machine. */
+  env() {
+    return {
+      HOME: this.home,
+      PATH: process.env.PATH,
+      TMPDIR: path.join(this.root, 'tmp'),
+      LANG: 'C.UTF-8',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+    };
+  }
+}

@@ -1,0 +1,63 @@
+// The plugin under test: its names, its key, and plugins that build on it.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { call } from './api.mjs';
+import { DIST, marketplace } from './home.mjs';
+
+export const TOOL = 'mcp__plugin_keyhole_context__load_context';
+export const SCANNER = 'keyhole:privacy-scanner';
+
+/** The plugin's folder in the marketplace, before it is installed. */
+export const PACKAGED = marketplace(DIST).plugin;
+
+/** The key that the bundled agent carries in its body. */
+export const KEY = keyIn(fs.readFileSync(path.join(PACKAGED, 'agents/privacy-scanner.md'), 'utf8'));
+
+/** A line of a private file: no context but its owner's may hold it. */
+export const CANARY = 'ZQ-CANARY-7f3d91';
+export const CATALOG = `# Catalog\n\n- ${CANARY}\n`;
+
+/** A call of the plugin's tool. */
+export const load = (key) => call(TOOL, { key });
+
+function keyIn(agent) {
+  const found = agent.match(/"key":\s*"([^"]+)"/);
+  assert.ok(found, 'the bundled agent shows its call with the key');
+  return found[1];
+}
+
+/** Puts the catalog in the user's home, and its key in the map. */
+export function catalog(home, { agents = [SCANNER], text = CATALOG } = {}) {
+  const file = home.write(home.home, 'private/catalog.md', text);
+  home.map({ [KEY]: { path: file, agents } });
+  return file;
+}
+
+/** An agent's file, as the author of a plugin or a project writes it. */
+export function agentFile(name, key) {
+  return `---
+name: ${name}
+description: Works with a private context.
+tools: ${TOOL}
+---
+First call \`${TOOL}\` with {"key": "${key}"}.
+`;
+}
+
+/** Writes a marketplace with a plugin of somebody else's; returns its folder. */
+export function authorPlugin(home, name, agents) {
+  const root = path.join(home.root, `${name}-marketplace`);
+  const json = (file, value) => home.write(root, file, JSON.stringify(value));
+  json('.claude-plugin/marketplace.json', {
+    name: `${name}-marketplace`,
+    owner: { name },
+    plugins: [{ name, source: `./${name}` }],
+  });
+  json(`${name}/.claude-plugin/plugin.json`, { name, version: '1.0.0' });
+  for (const [agent, key] of Object.entries(agents)) {
+    home.write(root, `${name}/agents/${agent}.md`, agentFile(agent, key));
+  }
+  return root;
+}
