@@ -43,8 +43,19 @@ enum Command {
 Started by an MCP client, which is configured with this command.
 The map is read at each call that finds it changed; no restart is needed.
 
+With --sealed (Linux 6.7 or newer) the process first gives up every right but to
+read files in the mapped files' directories and beneath: it can write nothing, start
+nothing and reach no network, whatever happens to it. The map is read once then:
+restart to change it. Changed files are served as without it.
+
 Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start.")]
-    Serve(MapArg),
+    Serve {
+        #[command(flatten)]
+        map: MapArg,
+        /// Give up all rights but reading the mapped files' directories
+        #[arg(long)]
+        sealed: bool,
+    },
 
     /// Say of each entry in the map whether it would load, and why not
     #[command(after_help = "\
@@ -83,8 +94,13 @@ struct MapArg {
 pub fn run() -> ExitCode {
     hide_panics();
     let done = match Cli::parse().command {
-        Command::Serve(map) => live_map(&map).and_then(|map| {
-            serve::serve(map, Limits::default()).map_err(|error| error.to_string())?;
+        Command::Serve { map, sealed } => live_map(&map).and_then(|map| {
+            let limits = Limits::default();
+            let done = match sealed {
+                true => serve::serve_sealed(&map, limits),
+                false => serve::serve(map, limits),
+            };
+            done.map_err(|error| error.to_string())?;
             Ok(ExitCode::SUCCESS)
         }),
         Command::Check {

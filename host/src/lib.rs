@@ -13,14 +13,16 @@ mod loader;
 mod map;
 pub mod mcp;
 pub mod sandbox;
+pub mod seal;
 mod serve;
 
 pub use check::{EntryReport, Report, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;
-pub use loader::{Content, Loader};
+pub use loader::{Content, Loader, MapSource};
 pub use map::{
-    Entry, Key, KeyError, LiveMap, Location, LocationError, Map, MapError, ParseError, resolve,
+    Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location, LocationError, Map, MapError,
+    ParseError, resolve,
 };
-pub use serve::{ServeError, serve};
+pub use serve::{ServeError, serve, serve_sealed};

@@ -1,9 +1,9 @@
 //! One call, end to end: map, resolution, sandbox, deadline.
 
 use crate::{
-    Code,
+    Code, Grant,
     limits::Limits,
-    map::{Key, LiveMap, resolve},
+    map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
     sandbox::Sandbox,
 };
 use std::{
@@ -39,19 +39,62 @@ pub struct Loader {
     threads: Arc<Semaphore>,
 }
 
+/// The map, and how its entries are resolved.
+#[derive(Debug)]
+pub enum MapSource {
+    /// Read and resolved at each call.
+    Live(Arc<LiveMap>),
+    /// Read and resolved at the start: for a sealed process, which could not do
+    /// it later.
+    Frozen(FrozenMap),
+}
+
+impl MapSource {
+    /// The map that counts for this call.
+    fn current(&self) -> Result<Arc<Map>, Code> {
+        match self {
+            Self::Live(live) => live.current().map_err(|error| error.code()),
+            Self::Frozen(frozen) => Ok(Arc::clone(frozen.map())),
+        }
+    }
+
+    /// The grant for an entry of that map.
+    fn resolve(&self, map: &Map, entry: &Entry) -> Result<Grant, Code> {
+        match self {
+            Self::Live(_) => resolve(map, entry),
+            Self::Frozen(frozen) => frozen.resolve(entry),
+        }
+    }
+}
+
+impl From<Arc<LiveMap>> for MapSource {
+    fn from(live: Arc<LiveMap>) -> Self {
+        Self::Live(live)
+    }
+}
+
+impl From<FrozenMap> for MapSource {
+    fn from(frozen: FrozenMap) -> Self {
+        Self::Frozen(frozen)
+    }
+}
+
 /// What a call's thread needs.
 #[derive(Debug)]
 struct Work {
-    map: Arc<LiveMap>,
+    map: MapSource,
     sandbox: Sandbox,
 }
 
 impl Loader {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
-    pub fn new(map: Arc<LiveMap>, sandbox: Sandbox, limits: Limits) -> Self {
+    pub fn new(map: impl Into<MapSource>, sandbox: Sandbox, limits: Limits) -> Self {
         Self {
-            work: Arc::new(Work { map, sandbox }),
+            work: Arc::new(Work {
+                map: map.into(),
+                sandbox,
+            }),
             deadline: limits.deadline,
             places: Arc::new(Semaphore::new(limits.running)),
             queue: Arc::new(Semaphore::new(limits.running + limits.waiting)),
@@ -101,11 +144,13 @@ impl Loader {
 impl Work {
     /// The call itself, on a thread that may block.
     fn load(&self, key: &str, deadline: Instant) -> Result<String, Code> {
-        let map = self.map.current().map_err(|error| error.code())?;
+        let map = self.map.current()?;
         let entry = Key::try_from(key).ok().and_then(|key| map.find(&key));
         // Without an entry there is no grant, and the guest refuses: a wrong key
         // takes the same way as a right one.
-        let grant = entry.map(|entry| resolve(&map, entry)).transpose()?;
+        let grant = entry
+            .map(|entry| self.map.resolve(&map, entry))
+            .transpose()?;
         self.sandbox.call(key, grant, deadline)
     }
 }

@@ -5,6 +5,7 @@
 //! entry into a directory that is opened and a name in it.
 
 mod error;
+mod frozen;
 mod key;
 mod live;
 mod location;
@@ -15,6 +16,7 @@ mod trust;
 
 pub(crate) use error::{Excerpt, is_unprintable, printable, printable_text};
 pub use error::{MapError, ParseError};
+pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
 pub use live::LiveMap;
 pub use location::{Location, LocationError};
