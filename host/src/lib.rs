@@ -8,6 +8,7 @@ mod code;
 mod contract;
 mod demo;
 mod grant;
+mod guesses;
 pub mod limits;
 mod loader;
 mod map;

@@ -2,6 +2,7 @@
 
 use crate::{
     Code, Grant,
+    guesses::Guesses,
     limits::Limits,
     map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
     sandbox::Sandbox,
@@ -37,6 +38,7 @@ pub struct Loader {
     /// One permit a thread, given back when the thread is done, which for a
     /// read that hangs in the kernel is after its call was answered.
     threads: Arc<Semaphore>,
+    guesses: Guesses,
 }
 
 /// The map, and how its entries are resolved.
@@ -99,17 +101,29 @@ impl Loader {
             places: Arc::new(Semaphore::new(limits.running)),
             queue: Arc::new(Semaphore::new(limits.running + limits.waiting)),
             threads: Arc::new(Semaphore::new(limits.running + limits.left_behind)),
+            guesses: Guesses::new(limits),
         }
     }
 
     /// The file that `key` stands for in the map as it is now.
     ///
     /// Waits for a place first, at most as long as a call may take. Runs on
-    /// tokio's blocking threads; the runtime needs a timer.
+    /// tokio's blocking threads; the runtime needs a timer. After some unknown
+    /// keys, the refusal of the next is held back: see
+    /// [`Limits::free_guesses`].
     ///
     /// # Errors
     /// Each [`Code`].
     pub async fn load(&self, key: &str) -> Result<Content, Code> {
+        let answer = self.call(key).await;
+        // Place, queue and thread are given back by now.
+        if let Err(Code::UnknownKey) = answer {
+            self.guesses.hold_back().await;
+        }
+        answer
+    }
+
+    async fn call(&self, key: &str) -> Result<Content, Code> {
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
         let place = timeout(self.deadline, Arc::clone(&self.places).acquire_owned())
             .await
@@ -154,3 +168,7 @@ impl Work {
         self.sandbox.call(key, grant, deadline)
     }
 }
+
+#[cfg(test)]
+#[path = "loader_tests.rs"]
+mod tests;
