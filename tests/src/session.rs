@@ -172,6 +172,12 @@ impl Session {
         self.process.stdin = None;
     }
 
+    /// The server's process.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Sends a signal to the server.
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
@@ -214,6 +220,17 @@ impl Session {
             exit: end.status.code(),
             messages,
             stderr: String::from_utf8_lossy(&end.stderr).into_owned(),
+        }
+    }
+
+    /// As [`Self::ended`], where the last line may have been cut off: a signal can
+    /// come while a long one is written. Gives the exit status.
+    #[track_caller]
+    #[must_use]
+    pub fn exit(mut self) -> Option<i32> {
+        match self.process.end() {
+            Ok(end) => end.status.code(),
+            Err(hung) => self.fail(hung),
         }
     }
 

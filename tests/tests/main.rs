@@ -15,3 +15,5 @@ mod component;
 mod build;
 /// Every code there is, earned from the real program, in both protocols.
 mod codes;
+/// A client that means ill: its bytes, its floods, its ends.
+mod hostile_client;
