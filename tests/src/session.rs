@@ -18,6 +18,8 @@ pub struct Session {
     /// Answers that came while another was waited for.
     early: HashMap<u64, Value>,
     transcript: Transcript,
+    /// Whether the last line may be cut off.
+    half: bool,
 }
 
 /// How a server ended.
@@ -38,6 +40,7 @@ impl Session {
             last_id: 0,
             early: HashMap::new(),
             transcript: Transcript::default(),
+            half: false,
         }
     }
 
@@ -182,7 +185,9 @@ impl Session {
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         self.transcript.note("--", format!("{signal:?}").as_bytes());
-        let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
+        let id = i32::try_from(self.process.id())
+            .ok()
+            .and_then(Pid::from_raw);
         kill_process(id.expect("a process id"), signal).expect("our own child");
     }
 
@@ -207,10 +212,13 @@ impl Session {
     /// Waits for the server to end, whose input may still be open.
     #[track_caller]
     pub fn ended(mut self) -> Ended {
-        let end = match self.process.end() {
+        let mut end = match self.process.end() {
             Ok(end) => end,
             Err(hung) => self.fail(hung),
         };
+        if self.half {
+            end.stdout.pop_if(|line| !line.ends_with(b"\n"));
+        }
         for line in &end.stdout {
             self.transcript.note("<-", line);
         }
@@ -223,15 +231,12 @@ impl Session {
         }
     }
 
-    /// As [`Self::ended`], where the last line may have been cut off: a signal can
-    /// come while a long one is written. Gives the exit status.
+    /// As [`Self::ended`], where a signal came while answers were on their way:
+    /// the last line may be cut off, and is left out then.
     #[track_caller]
-    #[must_use]
-    pub fn exit(mut self) -> Option<i32> {
-        match self.process.end() {
-            Ok(end) => end.status.code(),
-            Err(hung) => self.fail(hung),
-        }
+    pub fn ended_with_half_an_answer(mut self) -> Ended {
+        self.half = true;
+        self.ended()
     }
 
     /// A line of standard output, which carries JSON-RPC and nothing else.

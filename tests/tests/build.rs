@@ -21,7 +21,10 @@ fn the_program_depends_on_no_compiler() {
         .unwrap();
     assert!(tree.status.success(), "{tree:?}");
     let tree = String::from_utf8(tree.stdout).unwrap();
-    let holds = |name: &str| tree.lines().any(|line| line.split(' ').next() == Some(name));
+    let holds = |name: &str| {
+        tree.lines()
+            .any(|line| line.split(' ').next() == Some(name))
+    };
     assert!(holds("wasmtime"), "{tree}");
     for compiler in COMPILERS {
         assert!(!holds(compiler), "{compiler} is in\n{tree}");
@@ -42,7 +45,11 @@ fn the_program_contains_no_compiler() {
         if matches!(first, b'c' | b'w') {
             let here = &program[at..];
             run_time |= here.starts_with(b"wasmtime");
-            compilers.extend(names.iter().filter(|name| here.starts_with(name.as_bytes())));
+            compilers.extend(
+                names
+                    .iter()
+                    .filter(|name| here.starts_with(name.as_bytes())),
+            );
         }
     }
     assert!(run_time);

@@ -1,26 +1,53 @@
-//! What changes all the time: `changed` and `timed-out`.
+//! What changes under a call's hands: `changed` and `timed-out`.
 
 use super::{Earned, KEY, mapped};
-use keyhole_tests::{Answer, PATIENCE, Session, World};
+use keyhole_tests::{PATIENCE, Session, SetOnDrop, World};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::{
-    fs::{self, File},
-    path::Path,
+    fs::File,
+    process::Command,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Instant, SystemTime},
 };
 
-/// Calls that may run at once: see `keyhole::limits`.
-const RUNNING: usize = 8;
-
 /// A file that is being touched while it is read.
-pub(super) fn file(world: World) -> Earned {
+pub(super) fn touched(world: World) -> Earned {
     let world = world
         .file("hunter2.md", "hunter2 ".repeat(1 << 16))
         .map(mapped("hunter2.md"));
+    let path = world.path("hunter2.md");
+    let file = File::options().write(true).open(path).unwrap();
+    let touch = || file.set_modified(SystemTime::now()).unwrap();
+    meanwhile(world, touch, "changed")
+}
+
+/// A file that changes places with a FIFO. Now and then it is a file when the
+/// guest looks and a FIFO when it opens it, and that waits for a writer for ever.
+pub(super) fn swapped(world: World) -> Earned {
+    let world = world
+        .file("hunter2.md", "hunter2")
+        .map(mapped("hunter2.md"));
+    let (file, fifo) = (world.path("hunter2.md"), world.path("fifo"));
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    let swap = || renameat_with(CWD, &file, CWD, &fifo, RenameFlags::EXCHANGE).unwrap();
+    meanwhile(world, swap, "timed-out")
+}
+
+/// Does `change` over and over, and calls again and again until one is refused
+/// with `code`. Gives the documents and that refusal.
+fn meanwhile(world: World, change: impl Fn() + Sync, code: &str) -> Earned {
     let mut session = world.client();
-    let answers = while_touching(&world.path("hunter2.md"), || {
-        until("changed", || vec![session.load(KEY)])
+    let done = AtomicBool::new(false);
+    let answers = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                change();
+            }
+        });
+        let _done = SetOnDrop(&done);
+        until(code, &mut session)
     });
     Earned {
         world,
@@ -29,69 +56,19 @@ pub(super) fn file(world: World) -> Earned {
     }
 }
 
-/// A map that is being touched, so that it never comes to rest. A call waits for
-/// it for a second, and then the next one does: with eight of them, the last
-/// have been waiting for longer than any call may take.
-pub(super) fn map(world: World) -> Earned {
-    let world = world.map(mapped("hunter2.md"));
-    let mut session = world.client();
-    let answers = while_touching(&world.map_path(), || {
-        until("timed-out", || at_once(&mut session))
-    });
-    Earned {
-        world,
-        session,
-        answers,
-    }
-}
-
-/// As many calls as may run at once.
-fn at_once(session: &mut Session) -> Vec<Answer> {
-    let ids: Vec<u64> = (0..RUNNING).map(|_| session.call(KEY)).collect();
-    ids.into_iter().map(|id| session.answer(id)).collect()
-}
-
-/// Calls again and again until one is refused with `code`. Gives the documents
-/// and that refusal; others do not matter here.
-fn until(code: &str, mut calls: impl FnMut() -> Vec<Answer>) -> Vec<Answer> {
+fn until(code: &str, session: &mut Session) -> Vec<keyhole_tests::Answer> {
     let began = Instant::now();
     let mut kept = Vec::new();
     while began.elapsed() < PATIENCE {
-        for answer in calls() {
-            if answer.text().is_some() || answer.code() == Some(code) {
-                kept.push(answer);
-            }
-        }
-        if kept.iter().any(|answer| answer.text().is_none()) {
+        let answer = session.load(KEY);
+        if answer.code() == Some(code) {
+            kept.push(answer);
             return kept;
+        }
+        // Other refusals do not matter here.
+        if answer.text().is_some() {
+            kept.push(answer);
         }
     }
     panic!("nothing was refused with {code}");
-}
-
-/// Sets the file's modification time over and over while `then` runs.
-fn while_touching<T>(path: &Path, then: impl FnOnce() -> T) -> T {
-    let file = File::options().write(true).open(path).unwrap();
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            // Ends with the scope, or with the file.
-            while !done.load(Ordering::Relaxed) && fs::exists(path).unwrap_or(false) {
-                file.set_modified(SystemTime::now()).unwrap();
-            }
-        });
-        let done = SetOnDrop(&done);
-        let value = then();
-        drop(done);
-        value
-    })
-}
-
-/// So that a test that fails does not touch for ever.
-struct SetOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }

@@ -49,8 +49,8 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
                 .file("hunter2.md", b"hunter2 \xff")
                 .map(mapped("hunter2.md")),
         ),
-        Code::Changed => changing::file(world),
-        Code::TimedOut => changing::map(world),
+        Code::Changed => changing::touched(world),
+        Code::TimedOut => changing::swapped(world),
         Code::Busy => busy::earn(world),
         Code::Internal => denied::out_of_files(world),
     }
