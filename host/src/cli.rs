@@ -44,6 +44,11 @@ enum Command {
 Started by an MCP client, which is configured with this command.
 The map is read at each call that finds it changed; no restart is needed.
 
+With --sealed (Linux 6.7 or newer) the process first gives up every right but to
+read files in the mapped files' directories and beneath: it can write nothing, start
+nothing and reach no network, whatever happens to it. The map is read once then:
+restart to change it. Changed files are served as without it.
+
 Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start.")]
     Serve {
         #[command(flatten)]
@@ -60,6 +65,11 @@ Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start.
         /// that both share.
         #[arg(long, conflicts_with = "agent")]
         require_ticket: bool,
+        /// Give up all rights but reading the mapped files' directories
+        ///
+        /// Tickets cannot be used up without the right to delete them.
+        #[arg(long, conflicts_with = "require_ticket")]
+        sealed: bool,
     },
 
     /// Say of each entry in the map whether it would load, and why not
@@ -115,9 +125,14 @@ pub fn run() -> ExitCode {
             map,
             agent,
             require_ticket,
+            sealed,
         } => callers(agent, require_ticket).and_then(|callers| {
-            let map = live_map(&map)?;
-            serve::serve(map, callers, Limits::default()).map_err(|error| error.to_string())?;
+            let (map, limits) = (live_map(&map)?, Limits::default());
+            let done = match sealed {
+                true => serve::serve_sealed(&map, callers, limits),
+                false => serve::serve(map, callers, limits),
+            };
+            done.map_err(|error| error.to_string())?;
             Ok(ExitCode::SUCCESS)
         }),
         Command::Guard(map) => return guard_call(&map),

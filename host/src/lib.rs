@@ -53,11 +53,13 @@ mod contract;
 mod demo;
 mod grant;
 pub mod guard;
+mod guesses;
 pub mod limits;
 mod loader;
 mod map;
 pub mod mcp;
 pub mod sandbox;
+pub mod seal;
 mod serve;
 pub mod ticket;
 
@@ -66,8 +68,9 @@ pub use check::{EntryReport, Report, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;
-pub use loader::{Content, Loader};
+pub use loader::{Content, Loader, MapSource};
 pub use map::{
-    Entry, Key, KeyError, LiveMap, Location, LocationError, Map, MapError, ParseError, resolve,
+    Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location, LocationError, Map, MapError,
+    ParseError, resolve,
 };
-pub use serve::{ServeError, serve};
+pub use serve::{ServeError, serve, serve_sealed};

@@ -34,6 +34,19 @@ pub struct Limits {
     pub table_elements: usize,
     /// Core instances that the component may be made of: its module and adapters.
     pub instances: usize,
+    /// Unknown keys that are refused at once. Whoever mistypes a key is not
+    /// slowed down.
+    pub free_guesses: u32,
+    /// How long the refusal of the next unknown key is held back. It doubles with
+    /// each one more.
+    pub first_guess_delay: Duration,
+    /// The longest that a refusal is held back. Since the requests in flight are
+    /// bounded, and refusals that wait are among them, it is also the longest that
+    /// a flood of guesses can keep a valid request of the same client waiting.
+    pub longest_guess_delay: Duration,
+    /// After this long without an unknown key, refusals are immediate again. A
+    /// valid key does not bring that about.
+    pub guess_memory: Duration,
 }
 
 /// A file's limit where the map names none, in bytes.
@@ -59,6 +72,10 @@ impl Default for Limits {
             tables: 8,
             table_elements: 1024,
             instances: 16,
+            free_guesses: 3,
+            first_guess_delay: Duration::from_millis(50),
+            longest_guess_delay: Duration::from_secs(1),
+            guess_memory: Duration::from_secs(60),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! One call, end to end: map, resolution, sandbox, deadline.
 
 use crate::{
-    Caller, Code,
+    Caller, Code, Grant,
+    guesses::Guesses,
     limits::Limits,
-    map::{Key, LiveMap, resolve},
+    map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
     sandbox::Sandbox,
 };
 use std::{
@@ -37,25 +38,70 @@ pub struct Loader {
     /// One permit a thread, given back when the thread is done, which for a
     /// read that hangs in the kernel is after its call was answered.
     threads: Arc<Semaphore>,
+    guesses: Guesses,
+}
+
+/// The map, and how its entries are resolved.
+#[derive(Debug)]
+pub enum MapSource {
+    /// Read and resolved at each call.
+    Live(Arc<LiveMap>),
+    /// Read and resolved at the start: for a sealed process, which could not do
+    /// it later.
+    Frozen(FrozenMap),
+}
+
+impl MapSource {
+    /// The map that counts for this call.
+    fn current(&self) -> Result<Arc<Map>, Code> {
+        match self {
+            Self::Live(live) => live.current().map_err(|error| error.code()),
+            Self::Frozen(frozen) => Ok(Arc::clone(frozen.map())),
+        }
+    }
+
+    /// The grant for an entry of that map.
+    fn resolve(&self, map: &Map, entry: &Entry) -> Result<Grant, Code> {
+        match self {
+            Self::Live(_) => resolve(map, entry),
+            Self::Frozen(frozen) => frozen.resolve(entry),
+        }
+    }
+}
+
+impl From<Arc<LiveMap>> for MapSource {
+    fn from(live: Arc<LiveMap>) -> Self {
+        Self::Live(live)
+    }
+}
+
+impl From<FrozenMap> for MapSource {
+    fn from(frozen: FrozenMap) -> Self {
+        Self::Frozen(frozen)
+    }
 }
 
 /// What a call's thread needs.
 #[derive(Debug)]
 struct Work {
-    map: Arc<LiveMap>,
+    map: MapSource,
     sandbox: Sandbox,
 }
 
 impl Loader {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
-    pub fn new(map: Arc<LiveMap>, sandbox: Sandbox, limits: Limits) -> Self {
+    pub fn new(map: impl Into<MapSource>, sandbox: Sandbox, limits: Limits) -> Self {
         Self {
-            work: Arc::new(Work { map, sandbox }),
+            work: Arc::new(Work {
+                map: map.into(),
+                sandbox,
+            }),
             deadline: limits.deadline,
             places: Arc::new(Semaphore::new(limits.running)),
             queue: Arc::new(Semaphore::new(limits.running + limits.waiting)),
             threads: Arc::new(Semaphore::new(limits.running + limits.left_behind)),
+            guesses: Guesses::new(limits),
         }
     }
 
@@ -63,11 +109,22 @@ impl Loader {
     /// have it.
     ///
     /// Waits for a place first, at most as long as a call may take. Runs on
-    /// tokio's blocking threads; the runtime needs a timer.
+    /// tokio's blocking threads; the runtime needs a timer. After some unknown
+    /// keys, the refusal of the next is held back: see
+    /// [`Limits::free_guesses`].
     ///
     /// # Errors
     /// Each [`Code`].
     pub async fn load(&self, key: &str, caller: &Caller) -> Result<Content, Code> {
+        let answer = self.call(key, caller).await;
+        // Place, queue and thread are given back by now.
+        if let Err(Code::UnknownKey) = answer {
+            self.guesses.hold_back().await;
+        }
+        answer
+    }
+
+    async fn call(&self, key: &str, caller: &Caller) -> Result<Content, Code> {
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
         let place = timeout(self.deadline, Arc::clone(&self.places).acquire_owned())
             .await
@@ -104,13 +161,19 @@ impl Work {
     fn load(&self, key: &str, caller: &Caller, deadline: Instant) -> Result<String, Code> {
         // First of all: who is not verified learns nothing, not even of the map.
         let agent = caller.agent()?;
-        let map = self.map.current().map_err(|error| error.code())?;
+        let map = self.map.current()?;
         let entry = Key::try_from(key)
             .ok()
             .and_then(|key| map.find_for(&key, agent.as_deref()));
         // Without an entry there is no grant, and the guest refuses: a wrong key,
         // and one that is bound to others, takes the same way as a right one.
-        let grant = entry.map(|entry| resolve(&map, entry)).transpose()?;
+        let grant = entry
+            .map(|entry| self.map.resolve(&map, entry))
+            .transpose()?;
         self.sandbox.call(key, grant, deadline)
     }
 }
+
+#[cfg(test)]
+#[path = "loader_tests.rs"]
+mod tests;

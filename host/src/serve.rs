@@ -3,9 +3,10 @@
 use crate::{
     Callers, Loader,
     limits::Limits,
-    map::LiveMap,
+    map::{FreezeError, FrozenMap, LiveMap},
     mcp,
     sandbox::{Sandbox, SandboxError},
+    seal::{Seal, SealError},
 };
 use std::{io, sync::Arc};
 use tokio::{
@@ -23,6 +24,12 @@ pub enum ServeError {
     /// The sandbox could not be made ready.
     #[error("cannot start: {0}")]
     Sandbox(#[from] SandboxError),
+    /// The map could not be frozen, as a sealed process needs it.
+    #[error("cannot start: {0}")]
+    Freeze(#[from] FreezeError),
+    /// The process could not be sealed.
+    #[error("cannot start: {0}")]
+    Seal(#[from] SealError),
     /// The session broke off.
     #[error("{0}")]
     Session(#[from] mcp::ServeError),
@@ -34,11 +41,29 @@ pub enum ServeError {
 /// [`ServeError`]. An unusable map is not one: the map may be mended at any
 /// time, and until then each call is told so.
 pub fn serve(map: LiveMap, callers: Callers, limits: Limits) -> Result<(), ServeError> {
-    let loader = Arc::new(Loader::new(
-        Arc::new(map),
-        Sandbox::embedded(limits)?,
-        limits,
-    ));
+    let sandbox = Sandbox::embedded(limits)?;
+    session(Loader::new(Arc::new(map), sandbox, limits), callers, limits)
+}
+
+/// As [`serve`], in a process that first gives up its own rights to everything
+/// but reading in the mapped files' directories: see [`crate::seal`].
+///
+/// The map is read once; what becomes of it later is not followed. The process
+/// must have no other thread.
+///
+/// # Errors
+/// [`ServeError`]. An unusable map is one here, since it could not be mended.
+pub fn serve_sealed(map: &LiveMap, callers: Callers, limits: Limits) -> Result<(), ServeError> {
+    // First, so that a system that cannot do it says this before all else.
+    let seal = Seal::new()?;
+    let map = FrozenMap::freeze(map, limits)?;
+    let sandbox = Sandbox::embedded(limits)?;
+    seal.apply(map.directories())?;
+    session(Loader::new(map, sandbox, limits), callers, limits)
+}
+
+fn session(loader: Loader, callers: Callers, limits: Limits) -> Result<(), ServeError> {
+    let loader = Arc::new(loader);
     let runtime = runtime(limits)?;
     let done = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;

@@ -175,6 +175,12 @@ impl Session {
         self.process.stdin = None;
     }
 
+    /// The server's process.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Sends a signal to the server.
     #[track_caller]
     pub fn signal(&self, signal: Signal) {

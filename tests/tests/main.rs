@@ -19,6 +19,8 @@ mod codes;
 mod component;
 /// A document's bytes arrive as they are.
 mod content;
+/// A client that means ill: its bytes, its floods, its ends.
+mod hostile_client;
 /// How a server starts and ends.
 mod lifecycle;
 /// What comes in that is no request: garbage, long lines, odd ends.
@@ -27,10 +29,10 @@ mod lines;
 mod live;
 /// Where the map is, and where its files are.
 mod places;
-/// What the README promises that can be held against the program.
-mod readme;
 /// The Claude Code plugin, as it is packaged.
 mod plugin;
+/// What the README promises that can be held against the program.
+mod readme;
 /// Requests that are not quite right.
 mod requests;
 /// Neither a refusal nor standard error tells a key, a path, a content or a count.

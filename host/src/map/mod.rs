@@ -6,6 +6,7 @@
 
 mod error;
 mod fields;
+mod frozen;
 mod key;
 mod live;
 mod location;
@@ -16,6 +17,7 @@ mod trust;
 
 pub(crate) use error::{Excerpt, is_unprintable, printable, printable_text};
 pub use error::{MapError, ParseError};
+pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
 pub use live::LiveMap;
 pub use location::{Location, LocationError};

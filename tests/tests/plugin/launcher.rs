@@ -530,10 +530,7 @@ fn it_works_without_sha256sum_as_on_macos() {
 
 /// `sh` is bash on macOS, dash on Debian, busybox on Alpine.
 #[test]
-#[allow(
-    clippy::print_stdout,
-    reason = "what is skipped is skipped by name"
-)]
+#[allow(clippy::print_stdout, reason = "what is skipped is skipped by name")]
 fn it_works_in_every_shell_that_is_here() {
     for shell in [
         &["dash"][..],

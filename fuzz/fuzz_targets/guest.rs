@@ -1,0 +1,190 @@
+//! Keys, names and files of every kind to the guest's logic, natively, against a
+//! model that says what may be returned.
+#![no_main]
+
+use arbitrary::Arbitrary;
+use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError, Stat, load};
+use libfuzzer_sys::fuzz_target;
+use std::cell::Cell;
+
+/// What a call finds.
+#[derive(Arbitrary, Debug)]
+struct World {
+    key: String,
+    /// The key that the map answers to, where it is not the call's own.
+    other_key: Option<String>,
+    name: String,
+    max_bytes: u16,
+    has_directory: bool,
+    file: Content,
+    faults: Faults,
+}
+
+/// A file that keeps still, and how it hands out its bytes.
+#[derive(Arbitrary, Debug)]
+struct Content {
+    bytes: Vec<u8>,
+    is_regular: bool,
+    /// The longest read; 0: as long as is asked for.
+    chunk: u8,
+}
+
+/// Where it does not keep still. All false: an honest file system.
+#[derive(Arbitrary, Debug, PartialEq, Eq, Default)]
+struct Faults {
+    look: Option<Kind>,
+    open: Option<Kind>,
+    read: Option<Kind>,
+    opened_is_not_regular: bool,
+    size_is_wrong_by: i8,
+    size_changes: bool,
+    time_changes: bool,
+    reads_too_much: bool,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Missing,
+    Denied,
+    Escapes,
+    NotAFile,
+    Other,
+}
+
+impl From<Kind> for Fault {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Missing => Self::Missing,
+            Kind::Denied => Self::Denied,
+            Kind::Escapes => Self::Escapes,
+            Kind::NotAFile => Self::NotAFile,
+            Kind::Other => Self::Other,
+        }
+    }
+}
+
+fn fail(fault: Option<Kind>) -> Result<(), Fault> {
+    fault.map_or(Ok(()), |kind| Err(kind.into()))
+}
+
+impl Grants for World {
+    fn find(&self, key: &str) -> Option<Grant> {
+        assert_eq!(key, self.key, "no other key is asked for");
+        assert!(is_key(key), "only a key is asked for");
+        self.other_key
+            .as_ref()
+            .is_none_or(|other| other == key)
+            .then(|| Grant {
+                name: self.name.clone(),
+                max_bytes: self.max_bytes.into(),
+            })
+    }
+}
+
+struct Open<'a> {
+    world: &'a World,
+    looks: Cell<u32>,
+}
+
+impl<'a> Directory for &'a World {
+    type File = Open<'a>;
+
+    fn is_regular(&self, name: &str) -> Result<bool, Fault> {
+        assert!(name == self.name && is_name(name), "only a granted name");
+        fail(self.faults.look)?;
+        Ok(self.file.is_regular)
+    }
+
+    fn open(&self, name: &str) -> Result<Open<'a>, Fault> {
+        assert!(name == self.name && is_name(name), "only a granted name");
+        assert!(self.file.is_regular, "nothing else is opened");
+        fail(self.faults.open)?;
+        Ok(Open {
+            world: self,
+            looks: Cell::new(0),
+        })
+    }
+}
+
+impl File for Open<'_> {
+    fn stat(&self) -> Result<Stat, Fault> {
+        let World { file, faults, .. } = self.world;
+        let looks = self.looks.replace(self.looks.get() + 1);
+        let size = (file.bytes.len() as u64)
+            .saturating_add_signed(faults.size_is_wrong_by.into())
+            .saturating_add(u64::from(faults.size_changes && looks > 0));
+        let seconds = u64::from(faults.time_changes && looks > 0);
+        Ok(Stat {
+            regular: !faults.opened_is_not_regular,
+            size,
+            modified: Some((seconds, 0)),
+        })
+    }
+
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+        let World { file, faults, .. } = self.world;
+        fail(faults.read)?;
+        let most = match file.chunk {
+            0 => len,
+            chunk => len.min(chunk.into()),
+        };
+        let rest = &file.bytes[file.bytes.len().min(offset as usize)..];
+        let mut bytes = rest[..rest.len().min(most as usize)].to_vec();
+        if faults.reads_too_much {
+            bytes.resize(len as usize + 1, b'x');
+        }
+        Ok(bytes)
+    }
+}
+
+fuzz_target!(|world: World| {
+    let got = load(&world.key, &world, world.has_directory.then_some(&&world));
+    if world.faults == Faults::default() {
+        assert_eq!(got, expected(&world));
+    }
+    if let Ok(text) = &got {
+        // However the file system behaves: all of it, or nothing.
+        assert!(is_key(&world.key) && is_name(&world.name) && world.has_directory);
+        assert!(world.other_key.as_ref().is_none_or(|key| *key == world.key));
+        assert_eq!(text.as_bytes(), world.file.bytes);
+        assert!(text.len() <= world.max_bytes.into());
+    }
+});
+
+/// The model: what an honest file system has to lead to.
+fn expected(world: &World) -> Result<String, LoadError> {
+    if !is_key(&world.key) || world.other_key.as_ref().is_some_and(|key| *key != world.key) {
+        return Err(LoadError::UnknownKey);
+    }
+    if !is_component(&world.name) {
+        return Err(LoadError::OutsideRoot);
+    }
+    if !is_name(&world.name) {
+        return Err(LoadError::NotMarkdown);
+    }
+    if !world.has_directory {
+        return Err(LoadError::NotFound);
+    }
+    if !world.file.is_regular {
+        return Err(LoadError::NotAFile);
+    }
+    if world.file.bytes.len() > world.max_bytes.into() {
+        return Err(LoadError::TooLarge);
+    }
+    String::from_utf8(world.file.bytes.clone()).map_err(|_| LoadError::NotUtf8)
+}
+
+/// "What a key is" in the contract, said in another way than the guest says it.
+fn is_key(text: &str) -> bool {
+    let length = text.chars().count();
+    0 < length && length <= 128 && text.chars().all(|c| ('!'..='~').contains(&c))
+}
+
+/// "What a granted name is".
+fn is_component(name: &str) -> bool {
+    !["", ".", ".."].contains(&name) && !name.chars().any(|c| ['/', '\\', '\0'].contains(&c))
+}
+
+fn is_name(name: &str) -> bool {
+    is_component(name) && name.len() > 3 && name.ends_with(".md")
+}

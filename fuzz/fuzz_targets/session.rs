@@ -1,0 +1,137 @@
+//! Any bytes as a client's whole session, in one process.
+//!
+//! What must hold: the session ends in order; what comes out is JSON-RPC, one
+//! message a line, at most one for each line that went in; every valid request is
+//! answered; no path and no neighbour's document comes out, and the document only
+//! if its key went in.
+#![no_main]
+
+use keyhole::{LiveMap, Loader, Location, limits::Limits, mcp, sandbox::Sandbox};
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    fs,
+    os::unix::fs::PermissionsExt,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, duplex},
+    runtime::{Builder, Runtime},
+};
+
+/// In the corpus, so that the fuzzer knows it.
+const KEY: &str = "k-valid";
+const DOCUMENT: &str = "THE DOCUMENT";
+/// In the tree's path, and in a document whose key is never sent.
+const MARKER: &str = "hunter2";
+
+struct Server {
+    runtime: Runtime,
+    loader: Arc<Loader>,
+    _tree: TempDir,
+}
+
+static SERVER: LazyLock<Server> = LazyLock::new(|| {
+    let tree = tempfile::Builder::new().prefix(MARKER).tempdir().unwrap();
+    let map = tree.path().join("map.toml");
+    fs::write(
+        &map,
+        format!("[keys]\n{KEY} = 'a.md'\nk-neighbour-0123456789abcdef = 'b.md'\n"),
+    )
+    .unwrap();
+    fs::set_permissions(&map, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(tree.path().join("a.md"), DOCUMENT).unwrap();
+    fs::write(tree.path().join("b.md"), MARKER).unwrap();
+    let location = Location::find(Some(&map), |_| None).unwrap();
+    let limits = Limits {
+        // The fuzzer guesses all the time.
+        first_guess_delay: Duration::ZERO,
+        ..Limits::default()
+    };
+    let live = Arc::new(LiveMap::new(location));
+    let sandbox = Sandbox::embedded(limits).unwrap();
+    Server {
+        runtime: Builder::new_current_thread().enable_all().build().unwrap(),
+        loader: Arc::new(Loader::new(live, sandbox, limits)),
+        _tree: tree,
+    }
+});
+
+fuzz_target!(|data: &[u8]| {
+    let answers = SERVER.runtime.block_on(session(data));
+    let text = String::from_utf8(answers).expect("UTF-8");
+    assert!(text.is_empty() || text.ends_with('\n'));
+    if !contains(data, MARKER) {
+        assert!(!text.contains(MARKER));
+    }
+    if text.contains(DOCUMENT) && !contains(data, DOCUMENT) {
+        assert!(contains(data, KEY) || contains(data, "\\u"));
+    }
+
+    let mut answers: HashMap<String, usize> = HashMap::new();
+    for line in text.lines() {
+        let message: Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(message["jsonrpc"], "2.0");
+        assert!(message.get("result").is_some() != message.get("error").is_some());
+        *answers.entry(message["id"].to_string()).or_default() += 1;
+    }
+    let lines = data.split(|byte| *byte == b'\n');
+    assert!(text.lines().count() <= lines.clone().count());
+
+    // A cancelled request has no answer, or has had it: nothing to be counted.
+    if contains(data, "cancelled") || contains(data, "\\u") {
+        return;
+    }
+    for (id, requests) in valid(lines) {
+        assert!(answers.get(&id) >= Some(&requests), "no answer to {id}");
+    }
+});
+
+/// Everything that a client gets that sends `data` and closes its end.
+async fn session(data: &[u8]) -> Vec<u8> {
+    let (mut to, stdin) = duplex(1 << 16);
+    let (stdout, mut from) = duplex(1 << 16);
+    let mut answers = Vec::new();
+    let served = mcp::serve(
+        Arc::clone(&SERVER.loader),
+        keyhole::Callers::Unknown,
+        stdin,
+        stdout,
+        std::future::pending(),
+    );
+    let send = async move {
+        // The server may end first.
+        let _ = to.write_all(data).await;
+    };
+    let (served, (), read) = tokio::join!(served, send, from.read_to_end(&mut answers));
+    served.expect("an orderly end");
+    read.expect("in memory");
+    answers
+}
+
+/// How many requests there are for each id.
+fn valid<'a>(lines: impl Iterator<Item = &'a [u8]>) -> HashMap<String, usize> {
+    let mut requests = HashMap::new();
+    for line in lines {
+        let Ok(message) = serde_json::from_slice::<Value>(line) else {
+            continue;
+        };
+        let id = &message["id"];
+        let is_request = message["jsonrpc"] == "2.0"
+            && message["method"].is_string()
+            && (id.is_i64() || id.is_string())
+            && message.get("result").is_none()
+            && message.get("error").is_none();
+        if is_request {
+            *requests.entry(id.to_string()).or_default() += 1;
+        }
+    }
+    requests
+}
+
+fn contains(data: &[u8], text: &str) -> bool {
+    data.windows(text.len()).any(|part| part == text.as_bytes())
+}

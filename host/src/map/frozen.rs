@@ -1,0 +1,183 @@
+//! The map as it was at the start, for a server that gives up its own rights.
+
+use super::{Entry, LiveMap, Map, MapError, resolve};
+use crate::{Code, Grant, limits::Limits};
+use rustix::{
+    fs::{Mode, OFlags},
+    process::{Resource, getrlimit},
+};
+use std::{
+    collections::HashMap,
+    fmt,
+    fs::File,
+    io,
+    os::{fd::AsFd, unix::fs::MetadataExt},
+    sync::Arc,
+};
+
+/// Descriptors that a call may need: its directory, the file, and two to spare.
+const DESCRIPTORS_PER_CALL: usize = 4;
+
+/// Descriptors that the process needs besides: standard streams, the runtime.
+const DESCRIPTORS_BESIDES: usize = 32;
+
+/// A map that is read once, with the directory of each of its files held open.
+///
+/// What is fixed: the keys, and for each the directory and the name of its real
+/// file, links followed at that moment. What is not: the file that has this name
+/// in this directory. It is looked up at each call, so that new content is
+/// served, whether it is written in place or saved by renaming.
+///
+/// A file that could not be resolved keeps that refusal, even if it turns up
+/// later.
+pub struct FrozenMap {
+    map: Arc<Map>,
+    directories: Vec<File>,
+    /// By the place of the entry in the map.
+    files: HashMap<u32, Result<FrozenFile, Code>>,
+}
+
+struct FrozenFile {
+    /// Its index in `directories`.
+    directory: usize,
+    name: String,
+}
+
+/// Why a map cannot be frozen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FreezeError {
+    /// There is no usable map. Since it is not looked at again, it cannot be
+    /// mended later.
+    #[error("{0}")]
+    Map(#[from] MapError),
+    /// The files lie in more directories than can be held open.
+    #[error(
+        "the mapped files lie in more than {0} directories, which is as many as can be held open here; raise the limit of open files (ulimit -n), or keep the files in fewer directories"
+    )]
+    TooManyDirectories(usize),
+    /// A directory that was found could not be kept open.
+    #[error("cannot hold a mapped file's directory open: {0}")]
+    Directory(#[source] io::Error),
+}
+
+impl FrozenMap {
+    /// Reads the map and opens the directories.
+    ///
+    /// # Errors
+    /// [`FreezeError`]. That a file cannot be served is not one: it is refused
+    /// when it is asked for.
+    pub fn freeze(live: &LiveMap, limits: Limits) -> Result<Self, FreezeError> {
+        Self::freeze_within(live, most_directories(limits))
+    }
+
+    /// With `most` directories at the most.
+    fn freeze_within(live: &LiveMap, most: usize) -> Result<Self, FreezeError> {
+        let map = live.current()?;
+        let mut frozen = Self {
+            map: Arc::clone(&map),
+            directories: Vec::new(),
+            files: HashMap::new(),
+        };
+        let mut known = HashMap::new();
+        for (_, entry) in map.entries() {
+            let file = match resolve(&map, entry) {
+                Ok(Grant {
+                    directory, name, ..
+                }) => {
+                    let metadata = directory.metadata().map_err(FreezeError::Directory)?;
+                    let identity = (metadata.dev(), metadata.ino());
+                    let index = match known.get(&identity) {
+                        Some(index) => *index,
+                        None if frozen.directories.len() == most => {
+                            return Err(FreezeError::TooManyDirectories(most));
+                        }
+                        None => {
+                            let held = pass_through(&directory).map_err(FreezeError::Directory)?;
+                            frozen.directories.push(held);
+                            known.insert(identity, frozen.directories.len() - 1);
+                            frozen.directories.len() - 1
+                        }
+                    };
+                    Ok(FrozenFile {
+                        directory: index,
+                        name,
+                    })
+                }
+                Err(code) => Err(code),
+            };
+            frozen.files.insert(entry.at.1, file);
+        }
+        Ok(frozen)
+    }
+
+    /// The map as it was.
+    #[must_use]
+    pub fn map(&self) -> &Arc<Map> {
+        &self.map
+    }
+
+    /// What [`resolve()`] said of an entry of this map, with its directory.
+    ///
+    /// # Errors
+    /// As for [`resolve()`]; [`Code::Internal`] where no descriptor is left.
+    pub fn resolve(&self, entry: &Entry) -> Result<Grant, Code> {
+        let file = match self.files.get(&entry.at.1) {
+            Some(Ok(file)) => file,
+            Some(Err(code)) => return Err(*code),
+            None => return Err(Code::Internal),
+        };
+        let directory = self
+            .directories
+            .get(file.directory)
+            .and_then(|directory| directory.try_clone().ok())
+            .ok_or(Code::Internal)?;
+        Ok(Grant {
+            directory,
+            name: file.name.clone(),
+            max_bytes: entry.max_bytes,
+        })
+    }
+
+    /// All directories, each once: what the process still has to reach.
+    pub fn directories(&self) -> impl Iterator<Item = impl AsFd> {
+        self.directories.iter()
+    }
+}
+
+impl fmt::Debug for FrozenMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FrozenMap").finish_non_exhaustive()
+    }
+}
+
+/// How many directories can be held open, so that calls can still be served.
+fn most_directories(limits: Limits) -> usize {
+    let reserved =
+        (limits.running + limits.left_behind) * DESCRIPTORS_PER_CALL + DESCRIPTORS_BESIDES;
+    getrlimit(Resource::Nofile)
+        .current
+        .map_or(usize::MAX, |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX)
+        })
+        .saturating_sub(reserved)
+}
+
+/// The same directory, open only to pass through it: whoever has this descriptor
+/// cannot list what is there.
+#[cfg(target_os = "linux")]
+fn pass_through(directory: &File) -> io::Result<File> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(directory, ".", flags, Mode::empty())?.into())
+}
+
+/// The same directory. Nothing is sealed here, so this is not reached.
+#[cfg(not(target_os = "linux"))]
+fn pass_through(directory: &File) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(directory, ".", flags, Mode::empty())?.into())
+}
+
+#[cfg(test)]
+#[path = "frozen_tests.rs"]
+mod tests;

@@ -1,0 +1,240 @@
+use crate::{
+    figures::Figures,
+    user::{DOCUMENTS, REFUSED, SAVED, UNKNOWN, VERSIONS, text},
+};
+use keyhole_tests::{World, binary};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// Requests in flight: more than may run, fewer than may wait.
+const IN_FLIGHT: usize = 32;
+
+/// A client, and the server that it started.
+pub(crate) struct Client {
+    server: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+    last_id: u64,
+    /// Decides what is asked next: a xorshift generator's state.
+    random: u64,
+    in_flight: HashMap<u64, Asked>,
+    /// Calls that were cancelled: each may have been answered before.
+    cancelled: HashMap<u64, Asked>,
+    /// Whether the answer to an unknown key is due. It is held back for up to a
+    /// second, so there is one at a time.
+    guessing: bool,
+    counts: BTreeMap<&'static str, u64>,
+    texts: HashMap<&'static str, String>,
+}
+
+/// What was asked, and so what has to come back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Document(&'static str),
+    Saved,
+    Refused(&'static str),
+    Unknown,
+    Ping,
+    Tools,
+    BadParams,
+}
+
+impl Client {
+    /// Starts a server, and a client that has shaken hands.
+    pub(crate) fn start(world: &World, number: u64) -> Self {
+        let mut server = Command::new(binary())
+            .arg("serve")
+            .env_clear()
+            .env("HOME", world.home())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let mut client = Self {
+            to: server.stdin.take(),
+            from: BufReader::new(server.stdout.take().expect("piped")),
+            server,
+            last_id: 0,
+            random: 0x9e37_79b9_7f4a_7c15 ^ number,
+            in_flight: HashMap::new(),
+            cancelled: HashMap::new(),
+            guessing: false,
+            counts: BTreeMap::new(),
+            texts: DOCUMENTS
+                .iter()
+                .map(|(key, length)| (*key, text(key, *length)))
+                .collect(),
+        };
+        let hello = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "soak", "version": "0" },
+        });
+        let id = client.send("initialize", &hello);
+        let answer = client.receive();
+        assert_eq!(answer["id"], id, "{answer}");
+        client
+    }
+
+    /// Makes this many requests, checks each answer, and counts it in `done`.
+    pub(crate) fn calls(&mut self, count: u64, done: &AtomicU64) {
+        let mut left = count;
+        while left > 0 || !self.in_flight.is_empty() {
+            if left > 0 && self.in_flight.len() < IN_FLIGHT {
+                left -= 1;
+                self.ask();
+                done.fetch_add(1, Ordering::Relaxed);
+            } else {
+                self.take_answer();
+            }
+        }
+    }
+
+    /// What the server takes of the system now.
+    pub(crate) fn figures(&self) -> Option<Figures> {
+        Figures::of(self.server.id())
+    }
+
+    /// How often each kind of answer came.
+    pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
+    }
+
+    /// Ends the session, which must be in order.
+    pub(crate) fn end(mut self) {
+        drop(self.to.take());
+        let mut rest = String::new();
+        while self.from.read_line(&mut rest).expect("stdout is read") > 0 {}
+        // Cancelled calls that were answered before.
+        for line in rest.lines() {
+            self.check(&serde_json::from_str(line).expect("whole lines of JSON"));
+        }
+        assert!(self.server.wait().expect("our own child").success());
+    }
+
+    /// Asks for something, at random.
+    fn ask(&mut self) {
+        let choice = self.random() % 1000;
+        let asked = match choice {
+            0..700 => Asked::Document(DOCUMENTS[choice as usize % 2].0),
+            700..780 => Asked::Document(DOCUMENTS[2].0),
+            780..785 => Asked::Document(DOCUMENTS[3].0),
+            785..880 => Asked::Saved,
+            880..940 => Asked::Refused(REFUSED[choice as usize % REFUSED.len()].0),
+            940..960 => Asked::Ping,
+            960..970 => Asked::Tools,
+            970..980 => Asked::BadParams,
+            980..990 if !self.guessing => Asked::Unknown,
+            980.. => Asked::Document(DOCUMENTS[1].0),
+        };
+        let (method, params) = match asked {
+            Asked::Document(key) | Asked::Refused(key) => ("tools/call", call(key)),
+            Asked::Saved => ("tools/call", call(SAVED)),
+            Asked::Unknown => ("tools/call", call(UNKNOWN)),
+            Asked::Ping => ("ping", json!({})),
+            Asked::Tools => ("tools/list", json!({})),
+            Asked::BadParams => ("tools/call", json!({ "name": "load_context" })),
+        };
+        self.guessing |= asked == Asked::Unknown;
+        let id = self.send(method, &params);
+        if choice >= 990 {
+            self.write(&json!({
+                "jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": { "requestId": id },
+            }));
+            *self.counts.entry("cancelled calls").or_default() += 1;
+            self.cancelled.insert(id, asked);
+        } else {
+            self.in_flight.insert(id, asked);
+        }
+    }
+
+    fn take_answer(&mut self) {
+        let answer = self.receive();
+        self.check(&answer);
+    }
+
+    /// That this is the answer to a request that has none yet, and the right one.
+    fn check(&mut self, answer: &Value) {
+        let id = answer["id"].as_u64().expect("an id of ours");
+        let asked = match self.in_flight.remove(&id) {
+            Some(asked) => asked,
+            None => self.cancelled.remove(&id).expect("no second answer"),
+        };
+        let result = &answer["result"];
+        let document = match result["isError"] == true {
+            true => None,
+            false => result["content"][0]["text"].as_str(),
+        };
+        let code = result["structuredContent"]["code"].as_str();
+        let (right, name) = match asked {
+            Asked::Document(key) => (document == Some(&self.texts[key]), "documents"),
+            Asked::Saved => (
+                document.is_some_and(|text| VERSIONS.contains(&text)),
+                "documents that are being saved",
+            ),
+            Asked::Refused(key) => {
+                let expected = REFUSED.iter().find(|(refused, _)| *refused == key);
+                (code == expected.map(|(_, code)| *code), "refused files")
+            }
+            Asked::Unknown => {
+                self.guessing = false;
+                (code == Some("unknown-key"), "unknown keys")
+            }
+            Asked::Ping => (*result == json!({}), "pings"),
+            Asked::Tools => (
+                result["tools"][0]["name"] == "load_context",
+                "lists of tools",
+            ),
+            Asked::BadParams => (answer["error"]["code"] == -32602, "bad requests"),
+        };
+        assert!(
+            right,
+            "{}",
+            answer.to_string().get(..500).unwrap_or("a wrong document")
+        );
+        *self.counts.entry(name).or_default() += 1;
+    }
+
+    /// Sends a request and gives its id.
+    fn send(&mut self, method: &str, params: &Value) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    fn write(&mut self, message: &Value) {
+        writeln!(self.to.as_ref().expect("open"), "{message}").expect("the server reads");
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).expect("stdout is read");
+        serde_json::from_str(&line).expect("a whole line of JSON")
+    }
+
+    fn random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+}
+
+fn call(key: &str) -> Value {
+    json!({ "name": "load_context", "arguments": { "key": key } })
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Both fail where it has ended already.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}

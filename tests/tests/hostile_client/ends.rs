@@ -1,0 +1,161 @@
+use super::{KEY, settle, tells_nothing, world};
+use keyhole_tests::{Ended, Protocol, Session, World};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+/// A short session's requests, line by line, as a client of `protocol` sends them.
+fn lines(protocol: Protocol) -> Vec<String> {
+    let request = |id: u64, method: &str, params: Value| {
+        let params = protocol.params(params);
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+    };
+    let mut lines = match protocol {
+        Protocol::Initialize => vec![
+            request(
+                1,
+                "initialize",
+                json!({
+                    "protocolVersion": protocol.version(),
+                    "capabilities": {},
+                    "clientInfo": { "name": "t", "version": "0" },
+                }),
+            ),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
+        ],
+        Protocol::Discover => vec![request(1, "server/discover", json!({}))],
+    };
+    let call = json!({ "name": "load_context", "arguments": { "key": KEY } });
+    lines.push(request(2, "tools/list", json!({})));
+    lines.push(request(3, "tools/call", call));
+    lines
+}
+
+/// The ids that are answered when the input is `sent`; null for a line that was
+/// cut.
+fn answered(sent: &str) -> Vec<Value> {
+    sent.lines()
+        .filter_map(|line| match serde_json::from_str::<Value>(line) {
+            Ok(message) => message.get("id").cloned(),
+            Err(_) => Some(Value::Null),
+        })
+        .collect()
+}
+
+#[test]
+fn the_input_may_end_after_any_byte_and_what_was_whole_is_answered() {
+    for protocol in Protocol::ALL {
+        let whole = lines(protocol).join("\n") + "\n";
+        let world = world("text").speaking(protocol);
+        let next = AtomicUsize::new(0);
+        let cut = |world: &World| {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(sent) = whole.get(..at) else { break };
+                let mut session = world.serve();
+                session.send_bytes(sent.as_bytes());
+                session.hang_up();
+                let ended = session.ended();
+                let place = format!("{protocol:?}, cut after {at} bytes");
+                let mut ids: Vec<String> = ids(&ended);
+                let mut expected: Vec<String> =
+                    answered(sent).iter().map(Value::to_string).collect();
+                // Calls that run at once may overtake each other.
+                ids.sort();
+                expected.sort();
+                assert_eq!(ids, expected, "{place}");
+                assert_eq!((ended.exit, &*ended.stderr), (Some(0), ""), "{place}");
+                for message in &ended.messages {
+                    tells_nothing(message);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| cut(&world));
+            }
+        });
+        assert!(next.into_inner() > whole.len());
+    }
+}
+
+fn ids(ended: &Ended) -> Vec<String> {
+    ended
+        .messages
+        .iter()
+        .map(|message| message["id"].to_string())
+        .collect()
+}
+
+/// How far a session has gone when the signal comes.
+type Point = (&'static str, fn(&World) -> Session);
+
+const POINTS: [Point; 5] = [
+    ("after the handshake", |world| world.client()),
+    ("after a call", |world| {
+        let mut session = world.client();
+        session.load(KEY).is(&text());
+        session
+    }),
+    ("within a line", |world| {
+        let mut session = world.client();
+        session.send_bytes(b"{\"jsonrpc\":\"2.0\",");
+        settle(&session);
+        session
+    }),
+    ("while calls run", |world| {
+        let mut session = world.client();
+        for _ in 0..100 {
+            session.call(KEY);
+        }
+        session
+    }),
+    ("after the end of input", |world| {
+        let mut session = world.client();
+        for _ in 0..100 {
+            session.call(KEY);
+        }
+        session.hang_up();
+        session
+    }),
+];
+
+/// So short that its answer is written as a whole or not at all: no more than
+/// `PIPE_BUF`.
+fn text() -> String {
+    "text ".repeat(100)
+}
+
+#[test]
+fn a_signal_ends_the_server_in_order_at_every_point() {
+    let world = world(&text());
+    for (point, go) in POINTS {
+        for signal in [Signal::INT, Signal::TERM] {
+            let session = go(&world);
+            session.signal(signal);
+            // Its answers until then are whole lines: `ended` reads them.
+            let ended = session.ended();
+            let outcome = (ended.exit, &*ended.stderr);
+            assert_eq!(outcome, (Some(0), ""), "{signal:?} {point}");
+        }
+    }
+}
+
+#[test]
+fn a_signal_ends_a_server_whose_answers_nobody_reads() {
+    let world = world(&"x".repeat(1 << 20));
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut session = world.serve();
+        session.begin();
+        for _ in 0..20 {
+            session.call(KEY);
+        }
+        settle(&session);
+        session.signal(signal);
+        let ended = session.ended_with_half_an_answer();
+        assert_eq!((ended.exit, &*ended.stderr), (Some(0), ""), "{signal:?}");
+    }
+}

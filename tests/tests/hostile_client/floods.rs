@@ -1,0 +1,120 @@
+use super::{KEY, settle, took_at_most, world};
+use serde_json::json;
+use std::collections::HashSet;
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn ten_thousand_calls_at_once_all_get_the_document_or_busy() {
+    let world = world("text");
+    let mut session = world.client();
+    let ids: Vec<u64> = (0..10_000).map(|_| session.call(KEY)).collect();
+    let mut documents = 0;
+    for id in ids {
+        let answer = session.answer(id);
+        match answer.code() {
+            Some(_) => answer.refused("busy"),
+            None => {
+                answer.is("text");
+                documents += 1;
+            }
+        }
+    }
+    assert!(documents > 0);
+    took_at_most(&session, 40);
+    session.end();
+}
+
+#[test]
+fn a_client_that_reads_nothing_for_a_while_gets_every_answer_then() {
+    let text = "x".repeat(MIB);
+    let world = world(&text);
+    let mut session = world.serve();
+    // Nothing of standard output is read before the first answer is asked for.
+    let hello = session.begin();
+    let ids: Vec<u64> = (0..300).map(|_| session.call(KEY)).collect();
+    settle(&session);
+    // Eight documents of 1 MiB, each some times over, and no more.
+    took_at_most(&session, 80);
+    let _ = session.answer(hello);
+    let mut documents = 0;
+    for id in ids {
+        let answer = session.answer(id);
+        match answer.code() {
+            Some(_) => answer.refused("busy"),
+            None => {
+                assert!(answer.text() == Some(&text));
+                documents += 1;
+            }
+        }
+    }
+    assert!(documents >= 8);
+    took_at_most(&session, 80);
+    session.end();
+}
+
+#[test]
+fn a_cancelled_call_is_answered_at_most_once_and_costs_no_other_its_answer() {
+    let world = world("text");
+    let mut session = world.client();
+    let mut kept = HashSet::new();
+    let mut cancelled = HashSet::new();
+    for number in 0..2000 {
+        let id = session.call(KEY);
+        match number % 2 {
+            0 => kept.insert(id),
+            _ => {
+                session.send(&json!({
+                    "jsonrpc": "2.0", "method": "notifications/cancelled",
+                    "params": { "requestId": id },
+                }));
+                cancelled.insert(id)
+            }
+        };
+        // What was never asked for can be cancelled as well.
+        session.send(&json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": { "requestId": format!("never-{number}") },
+        }));
+    }
+    while !kept.is_empty() {
+        let answer = session.receive();
+        let id = answer.message()["id"].as_u64().expect("an id of ours");
+        assert!(kept.remove(&id) || cancelled.remove(&id), "{id} again");
+        match answer.code() {
+            Some(_) => answer.refused("busy"),
+            None => answer.is("text"),
+        }
+    }
+    session.load(KEY).is("text");
+    session.hang_up();
+    let ended = session.ended();
+    assert_eq!((ended.exit, ended.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_valid_key_is_served_after_guesses_by_the_thousand() {
+    let world = world("text");
+    let mut session = world.client();
+    let guesses: Vec<u64> = (0..2000)
+        .map(|number| session.call(&format!("k-hunter2-{number}")))
+        .collect();
+    // While they are being refused, with too many waiting at first.
+    let served = (0..100).any(|_| {
+        let answer = session.load(KEY);
+        match answer.code() {
+            Some(_) => answer.refused("busy"),
+            None => answer.is("text"),
+        }
+        answer.text().is_some()
+    });
+    assert!(served);
+    for id in guesses {
+        let answer = session.answer(id);
+        match answer.code() {
+            Some("busy") => answer.refused("busy"),
+            _ => answer.refused("unknown-key"),
+        }
+    }
+    session.end();
+}

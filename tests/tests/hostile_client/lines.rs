@@ -1,0 +1,84 @@
+use super::{KEY, still_serves, tells_nothing, took_at_most, world};
+use serde_json::json;
+
+const PARSE_ERROR: i64 = -32700;
+const INVALID_REQUEST: i64 = -32600;
+
+#[test]
+fn a_line_of_a_hundred_million_bytes_is_answered_and_takes_no_memory() {
+    let world = world("text");
+    let mut session = world.client();
+    let chunk = vec![b'['; 1 << 20];
+    for _ in 0..100 {
+        session.send_bytes(&chunk);
+    }
+    session.send_bytes(b"\n");
+    session.receive().error(INVALID_REQUEST);
+    still_serves(&mut session, "text");
+    took_at_most(&session, 40);
+    session.end();
+}
+
+#[test]
+fn brackets_within_brackets_by_the_hundred_thousand_are_answered() {
+    let world = world("text");
+    let mut session = world.client();
+    for (open, close) in [("[", ""), ("[", "]"), ("{\"a\":", ""), ("{\"a\":", "}")] {
+        let line = open.repeat(100_000) + &close.repeat(100_000);
+        session.send_line(line.as_bytes());
+        session.receive().error(PARSE_ERROR);
+        still_serves(&mut session, "text");
+    }
+    took_at_most(&session, 40);
+    session.end();
+}
+
+/// The line that takes the most memory when it is parsed: small objects.
+#[test]
+fn requests_full_of_small_values_take_bounded_memory_and_are_served() {
+    let world = world("text");
+    let mut session = world.client();
+    let values = vec![json!({}); 340_000];
+    let ids: Vec<u64> = (0..10)
+        .map(|_| {
+            session.ask(
+                "tools/call",
+                json!({
+                    "name": "load_context",
+                    "arguments": { "key": KEY },
+                    "_meta": { "values": &values },
+                }),
+            )
+        })
+        .collect();
+    for id in ids {
+        session.answer(id).is("text");
+    }
+    took_at_most(&session, 300);
+    session.end();
+}
+
+#[test]
+fn a_huge_or_odd_key_is_an_unknown_key_and_nothing_of_it_comes_back() {
+    let world = world("text");
+    let mut session = world.client();
+    for key in [
+        String::new(),
+        "hunter2".repeat(128),
+        "hunter2".repeat(100_000),
+        "hunter2\0".to_owned(),
+        "hunter2\u{1b}[31m\r\n".to_owned(),
+        "\u{202e}hunter2".to_owned(),
+        format!("{KEY} "),
+        format!("{KEY}\n"),
+        KEY.replace('k', "\u{212a}"),
+        KEY.to_uppercase(),
+    ] {
+        let answer = session.load(&key);
+        answer.refused("unknown-key");
+        tells_nothing(answer.message());
+    }
+    still_serves(&mut session, "text");
+    took_at_most(&session, 40);
+    session.end();
+}
