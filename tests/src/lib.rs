@@ -1,1 +1,59 @@
-//! t
+//! Keyhole from the outside: the real program, as its users meet it.
+//!
+//! A test reads like a session. [`World`] is a home with files and a map in it,
+//! [`Session`] an MCP client of a `keyhole serve` that lives there, [`Answer`]
+//! what one request got, [`Ran`] what any other command said:
+//!
+//! ```no_run
+//! use keyhole_tests::World;
+//!
+//! let world = World::new()
+//!     .file("notes/a.md", "# A\n")
+//!     .map("[keys]\nk-a = '~/notes/a.md'\n");
+//! let mut client = world.serve();
+//! client.handshake();
+//! client.load("k-a").is("# A\n");
+//! client.load("k-b").refused("unknown-key");
+//! client.end();
+//!
+//! world.run(["check", "--json"]).exits(0).says_nothing_on_stderr();
+//! ```
+//!
+//! The program is built once a process, or is the one that `KEYHOLE_BIN` names.
+//! It gets an empty environment and a home of its own. Each wait is bounded by
+//! [`PATIENCE`] and fails with the transcript; each process is killed on drop,
+//! by its handle.
+//!
+//! Used by tests alone, so it panics where a library would return an error.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod answer;
+mod binary;
+mod process;
+mod protocol;
+mod ran;
+mod session;
+mod transcript;
+mod world;
+
+pub use answer::Answer;
+pub use binary::{binary, cargo, workspace};
+pub use protocol::Protocol;
+pub use ran::Ran;
+pub use session::{Ended, Session};
+pub use world::World;
+
+use std::time::Duration;
+
+/// How long anything may take before it counts as hung. Nothing is measured by
+/// it: the slowest thing waited for takes some seconds.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Stands in the path of every [`World`], and belongs into every key, file name
+/// and content that must not be told: where it turns up, something leaked.
+pub const MARKER: &str = "hunter2";

@@ -1,0 +1,103 @@
+//! What one request got.
+
+use crate::transcript::Transcript;
+use keyhole::Code;
+use serde_json::{Value, json};
+
+/// An answer. Each check says what it should be, exactly, and fails with the
+/// session's transcript.
+#[derive(Clone)]
+#[must_use]
+pub struct Answer {
+    pub(crate) message: Value,
+    pub(crate) transcript: Transcript,
+}
+
+impl Answer {
+    /// The whole message.
+    #[must_use]
+    pub fn message(&self) -> &Value {
+        &self.message
+    }
+
+    /// The document `text`, and nothing beside it.
+    #[track_caller]
+    pub fn is(&self, text: &str) {
+        let result = self.result();
+        self.check(self.text() == Some(text), || format!("the document {text:?}"));
+        let [block] = &result["content"].as_array().expect("content")[..] else {
+            self.fail("one block");
+        };
+        self.check(block["type"] == "text", || "a block of text".into());
+        self.check(result.get("structuredContent").is_none(), || {
+            "the document only once".into()
+        });
+    }
+
+    /// The document, if it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        let result = self.message.get("result")?;
+        match result["isError"] == true {
+            true => None,
+            false => result["content"][0]["text"].as_str(),
+        }
+    }
+
+    /// The code of a refusal, if it is one.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        let result = self.message.get("result")?;
+        (result["isError"] == true)
+            .then(|| result["structuredContent"]["code"].as_str())
+            .flatten()
+    }
+
+    /// The refusal with this code: in the text, for clients that pass on nothing
+    /// else of an error, and as data.
+    #[track_caller]
+    pub fn refused(&self, code: &str) {
+        let expected = Code::ALL.iter().find(|known| known.as_str() == code);
+        let expected = expected.unwrap_or_else(|| panic!("{code} is no code"));
+        let result = self.result();
+        self.check(self.code() == Some(code), || format!("the refusal {code}"));
+        let text = json!([{ "type": "text", "text": format!("{code}: {}", expected.advice()) }]);
+        self.check(result["content"] == text, || format!("content: {text}"));
+        let data = json!({ "code": code, "message": expected.advice() });
+        self.check(result["structuredContent"] == data, || format!("{data}"));
+    }
+
+    /// The protocol error with this code.
+    #[track_caller]
+    pub fn error(&self, code: i64) {
+        self.check(
+            self.message["error"]["code"] == code && self.message.get("result").is_none(),
+            || format!("the error {code}"),
+        );
+    }
+
+    /// The result.
+    #[must_use]
+    #[track_caller]
+    pub fn result(&self) -> &Value {
+        match self.message.get("result") {
+            Some(result) if self.message.get("error").is_none() => result,
+            _ => self.fail("a result"),
+        }
+    }
+
+    #[track_caller]
+    fn check(&self, holds: bool, expected: impl FnOnce() -> String) {
+        if !holds {
+            self.fail(&expected());
+        }
+    }
+
+    #[track_caller]
+    fn fail(&self, expected: &str) -> ! {
+        // A document can be long.
+        let short = |text: &str| text.chars().take(2000).collect::<String>();
+        let got = short(&self.message.to_string());
+        panic!("expected {}\ngot {got}\n{}", short(expected), self.transcript)
+    }
+}

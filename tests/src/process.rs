@@ -1,0 +1,122 @@
+//! One process, its three streams, and bounded waits for each.
+
+use crate::PATIENCE;
+use std::{
+    io::{BufRead as _, BufReader, Read},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often it is looked whether a process has ended.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// A running program. It is killed on drop.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) stdin: Option<ChildStdin>,
+    stdout: Option<Box<dyn Read + Send>>,
+    lines: Option<Receiver<Vec<u8>>>,
+    stderr: Receiver<Vec<u8>>,
+}
+
+impl Process {
+    /// Starts `command` with pipes. Its stdout is not read before it is asked
+    /// for, its stderr is from the start.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let stdout = child.stdout.take().expect("piped");
+        let mut from = child.stderr.take().expect("piped");
+        let (to, stderr) = mpsc::channel();
+        thread::spawn(move || {
+            let mut all = Vec::new();
+            from.read_to_end(&mut all).expect("stderr is read");
+            // The test may have failed meanwhile.
+            let _ = to.send(all);
+        });
+        Self {
+            stdin: child.stdin.take(),
+            stdout: Some(Box::new(stdout)),
+            lines: None,
+            stderr,
+            child,
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line of stdout, with its newline; none at the end. What a last
+    /// line lacks is its newline. From the first call on, stdout is read without
+    /// waiting for the next.
+    pub(crate) fn line(&mut self) -> Result<Option<Vec<u8>>, &'static str> {
+        if let Some(from) = self.stdout.take() {
+            let (to, lines) = mpsc::channel();
+            self.lines = Some(lines);
+            thread::spawn(move || {
+                let mut from = BufReader::new(from);
+                loop {
+                    let mut line = Vec::new();
+                    from.read_until(b'\n', &mut line).expect("stdout is read");
+                    if line.is_empty() || to.send(line).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        match self.lines.as_ref().expect("started").recv_timeout(PATIENCE) {
+            Ok(line) => Ok(Some(line)),
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+            Err(RecvTimeoutError::Timeout) => Err("stdout: nothing came, and it did not end"),
+        }
+    }
+
+    /// Waits for the end. All of stdout is read first, as a client would.
+    pub(crate) fn end(&mut self) -> Result<End, &'static str> {
+        let mut stdout = Vec::new();
+        while let Some(line) = self.line()? {
+            stdout.push(line);
+        }
+        let stderr = self
+            .stderr
+            .recv_timeout(PATIENCE)
+            .map_err(|_| "stderr did not end")?;
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("our own child") {
+                return Ok(End {
+                    status,
+                    stdout,
+                    stderr,
+                });
+            }
+            if began.elapsed() > PATIENCE {
+                return Err("it closed its streams and did not exit");
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How a process ended.
+pub(crate) struct End {
+    pub(crate) status: ExitStatus,
+    /// What was not taken before, line by line.
+    pub(crate) stdout: Vec<Vec<u8>>,
+    pub(crate) stderr: Vec<u8>,
+}

@@ -1,0 +1,45 @@
+//! The two ways that clients speak.
+
+use serde_json::{Value, json};
+
+/// A version of the Model Context Protocol. Both are served by one program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// 2025-11-25: a session that begins with `initialize`.
+    Initialize,
+    /// 2026-07-28: no session; each request says what it speaks, and
+    /// `server/discover` asks what there is.
+    Discover,
+}
+
+impl Protocol {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Initialize, Self::Discover];
+
+    /// The version, as it stands on the wire.
+    #[must_use]
+    pub const fn version(self) -> &'static str {
+        match self {
+            Self::Initialize => "2025-11-25",
+            Self::Discover => "2026-07-28",
+        }
+    }
+
+    /// `params` as this protocol wants them: with `_meta`, where it carries the
+    /// version. What is there already is kept.
+    #[must_use]
+    pub fn params(self, mut params: Value) -> Value {
+        if self == Self::Discover
+            && let Some(params) = params.as_object_mut()
+        {
+            let meta = params.entry("_meta").or_insert_with(|| json!({}));
+            if let Some(meta) = meta.as_object_mut() {
+                let version = "io.modelcontextprotocol/protocolVersion";
+                meta.entry(version).or_insert_with(|| self.version().into());
+                let capabilities = "io.modelcontextprotocol/clientCapabilities";
+                meta.entry(capabilities).or_insert_with(|| json!({}));
+            }
+        }
+        params
+    }
+}

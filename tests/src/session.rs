@@ -1,0 +1,240 @@
+//! An MCP client, and the `keyhole serve` that it started.
+
+use crate::{Answer, Protocol, process::Process, transcript::Transcript};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    io::{ErrorKind, Write as _},
+    process::Command,
+};
+
+/// One client and its server. The server is killed on drop.
+#[must_use]
+pub struct Session {
+    process: Process,
+    protocol: Protocol,
+    last_id: u64,
+    /// Answers that came while another was waited for.
+    early: HashMap<u64, Value>,
+    transcript: Transcript,
+}
+
+/// How a server ended.
+pub struct Ended {
+    /// The exit status; none where a signal ended it.
+    pub exit: Option<i32>,
+    /// What was not received before.
+    pub messages: Vec<Value>,
+    /// All of standard error.
+    pub stderr: String,
+}
+
+impl Session {
+    pub(crate) fn start(command: &mut Command, protocol: Protocol) -> Self {
+        Self {
+            process: Process::start(command),
+            protocol,
+            last_id: 0,
+            early: HashMap::new(),
+            transcript: Transcript::default(),
+        }
+    }
+
+    /// Begins as a client of this protocol does, and gives the server's answer.
+    #[track_caller]
+    pub fn handshake(&mut self) -> Answer {
+        match self.protocol {
+            Protocol::Initialize => {
+                let answer = self.request(
+                    "initialize",
+                    json!({
+                        "protocolVersion": self.protocol.version(),
+                        "capabilities": {},
+                        "clientInfo": { "name": "keyhole-tests", "version": "0" },
+                    }),
+                );
+                self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+                answer
+            }
+            Protocol::Discover => self.request("server/discover", json!({})),
+        }
+    }
+
+    /// Calls the tool with `key` and waits for the answer.
+    #[track_caller]
+    pub fn load(&mut self, key: &str) -> Answer {
+        let id = self.call(key);
+        self.answer(id)
+    }
+
+    /// Calls the tool with `key`. Gives the id, to wait with [`Self::answer`].
+    #[track_caller]
+    pub fn call(&mut self, key: &str) -> u64 {
+        self.ask(
+            "tools/call",
+            json!({ "name": "load_context", "arguments": { "key": key } }),
+        )
+    }
+
+    /// Sends a request and waits for its answer.
+    #[track_caller]
+    pub fn request(&mut self, method: &str, params: Value) -> Answer {
+        let id = self.ask(method, params);
+        self.answer(id)
+    }
+
+    /// Sends a request. Gives its id.
+    #[track_caller]
+    pub fn ask(&mut self, method: &str, params: Value) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        let params = self.protocol.params(params);
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    /// Waits for the answer to the request with this id. Others that come before
+    /// are kept.
+    #[track_caller]
+    pub fn answer(&mut self, id: u64) -> Answer {
+        let message = loop {
+            if let Some(message) = self.early.remove(&id) {
+                break message;
+            }
+            let answer = self.receive();
+            match answer.message["id"].as_u64() {
+                Some(early) => {
+                    let twice = self.early.insert(early, answer.message);
+                    self.check(twice.is_none(), "one answer to each request");
+                }
+                None => self.fail("an answer with an id"),
+            }
+        };
+        self.wrap(message)
+    }
+
+    /// The next message, whatever it is.
+    #[track_caller]
+    pub fn receive(&mut self) -> Answer {
+        match self.receive_unless_ended() {
+            Some(answer) => answer,
+            None => self.fail("an answer; the server ended its output"),
+        }
+    }
+
+    /// The next message; none where the server ended its output.
+    #[track_caller]
+    pub fn receive_unless_ended(&mut self) -> Option<Answer> {
+        let line = match self.process.line() {
+            Ok(line) => line?,
+            Err(hung) => self.fail(hung),
+        };
+        self.transcript.note("<-", &line);
+        let message = self.parse(&line);
+        Some(self.wrap(message))
+    }
+
+    /// Sends a message.
+    #[track_caller]
+    pub fn send(&mut self, message: &Value) {
+        self.send_line(message.to_string().as_bytes());
+    }
+
+    /// Sends any bytes, and a newline.
+    #[track_caller]
+    pub fn send_line(&mut self, line: &[u8]) {
+        self.send_bytes(&[line, b"\n"].concat());
+    }
+
+    /// Sends any bytes. A server that has gone does not count here: what it said
+    /// before is for the test to judge.
+    #[track_caller]
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.transcript.note("->", bytes);
+        let stdin = self.process.stdin.as_mut().expect("stdin is open");
+        match stdin.write_all(bytes).and_then(|()| stdin.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => panic!("{error}"),
+            _ => {}
+        }
+    }
+
+    /// Ends the server's input.
+    pub fn hang_up(&mut self) {
+        self.transcript.note("--", b"end of input");
+        self.process.stdin = None;
+    }
+
+    /// Sends a signal to the server.
+    #[track_caller]
+    pub fn signal(&self, signal: Signal) {
+        self.transcript.note("--", format!("{signal:?}").as_bytes());
+        let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
+        kill_process(id.expect("a process id"), signal).expect("our own child");
+    }
+
+    /// Ends the session in order: at the end of input the server has nothing
+    /// more to say, said nothing on standard error, and exits with 0.
+    #[track_caller]
+    pub fn end(mut self) {
+        self.hang_up();
+        self.ends_quietly();
+    }
+
+    /// As [`Self::end`], where something else made the server end.
+    #[track_caller]
+    pub fn ends_quietly(self) {
+        let transcript = self.transcript.clone();
+        let ended = self.ended();
+        assert_eq!(ended.messages, [] as [Value; 0], "{transcript}");
+        assert_eq!(ended.stderr, "", "{transcript}");
+        assert_eq!(ended.exit, Some(0), "{transcript}");
+    }
+
+    /// Waits for the server to end, whose input may still be open.
+    #[track_caller]
+    pub fn ended(mut self) -> Ended {
+        let end = match self.process.end() {
+            Ok(end) => end,
+            Err(hung) => self.fail(hung),
+        };
+        for line in &end.stdout {
+            self.transcript.note("<-", line);
+        }
+        let mut messages: Vec<Value> = self.early.values().cloned().collect();
+        messages.extend(end.stdout.iter().map(|line| self.parse(line)));
+        Ended {
+            exit: end.status.code(),
+            messages,
+            stderr: String::from_utf8_lossy(&end.stderr).into_owned(),
+        }
+    }
+
+    /// A line of standard output, which carries JSON-RPC and nothing else.
+    #[track_caller]
+    fn parse(&self, line: &[u8]) -> Value {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(message) if message["jsonrpc"] == "2.0" && line.ends_with(b"\n") => message,
+            _ => self.fail("JSON-RPC, one message a line"),
+        }
+    }
+
+    fn wrap(&self, message: Value) -> Answer {
+        Answer {
+            message,
+            transcript: self.transcript.clone(),
+        }
+    }
+
+    #[track_caller]
+    fn check(&self, holds: bool, expected: &str) {
+        if !holds {
+            self.fail(expected);
+        }
+    }
+
+    #[track_caller]
+    fn fail(&self, expected: &str) -> ! {
+        panic!("expected {expected}{}", self.transcript)
+    }
+}

@@ -1,0 +1,42 @@
+//! What was sent and received, for the reader of a failure.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// How much of a line is shown, in characters.
+const SHOWN: usize = 600;
+/// How many lines are shown, the last ones.
+const LINES: usize = 60;
+
+/// A log of one session. A clone is the same log.
+#[derive(Clone, Default)]
+pub(crate) struct Transcript(Arc<Mutex<Vec<String>>>);
+
+impl Transcript {
+    /// Adds a line; `direction` is `->`, `<-` or `--`.
+    pub(crate) fn note(&self, direction: &str, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let mut shown: String = text.trim_end().chars().take(SHOWN).collect();
+        if shown.len() < text.trim_end().len() {
+            shown.push_str(&format!("… ({} bytes)", line.len()));
+        }
+        self.lines().push(format!("{direction} {shown}"));
+    }
+
+    fn lines(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Display for Transcript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = self.lines();
+        writeln!(f, "\nThe session so far:")?;
+        for line in &lines[lines.len().saturating_sub(LINES)..] {
+            writeln!(f, "  {line}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! A home of its own for the program: files, a map, an environment.
+
+use crate::{MARKER, Protocol, Ran, Session, binary};
+use rustix::process::geteuid;
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::{
+        fs::{PermissionsExt as _, chown, symlink},
+        process::CommandExt as _,
+    },
+    path::{Path, PathBuf},
+    process::Command,
+};
+use tempfile::TempDir;
+
+/// A user who owns nothing, by custom.
+const NOBODY: u32 = 65534;
+
+/// Where the program runs. Made with chained calls; later changes go through
+/// `&self`, while servers run. Files are named relative to the home.
+#[must_use]
+pub struct World {
+    /// Holds the home, and what lies outside it.
+    temp: TempDir,
+    home: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+    arguments: Vec<OsString>,
+    protocol: Protocol,
+    open_files: Option<u32>,
+    unprivileged: bool,
+}
+
+impl World {
+    /// A home with nothing in it. `HOME` and `XDG_CONFIG_HOME` are all of the
+    /// environment.
+    #[expect(clippy::new_without_default, reason = "a test says what it makes")]
+    pub fn new() -> Self {
+        let temp = tempfile::Builder::new()
+            .prefix(&format!("keyhole-{MARKER}-"))
+            .tempdir()
+            .expect("a temporary directory");
+        // Real, so that output can be compared where `/tmp` is a link.
+        let home = temp.path().canonicalize().expect("it is there").join("home");
+        private_directory(&home);
+        let environment = BTreeMap::from([
+            ("HOME".into(), home.clone().into()),
+            ("XDG_CONFIG_HOME".into(), home.join(".config").into()),
+        ]);
+        Self {
+            temp,
+            home,
+            environment,
+            arguments: Vec::new(),
+            protocol: Protocol::Initialize,
+            open_files: None,
+            unprivileged: false,
+        }
+    }
+
+    /// With a file, whose directories are made.
+    pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        self.write(path, content);
+        self
+    }
+
+    /// With an empty directory.
+    pub fn directory(self, path: &str) -> Self {
+        private_directory(&self.path(path));
+        self
+    }
+
+    /// With a symbolic link. Its target is taken as it stands.
+    pub fn link(self, path: &str, target: impl AsRef<Path>) -> Self {
+        let link = self.path(path);
+        private_directory(link.parent().expect("not the root"));
+        symlink(target, link).expect("a link");
+        self
+    }
+
+    /// With this map in its usual place.
+    pub fn map(self, text: impl AsRef<[u8]>) -> Self {
+        self.write_map(text);
+        self
+    }
+
+    /// With a variable in the environment.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment
+            .insert(name.into(), value.as_ref().to_owned());
+        self
+    }
+
+    /// Without a variable in the environment.
+    pub fn without_env(mut self, name: &str) -> Self {
+        self.environment.remove(OsStr::new(name));
+        self
+    }
+
+    /// With a further argument for `serve`.
+    pub fn argument(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// With clients that speak `protocol`; `initialize` is the default.
+    pub fn speaking(mut self, protocol: Protocol) -> Self {
+        self.protocol = protocol;
+        self
+    }
+
+    /// With at most `most` open files for the server.
+    pub fn open_files(mut self, most: u32) -> Self {
+        self.open_files = Some(most);
+        self
+    }
+
+    /// With a server that root's powers do not help. Where the tests run as
+    /// root, the home is given to another user, who runs the server; for any
+    /// other user nothing changes. To be called when all files are made.
+    pub fn unprivileged(mut self) -> Self {
+        if geteuid().is_root() {
+            self.unprivileged = true;
+            fs::set_permissions(self.temp.path(), fs::Permissions::from_mode(0o711))
+                .expect("our own directory");
+            // The built program may lie where only root can go.
+            fs::copy(binary(), self.outside("keyhole")).expect("a copy of the program");
+            give_away(&self.home);
+        }
+        self
+    }
+
+    /// The home.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// A path in the home.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.home.join(path)
+    }
+
+    /// A path that is not in the home.
+    #[must_use]
+    pub fn outside(&self, path: &str) -> PathBuf {
+        self.home.with_file_name(path)
+    }
+
+    /// The map's usual place.
+    #[must_use]
+    pub fn map_path(&self) -> PathBuf {
+        self.path(".config/keyhole/context-map.toml")
+    }
+
+    /// Writes a file in place, and makes its directories.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        private_directory(path.parent().expect("not the root"));
+        fs::write(&path, content).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("our own file");
+    }
+
+    /// Writes the map in place.
+    pub fn write_map(&self, text: impl AsRef<[u8]>) {
+        self.write(".config/keyhole/context-map.toml", text);
+    }
+
+    /// Puts another file in the map's place by renaming, as careful editors do.
+    pub fn replace_map(&self, text: impl AsRef<[u8]>) {
+        self.write(".config/keyhole/new", text);
+        fs::rename(self.path(".config/keyhole/new"), self.map_path()).expect("a rename");
+    }
+
+    /// Removes the map.
+    pub fn remove_map(&self) {
+        fs::remove_file(self.map_path()).expect("the map was there");
+    }
+
+    /// Starts a server, and a client that has said nothing yet.
+    pub fn serve(&self) -> Session {
+        let mut arguments = vec!["serve".into()];
+        arguments.extend(self.arguments.iter().cloned());
+        Session::start(&mut self.command(&arguments), self.protocol)
+    }
+
+    /// Starts a server with a client that has shaken hands.
+    #[track_caller]
+    pub fn client(&self) -> Session {
+        let mut session = self.serve();
+        let _ = session.handshake();
+        session
+    }
+
+    /// Runs `keyhole` to its end.
+    #[track_caller]
+    pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Ran {
+        let arguments: Vec<OsString> = arguments
+            .into_iter()
+            .map(|argument| argument.as_ref().to_owned())
+            .collect();
+        let home = self.home.to_str().expect("a home in UTF-8");
+        Ran::run(&mut self.command(&arguments), home)
+    }
+
+    fn command(&self, arguments: &[OsString]) -> Command {
+        let program = match self.unprivileged {
+            true => self.outside("keyhole"),
+            false => binary().to_owned(),
+        };
+        let mut command = match self.open_files {
+            None => Command::new(program),
+            Some(most) => {
+                // The limit is set by a shell, which then becomes the program.
+                let mut shell = Command::new("/bin/sh");
+                shell
+                    .args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")])
+                    .arg(program);
+                shell
+            }
+        };
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(&self.environment)
+            .current_dir(&self.home);
+        if self.unprivileged {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+}
+
+/// Makes a directory, and those above it, into which nobody else can write,
+/// whatever the umask: the map's would be refused otherwise.
+fn private_directory(path: &Path) {
+    if !path.is_dir() {
+        private_directory(path.parent().expect("not the root"));
+        fs::create_dir(path).expect("a directory");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("our own directory");
+    }
+}
+
+/// Makes everything at `path` and beneath belong to [`NOBODY`]. Links are left.
+fn give_away(path: &Path) {
+    if path.is_symlink() {
+        return;
+    }
+    chown(path, Some(NOBODY), Some(NOBODY)).expect("root may do this");
+    if path.is_dir() {
+        for entry in fs::read_dir(path).expect("our own directory") {
+            give_away(&entry.expect("an entry").path());
+        }
+    }
+}
