@@ -8,3 +8,5 @@
 
 /// A document's bytes arrive as they are.
 mod content;
+/// A hostile guest and a hostile world.
+mod hostile;
