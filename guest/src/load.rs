@@ -163,9 +163,16 @@ fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
         if got > want {
             return Err(LoadError::Internal); // more than was asked for
         }
-        if bytes.is_empty() {
+        if have == 0 && got >= size {
             bytes = chunk; // the common case: one read, no copy
         } else {
+            if have == 0 {
+                // Room for all of it at once. Growing step by step would take up
+                // to three times the file's size, which the host does not give.
+                // Only a hint: where there is no such room, it grows after all.
+                let room = usize::try_from(size).unwrap_or(usize::MAX);
+                let _ = bytes.try_reserve_exact(room);
+            }
             bytes.extend_from_slice(&chunk);
         }
         match have + got {

@@ -1,6 +1,49 @@
 //! The native half of Keyhole: it confines, the guest decides.
 //!
-//! (front page to be written)
+//! A user keeps a map of opaque keys to Markdown files. An MCP client that was
+//! given a key calls the tool `load_context` and gets the file. Between the two
+//! stand, in the order of a call:
+//!
+//! 1. [`mcp`]: the protocol. It takes one parameter, the key, and answers with
+//!    content or with a [`Code`], which carries nothing but itself.
+//! 2. [`Loader`]: one call end to end, within its [`limits`].
+//! 3. [`LiveMap`]: the map as it is now. [`resolve`] turns its entry for the key
+//!    into a [`Grant`]: a directory that is open, and a name in it.
+//! 4. [`sandbox`]: a fresh store for the guest, with that grant and nothing else.
+//!    The guest, a component that is built into this program, decides whether
+//!    the file may be had, and reads it.
+//!
+//! The host never trusts what the guest returns, and the guest could not reach
+//! another file if it tried: there is no path in the process that leads from a
+//! key to a file but through this call's grant.
+//!
+//! ```
+//! use keyhole::{Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
+//! use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let home = tempfile::tempdir()?;
+//! let map = home.path().join("context-map.toml");
+//! fs::write(home.path().join("names.md"), "- Jane Q. Example\n")?;
+//! fs::write(&map, "[keys]\n\"k-2c1f8a96d0e34b57\" = \"names.md\"\n")?;
+//! fs::set_permissions(&map, fs::Permissions::from_mode(0o600))?;
+//!
+//! let limits = Limits::default();
+//! let live = LiveMap::new(Location::find(Some(&map), |name| std::env::var_os(name))?);
+//! let loader = Loader::new(Arc::new(live), Sandbox::embedded(limits)?, limits);
+//!
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+//! runtime.block_on(async {
+//!     let content = loader.load("k-2c1f8a96d0e34b57").await.unwrap();
+//!     assert_eq!(content.text, "- Jane Q. Example\n");
+//!     assert_eq!(loader.load("k-guessed").await.unwrap_err(), Code::UnknownKey);
+//! });
+//! # Ok(())
+//! # }
+//! ```
+
+#[cfg(not(unix))]
+compile_error!("Keyhole runs on Linux and macOS; other systems are not supported");
 
 mod check;
 pub mod cli;

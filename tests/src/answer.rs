@@ -24,7 +24,9 @@ impl Answer {
     #[track_caller]
     pub fn is(&self, text: &str) {
         let result = self.result();
-        self.check(self.text() == Some(text), || format!("the document {text:?}"));
+        self.check(self.text() == Some(text), || {
+            format!("the document {text:?}")
+        });
         let [block] = &result["content"].as_array().expect("content")[..] else {
             self.fail("one block");
         };
@@ -98,6 +100,10 @@ impl Answer {
         // A document can be long.
         let short = |text: &str| text.chars().take(2000).collect::<String>();
         let got = short(&self.message.to_string());
-        panic!("expected {}\ngot {got}\n{}", short(expected), self.transcript)
+        panic!(
+            "expected {}\ngot {got}\n{}",
+            short(expected),
+            self.transcript
+        )
     }
 }

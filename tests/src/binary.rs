@@ -64,7 +64,14 @@ fn build() -> PathBuf {
         None => panic!("{profile:?} is no profile's directory"),
     };
     let built = cargo()
-        .args(["build", "--locked", "--package", "keyhole", "--bin", "keyhole"])
+        .args([
+            "build",
+            "--locked",
+            "--package",
+            "keyhole",
+            "--bin",
+            "keyhole",
+        ])
         .args(["--message-format", "json-render-diagnostics"])
         .args(["--profile", profile, "--target-dir"])
         .arg(target)

@@ -48,7 +48,10 @@ pub use ran::Ran;
 pub use session::{Ended, Session};
 pub use world::World;
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 /// How long anything may take before it counts as hung. Nothing is measured by
 /// it: the slowest thing waited for takes some seconds.
@@ -57,3 +60,13 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// Stands in the path of every [`World`], and belongs into every key, file name
 /// and content that must not be told: where it turns up, something leaked.
 pub const MARKER: &str = "hunter2";
+
+/// Sets a flag when it goes, so that a thread that works until then ends, also
+/// where the test fails.
+pub struct SetOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

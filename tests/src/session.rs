@@ -18,6 +18,8 @@ pub struct Session {
     /// Answers that came while another was waited for.
     early: HashMap<u64, Value>,
     transcript: Transcript,
+    /// Whether the last line may be cut off.
+    half: bool,
 }
 
 /// How a server ended.
@@ -38,15 +40,23 @@ impl Session {
             last_id: 0,
             early: HashMap::new(),
             transcript: Transcript::default(),
+            half: false,
         }
     }
 
     /// Begins as a client of this protocol does, and gives the server's answer.
     #[track_caller]
     pub fn handshake(&mut self) -> Answer {
+        let id = self.begin();
+        self.answer(id)
+    }
+
+    /// As [`Self::handshake`], without waiting. Gives the id of what was asked.
+    #[track_caller]
+    pub fn begin(&mut self) -> u64 {
         match self.protocol {
             Protocol::Initialize => {
-                let answer = self.request(
+                let id = self.ask(
                     "initialize",
                     json!({
                         "protocolVersion": self.protocol.version(),
@@ -55,9 +65,9 @@ impl Session {
                     }),
                 );
                 self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-                answer
+                id
             }
-            Protocol::Discover => self.request("server/discover", json!({})),
+            Protocol::Discover => self.ask("server/discover", json!({})),
         }
     }
 
@@ -169,7 +179,9 @@ impl Session {
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         self.transcript.note("--", format!("{signal:?}").as_bytes());
-        let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
+        let id = i32::try_from(self.process.id())
+            .ok()
+            .and_then(Pid::from_raw);
         kill_process(id.expect("a process id"), signal).expect("our own child");
     }
 
@@ -194,10 +206,13 @@ impl Session {
     /// Waits for the server to end, whose input may still be open.
     #[track_caller]
     pub fn ended(mut self) -> Ended {
-        let end = match self.process.end() {
+        let mut end = match self.process.end() {
             Ok(end) => end,
             Err(hung) => self.fail(hung),
         };
+        if self.half {
+            end.stdout.pop_if(|line| !line.ends_with(b"\n"));
+        }
         for line in &end.stdout {
             self.transcript.note("<-", line);
         }
@@ -208,6 +223,14 @@ impl Session {
             messages,
             stderr: String::from_utf8_lossy(&end.stderr).into_owned(),
         }
+    }
+
+    /// As [`Self::ended`], where a signal came while answers were on their way:
+    /// the last line may be cut off, and is left out then.
+    #[track_caller]
+    pub fn ended_with_half_an_answer(mut self) -> Ended {
+        self.half = true;
+        self.ended()
     }
 
     /// A line of standard output, which carries JSON-RPC and nothing else.

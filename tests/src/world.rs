@@ -43,7 +43,11 @@ impl World {
             .tempdir()
             .expect("a temporary directory");
         // Real, so that output can be compared where `/tmp` is a link.
-        let home = temp.path().canonicalize().expect("it is there").join("home");
+        let home = temp
+            .path()
+            .canonicalize()
+            .expect("it is there")
+            .join("home");
         private_directory(&home);
         let environment = BTreeMap::from([
             ("HOME".into(), home.clone().into()),
@@ -137,7 +141,13 @@ impl World {
             fs::set_permissions(self.temp.path(), fs::Permissions::from_mode(0o711))
                 .expect("our own directory");
             // The built program may lie where only root can go.
-            fs::copy(binary(), self.outside("keyhole")).expect("a copy of the program");
+            // Copied by another process: while one thread here has the copy open
+            // for writing, a child of another thread would hold it open too.
+            let copied = Command::new("cp")
+                .arg(binary())
+                .arg(self.outside("keyhole"))
+                .status();
+            assert!(copied.is_ok_and(|status| status.success()), "no copy");
             give_away(&self.home);
         }
         self

@@ -8,7 +8,7 @@ fn arrives(content: &str) {
         let world = World::new()
             .speaking(protocol)
             .file("a.md", content)
-            .map("max_bytes = 8388608\n[keys]\nk-a = '~/a.md'\n");
+            .map("max_bytes = 16777216\n[keys]\nk-a = '~/a.md'\n");
         let mut client = world.client();
         client.load("k-a").is(content);
         client.end();
@@ -59,10 +59,18 @@ fn normalization_forms_are_left_alone() {
 
 #[test]
 fn a_file_of_one_mebibyte_arrives_whole() {
+    arrives(&text_of(1 << 20));
+}
+
+#[test]
+fn the_largest_file_that_a_map_may_allow_arrives_whole() {
+    arrives(&text_of(16 << 20));
+}
+
+/// A text of so many bytes.
+fn text_of(bytes: usize) -> String {
     let line = "0123456789abcdef identifiers é \u{1f511}\n";
-    let mut content = line.repeat((1 << 20) / line.len());
-    while content.len() < 1 << 20 {
-        content.push('.');
-    }
-    arrives(&content);
+    let mut text = line.repeat(bytes / line.len());
+    text.extend(std::iter::repeat_n('.', bytes - text.len()));
+    text
 }

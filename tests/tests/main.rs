@@ -6,7 +6,32 @@
     reason = "tests"
 )]
 
+/// What the program is built of.
+mod build;
+/// Many calls at once, each with its own answer.
+mod calls;
+/// `keyhole check`, `contract`, `demo`, and the command line itself.
+mod cli;
+/// Every code there is, earned from the real program, in both protocols.
+mod codes;
+/// The guest's one table of cases, through the embedded component, and what the
+/// component may import.
+mod component;
 /// A document's bytes arrive as they are.
 mod content;
 /// A hostile guest and a hostile world.
 mod hostile;
+/// How a server starts and ends.
+mod lifecycle;
+/// What comes in that is no request: garbage, long lines, odd ends.
+mod lines;
+/// The map is live: what the user changes counts from the next call on.
+mod live;
+/// Where the map is, and where its files are.
+mod places;
+/// Requests that are not quite right.
+mod requests;
+/// Neither a refusal nor standard error tells a key, a path, a content or a count.
+mod secrecy;
+/// What a client is shown of the server and its tool, to the letter.
+mod surface;

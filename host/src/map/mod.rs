@@ -5,6 +5,7 @@
 //! entry into a directory that is opened and a name in it.
 
 mod error;
+mod fields;
 mod key;
 mod live;
 mod location;

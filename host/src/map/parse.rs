@@ -1,10 +1,7 @@
 //! From the map's text to its entries. Nothing is looked up in the file system.
 
-use super::{
-    Entry, Key, Location, Map, ParseError,
-    key::{KeyError, check},
-};
-use crate::limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES};
+use super::{Entry, Key, Location, Map, ParseError};
+use crate::limits::DEFAULT_MAX_BYTES;
 use std::{collections::HashMap, ops::Range};
 use toml::{
     Spanned,
@@ -16,7 +13,7 @@ const MAP_FIELDS: [&str; 3] = ["roots", "max_bytes", "keys"];
 /// What may stand in an entry that is a table.
 const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
 
-type Value<'a> = Spanned<DeValue<'a>>;
+pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
 impl Map {
     /// Reads a map. All of it must be right: an unknown field, a key that stands
@@ -78,9 +75,9 @@ struct Fault {
 
 /// Walks through the parsed document and keeps the mistake that stands first:
 /// tables come sorted by name, not in the order of the file.
-struct Reader {
+pub(super) struct Reader {
     line_starts: Vec<usize>,
-    has_home: bool,
+    pub(super) has_home: bool,
     first: Option<Fault>,
 }
 
@@ -179,114 +176,6 @@ impl Reader {
         Some((key, entry))
     }
 
-    fn roots(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
-        self.list(
-            value,
-            "with no roots, every file is refused; name one, or remove the line",
-            |reader, text, span| {
-                let path = reader.path(text, span.clone())?;
-                if path.starts_with('/') || path.starts_with("~/") {
-                    Some(path)
-                } else {
-                    reader.fault(span, "a root must begin with / or ~/".into(), None)
-                }
-            },
-        )
-    }
-
-    fn agents(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
-        self.list(
-            value,
-            "with no agents, nobody may use the key; name one, or remove the field",
-            |reader, text, span| {
-                let message = match check(text) {
-                    Ok(()) => return Some(text.into()),
-                    Err(KeyError::Empty) => "an agent's name is empty",
-                    Err(KeyError::TooLong) => "an agent's name is longer than 128 characters",
-                    Err(KeyError::NotVisibleAscii) => {
-                        "an agent's name may hold visible ASCII characters only, no blanks"
-                    }
-                };
-                reader.fault(span, message.into(), None)
-            },
-        )
-    }
-
-    /// A list of strings that is not empty, each read by `item`.
-    fn list(
-        &mut self,
-        value: &Value<'_>,
-        empty: &str,
-        item: impl Fn(&mut Self, &str, Range<usize>) -> Option<Box<str>>,
-    ) -> Option<Box<[Box<str>]>> {
-        let DeValue::Array(items) = value.get_ref() else {
-            self.wrong_type(value, "a list of strings", value.get_ref());
-            return None;
-        };
-        if items.is_empty() {
-            return self.fault(
-                value.span(),
-                "this list is empty".into(),
-                Some(empty.into()),
-            );
-        }
-        items
-            .iter()
-            .map(|value| {
-                self.string(value)
-                    .and_then(|text| item(self, text, value.span()))
-            })
-            .collect()
-    }
-
-    /// A path of the form that a map may hold. Whether it leads anywhere is asked
-    /// at each call.
-    fn path(&mut self, path: &str, span: Range<usize>) -> Option<Box<str>> {
-        let (message, help) = if path.is_empty() {
-            ("a path is empty", None)
-        } else if path.contains('\0') {
-            ("a path holds a NUL character", None)
-        } else if path.starts_with('~') && !path.starts_with("~/") {
-            (
-                "only ~/ stands for a home, your own",
-                Some("write the path out, or ./~… for a name that begins with ~"),
-            )
-        } else if path.starts_with("~/") && !self.has_home {
-            (
-                "~/ has no meaning here: HOME is not set to an absolute path",
-                None,
-            )
-        } else {
-            return Some(path.into());
-        };
-        self.fault(span, message.into(), help.map(Into::into))
-    }
-
-    fn max_bytes(&mut self, value: &Value<'_>) -> Option<u64> {
-        let DeValue::Integer(number) = value.get_ref() else {
-            self.wrong_type(value, "a number of bytes", value.get_ref());
-            return None;
-        };
-        match u64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(bytes @ 1..=MAX_MAX_BYTES) => Some(bytes),
-            _ => self.fault(
-                value.span(),
-                format!("max_bytes must be 1 to {MAX_MAX_BYTES}"),
-                None,
-            ),
-        }
-    }
-
-    fn string<'a>(&mut self, value: &'a Value<'_>) -> Option<&'a str> {
-        match value.get_ref() {
-            DeValue::String(text) => Some(text),
-            other => {
-                self.wrong_type(value, "a string", other);
-                None
-            }
-        }
-    }
-
     /// Whether the table has known fields only.
     fn known_fields(&mut self, table: &DeTable<'_>, known: &[&str]) -> bool {
         let mut all_known = true;
@@ -314,7 +203,7 @@ impl Reader {
         all_known
     }
 
-    fn wrong_type(&mut self, value: &Value<'_>, wanted: &str, found: &DeValue<'_>) {
+    pub(super) fn wrong_type(&mut self, value: &Value<'_>, wanted: &str, found: &DeValue<'_>) {
         let found = found.type_str();
         let _: Option<()> = self.fault(
             value.span(),
@@ -324,7 +213,12 @@ impl Reader {
     }
 
     /// Notes a mistake, if none stands before it.
-    fn fault<T>(&mut self, span: Range<usize>, message: String, help: Option<String>) -> Option<T> {
+    pub(super) fn fault<T>(
+        &mut self,
+        span: Range<usize>,
+        message: String,
+        help: Option<String>,
+    ) -> Option<T> {
         if self
             .first
             .as_ref()

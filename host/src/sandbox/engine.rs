@@ -3,7 +3,7 @@
 //! `assemble` includes this file to precompile components. Wasmtime refuses an
 //! image that was made under other settings, so a difference cannot go unnoticed.
 
-use wasmtime::Config;
+use wasmtime::{Config, WasmBacktraceDetails};
 
 /// Linear memory's reserved address space, in bytes, for each running call. It
 /// holds the largest file that is served by default with room to spare; a
@@ -39,6 +39,9 @@ pub(crate) fn config() -> Config {
         .guard_before_linear_memory(false)
         // A trap is reported as `internal` and no more, so its frames are not kept.
         .wasm_backtrace_max_frames(None)
+        // Else WASMTIME_BACKTRACE_DETAILS in a user's environment decides, and an
+        // image that was made without it is refused.
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .generate_address_map(false)
         .native_unwind_info(false);
     config

@@ -1,0 +1,94 @@
+//! The sandbox from inside one process: the same guest logic natively and in the
+//! component, on the same files, and the parts that a call is made of.
+//!
+//! `cargo bench -p keyhole-benches --bench inside`
+#![allow(
+    clippy::unwrap_used,
+    reason = "a bench that cannot set itself up has nothing to report"
+)]
+
+use divan::{Bencher, black_box};
+use keyhole::{Grant, limits::Limits, sandbox::Sandbox};
+use keyhole_guest::{Grant as GuestGrant, Grants, load};
+use keyhole_native::NativeDirectory;
+use std::{
+    fs::{self, File},
+    path::Path,
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+const SIZES: [usize; 4] = [0, 1 << 10, 64 << 10, 1 << 20];
+const KEY: &str = "k-2c1f8a96d0e34b57";
+
+static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::embedded(Limits::default()).unwrap());
+
+static FILES: LazyLock<TempDir> = LazyLock::new(|| {
+    let dir = tempfile::tempdir().unwrap();
+    for size in SIZES {
+        fs::write(dir.path().join(name(size)), "a".repeat(size)).unwrap();
+    }
+    dir
+});
+
+fn main() {
+    divan::main();
+}
+
+fn name(size: usize) -> String {
+    format!("{size}.md")
+}
+
+struct OneGrant(usize);
+
+impl Grants for OneGrant {
+    fn find(&self, key: &str) -> Option<GuestGrant> {
+        (key == KEY).then(|| GuestGrant {
+            name: name(self.0),
+            max_bytes: 1 << 20,
+        })
+    }
+}
+
+fn call(directory: &Path, size: usize) -> String {
+    let grant = Grant {
+        directory: File::open(directory).unwrap(),
+        name: name(size),
+        max_bytes: 1 << 20,
+    };
+    SANDBOX
+        .call(KEY, Some(grant), Instant::now() + Duration::from_secs(5))
+        .unwrap()
+}
+
+/// The honest limit: the guest's own logic and checks, without a sandbox.
+#[divan::bench(args = SIZES)]
+fn native(bencher: Bencher<'_, '_>, size: usize) {
+    let files = FILES.path();
+    bencher.bench_local(|| {
+        let directory = NativeDirectory::open(files).unwrap();
+        load(black_box(KEY), &OneGrant(size), Some(&directory)).unwrap()
+    });
+}
+
+/// The same in the component: store, instance, guest, answer.
+#[divan::bench(args = SIZES)]
+fn component(bencher: Bencher<'_, '_>, size: usize) {
+    let files = FILES.path();
+    LazyLock::force(&SANDBOX);
+    bencher.bench_local(|| call(files, black_box(size)));
+}
+
+/// A call that gets no grant: what is left when nothing is read.
+#[divan::bench]
+fn component_unknown_key(bencher: Bencher<'_, '_>) {
+    LazyLock::force(&SANDBOX);
+    bencher.bench_local(|| {
+        SANDBOX.call(
+            black_box(KEY),
+            None,
+            Instant::now() + Duration::from_secs(5),
+        )
+    });
+}

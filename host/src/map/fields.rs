@@ -1,0 +1,124 @@
+//! What each value in the map may be.
+
+use super::{
+    key::{KeyError, check},
+    parse::{Reader, Value},
+};
+use crate::limits::MAX_MAX_BYTES;
+use std::ops::Range;
+use toml::de::DeValue;
+
+/// Each reads one value. None where it is wrong, and then the mistake is noted.
+impl Reader {
+    /// The list of roots: absolute, or beneath `~/`.
+    pub(super) fn roots(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
+        self.list(
+            value,
+            "with no roots, every file is refused; name one, or remove the line",
+            |reader, text, span| {
+                let path = reader.path(text, span.clone())?;
+                if path.starts_with('/') || path.starts_with("~/") {
+                    Some(path)
+                } else {
+                    reader.fault(span, "a root must begin with / or ~/".into(), None)
+                }
+            },
+        )
+    }
+
+    /// The list of agents that may use a key.
+    pub(super) fn agents(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
+        self.list(
+            value,
+            "with no agents, nobody may use the key; name one, or remove the field",
+            |reader, text, span| {
+                let message = match check(text) {
+                    Ok(()) => return Some(text.into()),
+                    Err(KeyError::Empty) => "an agent's name is empty",
+                    Err(KeyError::TooLong) => "an agent's name is longer than 128 characters",
+                    Err(KeyError::NotVisibleAscii) => {
+                        "an agent's name may hold visible ASCII characters only, no blanks"
+                    }
+                };
+                reader.fault(span, message.into(), None)
+            },
+        )
+    }
+
+    /// A list of strings that is not empty, each read by `item`.
+    fn list(
+        &mut self,
+        value: &Value<'_>,
+        empty: &str,
+        item: impl Fn(&mut Self, &str, Range<usize>) -> Option<Box<str>>,
+    ) -> Option<Box<[Box<str>]>> {
+        let DeValue::Array(items) = value.get_ref() else {
+            self.wrong_type(value, "a list of strings", value.get_ref());
+            return None;
+        };
+        if items.is_empty() {
+            return self.fault(
+                value.span(),
+                "this list is empty".into(),
+                Some(empty.into()),
+            );
+        }
+        items
+            .iter()
+            .map(|value| {
+                self.string(value)
+                    .and_then(|text| item(self, text, value.span()))
+            })
+            .collect()
+    }
+
+    /// A path of the form that a map may hold. Whether it leads anywhere is asked
+    /// at each call.
+    pub(super) fn path(&mut self, path: &str, span: Range<usize>) -> Option<Box<str>> {
+        let (message, help) = if path.is_empty() {
+            ("a path is empty", None)
+        } else if path.contains('\0') {
+            ("a path holds a NUL character", None)
+        } else if path.starts_with('~') && !path.starts_with("~/") {
+            (
+                "only ~/ stands for a home, your own",
+                Some("write the path out, or ./~… for a name that begins with ~"),
+            )
+        } else if path.starts_with("~/") && !self.has_home {
+            (
+                "~/ has no meaning here: HOME is not set to an absolute path",
+                None,
+            )
+        } else {
+            return Some(path.into());
+        };
+        self.fault(span, message.into(), help.map(Into::into))
+    }
+
+    /// A limit in bytes.
+    pub(super) fn max_bytes(&mut self, value: &Value<'_>) -> Option<u64> {
+        let DeValue::Integer(number) = value.get_ref() else {
+            self.wrong_type(value, "a number of bytes", value.get_ref());
+            return None;
+        };
+        match u64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(bytes @ 1..=MAX_MAX_BYTES) => Some(bytes),
+            _ => self.fault(
+                value.span(),
+                format!("max_bytes must be 1 to {MAX_MAX_BYTES}"),
+                None,
+            ),
+        }
+    }
+
+    /// Text, of whatever content.
+    pub(super) fn string<'a>(&mut self, value: &'a Value<'_>) -> Option<&'a str> {
+        match value.get_ref() {
+            DeValue::String(text) => Some(text),
+            other => {
+                self.wrong_type(value, "a string", other);
+                None
+            }
+        }
+    }
+}

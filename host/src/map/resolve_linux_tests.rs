@@ -1,0 +1,139 @@
+//! What only Linux offers to try: names that are not UTF-8, kernels without
+//! `openat2`, two names exchanged at once, and root without its privileges.
+
+use super::{Home, read};
+use crate::{
+    Code,
+    map::resolve::{DIRECTORY, OFlags, walk},
+};
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    io::Errno,
+    thread::{CapabilitySet, capabilities, set_capabilities},
+};
+use std::{
+    ffi::OsStr,
+    fs::{self, File, Permissions},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, PermissionsExt, symlink},
+    },
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+#[test]
+fn a_real_name_that_is_not_utf_8_is_refused() {
+    let home = Home::with(&[]);
+    let name = OsStr::from_bytes(b"\xff.md");
+    fs::write(home.path("").join(name), "").unwrap();
+    symlink(name, home.path("a.md")).unwrap();
+    assert_eq!(home.refusal(&[], "~/a.md"), Code::NotMarkdown);
+}
+
+#[test]
+fn no_link_is_followed_where_the_kernel_has_no_openat2() {
+    let home = Home::with(&["real/deep/a.md"]);
+    home.link("link", "real");
+    home.link("real/last", "deep");
+    let flags = OFlags::RDONLY | DIRECTORY;
+    let opened = File::from(walk(&home.path("real/deep"), flags).unwrap());
+    assert_eq!(
+        opened.metadata().unwrap().ino(),
+        fs::metadata(home.path("real/deep")).unwrap().ino()
+    );
+    assert!(walk(Path::new("/"), flags).is_ok());
+    for path in ["link/deep", "link", "real/last", "real/deep/a.md"] {
+        let error = walk(&home.path(path), flags).unwrap_err();
+        assert!(
+            matches!(error, Errno::LOOP | Errno::NOTDIR),
+            "{path}: {error}"
+        );
+    }
+    assert_eq!(
+        walk(&home.path("real/../real"), flags).unwrap_err(),
+        Errno::INVAL
+    );
+}
+
+#[test]
+fn a_directory_swapped_with_a_link_never_leads_outside() {
+    let home = Home::with(&["notes/sub/deep/a.md", "private/deep/a.md"]);
+    home.link("notes/evil", "../private");
+    let (sub, evil) = (home.path("notes/sub"), home.path("notes/evil"));
+    let inside = fs::metadata(sub.join("deep")).unwrap().ino();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                renameat_with(CWD, &sub, CWD, &evil, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let outcomes: Vec<_> = (0..3000)
+            .map(|_| home.resolve(&["~/notes"], "~/notes/sub/deep/a.md"))
+            .map(|outcome| outcome.map(|resolved| resolved.directory.metadata().unwrap().ino()))
+            .collect();
+        done.store(true, Ordering::SeqCst);
+        assert!(outcomes.contains(&Ok(inside)));
+        for outcome in outcomes {
+            assert!(
+                matches!(outcome, Err(Code::OutsideRoot | Code::NotFound)) || outcome == Ok(inside),
+                "{outcome:?}"
+            );
+        }
+    });
+}
+
+/// Runs without the privileges that let root read everything, if this is root.
+fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    // Capabilities belong to the thread.
+    thread::scope(|scope| {
+        scope
+            .spawn(|| {
+                let mut sets = capabilities(None).unwrap();
+                sets.effective
+                    .remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+                set_capabilities(None, sets).unwrap();
+                run()
+            })
+            .join()
+            .unwrap()
+    })
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_directory_that_may_not_be_searched_is_permission_denied() {
+    let home = Home::with(&["shut/a.md"]);
+    set_mode(&home.path("shut"), 0o600);
+    assert_eq!(
+        unprivileged(|| home.refusal(&[], "~/shut/a.md")),
+        Code::PermissionDenied
+    );
+    set_mode(&home.path("shut"), 0o700);
+}
+
+#[test]
+fn a_directory_that_may_be_searched_but_not_listed_will_do() {
+    let home = Home::with(&["quiet/a.md", "quiet/deep/b.md"]);
+    home.link("quiet/link.md", "../quiet/a.md");
+    set_mode(&home.path("quiet"), 0o300);
+    unprivileged(|| {
+        assert!(fs::read_dir(home.path("quiet")).is_err());
+        let resolved = home.resolve(&["~/quiet"], "~/quiet/a.md").unwrap();
+        assert_eq!(read(&resolved), "quiet/a.md");
+        // As does the runtime that the guest reads through.
+        let directory = cap_std::fs::Dir::from_std_file(resolved.directory);
+        assert_eq!(directory.read_to_string("a.md").unwrap(), "quiet/a.md");
+        assert!(directory.open("../quiet/a.md").is_err());
+        assert_eq!(
+            home.read(&[], "~/quiet/deep/b.md").unwrap().0,
+            "quiet/deep/b.md"
+        );
+    });
+    set_mode(&home.path("quiet"), 0o700);
+}

@@ -1,0 +1,94 @@
+//! Many calls at once, each with its own answer.
+
+use keyhole_tests::{Protocol, World};
+use std::thread;
+
+/// A world with so many files, and what is in each.
+fn files(count: usize, protocol: Protocol) -> (World, Vec<(String, String)>) {
+    let mut world = World::new().speaking(protocol);
+    let mut map = String::from("[keys]\n");
+    let mut files = Vec::new();
+    for n in 0..count {
+        // Of different lengths, some longer than one read.
+        let content = format!("document {n}\n").repeat(1 + n * n * 7);
+        world = world.file(&format!("notes/{n}.md"), &content);
+        map.push_str(&format!("k-{n} = '~/notes/{n}.md'\n"));
+        files.push((format!("k-{n}"), content));
+    }
+    (world.map(map), files)
+}
+
+#[test]
+fn sixty_four_calls_in_flight_each_get_their_own_document() {
+    for protocol in Protocol::ALL {
+        let (world, files) = files(64, protocol);
+        let mut client = world.client();
+        let ids: Vec<u64> = files.iter().map(|(key, _)| client.call(key)).collect();
+        for (id, (_, content)) in ids.into_iter().zip(&files) {
+            client.answer(id).is(content);
+        }
+        client.end();
+    }
+}
+
+#[test]
+fn documents_and_refusals_in_flight_are_not_mixed_up() {
+    for protocol in Protocol::ALL {
+        let (world, files) = files(32, protocol);
+        let mut client = world.client();
+        let asked: Vec<_> = (0..64)
+            .map(|n| match n % 2 {
+                0 => (client.call(&files[n / 2].0), Some(&files[n / 2].1)),
+                _ => (client.call(&format!("k-x{n}")), None),
+            })
+            .collect();
+        // In another order than they were asked in.
+        for (id, content) in asked.into_iter().rev() {
+            match content {
+                Some(content) => client.answer(id).is(content),
+                None => client.answer(id).refused("unknown-key"),
+            }
+        }
+        client.end();
+    }
+}
+
+#[test]
+fn one_key_asked_for_many_times_at_once_is_answered_each_time() {
+    let (world, files) = files(2, Protocol::Initialize);
+    let mut client = world.client();
+    let (key, content) = &files[1];
+    let ids: Vec<u64> = (0..64).map(|_| client.call(key)).collect();
+    for id in ids {
+        client.answer(id).is(content);
+    }
+    client.end();
+}
+
+#[test]
+fn calls_one_after_another_leave_nothing_behind() {
+    let (world, files) = files(3, Protocol::Initialize);
+    let mut client = world.client();
+    for n in 0..300 {
+        let (key, content) = &files[n % 3];
+        client.load(key).is(content);
+        client.load("k-x").refused("unknown-key");
+    }
+    client.end();
+}
+
+#[test]
+fn servers_side_by_side_share_a_map() {
+    let (world, files) = files(8, Protocol::Initialize);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut client = world.client();
+                for (key, content) in &files {
+                    client.load(key).is(content);
+                }
+                client.end();
+            });
+        }
+    });
+}

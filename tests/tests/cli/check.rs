@@ -1,0 +1,198 @@
+//! `keyhole check`: would each entry of the map load, and why not?
+
+use keyhole_tests::World;
+use serde_json::{Value, json};
+
+const STRONG: &str = "k-7f3a9c55aa01beef";
+const ALSO_STRONG: &str = "m-91c09c55aa01beef";
+
+/// Two entries that load, and some that do not.
+fn mixed() -> World {
+    World::new()
+        .file("a.md", "0123456789")
+        .file("notes/b.md", "")
+        .file("big.md", "0123456789")
+        .file("run.sh", "#!/bin/sh\n")
+        .directory("dir.md")
+        .map(format!(
+            "[keys]\n\
+             {STRONG} = '~/a.md'\n\
+             {ALSO_STRONG} = '~/notes/b.md'\n\
+             n-12345678901234567890 = '~/gone.md'\n\
+             tiny-key = {{ path = '~/big.md', max_bytes = 9 }}\n\
+             p-12345678901234567890 = '~/run.sh'\n\
+             q-12345678901234567890 = '~/dir.md'\n"
+        ))
+}
+
+#[test]
+fn a_map_whose_files_all_load_is_shown_and_exits_0() {
+    World::new()
+        .file("a.md", "0123456789")
+        .map(format!("[keys]\n{STRONG} = '~/a.md'\n"))
+        .run(["check"])
+        .exits(0)
+        .says(
+            "map: HOME/.config/keyhole/context-map.toml\n\
+             \n\
+             RESULT  BYTES  LINE  KEY   PATH\n\
+             ok         10     2  k-7…  ~/a.md\n\
+             \n\
+             1 of 1 would be served.\n",
+        )
+        .says_nothing_on_stderr();
+}
+
+#[test]
+fn each_entry_that_would_not_load_says_why_and_exits_1() {
+    mixed()
+        .run(["check"])
+        .exits(1)
+        .mentions("not-found         -     4  n-1…  ~/gone.md\n")
+        .mentions("too-large         -     5  …     ~/big.md\n")
+        .mentions("not-markdown      -     6  p-1…  ~/run.sh\n")
+        .mentions("not-a-file        -     7  q-1…  ~/dir.md\n")
+        .mentions("2 of 6 would be served.\n")
+        .mentions("may be guessed: line 5\n")
+        .says_nothing_on_stderr();
+}
+
+#[test]
+fn json_says_the_same_to_programs() {
+    let ran = mixed()
+        .run(["check", "--json"])
+        .exits(1)
+        .says_nothing_on_stderr();
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["map"], "HOME/.config/keyhole/context-map.toml");
+    assert_eq!(report["ok"], false);
+    assert_eq!(report["error"], Value::Null);
+    let entries = report["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 6);
+    assert_eq!(
+        entries[0],
+        json!({
+            "key": "k-7…", "weak_key": false, "line": 2, "path": "~/a.md",
+            "ok": true, "bytes": 10, "code": null, "message": null,
+        })
+    );
+    let codes: Vec<_> = entries.iter().map(|entry| entry["code"].clone()).collect();
+    assert_eq!(
+        codes,
+        [
+            Value::Null,
+            Value::Null,
+            "not-found".into(),
+            "too-large".into(),
+            "not-markdown".into(),
+            "not-a-file".into()
+        ]
+    );
+}
+
+#[test]
+fn what_check_says_is_what_a_call_gets() {
+    let world = mixed();
+    let ran = world.run(["check", "--json", "--show-keys"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let mut client = world.client();
+    for entry in report["entries"].as_array().unwrap() {
+        let answer = client.load(entry["key"].as_str().unwrap());
+        match entry["code"].as_str() {
+            Some(code) => answer.refused(code),
+            None => assert_eq!(entry["bytes"], answer.text().unwrap().len()),
+        }
+    }
+    client.end();
+}
+
+#[test]
+fn keys_are_shown_in_full_only_when_asked_for() {
+    for arguments in [&["check"][..], &["check", "--json"]] {
+        let _ = mixed()
+            .run(arguments)
+            .conceals(STRONG)
+            .conceals("7f3a")
+            .conceals("tiny");
+        let asked = [arguments, &["--show-keys"]].concat();
+        let _ = mixed()
+            .run(asked)
+            .mentions(STRONG)
+            .mentions(ALSO_STRONG)
+            .mentions("tiny-key");
+    }
+}
+
+#[test]
+fn a_missing_map_exits_2_and_says_where_it_belongs() {
+    World::new()
+        .run(["check"])
+        .exits(2)
+        .says(
+            "error: map-missing: there is no map at \
+             HOME/.config/keyhole/context-map.toml; create it, or name another with --map\n",
+        )
+        .says_nothing_on_stderr();
+    let ran = World::new().run(["check", "--json"]).exits(2);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["error"]["code"], "map-missing");
+    assert_eq!(report["entries"], Value::Null);
+}
+
+#[test]
+fn an_invalid_map_exits_2_and_points_at_the_place() {
+    let world = World::new().map(format!("[keys]\n{STRONG} = '~/a.md'\n{STRONG} = 7\n"));
+    world
+        .run(["check"])
+        .exits(2)
+        .mentions("map-invalid")
+        .mentions("HOME/.config/keyhole/context-map.toml:3")
+        .mentions("--show-keys shows it")
+        .conceals("7f3a")
+        .says_nothing_on_stderr();
+    let _ = world
+        .run(["check", "--show-keys"])
+        .exits(2)
+        .mentions(&format!("{STRONG} = 7"));
+    let ran = world.run(["check", "--json"]).exits(2).conceals("7f3a");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["error"]["code"], "map-invalid");
+    assert_eq!(report["error"]["line"], 3);
+    assert_eq!(report["error"]["column"], 1);
+}
+
+#[test]
+fn the_files_contents_are_never_shown() {
+    let _ = World::new()
+        .file("a.md", "private words")
+        .map("[keys]\nk-7f3a9c55aa01beef = '~/a.md'\n")
+        .run(["check", "--show-keys"])
+        .conceals("private");
+}
+
+#[test]
+fn another_map_can_be_named() {
+    World::new()
+        .file("a.md", "0123456789")
+        .file("team/m.toml", format!("[keys]\n{STRONG} = '../a.md'\n"))
+        .run(["check", "--map", "team/m.toml"])
+        .exits(0)
+        .mentions("map: HOME/team/m.toml\n")
+        .mentions("../a.md\n")
+        .says_nothing_on_stderr();
+}
+
+#[test]
+fn there_are_no_colours_where_there_is_no_terminal_unless_asked_for() {
+    let _ = mixed().run(["check"]).conceals("\u{1b}[");
+    let _ = mixed()
+        .env("CLICOLOR_FORCE", "1")
+        .run(["check"])
+        .mentions("\u{1b}[");
+    // What the user asked to be without wins.
+    let _ = mixed()
+        .env("CLICOLOR_FORCE", "1")
+        .env("NO_COLOR", "1")
+        .run(["check"])
+        .conceals("\u{1b}[");
+}

@@ -1,0 +1,69 @@
+//! `keyhole check`, `contract`, `demo`, and the command line itself.
+
+mod check;
+mod contract;
+mod demo;
+
+use keyhole_tests::World;
+
+#[test]
+fn version_is_the_packages() {
+    World::new()
+        .run(["--version"])
+        .exits(0)
+        .says(concat!("keyhole ", env!("CARGO_PKG_VERSION"), "\n"))
+        .says_nothing_on_stderr();
+}
+
+#[test]
+fn help_names_every_command_and_gives_examples() {
+    let mut ran = World::new()
+        .run(["--help"])
+        .exits(0)
+        .says_nothing_on_stderr();
+    for text in [
+        "serve",
+        "check",
+        "contract",
+        "demo",
+        "Examples:",
+        "context-map.toml",
+    ] {
+        ran = ran.mentions(text);
+    }
+    for command in ["serve", "check", "contract", "demo"] {
+        World::new()
+            .run([command, "--help"])
+            .exits(0)
+            .mentions(&format!("Usage: keyhole {command}"))
+            .says_nothing_on_stderr();
+    }
+}
+
+#[test]
+fn what_is_not_a_command_is_refused_with_2_and_nothing_on_stdout() {
+    for arguments in [
+        &["list-keys"][..],
+        &[],
+        &["serve", "--port", "80"],
+        &["serve", "extra"],
+        &["check", "--show-key"],
+        &["contract", "x"],
+        &["serve", "--map"],
+    ] {
+        let ran = World::new().run(arguments).exits(2).says("");
+        let helps = ["Usage: keyhole", "try '--help'"];
+        assert!(
+            helps.iter().any(|help| ran.stderr.contains(help)),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn an_empty_name_for_the_map_is_refused_not_taken_for_none() {
+    for command in ["serve", "check"] {
+        let ran = World::new().run([command, "--map", ""]).exits(2).says("");
+        assert!(ran.stderr.contains("--map <FILE>"), "{ran:?}");
+    }
+}

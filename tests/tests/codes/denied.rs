@@ -1,0 +1,47 @@
+//! What the operating system denies: `permission-denied` and `internal`.
+
+use super::{Earned, KEY, asking, mapped};
+use keyhole_tests::{MARKER, World};
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+/// A file without permissions. Root may read it all the same, so the server must
+/// not be root.
+pub(super) fn earn(world: World) -> Earned {
+    let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
+    let file = world.path("hunter2.md");
+    fs::set_permissions(file, fs::Permissions::from_mode(0)).unwrap();
+    asking(world.unprivileged())
+}
+
+/// A server that may have one open file fewer than a call takes. How many it
+/// needs is its own affair, so each limit is tried, from far too few on: the
+/// map's own file is refused first, then the mapped one.
+pub(super) fn out_of_files(world: World) -> Earned {
+    let mut world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
+    for most in 4..64 {
+        world = world.open_files(most);
+        let mut session = world.serve();
+        if let Some(answer) = answer(&mut session)
+            && answer.code() == Some("internal")
+        {
+            return Earned {
+                answers: vec![answer],
+                session,
+                world,
+            };
+        }
+    }
+    panic!("no limit on open files made a call fail");
+}
+
+/// The answer to a call; none where the server could not start.
+fn answer(session: &mut keyhole_tests::Session) -> Option<keyhole_tests::Answer> {
+    session.begin();
+    let id = session.call(KEY);
+    loop {
+        let answer = session.receive_unless_ended()?;
+        if answer.message()["id"] == id {
+            return Some(answer);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Every code there is, earned from the real program, in both protocols.
+
+mod busy;
+mod changing;
+mod denied;
+
+use keyhole::Code;
+use keyhole_tests::{MARKER, Protocol, Session, World};
+
+/// One way to earn a code: what was there, who asked, and what came.
+pub(crate) struct Earned {
+    /// Kept for as long as the session lives.
+    pub(crate) world: World,
+    pub(crate) session: Session,
+    /// Everything that was answered to the calls that were made. One of them is
+    /// refused with the code; others may have got documents.
+    pub(crate) answers: Vec<keyhole_tests::Answer>,
+}
+
+/// The key that is asked for.
+pub(crate) const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
+
+/// Earns `code` in a world that begins as `world`. A code that is added to the
+/// set does not compile here until somebody has found how it is earned.
+pub(crate) fn earn(code: Code, world: World) -> Earned {
+    match code {
+        Code::UnknownKey => asking(world.map("[keys]\n")),
+        Code::MapMissing => asking(world),
+        Code::MapInvalid => asking(world.map(format!("[keys]\n{KEY} = 7\n"))),
+        Code::NotMarkdown => asking(
+            world
+                .file("hunter2.txt", MARKER)
+                .map(format!("[keys]\n{KEY} = '~/hunter2.txt'\n")),
+        ),
+        Code::NotFound => asking(world.map(mapped("hunter2.md"))),
+        Code::NotAFile => asking(world.directory("hunter2.md").map(mapped("hunter2.md"))),
+        Code::OutsideRoot => asking(
+            world
+                .file("hunter2.md", MARKER)
+                .directory("root")
+                .map(format!("roots = ['~/root']\n{}", mapped("hunter2.md"))),
+        ),
+        Code::PermissionDenied => denied::earn(world),
+        Code::TooLarge => asking(world.file("hunter2.md", MARKER).map(format!(
+            "[keys]\n{KEY} = {{ path = '~/hunter2.md', max_bytes = 6 }}\n"
+        ))),
+        Code::NotUtf8 => asking(
+            world
+                .file("hunter2.md", b"hunter2 \xff")
+                .map(mapped("hunter2.md")),
+        ),
+        Code::Changed => changing::touched(world),
+        Code::TimedOut => changing::swapped(world),
+        Code::Busy => busy::earn(world),
+        Code::Internal => denied::out_of_files(world),
+    }
+}
+
+/// The name that clients match on. It is not asked of [`Code`]: a name that is
+/// changed there breaks clients, and has to fail here.
+const fn stable_name(code: Code) -> &'static str {
+    match code {
+        Code::UnknownKey => "unknown-key",
+        Code::MapMissing => "map-missing",
+        Code::MapInvalid => "map-invalid",
+        Code::NotMarkdown => "not-markdown",
+        Code::NotFound => "not-found",
+        Code::NotAFile => "not-a-file",
+        Code::OutsideRoot => "outside-root",
+        Code::PermissionDenied => "permission-denied",
+        Code::TooLarge => "too-large",
+        Code::NotUtf8 => "not-utf8",
+        Code::Changed => "changed",
+        Code::TimedOut => "timed-out",
+        Code::Busy => "busy",
+        Code::Internal => "internal",
+    }
+}
+
+/// A map of [`KEY`] to a file in the home.
+pub(crate) fn mapped(file: &str) -> String {
+    format!("[keys]\n{KEY} = '~/{file}'\n")
+}
+
+/// One call, one answer.
+fn asking(world: World) -> Earned {
+    let mut session = world.client();
+    let answers = vec![session.load(KEY)];
+    Earned {
+        world,
+        session,
+        answers,
+    }
+}
+
+/// Earns every code, and checks it to the letter.
+fn every_code_is_earned(protocol: Protocol) {
+    for code in Code::ALL {
+        let earned = earn(code, World::new().speaking(protocol));
+        let name = stable_name(code);
+        let refused = earned.answers.iter().find(|answer| answer.text().is_none());
+        let refused = refused.unwrap_or_else(|| panic!("{name}: nothing was refused"));
+        refused.refused(name);
+        earned.session.end();
+        drop(earned.world);
+    }
+}
+
+#[test]
+fn every_code_is_earned_in_a_session_that_began_with_initialize() {
+    every_code_is_earned(Protocol::Initialize);
+}
+
+#[test]
+fn every_code_is_earned_without_a_session() {
+    every_code_is_earned(Protocol::Discover);
+}

@@ -1,0 +1,203 @@
+//! The map is live: what the user changes counts from the next call on.
+
+use keyhole_tests::{PATIENCE, Protocol, SetOnDrop, World};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+const ONE: &str = "[keys]\nk-1 = '~/1.md'\n";
+/// As long as [`ONE`], to the byte.
+const TWO: &str = "[keys]\nk-2 = '~/2.md'\n";
+const BOTH: &str = "[keys]\nk-1 = '~/1.md'\nk-2 = '~/2.md'\n";
+const BROKEN: &str = "[keys\nk-1 = '~/1.md'\n";
+
+fn world() -> World {
+    World::new().file("1.md", "one").file("2.md", "two")
+}
+
+#[test]
+fn a_key_that_is_removed_is_refused_at_the_very_next_call() {
+    for protocol in Protocol::ALL {
+        let world = world().speaking(protocol).map(BOTH);
+        let mut client = world.client();
+        for _ in 0..20 {
+            client.load("k-1").is("one");
+            world.write_map(TWO);
+            client.load("k-1").refused("unknown-key");
+            client.load("k-2").is("two");
+            world.write_map(BOTH);
+        }
+        client.end();
+    }
+}
+
+#[test]
+fn a_map_that_is_created_changed_broken_fixed_and_removed_counts_each_time() {
+    for protocol in Protocol::ALL {
+        let world = world().speaking(protocol);
+        let mut client = world.client();
+        client.load("k-1").refused("map-missing");
+        world.write_map(ONE);
+        client.load("k-1").is("one");
+        client.load("k-2").refused("unknown-key");
+        world.write_map(BOTH);
+        client.load("k-2").is("two");
+        world.write_map(BROKEN);
+        client.load("k-1").refused("map-invalid");
+        client.load("k-2").refused("map-invalid");
+        world.write_map(BOTH);
+        client.load("k-1").is("one");
+        world.remove_map();
+        client.load("k-1").refused("map-missing");
+        world.write_map(ONE);
+        client.load("k-1").is("one");
+        client.end();
+    }
+}
+
+#[test]
+fn an_edit_of_the_same_size_counts() {
+    assert_eq!(ONE.len(), TWO.len());
+    let world = world().map(ONE);
+    let mut client = world.client();
+    for _ in 0..20 {
+        client.load("k-1").is("one");
+        world.write_map(TWO);
+        client.load("k-1").refused("unknown-key");
+        world.write_map(ONE);
+    }
+    client.end();
+}
+
+#[test]
+fn an_edit_that_hides_its_time_counts() {
+    let world = world().map(ONE);
+    let mut client = world.client();
+    client.load("k-1").is("one");
+    let time = fs::metadata(world.map_path()).unwrap().modified().unwrap();
+    world.write_map(TWO);
+    let file = fs::File::options().write(true).open(world.map_path());
+    file.unwrap().set_modified(time).unwrap();
+    client.load("k-1").refused("unknown-key");
+    client.end();
+}
+
+#[test]
+fn a_map_that_is_replaced_by_renaming_counts() {
+    let world = world().map(ONE);
+    let mut client = world.client();
+    for _ in 0..20 {
+        client.load("k-1").is("one");
+        world.replace_map(TWO);
+        client.load("k-1").refused("unknown-key");
+        client.load("k-2").is("two");
+        world.replace_map(ONE);
+    }
+    client.end();
+}
+
+#[test]
+fn a_map_that_becomes_writable_by_others_counts() {
+    let world = world().map(ONE);
+    let mut client = world.client();
+    let chmod = |path: &str, mode| {
+        fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let map = ".config/keyhole/context-map.toml";
+    client.load("k-1").is("one");
+    chmod(map, 0o660);
+    client.load("k-1").refused("map-invalid");
+    chmod(map, 0o600);
+    client.load("k-1").is("one");
+    chmod(".config/keyhole", 0o770);
+    client.load("k-1").refused("map-invalid");
+    chmod(".config/keyhole", 0o700);
+    client.load("k-1").is("one");
+    client.end();
+}
+
+#[test]
+fn a_map_that_is_another_link_now_counts() {
+    let world = world().file("maps/1.toml", ONE).file("maps/2.toml", TWO);
+    let map = world.map_path();
+    let point_at = |target: &str| {
+        let new = map.with_extension("new");
+        fs::create_dir_all(map.parent().unwrap()).unwrap();
+        symlink(world.path(target), &new).unwrap();
+        fs::rename(&new, &map).unwrap();
+    };
+    point_at("maps/1.toml");
+    let private = fs::Permissions::from_mode(0o700);
+    fs::set_permissions(map.parent().unwrap(), private).unwrap();
+    let mut client = world.client();
+    client.load("k-1").is("one");
+    point_at("maps/2.toml");
+    client.load("k-1").refused("unknown-key");
+    client.load("k-2").is("two");
+    point_at("maps/3.toml");
+    client.load("k-2").refused("map-missing");
+    client.end();
+}
+
+#[test]
+fn a_document_that_changes_is_served_as_it_is_now() {
+    let world = world().map(ONE);
+    let mut client = world.client();
+    for n in 0..20 {
+        let content = format!("version {n}");
+        world.write("1.md", &content);
+        client.load("k-1").is(&content);
+    }
+    fs::remove_file(world.path("1.md")).unwrap();
+    client.load("k-1").refused("not-found");
+    client.end();
+}
+
+/// While the map is written in place, over and over, it is read whole or not at
+/// all. Of the old map, half would be another map: one without the limit that
+/// keeps the file from being served. Of the new one, half is not a map.
+///
+/// A server that looks while the file is empty, because the writer was held up
+/// for longer than it waits, rightly finds no key in it; so any refusal will do.
+#[test]
+fn no_call_sees_half_of_a_change() {
+    let comment = "# a line to make it long\n".repeat(500);
+    let old = format!("[keys.k-1]\npath = '~/limited.md'\n{comment}max_bytes = 3\n");
+    let new = format!("[keys]\n{comment}k-1 = '~/1.md'\n");
+    let world = world().file("limited.md", "half a map").map(&old);
+    let mut client = world.client();
+    client.load("k-1").refused("too-large");
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let began = Instant::now();
+            while !done.load(Ordering::Relaxed) && began.elapsed() < PATIENCE {
+                for text in [&new, &old] {
+                    world.write_map(text);
+                    // Around the time that the server waits for: 20 ms.
+                    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+                    thread::sleep(Duration::from_millis(u64::from(now.subsec_micros() % 40)));
+                }
+            }
+        });
+        // Ends the writer, also where an answer is wrong.
+        let _done = SetOnDrop(&done);
+        for _ in 0..60 {
+            let answer = client.load("k-1");
+            let text = answer.text();
+            assert!(
+                text.is_none() || text == Some("one"),
+                "{}",
+                answer.message()
+            );
+        }
+    });
+    // Whatever was seen meanwhile, the last word counts.
+    world.write_map(&new);
+    client.load("k-1").is("one");
+    client.end();
+}

@@ -1,0 +1,179 @@
+//! Where the map is, and where its files are.
+
+use keyhole_tests::{MARKER, Protocol, World};
+use std::fs;
+
+const MAP: &str = "[keys]\nk-1 = '~/1.md'\n";
+
+fn world() -> World {
+    World::new().file("1.md", "one")
+}
+
+/// The key is served.
+#[track_caller]
+fn serves(world: &World) {
+    let mut client = world.client();
+    client.load("k-1").is("one");
+    client.end();
+}
+
+/// The key is refused.
+#[track_caller]
+fn refuses(world: &World, code: &str) {
+    let mut client = world.client();
+    client.load("k-1").refused(code);
+    client.end();
+}
+
+#[test]
+fn the_map_is_in_the_xdg_configuration_directory() {
+    let world = world().file("xdg/keyhole/context-map.toml", MAP);
+    let xdg = world.path("xdg");
+    serves(&world.env("XDG_CONFIG_HOME", xdg));
+}
+
+#[test]
+fn without_that_variable_it_is_in_the_homes_own() {
+    serves(&world().without_env("XDG_CONFIG_HOME").map(MAP));
+    serves(&world().env("XDG_CONFIG_HOME", "").map(MAP));
+    serves(&world().env("XDG_CONFIG_HOME", "relative").map(MAP));
+}
+
+#[test]
+fn the_xdg_directory_is_not_passed_over_for_the_homes_own() {
+    let world = world().map(MAP);
+    let empty = world.path("empty");
+    refuses(&world.env("XDG_CONFIG_HOME", empty), "map-missing");
+}
+
+#[test]
+fn a_named_map_is_taken_instead() {
+    let world = world().file("other/m.toml", MAP).map("[keys]\n");
+    let named = world.path("other/m.toml");
+    serves(&world.argument("--map").argument(named));
+    // Relative to where the server was started, its home here.
+    let world = self::world().file("other/m.toml", MAP).map("[keys]\n");
+    serves(&world.argument("--map=other/m.toml"));
+}
+
+#[test]
+fn a_named_map_needs_no_environment() {
+    let world = World::new()
+        .file("1.md", "one")
+        .file("m.toml", "[keys]\nk-1 = '1.md'\n")
+        .without_env("HOME")
+        .without_env("XDG_CONFIG_HOME");
+    serves(&world.argument("--map=m.toml"));
+}
+
+#[test]
+fn a_relative_path_belongs_to_the_maps_directory() {
+    let world = World::new()
+        .file(".config/keyhole/team/1.md", "one")
+        .map("[keys]\nk-1 = 'team/1.md'\n");
+    serves(&world);
+    let world = World::new()
+        .file(".config/1.md", "one")
+        .map("[keys]\nk-1 = '../1.md'\n");
+    serves(&world);
+}
+
+#[test]
+fn an_absolute_path_is_taken_as_it_stands() {
+    let world = world();
+    let file = world.path("1.md");
+    let map = format!("[keys]\nk-1 = '{}'\n", file.display());
+    serves(&world.map(map));
+}
+
+#[test]
+fn a_path_beneath_the_home_follows_home() {
+    let world = World::new()
+        .file("elsewhere/1.md", "one")
+        .map("[keys]\nk-1 = '~/1.md'\n");
+    let elsewhere = world.path("elsewhere");
+    serves(&world.env("HOME", elsewhere));
+}
+
+#[test]
+fn another_users_home_is_refused() {
+    refuses(&world().map("[keys]\nk-1 = '~root/1.md'\n"), "map-invalid");
+}
+
+/// As stow and Nix do it: the map and the files are links to a store.
+#[test]
+fn dotfiles_that_are_links_just_work() {
+    for protocol in Protocol::ALL {
+        let world = World::new()
+            .speaking(protocol)
+            .file("dotfiles/keyhole/context-map.toml", MAP)
+            .file("dotfiles/notes/real.md", "one")
+            .link(".config/keyhole", "../dotfiles/keyhole")
+            .link("notes", "dotfiles/notes")
+            .link("1.md", "notes/real.md");
+        serves(&world);
+    }
+}
+
+#[test]
+fn a_map_that_is_a_link_still_names_files_beside_the_link() {
+    let world = World::new()
+        .file("store/abc-map.toml", "[keys]\nk-1 = '1.md'\n")
+        .file(".config/keyhole/1.md", "one")
+        .file("store/1.md", MARKER)
+        .link(
+            ".config/keyhole/context-map.toml",
+            "../../store/abc-map.toml",
+        );
+    serves(&world);
+}
+
+#[test]
+fn a_link_to_a_file_that_is_not_markdown_is_refused() {
+    let world = World::new()
+        .file("secret.txt", MARKER)
+        .link("1.md", "secret.txt")
+        .map(MAP);
+    refuses(&world, "not-markdown");
+}
+
+#[test]
+fn roots_hold_the_real_file_by_component() {
+    let roots = |roots: &str| format!("roots = [{roots}]\n{MAP}");
+    let world = || World::new().file("1.md", "one").directory("root");
+    refuses(&world().map(roots("'~/root'")), "outside-root");
+    serves(&world().map(roots("'~/root', '~/'")));
+    // A prefix of the name is not a component of the path.
+    let beside = World::new()
+        .file("rooted/1.md", MARKER)
+        .directory("root")
+        .map("roots = ['~/root']\n[keys]\nk-1 = '~/rooted/1.md'\n");
+    refuses(&beside, "outside-root");
+    // Neither dots nor links lead out.
+    let dots = World::new()
+        .file("1.md", MARKER)
+        .directory("root")
+        .map("roots = ['~/root']\n[keys]\nk-1 = '~/root/../1.md'\n");
+    refuses(&dots, "outside-root");
+    let link = World::new()
+        .file("out/1.md", MARKER)
+        .link("root/in", "../out")
+        .map("roots = ['~/root']\n[keys]\nk-1 = '~/root/in/1.md'\n");
+    refuses(&link, "outside-root");
+    // A root that is a link is the directory that it leads to.
+    let linked = World::new()
+        .file("store/1.md", "one")
+        .link("root", "store")
+        .map("roots = ['~/root']\n[keys]\nk-1 = '~/root/1.md'\n");
+    serves(&linked);
+}
+
+#[test]
+fn the_servers_own_directory_does_not_matter() {
+    // The server runs in the home; a file there is not the map's neighbour.
+    let world = World::new()
+        .file("1.md", MARKER)
+        .map("[keys]\nk-1 = '1.md'\n");
+    assert!(fs::exists(world.path("1.md")).unwrap());
+    refuses(&world, "not-found");
+}

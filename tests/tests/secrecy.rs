@@ -1,0 +1,202 @@
+//! Neither a refusal nor standard error tells a key, a path, a content or a count.
+
+use crate::codes::{KEY, earn, mapped};
+use keyhole::Code;
+use keyhole_tests::{MARKER, Protocol, Session, World};
+use serde_json::{Value, json};
+
+/// Every switch that makes Rust programs talk.
+fn talkative(world: World) -> World {
+    world
+        .env("RUST_LOG", "trace")
+        .env("RUST_BACKTRACE", "full")
+        .env("RUST_LIB_BACKTRACE", "1")
+        .env("WASMTIME_LOG", "trace")
+        .env("WASMTIME_BACKTRACE_DETAILS", "1")
+        .env("DEBUG", "1")
+}
+
+/// Every key, path and content in these worlds holds the marker, and so does the
+/// path of each world itself.
+fn nothing_is_told_by_any_refusal(protocol: Protocol) {
+    for code in Code::ALL {
+        let earned = earn(code, talkative(World::new().speaking(protocol)));
+        let home = earned.world.home().to_str().unwrap().to_owned();
+        assert!(home.contains(MARKER) && KEY.contains(MARKER));
+        for answer in earned
+            .answers
+            .iter()
+            .filter(|answer| answer.text().is_none())
+        {
+            conceals(&answer.message().to_string());
+        }
+        let mut session = earned.session;
+        session.hang_up();
+        let ended = session.ended();
+        assert_eq!(ended.stderr, "", "{code:?}");
+        assert_eq!(ended.messages, [] as [Value; 0], "{code:?}");
+    }
+}
+
+/// The marker is in no form in `text`.
+#[track_caller]
+fn conceals(text: &str) {
+    let text = text.to_lowercase();
+    for told in [
+        MARKER,
+        "7f3a9c55aa01beef",
+        "keyhole-hunter",
+        "/home",
+        ".config",
+        "tmp",
+    ] {
+        assert!(!text.contains(told), "{told} in {text}");
+    }
+}
+
+#[test]
+fn no_refusal_tells_anything_in_a_session_that_began_with_initialize() {
+    nothing_is_told_by_any_refusal(Protocol::Initialize);
+}
+
+#[test]
+fn no_refusal_tells_anything_without_a_session() {
+    nothing_is_told_by_any_refusal(Protocol::Discover);
+}
+
+#[test]
+fn a_document_is_told_to_the_caller_and_to_nobody_else() {
+    for protocol in Protocol::ALL {
+        let world = talkative(World::new().speaking(protocol))
+            .file("hunter2.md", MARKER)
+            .map(mapped("hunter2.md"));
+        let mut client = world.client();
+        client.load(KEY).is(MARKER);
+        client.end();
+    }
+}
+
+/// What a session says in which nothing is served, and how it ends.
+fn exchange(mut client: Session) -> Vec<String> {
+    let mut said = vec![client.handshake().message().to_string()];
+    for (method, params) in [
+        ("tools/list", json!({})),
+        ("tools/call", json!({ "name": KEY, "arguments": {} })),
+        (
+            "tools/call",
+            json!({ "name": "load_context", "arguments": { KEY: KEY } }),
+        ),
+        (
+            "tools/call",
+            json!({ "name": "load_context", "arguments": { "key": [KEY] } }),
+        ),
+        (
+            "tools/call",
+            json!({ "name": "load_context", "arguments": KEY }),
+        ),
+        (
+            "tools/call",
+            json!({ "name": "load_context", "arguments": { "key": "k-other" } }),
+        ),
+        ("tools/call", json!([KEY])),
+        ("tools/list", json!({ "cursor": KEY })),
+        ("resources/read", json!({ "uri": KEY })),
+        (KEY, json!({ KEY: KEY })),
+    ] {
+        said.push(client.request(method, params).message().to_string());
+    }
+    client.send_line(format!("{{\"{KEY}\"").as_bytes());
+    said.push(client.receive().message().to_string());
+    client.send_line(format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{KEY}\"}}").as_bytes());
+    // Only its own id comes back to a client.
+    let answer = client.receive().message().clone();
+    assert_eq!(answer["id"], KEY);
+    said.push(answer["error"].to_string());
+    client.end();
+    for line in &said {
+        conceals(line);
+    }
+    said
+}
+
+#[test]
+fn what_was_sent_does_not_come_back_in_errors() {
+    for protocol in Protocol::ALL {
+        let world = talkative(World::new().speaking(protocol)).map(mapped("hunter2.md"));
+        let _ = exchange(world.serve());
+    }
+}
+
+#[test]
+fn what_is_said_is_the_same_however_many_keys_there_are() {
+    for protocol in Protocol::ALL {
+        let world = || talkative(World::new().speaking(protocol));
+        let none = exchange(world().map("[keys]\n").serve());
+        let many: String = (0..500)
+            .map(|n| format!("k-{n:032} = '~/hunter2/{n}.md'\n"))
+            .collect();
+        let many = exchange(world().map(format!("[keys]\n{many}")).serve());
+        assert_eq!(none, many);
+    }
+}
+
+#[test]
+fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
+    for protocol in Protocol::ALL {
+        let world = World::new()
+            .speaking(protocol)
+            .file("hunter2.md", MARKER)
+            .map(mapped("hunter2.md"));
+        let mut client = world.client();
+        let long = "k".repeat(129);
+        let near = [
+            &KEY[..KEY.len() - 1],
+            &KEY[1..],
+            &format!("{KEY}x"),
+            &format!(" {KEY}"),
+            &format!("{KEY}\n"),
+            &KEY.to_uppercase(),
+            &KEY.replace('a', "\u{430}"),
+            "",
+            "\0",
+            &long,
+            "~/hunter2.md",
+            "../hunter2.md",
+        ];
+        let said: Vec<Value> = near
+            .iter()
+            .map(|key| client.load(key).result().clone())
+            .collect();
+        for result in &said {
+            assert_eq!(result, &said[0]);
+            conceals(&result.to_string());
+        }
+        client.load(near[0]).refused("unknown-key");
+        client.end();
+    }
+}
+
+#[test]
+fn a_server_that_cannot_start_says_so_without_paths() {
+    // Nothing says where the map is: the one thing that stops `serve` at once.
+    let ran = talkative(World::new())
+        .without_env("HOME")
+        .without_env("XDG_CONFIG_HOME")
+        .run(["serve"])
+        .exits(1)
+        .says("");
+    conceals(&ran.stderr.replace("HOME", "").replace("XDG_CONFIG_", ""));
+    assert!(ran.stderr.contains("--map"), "{ran:?}");
+}
+
+#[test]
+fn a_map_named_on_the_command_line_is_not_told_either() {
+    let world = talkative(World::new())
+        .argument("--map")
+        .argument("~/hunter2.toml");
+    let mut client = world.client();
+    let answer = client.load(KEY);
+    answer.refused("map-missing");
+    conceals(&answer.message().to_string());
+    client.end();
+}

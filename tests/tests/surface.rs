@@ -1,0 +1,137 @@
+//! What a client is shown of the server and its tool, to the letter.
+//!
+//! A client's user agrees to this surface, so a change of it is a change of the
+//! product. `INSTA_UPDATE=no`, as in CI, refuses to be without a snapshot;
+//! `./x bless` accepts the present one.
+
+use keyhole_tests::{Answer, Protocol, World};
+use serde_json::{Value, json};
+
+/// The result, for people, without the version: that changes with each release.
+fn shown(answer: &Answer) -> String {
+    let text = serde_json::to_string_pretty(answer.result()).unwrap();
+    text.replace(
+        &format!("\"{}\"", env!("CARGO_PKG_VERSION")),
+        "\"[version]\"",
+    )
+}
+
+/// What a world with a map full of keys shows.
+fn asked(protocol: Protocol, method: Option<&str>) -> Answer {
+    let world = World::new()
+        .speaking(protocol)
+        .file("a.md", "text")
+        .map("[keys]\nk-a = '~/a.md'\nk-b = '~/b.md'\n");
+    let mut client = world.serve();
+    let mut answer = client.handshake();
+    if let Some(method) = method {
+        answer = client.request(method, json!({}));
+    }
+    client.end();
+    answer
+}
+
+#[test]
+fn initialize() {
+    insta::assert_snapshot!(shown(&asked(Protocol::Initialize, None)));
+}
+
+#[test]
+fn discover() {
+    insta::assert_snapshot!(shown(&asked(Protocol::Discover, None)));
+}
+
+#[test]
+fn tools_of_2025() {
+    insta::assert_snapshot!(shown(&asked(Protocol::Initialize, Some("tools/list"))));
+}
+
+#[test]
+fn tools_of_2026() {
+    insta::assert_snapshot!(shown(&asked(Protocol::Discover, Some("tools/list"))));
+}
+
+#[test]
+fn both_protocols_show_the_same_tool() {
+    let tools = |protocol| asked(protocol, Some("tools/list")).result()["tools"].clone();
+    assert_eq!(tools(Protocol::Initialize), tools(Protocol::Discover));
+}
+
+#[test]
+fn the_tool_takes_one_key_and_nothing_else() {
+    let answer = asked(Protocol::Initialize, Some("tools/list"));
+    let [tool] = &answer.result()["tools"].as_array().unwrap()[..] else {
+        panic!("one tool: {answer:?}", answer = answer.message());
+    };
+    let schema = &tool["inputSchema"];
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["required"], json!(["key"]));
+    let properties = schema["properties"].as_object().unwrap();
+    assert_eq!(properties.keys().collect::<Vec<_>>(), ["key"]);
+    assert_eq!(
+        tool["annotations"],
+        json!({
+            "readOnlyHint": true,
+            "destructiveHint": false,
+            "idempotentHint": true,
+            "openWorldHint": false,
+        })
+    );
+}
+
+#[test]
+fn what_is_shown_does_not_depend_on_the_map() {
+    for protocol in Protocol::ALL {
+        for method in [None, Some("tools/list")] {
+            let with_keys = asked(protocol, method).result().clone();
+            let world = World::new().speaking(protocol);
+            let mut client = world.serve();
+            let mut answer = client.handshake();
+            if let Some(method) = method {
+                answer = client.request(method, json!({}));
+            }
+            assert_eq!(answer.result(), &with_keys);
+            client.end();
+        }
+    }
+}
+
+#[test]
+fn prompts_resources_and_completion_are_neither_declared_nor_answered() {
+    for protocol in Protocol::ALL {
+        let declared = asked(protocol, None).result()["capabilities"].clone();
+        assert_eq!(declared, json!({ "tools": {} }));
+        let world = World::new().speaking(protocol);
+        let mut client = world.client();
+        for method in [
+            "prompts/list",
+            "prompts/get",
+            "resources/list",
+            "resources/read",
+            "resources/templates/list",
+            "resources/subscribe",
+            "completion/complete",
+            "logging/setLevel",
+            "sampling/createMessage",
+            "roots/list",
+            "elicitation/create",
+            "tasks/list",
+            "no/such/method",
+            "",
+        ] {
+            client.request(method, json!({})).error(-32601);
+        }
+        client.end();
+    }
+}
+
+/// Shown to every agent of a client, so there is nothing to show.
+#[test]
+fn there_are_no_instructions() {
+    for protocol in Protocol::ALL {
+        assert_eq!(
+            asked(protocol, None).result().get("instructions"),
+            None::<&Value>
+        );
+    }
+}
