@@ -46,14 +46,27 @@ fn main() {
 fn run() -> Result<()> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let target = env::var("TARGET")?;
-    for input in ["hostile", "../wit", "../Cargo.lock", "../Cargo.toml", "../host/src/sandbox/engine.rs"] {
+    for input in [
+        "hostile",
+        "../wit",
+        "../Cargo.lock",
+        "../Cargo.toml",
+        "../host/src/sandbox/engine.rs",
+    ] {
         println!("cargo::rerun-if-changed={input}");
     }
     println!("cargo::rerun-if-env-changed=KEYHOLE_GUEST_CARGO");
     let manifest = fs::canonicalize("hostile/Cargo.toml")?;
-    let guest = component(&core_module(&manifest, "keyhole_hostile", &out.join("hostile"))?)?;
+    let guest = component(&core_module(
+        &manifest,
+        "keyhole_hostile",
+        &out.join("hostile"),
+    )?)?;
     let image = image(&out, &target, "guest", &guest)?;
-    fs::write(out.join("guest.rs"), format!("static IMAGE: &[u8] = {image};"))?;
+    fs::write(
+        out.join("guest.rs"),
+        format!("static IMAGE: &[u8] = {image};"),
+    )?;
 
     let mut list = String::from("imports! {\n");
     for (interface, component) in imports()? {
@@ -66,9 +79,15 @@ fn run() -> Result<()> {
     let mut list = String::from("shapes! {\n");
     for path in sorted("hostile/shapes")? {
         let text = fs::read_to_string(&path)?;
-        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a shape without a name")?;
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .ok_or("a shape without a name")?;
         // The first line says what it does.
-        let about = text.lines().next().and_then(|line| line.strip_prefix(";; "));
+        let about = text
+            .lines()
+            .next()
+            .and_then(|line| line.strip_prefix(";; "));
         let about = about.ok_or_else(|| format!("{name}: the first line is not a comment"))?;
         let shape = shape(&text).map_err(|error| format!("{name}: {error:#}"))?;
         let image = self::image(&out, &target, name, &shape)?;
@@ -103,7 +122,10 @@ fn imports() -> Result<Vec<(String, Vec<u8>)>> {
         };
         let package = &resolve.packages[package].name;
         if package.namespace == "wasi" {
-            interfaces.push((format!("wasi:{}/{name}", package.name), package.interface_id(name)));
+            interfaces.push((
+                format!("wasi:{}/{name}", package.name),
+                package.interface_id(name),
+            ));
         }
     }
     interfaces.sort_unstable();

@@ -18,7 +18,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         env::consts::ARCH.try_into()?,
     )?;
     apply_filter(&BpfProgram::try_from(filter)?)?;
-    let opened = openat2(CWD, ".", OFlags::RDONLY, Mode::empty(), ResolveFlags::empty());
+    let opened = openat2(
+        CWD,
+        ".",
+        OFlags::RDONLY,
+        Mode::empty(),
+        ResolveFlags::empty(),
+    );
     if opened.err() != Some(Errno::NOSYS) {
         return Err("openat2 is still there".into());
     }

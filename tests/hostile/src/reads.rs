@@ -10,7 +10,7 @@ use crate::{
         },
     },
     report::{
-        Answer, FOLLOW, no_follow, directory, got, names, open, refusal, surroundings, tally,
+        Answer, FOLLOW, directory, got, names, no_follow, open, refusal, surroundings, tally,
         try_all,
     },
 };
@@ -69,7 +69,17 @@ pub(crate) fn absolute_paths() -> Answer {
     .map(|path| format!("{home}{path}"))
     .collect();
     paths.push(format!("/{home}/outside.md"));
-    paths.extend(["/", "//", "/.", "/etc/passwd", "//etc/passwd", "/granted.md"].map(String::from));
+    paths.extend(
+        [
+            "/",
+            "//",
+            "/.",
+            "/etc/passwd",
+            "//etc/passwd",
+            "/granted.md",
+        ]
+        .map(String::from),
+    );
     try_all(&paths)
 }
 
@@ -131,7 +141,14 @@ pub(crate) fn trailing_slashes() -> Answer {
 }
 
 pub(crate) fn link_loops() -> Answer {
-    try_all(&["self.md", "self.md/x", "loop-1", "loop-1/x", "row-50", "row-50/x"])
+    try_all(&[
+        "self.md",
+        "self.md/x",
+        "loop-1",
+        "loop-1/x",
+        "row/50",
+        "row/50/x",
+    ])
 }
 
 pub(crate) fn odd_names() -> Answer {
@@ -198,7 +215,14 @@ pub(crate) fn stat_outside() -> Answer {
     let home = surroundings();
     let outside = format!("{home}/outside.md");
     let mut outcomes = Vec::new();
-    let paths = ["..", "../outside.md", "/etc/passwd", &outside, "to-private/secret.md", "to-home/"];
+    let paths = [
+        "..",
+        "../outside.md",
+        "/etc/passwd",
+        &outside,
+        "to-private/secret.md",
+        "to-home/",
+    ];
     for path in paths.iter().chain(&LINKS) {
         outcomes.push(refusal(directory.stat_at(FOLLOW, path)));
         outcomes.push(refusal(directory.metadata_hash_at(FOLLOW, path)));
@@ -212,7 +236,16 @@ pub(crate) fn read_link_targets() -> Answer {
         Ok(target) => format!("`{target}`"),
         Err(error) => error.name().to_string(),
     };
-    tally(["absolute.md", "relative.md", "to-private", "to-private/x", "../x"].map(read))
+    tally(
+        [
+            "absolute.md",
+            "relative.md",
+            "to-private",
+            "to-private/x",
+            "../x",
+        ]
+        .map(read),
+    )
 }
 
 pub(crate) fn link_inside() -> Answer {

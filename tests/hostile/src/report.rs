@@ -32,7 +32,11 @@ pub(crate) fn no_follow() -> PathFlags {
 }
 
 /// Opens for reading.
-pub(crate) fn open(from: &Descriptor, follow: PathFlags, path: &str) -> Result<Descriptor, ErrorCode> {
+pub(crate) fn open(
+    from: &Descriptor,
+    follow: PathFlags,
+    path: &str,
+) -> Result<Descriptor, ErrorCode> {
     from.open_at(follow, path, OpenFlags::empty(), DescriptorFlags::READ)
 }
 
@@ -53,7 +57,11 @@ pub(crate) fn granted_file() -> String {
 
 /// The absolute path of the directory around everything: see the crate.
 pub(crate) fn surroundings() -> String {
-    granted_file().lines().nth(1).unwrap_or_default().to_string()
+    granted_file()
+        .lines()
+        .nth(1)
+        .unwrap_or_default()
+        .to_string()
 }
 
 /// The names in a directory, sorted.
@@ -67,12 +75,16 @@ pub(crate) fn names(directory: &Descriptor) -> Result<Vec<String>, ErrorCode> {
     Ok(names)
 }
 
-/// What came of opening something: the refusal, or all that could be read.
+/// What came of opening something: the refusal, or the start of what was read.
 pub(crate) fn got(directory: &Descriptor, opened: Result<Descriptor, ErrorCode>) -> String {
     let look = || -> Result<String, ErrorCode> {
         let opened = opened?;
         if opened.get_type()? != DescriptorType::Directory {
-            return Ok(format!("read {:?}", start_of(&opened)?));
+            let start = start_of(&opened)?;
+            return Ok(format!(
+                "read {:?}",
+                start.lines().next().unwrap_or_default()
+            ));
         }
         if opened.is_same_object(directory) {
             return Ok("opened its own directory".to_string());

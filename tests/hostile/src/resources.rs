@@ -5,7 +5,7 @@ use crate::{
         exports::keyhole::context::loader::LoadError, keyhole::context::grants,
         wasi::filesystem::preopens,
     },
-    report::{Answer, no_follow, directory, got, open, refusal, tally},
+    report::{Answer, directory, got, no_follow, open, refusal, tally},
 };
 use alloc::{
     format,
@@ -76,7 +76,11 @@ pub(crate) fn list_handles() -> Answer {
     let directory = directory()?;
     let mut all = Vec::new();
     loop {
-        all.push(directory.read_directory().map_err(|_| LoadError::Internal)?);
+        all.push(
+            directory
+                .read_directory()
+                .map_err(|_| LoadError::Internal)?,
+        );
     }
 }
 

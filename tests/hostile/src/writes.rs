@@ -5,7 +5,7 @@ use crate::{
         exports::keyhole::context::loader::LoadError,
         wasi::filesystem::types::{Datetime, Descriptor, DescriptorFlags, NewTimestamp, OpenFlags},
     },
-    report::{Answer, FOLLOW, no_follow, directory, open, refusal, tally},
+    report::{Answer, FOLLOW, directory, no_follow, open, refusal, tally},
 };
 use alloc::string::String;
 
@@ -104,7 +104,10 @@ pub(crate) fn remove_directory() -> Answer {
 pub(crate) fn set_times() -> Answer {
     let directory = directory()?;
     let file = granted(&directory)?;
-    let then = NewTimestamp::Timestamp(Datetime { seconds: 1, nanoseconds: 0 });
+    let then = NewTimestamp::Timestamp(Datetime {
+        seconds: 1,
+        nanoseconds: 0,
+    });
     let now = NewTimestamp::Now;
     tally([
         refusal(file.set_times(then, then)),

@@ -11,7 +11,11 @@ use tokio::{
 
 include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
-const KEYS: [(&str, u64); 3] = [("endless_loop", 1024), ("blocked_open", 1024), ("honest", 1024)];
+const KEYS: [(&str, u64); 3] = [
+    ("endless_loop", 1024),
+    ("blocked_open", 1024),
+    ("honest", 1024),
+];
 
 /// One call at a time, and `left_behind` more threads.
 fn few_threads(left_behind: usize) -> Limits {
@@ -33,7 +37,7 @@ fn is_served_soon(ground: &Ground, loader: &Loader) {
             Err(code) => assert_eq!(code, Code::Busy),
         }
         assert!(began.elapsed() < PATIENCE, "busy for ever");
-        ground.run(sleep(Duration::from_millis(10)));
+        ground.run(async { sleep(Duration::from_millis(10)).await });
     }
 }
 
@@ -52,7 +56,10 @@ fn an_honest_call_is_served_while_a_guest_computes_for_ever() {
             Instant::now()
         };
         let attack = async {
-            assert_eq!(loader.load("endless_loop").await.unwrap_err(), Code::TimedOut);
+            assert_eq!(
+                loader.load("endless_loop").await.unwrap_err(),
+                Code::TimedOut
+            );
             Instant::now()
         };
         join!(attack, honest)

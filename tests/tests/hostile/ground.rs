@@ -1,10 +1,6 @@
 //! Where components attack.
 
-use keyhole::{
-    Code, LiveMap, Loader, Location,
-    limits::Limits,
-    sandbox::Sandbox,
-};
+use keyhole::{Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::{
     collections::BTreeMap,
@@ -46,7 +42,13 @@ impl Ground {
     pub(super) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let home = temp.path().canonicalize().unwrap();
-        for directory in ["notes/sub", "notes/empty", "notes-private", "other"] {
+        for directory in [
+            "notes/sub",
+            "notes/empty",
+            "notes/row",
+            "notes-private",
+            "other",
+        ] {
             fs::create_dir_all(home.join(directory)).unwrap();
         }
         let granted = format!("{GRANTED}{}\n", home.display());
@@ -80,15 +82,22 @@ impl Ground {
             ("self.md", "self.md"),
             ("loop-1", "loop-2"),
             ("loop-2", "loop-1"),
-            ("row-0", "granted.md"),
+            ("row/0", "../granted.md"),
         ] {
             symlink(target, home.join("notes").join(link)).unwrap();
         }
         for at in 1..=50 {
-            let link = home.join(format!("notes/row-{at}"));
-            symlink(format!("row-{}", at - 1), link).unwrap();
+            let link = home.join(format!("notes/row/{at}"));
+            symlink(format!("{}", at - 1), link).unwrap();
         }
-        mknodat(CWD, home.join("notes/fifo.md"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+        mknodat(
+            CWD,
+            home.join("notes/fifo.md"),
+            FileType::Fifo,
+            Mode::RWXU,
+            0,
+        )
+        .unwrap();
         let mut map = format!(
             "roots = ['{0}/notes', '{0}/other']\n[keys]\nother-key = 'other/other.md'\n",
             home.display()
@@ -128,7 +137,10 @@ impl Ground {
 
     /// Lets go whoever waits for a writer of the FIFO.
     pub(super) fn release_fifo(&self) {
-        let _ = fs::File::options().read(true).write(true).open(self.home.join("notes/fifo.md"));
+        let _ = fs::File::options()
+            .read(true)
+            .write(true)
+            .open(self.home.join("notes/fifo.md"));
     }
 
     /// All that an attack may have changed: names, types, modes, times, content.
@@ -142,13 +154,20 @@ impl Ground {
 fn describe(path: &Path, state: &mut BTreeMap<PathBuf, String>) {
     let metadata = fs::symlink_metadata(path).unwrap();
     let content = if metadata.is_symlink() {
-        fs::read_link(path).unwrap().into_os_string().into_encoded_bytes()
+        fs::read_link(path)
+            .unwrap()
+            .into_os_string()
+            .into_encoded_bytes()
     } else if metadata.is_file() {
         fs::read(path).unwrap()
     } else {
         Vec::new()
     };
-    let times = (metadata.mtime(), metadata.mtime_nsec(), metadata.ctime_nsec());
+    let times = (
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime_nsec(),
+    );
     let about = (metadata.mode(), metadata.nlink(), metadata.size(), times);
     state.insert(path.to_owned(), format!("{about:?} {content:?}"));
     if metadata.is_dir() {
@@ -165,5 +184,37 @@ impl Drop for Ground {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+/// What is refused below the sandbox would be had without it, or nothing would
+/// be shown.
+#[test]
+fn without_the_sandbox_the_links_lead_to_what_is_outside() {
+    let ground = Ground::new([]);
+    let notes = ground.home.join("notes");
+    for path in [
+        "absolute.md",
+        "relative.md",
+        "chain.md",
+        "sub/up.md",
+        "to-private/secret.md",
+        "to-private/",
+        "to-link/secret.md",
+        "to-home/outside.md",
+        "to-home/other/other.md",
+        "../outside.md",
+        "../notes-private/secret.md",
+    ] {
+        let path = notes.join(path);
+        let path = if path.is_dir() {
+            path.join(CANARY)
+        } else {
+            path
+        };
+        assert_eq!(fs::read_to_string(&path).unwrap(), CANARY, "{path:?}");
+    }
+    for path in ["to-home/map.toml", "to-etc/passwd", "/proc/self/environ"] {
+        assert!(fs::File::open(notes.join(path)).is_ok(), "{path}");
     }
 }

@@ -33,7 +33,10 @@ fn refused(image: &'static [u8]) -> String {
         panic!("{refused:?}");
     };
     let error = format!("{error:#}");
-    assert!(error.contains("a matching implementation was not found in the linker"), "{error}");
+    assert!(
+        error.contains("a matching implementation was not found in the linker"),
+        "{error}"
+    );
 
     let ground = Ground::new([("key", 1024)]);
     let limits = Limits::default();

@@ -98,7 +98,9 @@ fn gone(world: &World) {
 
 /// A map with this text.
 fn text(text: impl AsRef<[u8]>) -> Option<String> {
-    harmed(&world(), "map-invalid", |world| world.write_map(text.as_ref()))
+    harmed(&world(), "map-invalid", |world| {
+        world.write_map(text.as_ref())
+    })
 }
 
 fn root_only(name: &str) -> Option<()> {
@@ -219,7 +221,10 @@ fn of_100_mb() -> Option<String> {
 
 fn sparse_terabyte() -> Option<String> {
     harmed(&world(), "map-invalid", |world| {
-        let map = fs::File::options().write(true).open(world.map_path()).unwrap();
+        let map = fs::File::options()
+            .write(true)
+            .open(world.map_path())
+            .unwrap();
         map.set_len(1 << 40).unwrap();
     })
 }
@@ -237,7 +242,9 @@ fn of_100_000_keys() -> Option<String> {
     world.replace_map(map);
     client.load(&format!("k-{:032}", 0)).is("first");
     client.load(&format!("k-{:032}", 99_999)).is("last");
-    client.load(&format!("k-{:032}", 100_000)).refused("unknown-key");
+    client
+        .load(&format!("k-{:032}", 100_000))
+        .refused("unknown-key");
     served(&mut client);
     client.end();
     Some("served: the first and the last key get their files".to_owned())
@@ -276,5 +283,7 @@ fn emptied() -> Option<String> {
 }
 
 fn deleted_in_session() -> Option<String> {
-    harmed(&world(), "unknown-key", |world| world.write_map("[keys]\nk-other = '~/notes/honest.md'\n"))
+    harmed(&world(), "unknown-key", |world| {
+        world.write_map("[keys]\nk-other = '~/notes/honest.md'\n")
+    })
 }

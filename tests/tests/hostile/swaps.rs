@@ -29,9 +29,18 @@ struct Swapped {
     outside: &'static str,
 }
 
-const DIRECTORY: Swapped = Swapped { name: "notes/a/b/c", outside: "outside/a/b/c" };
-const UPPER_DIRECTORY: Swapped = Swapped { name: "notes/a", outside: "outside/a" };
-const FILE: Swapped = Swapped { name: "notes/a/b/c/file.md", outside: "outside/a/b/c/file.md" };
+const DIRECTORY: Swapped = Swapped {
+    name: "notes/a/b/c",
+    outside: "outside/a/b/c",
+};
+const UPPER_DIRECTORY: Swapped = Swapped {
+    name: "notes/a",
+    outside: "outside/a",
+};
+const FILE: Swapped = Swapped {
+    name: "notes/a/b/c/file.md",
+    outside: "outside/a/b/c/file.md",
+};
 
 fn directory() -> Option<String> {
     swap(&DIRECTORY, world())
@@ -107,7 +116,11 @@ fn swap(swapped: &Swapped, world: World) -> Option<String> {
     assert!(got.contains_key("the file"), "{got:?}");
     // The link was met as well.
     assert!(got.contains_key("outside-root"), "{got:?}");
-    assert!(got.keys().all(|code| matches!(&**code, "the file" | "outside-root")), "{got:?}");
+    assert!(
+        got.keys()
+            .all(|code| matches!(&**code, "the file" | "outside-root")),
+        "{got:?}"
+    );
     Some("the file, or `outside-root`; never a byte from outside".to_owned())
 }
 
@@ -123,7 +136,9 @@ impl Swapper {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         assert_eq!(line, "ready\n");
         Self(child)
     }

@@ -8,7 +8,8 @@ use super::{guest, imports, map, shapes, swaps, tree};
 use keyhole_tests::workspace;
 use std::{
     collections::HashMap,
-    env, fmt::Write as _,
+    env,
+    fmt::Write as _,
     fs::{self, File},
     path::PathBuf,
 };
@@ -53,13 +54,24 @@ impl Section {
             fs::write(path(), render(&lines)).unwrap();
         } else {
             let known = lines().remove(&self.place(name));
-            assert_eq!(known.as_deref(), Some(&*line), "docs/attacks.md differs: see ./x bless");
+            assert_eq!(
+                known.as_deref(),
+                Some(&*line),
+                "docs/attacks.md differs: see ./x bless"
+            );
         }
     }
 
     fn line(&self, name: &str, got: &str) -> String {
-        let (_, about) = self.attacks.iter().find(|(known, _)| *known == name).unwrap();
-        format!("| `{name}` | {about} | {} |", got.replace('|', "\\|").replace('\n', " "))
+        let (_, about) = self
+            .attacks
+            .iter()
+            .find(|(known, _)| *known == name)
+            .unwrap();
+        format!(
+            "| `{name}` | {about} | {} |",
+            got.replace('|', "\\|").replace('\n', " ")
+        )
     }
 
     fn place(&self, name: &str) -> (String, String) {
@@ -79,7 +91,10 @@ fn lines() -> HashMap<(String, String), String> {
     for line in text.lines() {
         if let Some(next) = line.strip_prefix("## ") {
             heading = next;
-        } else if let Some((name, _)) = line.strip_prefix("| `").and_then(|line| line.split_once("` |")) {
+        } else if let Some((name, _)) = line
+            .strip_prefix("| `")
+            .and_then(|line| line.split_once("` |"))
+        {
             lines.insert((heading.to_owned(), name.to_owned()), line.to_owned());
         }
     }
@@ -90,7 +105,12 @@ fn lines() -> HashMap<(String, String), String> {
 fn render(lines: &HashMap<(String, String), String>) -> String {
     let mut text = HEAD.to_owned();
     for section in SECTIONS {
-        write!(text, "\n## {}\n\n| attack | it | it got |\n|---|---|---|\n", section.heading).unwrap();
+        write!(
+            text,
+            "\n## {}\n\n| attack | it | it got |\n|---|---|---|\n",
+            section.heading
+        )
+        .unwrap();
         for (name, _) in section.attacks {
             match lines.get(&section.place(name)) {
                 Some(line) => writeln!(text, "{line}").unwrap(),

@@ -96,7 +96,13 @@ fn asked(world: &World, codes: &[&str]) -> Option<String> {
     client.end();
     let mut codes = codes.to_vec();
     codes.dedup();
-    Some(codes.iter().map(|code| format!("`{code}`")).collect::<Vec<_>>().join(", "))
+    Some(
+        codes
+            .iter()
+            .map(|code| format!("`{code}`"))
+            .collect::<Vec<_>>()
+            .join(", "),
+    )
 }
 
 /// Asks for every path of `paths` and checks that each gets what lies there.
@@ -124,7 +130,11 @@ fn cve_2025_53109_symlink_escape() -> Option<String> {
         "~/notes/etc.md",
         "~/notes/dangling.md",
     ];
-    refused(world, &paths, &["outside-root", "outside-root", "not-markdown", "not-found"])
+    refused(
+        world,
+        &paths,
+        &["outside-root", "outside-root", "not-markdown", "not-found"],
+    )
 }
 
 fn cve_2025_53110_prefix_sibling() -> Option<String> {
@@ -147,11 +157,16 @@ fn link_and_back() -> Option<String> {
     let world = world()
         .link("notes/back.md", "../step.md")
         .link("step.md", "notes/honest.md");
-    read(world, &["~/notes/back.md"], &["honest\n"]).map(|_| "served: what counts is the real file, and that lies in the root".to_owned())
+    read(world, &["~/notes/back.md"], &["honest\n"])
+        .map(|_| "served: what counts is the real file, and that lies in the root".to_owned())
 }
 
 fn link_loop() -> Option<String> {
-    refused(world().link("notes/a.md", "a.md"), &["~/notes/a.md"], &["not-found"])
+    refused(
+        world().link("notes/a.md", "a.md"),
+        &["~/notes/a.md"],
+        &["not-found"],
+    )
 }
 
 fn hard_link() -> Option<String> {
@@ -176,7 +191,15 @@ fn socket() -> Option<String> {
 fn device() -> Option<String> {
     let world = world();
     let zero = makedev(1, 5);
-    if mknodat(CWD, world.path("notes/a.md"), FileType::CharacterDevice, Mode::RWXU, zero).is_err() {
+    if mknodat(
+        CWD,
+        world.path("notes/a.md"),
+        FileType::CharacterDevice,
+        Mode::RWXU,
+        zero,
+    )
+    .is_err()
+    {
         eprintln!("skipped: device (only root may make one, and not everywhere)");
         return None;
     }
@@ -184,7 +207,11 @@ fn device() -> Option<String> {
 }
 
 fn directory() -> Option<String> {
-    refused(world().directory("notes/x.md"), &["~/notes/x.md"], &["not-a-file"])
+    refused(
+        world().directory("notes/x.md"),
+        &["~/notes/x.md"],
+        &["not-a-file"],
+    )
 }
 
 fn file_as_directory() -> Option<String> {
@@ -194,11 +221,18 @@ fn file_as_directory() -> Option<String> {
 fn unreadable_file() -> Option<String> {
     let world = world().file("notes/a.md", "shut");
     fs::set_permissions(world.path("notes/a.md"), Permissions::from_mode(0)).unwrap();
-    asked(&mapped(world, &["~/notes/a.md"]).unprivileged(), &["permission-denied"])
+    asked(
+        &mapped(world, &["~/notes/a.md"]).unprivileged(),
+        &["permission-denied"],
+    )
 }
 
 fn unreadable_directory() -> Option<String> {
-    let world = mapped(world().file("notes/shut/a.md", "shut"), &["~/notes/shut/a.md"]).unprivileged();
+    let world = mapped(
+        world().file("notes/shut/a.md", "shut"),
+        &["~/notes/shut/a.md"],
+    )
+    .unprivileged();
     let set_mode = |mode| {
         let shut = world.path("notes/shut");
         fs::set_permissions(shut, Permissions::from_mode(mode)).unwrap();
@@ -264,7 +298,9 @@ fn deleted_and_restored() -> Option<String> {
         fs::write(world.path("notes/new"), "whole").unwrap();
         fs::rename(world.path("notes/new"), world.path("notes/a.md")).unwrap();
     };
-    while_changing(2000, world, change, |got| matches!(got, Ok("whole") | Err("not-found")));
+    while_changing(2000, world, change, |got| {
+        matches!(got, Ok("whole") | Err("not-found"))
+    });
     Some("the whole file, or `not-found`".to_owned())
 }
 
@@ -312,7 +348,10 @@ fn shrinking_file() -> Option<String> {
     let world = world().file("notes/a.md", &all);
     let change = |world: &World| {
         fs::write(world.path("notes/a.md"), &all).unwrap();
-        let file = fs::File::options().write(true).open(world.path("notes/a.md")).unwrap();
+        let file = fs::File::options()
+            .write(true)
+            .open(world.path("notes/a.md"))
+            .unwrap();
         for part in (0..4).rev() {
             file.set_len(all.len() as u64 / 4 * part).unwrap();
         }
@@ -326,13 +365,20 @@ fn shrinking_file() -> Option<String> {
 
 fn sparse_terabyte() -> Option<String> {
     let world = world().file("notes/a.md", "");
-    let file = fs::File::options().write(true).open(world.path("notes/a.md")).unwrap();
+    let file = fs::File::options()
+        .write(true)
+        .open(world.path("notes/a.md"))
+        .unwrap();
     file.set_len(1 << 40).unwrap();
     refused(world, &["~/notes/a.md"], &["too-large"])
 }
 
 fn not_text() -> Option<String> {
-    refused(world().file("notes/a.md", b"caf\xe9"), &["~/notes/a.md"], &["not-utf8"])
+    refused(
+        world().file("notes/a.md", b"caf\xe9"),
+        &["~/notes/a.md"],
+        &["not-utf8"],
+    )
 }
 
 fn over_long_path() -> Option<String> {
@@ -342,45 +388,73 @@ fn over_long_path() -> Option<String> {
 }
 
 fn control_characters() -> Option<String> {
-    let names = ["a\nb.md", "a\tb.md", "\u{1b}[31mred\u{1b}[0m.md", "\u{202e}dm.md", " .md"];
-    let world = names
-        .iter()
-        .fold(world(), |world, name| world.file(&format!("notes/{name}"), name));
+    let names = [
+        "a\nb.md",
+        "a\tb.md",
+        "\u{1b}[31mred\u{1b}[0m.md",
+        "\u{202e}dm.md",
+        " .md",
+    ];
+    let world = names.iter().fold(world(), |world, name| {
+        world.file(&format!("notes/{name}"), name)
+    });
     let paths = names.map(|name| format!("~/notes/{name}"));
     read(world, &paths.each_ref().map(|path| &**path), &names)
 }
 
 fn look_alikes() -> Option<String> {
-    let names = ["scope.md", "s\u{441}ope.md", "caf\u{e9}.md", "cafe\u{301}.md"];
+    let names = [
+        "scope.md",
+        "s\u{441}ope.md",
+        "caf\u{e9}.md",
+        "cafe\u{301}.md",
+    ];
     if !cfg!(target_os = "linux") {
         eprintln!("skipped: look_alikes (this file system takes composed and decomposed for one)");
         return None;
     }
-    let world = names
-        .iter()
-        .fold(world(), |world, name| world.file(&format!("notes/{name}"), name));
+    let world = names.iter().fold(world(), |world, name| {
+        world.file(&format!("notes/{name}"), name)
+    });
     let paths = names.map(|name| format!("~/notes/{name}"));
     read(world, &paths.each_ref().map(|path| &**path), &names)
 }
 
 fn upper_case_ending() -> Option<String> {
     let world = world().file("notes/a.MD", "a").file("notes/b.Md", "b");
-    refused(world, &["~/notes/a.MD", "~/notes/b.Md"], &["not-markdown"; 2])
+    refused(
+        world,
+        &["~/notes/a.MD", "~/notes/b.Md"],
+        &["not-markdown"; 2],
+    )
 }
 
 fn trailing_dots_and_blanks() -> Option<String> {
     let world = world().file("notes/a.md.", "a").file("notes/a.md ", "a");
-    let paths = ["~/notes/a.md.", "~/notes/a.md ", "~/notes/honest.md/", "~/notes/honest.md/."];
+    let paths = [
+        "~/notes/a.md.",
+        "~/notes/a.md ",
+        "~/notes/honest.md/",
+        "~/notes/honest.md/.",
+    ];
     refused(world, &paths, &["not-markdown"; 4])
 }
 
 fn ending_alone() -> Option<String> {
-    refused(world().file("notes/.md", "a"), &["~/notes/.md"], &["not-markdown"])
+    refused(
+        world().file("notes/.md", "a"),
+        &["~/notes/.md"],
+        &["not-markdown"],
+    )
 }
 
 fn backslash() -> Option<String> {
     let world = world().file("notes/a\\b.md", "a");
-    refused(world, &["~/notes/a\\b.md", "~/notes\\..\\outside.md"], &["outside-root", "not-found"])
+    refused(
+        world,
+        &["~/notes/a\\b.md", "~/notes\\..\\outside.md"],
+        &["outside-root", "not-found"],
+    )
 }
 
 fn name_not_utf8() -> Option<String> {
