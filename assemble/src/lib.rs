@@ -210,8 +210,9 @@ fn clear_cargo_environment(command: &mut Command) {
 /// Flags for the guest: its stack, and no paths of this machine in its bytes.
 fn rustflags(manifest: &Path) -> OsString {
     let mut flags: Vec<OsString> = vec![
-        // 64 KiB of stack instead of 1 MiB: less memory to map for each call.
-        "-Clink-arg=-zstack-size=65536".into(),
+        // 32 KiB of stack instead of 1 MiB, so that stack and data fit into one
+        // page: less memory to wipe after each call.
+        "-Clink-arg=-zstack-size=32768".into(),
         "-Cstrip=symbols".into(),
     ];
     let mut remap = |from: OsString, to: &str| {

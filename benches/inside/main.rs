@@ -18,6 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
+use tokio::runtime::Builder;
 
 const SIZES: [usize; 4] = [0, 1 << 10, 64 << 10, 1 << 20];
 const KEY: &str = "k-2c1f8a96d0e34b57";
@@ -33,6 +34,9 @@ static FILES: LazyLock<TempDir> = LazyLock::new(|| {
 });
 
 fn main() {
+    // As in a server, where a call runs on a thread of a runtime.
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let _entered = runtime.enter();
     divan::main();
 }
 

@@ -14,6 +14,7 @@ use crate::bindings::{
 };
 use crate::{Directory, Fault, File, Grant, Grants, LoadError, Stat, load};
 use alloc::{string::String, vec::Vec};
+use static_alloc::Bump;
 
 struct Component;
 
@@ -91,8 +92,15 @@ impl From<ErrorCode> for Fault {
     }
 }
 
+/// All the memory that the component ever has beside its stack: room for the
+/// pieces of the largest file that a map may allow (8 MiB), and for the whole of
+/// it. It is part of the component's first memory and used from its low end, so
+/// that a call pays for what it uses; nothing is freed, since the instance goes
+/// with the call, and the component never asks the engine for more.
+const ARENA_BYTES: usize = 17 << 20;
+
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: Bump<[u8; ARENA_BYTES]> = Bump::uninit();
 
 /// A panic is a trap: the host answers `internal` and throws the instance away.
 #[panic_handler]

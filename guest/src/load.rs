@@ -163,23 +163,27 @@ fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
         if got > want {
             return Err(LoadError::Internal); // more than was asked for
         }
-        if have == 0 && got >= size {
-            bytes = chunk; // the common case: one read, no copy
-        } else {
-            if have == 0 {
-                // Room for all of it at once. Growing step by step would take up
-                // to three times the file's size, which the host does not give.
-                // Only a hint: where there is no such room, it grows after all.
-                let room = usize::try_from(size).unwrap_or(usize::MAX);
-                let _ = bytes.try_reserve_exact(room);
-            }
-            bytes.extend_from_slice(&chunk);
-        }
         match have + got {
             all if all > size => return Err(LoadError::Changed),
-            all if all == size => return Ok(bytes),
-            _ if got == 0 => return Err(LoadError::Changed),
+            all if all == size && have == 0 => return Ok(chunk), // one read, no copy
+            _ if got == 0 && have < size => return Err(LoadError::Changed),
             _ => {}
         }
+        if bytes.capacity() == 0 {
+            reserve(&mut bytes, size)?;
+        }
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() as u64 == size {
+            return Ok(bytes);
+        }
     }
+}
+
+/// Room for the whole file at once, so that it is not moved while it grows. No
+/// room is a failure, not a panic.
+fn reserve(bytes: &mut Vec<u8>, size: u64) -> Result<(), LoadError> {
+    usize::try_from(size)
+        .ok()
+        .and_then(|size| bytes.try_reserve_exact(size).ok())
+        .ok_or(LoadError::Internal)
 }

@@ -1,5 +1,6 @@
 //! What one call may use. Every limit is on by default; README.md lists them.
 
+use crate::sandbox::engine::MAX_MEMORY;
 use std::time::Duration;
 
 /// What one call, and all calls together, may use.
@@ -17,9 +18,10 @@ pub struct Limits {
     /// Threads that may be stuck in the kernel after their calls were answered
     /// `timed-out`; with more, calls are answered `busy`.
     pub left_behind: usize,
-    /// Linear memory that the guest may have beyond the size of the file.
-    /// The guest holds the file once; the rest is its stack, data and allocator.
-    pub guest_overhead_bytes: usize,
+    /// Linear memory that the guest may have, in bytes. The guest holds a file
+    /// once; the rest is its stack, data and allocator. Address space, of which
+    /// a call takes what it touches.
+    pub memory_bytes: usize,
     /// Handles the guest may hold at once: the directory, the file, some slack.
     pub handles: usize,
     /// Bytes that the guest may pass in one call to the host beyond the size of
@@ -39,7 +41,7 @@ pub const DEFAULT_MAX_BYTES: u64 = 1 << 20;
 
 /// The highest limit that a map may set, in bytes. A subagent's whole context
 /// window is smaller; beyond this, a file is not context but data.
-pub const MAX_MAX_BYTES: u64 = 16 << 20;
+pub const MAX_MAX_BYTES: u64 = 8 << 20;
 
 /// The largest map that is read, in bytes: 100,000 entries of 160 bytes each.
 pub const MAX_MAP_BYTES: u64 = 16 << 20;
@@ -50,13 +52,25 @@ impl Default for Limits {
             deadline: Duration::from_secs(5),
             running: 8,
             waiting: 256,
-            left_behind: 32,
-            guest_overhead_bytes: 2 << 20,
+            left_behind: 8,
+            memory_bytes: MAX_MEMORY,
             handles: 16,
             host_call_bytes: 64 << 10,
             tables: 8,
             table_elements: 1024,
             instances: 16,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+    use crate::sandbox::engine::SLOTS;
+
+    #[test]
+    fn every_call_that_may_be_in_the_sandbox_has_a_slot() {
+        let limits = Limits::default();
+        assert!(limits.running + limits.left_behind <= SLOTS as usize);
     }
 }

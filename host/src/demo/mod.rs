@@ -194,10 +194,10 @@ fn given() -> Result<(), DemoError> {
     }
     show(&format!(
         "one key; one grant; one directory, read-only, that holds the one file\n\
-         {} s of time, {} KiB of memory beyond the file, {} handles\n\
+         {} s of time, {} MiB of memory, {} handles\n\
          no arguments, environment, clocks, random numbers, sockets or standard streams\n",
         limits.deadline.as_secs(),
-        limits.guest_overhead_bytes / 1024,
+        limits.memory_bytes >> 20,
         limits.handles,
     ))
 }

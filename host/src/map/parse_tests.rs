@@ -99,11 +99,11 @@ fn the_highest_limit_may_be_set_and_no_higher() {
     assert!(parse(&text(MAX_MAX_BYTES)).is_ok());
     for bad in ["0", "-1", "16777217", "99999999999999999999999999"] {
         let (place, _) = mistake(&format!("max_bytes = {bad}"));
-        assert_eq!(place, "1:13 max_bytes must be 1 to 16777216");
+        assert_eq!(place, "1:13 max_bytes must be 1 to 8388608");
         let (place, _) = mistake(&format!(
             "[keys]\nk = {{ path = 'a.md', max_bytes = {bad} }}"
         ));
-        assert_eq!(place, "2:34 max_bytes must be 1 to 16777216");
+        assert_eq!(place, "2:34 max_bytes must be 1 to 8388608");
     }
 }
 
@@ -236,7 +236,7 @@ fn the_mistake_that_stands_first_is_the_one_that_is_shown() {
     );
     assert_eq!(
         mistake("[keys]\na = { max_bytes = 0, path = '' }").0,
-        "2:19 max_bytes must be 1 to 16777216"
+        "2:19 max_bytes must be 1 to 8388608"
     );
 }
 

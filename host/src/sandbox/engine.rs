@@ -3,13 +3,25 @@
 //! `assemble` includes this file to precompile components. Wasmtime refuses an
 //! image that was made under other settings, so a difference cannot go unnoticed.
 
-use wasmtime::{Config, WasmBacktraceDetails};
+use wasmtime::{
+    Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails,
+};
 
-/// Linear memory's reserved address space, in bytes, for each running call. It
-/// holds the largest file that is served by default with room to spare; a
-/// larger one is moved as it grows. Wasmtime's own default, 4 GiB a memory,
-/// fails under `ulimit -v`.
-const MEMORY_RESERVATION: u64 = 4 << 20;
+/// Calls that can be in the sandbox at once: those that run, and those that are
+/// stuck in the kernel. `Limits::running` and `Limits::left_behind` together
+/// are not more.
+pub(crate) const SLOTS: u32 = 16;
+
+/// The most linear memory that `Limits::memory_bytes` can grant, in bytes: the
+/// largest file, and room to put it together. So much address space is reserved
+/// for each slot; wasmtime's own default, 4 GiB, fails under `ulimit -v`.
+pub(crate) const MAX_MEMORY: usize = 18 << 20;
+
+/// Memory that a slot keeps between calls, in bytes, instead of giving it back
+/// to the operating system and asking for it again: what the guest uses for a
+/// file of the default limit, twice over. What a call has touched of it is
+/// overwritten with zeros before the next one.
+const KEPT_MEMORY: usize = 4 << 20;
 
 /// Unmapped address space behind a memory, in bytes. With a reservation under
 /// 4 GiB each access is checked anyway, so the guard is kept to one wasm page.
@@ -34,9 +46,14 @@ pub(crate) fn config() -> Config {
         .epoch_interruption(true)
         .max_wasm_stack(WASM_STACK)
         // How much address space a call takes.
-        .memory_reservation(MEMORY_RESERVATION)
+        .memory_reservation(MAX_MEMORY as u64)
         .memory_guard_size(MEMORY_GUARD)
         .guard_before_linear_memory(false)
+        // Slots are made once and used in turn. Each is wiped before it is used
+        // again. A memory's first content is copied, not mapped, so that wiping
+        // needs no help of the operating system.
+        .memory_init_cow(false)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
         // A trap is reported as `internal` and no more, so its frames are not kept.
         .wasm_backtrace_max_frames(None)
         // Else WASMTIME_BACKTRACE_DETAILS in a user's environment decides, and an
@@ -45,4 +62,25 @@ pub(crate) fn config() -> Config {
         .generate_address_map(false)
         .native_unwind_info(false);
     config
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(SLOTS)
+        .total_core_instances(SLOTS * 4)
+        .total_memories(SLOTS)
+        .total_tables(SLOTS * 4)
+        .max_core_instances_per_component(16)
+        .max_memories_per_component(1)
+        .max_tables_per_component(8)
+        .table_elements(1024)
+        .max_memory_size(MAX_MEMORY)
+        .linear_memory_keep_resident(KEPT_MEMORY)
+        .table_keep_resident(16 << 10)
+        .max_unused_warm_slots(SLOTS)
+        // Stacks are for asynchronous guests, and ours is not.
+        .total_stacks(0)
+        // Where the kernel tells which pages were touched, only those are wiped.
+        .pagemap_scan(Enabled::Auto);
+    pool
 }

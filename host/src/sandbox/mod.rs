@@ -153,7 +153,7 @@ impl Sandbox {
             key,
             grant,
             self.filesystem.clone(),
-            self.store_limits(bytes),
+            self.store_limits(),
             self.limits.handles,
         );
         let mut store = Store::new(&self.engine, state);
@@ -172,9 +172,9 @@ impl Sandbox {
         store
     }
 
-    fn store_limits(&self, max_bytes: usize) -> StoreLimits {
+    fn store_limits(&self) -> StoreLimits {
         StoreLimitsBuilder::new()
-            .memory_size(max_bytes.saturating_add(self.limits.guest_overhead_bytes))
+            .memory_size(self.limits.memory_bytes)
             .memories(1)
             .tables(self.limits.tables)
             .table_elements(self.limits.table_elements)
