@@ -13,7 +13,7 @@ use std::{
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::spawn_blocking,
+    task::{spawn, spawn_blocking},
     time::timeout,
 };
 
@@ -138,21 +138,30 @@ impl Loader {
         let deadline = Instant::now() + self.deadline;
         let work = Arc::clone(&self.work);
         let (key, caller) = (key.to_owned(), caller.clone());
-        let call = spawn_blocking(move || {
-            let _until_done = thread;
-            work.load(&key, &caller, deadline)
-        });
-        match timeout(self.deadline, call).await {
-            Ok(Ok(answer)) => answer.map(|text| Content {
-                text,
-                _place: place,
-            }),
-            Ok(Err(_panicked)) => Err(Code::Internal),
-            Err(_elapsed) => {
-                self.work.sandbox.interrupt();
-                Err(Code::TimedOut)
+        let call = spawn_blocking({
+            let work = Arc::clone(&work);
+            move || {
+                let _until_done = thread;
+                work.load(&key, &caller, deadline)
             }
-        }
+        });
+        // In a task of its own: a guest whose caller went away is stopped at its
+        // deadline all the same, and keeps its place until then.
+        let limit = self.deadline;
+        let answer = spawn(async move {
+            match timeout(limit, call).await {
+                Ok(Ok(answer)) => answer.map(|text| Content {
+                    text,
+                    _place: place,
+                }),
+                Ok(Err(_panicked)) => Err(Code::Internal),
+                Err(_elapsed) => {
+                    work.sandbox.interrupt();
+                    Err(Code::TimedOut)
+                }
+            }
+        });
+        answer.await.unwrap_or(Err(Code::Internal))
     }
 }
 

@@ -29,7 +29,10 @@ fn loader(limits: Limits) -> (TempDir, Arc<Loader>) {
 /// How long a call takes by the clock that stands still, in milliseconds.
 async fn takes(loader: &Loader, key: &str, expected: Result<&str, Code>) -> u128 {
     let start = Instant::now();
-    let answer = loader.load(key, &Caller::Nobody).await.map(|content| content.text);
+    let answer = loader
+        .load(key, &Caller::Nobody)
+        .await
+        .map(|content| content.text);
     assert_eq!(answer.as_deref().map_err(|code| *code), expected);
     start.elapsed().as_millis()
 }

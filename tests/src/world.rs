@@ -29,6 +29,7 @@ pub struct World {
     arguments: Vec<OsString>,
     protocol: Protocol,
     open_files: Option<u32>,
+    through: Vec<OsString>,
     unprivileged: bool,
 }
 
@@ -59,6 +60,7 @@ impl World {
             arguments: Vec::new(),
             protocol: Protocol::Initialize,
             open_files: None,
+            through: Vec::new(),
             unprivileged: false,
         }
     }
@@ -117,6 +119,16 @@ impl World {
     /// With at most `most` open files for the server.
     pub fn open_files(mut self, most: u32) -> Self {
         self.open_files = Some(most);
+        self
+    }
+
+    /// With a server that is started by this program, which is given the
+    /// server's command line behind its own arguments.
+    pub fn through<A: AsRef<OsStr>>(mut self, program: impl IntoIterator<Item = A>) -> Self {
+        self.through = program
+            .into_iter()
+            .map(|argument| argument.as_ref().to_owned())
+            .collect();
         self
     }
 
@@ -220,9 +232,14 @@ impl World {
             true => self.outside("keyhole"),
             false => binary().to_owned(),
         };
-        let mut command = match self.open_files {
-            None => Command::new(program),
-            Some(most) => {
+        let mut command = match (&self.through[..], self.open_files) {
+            ([], None) => Command::new(program),
+            ([first, arguments @ ..], _) => {
+                let mut command = Command::new(first);
+                command.args(arguments).arg(program);
+                command
+            }
+            ([], Some(most)) => {
                 // The limit is set by a shell, which then becomes the program.
                 let mut shell = Command::new("/bin/sh");
                 shell

@@ -19,6 +19,8 @@ mod codes;
 mod component;
 /// A document's bytes arrive as they are.
 mod content;
+/// A hostile guest and a hostile world.
+mod hostile;
 /// A client that means ill: its bytes, its floods, its ends.
 mod hostile_client;
 /// How a server starts and ends.

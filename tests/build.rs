@@ -1,0 +1,176 @@
+//! Builds what attacks: the hostile guest, components that ask for what is not
+//! there, and components of a hostile shape. Each is precompiled with the host's
+//! own settings, as the real guest is, for the tested program has no compiler.
+//!
+//! The tests get a list of them, so that none can be without a test.
+
+use keyhole_assemble::{component, core_module, describe, precompile};
+use std::{
+    env,
+    error::Error,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+use wit_component::{StringEncoding, dummy_module, embed_component_metadata};
+use wit_parser::{ManglingAndAbi, Resolve, WorldId};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The packages of which every interface is asked for, in the order in which
+/// they build on each other.
+const PACKAGES: [&str; 7] = [
+    "../wit/deps/io/package.wit",
+    "../wit/deps/clocks/package.wit",
+    "../wit/deps/filesystem/package.wit",
+    "hostile/wit/random.wit",
+    "hostile/wit/sockets.wit",
+    "hostile/wit/cli.wit",
+    "hostile/wit/http.wit",
+];
+
+/// The contract. It comes after what it imports.
+const CONTRACT: &str = "../wit/context.wit";
+
+/// The one interface that every component may have. Of `filesystem/types`, the
+/// part that streams may not be had, so the whole of it is asked for as well.
+const ALLOWED: &str = "wasi:filesystem/preopens";
+
+fn main() {
+    if let Err(error) = run() {
+        // One clear line, instead of a panic with a backtrace.
+        println!("cargo::error={error}");
+    }
+}
+
+fn run() -> Result<()> {
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let target = env::var("TARGET")?;
+    for input in [
+        "hostile",
+        "../wit",
+        "../Cargo.lock",
+        "../Cargo.toml",
+        "../host/src/sandbox/engine.rs",
+    ] {
+        println!("cargo::rerun-if-changed={input}");
+    }
+    println!("cargo::rerun-if-env-changed=KEYHOLE_GUEST_CARGO");
+    let manifest = fs::canonicalize("hostile/Cargo.toml")?;
+    let guest = component(&core_module(
+        &manifest,
+        "keyhole_hostile",
+        &out.join("hostile"),
+    )?)?;
+    let image = image(&out, &target, "guest", &guest)?;
+    fs::write(
+        out.join("guest.rs"),
+        format!("static IMAGE: &[u8] = {image};"),
+    )?;
+
+    let mut list = String::from("imports! {\n");
+    for (interface, component) in imports()? {
+        let name = interface.replace("wasi:", "").replace(['/', '-'], "_");
+        let image = self::image(&out, &target, &name, &component)?;
+        writeln!(list, "    {name}: {interface:?} = {image};")?;
+    }
+    fs::write(out.join("imports.rs"), list + "}\n")?;
+
+    let mut list = String::from("shapes! {\n");
+    for path in sorted("hostile/shapes")? {
+        let text = fs::read_to_string(&path)?;
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .ok_or("a shape without a name")?;
+        // The first line says what it does.
+        let about = text
+            .lines()
+            .next()
+            .and_then(|line| line.strip_prefix(";; "));
+        let about = about.ok_or_else(|| format!("{name}: the first line is not a comment"))?;
+        let shape = shape(&text).map_err(|error| format!("{name}: {error:#}"))?;
+        let image = self::image(&out, &target, name, &shape)?;
+        writeln!(list, "    {name}: {about:?} = {image};")?;
+    }
+    Ok(fs::write(out.join("shapes.rs"), list + "}\n")?)
+}
+
+/// Precompiles a component; gives the expression that holds its image.
+fn image(out: &Path, target: &str, name: &str, component: &[u8]) -> Result<String> {
+    let path = out.join(format!("{name}.image"));
+    fs::write(&path, precompile(component, target)?)?;
+    Ok(format!("include_bytes!({path:?})"))
+}
+
+/// All known packages and the contract.
+fn packages() -> Result<Resolve> {
+    let mut resolve = Resolve::default();
+    for path in PACKAGES.iter().chain([&CONTRACT]) {
+        resolve.push_str(path, &fs::read_to_string(path)?)?;
+    }
+    Ok(resolve)
+}
+
+/// For every interface there is, a component that asks for all of it.
+fn imports() -> Result<Vec<(String, Vec<u8>)>> {
+    let mut resolve = packages()?;
+    let mut interfaces = Vec::new();
+    for (_, interface) in resolve.interfaces.iter() {
+        let (Some(name), Some(package)) = (&interface.name, interface.package) else {
+            continue;
+        };
+        let package = &resolve.packages[package].name;
+        if package.namespace == "wasi" {
+            interfaces.push((
+                format!("wasi:{}/{name}", package.name),
+                package.interface_id(name),
+            ));
+        }
+    }
+    interfaces.sort_unstable();
+    interfaces.retain(|(interface, _)| interface != ALLOWED);
+
+    let mut components = Vec::new();
+    for (at, (interface, id)) in interfaces.into_iter().enumerate() {
+        let world = format!(
+            "package keyhole:hostile{at};
+             world hostile {{ import {id}; export keyhole:context/loader@0.1.0; }}"
+        );
+        let package = resolve.push_str("hostile.wit", &world)?;
+        let world = resolve.select_world(&[package], None)?;
+        let module = dummy_module(&resolve, world, ManglingAndAbi::Standard32);
+        let component = encode(module, &resolve, world)?;
+        // What it does not really ask for, it is not refused for.
+        if !describe(&component)?.contains(&format!("import {id};")) {
+            return Err(format!("the component does not import {id}").into());
+        }
+        components.push((interface, component));
+    }
+    Ok(components)
+}
+
+/// A core module that claims to be a guest.
+fn shape(text: &str) -> Result<Vec<u8>> {
+    let resolve = packages()?;
+    let world = resolve
+        .worlds
+        .iter()
+        .find(|(_, world)| world.name == "context-loader")
+        .map(|(id, _)| id)
+        .ok_or("the contract has no world")?;
+    encode(wat::parse_str(text)?, &resolve, world)
+}
+
+fn encode(mut module: Vec<u8>, resolve: &Resolve, world: WorldId) -> Result<Vec<u8>> {
+    embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8)?;
+    Ok(component(&module)?)
+}
+
+fn sorted(directory: &str) -> Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(directory)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<_>>>()?;
+    paths.sort_unstable();
+    Ok(paths)
+}

@@ -1,0 +1,40 @@
+//! `swap A B`: exchanges two names, again and again, until its input ends. Says
+//! `ready` when it has begun. Each exchange is atomic; there is an even number
+//! of them, so that everything ends where it was.
+
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    io::Errno,
+};
+use std::{
+    env,
+    io::{Read as _, Write as _, stdin, stdout},
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+fn main() -> ExitCode {
+    let mut names = env::args_os().skip(1);
+    let (Some(a), Some(b)) = (names.next(), names.next()) else {
+        return ExitCode::from(2);
+    };
+    let exchange = || renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
+    let done = AtomicBool::new(false);
+    let swapped = thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ = stdin().read_to_end(&mut Vec::new());
+            done.store(true, Ordering::Relaxed);
+        });
+        let _ = stdout().write_all(b"ready\n");
+        while !done.load(Ordering::Relaxed) {
+            exchange()?;
+            exchange()?;
+        }
+        Ok::<_, Errno>(())
+    });
+    match swapped {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,39 @@
+//! `without-openat2 PROGRAM …`: becomes the program, for which the kernel has no
+//! `openat2`, as before Linux 5.6 and in some containers. What must not be left
+//! out in silence is checked here: that the call really fails.
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use rustix::{
+        fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
+        io::Errno,
+    };
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+    use std::{collections::BTreeMap, env, os::unix::process::CommandExt as _, process::Command};
+
+    let filter = SeccompFilter::new(
+        BTreeMap::from([(libc::SYS_openat2, vec![])]),
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::ENOSYS as u32),
+        env::consts::ARCH.try_into()?,
+    )?;
+    apply_filter(&BpfProgram::try_from(filter)?)?;
+    let opened = openat2(
+        CWD,
+        ".",
+        OFlags::RDONLY,
+        Mode::empty(),
+        ResolveFlags::empty(),
+    );
+    if opened.err() != Some(Errno::NOSYS) {
+        return Err("openat2 is still there".into());
+    }
+    let mut arguments = env::args_os().skip(1);
+    let program = arguments.next().ok_or("no program")?;
+    Err(Command::new(program).args(arguments).exec().into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    Err("only Linux has openat2".into())
+}

@@ -1,0 +1,13 @@
+;; returns a text that is not UTF-8
+(module
+  (memory (export "memory") 1)
+  (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+    i32.const 4096)
+  (func (export "keyhole:context/loader@0.1.0#load") (param i32 i32) (result i32)
+    ;; ok, the four bytes at 16
+    (i32.store (i32.const 0) (i32.const 0))
+    (i32.store (i32.const 4) (i32.const 16))
+    (i32.store (i32.const 8) (i32.const 4))
+    (i32.store (i32.const 16) (i32.const -1))
+    i32.const 0)
+)

@@ -1,0 +1,124 @@
+//! What attacks share: their directory, and words for what came of a try.
+
+use crate::bindings::{
+    exports::keyhole::context::loader::LoadError,
+    wasi::filesystem::{
+        preopens,
+        types::{Descriptor, DescriptorFlags, DescriptorType, ErrorCode, OpenFlags, PathFlags},
+    },
+};
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+/// What an attack answers: what it got, in words.
+pub(crate) type Answer = Result<String, LoadError>;
+
+/// The directory that was preopened.
+pub(crate) fn directory() -> Result<Descriptor, LoadError> {
+    let (directory, _) = preopens::get_directories()
+        .pop()
+        .ok_or(LoadError::NotFound)?;
+    Ok(directory)
+}
+
+pub(crate) const FOLLOW: PathFlags = PathFlags::SYMLINK_FOLLOW;
+/// A link at the end of a path is not followed.
+pub(crate) fn no_follow() -> PathFlags {
+    PathFlags::empty()
+}
+
+/// Opens for reading.
+pub(crate) fn open(
+    from: &Descriptor,
+    follow: PathFlags,
+    path: &str,
+) -> Result<Descriptor, ErrorCode> {
+    from.open_at(follow, path, OpenFlags::empty(), DescriptorFlags::READ)
+}
+
+/// The start of a file.
+pub(crate) fn start_of(file: &Descriptor) -> Result<String, ErrorCode> {
+    let (bytes, _) = file.read(1000, 0)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The granted file's content.
+pub(crate) fn granted_file() -> String {
+    directory()
+        .ok()
+        .and_then(|directory| open(&directory, no_follow(), "granted.md").ok())
+        .and_then(|file| start_of(&file).ok())
+        .unwrap_or_default()
+}
+
+/// The absolute path of the directory around everything: see the crate.
+pub(crate) fn surroundings() -> String {
+    granted_file()
+        .lines()
+        .nth(1)
+        .unwrap_or_default()
+        .to_string()
+}
+
+/// The names in a directory, sorted.
+pub(crate) fn names(directory: &Descriptor) -> Result<Vec<String>, ErrorCode> {
+    let entries = directory.read_directory()?;
+    let mut names = Vec::new();
+    while let Some(entry) = entries.read_directory_entry()? {
+        names.push(entry.name);
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// What came of opening something: the refusal, or the start of what was read.
+pub(crate) fn got(directory: &Descriptor, opened: Result<Descriptor, ErrorCode>) -> String {
+    let look = || -> Result<String, ErrorCode> {
+        let opened = opened?;
+        if opened.get_type()? != DescriptorType::Directory {
+            let start = start_of(&opened)?;
+            return Ok(format!(
+                "read {:?}",
+                start.lines().next().unwrap_or_default()
+            ));
+        }
+        if opened.is_same_object(directory) {
+            return Ok("opened its own directory".to_string());
+        }
+        Ok(format!("opened a directory with {:?}", names(&opened)?))
+    };
+    look().unwrap_or_else(|error| error.name().to_string())
+}
+
+/// `3 not-permitted, 1 no-entry`: how often came what, in the alphabet's order.
+pub(crate) fn tally(outcomes: impl IntoIterator<Item = String>) -> Answer {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for outcome in outcomes {
+        *counts.entry(outcome).or_default() += 1;
+    }
+    let parts: Vec<_> = counts
+        .iter()
+        .map(|(outcome, count)| format!("{count} {outcome}"))
+        .collect();
+    Ok(parts.join(", "))
+}
+
+/// Opens each path, with a link at the end followed and not, and tallies.
+pub(crate) fn try_all<T: AsRef<str>>(paths: &[T]) -> Answer {
+    let directory = directory()?;
+    tally(paths.iter().flat_map(|path| {
+        [FOLLOW, no_follow()].map(|follow| got(&directory, open(&directory, follow, path.as_ref())))
+    }))
+}
+
+/// The refusal's name, or that there was none.
+pub(crate) fn refusal<T>(tried: Result<T, ErrorCode>) -> String {
+    match tried {
+        Ok(_) => "DONE".to_string(),
+        Err(error) => error.name().to_string(),
+    }
+}

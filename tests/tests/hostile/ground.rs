@@ -1,0 +1,225 @@
+//! Where components attack.
+
+use keyhole::{Caller, Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::{
+    collections::BTreeMap,
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+use wasmtime::component::Component;
+
+/// In everything that no attack may get.
+pub(super) const CANARY: &str = "canary";
+/// The first line of the granted file.
+pub(super) const GRANTED: &str = "granted\n";
+/// The deadline of attacks that are to run into it.
+pub(super) const SOON: Duration = Duration::from_secs(1);
+
+/// Loads a component that this package's build script precompiled.
+pub(super) fn component(image: &'static [u8]) -> Component {
+    let engine = Sandbox::engine().unwrap();
+    // SAFETY: the image was made by `Engine::precompile_component` in this
+    // package's own build script, and is part of this program.
+    unsafe { Component::deserialize(&engine, image) }.unwrap()
+}
+
+/// A directory `notes` with the granted file and much that leads out of it, and
+/// the things outside.
+pub(super) struct Ground {
+    _temp: TempDir,
+    home: PathBuf,
+    runtime: Option<Runtime>,
+}
+
+impl Ground {
+    /// With these keys for the granted file, each with its limit in bytes.
+    pub(super) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().canonicalize().unwrap();
+        for directory in [
+            "notes/sub",
+            "notes/empty",
+            "notes/row",
+            "notes-private",
+            "other",
+        ] {
+            fs::create_dir_all(home.join(directory)).unwrap();
+        }
+        let granted = format!("{GRANTED}{}\n", home.display());
+        for (file, content) in [
+            ("notes/granted.md", &*granted),
+            ("notes/neighbour.md", "neighbour"),
+            ("notes/sub/deep.md", "deep"),
+            ("outside.md", CANARY),
+            ("notes-private/secret.md", CANARY),
+            ("other/other.md", CANARY),
+        ] {
+            fs::write(home.join(file), content).unwrap();
+        }
+        // Whoever lists a directory outside gets it as well.
+        for directory in ["", "notes-private", "other"] {
+            fs::write(home.join(directory).join(CANARY), CANARY).unwrap();
+        }
+        for (link, target) in [
+            ("absolute.md", home.join("outside.md").to_str().unwrap()),
+            ("relative.md", "../outside.md"),
+            ("chain.md", "relative.md"),
+            ("inside.md", "granted.md"),
+            ("dangling.md", "missing.md"),
+            ("sub/up.md", "../../outside.md"),
+            ("sub/to-private", "../../notes-private"),
+            ("to-private", "../notes-private"),
+            ("to-link", "to-private"),
+            ("to-home", home.to_str().unwrap()),
+            ("to-etc", "/etc"),
+            ("to-proc", "/proc/self"),
+            ("self.md", "self.md"),
+            ("loop-1", "loop-2"),
+            ("loop-2", "loop-1"),
+            ("row/0", "../granted.md"),
+        ] {
+            symlink(target, home.join("notes").join(link)).unwrap();
+        }
+        for at in 1..=50 {
+            let link = home.join(format!("notes/row/{at}"));
+            symlink(format!("{}", at - 1), link).unwrap();
+        }
+        mknodat(
+            CWD,
+            home.join("notes/fifo.md"),
+            FileType::Fifo,
+            Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        let mut map = format!(
+            "roots = ['{0}/notes', '{0}/other']\n[keys]\nother-key = 'other/other.md'\n",
+            home.display()
+        );
+        for (key, max_bytes) in keys {
+            map += &format!("{key} = {{ path = 'notes/granted.md', max_bytes = {max_bytes} }}\n");
+        }
+        fs::write(home.join("map.toml"), map).unwrap();
+        fs::set_permissions(home.join("map.toml"), Permissions::from_mode(0o600)).unwrap();
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        Self {
+            _temp: temp,
+            home,
+            runtime: Some(runtime),
+        }
+    }
+
+    pub(super) fn loader(&self, sandbox: Sandbox, limits: Limits) -> Loader {
+        let map = self.home.join("map.toml");
+        let location = Location::find(Some(&map), |_| None).unwrap();
+        Loader::new(Arc::new(LiveMap::new(location)), sandbox, limits)
+    }
+
+    /// A loader with `component` in the guest's place.
+    pub(super) fn attacked_by(&self, component: &Component, limits: Limits) -> Loader {
+        self.loader(Sandbox::new(component, limits).unwrap(), limits)
+    }
+
+    /// One call.
+    pub(super) fn load(&self, loader: &Loader, key: &str) -> Result<String, Code> {
+        self.run(async {
+            loader
+                .load(key, &Caller::Nobody)
+                .await
+                .map(|content| content.text)
+        })
+    }
+
+    pub(super) fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.as_ref().unwrap().block_on(future)
+    }
+
+    /// Lets go whoever waits for a writer of the FIFO.
+    pub(super) fn release_fifo(&self) {
+        let _ = fs::File::options()
+            .read(true)
+            .write(true)
+            .open(self.home.join("notes/fifo.md"));
+    }
+
+    /// All that an attack may have changed: names, types, modes, times, content.
+    pub(super) fn state(&self) -> BTreeMap<PathBuf, String> {
+        let mut state = BTreeMap::new();
+        describe(&self.home, &mut state);
+        state
+    }
+}
+
+fn describe(path: &Path, state: &mut BTreeMap<PathBuf, String>) {
+    let metadata = fs::symlink_metadata(path).unwrap();
+    let content = if metadata.is_symlink() {
+        fs::read_link(path)
+            .unwrap()
+            .into_os_string()
+            .into_encoded_bytes()
+    } else if metadata.is_file() {
+        fs::read(path).unwrap()
+    } else {
+        Vec::new()
+    };
+    let times = (
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.ctime_nsec(),
+    );
+    let about = (metadata.mode(), metadata.nlink(), metadata.size(), times);
+    state.insert(path.to_owned(), format!("{about:?} {content:?}"));
+    if metadata.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            describe(&entry.unwrap().path(), state);
+        }
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        self.release_fifo();
+        // A thread that hangs in the kernel must not keep the test.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// What is refused below the sandbox would be had without it, or nothing would
+/// be shown.
+#[test]
+fn without_the_sandbox_the_links_lead_to_what_is_outside() {
+    let ground = Ground::new([]);
+    let notes = ground.home.join("notes");
+    for path in [
+        "absolute.md",
+        "relative.md",
+        "chain.md",
+        "sub/up.md",
+        "to-private/secret.md",
+        "to-private/",
+        "to-link/secret.md",
+        "to-home/outside.md",
+        "to-home/other/other.md",
+        "../outside.md",
+        "../notes-private/secret.md",
+    ] {
+        let path = notes.join(path);
+        let path = if path.is_dir() {
+            path.join(CANARY)
+        } else {
+            path
+        };
+        assert_eq!(fs::read_to_string(&path).unwrap(), CANARY, "{path:?}");
+    }
+    for path in ["to-home/map.toml", "to-etc/passwd", "/proc/self/environ"] {
+        assert!(fs::File::open(notes.join(path)).is_ok(), "{path}");
+    }
+}

@@ -1,0 +1,170 @@
+//! A component that attacks, in the same host as the real guest.
+//!
+//! The attacks themselves are in `tests/hostile/src/`. Here stands what each of
+//! them may get, and no more.
+
+use super::{
+    ground::{CANARY, GRANTED, Ground, SOON, component},
+    table::Section,
+};
+use keyhole::{Code, limits::Limits};
+use std::time::Duration;
+
+include!(concat!(env!("OUT_DIR"), "/guest.rs"));
+
+/// What an attack may get.
+enum Promise {
+    /// It comes to an end, and this is what the guest says of it.
+    Reports(&'static str),
+    /// The caller gets this code, and nothing of what the guest had.
+    Refused(Code),
+}
+use Promise::{Refused, Reports};
+
+/// Makes of the list an enum, so that a promise that is missing does not
+/// compile; the sections of the table; and a test for each attack.
+macro_rules! attacks {
+    ($($module:ident { $($name:ident: $about:literal;)* })*) => {
+        #[derive(Clone, Copy)]
+        #[allow(non_camel_case_types, reason = "the names are those of the attacks")]
+        enum Attack { $($($name),*),* }
+
+        $(mod $module {
+            pub(super) const ATTACKS: &[(&str, &str)] = &[$((stringify!($name), $about)),*];
+
+            $(#[test]
+            fn $name() {
+                let got = super::attack(stringify!($name), super::promise(super::Attack::$name));
+                super::section(stringify!($module)).record(stringify!($name), &got);
+            })*
+        })*
+    };
+}
+include!("../../hostile/src/registry.rs");
+
+pub(super) const READS: Section = Section {
+    heading: "A guest that wants to read",
+    attacks: reads::ATTACKS,
+};
+pub(super) const WRITES: Section = Section {
+    heading: "A guest that wants to write",
+    attacks: writes::ATTACKS,
+};
+pub(super) const RESOURCES: Section = Section {
+    heading: "A guest that wants to exhaust the host",
+    attacks: resources::ATTACKS,
+};
+
+fn section(module: &str) -> Section {
+    match module {
+        "reads" => READS,
+        "writes" => WRITES,
+        _ => RESOURCES,
+    }
+}
+
+fn promise(attack: Attack) -> Promise {
+    match attack {
+        // `not-permitted` is the sandbox's word for a path that leads out.
+        Attack::parent_paths => Reports("12 no-entry, 2 not-directory, 26 not-permitted"),
+        Attack::absolute_paths => Reports("22 not-permitted"),
+        Attack::proc_self => Reports("20 not-permitted"),
+        Attack::symbolic_links => Reports("7 not-permitted"),
+        Attack::symbolic_links_unfollowed => Reports("4 loop, 3 not-permitted"),
+        Attack::directory_links => Reports("2 loop, 14 not-permitted"),
+        Attack::trailing_slashes => Reports("100 not-permitted"),
+        Attack::link_loops => Reports("12 loop"),
+        Attack::odd_names => {
+            Reports("8 invalid, 6 name-too-long, 2 no-entry, 2 opened its own directory")
+        }
+        Attack::parent_of_subdirectory => Reports("6 not-permitted"),
+        Attack::prefix_sibling => Reports("2 no-entry, 6 not-permitted"),
+        Attack::other_keys_directory => Reports("8 not-permitted"),
+        Attack::the_map => Reports("2 no-entry, 6 not-permitted"),
+        Attack::stat_outside => Reports("26 not-permitted"),
+        // What a directory says of itself is not outside of it.
+        Attack::read_link_targets => {
+            Reports("1 `../notes-private`, 1 `../outside.md`, 3 not-permitted")
+        }
+        Attack::link_inside => Reports("1 loop, 1 read \"granted\""),
+        Attack::own_directory => Reports(
+            "absolute.md chain.md dangling.md empty fifo.md granted.md inside.md loop-1 loop-2 \
+             neighbour.md relative.md row self.md sub to-etc to-home to-link to-private to-proc",
+        ),
+        // The grant is the file's directory: what lies beside the file is in it.
+        Attack::neighbour_file => Reports("2 read \"neighbour\""),
+        Attack::find_other_keys => Reports("1 granted.md (its own), 9 nothing"),
+        // It found nothing, or its refusal would be another. Without a grant not
+        // even its own text gets out.
+        Attack::without_grant => Refused(Code::Internal),
+
+        Attack::create_file => Reports("6 not-permitted"),
+        Attack::truncate_file | Attack::write_file | Attack::rename_file | Attack::unlink_file => {
+            Reports("4 not-permitted")
+        }
+        Attack::link_file
+        | Attack::symlink_file
+        | Attack::make_directory
+        | Attack::remove_directory
+        | Attack::mutate_directory => Reports("3 not-permitted"),
+        Attack::set_times => Reports("5 not-permitted"),
+        Attack::write_outside => Reports("7 not-permitted"),
+
+        Attack::endless_loop
+        | Attack::endless_calls
+        | Attack::endless_read
+        | Attack::blocked_open => Refused(Code::TimedOut),
+        Attack::memory_step_by_step
+        | Attack::memory_at_once
+        | Attack::file_handles
+        | Attack::preopen_handles
+        | Attack::list_handles
+        | Attack::huge_path
+        | Attack::huge_key
+        | Attack::long_answer
+        | Attack::trap_in_the_middle => Refused(Code::Internal),
+        Attack::thousands_of_opens => Reports("3000 opened its own directory"),
+        Attack::huge_read => Reports("3 invalid, 2 its own file"),
+        Attack::state_between_calls => Reports("0 calls before this one"),
+    }
+}
+
+/// Lets the guest attack twice, as it might have learned something, and gives
+/// what it got.
+fn attack(name: &str, promise: Promise) -> String {
+    let max_bytes = if name == "long_answer" { 100 } else { 1 << 20 };
+    let keys = [(name, max_bytes), ("honest", 1 << 20)];
+    let ground = Ground::new(keys.into_iter().filter(|(key, _)| *key != "without_grant"));
+    let deadline = match promise {
+        Refused(Code::TimedOut) => SOON,
+        // Generous: nothing is measured.
+        _ => Duration::from_secs(60),
+    };
+    let limits = Limits {
+        deadline,
+        ..Limits::default()
+    };
+    let loader = ground.attacked_by(&component(IMAGE), limits);
+    let before = ground.state();
+    let honest = || {
+        let text = ground.load(&loader, "honest").unwrap();
+        assert!(text.starts_with(GRANTED), "{text}");
+    };
+
+    for _ in 0..2 {
+        match (ground.load(&loader, name), &promise) {
+            (Ok(text), Reports(report)) => {
+                assert!(!text.contains(CANARY) && !text.contains("root:"), "{text}");
+                assert_eq!(text, *report);
+            }
+            (Err(code), Refused(expected)) => assert_eq!(code, *expected),
+            (got, _) => panic!("{got:?}"),
+        }
+        honest();
+    }
+    assert_eq!(ground.state(), before);
+    match promise {
+        Reports(report) => report.to_owned(),
+        Refused(code) => format!("`{}`", code.as_str()),
+    }
+}

@@ -1,0 +1,46 @@
+//! A component that asks for more than there is.
+
+use super::{
+    ground::{GRANTED, Ground, component},
+    table::Section,
+};
+use keyhole::{
+    limits::Limits,
+    sandbox::{Sandbox, SandboxError},
+};
+
+/// A test for each interface that the build script found.
+macro_rules! imports {
+    ($($name:ident: $interface:literal = $image:expr;)*) => {
+        pub(super) const SECTION: Section = Section {
+            heading: "A component that imports what is not there",
+            attacks: &[$((stringify!($name), concat!("imports all of `", $interface, "`"))),*],
+        };
+
+        $(#[test]
+        fn $name() {
+            static IMAGE: &[u8] = $image;
+            SECTION.record(stringify!($name), &refused(IMAGE));
+        })*
+    };
+}
+include!(concat!(env!("OUT_DIR"), "/imports.rs"));
+
+/// The component cannot be made ready, so that no call of it ever begins.
+fn refused(image: &'static [u8]) -> String {
+    let refused = Sandbox::new(&component(image), Limits::default()).unwrap_err();
+    let SandboxError::Contract(error) = refused else {
+        panic!("{refused:?}");
+    };
+    let error = format!("{error:#}");
+    assert!(
+        error.contains("a matching implementation was not found in the linker"),
+        "{error}"
+    );
+
+    let ground = Ground::new([("key", 1024)]);
+    let limits = Limits::default();
+    let honest = ground.loader(Sandbox::embedded(limits).unwrap(), limits);
+    assert!(ground.load(&honest, "key").unwrap().starts_with(GRANTED));
+    "not instantiated".to_owned()
+}

@@ -1,0 +1,289 @@
+//! A map that was made to do harm, or that somebody else may have written. While
+//! it is there, every key is refused; when it is mended, the same server goes on.
+
+use super::world_attacks;
+use keyhole_tests::{Session, World};
+use rustix::{
+    fs::{CWD, FileType, Mode, mknodat},
+    process::geteuid,
+};
+use std::{
+    fs::{self, Permissions},
+    os::unix::{
+        fs::{PermissionsExt as _, chown, symlink},
+        net::UnixListener,
+    },
+};
+
+world_attacks! {
+    "A hostile map";
+    missing: "there is no map";
+    fifo: "the map is a FIFO that nobody writes to";
+    directory: "the map is a directory";
+    socket: "the map is a socket";
+    device: "the map is a link to `/dev/zero`";
+    link: "the map is a link to a map of the same user";
+    link_to_nothing: "the map is a link to nothing";
+    another_users: "the map belongs to another user";
+    another_users_directory: "the map's directory belongs to another user";
+    link_to_another_users: "the map is a link to one that belongs to another user";
+    writable_by_others: "others may write to the map";
+    directory_writable_by_others: "others may replace the map";
+    unreadable: "the map may not be read";
+    of_100_mb: "the map is 100 MB long, with 250 MB of address space for the server";
+    sparse_terabyte: "the map is a sparse file of 1 TiB";
+    of_100_000_keys: "the map has 100,000 keys";
+    deep_nesting: "the map nests a million arrays";
+    deep_tables: "the map nests a table in a hundred thousand others";
+    not_utf8: "the map is not UTF-8";
+    nul_in_path: "a path in the map holds a NUL";
+    key_twice: "a key stands twice, with two files";
+    unknown_field: "the map has a field that is not known";
+    half_written: "the map ends in the middle of a line";
+    emptied: "the map is empty";
+    deleted_in_session: "the key is deleted from the map between two calls";
+}
+
+const HONEST: &str = "[keys]\nk-honest = '~/notes/honest.md'\n";
+
+fn world() -> World {
+    World::new().file("notes/honest.md", "honest\n").map(HONEST)
+}
+
+/// The map before the session, in its session: honest, hostile by `harm`, honest.
+fn harmed(world: &World, code: &str, harm: impl Fn(&World)) -> Option<String> {
+    let mut client = world.client();
+    client.load("k-honest").is("honest\n");
+    for _ in 0..2 {
+        harm(world);
+        client.load("k-honest").refused(code);
+        client.load("k-honest").refused(code);
+        mend(world);
+        client.load("k-honest").is("honest\n");
+    }
+    client.end();
+    // Nor does a server start with it any better.
+    harm(world);
+    let mut client = world.client();
+    client.load("k-honest").refused(code);
+    mend(world);
+    served(&mut client);
+    client.end();
+    Some(format!("`{code}`"))
+}
+
+fn served(client: &mut Session) {
+    client.load("k-honest").is("honest\n");
+}
+
+/// Puts the honest map where whatever else is.
+fn mend(world: &World) {
+    let directory = world.map_path().with_file_name("");
+    if geteuid().is_root() {
+        chown(&directory, Some(0), Some(0)).unwrap();
+    }
+    fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
+    gone(world);
+    world.write_map(HONEST);
+}
+
+fn gone(world: &World) {
+    let map = world.map_path();
+    match fs::symlink_metadata(&map) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir(map).unwrap(),
+        Ok(_) => fs::remove_file(map).unwrap(),
+        Err(_) => {}
+    }
+}
+
+/// A map with this text.
+fn text(text: impl AsRef<[u8]>) -> Option<String> {
+    harmed(&world(), "map-invalid", |world| {
+        world.write_map(text.as_ref())
+    })
+}
+
+fn root_only(name: &str) -> Option<()> {
+    if geteuid().is_root() {
+        return Some(());
+    }
+    eprintln!("skipped: {name} (only root may give files away)");
+    None
+}
+
+fn missing() -> Option<String> {
+    harmed(&world(), "map-missing", gone)
+}
+
+fn fifo() -> Option<String> {
+    harmed(&world(), "map-invalid", |world| {
+        gone(world);
+        mknodat(CWD, world.map_path(), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    })
+}
+
+fn directory() -> Option<String> {
+    harmed(&world(), "map-invalid", |world| {
+        gone(world);
+        fs::create_dir(world.map_path()).unwrap();
+    })
+}
+
+fn socket() -> Option<String> {
+    harmed(&world(), "map-invalid", |world| {
+        gone(world);
+        UnixListener::bind(world.map_path()).unwrap();
+    })
+}
+
+fn device() -> Option<String> {
+    harmed(&world(), "map-invalid", |world| {
+        gone(world);
+        symlink("/dev/zero", world.map_path()).unwrap();
+    })
+}
+
+fn link() -> Option<String> {
+    let world = world().file("dotfiles/map.toml", HONEST);
+    gone(&world);
+    symlink(world.path("dotfiles/map.toml"), world.map_path()).unwrap();
+    let mut client = world.client();
+    served(&mut client);
+    client.end();
+    Some("served: what counts is the real file, its owner and its mode".to_owned())
+}
+
+fn link_to_nothing() -> Option<String> {
+    harmed(&world(), "map-missing", |world| {
+        gone(world);
+        symlink("nothing.toml", world.map_path()).unwrap();
+    })
+}
+
+fn another_users() -> Option<String> {
+    root_only("another_users")?;
+    harmed(&world(), "map-invalid", |world| {
+        chown(world.map_path(), Some(12345), None).unwrap();
+    })
+}
+
+fn another_users_directory() -> Option<String> {
+    root_only("another_users_directory")?;
+    harmed(&world(), "map-invalid", |world| {
+        chown(world.map_path().with_file_name(""), Some(12345), None).unwrap();
+    })
+}
+
+fn link_to_another_users() -> Option<String> {
+    root_only("link_to_another_users")?;
+    harmed(&world(), "map-invalid", |world| {
+        gone(world);
+        world.write("dotfiles/map.toml", HONEST);
+        chown(world.path("dotfiles/map.toml"), Some(12345), None).unwrap();
+        symlink(world.path("dotfiles/map.toml"), world.map_path()).unwrap();
+    })
+}
+
+fn writable_by_others() -> Option<String> {
+    harmed(&world(), "map-invalid", |world| {
+        fs::set_permissions(world.map_path(), Permissions::from_mode(0o666)).unwrap();
+    })
+}
+
+fn directory_writable_by_others() -> Option<String> {
+    harmed(&world(), "map-invalid", |world| {
+        let directory = world.map_path().with_file_name("");
+        fs::set_permissions(directory, Permissions::from_mode(0o777)).unwrap();
+    })
+}
+
+fn unreadable() -> Option<String> {
+    let world = world();
+    fs::set_permissions(world.map_path(), Permissions::from_mode(0)).unwrap();
+    let world = world.unprivileged();
+    let mut client = world.client();
+    client.load("k-honest").refused("map-invalid");
+    fs::set_permissions(world.map_path(), Permissions::from_mode(0o600)).unwrap();
+    served(&mut client);
+    client.end();
+    Some("`map-invalid`".to_owned())
+}
+
+fn of_100_mb() -> Option<String> {
+    // With room for the server and its calls, and none for the map.
+    let limited = "ulimit -v 250000 && exec \"$0\" \"$@\"";
+    let world = world().through(["/bin/sh", "-c", limited]);
+    let comment = "# 32 bytes of a comment, no more.\n".repeat(3_000_000);
+    harmed(&world, "map-invalid", |world| {
+        world.write_map(format!("{HONEST}{comment}"));
+    })
+}
+
+fn sparse_terabyte() -> Option<String> {
+    harmed(&world(), "map-invalid", |world| {
+        let map = fs::File::options()
+            .write(true)
+            .open(world.map_path())
+            .unwrap();
+        map.set_len(1 << 40).unwrap();
+    })
+}
+
+fn of_100_000_keys() -> Option<String> {
+    let world = world();
+    let mut map = HONEST.to_owned();
+    for key in 0..100_000 {
+        map += &format!("\"k-{key:032}\" = '~/notes/file-{key}.md'\n");
+    }
+    world.write("notes/file-0.md", "first");
+    world.write("notes/file-99999.md", "last");
+    let mut client = world.client();
+    served(&mut client);
+    world.replace_map(map);
+    client.load(&format!("k-{:032}", 0)).is("first");
+    client.load(&format!("k-{:032}", 99_999)).is("last");
+    client
+        .load(&format!("k-{:032}", 100_000))
+        .refused("unknown-key");
+    served(&mut client);
+    client.end();
+    Some("served: the first and the last key get their files".to_owned())
+}
+
+fn deep_nesting() -> Option<String> {
+    text(format!("{HONEST}x = {}", "[".repeat(1_000_000)))
+}
+
+fn deep_tables() -> Option<String> {
+    text(format!("[{}a]\n", "a.".repeat(100_000)))
+}
+
+fn not_utf8() -> Option<String> {
+    text([HONEST.as_bytes(), b"k-1 = '\xff.md'\n"].concat())
+}
+
+fn nul_in_path() -> Option<String> {
+    text(format!("{HONEST}k-1 = \"~/notes/honest.md\\u0000.txt\"\n"))
+}
+
+fn key_twice() -> Option<String> {
+    text(format!("{HONEST}k-honest = '~/notes/other.md'\n"))
+}
+
+fn unknown_field() -> Option<String> {
+    text(format!("root = ['~']\n{HONEST}"))
+}
+
+fn half_written() -> Option<String> {
+    text(format!("{HONEST}k-1 = '~/no"))
+}
+
+fn emptied() -> Option<String> {
+    harmed(&world(), "unknown-key", |world| world.write_map(""))
+}
+
+fn deleted_in_session() -> Option<String> {
+    harmed(&world(), "unknown-key", |world| {
+        world.write_map("[keys]\nk-other = '~/notes/honest.md'\n")
+    })
+}

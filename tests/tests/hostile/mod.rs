@@ -1,0 +1,46 @@
+//! A hostile guest and a hostile world get nothing, and stop nothing.
+//!
+//! Every attack is a test of its own and a line in docs/attacks.md; both come
+//! from one list, so that no attack is without either. Each is asserted twice:
+//! what the attack got, and that the next honest call is served.
+
+/// What cannot be shown by one attack and one call after it.
+mod beyond;
+/// Where components attack: the files around a granted one, and a loader.
+mod ground;
+/// A component that attacks, in the same host as the real guest.
+mod guest;
+/// A component that asks for more than there is.
+mod imports;
+/// A map that was made to do harm.
+mod map;
+/// A component that breaks the rules by which components talk to their host.
+mod shapes;
+/// A directory or file that is swapped with a link, for thousands of calls.
+mod swaps;
+/// docs/attacks.md.
+mod table;
+/// Files and names that were made to do harm.
+mod tree;
+
+/// Makes a list of attacks into a section of the table and a test for each, which
+/// calls the function of that name. It says what the attack got.
+macro_rules! world_attacks {
+    ($heading:literal; $($name:ident: $about:literal;)*) => {
+        pub(super) const SECTION: super::table::Section = super::table::Section {
+            heading: $heading,
+            attacks: &[$((stringify!($name), $about)),*],
+        };
+
+        mod attack {
+            $(#[test]
+            fn $name() {
+                // None: it says on stderr why it was skipped.
+                if let Some(got) = super::$name() {
+                    super::SECTION.record(stringify!($name), &got);
+                }
+            })*
+        }
+    };
+}
+use world_attacks;

@@ -1,0 +1,159 @@
+//! A directory or a file that another process swaps with a link to the outside,
+//! as fast as it can, for thousands of calls.
+
+use super::world_attacks;
+use keyhole_tests::{PATIENCE, World};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
+
+world_attacks! {
+    "A directory or file that is swapped with a link by another process";
+    directory: "the file's directory is swapped with a link to one outside the root, for 3,000 calls";
+    upper_directory: "the same, two directories further up";
+    file: "the file is swapped with a link to one outside the root, for 3,000 calls";
+    directory_without_openat2: "the directory, where the kernel has no `openat2`";
+    upper_directory_without_openat2: "the directory further up, where the kernel has no `openat2`";
+    file_without_openat2: "the file, where the kernel has no `openat2`";
+}
+
+const CALLS: usize = 3000;
+const INSIDE: &str = "inside\n";
+
+/// What is swapped: the name in the root, and where the link in its place leads.
+struct Swapped {
+    name: &'static str,
+    outside: &'static str,
+}
+
+const DIRECTORY: Swapped = Swapped {
+    name: "notes/a/b/c",
+    outside: "outside/a/b/c",
+};
+const UPPER_DIRECTORY: Swapped = Swapped {
+    name: "notes/a",
+    outside: "outside/a",
+};
+const FILE: Swapped = Swapped {
+    name: "notes/a/b/c/file.md",
+    outside: "outside/a/b/c/file.md",
+};
+
+fn directory() -> Option<String> {
+    swap(&DIRECTORY, world())
+}
+
+fn upper_directory() -> Option<String> {
+    swap(&UPPER_DIRECTORY, world())
+}
+
+fn file() -> Option<String> {
+    swap(&FILE, world())
+}
+
+fn directory_without_openat2() -> Option<String> {
+    swap(&DIRECTORY, without_openat2("directory")?)
+}
+
+fn upper_directory_without_openat2() -> Option<String> {
+    swap(&UPPER_DIRECTORY, without_openat2("upper_directory")?)
+}
+
+fn file_without_openat2() -> Option<String> {
+    swap(&FILE, without_openat2("file")?)
+}
+
+fn world() -> World {
+    World::new()
+        .file("notes/honest.md", "honest\n")
+        .file("notes/a/b/c/file.md", INSIDE)
+        .file("outside/a/b/c/file.md", "hunter2, from outside")
+        .map("roots = ['~/notes']\n[keys]\nk-honest = '~/notes/honest.md'\nk = '~/notes/a/b/c/file.md'\n")
+}
+
+fn without_openat2(name: &str) -> Option<World> {
+    if !cfg!(target_os = "linux") {
+        eprintln!("skipped: {name}_without_openat2 (only Linux has openat2)");
+        return None;
+    }
+    Some(world().through([env!("CARGO_BIN_EXE_without-openat2")]))
+}
+
+fn swap(swapped: &Swapped, world: World) -> Option<String> {
+    // Absolute, as it stands in two places.
+    let outside = world.path(swapped.outside);
+    let world = world.link("swapped", outside);
+    let mut client = world.client();
+    client.load("k").is(INSIDE);
+    let swapper = Swapper::start(&world, swapped.name);
+
+    let mut got = BTreeMap::<String, usize>::new();
+    let began = Instant::now();
+    // Until the file was served as well, or nothing would be shown; it needs a
+    // moment in which the swapper sleeps.
+    for call in 0.. {
+        if call >= CALLS && (got.contains_key("the file") || began.elapsed() > PATIENCE) {
+            break;
+        }
+        let answer = client.load("k");
+        let outcome = match answer.text() {
+            Some(text) => {
+                assert_eq!(text, INSIDE, "from outside");
+                "the file"
+            }
+            None => answer.code().unwrap(),
+        };
+        *got.entry(outcome.to_owned()).or_default() += 1;
+    }
+    swapper.end();
+    client.load("k-honest").is("honest\n");
+    client.end();
+
+    println!("{got:?}");
+    assert!(got.contains_key("the file"), "{got:?}");
+    // The link was met as well.
+    assert!(got.contains_key("outside-root"), "{got:?}");
+    assert!(
+        got.keys()
+            .all(|code| matches!(&**code, "the file" | "outside-root")),
+        "{got:?}"
+    );
+    Some("the file, or `outside-root`; never a byte from outside".to_owned())
+}
+
+/// The process that swaps. It is stopped on drop.
+struct Swapper(Child);
+
+impl Swapper {
+    fn start(world: &World, name: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_swap"))
+            .args([world.path(name), world.path("swapped")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert_eq!(line, "ready\n");
+        Self(child)
+    }
+
+    /// It swapped to the end, and everything is where it was.
+    fn end(mut self) {
+        drop(self.0.stdin.take());
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Swapper {
+    fn drop(&mut self) {
+        // Both fail where it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
