@@ -27,6 +27,8 @@ mod lifecycle;
 mod lines;
 /// The map is live: what the user changes counts from the next call on.
 mod live;
+/// The tests that SECURITY.md cites, and the files that the papers link to.
+mod papers;
 /// Where the map is, and where its files are.
 mod places;
 /// Requests that are not quite right.
