@@ -27,7 +27,7 @@ mod lifecycle;
 mod lines;
 /// The map is live: what the user changes counts from the next call on.
 mod live;
-/// The tests that SECURITY.md cites, and the files that the papers link to.
+/// The papers cite tests and link to files that are there.
 mod papers;
 /// Where the map is, and where its files are.
 mod places;

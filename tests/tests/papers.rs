@@ -1,5 +1,5 @@
-//! What the papers name is there: the tests that SECURITY.md rests on, and the
-//! files that are linked to.
+//! What the papers name is there: the tests that they cite, and the files that
+//! they link to.
 
 use keyhole_tests::workspace;
 use std::{
@@ -109,12 +109,12 @@ fn every_test_that_is_cited_exists() {
     assert!(!is_there(&format!("secrecy::{this}"), &sources));
     assert!(!is_there("papers::no_test_of_this_name", &sources));
 
-    let security = read("SECURITY.md");
-    let missing: Vec<&str> = citations(&security)
-        .into_iter()
-        .filter(|cited| !is_there(cited, &sources))
-        .collect();
-    assert!(missing.is_empty(), "no such tests: {missing:#?}");
+    for paper in PAPERS {
+        let text = read(paper);
+        let mut missing = citations(&text);
+        missing.retain(|cited| !is_there(cited, &sources));
+        assert!(missing.is_empty(), "{paper}: no such tests: {missing:#?}");
+    }
 }
 
 #[test]
