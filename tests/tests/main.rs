@@ -29,6 +29,8 @@ mod lifecycle;
 mod lines;
 /// The map is live: what the user changes counts from the next call on.
 mod live;
+/// The papers cite tests and link to files that are there.
+mod papers;
 /// Where the map is, and where its files are.
 mod places;
 /// The Claude Code plugin, as it is packaged.

@@ -1,0 +1,147 @@
+//! What the papers name is there: the tests that they cite, and the files that
+//! they link to.
+
+use keyhole_tests::workspace;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+const PAPERS: [&str; 5] = [
+    "README.md",
+    "SECURITY.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/alternatives.md",
+];
+
+fn read(path: &str) -> String {
+    fs::read_to_string(workspace().join(path)).unwrap()
+}
+
+/// A file with tests in it, under the name of its module.
+struct Source {
+    module: PathBuf,
+    text: String,
+}
+
+fn sources() -> Vec<Source> {
+    let mut sources = Vec::new();
+    for directory in ["host", "guest", "tests/tests"] {
+        collect(&workspace().join(directory), &mut sources);
+    }
+    for entry in fs::read_dir(workspace().join("tests/client")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_string_lossy().ends_with(".test.mjs") {
+            sources.push(Source {
+                module: "tests/client".into(),
+                text: fs::read_to_string(path).unwrap(),
+            });
+        }
+    }
+    // Their tests are made from lists; each has a line here.
+    for made in ["guest", "shapes", "imports"] {
+        sources.push(Source {
+            module: Path::new("tests/tests/hostile").join(made),
+            text: read("docs/attacks.md"),
+        });
+    }
+    sources
+}
+
+fn collect(directory: &Path, sources: &mut Vec<Source>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let module = match path.file_stem().and_then(|stem| stem.to_str()) {
+                Some("mod" | "main") => directory.to_owned(),
+                _ => path.with_extension(""),
+            };
+            let text = fs::read_to_string(&path).unwrap();
+            sources.push(Source { module, text });
+        }
+    }
+}
+
+/// The module and the name in `module::name`, the way in which tests are cited.
+fn citation(quoted: &str) -> Option<(PathBuf, &str)> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);
+    let (module, name) = quoted.rsplit_once("::")?;
+    quoted
+        .chars()
+        .all(is_plain)
+        .then(|| (module.replace("::", "/").into(), name))
+}
+
+/// The tests that are cited between backticks.
+fn citations(text: &str) -> Vec<&str> {
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|quoted| citation(quoted).is_some())
+        .collect()
+}
+
+fn is_there(cited: &str, sources: &[Source]) -> bool {
+    let Some((module, name)) = citation(cited) else {
+        return false;
+    };
+    let definitions = [
+        format!("fn {name}("),
+        format!("Trial::test(\"{name}\""),
+        format!("onEachClient('{name}: "),
+        format!("onEachClient(\"{name}: "),
+        format!("\n| `{name}` | "),
+    ];
+    sources
+        .iter()
+        .filter(|source| source.module.ends_with(&module))
+        .any(|source| definitions.iter().any(|known| source.text.contains(known)))
+}
+
+#[test]
+fn every_test_that_is_cited_exists() {
+    let sources = sources();
+    let this = "every_test_that_is_cited_exists";
+    assert!(is_there(&format!("papers::{this}"), &sources));
+    assert!(!is_there(&format!("secrecy::{this}"), &sources));
+    assert!(!is_there("papers::no_test_of_this_name", &sources));
+
+    for paper in PAPERS {
+        let text = read(paper);
+        let mut missing = citations(&text);
+        missing.retain(|cited| !is_there(cited, &sources));
+        assert!(missing.is_empty(), "{paper}: no such tests: {missing:#?}");
+    }
+}
+
+#[test]
+fn everything_that_is_prevented_cites_a_test() {
+    let security = read("SECURITY.md");
+    let prevented: Vec<&str> = security
+        .lines()
+        .filter(|line| line.contains("| yes |"))
+        .collect();
+    assert!(prevented.len() > 20, "{prevented:#?}");
+    for line in prevented {
+        assert!(!citations(line).is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn every_file_that_is_linked_to_is_there() {
+    let mut missing = Vec::new();
+    for paper in PAPERS {
+        let directory = workspace().join(paper).with_file_name("");
+        for link in read(paper).split("](").skip(1) {
+            let target = link.split(')').next().unwrap_or_default();
+            let file = target.split('#').next().unwrap_or_default();
+            if !target.contains("://") && !directory.join(file).exists() {
+                missing.push(format!("{paper}: {target}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
