@@ -27,11 +27,11 @@ mod lines;
 mod live;
 /// Where the map is, and where its files are.
 mod places;
+/// The Claude Code plugin, as it is packaged.
+mod plugin;
 /// Requests that are not quite right.
 mod requests;
 /// Neither a refusal nor standard error tells a key, a path, a content or a count.
 mod secrecy;
 /// What a client is shown of the server and its tool, to the letter.
 mod surface;
-/// The Claude Code plugin, as it is packaged.
-mod plugin;

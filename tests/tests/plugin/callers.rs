@@ -1,1 +1,344 @@
+//! Who gets what: guard, tickets and binding, with the real programs.
 
+use super::Package;
+use keyhole_tests::{Answer, MARKER, Protocol, Ran, Session, World, binary};
+use serde_json::{Value, json};
+use std::{fs, path::PathBuf, process::Command, thread};
+
+const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
+const AGENT: &str = "keyhole:privacy-scanner";
+const BOUND: &str = "k-hunter2-bound-0123456789";
+const UNBOUND: &str = "k-hunter2-unbound-01234567";
+const WRONG: &str = "k-hunter2-wrong-0123456789";
+
+/// A user with one key for anyone and one for [`AGENT`], and the plugin's data
+/// folder. Servers require tickets if `ticketed`.
+fn user(ticketed: bool) -> World {
+    let world = World::new()
+        .file("bound.md", "bound\n")
+        .file("unbound.md", "unbound\n")
+        .directory("data")
+        .map(format!(
+            "[keys]\n{BOUND} = {{ path = '~/bound.md', agents = ['{AGENT}', 'team:other'] }}\n\
+             {UNBOUND} = '~/unbound.md'\n"
+        ));
+    match ticketed {
+        true => {
+            let data = data(&world);
+            world
+                .env("CLAUDE_PLUGIN_DATA", data)
+                .argument("--require-ticket")
+        }
+        false => world,
+    }
+}
+
+fn data(world: &World) -> PathBuf {
+    world.path("data")
+}
+
+/// A subagent's call, as the client asks the guard about it.
+fn question(id: &str, agent: &str, key: &str) -> Value {
+    json!({
+        "hook_event_name": "PreToolUse",
+        "tool_name": TOOL,
+        "tool_input": { "key": key },
+        "tool_use_id": id,
+        "agent_id": "a-1",
+        "agent_type": agent,
+    })
+}
+
+/// In the environment of a user's client.
+fn in_home<'a>(command: &'a mut Command, world: &World) -> &'a mut Command {
+    command
+        .env("HOME", world.home())
+        .env_remove("XDG_CONFIG_HOME")
+        .env("CLAUDE_PLUGIN_DATA", data(world))
+}
+
+fn ask(world: &World, question: &Value) -> Ran {
+    let mut guard = Command::new(binary());
+    let guard = in_home(guard.arg("guard"), world);
+    let ran = Ran::of(guard, question.to_string().as_bytes());
+    for text in [&ran.stdout, &ran.stderr] {
+        assert!(!text.contains(MARKER), "{ran:?}");
+    }
+    ran
+}
+
+#[track_caller]
+fn allows(world: &World, id: &str, agent: &str, key: &str) {
+    let ran = ask(world, &question(id, agent, key)).exits(0);
+    assert_eq!(decision(&ran), "allow", "{ran:?}");
+}
+
+fn decision(ran: &Ran) -> String {
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let decision = &answer["hookSpecificOutput"]["permissionDecision"];
+    decision.as_str().unwrap().to_owned()
+}
+
+/// A call under the client's id.
+fn load(session: &mut Session, key: &str, id: impl Into<Value>) -> Answer {
+    session.request(
+        "tools/call",
+        json!({
+            "name": "load_context",
+            "arguments": { "key": key },
+            "_meta": { "claudecode/toolUseId": id.into() },
+        }),
+    )
+}
+
+#[test]
+fn a_call_that_the_guard_allowed_gets_its_document_once() {
+    for protocol in Protocol::ALL {
+        let world = user(true).speaking(protocol);
+        let mut client = world.client();
+        allows(&world, "toolu_1", AGENT, BOUND);
+        allows(&world, "toolu_2", "anyone", UNBOUND);
+        load(&mut client, UNBOUND, "toolu_2").is("unbound\n");
+        load(&mut client, BOUND, "toolu_1").is("bound\n");
+        for (key, id) in [(BOUND, "toolu_1"), (UNBOUND, "toolu_2")] {
+            load(&mut client, key, id).refused("caller-not-verified");
+        }
+        client.end();
+    }
+}
+
+#[test]
+fn without_its_ticket_a_call_gets_nothing_whatever_the_key() {
+    for protocol in Protocol::ALL {
+        let world = user(true).speaking(protocol);
+        let mut client = world.client();
+        allows(&world, "toolu_1", AGENT, BOUND);
+        let mut answers = Vec::new();
+        for key in [BOUND, UNBOUND, WRONG, "", "not a key"] {
+            client.load(key).refused("caller-not-verified");
+            for id in [json!("toolu_2"), json!(""), json!(1), json!(["toolu_1"])] {
+                let answer = load(&mut client, key, id);
+                answer.refused("caller-not-verified");
+                answers.push(answer.result().clone());
+            }
+        }
+        world.write_map("no map");
+        let answer = load(&mut client, BOUND, "toolu_2");
+        answer.refused("caller-not-verified");
+        answers.push(answer.result().clone());
+        assert!(answers.iter().all(|answer| *answer == answers[0]));
+        client.end();
+    }
+}
+
+#[test]
+fn a_ticket_is_good_for_one_of_two_servers() {
+    let world = user(true);
+    for round in 0..8 {
+        let id = format!("toolu_{round}");
+        let mut clients = [world.client(), world.client()];
+        allows(&world, &id, AGENT, BOUND);
+        let got = thread::scope(|scope| {
+            let calls = clients.each_mut().map(|client| {
+                let id = id.as_str();
+                scope.spawn(move || load(client, BOUND, id).text().is_some())
+            });
+            calls.map(|call| usize::from(call.join().unwrap()))
+        });
+        assert_eq!(got.iter().sum::<usize>(), 1);
+    }
+}
+
+#[test]
+fn a_ticket_that_names_another_agent_opens_no_bound_key() {
+    let world = user(true);
+    let mut client = world.client();
+    // The guard would not leave such a ticket: the server decides for itself.
+    let tickets = keyhole::ticket::Tickets::under(&data(&world));
+    tickets.leave("toolu_1", "privacy-scanner").unwrap();
+    tickets.leave("toolu_2", "privacy-scanner").unwrap();
+    let bound = load(&mut client, BOUND, "toolu_1");
+    bound.refused("unknown-key");
+    let wrong = load(&mut client, WRONG, "toolu_2");
+    assert_eq!(bound.result(), wrong.result());
+    client.end();
+}
+
+#[test]
+fn a_key_that_is_bound_meanwhile_is_refused_at_the_very_next_call() {
+    let world = user(true);
+    let mut client = world.client();
+    for id in ["toolu_1", "toolu_2"] {
+        allows(&world, id, "anyone", UNBOUND);
+    }
+    load(&mut client, UNBOUND, "toolu_1").is("unbound\n");
+    world.replace_map(format!(
+        "[keys]\n{UNBOUND} = {{ path = '~/unbound.md', agents = ['{AGENT}'] }}\n"
+    ));
+    load(&mut client, UNBOUND, "toolu_2").refused("unknown-key");
+    client.end();
+}
+
+#[test]
+fn the_guard_denies_in_the_servers_words() {
+    let world = user(true);
+    let mut client = world.client();
+    let unverified = load(&mut client, BOUND, "toolu_9");
+    let tickets = keyhole::ticket::Tickets::under(&data(&world));
+    tickets.leave("toolu_8", "x").unwrap();
+    let unknown = load(&mut client, WRONG, "toolu_8");
+    client.end();
+
+    let mut parent = question("toolu_1", AGENT, BOUND);
+    parent["agent_id"].take();
+    let denials = [
+        (parent, unverified),
+        (question("toolu_1", "impostor", BOUND), unknown),
+    ];
+    for (question, answer) in denials {
+        let ran = ask(&world, &question).exits(0);
+        assert_eq!(decision(&ran), "deny");
+        let said: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(
+            said["hookSpecificOutput"]["permissionDecisionReason"],
+            answer.result()["content"][0]["text"]
+        );
+    }
+    assert_eq!(
+        fs::read_dir(data(&world).join("tickets")).unwrap().count(),
+        0
+    );
+}
+
+#[test]
+fn the_guard_ends_with_2_and_one_line_where_anything_is_amiss() {
+    let world = user(true);
+    let good = question("toolu_1", AGENT, BOUND);
+    let mut other = good.clone();
+    other["tool_name"] = MARKER.into();
+    let mut bare = good.clone();
+    bare["tool_input"] = json!({ MARKER: 1 });
+    let fails = |ran: Ran| {
+        let ran = ran.says("").exits(2);
+        let line = ran.stderr.strip_suffix('\n').unwrap();
+        assert!(line.starts_with("keyhole: ") && !line.contains('\n'));
+        assert!(!line.contains(MARKER), "{line}");
+    };
+    for question in [&other, &bare, &json!(MARKER), &json!({})] {
+        fails(ask(&world, question));
+    }
+    let asked = good.to_string();
+    let mut no_data = Command::new(binary());
+    in_home(no_data.arg("guard"), &world).env_remove("CLAUDE_PLUGIN_DATA");
+    fails(Ran::of(&mut no_data, asked.as_bytes()));
+    let mut no_home = Command::new(binary());
+    in_home(no_home.arg("guard"), &world).env_remove("HOME");
+    fails(Ran::of(&mut no_home, asked.as_bytes()));
+    fs::write(data(&world).join("tickets"), "").unwrap();
+    fails(ask(&world, &good));
+}
+
+#[test]
+fn without_a_ticket_or_a_statement_bound_keys_are_not_there() {
+    for protocol in Protocol::ALL {
+        let world = user(false).speaking(protocol);
+        let mut client = world.client();
+        client.load(UNBOUND).is("unbound\n");
+        let bound = load(&mut client, BOUND, "toolu_1");
+        bound.refused("unknown-key");
+        assert_eq!(bound.result(), client.load(WRONG).result());
+        client.end();
+    }
+}
+
+#[test]
+fn the_operator_can_state_who_calls_and_no_parameter_can() {
+    for (agent, opens) in [
+        (AGENT, true),
+        ("team:other", true),
+        ("privacy-scanner", false),
+        ("keyhole", false),
+    ] {
+        let world = user(false).argument("--agent").argument(agent);
+        let mut client = world.client();
+        client.load(UNBOUND).is("unbound\n");
+        match opens {
+            true => client.load(BOUND).is("bound\n"),
+            false => client.load(BOUND).refused("unknown-key"),
+        }
+        client.end();
+    }
+    let world = user(false);
+    let mut client = world.client();
+    let call = json!({
+        "name": "load_context",
+        "arguments": { "key": BOUND, "agent": AGENT },
+    });
+    client.request("tools/call", call).error(-32602);
+    let call = json!({
+        "name": "load_context",
+        "arguments": { "key": BOUND },
+        "_meta": { "agent": AGENT, "agent_type": AGENT, "claudecode/agentType": AGENT },
+    });
+    client.request("tools/call", call).refused("unknown-key");
+    client.end();
+}
+
+#[test]
+fn a_server_is_told_of_its_callers_in_one_way() {
+    let world = user(true);
+    for arguments in [
+        &["serve", "--agent", ""][..],
+        &["serve", "--agent"],
+        &["serve", "--agent", AGENT, "--require-ticket"],
+        &["serve", "--agent", AGENT, "--agent", AGENT],
+    ] {
+        let _ = world.run(arguments).says("").exits(2);
+    }
+    for data in [None, Some(""), Some("relative")] {
+        let world = match data {
+            None => World::new(),
+            Some(data) => World::new().env("CLAUDE_PLUGIN_DATA", data),
+        };
+        let ran = world.run(["serve", "--require-ticket"]).says("").exits(1);
+        assert_eq!(
+            ran.stderr,
+            "keyhole: CLAUDE_PLUGIN_DATA is not set; this is for the Claude Code plugin\n"
+        );
+    }
+}
+
+#[test]
+fn a_check_loads_bound_entries_as_one_who_may() {
+    user(false).run(["check"]).exits(0).mentions("2 of 2");
+}
+
+#[test]
+fn the_packaged_plugin_hands_out_what_its_guard_allowed() {
+    let package = Package::new();
+    let world = user(true);
+    let start = |arguments: &[&str], input: &str| {
+        let mut sh = Command::new("sh");
+        let sh = sh
+            .arg(package.plugin().join("start.sh"))
+            .arg(data(&world))
+            .args(arguments);
+        Ran::of(in_home(sh, &world), input.as_bytes())
+    };
+    let _ = start(&["install"], "").says("").exits(0);
+    let asked = question("toolu_1", AGENT, BOUND).to_string();
+    let ran = start(&["guard"], &asked).says_nothing_on_stderr().exits(0);
+    assert_eq!(decision(&ran), "allow");
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": Protocol::Discover.params(json!({
+            "name": "load_context",
+            "arguments": { "key": BOUND },
+            "_meta": { "claudecode/toolUseId": "toolu_1" },
+        })),
+    });
+    let ran = start(&["serve", "--require-ticket"], &format!("{call}\n"));
+    let ran = ran.says_nothing_on_stderr().exits(0);
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(answer["result"]["content"][0]["text"], "bound\n");
+}

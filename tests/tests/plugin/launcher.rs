@@ -315,7 +315,9 @@ fn a_kill_at_any_point_is_mended_by_the_next_start() {
             for nth in 1..=2 {
                 let machine = Machine::new();
                 machine.release("v2");
-                machine.runs("v1");
+                for version in ["v1", "v2", "v1"] {
+                    machine.runs(version);
+                }
                 let count = machine.temp.path().join("count");
                 let work = format!("'{}' \"$@\"", real(command).display());
                 let work_first = if after { &work } else { ":" };
@@ -332,10 +334,12 @@ fn a_kill_at_any_point_is_mended_by_the_next_start() {
                 machine.remove_shims();
                 machine.runs("v2");
                 machine.runs("v1");
-                // What is run for its output is run by a copy of the shell, and
-                // it is this copy that is killed: the launcher then fails.
+                // Some sh run a command for its output in a copy of themselves,
+                // and it is the copy that is killed: then the launcher fails.
                 let is_run = nth == 1 || ["cp", "mv"].contains(&command);
-                assert_eq!(killed, is_run && command != "uname", "{when} {command} {nth}");
+                if command != "uname" {
+                    assert_eq!(killed, is_run, "{when} {command} {nth}");
+                }
             }
         }
     }
@@ -526,6 +530,10 @@ fn it_works_without_sha256sum_as_on_macos() {
 
 /// `sh` is bash on macOS, dash on Debian, busybox on Alpine.
 #[test]
+#[allow(
+    clippy::print_stdout,
+    reason = "what is skipped is skipped by name"
+)]
 fn it_works_in_every_shell_that_is_here() {
     for shell in [
         &["dash"][..],

@@ -1,1 +1,407 @@
+//! What is in the package, and that it fits together: what the client's own
+//! validation does not look at.
 
+use super::Package;
+use keyhole::Code;
+use keyhole_tests::{Ran, binary, workspace};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// What the client replaces in a plugin's files.
+const VARIABLES: [&str; 2] = ["CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"];
+
+/// Tools of the client that can only read.
+const READ_ONLY: [&str; 3] = ["Read", "Grep", "Glob"];
+
+fn json_of(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// All files beneath `root`, relative to it.
+fn files(root: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => {
+                    let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+                    found.insert(name.to_owned());
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Every string in `value`.
+fn strings(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(strings).collect(),
+        Value::Object(fields) => fields.values().flat_map(strings).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The tool as the client names it, made of what the package says.
+fn tool(plugin: &Path) -> String {
+    let name = json_of(&plugin.join(".claude-plugin/plugin.json"))["name"].clone();
+    let servers = json_of(&plugin.join(".mcp.json"))["mcpServers"].clone();
+    let servers: Vec<_> = servers.as_object().unwrap().keys().collect();
+    let [server] = servers[..] else {
+        panic!("one server: {servers:?}");
+    };
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let begin = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "0"},
+        },
+    });
+    let mut serve = Command::new(binary());
+    let ran = Ran::of(
+        serve.arg("serve").env("HOME", plugin),
+        format!("{begin}\n{list}\n").as_bytes(),
+    );
+    let tool = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .find_map(|answer| {
+            answer["result"]["tools"][0]["name"]
+                .as_str()
+                .map(str::to_owned)
+        })
+        .unwrap();
+    format!("mcp__plugin_{}_{server}__{tool}", name.as_str().unwrap())
+}
+
+#[test]
+fn the_package_holds_what_it_should_and_no_more() {
+    let package = Package::new();
+    let plugin = package.plugin();
+    let mut expected: BTreeSet<String> = [
+        ".claude-plugin/plugin.json",
+        ".mcp.json",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "README.md",
+        "agents/privacy-scanner.md",
+        "contract/component.wasm",
+        "contract/component.wit",
+        "contract/context.wit",
+        "hooks/hooks.json",
+        "manifest.sha256",
+        "start.sh",
+    ]
+    .map(str::to_owned)
+    .into();
+    let servers = files(&plugin.join("server"));
+    assert_eq!(servers.len(), 1);
+    expected.extend(servers.iter().map(|name| format!("server/{name}")));
+    assert_eq!(files(&plugin), expected);
+    assert_eq!(
+        files(&package.marketplace().join(".claude-plugin")),
+        ["marketplace.json".to_owned()].into()
+    );
+    // Copied, not kept twice.
+    for name in files(&workspace().join("plugin")) {
+        let source = fs::read(workspace().join("plugin").join(&name)).unwrap();
+        assert_eq!(fs::read(plugin.join(&name)).unwrap(), source, "{name}");
+    }
+}
+
+#[test]
+fn the_manifest_has_the_sum_of_every_server_and_of_the_contract() {
+    let package = Package::new();
+    let plugin = package.plugin();
+    let manifest = fs::read_to_string(plugin.join("manifest.sha256")).unwrap();
+    let named: BTreeSet<_> = manifest
+        .lines()
+        .map(|line| line.split_once("  ").unwrap().1.to_owned())
+        .collect();
+    let there: BTreeSet<_> = files(&plugin)
+        .into_iter()
+        .filter(|name| name.starts_with("server/") || name.starts_with("contract/"))
+        .collect();
+    assert_eq!(named, there);
+    let check = "if command -v sha256sum >/dev/null; then sha256sum -c manifest.sha256; \
+                 else shasum -a 256 -c manifest.sha256; fi";
+    let mut sh = Command::new("sh");
+    let _ = Ran::of(sh.args(["-c", check]).current_dir(&plugin), b"").exits(0);
+}
+
+#[test]
+fn the_component_in_the_package_is_the_one_that_the_server_runs() {
+    let package = Package::new();
+    let contract = package.plugin().join("contract");
+    assert_eq!(
+        fs::read(contract.join("component.wasm")).unwrap(),
+        keyhole::sandbox::COMPONENT
+    );
+    assert_eq!(
+        fs::read_to_string(contract.join("component.wit")).unwrap(),
+        keyhole::contract()
+    );
+}
+
+#[test]
+fn the_marketplace_leads_to_the_plugin_in_this_version() {
+    let package = Package::new();
+    let marketplace = json_of(
+        &package
+            .marketplace()
+            .join(".claude-plugin/marketplace.json"),
+    );
+    let [entry] = &marketplace["plugins"].as_array().unwrap()[..] else {
+        panic!("one plugin: {marketplace}");
+    };
+    let root = package
+        .marketplace()
+        .join(entry["source"].as_str().unwrap());
+    let plugin = json_of(&root.join(".claude-plugin/plugin.json"));
+    assert_eq!(plugin["name"], entry["name"]);
+    assert_eq!(plugin["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(plugin["license"], "MIT OR Apache-2.0");
+}
+
+#[test]
+fn every_variable_is_one_of_the_clients_and_every_path_is_there() {
+    let package = Package::new();
+    let plugin = package.plugin();
+    for name in files(&plugin).iter().filter(|name| name.ends_with(".json")) {
+        let json = json_of(&plugin.join(name));
+        for text in strings(&json) {
+            for part in text.split("${").skip(1) {
+                let (variable, rest) = part.split_once('}').unwrap();
+                assert!(VARIABLES.contains(&variable), "{name}: {text}");
+                if variable == "CLAUDE_PLUGIN_ROOT" {
+                    let path = rest.split(['"', ' ']).next().unwrap();
+                    let path = path.strip_prefix('/').unwrap();
+                    assert!(plugin.join(path).is_file(), "{name}: {path}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_commands_are_quoted_and_ones_that_launcher_and_server_know() {
+    let package = Package::new();
+    let plugin = package.plugin();
+    let server = json_of(&plugin.join(".mcp.json"))["mcpServers"]["context"].clone();
+    let mcp: Vec<String> = std::iter::once(&server["command"])
+        .chain(server["args"].as_array().unwrap())
+        .map(|word| word.as_str().unwrap().to_owned())
+        .collect();
+    let hooks = json_of(&plugin.join("hooks/hooks.json"))["hooks"].clone();
+    let hook = |event: &str| {
+        let groups = hooks[event].as_array().unwrap();
+        assert_eq!(groups.len(), 1, "{event}");
+        let hooks = groups[0]["hooks"].as_array().unwrap();
+        assert_eq!(hooks.len(), 1, "{event}");
+        assert_eq!(hooks[0]["type"], "command");
+        hooks[0]["command"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(hooks.as_object().unwrap().len(), 2);
+    assert_eq!(
+        mcp,
+        [
+            "sh",
+            "${CLAUDE_PLUGIN_ROOT}/start.sh",
+            "${CLAUDE_PLUGIN_DATA}",
+            "serve",
+            "--require-ticket"
+        ]
+    );
+    let line = |command| {
+        format!("sh \"${{CLAUDE_PLUGIN_ROOT}}/start.sh\" \"${{CLAUDE_PLUGIN_DATA}}\" {command}")
+    };
+    assert_eq!(hook("SessionStart"), line("install"));
+    assert_eq!(hook("PreToolUse"), line("guard"));
+    for arguments in [
+        &["serve", "--require-ticket", "--help"][..],
+        &["guard", "--help"],
+    ] {
+        let _ = Ran::of(Command::new(binary()).args(arguments), b"").exits(0);
+    }
+}
+
+#[test]
+fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
+    let package = Package::new();
+    let plugin = package.plugin();
+    let hooks = json_of(&plugin.join("hooks/hooks.json"));
+    let matcher = &hooks["hooks"]["PreToolUse"][0]["matcher"];
+    // Plain characters: to the client it is a name, not a pattern.
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    assert!(matcher.as_str().unwrap().chars().all(plain));
+    assert_eq!(matcher, &json!(tool(&plugin)));
+}
+
+/// An agent's file.
+struct Agent {
+    fields: Vec<(String, String)>,
+    head: String,
+    body: String,
+}
+
+impl Agent {
+    fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).unwrap();
+        let (head, body) = text
+            .strip_prefix("---\n")
+            .and_then(|text| text.split_once("\n---\n"))
+            .unwrap();
+        // One `name: value` a line, and no value that YAML would read otherwise.
+        let fields = head
+            .lines()
+            .map(|line| {
+                let (name, value) = line.split_once(": ").unwrap();
+                assert!(!value.contains(": ") && !value.contains(" #"), "{line}");
+                assert!(
+                    value.starts_with(|c: char| c.is_ascii_alphabetic()),
+                    "{line}"
+                );
+                assert_eq!(value.trim(), value);
+                (name.to_owned(), value.to_owned())
+            })
+            .collect();
+        Self {
+            fields,
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    fn field(&self, name: &str) -> &str {
+        let mut found = self.fields.iter().filter(|(field, _)| field == name);
+        let field = found.next().unwrap_or_else(|| panic!("no {name}"));
+        assert!(found.next().is_none(), "{name} stands twice");
+        &field.1
+    }
+
+    /// The key in the call that the body shows.
+    fn key(&self) -> &str {
+        let (_, call) = self.body.split_once("{ \"key\": \"").unwrap();
+        call.split('"').next().unwrap()
+    }
+}
+
+fn agents(plugin: &Path) -> Vec<(PathBuf, Agent)> {
+    let names = files(&plugin.join("agents"));
+    assert!(!names.is_empty());
+    names
+        .into_iter()
+        .map(|name| plugin.join("agents").join(name))
+        .map(|path| (path.clone(), Agent::read(&path)))
+        .collect()
+}
+
+#[test]
+fn each_agent_has_fields_that_count_in_a_plugin_and_tools_that_only_read() {
+    let package = Package::new();
+    let tool = tool(&package.plugin());
+    for (path, agent) in agents(&package.plugin()) {
+        let names: Vec<_> = agent.fields.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["name", "description", "tools"]);
+        assert_eq!(
+            Some(agent.field("name")),
+            path.file_stem().unwrap().to_str()
+        );
+        let tools: Vec<_> = agent.field("tools").split(", ").collect();
+        let (ours, others) = tools.split_first().unwrap();
+        assert_eq!(*ours, tool);
+        assert!(
+            others.iter().all(|tool| READ_ONLY.contains(tool)),
+            "{tools:?}"
+        );
+        let unique: BTreeSet<_> = tools.iter().collect();
+        assert_eq!(unique.len(), tools.len());
+    }
+}
+
+#[test]
+fn an_agents_key_stands_in_its_body_only_and_its_call_is_exact() {
+    let package = Package::new();
+    for (path, agent) in agents(&package.plugin()) {
+        let key = agent.key().to_owned();
+        assert!(!agent.head.contains(&key));
+        assert!(agent.body.contains(&tool(&package.plugin())));
+        for name in files(&package.plugin()) {
+            let bytes = fs::read(package.plugin().join(&name)).unwrap();
+            let held = String::from_utf8_lossy(&bytes).contains(&key);
+            let may = package.plugin().join(&name) == path || name == "README.md";
+            assert!(!held || may, "the key is in {name}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_knows_what_to_do_on_every_code() {
+    let package = Package::new();
+    for (_, agent) in agents(&package.plugin()) {
+        for code in Code::ALL {
+            let name = format!("`{}`", code.as_str());
+            assert_eq!(agent.body.matches(&name).count(), 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_readme_shows_a_map_that_binds_the_agents_key_to_it() {
+    let package = Package::new();
+    let readme = fs::read_to_string(package.plugin().join("README.md")).unwrap();
+    for (_, agent) in agents(&package.plugin()) {
+        let entry = format!("{} = {{ path = ", agent.key());
+        let line = readme
+            .lines()
+            .map(str::trim)
+            .find(|line| line.starts_with(&entry))
+            .unwrap();
+        let binding = format!("agents = [\"keyhole:{}\"] }}", agent.field("name"));
+        assert!(line.ends_with(&binding), "{line}");
+    }
+}
+
+#[test]
+fn nothing_is_put_on_anyones_path_and_no_permission_is_asked_for() {
+    let package = Package::new();
+    for name in ["bin", "settings.json", "commands", "skills"] {
+        assert!(!package.plugin().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn packaging_replaces_a_package_and_nothing_else() {
+    let package = Package::new();
+    let dist = |out: &Path| {
+        let mut x = Command::new("./x");
+        x.current_dir(workspace())
+            .args(["dist", "--server"])
+            .arg(binary())
+            .arg("--out")
+            .arg(out);
+        Ran::of(&mut x, b"")
+    };
+    let before = files(&package.marketplace());
+    fs::write(package.plugin().join("left over"), "").unwrap();
+    let _ = dist(&package.marketplace()).exits(0);
+    assert_eq!(files(&package.marketplace()), before);
+
+    let precious = package.marketplace().join("precious");
+    fs::create_dir(&precious).unwrap();
+    fs::write(precious.join("file"), "").unwrap();
+    let _ = dist(&precious).exits(1);
+    assert_eq!(files(&precious), ["file".to_owned()].into());
+}
