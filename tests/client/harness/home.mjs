@@ -70,12 +70,11 @@ export class Home {
 
   /**
    * Commits the folder `dist` to a repository of its own, anew where it changed,
-   * and returns the address of that. Nothing is there: git is told to look here
+   * and returns `address`. What is there does not matter: git is told to look here
    * instead. So the client does all that it does with a real one.
    */
-  publish(dist) {
+  publish(dist, address = `https://marketplace.test/${marketplace(dist).name}.git`, branch = 'main') {
     const repository = path.join(this.root, `${marketplace(dist).name}.git`);
-    const address = `https://marketplace.test/${path.basename(repository)}`;
     const git = (...args) => {
       const run = spawnSync(
         'git',
@@ -85,7 +84,7 @@ export class Home {
       assert.equal(run.status, 0, `git ${args.join(' ')}\n${run.stderr}${run.error ?? ''}`);
     };
     if (!fs.existsSync(repository)) {
-      git('init', '--quiet');
+      git('init', '--quiet', `--initial-branch=${branch}`);
       const config = ['[user]', 'name = tests', 'email = tests@localhost'];
       const rewrite = [`[url "file://${repository}"]`, `insteadOf = ${address}`];
       fs.appendFileSync(path.join(this.home, '.gitconfig'), [...config, ...rewrite, ''].join('\n'));
@@ -217,6 +216,7 @@ export class Home {
       LANG: 'C.UTF-8',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
+      GIT_ALLOW_PROTOCOL: 'file',
     };
   }
 }
