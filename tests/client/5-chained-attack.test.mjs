@@ -122,9 +122,17 @@ function files(root) {
     .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** The transcripts of subagents that hold the catalog. */
+/** What the client wrote of the catalog: transcripts of subagents. */
 function written(home) {
-  return files(path.join(home.home, '.claude')).filter((name) => fs.readFileSync(name, 'utf8').includes(CANARY));
+  return files(path.join(home.home, '.claude')).filter((name) => {
+    try {
+      return fs.readFileSync(name, 'utf8').includes(CANARY);
+    } catch (error) {
+      // The client renames its files into place.
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    }
+  });
 }
 
 /** The same and the other names that they have, once the client has written them. */

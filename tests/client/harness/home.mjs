@@ -70,12 +70,11 @@ export class Home {
 
   /**
    * Commits the folder `dist` to a repository of its own, anew where it changed,
-   * and returns the address of that. Nothing is there: git is told to look here
+   * and returns `address`. What is there does not matter: git is told to look here
    * instead. So the client does all that it does with a real one.
    */
-  publish(dist) {
+  publish(dist, address = `https://marketplace.test/${marketplace(dist).name}.git`, branch = 'main') {
     const repository = path.join(this.root, `${marketplace(dist).name}.git`);
-    const address = `https://marketplace.test/${path.basename(repository)}`;
     const git = (...args) => {
       const run = spawnSync(
         'git',
@@ -85,7 +84,7 @@ export class Home {
       assert.equal(run.status, 0, `git ${args.join(' ')}\n${run.stderr}${run.error ?? ''}`);
     };
     if (!fs.existsSync(repository)) {
-      git('init', '--quiet');
+      git('init', '--quiet', `--initial-branch=${branch}`);
       const config = ['[user]', 'name = tests', 'email = tests@localhost'];
       const rewrite = [`[url "file://${repository}"]`, `insteadOf = ${address}`];
       fs.appendFileSync(path.join(this.home, '.gitconfig'), [...config, ...rewrite, ''].join('\n'));
@@ -134,6 +133,39 @@ export class Home {
     }
   }
 
+  /**
+   * Plays `script` to an interactive session, in a terminal of its own that
+   * nobody types in. It ends as soon as `done(session)` holds.
+   */
+  async terminal(script, done) {
+    // What the client asks in a first session, before there is a prompt.
+    const file = path.join(this.home, '.claude.json');
+    const answered = {
+      hasCompletedOnboarding: true,
+      customApiKeyResponses: { approved: ['dummy'], rejected: [] },
+      projects: { [this.project]: { hasTrustDialogAccepted: true } },
+    };
+    fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), ...answered }));
+
+    const group = path.join(this.root, 'group');
+    const api = await Api.start(script);
+    try {
+      // Whatever is in a terminal is in a process group of its own.
+      const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
+      const client = [group, this.client.binary, '--permission-mode', 'default', `${mark('parent')} Begin.`];
+      const run = await this.run(
+        'python3',
+        ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, ...client],
+        { TERM: 'xterm-256color', ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url },
+        (output) => done(new Session(output, api)),
+      );
+      return new Session(run, api);
+    } finally {
+      if (fs.existsSync(group)) stop(Number(fs.readFileSync(group, 'utf8')));
+      await api.close();
+    }
+  }
+
   /** Runs a command of the client that has to succeed; returns its output. */
   async must(...args) {
     const { code, stdout, stderr } = await this.claude(args);
@@ -145,33 +177,32 @@ export class Home {
     return this.run(this.client.binary, args, env);
   }
 
-  /** Runs a program in this world, and stops it, and what it left, by its id. */
-  run(program, args, env = {}) {
+  /**
+   * Runs a program in this world, and stops it, and what it left, by its id: when
+   * it ends, as soon as `enough(output)` holds, or when it takes too long.
+   */
+  run(program, args, env = {}, enough = () => false) {
     const child = start(program, args, {
       cwd: this.project,
       env: { ...this.env(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
-    const stop = () => {
-      try {
-        process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // Nothing of it is left.
-      }
-    };
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr']) {
-      child[name].setEncoding('utf8').on('data', (text) => (output[name] += text));
+      child[name].setEncoding('utf8').on('data', (text) => {
+        output[name] += text;
+        if (enough(output)) stop(child.pid);
+      });
     }
     return new Promise((done, failed) => {
       const limit = setTimeout(() => {
-        stop();
+        stop(child.pid);
         failed(new Error(`${path.basename(program)} ${args.join(' ')}: still running after ${LIMIT_MS} ms\n${output.stdout}\n${output.stderr}`));
       }, LIMIT_MS);
       child.on('error', failed);
       child.on('exit', () => clearTimeout(limit));
-      child.on('exit', stop);
+      child.on('exit', () => stop(child.pid));
       child.on('close', (code, signal) => done({ code: code ?? signal, ...output }));
     });
   }
@@ -185,6 +216,16 @@ export class Home {
       LANG: 'C.UTF-8',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
+      GIT_ALLOW_PROTOCOL: 'file',
     };
+  }
+}
+
+/** Stops all of a process group that was started here. */
+function stop(group) {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // Nothing of it is left.
   }
 }

@@ -1,0 +1,44 @@
+// The plugin's README, word for word, in a fresh home: its two commands, its
+// catalog and its map. Only the repository is another: this very package.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { DIST } from './harness/home.mjs';
+import { KEY, PACKAGED, SCANNER, TOOL, load } from './harness/plugin.mjs';
+
+const README = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8');
+
+/** The first block of README in the given language, without its indent. */
+function block(language) {
+  const found = README.match(new RegExp(`^( *)\`\`\`${language}\\n([^]*?)^ *\`\`\`$`, 'm'));
+  assert.ok(found, `README has a block of ${language || 'commands'}`);
+  return found[2].replaceAll(new RegExp(`^${found[1]}`, 'gm'), '');
+}
+
+onEachClient("11: the plugin's README works word for word", async ({ home }) => {
+  const commands = block('').trim().split('\n');
+  const [, repository, branch] = commands[0].match(/ ([\w-]+\/[\w-]+)@(\w+)$/);
+  home.publish(DIST, `https://github.com/${repository}.git`, branch);
+  // The client would ask that host by SSH first.
+  fs.chmodSync(home.write(home.root, 'shims/ssh', '#!/bin/sh\nexit 1\n'), 0o755);
+  fs.symlinkSync(home.client.binary, path.join(home.root, 'shims/claude'));
+  const PATH = `${path.join(home.root, 'shims')}:${process.env.PATH}`;
+  for (const command of commands) {
+    const { code, stdout, stderr } = await home.run('/bin/sh', ['-c', command], { PATH });
+    assert.equal(code, 0, `${command}\n${stdout}\n${stderr}`);
+  }
+  const catalog = block('markdown');
+  home.write(home.configured, 'context-map.toml', block('toml'));
+  const [, place] = block('toml').match(/"~\/(.*?)"/);
+  home.write(home.home, place, catalog);
+
+  const session = await home.session({
+    parent: [spawn('scanner', SCANNER), say('Done.')],
+    scanner: [load(KEY), say('Done.')],
+  });
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', TOOL).text, catalog);
+});
