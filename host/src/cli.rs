@@ -1,7 +1,7 @@
 //! The command line: what can be asked of `keyhole`, and its exit codes.
 
 use crate::{
-    Loader, check, contract, demo,
+    Loader, arenas, check, contract, demo,
     limits::Limits,
     map::{LiveMap, Location},
     sandbox::Sandbox,
@@ -83,10 +83,13 @@ struct MapArg {
 pub fn run() -> ExitCode {
     hide_panics();
     let done = match Cli::parse().command {
-        Command::Serve(map) => live_map(&map).and_then(|map| {
-            serve::serve(map, Limits::default()).map_err(|error| error.to_string())?;
-            Ok(ExitCode::SUCCESS)
-        }),
+        Command::Serve(map) => {
+            arenas::spare_address_space();
+            live_map(&map).and_then(|map| {
+                serve::serve(map, Limits::default()).map_err(|error| error.to_string())?;
+                Ok(ExitCode::SUCCESS)
+            })
+        }
         Command::Check {
             map,
             json,
