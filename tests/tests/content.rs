@@ -1,5 +1,6 @@
 //! A document's bytes arrive as they are.
 
+use keyhole::limits::MAX_MAX_BYTES;
 use keyhole_tests::{Protocol, World};
 
 #[track_caller]
@@ -8,7 +9,9 @@ fn arrives(content: &str) {
         let world = World::new()
             .speaking(protocol)
             .file("a.md", content)
-            .map("max_bytes = 16777216\n[keys]\nk-a = '~/a.md'\n");
+            .map(format!(
+                "max_bytes = {MAX_MAX_BYTES}\n[keys]\nk-a = '~/a.md'\n"
+            ));
         let mut client = world.client();
         client.load("k-a").is(content);
         client.end();
@@ -64,7 +67,7 @@ fn a_file_of_one_mebibyte_arrives_whole() {
 
 #[test]
 fn the_largest_file_that_a_map_may_allow_arrives_whole() {
-    arrives(&text_of(16 << 20));
+    arrives(&text_of(usize::try_from(MAX_MAX_BYTES).unwrap()));
 }
 
 /// A text of so many bytes.

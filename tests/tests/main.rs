@@ -29,6 +29,8 @@ mod lines;
 mod live;
 /// Where the map is, and where its files are.
 mod places;
+/// What the README promises that can be held against the program.
+mod readme;
 /// Requests that are not quite right.
 mod requests;
 /// Neither a refusal nor standard error tells a key, a path, a content or a count.

@@ -9,7 +9,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 pub(super) fn earn(world: World) -> Earned {
     let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
     let file = world.path("hunter2.md");
-    fs::set_permissions(file, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o000)).unwrap();
     asking(world.unprivileged())
 }
 
