@@ -1,7 +1,7 @@
 //! The command line: what can be asked of `keyhole`, and its exit codes.
 
 use crate::{
-    Callers, Loader, check, contract, demo, guard,
+    Callers, Loader, arenas, check, contract, demo, guard,
     limits::Limits,
     map::{LiveMap, Location},
     sandbox::{COMPONENT, Sandbox},
@@ -127,6 +127,7 @@ pub fn run() -> ExitCode {
             require_ticket,
             sealed,
         } => callers(agent, require_ticket).and_then(|callers| {
+            arenas::spare_address_space();
             let (map, limits) = (live_map(&map)?, Limits::default());
             let done = match sealed {
                 true => serve::serve_sealed(&map, callers, limits),

@@ -45,6 +45,7 @@
 #[cfg(not(unix))]
 compile_error!("Keyhole runs on Linux and macOS; other systems are not supported");
 
+mod arenas;
 mod caller;
 mod check;
 pub mod cli;

@@ -48,7 +48,7 @@ fn an_honest_call_is_served_while_a_guest_computes_for_ever() {
         deadline: SOON,
         ..Limits::default()
     };
-    let loader = ground.attacked_by(&component(IMAGE), limits);
+    let loader = ground.attacked_by(&component(IMAGE).unwrap(), limits);
     let (attack, honest) = ground.run(async {
         let honest = async {
             let content = loader.load("honest", &Caller::Nobody).await.unwrap();
@@ -73,7 +73,7 @@ fn an_honest_call_is_served_while_a_guest_computes_for_ever() {
 #[test]
 fn a_guest_whose_caller_went_away_is_stopped() {
     let ground = Ground::new(KEYS);
-    let loader = ground.attacked_by(&component(IMAGE), few_threads(0));
+    let loader = ground.attacked_by(&component(IMAGE).unwrap(), few_threads(0));
     ground.run(async {
         let call = timeout(SOON / 10, loader.load("endless_loop", &Caller::Nobody));
         assert!(call.await.is_err(), "it was still computing");
@@ -84,7 +84,7 @@ fn a_guest_whose_caller_went_away_is_stopped() {
 #[test]
 fn threads_that_hang_in_the_kernel_are_bounded_and_come_back() {
     let ground = Ground::new(KEYS);
-    let loader = ground.attacked_by(&component(IMAGE), few_threads(1));
+    let loader = ground.attacked_by(&component(IMAGE).unwrap(), few_threads(1));
     for _ in 0..2 {
         assert_eq!(ground.load(&loader, "blocked_open"), Err(Code::TimedOut));
     }

@@ -22,11 +22,11 @@ pub(super) const GRANTED: &str = "granted\n";
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
 /// Loads a component that this package's build script precompiled.
-pub(super) fn component(image: &'static [u8]) -> Component {
+pub(super) fn component(image: &'static [u8]) -> wasmtime::Result<Component> {
     let engine = Sandbox::engine().unwrap();
     // SAFETY: the image was made by `Engine::precompile_component` in this
     // package's own build script, and is part of this program.
-    unsafe { Component::deserialize(&engine, image) }.unwrap()
+    unsafe { Component::deserialize(&engine, image) }
 }
 
 /// A directory `notes` with the granted file and much that leads out of it, and

@@ -8,7 +8,7 @@ use super::{
     table::Section,
 };
 use keyhole::{Code, limits::Limits};
-use std::time::Duration;
+use keyhole_tests::PATIENCE;
 
 include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
@@ -137,14 +137,13 @@ fn attack(name: &str, promise: Promise) -> String {
     let ground = Ground::new(keys.into_iter().filter(|(key, _)| *key != "without_grant"));
     let deadline = match promise {
         Refused(Code::TimedOut) => SOON,
-        // Generous: nothing is measured.
-        _ => Duration::from_secs(60),
+        _ => PATIENCE,
     };
     let limits = Limits {
         deadline,
         ..Limits::default()
     };
-    let loader = ground.attacked_by(&component(IMAGE), limits);
+    let loader = ground.attacked_by(&component(IMAGE).unwrap(), limits);
     let before = ground.state();
     let honest = || {
         let text = ground.load(&loader, "honest").unwrap();

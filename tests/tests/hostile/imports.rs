@@ -28,7 +28,7 @@ include!(concat!(env!("OUT_DIR"), "/imports.rs"));
 
 /// The component cannot be made ready, so that no call of it ever begins.
 fn refused(image: &'static [u8]) -> String {
-    let refused = Sandbox::new(&component(image), Limits::default()).unwrap_err();
+    let refused = Sandbox::new(&component(image).unwrap(), Limits::default()).unwrap_err();
     let SandboxError::Contract(error) = refused else {
         panic!("{refused:?}");
     };

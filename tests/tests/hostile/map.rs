@@ -1,7 +1,7 @@
 //! A map that was made to do harm, or that somebody else may have written. While
 //! it is there, every key is refused; when it is mended, the same server goes on.
 
-use super::world_attacks;
+use super::{Outcome, world_attacks};
 use keyhole_tests::{Session, World};
 use rustix::{
     fs::{CWD, FileType, Mode, mknodat},
@@ -30,7 +30,7 @@ world_attacks! {
     writable_by_others: "others may write to the map";
     directory_writable_by_others: "others may replace the map";
     unreadable: "the map may not be read";
-    of_100_mb: "the map is 100 MB long, with 250 MB of address space for the server";
+    of_100_mb: "the map is 100 MB long, with 500 MB of address space for the server";
     sparse_terabyte: "the map is a sparse file of 1 TiB";
     of_100_000_keys: "the map has 100,000 keys";
     deep_nesting: "the map nests a million arrays";
@@ -51,7 +51,7 @@ fn world() -> World {
 }
 
 /// The map before the session, in its session: honest, hostile by `harm`, honest.
-fn harmed(world: &World, code: &str, harm: impl Fn(&World)) -> Option<String> {
+fn harmed(world: &World, code: &str, harm: impl Fn(&World)) -> Outcome {
     let mut client = world.client();
     client.load("k-honest").is("honest\n");
     for _ in 0..2 {
@@ -69,7 +69,7 @@ fn harmed(world: &World, code: &str, harm: impl Fn(&World)) -> Option<String> {
     mend(world);
     served(&mut client);
     client.end();
-    Some(format!("`{code}`"))
+    Ok(format!("`{code}`"))
 }
 
 fn served(client: &mut Session) {
@@ -97,85 +97,85 @@ fn gone(world: &World) {
 }
 
 /// A map with this text.
-fn text(text: impl AsRef<[u8]>) -> Option<String> {
+fn text(text: impl AsRef<[u8]>) -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         world.write_map(text.as_ref())
     })
 }
 
-fn root_only(name: &str) -> Option<()> {
-    if geteuid().is_root() {
-        return Some(());
+/// Only root may give files away.
+fn root_only() -> Result<(), &'static str> {
+    match geteuid().is_root() {
+        true => Ok(()),
+        false => Err("only root may give files away"),
     }
-    eprintln!("skipped: {name} (only root may give files away)");
-    None
 }
 
-fn missing() -> Option<String> {
+fn missing() -> Outcome {
     harmed(&world(), "map-missing", gone)
 }
 
-fn fifo() -> Option<String> {
+fn fifo() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         gone(world);
         mknodat(CWD, world.map_path(), FileType::Fifo, Mode::RWXU, 0).unwrap();
     })
 }
 
-fn directory() -> Option<String> {
+fn directory() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         gone(world);
         fs::create_dir(world.map_path()).unwrap();
     })
 }
 
-fn socket() -> Option<String> {
+fn socket() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         gone(world);
         UnixListener::bind(world.map_path()).unwrap();
     })
 }
 
-fn device() -> Option<String> {
+fn device() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         gone(world);
         symlink("/dev/zero", world.map_path()).unwrap();
     })
 }
 
-fn link() -> Option<String> {
+fn link() -> Outcome {
     let world = world().file("dotfiles/map.toml", HONEST);
     gone(&world);
     symlink(world.path("dotfiles/map.toml"), world.map_path()).unwrap();
     let mut client = world.client();
     served(&mut client);
     client.end();
-    Some("served: what counts is the real file, its owner and its mode".to_owned())
+    Ok("served: what counts is the real file, its owner and its mode".to_owned())
 }
 
-fn link_to_nothing() -> Option<String> {
+fn link_to_nothing() -> Outcome {
     harmed(&world(), "map-missing", |world| {
         gone(world);
         symlink("nothing.toml", world.map_path()).unwrap();
     })
 }
 
-fn another_users() -> Option<String> {
-    root_only("another_users")?;
+fn another_users() -> Outcome {
+    root_only()?;
     harmed(&world(), "map-invalid", |world| {
         chown(world.map_path(), Some(12345), None).unwrap();
     })
 }
 
-fn another_users_directory() -> Option<String> {
-    root_only("another_users_directory")?;
+fn another_users_directory() -> Outcome {
+    root_only()?;
     harmed(&world(), "map-invalid", |world| {
         chown(world.map_path().with_file_name(""), Some(12345), None).unwrap();
     })
 }
 
-fn link_to_another_users() -> Option<String> {
-    root_only("link_to_another_users")?;
+fn link_to_another_users() -> Outcome {
+    root_only()?;
     harmed(&world(), "map-invalid", |world| {
         gone(world);
         world.write("dotfiles/map.toml", HONEST);
@@ -184,34 +184,34 @@ fn link_to_another_users() -> Option<String> {
     })
 }
 
-fn writable_by_others() -> Option<String> {
+fn writable_by_others() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         fs::set_permissions(world.map_path(), Permissions::from_mode(0o666)).unwrap();
     })
 }
 
-fn directory_writable_by_others() -> Option<String> {
+fn directory_writable_by_others() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         let directory = world.map_path().with_file_name("");
         fs::set_permissions(directory, Permissions::from_mode(0o777)).unwrap();
     })
 }
 
-fn unreadable() -> Option<String> {
+fn unreadable() -> Outcome {
     let world = world();
-    fs::set_permissions(world.map_path(), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(world.map_path(), Permissions::from_mode(0o0)).unwrap();
     let world = world.unprivileged();
     let mut client = world.client();
     client.load("k-honest").refused("map-invalid");
     fs::set_permissions(world.map_path(), Permissions::from_mode(0o600)).unwrap();
     served(&mut client);
     client.end();
-    Some("`map-invalid`".to_owned())
+    Ok("`map-invalid`".to_owned())
 }
 
-fn of_100_mb() -> Option<String> {
-    // With room for the server and its calls, and none for the map.
-    let limited = "ulimit -v 250000 && exec \"$0\" \"$@\"";
+fn of_100_mb() -> Outcome {
+    // With room for the server and its calls, and none for such a map.
+    let limited = "ulimit -v 500000 && exec \"$0\" \"$@\"";
     let world = world().through(["/bin/sh", "-c", limited]);
     let comment = "# 32 bytes of a comment, no more.\n".repeat(3_000_000);
     harmed(&world, "map-invalid", |world| {
@@ -219,7 +219,7 @@ fn of_100_mb() -> Option<String> {
     })
 }
 
-fn sparse_terabyte() -> Option<String> {
+fn sparse_terabyte() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         let map = fs::File::options()
             .write(true)
@@ -229,7 +229,7 @@ fn sparse_terabyte() -> Option<String> {
     })
 }
 
-fn of_100_000_keys() -> Option<String> {
+fn of_100_000_keys() -> Outcome {
     let world = world();
     let mut map = HONEST.to_owned();
     for key in 0..100_000 {
@@ -247,42 +247,42 @@ fn of_100_000_keys() -> Option<String> {
         .refused("unknown-key");
     served(&mut client);
     client.end();
-    Some("served: the first and the last key get their files".to_owned())
+    Ok("served: the first and the last key get their files".to_owned())
 }
 
-fn deep_nesting() -> Option<String> {
+fn deep_nesting() -> Outcome {
     text(format!("{HONEST}x = {}", "[".repeat(1_000_000)))
 }
 
-fn deep_tables() -> Option<String> {
+fn deep_tables() -> Outcome {
     text(format!("[{}a]\n", "a.".repeat(100_000)))
 }
 
-fn not_utf8() -> Option<String> {
+fn not_utf8() -> Outcome {
     text([HONEST.as_bytes(), b"k-1 = '\xff.md'\n"].concat())
 }
 
-fn nul_in_path() -> Option<String> {
+fn nul_in_path() -> Outcome {
     text(format!("{HONEST}k-1 = \"~/notes/honest.md\\u0000.txt\"\n"))
 }
 
-fn key_twice() -> Option<String> {
+fn key_twice() -> Outcome {
     text(format!("{HONEST}k-honest = '~/notes/other.md'\n"))
 }
 
-fn unknown_field() -> Option<String> {
+fn unknown_field() -> Outcome {
     text(format!("root = ['~']\n{HONEST}"))
 }
 
-fn half_written() -> Option<String> {
+fn half_written() -> Outcome {
     text(format!("{HONEST}k-1 = '~/no"))
 }
 
-fn emptied() -> Option<String> {
+fn emptied() -> Outcome {
     harmed(&world(), "unknown-key", |world| world.write_map(""))
 }
 
-fn deleted_in_session() -> Option<String> {
+fn deleted_in_session() -> Outcome {
     harmed(&world(), "unknown-key", |world| {
         world.write_map("[keys]\nk-other = '~/notes/honest.md'\n")
     })

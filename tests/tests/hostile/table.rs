@@ -11,7 +11,7 @@ use std::{
     env,
     fmt::Write as _,
     fs::{self, File},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 const HEAD: &str = "\
@@ -47,7 +47,8 @@ impl Section {
         let line = self.line(name, got);
         if env::var_os("KEYHOLE_BLESS").is_some() {
             // Other tests write at the same time.
-            let lock = File::create(env::temp_dir().join("keyhole-attacks.lock")).unwrap();
+            let lock =
+                File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacks.lock")).unwrap();
             lock.lock().unwrap();
             let mut lines = lines();
             lines.insert(self.place(name), line);
