@@ -95,13 +95,14 @@ fn threads_that_hang_in_the_kernel_are_bounded_and_come_back() {
     is_served_soon(&ground, &loader);
 }
 
+/// 500 MB are promised; with less there is no doubt.
 #[test]
-fn eight_calls_at_once_are_served_in_500_mb_of_address_space() {
+fn eight_calls_at_once_are_served_in_400_mb_of_address_space() {
     let text = "a line of text\n".repeat(60_000);
     let world = World::new()
         .file("a.md", &text)
         .map("[keys]\nk = '~/a.md'\n")
-        .through(["/bin/sh", "-c", "ulimit -v 500000 && exec \"$0\" \"$@\""]);
+        .through(["/bin/sh", "-c", "ulimit -v 400000 && exec \"$0\" \"$@\""]);
     let mut client = world.client();
     for _ in 0..5 {
         let calls: Vec<_> = (0..8).map(|_| client.call("k")).collect();
