@@ -81,6 +81,22 @@ impl Client {
         client
     }
 
+    /// Has every place of the server, and every thread's allocator, hold the largest
+    /// document some times, since each keeps some memory for the next.
+    pub(crate) fn warm_up(&mut self) {
+        let (largest, _) = DOCUMENTS[3];
+        let mut left = 40 * IN_FLIGHT;
+        while left > 0 || !self.in_flight.is_empty() {
+            if left > 0 && self.in_flight.len() < IN_FLIGHT {
+                left -= 1;
+                let id = self.send("tools/call", &call(largest));
+                self.in_flight.insert(id, Asked::Document(largest));
+            } else {
+                self.take_answer();
+            }
+        }
+    }
+
     /// Makes this many requests, checks each answer, and counts it in `done`.
     pub(crate) fn calls(&mut self, count: u64, done: &AtomicU64) {
         let mut left = count;
@@ -93,6 +109,11 @@ impl Client {
                 self.take_answer();
             }
         }
+    }
+
+    /// The server's process.
+    pub(crate) fn server(&self) -> u32 {
+        self.server.id()
     }
 
     /// What the server takes of the system now.

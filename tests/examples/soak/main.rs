@@ -46,6 +46,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    // Before the clock runs: it may have to be compiled.
+    keyhole_tests::binary();
     let world = user::world();
     let mut clients: Vec<Client> = (0..CLIENTS)
         .map(|number| Client::start(&world, number))
@@ -54,13 +56,18 @@ fn main() -> ExitCode {
     let began = Instant::now();
 
     println!("{calls} calls from {CLIENTS} clients; warm-up first");
+    thread::scope(|scope| {
+        for client in &mut clients {
+            scope.spawn(|| client.warm_up());
+        }
+    });
     run(&world, &mut clients, each / WARM_UP);
     let warm: Vec<Option<Figures>> = clients.iter().map(Client::figures).collect();
     run(&world, &mut clients, each - each / WARM_UP);
     let seconds = began.elapsed().as_secs_f64();
 
     println!(
-        "{} answers in {seconds:.0} s, all as they should be:",
+        "{} requests in {seconds:.0} s, and each answer as it should be:",
         each * CLIENTS
     );
     let mut counts: BTreeMap<_, u64> = BTreeMap::new();
@@ -97,6 +104,7 @@ fn run(world: &World, clients: &mut [Client], each: u64) {
     let done = AtomicU64::new(0);
     let over = AtomicBool::new(false);
     let all = each * clients.len() as u64;
+    let servers: Vec<u32> = clients.iter().map(Client::server).collect();
     let began = Instant::now();
     thread::scope(|scope| {
         let user = scope.spawn(|| user::saves_until(world, &over));
@@ -104,8 +112,10 @@ fn run(world: &World, clients: &mut [Client], each: u64) {
             while !over.load(Ordering::Relaxed) {
                 thread::park_timeout(Duration::from_secs(5));
                 let calls = done.load(Ordering::Relaxed);
-                let seconds = began.elapsed().as_secs_f64();
-                println!("  {calls} of {all}, {:.0} a second", calls as f64 / seconds);
+                let rate = calls as f64 / began.elapsed().as_secs_f64();
+                let now = Figures::of(servers[0]);
+                let now = now.map_or_else(String::new, |now| format!(", server 0: {now}"));
+                println!("  {calls} of {all}, {rate:.0} a second{now}");
             }
         });
         let working: Vec<_> = clients
