@@ -1,12 +1,12 @@
 //! Where components attack.
 
 use keyhole::{Caller, Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::{
     collections::BTreeMap,
     fs::{self, Permissions},
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    process::Command,
     sync::Arc,
     time::Duration,
 };
@@ -20,6 +20,11 @@ pub(super) const CANARY: &str = "canary";
 pub(super) const GRANTED: &str = "granted\n";
 /// The deadline of attacks that are to run into it.
 pub(super) const SOON: Duration = Duration::from_secs(1);
+
+/// Makes a FIFO. The standard library cannot, and `mkfifo` is on every Unix.
+pub(super) fn fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
 
 /// Loads a component that this package's build script precompiled.
 pub(super) fn component(image: &'static [u8]) -> wasmtime::Result<Component> {
@@ -90,14 +95,7 @@ impl Ground {
             let link = home.join(format!("notes/row/{at}"));
             symlink(format!("{}", at - 1), link).unwrap();
         }
-        mknodat(
-            CWD,
-            home.join("notes/fifo.md"),
-            FileType::Fifo,
-            Mode::RWXU,
-            0,
-        )
-        .unwrap();
+        fifo(&home.join("notes/fifo.md"));
         let mut map = format!(
             "roots = ['{0}/notes', '{0}/other']\n[keys]\nother-key = 'other/other.md'\n",
             home.display()

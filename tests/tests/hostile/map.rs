@@ -1,12 +1,9 @@
 //! A map that was made to do harm, or that somebody else may have written. While
 //! it is there, every key is refused; when it is mended, the same server goes on.
 
-use super::{Outcome, world_attacks};
+use super::{Outcome, ground, world_attacks};
 use keyhole_tests::{Session, World};
-use rustix::{
-    fs::{CWD, FileType, Mode, mknodat},
-    process::geteuid,
-};
+use rustix::process::geteuid;
 use std::{
     fs::{self, Permissions},
     os::unix::{
@@ -118,7 +115,7 @@ fn missing() -> Outcome {
 fn fifo() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         gone(world);
-        mknodat(CWD, world.map_path(), FileType::Fifo, Mode::RWXU, 0).unwrap();
+        ground::fifo(&world.map_path());
     })
 }
 
