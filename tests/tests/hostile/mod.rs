@@ -6,6 +6,8 @@
 
 /// What cannot be shown by one attack and one call after it.
 mod beyond;
+/// A file that changes while it is read.
+mod changes;
 /// Where components attack: the files around a granted one, and a loader.
 mod ground;
 /// A component that attacks, in the same host as the real guest.
@@ -14,13 +16,15 @@ mod guest;
 mod imports;
 /// A map that was made to do harm.
 mod map;
+/// Names that were made to do harm.
+mod names;
 /// A component that breaks the rules by which components talk to their host.
 mod shapes;
 /// A directory or file that is swapped with a link, for thousands of calls.
 mod swaps;
 /// docs/attacks.md.
 mod table;
-/// Files and names that were made to do harm.
+/// Files that were made to do harm.
 mod tree;
 
 /// What an attack of the world got, or why it cannot be tried here.

@@ -4,7 +4,7 @@
 //! `KEYHOLE_BLESS` is set. What must never happen is asserted by the tests
 //! themselves: the file cannot make it right.
 
-use super::{guest, imports, map, shapes, swaps, tree};
+use super::{changes, guest, imports, map, names, shapes, swaps, tree};
 use keyhole_tests::workspace;
 use std::{
     collections::HashMap,
@@ -29,13 +29,15 @@ pub(super) struct Section {
     pub(super) attacks: &'static [(&'static str, &'static str)],
 }
 
-const SECTIONS: [&Section; 8] = [
+const SECTIONS: [&Section; 10] = [
     &guest::READS,
     &guest::WRITES,
     &guest::RESOURCES,
     &shapes::SECTION,
     &imports::SECTION,
     &tree::SECTION,
+    &names::SECTION,
+    &changes::SECTION,
     &swaps::SECTION,
     &map::SECTION,
 ];

@@ -1,0 +1,138 @@
+//! A file that changes while it is read, again and again.
+
+use super::{
+    Outcome,
+    tree::{mapped, served, world},
+    world_attacks,
+};
+use keyhole_tests::World;
+use std::{
+    fs,
+    io::Write as _,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+world_attacks! {
+    "A file that changes while it is read";
+    deleted_and_restored: "the file is deleted and restored all the time, for 2,000 calls";
+    replaced_file: "the file is replaced by another version all the time, for 500 calls";
+    growing_file: "the file is being appended to, for 500 calls";
+    shrinking_file: "the file is emptied and filled again, for 500 calls";
+}
+
+/// While `change` runs again and again, each of many calls is judged by `fits`:
+/// its text, or its code. Some of them must get a text, or nothing was tried.
+fn while_changing(
+    calls: usize,
+    world: World,
+    change: impl Fn(&World) + Sync,
+    fits: impl Fn(Result<&str, &str>) -> bool,
+) {
+    let world = mapped(world, &["~/notes/a.md"]);
+    let mut client = world.client();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // Also where an assertion fails, or the other thread would never end.
+        let _stop = Stop(&done);
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                change(&world);
+            }
+        });
+        let mut texts = 0;
+        // At most twenty times as many calls, where few get through.
+        for call in 0.. {
+            if call >= calls && texts > 0 {
+                break;
+            }
+            assert!(call < calls * 20, "no call got a text");
+            let answer = client.load("k-0");
+            let got = answer.text().ok_or_else(|| answer.code().unwrap());
+            texts += usize::from(got.is_ok());
+            assert!(fits(got), "{:.300}", answer.message().to_string());
+        }
+    });
+    served(&mut client);
+    client.end();
+}
+
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Lines that are all different, so that a part in the wrong place is seen.
+fn lines() -> String {
+    (0..10_000).map(|line| format!("line {line}\n")).collect()
+}
+
+fn deleted_and_restored() -> Outcome {
+    let world = world().file("notes/a.md", "whole");
+    let change = |world: &World| {
+        fs::remove_file(world.path("notes/a.md")).unwrap();
+        fs::write(world.path("notes/new"), "whole").unwrap();
+        fs::rename(world.path("notes/new"), world.path("notes/a.md")).unwrap();
+    };
+    while_changing(2000, world, change, |got| {
+        matches!(got, Ok("whole") | Err("not-found"))
+    });
+    Ok("the whole file, or `not-found`".to_owned())
+}
+
+fn replaced_file() -> Outcome {
+    // Longer than one read.
+    let versions = ["a".repeat(100_000), "b".repeat(80_000)];
+    let world = world().file("notes/a.md", &versions[0]);
+    let change = |world: &World| {
+        for version in &versions {
+            fs::write(world.path("notes/new"), version).unwrap();
+            fs::rename(world.path("notes/new"), world.path("notes/a.md")).unwrap();
+        }
+    };
+    while_changing(500, world, change, |got| match got {
+        Ok(text) => versions.iter().any(|version| version == text),
+        // The link count of an open file changes with it.
+        Err(code) => code == "changed",
+    });
+    Ok("the whole of one version".to_owned())
+}
+
+fn growing_file() -> Outcome {
+    let all = lines();
+    let world = world().file("notes/a.md", "");
+    let change = |world: &World| {
+        let mut file = fs::File::create(world.path("notes/a.md")).unwrap();
+        for part in all.as_bytes().chunks(1000) {
+            file.write_all(part).unwrap();
+        }
+    };
+    while_changing(500, world, change, |got| match got {
+        Ok(text) => all.starts_with(text),
+        Err(code) => code == "changed",
+    });
+    Ok("what it was at one moment, or `changed`".to_owned())
+}
+
+fn shrinking_file() -> Outcome {
+    let all = lines();
+    let world = world().file("notes/a.md", &all);
+    let change = |world: &World| {
+        fs::write(world.path("notes/a.md"), &all).unwrap();
+        let file = fs::File::options()
+            .write(true)
+            .open(world.path("notes/a.md"))
+            .unwrap();
+        for part in (0..4).rev() {
+            file.set_len(all.len() as u64 / 4 * part).unwrap();
+        }
+    };
+    while_changing(500, world, change, |got| match got {
+        Ok(text) => all.starts_with(text),
+        Err(code) => code == "changed",
+    });
+    Ok("what it was at one moment, or `changed`".to_owned())
+}
