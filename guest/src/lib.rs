@@ -1,6 +1,6 @@
 //! Keyhole's guest: the part that decides.
 //!
-//! One call, one key, one answer: [`load`] is the whole story, and it is written
+//! One call, one key, one answer: [`load()`] is the whole story, and it is written
 //! to be read from top to bottom. It reaches the world through two traits,
 //! [`Grants`] (the map, cut down to this call) and [`Directory`] (the preopened
 //! directory). Inside the sandbox they are the component's imports, in
