@@ -3,7 +3,7 @@
 use wasmtime::{Engine, component::Component};
 
 /// The component as it was built, for whoever wants to look into it. Not what
-/// runs: that is [`IMAGE`], made from these bytes in the same build.
+/// runs: that is the machine code made from these bytes in the same build.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.component.wasm"));
 
 /// What [`COMPONENT`] imports and exports, as WIT read from its bytes.
