@@ -75,11 +75,11 @@ impl Hooks {
         Ok(Some(hooks))
     }
 
-    pub(crate) fn round(&self) -> io::Result<Round> {
+    pub(crate) fn round(&self, round: usize) -> io::Result<Round> {
         Ok(Round {
             empty: timed(&mut Command::new(&self.empty), None)?,
             launcher: self.launch()?,
-            guard: self.ask()?,
+            guard: self.ask(round)?,
         })
     }
 
@@ -89,13 +89,14 @@ impl Hooks {
         timed(&mut command, None)
     }
 
-    fn ask(&self) -> io::Result<f64> {
+    fn ask(&self, round: usize) -> io::Result<f64> {
         let question = json!({
             "session_id": "s",
             "hook_event_name": "PreToolUse",
             "tool_name": "mcp__plugin_keyhole_context__load_context",
             "tool_input": { "key": SMALL_KEY },
-            "tool_use_id": "toolu_1",
+            // A call gets one ticket, and a second one is refused.
+            "tool_use_id": format!("toolu_{round}"),
             "agent_id": "a-1",
             "agent_type": "keyhole:privacy-scanner",
         });

@@ -196,7 +196,7 @@ pub(crate) fn measure(
             results.add(what, name, round, value);
         }
         if let Some(hooks) = &hooks {
-            let times = hooks.round()?;
+            let times = hooks.round(round)?;
             for (name, value) in [
                 (EMPTY, times.empty),
                 (LAUNCHER, times.launcher),
