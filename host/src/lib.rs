@@ -74,4 +74,4 @@ pub use map::{
     Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location, LocationError, Map, MapError,
     ParseError, resolve,
 };
-pub use serve::{ServeError, serve, serve_sealed};
+pub use serve::{ServeError, serve, serve_sealed, session};

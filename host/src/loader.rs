@@ -5,7 +5,7 @@ use crate::{
     guesses::Guesses,
     limits::Limits,
     map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
-    sandbox::Sandbox,
+    sandbox::{Guest, Sandbox},
 };
 use std::{
     sync::Arc,
@@ -28,8 +28,8 @@ pub struct Content {
 
 /// Loads files for keys. Shared by all calls of a server.
 #[derive(Debug)]
-pub struct Loader {
-    work: Arc<Work>,
+pub struct Loader<G = Sandbox> {
+    work: Arc<Work<G>>,
     deadline: Duration,
     /// One permit a call that runs.
     places: Arc<Semaphore>,
@@ -83,15 +83,15 @@ impl From<FrozenMap> for MapSource {
 
 /// What a call's thread needs.
 #[derive(Debug)]
-struct Work {
+struct Work<G> {
     map: MapSource,
-    sandbox: Sandbox,
+    sandbox: G,
 }
 
-impl Loader {
+impl<G: Guest> Loader<G> {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
-    pub fn new(map: impl Into<MapSource>, sandbox: Sandbox, limits: Limits) -> Self {
+    pub fn new(map: impl Into<MapSource>, sandbox: G, limits: Limits) -> Self {
         Self {
             work: Arc::new(Work {
                 map: map.into(),
@@ -165,7 +165,7 @@ impl Loader {
     }
 }
 
-impl Work {
+impl<G: Guest> Work<G> {
     /// The call itself, on a thread that may block.
     fn load(&self, key: &str, caller: &Caller, deadline: Instant) -> Result<String, Code> {
         // First of all: who is not verified learns nothing, not even of the map.

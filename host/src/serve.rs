@@ -5,7 +5,7 @@ use crate::{
     limits::Limits,
     map::{FreezeError, FrozenMap, LiveMap},
     mcp,
-    sandbox::{Sandbox, SandboxError},
+    sandbox::{Guest, Sandbox, SandboxError},
     seal::{Seal, SealError},
 };
 use std::{io, sync::Arc};
@@ -62,7 +62,17 @@ pub fn serve_sealed(map: &LiveMap, callers: Callers, limits: Limits) -> Result<(
     session(Loader::new(map, sandbox, limits), callers, limits)
 }
 
-fn session(loader: Loader, callers: Callers, limits: Limits) -> Result<(), ServeError> {
+/// One session on this process's standard input and output, whatever the guest
+/// runs in. Public for the benches; [`serve`] and [`serve_sealed`] are for use.
+///
+/// # Errors
+/// [`ServeError`].
+#[doc(hidden)]
+pub fn session<G: Guest>(
+    loader: Loader<G>,
+    callers: Callers,
+    limits: Limits,
+) -> Result<(), ServeError> {
     let loader = Arc::new(loader);
     let runtime = runtime(limits)?;
     let done = runtime.block_on(async {

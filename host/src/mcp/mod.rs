@@ -15,7 +15,7 @@ mod tests;
 mod tool;
 mod transport;
 
-use crate::{Callers, Loader};
+use crate::{Callers, Loader, sandbox::Guest};
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
 use server::{Load, Server};
 use std::{io, sync::Arc};
@@ -69,14 +69,15 @@ impl ServeError {
 ///
 /// # Errors
 /// [`ServeError`].
-pub async fn serve<R, W>(
-    loader: Arc<Loader>,
+pub async fn serve<G, R, W>(
+    loader: Arc<Loader<G>>,
     callers: Callers,
     stdin: R,
     stdout: W,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError>
 where
+    G: Guest,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {

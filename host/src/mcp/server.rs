@@ -2,7 +2,7 @@
 //! `message.rs` lets through.
 
 use super::{flight::Call, tool};
-use crate::{Caller, Callers, Code, Loader};
+use crate::{Caller, Callers, Code, Loader, sandbox::Guest};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -32,7 +32,7 @@ pub(super) struct Loaded {
     pub(super) place: Box<dyn Send>,
 }
 
-impl Load for Loader {
+impl<G: Guest> Load for Loader<G> {
     async fn load(&self, key: &str, caller: &Caller) -> Result<Loaded, Code> {
         let mut content = Self::load(self, key, caller).await?;
         Ok(Loaded {
