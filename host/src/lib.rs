@@ -70,7 +70,7 @@ pub use contract::contract;
 pub use grant::Grant;
 pub use loader::{Content, Loader, MapSource};
 pub use map::{
-    Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location, LocationError, Map, MapError,
-    ParseError, resolve,
+    Binding, BindingError, Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location,
+    LocationError, Map, MapError, ParseError, resolve,
 };
 pub use serve::{ServeError, serve, serve_sealed};

@@ -110,9 +110,11 @@ fn a_held_directory_cannot_be_listed() {
 #[test]
 fn more_directories_than_can_be_held_are_refused_with_their_number() {
     let (_tree, live) = tree();
-    assert!(FrozenMap::freeze_within(&live, 2).is_ok());
+    let map = live.current().unwrap();
+    let entries: Vec<_> = map.entries().into_iter().map(|(_, entry)| entry).collect();
+    assert!(FrozenMap::of(&map, entries.clone(), None, 2).is_ok());
     assert!(matches!(
-        FrozenMap::freeze_within(&live, 1),
+        FrozenMap::of(&map, entries, None, 1),
         Err(FreezeError::TooManyDirectories(1))
     ));
 }
