@@ -64,7 +64,7 @@ mod serve;
 pub mod ticket;
 
 pub use caller::{Caller, Callers};
-pub use check::{EntryReport, Report, check};
+pub use check::{BindingReport, EntryReport, Report, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;

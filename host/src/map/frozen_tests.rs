@@ -138,3 +138,21 @@ fn there_is_nothing_to_freeze_without_a_usable_map() {
         Err(FreezeError::Map(_))
     ));
 }
+
+#[test]
+fn for_a_binding_no_directory_is_held_but_its_own() {
+    let (tree, live) = tree();
+    let map = tree.path().join("map.toml");
+    let text = fs::read_to_string(&map).unwrap();
+    write(
+        &map,
+        &format!("{text}[bindings.only]\nkey = 'c'\n[bindings.gone]\nkey = 'z'\n"),
+    );
+    let frozen = FrozenMap::freeze_bound(&live, "only", Limits::default()).unwrap();
+    assert_eq!(frozen.directories().count(), 1);
+    assert_eq!(frozen.bound(), Some(&Key::try_from("c").unwrap()));
+    assert_eq!(grant(&frozen, "c").unwrap().name, "c.md");
+    assert_eq!(grant(&frozen, "a").unwrap_err(), Code::Internal);
+    let frozen = FrozenMap::freeze_bound(&live, "gone", Limits::default()).unwrap();
+    assert_eq!(frozen.directories().count(), 0);
+}
