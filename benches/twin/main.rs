@@ -4,7 +4,7 @@
 //! natively. It has no command line to parse, which makes it start a little
 //! faster than it ought to.
 
-use keyhole::{Callers, LiveMap, Loader, Location, limits::Limits, session};
+use keyhole::{Callers, LiveMap, Loader, Location, limits::Limits, mcp::Surface, session};
 use keyhole_benches::Native;
 use std::{env, error::Error, path::Path, sync::Arc};
 
@@ -13,5 +13,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     let location = Location::find(Some(Path::new(&map)), |name| env::var_os(name))?;
     let limits = Limits::default();
     let loader = Loader::new(Arc::new(LiveMap::new(location)), Native, limits);
-    Ok(session(loader, Callers::Unknown, limits)?)
+    Ok(session(loader, Callers::Unknown, Surface::General, limits)?)
 }

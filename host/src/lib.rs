@@ -65,13 +65,13 @@ mod serve;
 pub mod ticket;
 
 pub use caller::{Caller, Callers};
-pub use check::{EntryReport, Report, check};
+pub use check::{BindingReport, EntryReport, Report, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;
 pub use loader::{Content, Loader, MapSource};
 pub use map::{
-    Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location, LocationError, Map, MapError,
-    ParseError, resolve,
+    Binding, BindingError, Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location,
+    LocationError, Map, MapError, ParseError, resolve,
 };
 pub use serve::{ServeError, serve, serve_sealed, session};
