@@ -1,1 +1,53 @@
-//! What the sandbox costs. See `inside/` for one process and `src/bin` for whole ones.
+//! What the sandbox costs. `./x bench` measures whole processes and writes
+//! docs/performance.md; `cargo bench -p keyhole-benches` looks inside one.
+
+use keyhole::{Code, Grant, sandbox::Guest};
+use keyhole_guest::{Grant as Leave, Grants, LoadError, load};
+use keyhole_native::NativeDirectory;
+use std::time::Instant;
+
+/// The guest without its sandbox: the honest limit. It makes the same decision
+/// with the same checks, on the directory that the sandbox would have got.
+#[derive(Debug)]
+pub struct Native;
+
+/// The one key of a call, as the sandbox's own import answers it.
+struct OneKey<'a> {
+    key: &'a str,
+    leave: Option<Leave>,
+}
+
+impl Grants for OneKey<'_> {
+    fn find(&self, key: &str) -> Option<Leave> {
+        self.leave.clone().filter(|_| key == self.key)
+    }
+}
+
+impl Guest for Native {
+    fn call(&self, key: &str, grant: Option<Grant>, _: Instant) -> Result<String, Code> {
+        let (leave, directory) = grant
+            .map(|grant| {
+                let leave = Leave {
+                    name: grant.name,
+                    max_bytes: grant.max_bytes,
+                };
+                (leave, NativeDirectory::from(grant.directory))
+            })
+            .unzip();
+        load(key, &OneKey { key, leave }, directory.as_ref()).map_err(|refusal| match refusal {
+            LoadError::UnknownKey => Code::UnknownKey,
+            LoadError::NotMarkdown => Code::NotMarkdown,
+            LoadError::OutsideRoot => Code::OutsideRoot,
+            LoadError::NotFound => Code::NotFound,
+            LoadError::NotAFile => Code::NotAFile,
+            LoadError::PermissionDenied => Code::PermissionDenied,
+            LoadError::TooLarge => Code::TooLarge,
+            LoadError::NotUtf8 => Code::NotUtf8,
+            LoadError::Changed => Code::Changed,
+            LoadError::Internal => Code::Internal,
+        })
+    }
+
+    /// There is nothing to interrupt: native code runs to its end.
+    fn interrupt(&self) {}
+}

@@ -98,6 +98,7 @@ async fn session(data: &[u8]) -> Vec<u8> {
     let served = mcp::serve(
         Arc::clone(&SERVER.loader),
         keyhole::Callers::Unknown,
+        mcp::Surface::General,
         stdin,
         stdout,
         std::future::pending(),

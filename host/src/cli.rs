@@ -1,7 +1,7 @@
 //! The command line: what can be asked of `keyhole`, and its exit codes.
 
 use crate::{
-    Callers, Loader, arenas, check, contract, demo, guard,
+    Binding, Callers, Loader, arenas, check, contract, demo, guard,
     limits::Limits,
     map::{LiveMap, Location},
     sandbox::{COMPONENT, Sandbox},
@@ -53,6 +53,12 @@ Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start.
     Serve {
         #[command(flatten)]
         map: MapArg,
+        /// Serve the one context that the map calls NAME, without keys
+        ///
+        /// The tool then takes no argument. Its title and description are those of
+        /// [bindings.NAME], as they are at the start.
+        #[arg(long, value_name = "NAME", value_parser = binding_name, conflicts_with = "require_ticket")]
+        bind: Option<String>,
         /// Say that every caller is this agent, so that keys bound to it work
         ///
         /// It is your statement about who this server is started for; nothing
@@ -123,6 +129,7 @@ pub fn run() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve {
             map,
+            bind,
             agent,
             require_ticket,
             sealed,
@@ -130,8 +137,8 @@ pub fn run() -> ExitCode {
             arenas::spare_address_space();
             let (map, limits) = (live_map(&map)?, Limits::default());
             let done = match sealed {
-                true => serve::serve_sealed(&map, callers, limits),
-                false => serve::serve(map, callers, limits),
+                true => serve::serve_sealed(&map, bind.as_deref(), callers, limits),
+                false => serve::serve(map, bind.as_deref(), callers, limits),
             };
             done.map_err(|error| error.to_string())?;
             Ok(ExitCode::SUCCESS)
@@ -163,6 +170,14 @@ fn live_map(map: &MapArg) -> Result<LiveMap, String> {
     Location::find(map.file.as_deref(), |name| std::env::var_os(name))
         .map(LiveMap::new)
         .map_err(|error| error.to_string())
+}
+
+/// The name of a binding, as a map could have it.
+fn binding_name(text: &str) -> Result<String, &'static str> {
+    match Binding::is_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err("a binding's name is 1 to 64 of a to z, digits and -"),
+    }
 }
 
 /// How `serve` was told to learn who calls.

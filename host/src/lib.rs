@@ -18,7 +18,7 @@
 //! key to a file but through this call's grant.
 //!
 //! ```
-//! use keyhole::{Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
+//! use keyhole::{Caller, Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
 //! use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,9 +34,11 @@
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
 //! runtime.block_on(async {
-//!     let content = loader.load("k-2c1f8a96d0e34b57").await.unwrap();
+//!     // Nobody has said who asks: an entry that is bound to agents would be refused.
+//!     let caller = Caller::Nobody;
+//!     let content = loader.load("k-2c1f8a96d0e34b57", &caller).await.unwrap();
 //!     assert_eq!(content.text, "- Jane Q. Example\n");
-//!     assert_eq!(loader.load("k-guessed").await.unwrap_err(), Code::UnknownKey);
+//!     assert_eq!(loader.load("k-guessed", &caller).await.unwrap_err(), Code::UnknownKey);
 //! });
 //! # Ok(())
 //! # }
@@ -65,13 +67,13 @@ mod serve;
 pub mod ticket;
 
 pub use caller::{Caller, Callers};
-pub use check::{EntryReport, Report, check};
+pub use check::{BindingReport, EntryReport, Report, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;
 pub use loader::{Content, Loader, MapSource};
 pub use map::{
-    Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location, LocationError, Map, MapError,
-    ParseError, resolve,
+    Binding, BindingError, Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location,
+    LocationError, Map, MapError, ParseError, resolve,
 };
-pub use serve::{ServeError, serve, serve_sealed};
+pub use serve::{ServeError, serve, serve_sealed, session};

@@ -5,7 +5,7 @@ use crate::{
     guesses::Guesses,
     limits::Limits,
     map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
-    sandbox::Sandbox,
+    sandbox::{Guest, Sandbox},
 };
 use std::{
     sync::Arc,
@@ -28,8 +28,8 @@ pub struct Content {
 
 /// Loads files for keys. Shared by all calls of a server.
 #[derive(Debug)]
-pub struct Loader {
-    work: Arc<Work>,
+pub struct Loader<G = Sandbox> {
+    work: Arc<Work<G>>,
     deadline: Duration,
     /// One permit a call that runs.
     places: Arc<Semaphore>,
@@ -60,6 +60,17 @@ impl MapSource {
         }
     }
 
+    /// The key that a binding stands for. Without one, there is nothing to serve:
+    /// the binding is gone, or so is the file or variable that held its key. What a
+    /// caller learns is the same as if the key had left the map.
+    fn bound(&self, map: &Map, name: &str) -> Result<Key, Code> {
+        match self {
+            Self::Live(_) => map.binding(name).and_then(|binding| binding.key(map).ok()),
+            Self::Frozen(frozen) => frozen.bound().cloned(),
+        }
+        .ok_or(Code::UnknownKey)
+    }
+
     /// The grant for an entry of that map.
     fn resolve(&self, map: &Map, entry: &Entry) -> Result<Grant, Code> {
         match self {
@@ -81,17 +92,25 @@ impl From<FrozenMap> for MapSource {
     }
 }
 
-/// What a call's thread needs.
-#[derive(Debug)]
-struct Work {
-    map: MapSource,
-    sandbox: Sandbox,
+/// What a call asks for.
+pub(crate) enum Asked {
+    /// What this key stands for. It comes from the caller, and may be anything.
+    Key(String),
+    /// What the binding of this name stands for. It comes from the operator.
+    Bound(Arc<str>),
 }
 
-impl Loader {
+/// What a call's thread needs.
+#[derive(Debug)]
+struct Work<G> {
+    map: MapSource,
+    sandbox: G,
+}
+
+impl<G: Guest> Loader<G> {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
-    pub fn new(map: impl Into<MapSource>, sandbox: Sandbox, limits: Limits) -> Self {
+    pub fn new(map: impl Into<MapSource>, sandbox: G, limits: Limits) -> Self {
         Self {
             work: Arc::new(Work {
                 map: map.into(),
@@ -116,15 +135,31 @@ impl Loader {
     /// # Errors
     /// Each [`Code`].
     pub async fn load(&self, key: &str, caller: &Caller) -> Result<Content, Code> {
-        let answer = self.call(key, caller).await;
+        self.answer(Asked::Key(key.to_owned()), caller).await
+    }
+
+    /// As [`Self::load`], for a server that is bound: the file of the binding
+    /// `name`, by the map as it is now. Nothing can be guessed here, so no refusal
+    /// is held back.
+    ///
+    /// # Errors
+    /// Each [`Code`]; [`Code::UnknownKey`] also where the binding is gone, or its
+    /// key cannot be had.
+    pub async fn load_bound(&self, name: &str, caller: &Caller) -> Result<Content, Code> {
+        self.answer(Asked::Bound(name.into()), caller).await
+    }
+
+    pub(crate) async fn answer(&self, asked: Asked, caller: &Caller) -> Result<Content, Code> {
+        let guess = matches!(asked, Asked::Key(_));
+        let answer = self.call(asked, caller).await;
         // Place, queue and thread are given back by now.
-        if let Err(Code::UnknownKey) = answer {
+        if let (true, Err(Code::UnknownKey)) = (guess, &answer) {
             self.guesses.hold_back().await;
         }
         answer
     }
 
-    async fn call(&self, key: &str, caller: &Caller) -> Result<Content, Code> {
+    async fn call(&self, asked: Asked, caller: &Caller) -> Result<Content, Code> {
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
         let place = timeout(self.deadline, Arc::clone(&self.places).acquire_owned())
             .await
@@ -137,12 +172,12 @@ impl Loader {
 
         let deadline = Instant::now() + self.deadline;
         let work = Arc::clone(&self.work);
-        let (key, caller) = (key.to_owned(), caller.clone());
+        let caller = caller.clone();
         let call = spawn_blocking({
             let work = Arc::clone(&work);
             move || {
                 let _until_done = thread;
-                work.load(&key, &caller, deadline)
+                work.load(&asked, &caller, deadline)
             }
         });
         // In a task of its own: a guest whose caller went away is stopped at its
@@ -165,12 +200,20 @@ impl Loader {
     }
 }
 
-impl Work {
+impl<G: Guest> Work<G> {
     /// The call itself, on a thread that may block.
-    fn load(&self, key: &str, caller: &Caller, deadline: Instant) -> Result<String, Code> {
+    fn load(&self, asked: &Asked, caller: &Caller, deadline: Instant) -> Result<String, Code> {
         // First of all: who is not verified learns nothing, not even of the map.
         let agent = caller.agent()?;
         let map = self.map.current()?;
+        let bound;
+        let key = match asked {
+            Asked::Key(key) => key,
+            Asked::Bound(name) => {
+                bound = self.map.bound(&map, name)?;
+                bound.expose()
+            }
+        };
         let entry = Key::try_from(key)
             .ok()
             .and_then(|key| map.find_for(&key, agent.as_deref()));

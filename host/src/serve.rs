@@ -3,9 +3,9 @@
 use crate::{
     Callers, Loader,
     limits::Limits,
-    map::{FreezeError, FrozenMap, LiveMap},
-    mcp,
-    sandbox::{Sandbox, SandboxError},
+    map::{FreezeError, FrozenMap, LiveMap, Map, MapError},
+    mcp::{self, Bound, Surface},
+    sandbox::{Guest, Sandbox, SandboxError},
     seal::{Seal, SealError},
 };
 use std::{io, sync::Arc};
@@ -24,6 +24,14 @@ pub enum ServeError {
     /// The sandbox could not be made ready.
     #[error("cannot start: {0}")]
     Sandbox(#[from] SandboxError),
+    /// There is no usable map, and it has to say what a bound server is.
+    #[error("cannot start: {0}")]
+    Map(#[from] MapError),
+    /// The map has no such binding.
+    #[error(
+        "cannot start: the map has no binding {0:?}; add [bindings.NAME] to it, or name another with --bind"
+    )]
+    NoBinding(String),
     /// The map could not be frozen, as a sealed process needs it.
     #[error("cannot start: {0}")]
     Freeze(#[from] FreezeError),
@@ -35,14 +43,26 @@ pub enum ServeError {
     Session(#[from] mcp::ServeError),
 }
 
-/// Serves `callers` until the end of standard input, SIGINT or SIGTERM.
+/// Serves `callers` until the end of standard input, SIGINT or SIGTERM; with
+/// `binding`, the one context of this name and no key.
 ///
 /// # Errors
 /// [`ServeError`]. An unusable map is not one: the map may be mended at any
-/// time, and until then each call is told so.
-pub fn serve(map: LiveMap, callers: Callers, limits: Limits) -> Result<(), ServeError> {
+/// time, and until then each call is told so. With `binding` it is one, and so is
+/// a map without that binding: it says what the server shows of itself.
+pub fn serve(
+    map: LiveMap,
+    binding: Option<&str>,
+    callers: Callers,
+    limits: Limits,
+) -> Result<(), ServeError> {
+    let surface = match binding {
+        None => Surface::General,
+        Some(name) => bound(&*map.current()?, name)?,
+    };
     let sandbox = Sandbox::embedded(limits)?;
-    session(Loader::new(Arc::new(map), sandbox, limits), callers, limits)
+    let loader = Loader::new(Arc::new(map), sandbox, limits);
+    session(loader, callers, surface, limits)
 }
 
 /// As [`serve`], in a process that first gives up its own rights to everything
@@ -53,16 +73,46 @@ pub fn serve(map: LiveMap, callers: Callers, limits: Limits) -> Result<(), Serve
 ///
 /// # Errors
 /// [`ServeError`]. An unusable map is one here, since it could not be mended.
-pub fn serve_sealed(map: &LiveMap, callers: Callers, limits: Limits) -> Result<(), ServeError> {
+pub fn serve_sealed(
+    map: &LiveMap,
+    binding: Option<&str>,
+    callers: Callers,
+    limits: Limits,
+) -> Result<(), ServeError> {
     // First, so that a system that cannot do it says this before all else.
     let seal = Seal::new()?;
-    let map = FrozenMap::freeze(map, limits)?;
+    let (map, surface) = match binding {
+        None => (FrozenMap::freeze(map, limits)?, Surface::General),
+        Some(name) => {
+            let map = FrozenMap::freeze_bound(map, name, limits)?;
+            let surface = bound(map.map(), name)?;
+            (map, surface)
+        }
+    };
     let sandbox = Sandbox::embedded(limits)?;
     seal.apply(map.directories())?;
-    session(Loader::new(map, sandbox, limits), callers, limits)
+    session(Loader::new(map, sandbox, limits), callers, surface, limits)
 }
 
-fn session(loader: Loader, callers: Callers, limits: Limits) -> Result<(), ServeError> {
+fn bound(map: &Map, name: &str) -> Result<Surface, ServeError> {
+    match map.binding(name) {
+        Some(binding) => Ok(Surface::Bound(Bound::new(name, binding))),
+        None => Err(ServeError::NoBinding(name.to_owned())),
+    }
+}
+
+/// One session on this process's standard input and output, whatever the guest
+/// runs in. Public for the benches; [`serve`] and [`serve_sealed`] are for use.
+///
+/// # Errors
+/// [`ServeError`].
+#[doc(hidden)]
+pub fn session<G: Guest>(
+    loader: Loader<G>,
+    callers: Callers,
+    surface: Surface,
+    limits: Limits,
+) -> Result<(), ServeError> {
     let loader = Arc::new(loader);
     let runtime = runtime(limits)?;
     let done = runtime.block_on(async {
@@ -75,7 +125,7 @@ fn session(loader: Loader, callers: Callers, limits: Limits) -> Result<(), Serve
             }
         };
         let (stdin, stdout) = mcp::stdio();
-        mcp::serve(loader, callers, stdin, stdout, stop)
+        mcp::serve(loader, callers, surface, stdin, stdout, stop)
             .await
             .map_err(ServeError::from)
     });

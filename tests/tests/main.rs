@@ -6,6 +6,8 @@
     reason = "tests"
 )]
 
+/// A server that is one context, and has no key in its surface.
+mod bound;
 /// What the program is built of.
 mod build;
 /// Many calls at once, each with its own answer.
@@ -19,6 +21,8 @@ mod codes;
 mod component;
 /// A document's bytes arrive as they are.
 mod content;
+/// The configurations for clients, as the papers give them.
+mod examples;
 /// A hostile guest and a hostile world.
 mod hostile;
 /// A client that means ill: its bytes, its floods, its ends.

@@ -7,12 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const PAPERS: [&str; 5] = [
+const PAPERS: [&str; 6] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "docs/alternatives.md",
+    "docs/use-from.md",
 ];
 
 fn read(path: &str) -> String {

@@ -62,6 +62,13 @@ impl NativeDirectory {
     }
 }
 
+/// A directory that is open already.
+impl From<std::fs::File> for NativeDirectory {
+    fn from(directory: std::fs::File) -> Self {
+        Self(Dir::from_std_file(directory))
+    }
+}
+
 impl Directory for NativeDirectory {
     type File = NativeFile;
 

@@ -1,6 +1,6 @@
 //! The report for programs.
 
-use super::{EntryReport, Report};
+use super::{BindingReport, EntryReport, Report};
 use crate::map::MapError;
 use serde::Serialize;
 
@@ -15,6 +15,8 @@ struct Json<'a> {
     ok: bool,
     /// In the order of the map; `null` where the map itself is wrong.
     entries: Option<Vec<JsonEntry<'a>>>,
+    /// In the order of the map; `null` where the map itself is wrong.
+    bindings: Option<Vec<JsonBinding<'a>>>,
     /// What is wrong with the map itself.
     error: Option<JsonError>,
 }
@@ -37,6 +39,19 @@ struct JsonEntry<'a> {
     code: Option<&'static str>,
     /// What to do about it. For people: it may be reworded.
     message: Option<&'static str>,
+}
+
+/// One binding of the map.
+#[derive(Serialize)]
+struct JsonBinding<'a> {
+    name: &'a str,
+    /// In the map, from 1.
+    line: u32,
+    /// Whether its key has an entry; `null` where the key comes from a variable
+    /// that is not set here.
+    ok: Option<bool>,
+    /// What to do about it. For people: it may be reworded.
+    message: Option<String>,
 }
 
 /// What is wrong with the map.
@@ -68,6 +83,10 @@ impl Report {
                 .as_ref()
                 .ok()
                 .map(|entries| entries.iter().map(entry).collect()),
+            bindings: self
+                .outcome
+                .is_ok()
+                .then(|| self.bindings.iter().map(binding).collect()),
             error: self.outcome.as_ref().err().map(error),
         })
     }
@@ -84,6 +103,15 @@ fn entry(entry: &EntryReport) -> JsonEntry<'_> {
         bytes: entry.result.ok(),
         code: code.map(super::Code::as_str),
         message: code.map(super::remedy),
+    }
+}
+
+fn binding(binding: &BindingReport) -> JsonBinding<'_> {
+    JsonBinding {
+        name: &binding.name,
+        line: binding.line,
+        ok: binding.is_served(),
+        message: binding.result.err().map(|error| error.to_string()),
     }
 }
 

@@ -5,7 +5,7 @@ mod text;
 
 use crate::{
     Caller, Code,
-    map::{Key, LiveMap, MapError},
+    map::{BindingError, Key, LiveMap, MapError},
 };
 use std::path::PathBuf;
 
@@ -15,6 +15,31 @@ pub struct Report {
     map: PathBuf,
     show_keys: bool,
     outcome: Result<Vec<EntryReport>, MapError>,
+    bindings: Vec<BindingReport>,
+}
+
+/// What came of one binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingReport {
+    /// Its name.
+    pub name: String,
+    /// The line of the map on which it stands, from 1.
+    pub line: u32,
+    /// Whether it has a key that the map has an entry for. Whether that would load
+    /// is said of the entry.
+    pub result: Result<(), BindingError>,
+}
+
+impl BindingReport {
+    /// Whether it would be served; none where only its server's environment tells.
+    #[must_use]
+    pub fn is_served(&self) -> Option<bool> {
+        match self.result {
+            Ok(()) => Some(true),
+            Err(BindingError::NoVariable) => None,
+            Err(_) => Some(false),
+        }
+    }
 }
 
 /// What came of one entry.
@@ -43,6 +68,7 @@ pub async fn check(
     show_keys: bool,
     load: impl AsyncFn(&Key, &Caller) -> Result<u64, Code>,
 ) -> Report {
+    let mut bindings = Vec::new();
     let outcome = match live.current() {
         Err(error) => Err(error),
         Ok(map) => {
@@ -63,6 +89,17 @@ pub async fn check(
                     weak_key: key.is_weak(),
                 });
             }
+            for (name, binding) in map.bindings() {
+                let key = binding.key(&map);
+                bindings.push(BindingReport {
+                    name: name.to_owned(),
+                    line: binding.line(),
+                    result: key.and_then(|key| match map.find(&key) {
+                        Some(_) => Ok(()),
+                        None => Err(BindingError::NoEntry),
+                    }),
+                });
+            }
             Ok(entries)
         }
     };
@@ -70,6 +107,7 @@ pub async fn check(
         map: live.location().file().to_owned(),
         show_keys,
         outcome,
+        bindings,
     }
 }
 
@@ -82,13 +120,24 @@ impl Report {
         self.outcome.as_deref()
     }
 
-    /// What the process should exit with: 0 if every file would be served (also
-    /// where the map has no keys), 1 if one would not, 2 if there is no map or it
+    /// The bindings in the order of the map; none where the map is wrong.
+    #[must_use]
+    pub fn bindings(&self) -> &[BindingReport] {
+        &self.bindings
+    }
+
+    /// What the process should exit with: 0 if every file and binding would be
+    /// served (also where the map has no keys), 1 if one would not, 2 if there is no map or it
     /// is invalid. Weak keys do not count.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match &self.outcome {
-            Ok(entries) if entries.iter().all(|entry| entry.result.is_ok()) => 0,
+            Ok(entries)
+                if entries.iter().all(|entry| entry.result.is_ok())
+                    && self.bindings.iter().all(|b| b.is_served() != Some(false)) =>
+            {
+                0
+            }
             Ok(_) => 1,
             Err(_) => 2,
         }

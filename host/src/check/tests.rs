@@ -98,6 +98,7 @@ fn the_json_has_its_stable_shape() {
                 {"key": "k-9…", "weak_key": false, "line": 4, "path": "big.md", "ok": false, "bytes": null, "code": "too-large",
                  "message": "the file is larger than its limit; shorten it or raise max_bytes"},
             ],
+            "bindings": [],
             "error": null,
         })
     );
@@ -106,6 +107,7 @@ fn the_json_has_its_stable_shape() {
         json!({
             "map": "MAP",
             "ok": false,
+            "bindings": null,
             "entries": null,
             "error": {"code": "map-invalid", "message": "unknown field", "line": 2, "column": 22, "help": "did you mean agents?"},
         })

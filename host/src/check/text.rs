@@ -29,7 +29,10 @@ impl Report {
     /// Those of `out`.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         match &self.outcome {
-            Ok(entries) => self.write_entries(entries, out),
+            Ok(entries) => {
+                self.write_entries(entries, out)?;
+                self.write_bindings(out)
+            }
             Err(MapError::Parse { source, .. }) => {
                 writeln!(out, "{}", self.diagnosis(source))?;
                 if self.show_keys || source.excerpt.is_none() {
@@ -112,6 +115,33 @@ impl Report {
         }
         let served = entries.iter().filter(|entry| entry.result.is_ok()).count();
         writeln!(out, "{served} of {} would be served.", entries.len())
+    }
+
+    fn write_bindings(&self, out: &mut impl Write) -> io::Result<()> {
+        let names = self.bindings.iter().map(|binding| binding.name.len());
+        let Some(widest) = names.max() else {
+            return Ok(());
+        };
+        let line = "LINE".len();
+        let name = widest.max("BINDING".len());
+        writeln!(
+            out,
+            "\n{HEAD}{:>line$}  {:<name$}  RESULT{HEAD:#}",
+            "LINE", "BINDING"
+        )?;
+        for binding in &self.bindings {
+            let (style, result) = match (binding.is_served(), binding.result) {
+                (Some(false), Err(error)) => (BAD, error.to_string()),
+                (_, Err(error)) => (WARNING, error.to_string()),
+                (_, Ok(())) => (GOOD, "ok".to_owned()),
+            };
+            writeln!(
+                out,
+                "{:>line$}  {:<name$}  {style}{result}{style:#}",
+                binding.line, binding.name
+            )?;
+        }
+        Ok(())
     }
 
     /// Points at the place in the map.

@@ -1,6 +1,9 @@
 //! What each value in the map may be.
 
 use super::{
+    Key,
+    binding::KeySource,
+    error::is_unprintable,
     key::{KeyError, check},
     parse::{Reader, Value},
 };
@@ -93,6 +96,53 @@ impl Reader {
             return Some(path.into());
         };
         self.fault(span, message.into(), help.map(Into::into))
+    }
+
+    /// Where a binding's key stands, by the field that says so.
+    pub(super) fn key_source(&mut self, field: &str, value: &Value<'_>) -> Option<KeySource> {
+        let text = self.string(value)?;
+        match field {
+            "key" => match Key::try_from(text) {
+                Ok(key) => Some(KeySource::Here(key)),
+                Err(error) => self.fault(value.span(), error.to_string(), None),
+            },
+            "key_file" => self.path(text, value.span()).map(KeySource::File),
+            _ => {
+                let mut bytes = text.bytes();
+                let starts = bytes
+                    .next()
+                    .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+                if starts && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+                    return Some(KeySource::Variable(text.into()));
+                }
+                self.fault(
+                    value.span(),
+                    "key_env is the name of a variable: letters, digits and _".into(),
+                    None,
+                )
+            }
+        }
+    }
+
+    /// A text that a client shows and a model reads: 1 to `most` characters in a
+    /// line, without `secret`.
+    pub(super) fn label(
+        &mut self,
+        value: &Value<'_>,
+        most: usize,
+        secret: Option<&Key>,
+    ) -> Option<Box<str>> {
+        let text = self.string(value)?;
+        let message = if !(1..=most).contains(&text.chars().count()) {
+            format!("this text must have 1 to {most} characters")
+        } else if text.chars().any(is_unprintable) {
+            "this text holds a control character; write it in one line".into()
+        } else if secret.is_some_and(|key| text.contains(key.expose())) {
+            "this text holds the key, and clients show it".into()
+        } else {
+            return Some(text.into());
+        };
+        self.fault(value.span(), message, None)
     }
 
     /// A limit in bytes.

@@ -1,6 +1,6 @@
 //! The map as it was at the start, for a server that gives up its own rights.
 
-use super::{Entry, LiveMap, Map, MapError, resolve};
+use super::{Entry, Key, LiveMap, Map, MapError, resolve};
 use crate::{Code, Grant, limits::Limits};
 use rustix::{
     fs::{Mode, OFlags},
@@ -35,6 +35,8 @@ pub struct FrozenMap {
     directories: Vec<File>,
     /// By the place of the entry in the map.
     files: HashMap<u32, Result<FrozenFile, Code>>,
+    /// The key of the one binding that is served, if one is, and it had a key.
+    bound: Option<Key>,
 }
 
 struct FrozenFile {
@@ -68,20 +70,40 @@ impl FrozenMap {
     /// [`FreezeError`]. That a file cannot be served is not one: it is refused
     /// when it is asked for.
     pub fn freeze(live: &LiveMap, limits: Limits) -> Result<Self, FreezeError> {
-        Self::freeze_within(live, most_directories(limits))
+        let map = live.current()?;
+        let entries = map.entries().into_iter().map(|(_, entry)| entry);
+        Self::of(&map, entries, None, most_directories(limits))
+    }
+
+    /// As [`Self::freeze`], for the one file of the binding `name`. No other
+    /// directory is opened. A binding that has no key now, or none in the map, has
+    /// no file, and keeps that refusal.
+    ///
+    /// # Errors
+    /// As for [`Self::freeze`].
+    pub fn freeze_bound(live: &LiveMap, name: &str, limits: Limits) -> Result<Self, FreezeError> {
+        let map = live.current()?;
+        let key = map.binding(name).and_then(|binding| binding.key(&map).ok());
+        let entry = key.as_ref().and_then(|key| map.find(key));
+        Self::of(&map, entry, key.clone(), most_directories(limits))
     }
 
     /// With `most` directories at the most.
-    fn freeze_within(live: &LiveMap, most: usize) -> Result<Self, FreezeError> {
-        let map = live.current()?;
+    fn of<'a>(
+        map: &'a Arc<Map>,
+        entries: impl IntoIterator<Item = &'a Entry>,
+        bound: Option<Key>,
+        most: usize,
+    ) -> Result<Self, FreezeError> {
         let mut frozen = Self {
-            map: Arc::clone(&map),
+            map: Arc::clone(map),
             directories: Vec::new(),
             files: HashMap::new(),
+            bound,
         };
         let mut known = HashMap::new();
-        for (_, entry) in map.entries() {
-            let file = match resolve(&map, entry) {
+        for entry in entries {
+            let file = match resolve(map, entry) {
                 Ok(Grant {
                     directory, name, ..
                 }) => {
@@ -115,6 +137,12 @@ impl FrozenMap {
     #[must_use]
     pub fn map(&self) -> &Arc<Map> {
         &self.map
+    }
+
+    /// The key of the binding that is served, if one is, and it had a key.
+    #[must_use]
+    pub fn bound(&self) -> Option<&Key> {
+        self.bound.as_ref()
     }
 
     /// What [`resolve()`] said of an entry of this map, with its directory.

@@ -110,9 +110,11 @@ fn a_held_directory_cannot_be_listed() {
 #[test]
 fn more_directories_than_can_be_held_are_refused_with_their_number() {
     let (_tree, live) = tree();
-    assert!(FrozenMap::freeze_within(&live, 2).is_ok());
+    let map = live.current().unwrap();
+    let entries: Vec<_> = map.entries().into_iter().map(|(_, entry)| entry).collect();
+    assert!(FrozenMap::of(&map, entries.clone(), None, 2).is_ok());
     assert!(matches!(
-        FrozenMap::freeze_within(&live, 1),
+        FrozenMap::of(&map, entries, None, 1),
         Err(FreezeError::TooManyDirectories(1))
     ));
 }
@@ -135,4 +137,22 @@ fn there_is_nothing_to_freeze_without_a_usable_map() {
         FrozenMap::freeze(&live, Limits::default()),
         Err(FreezeError::Map(_))
     ));
+}
+
+#[test]
+fn for_a_binding_no_directory_is_held_but_its_own() {
+    let (tree, live) = tree();
+    let map = tree.path().join("map.toml");
+    let text = fs::read_to_string(&map).unwrap();
+    write(
+        &map,
+        &format!("{text}[bindings.only]\nkey = 'c'\n[bindings.gone]\nkey = 'z'\n"),
+    );
+    let frozen = FrozenMap::freeze_bound(&live, "only", Limits::default()).unwrap();
+    assert_eq!(frozen.directories().count(), 1);
+    assert_eq!(frozen.bound(), Some(&Key::try_from("c").unwrap()));
+    assert_eq!(grant(&frozen, "c").unwrap().name, "c.md");
+    assert_eq!(grant(&frozen, "a").unwrap_err(), Code::Internal);
+    let frozen = FrozenMap::freeze_bound(&live, "gone", Limits::default()).unwrap();
+    assert_eq!(frozen.directories().count(), 0);
 }

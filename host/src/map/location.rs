@@ -80,6 +80,16 @@ impl Location {
     pub fn directory(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new("/"))
     }
+
+    /// A path as written in the map, made absolute: `~/` is the user's home, and a
+    /// relative path belongs to [`Self::directory`]. None where there is no home.
+    pub(super) fn expand(&self, path: &str) -> Option<PathBuf> {
+        match path.strip_prefix("~/") {
+            // `~//etc` is beneath the home as well: `join` would leave it.
+            Some(rest) => Some(self.home()?.join(rest.trim_start_matches('/'))),
+            None => Some(self.directory().join(path)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! changed, [`Map::parse`] turns its text into entries, [`resolve()`] turns one
 //! entry into a directory that is opened and a name in it.
 
+mod binding;
 mod error;
 mod fields;
 mod frozen;
@@ -15,6 +16,7 @@ mod resolve;
 mod stamp;
 mod trust;
 
+pub use binding::{Binding, BindingError};
 pub(crate) use error::{Excerpt, is_unprintable, printable, printable_text};
 pub use error::{MapError, ParseError};
 pub use frozen::{FreezeError, FrozenMap};
@@ -23,7 +25,10 @@ pub use live::LiveMap;
 pub use location::{Location, LocationError};
 pub use resolve::resolve;
 
-use std::{collections::HashMap, fmt};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.
 ///
@@ -33,6 +38,8 @@ pub struct Map {
     /// Absolute, or beneath `~/`; as written. None: files may lie anywhere.
     roots: Option<Box<[Box<str>]>>,
     entries: HashMap<Key, Entry>,
+    /// By name.
+    bindings: BTreeMap<Box<str>, Binding>,
 }
 
 impl Map {
@@ -51,6 +58,21 @@ impl Map {
             None => true,
             Some(agents) => agent.is_some_and(|agent| agents.iter().any(|name| **name == *agent)),
         })
+    }
+
+    /// The binding of this name, if there is one.
+    #[must_use]
+    pub fn binding(&self, name: &str) -> Option<&Binding> {
+        self.bindings.get(name)
+    }
+
+    /// All bindings with their names, in the order of the file. For the user's own
+    /// `check`.
+    #[must_use]
+    pub fn bindings(&self) -> Vec<(&str, &Binding)> {
+        let mut bindings: Vec<_> = self.bindings.iter().map(|(name, b)| (&**name, b)).collect();
+        bindings.sort_unstable_by_key(|(_, binding)| binding.at);
+        bindings
     }
 
     /// All entries, in the order of the file. For the user's own `check`; no call

@@ -1,17 +1,23 @@
 //! From the map's text to its entries. Nothing is looked up in the file system.
 
-use super::{Entry, Key, Location, Map, ParseError};
+use super::{Binding, Entry, Key, Location, Map, ParseError, binding::KeySource};
 use crate::limits::DEFAULT_MAX_BYTES;
-use std::{collections::HashMap, ops::Range};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
 /// What may stand at the top of a map.
-const MAP_FIELDS: [&str; 3] = ["roots", "max_bytes", "keys"];
+const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
 /// What may stand in an entry that is a table.
 const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
+/// What may stand in a binding.
+const BINDING_FIELDS: [&str; 5] = ["key", "key_file", "key_env", "title", "description"];
 
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
@@ -103,23 +109,110 @@ impl Reader {
                 other => self.wrong_type(value, "a table: write [keys]", other),
             }
         }
+        let mut bindings = BTreeMap::new();
+        if let Some(value) = document.get("bindings") {
+            match value.get_ref() {
+                DeValue::Table(named) => {
+                    for (name, value) in named {
+                        if let Some(binding) = self.binding(name, value) {
+                            bindings.insert(name.get_ref().as_ref().into(), binding);
+                        }
+                    }
+                }
+                other => self.wrong_type(value, "a table: write [bindings.NAME]", other),
+            }
+        }
         Map {
             location: location.clone(),
             roots,
             entries,
+            bindings,
         }
+    }
+
+    /// Line, from 1, and byte offset of a name.
+    fn place(&self, name: &Spanned<Cow<'_, str>>) -> (u32, u32) {
+        let start = name.span().start;
+        let line = self.line_starts.partition_point(|line| *line <= start);
+        let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        (narrow(line), narrow(start))
+    }
+
+    fn binding(&mut self, name: &Spanned<Cow<'_, str>>, value: &Value<'_>) -> Option<Binding> {
+        if !Binding::is_name(name.get_ref()) {
+            return self.fault(
+                name.span(),
+                "a binding's name is 1 to 64 of a to z, digits and -".into(),
+                None,
+            );
+        }
+        let DeValue::Table(fields) = value.get_ref() else {
+            self.wrong_type(value, "a table with a key", value.get_ref());
+            return None;
+        };
+        let all_known = self.known_fields(fields, &BINDING_FIELDS);
+        // Each field is read before the first bad one ends it, as for an entry.
+        let mut sources = Vec::new();
+        for field in ["key", "key_file", "key_env"] {
+            if let Some(value) = fields.get(field) {
+                sources.push((value.span(), self.key_source(field, value)));
+            }
+        }
+        sources.sort_unstable_by_key(|(span, _)| span.start);
+        let source = match sources.len() {
+            0 | 1 => sources.pop().map(|(_, source)| source),
+            _ => {
+                let span = sources.swap_remove(1).0;
+                return self.fault(
+                    span,
+                    "this binding's key is given twice".into(),
+                    Some("keep one of key, key_file, key_env".into()),
+                );
+            }
+        };
+        if source.is_none() && all_known {
+            let help = "write key = \"…\", or key_file or key_env";
+            let _: Option<()> = self.fault(
+                value.span(),
+                "this binding has no key".into(),
+                Some(help.into()),
+            );
+        }
+        let secret = match &source {
+            Some(Some(KeySource::Here(key))) => Some(key.clone()),
+            _ => None,
+        };
+        if secret
+            .as_ref()
+            .is_some_and(|key| name.get_ref().contains(key.expose()))
+        {
+            return self.fault(
+                name.span(),
+                "this name holds the key, and clients show it".into(),
+                None,
+            );
+        }
+        let mut label = |field, most| match fields.get(field) {
+            None => Some(None),
+            Some(value) => self.label(value, most, secret.as_ref()).map(Some),
+        };
+        let title = label("title", Binding::MAX_TITLE);
+        let description = label("description", Binding::MAX_DESCRIPTION);
+        Some(Binding {
+            source: source??,
+            title: title?,
+            description: description?,
+            at: self.place(name),
+        })
     }
 
     fn entry(
         &mut self,
-        name: &Spanned<std::borrow::Cow<'_, str>>,
+        name: &Spanned<Cow<'_, str>>,
         value: &Value<'_>,
         max_bytes: u64,
     ) -> Option<(Key, Entry)> {
-        let start = name.span().start;
-        let line = self.line_starts.partition_point(|line| *line <= start);
-        let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
-        let at = (narrow(line), narrow(start));
+        let at = self.place(name);
         let key = match Key::try_from(name.get_ref().as_ref()) {
             Ok(key) => key,
             Err(error) => return self.fault(name.span(), error.to_string(), None),
@@ -196,6 +289,7 @@ impl Reader {
                 None if known == MAP_FIELDS => {
                     format!("a map has {}; keys stand beneath [keys]", known.join(", "))
                 }
+                None if known == BINDING_FIELDS => format!("a binding has {}", known.join(", ")),
                 None => format!("an entry has {}", known.join(", ")),
             };
             let _: Option<()> = self.fault(name.span(), "unknown field".into(), Some(help));

@@ -248,7 +248,7 @@ fn a_misspelt_field_gets_the_nearest_name() {
         ("[key]", "did you mean keys?"),
         (
             "'k-1' = 'a.md'",
-            "a map has roots, max_bytes, keys; keys stand beneath [keys]",
+            "a map has roots, max_bytes, keys, bindings; keys stand beneath [keys]",
         ),
         ("[keys]\nk = { pth = 'a.md' }", "did you mean path?"),
         (
@@ -395,4 +395,127 @@ proptest! {
             prop_assert_eq!((entry.path(), entry.max_bytes()), (path.as_str(), *bytes));
         }
     }
+}
+
+#[test]
+fn a_binding_names_one_key_and_what_to_show() {
+    let map = parse(
+        r#"
+        [keys]
+        k-secret = "a.md"
+        [bindings.scanner-catalog]
+        key = "k-secret"
+        title = "Identifiers"
+        description = "Names that must not get out"
+        [bindings]
+        from-file = { key_file = "~/key" }
+        from-env = { key_env = "CATALOG_KEY" }
+        "#,
+    )
+    .unwrap();
+    let names: Vec<_> = map.bindings().iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["scanner-catalog", "from-file", "from-env"]);
+    let binding = map.binding("scanner-catalog").unwrap();
+    assert_eq!(
+        (binding.title(), binding.description(), binding.line()),
+        (Some("Identifiers"), Some("Names that must not get out"), 4)
+    );
+    assert_eq!(binding.key(&map).unwrap(), key("k-secret"));
+    assert_eq!(map.binding("from-env").unwrap().title(), None);
+    assert!(map.binding("none").is_none());
+}
+
+#[test]
+fn each_mistake_in_a_binding_is_shown_where_it_stands() {
+    for (text, place, help) in [
+        (
+            "bindings = 1\n",
+            "1:12 expected a table: write [bindings.NAME]; found: integer",
+            "",
+        ),
+        (
+            "[bindings]\na = 'k'\n",
+            "2:5 expected a table with a key; found: string",
+            "",
+        ),
+        (
+            "[bindings.A]\nkey = 'k'\n",
+            "1:11 a binding's name is 1 to 64 of a to z, digits and -",
+            "",
+        ),
+        (
+            "[bindings.a]\n",
+            "1:1 this binding has no key",
+            "write key = \"…\", or key_file or key_env",
+        ),
+        (
+            "[bindings.a]\nkey = 'k'\nkey_env = 'E'\n",
+            "3:11 this binding's key is given twice",
+            "keep one of key, key_file, key_env",
+        ),
+        (
+            "[bindings.a]\nkey = 'k k'\n",
+            "2:7 a key may hold visible ASCII characters only, no blanks",
+            "",
+        ),
+        (
+            "[bindings.a]\nkye = 'k'\n",
+            "2:1 unknown field",
+            "did you mean key?",
+        ),
+        (
+            "[bindings.a]\nkey = 'k'\nnamespace = 'n'\n",
+            "3:1 unknown field",
+            "a binding has key, key_file, key_env, title, description",
+        ),
+        (
+            "[bindings.a]\nkey_env = 'E-F'\n",
+            "2:11 key_env is the name of a variable: letters, digits and _",
+            "",
+        ),
+        ("[bindings.a]\nkey_file = ''\n", "2:12 a path is empty", ""),
+        (
+            "[bindings.a]\nkey = 'k'\ntitle = ''\n",
+            "3:9 this text must have 1 to 80 characters",
+            "",
+        ),
+        (
+            "[bindings.a]\nkey = 'k'\ntitle = \"a\\nb\"\n",
+            "3:9 this text holds a control character; write it in one line",
+            "",
+        ),
+        (
+            "[bindings.a]\nkey = 'k'\ndescription = \"\\u202E\"\n",
+            "3:15 this text holds a control character; write it in one line",
+            "",
+        ),
+        (
+            "[bindings.a]\nkey = 'k-1'\ntitle = 'use k-1'\n",
+            "3:9 this text holds the key, and clients show it",
+            "",
+        ),
+        (
+            "[bindings.k-1]\nkey = 'k-1'\n",
+            "1:11 this name holds the key, and clients show it",
+            "",
+        ),
+        (
+            "[bindings.a]\ntitle = 7\n",
+            "1:1 this binding has no key",
+            "write key = \"…\", or key_file or key_env",
+        ),
+        (
+            "binding = 1\n",
+            "1:1 unknown field",
+            "did you mean bindings?",
+        ),
+    ] {
+        assert_eq!(mistake(text), (place.to_owned(), help.to_owned()), "{text}");
+    }
+    let long = "x".repeat(401);
+    let text = format!("[bindings.a]\nkey = 'k'\ndescription = '{long}'\n");
+    assert_eq!(
+        mistake(&text).0,
+        "3:15 this text must have 1 to 400 characters"
+    );
 }

@@ -66,17 +66,9 @@ pub fn resolve(map: &Map, entry: &Entry) -> Result<Grant, Code> {
 }
 
 impl Map {
-    /// A path as written, made absolute: `~/` is the user's home, and a relative
-    /// path belongs to [`super::Location::directory`].
+    /// A path as written, made absolute.
     fn expand(&self, path: &str) -> Result<PathBuf, Code> {
-        match path.strip_prefix("~/") {
-            // `~//etc` is beneath the home as well: `join` would leave it.
-            Some(rest) => match self.location.home() {
-                Some(home) => Ok(home.join(rest.trim_start_matches('/'))),
-                None => Err(Code::MapInvalid),
-            },
-            None => Ok(self.location.directory().join(path)),
-        }
+        self.location.expand(path).ok_or(Code::MapInvalid)
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) enum Message {
     Refused(Option<RequestId>, ErrorData),
 }
 
-/// Tells what `line` is.
-pub(super) fn read(line: &[u8]) -> Message {
+/// Tells what `line` is, to a server that has these `methods`.
+pub(super) fn read(line: &[u8], methods: &[&str]) -> Message {
     if line.trim_ascii().is_empty() {
         return Message::Nothing;
     }
@@ -40,13 +40,13 @@ pub(super) fn read(line: &[u8]) -> Message {
         .ok()
         .and_then(|text| serde_json::from_str(text).ok());
     match value {
-        Some(Value::Object(message)) => read_object(message),
+        Some(Value::Object(message)) => read_object(message, methods),
         Some(_) => Message::Refused(None, not_a_message()),
         None => Message::Refused(None, ErrorData::parse_error("not valid JSON", None)),
     }
 }
 
-fn read_object(mut message: JsonObject) -> Message {
+fn read_object(mut message: JsonObject, methods: &[&str]) -> Message {
     let id = message.remove("id");
     let no_id = id.is_none();
     let null_id = id.as_ref().is_some_and(Value::is_null);
@@ -57,7 +57,7 @@ fn read_object(mut message: JsonObject) -> Message {
     let params = message.remove("params");
     match (message.remove("method"), id) {
         (Some(Value::String(method)), Some(id)) if version && !result && !error => {
-            match request(&method, params) {
+            match request(&method, params, methods) {
                 Ok(request) => Message::Request {
                     id,
                     request: Box::new(request),
@@ -86,9 +86,15 @@ fn invalid_params() -> ErrorData {
 /// The request for `method`, each with the type of its own params. Of the
 /// methods that we do not serve, only `_meta` goes on: the protocol version in
 /// it decides how they are refused.
-fn request(method: &str, params: Option<Value>) -> Result<ClientRequest, ErrorData> {
+fn request(
+    method: &str,
+    params: Option<Value>,
+    methods: &[&str],
+) -> Result<ClientRequest, ErrorData> {
     let split = split_meta(params);
-    let (mut request, extensions) = match method {
+    // What is not admitted ends where what does not exist ends.
+    let admitted = methods.iter().copied().find(|known| *known == method);
+    let (mut request, extensions) = match admitted.unwrap_or_default() {
         "initialize" => {
             let (params, extensions) = split?;
             let request = InitializeRequest::new(typed(params)?);

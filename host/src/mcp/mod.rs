@@ -2,20 +2,23 @@
 //!
 //! Protocol 2026-07-28 (stateless) and the versions before it that begin with
 //! `initialize` are served side by side, by rmcp. `tool` says what the tool is,
-//! `server` answers requests, `transport` guards the streams, with the help of
+//! `bound` what it is where a server is one context, `surface` what else there is
+//! in either case; `server` answers requests, `transport` guards the streams, with the help of
 //! `line` (bounded input), `message` (what a line is) and `flight` (what is
 //! unanswered).
 
+mod bound;
 mod flight;
 mod line;
 mod message;
 mod server;
+mod surface;
 #[cfg(test)]
 mod tests;
 mod tool;
 mod transport;
 
-use crate::{Callers, Loader};
+use crate::{Callers, Loader, sandbox::Guest};
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
 use server::{Load, Server};
 use std::{io, sync::Arc};
@@ -24,6 +27,9 @@ use tokio::{
     sync::mpsc,
 };
 use transport::Edge;
+
+pub use bound::Bound;
+pub use surface::Surface;
 
 /// The process's own stdin and stdout for [`serve`].
 ///
@@ -60,7 +66,8 @@ impl ServeError {
 }
 
 /// Serves one session: requests from `stdin`, answers to `stdout`, one JSON-RPC
-/// message a line, and nothing else. Who calls is learnt as `callers` says.
+/// message a line, and nothing else. Who calls is learnt as `callers` says; what a
+/// client is shown and may ask is `surface`.
 ///
 /// The session ends when `stdin` ends, after what was received is answered (for
 /// 5 seconds at most); or at once when the client has gone or `stop` is ready.
@@ -69,23 +76,26 @@ impl ServeError {
 ///
 /// # Errors
 /// [`ServeError`].
-pub async fn serve<R, W>(
-    loader: Arc<Loader>,
+pub async fn serve<G, R, W>(
+    loader: Arc<Loader<G>>,
     callers: Callers,
+    surface: Surface,
     stdin: R,
     stdout: W,
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError>
 where
+    G: Guest,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    run(loader, callers, stdin, stdout, stop).await
+    run(loader, callers, surface, stdin, stdout, stop).await
 }
 
 async fn run<L, R, W>(
     loader: Arc<L>,
     callers: Callers,
+    surface: Surface,
     stdin: R,
     stdout: W,
     stop: impl Future<Output = ()>,
@@ -96,12 +106,12 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (failed, mut failures) = mpsc::unbounded_channel();
-    let edge = Edge::new(stdin, stdout, failed);
+    let edge = Edge::new(stdin, stdout, failed, surface.methods());
     let ended = tokio::select! {
         biased;
         () = stop => return Ok(()),
         Some(failure) = failures.recv() => Err(failure),
-        ended = session(Server::new(loader, callers), edge) => ended,
+        ended = session(Server::new(loader, callers, surface), edge) => ended,
     };
     // A stream that breaks ends the session too: its failure says more.
     let ended = failures.try_recv().map_or(ended, Err);

@@ -1,8 +1,8 @@
 //! What the server answers. The requests that arrive here are those that
 //! `message.rs` lets through.
 
-use super::{flight::Call, tool};
-use crate::{Caller, Callers, Code, Loader};
+use super::{flight::Call, surface::Surface, tool};
+use crate::{Caller, Callers, Code, Loader, loader::Asked, sandbox::Guest};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -21,9 +21,13 @@ const CALL_ID: &str = "claudecode/toolUseId";
 
 /// The source of documents; [`Loader`] outside tests.
 pub(super) trait Load: Send + Sync + 'static {
-    /// The document that `key` stands for, for `caller`. Dropping the future gives the call up.
-    fn load(&self, key: &str, caller: &Caller)
-    -> impl Future<Output = Result<Loaded, Code>> + Send;
+    /// The document that is asked for, for `caller`. Dropping the future gives the
+    /// call up.
+    fn load(
+        &self,
+        asked: Asked,
+        caller: &Caller,
+    ) -> impl Future<Output = Result<Loaded, Code>> + Send;
 }
 
 /// A document, and what has to be kept until the answer is written.
@@ -32,9 +36,9 @@ pub(super) struct Loaded {
     pub(super) place: Box<dyn Send>,
 }
 
-impl Load for Loader {
-    async fn load(&self, key: &str, caller: &Caller) -> Result<Loaded, Code> {
-        let mut content = Self::load(self, key, caller).await?;
+impl<G: Guest> Load for Loader<G> {
+    async fn load(&self, asked: Asked, caller: &Caller) -> Result<Loaded, Code> {
+        let mut content = self.answer(asked, caller).await?;
         Ok(Loaded {
             text: std::mem::take(&mut content.text),
             place: Box::new(content),
@@ -46,11 +50,16 @@ impl Load for Loader {
 pub(super) struct Server<L> {
     loader: Arc<L>,
     callers: Callers,
+    surface: Surface,
 }
 
 impl<L> Server<L> {
-    pub(super) fn new(loader: Arc<L>, callers: Callers) -> Self {
-        Self { loader, callers }
+    pub(super) fn new(loader: Arc<L>, callers: Callers, surface: Surface) -> Self {
+        Self {
+            loader,
+            callers,
+            surface,
+        }
     }
 }
 
@@ -72,11 +81,11 @@ impl<L: Load> ServerHandler for Server<L> {
         if request.is_some_and(|request| request.cursor.is_some()) {
             return Err(ErrorData::invalid_params("unknown cursor", None));
         }
-        Ok(ListToolsResult::with_all_items(vec![tool::definition()]))
+        Ok(ListToolsResult::with_all_items(vec![self.surface.tool()]))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        (name == tool::NAME).then(tool::definition)
+        (name == tool::NAME).then(|| self.surface.tool())
     }
 
     async fn call_tool(
@@ -87,14 +96,14 @@ impl<L: Load> ServerHandler for Server<L> {
         if request.name != tool::NAME {
             return Err(tool::unknown());
         }
-        let key = tool::key(request.arguments)?;
+        let asked = self.surface.asked(request.arguments)?;
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);
         let loaded = tokio::select! {
             biased;
             // The transport lets no answer to a cancelled request out.
             () = context.ct.cancelled() => Err(Code::Internal),
-            loaded = self.loader.load(&key, &caller) => loaded,
+            loaded = self.loader.load(asked, &caller) => loaded,
         };
         Ok(match loaded {
             Ok(Loaded { text, place }) => {

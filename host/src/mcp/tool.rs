@@ -38,8 +38,13 @@ const MAX_RESULT_CHARS: u64 = 500_000;
 
 /// The tool as `tools/list` shows it.
 pub(super) fn definition() -> Tool {
-    Tool::new(NAME, DESCRIPTION, Arc::new(input_schema()))
-        .with_title(TITLE)
+    with_schema(TITLE, DESCRIPTION.to_owned(), input_schema())
+}
+
+/// What the tools of all surfaces have in common.
+pub(super) fn with_schema(title: &str, description: String, schema: JsonObject) -> Tool {
+    Tool::new(NAME, description, Arc::new(schema))
+        .with_title(title)
         .with_annotations(
             ToolAnnotations::new()
                 .read_only(true)
@@ -68,7 +73,7 @@ fn input_schema() -> JsonObject {
     }))
 }
 
-fn object(value: Value) -> JsonObject {
+pub(super) fn object(value: Value) -> JsonObject {
     match value {
         Value::Object(object) => object,
         _ => JsonObject::new(),

@@ -68,6 +68,8 @@ pub(super) struct Edge<R, W> {
     refusing: Option<Writing>,
     /// A request that waits for room, and how much. Nothing is read until then.
     waiting: Option<(RequestId, Box<ClientRequest>, u32)>,
+    /// The methods that are served.
+    methods: &'static [&'static str],
 }
 
 impl<R, W> Edge<R, W>
@@ -76,7 +78,13 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     /// Reads `from` and writes `to`. A stream that breaks is told to `failures`.
-    pub(super) fn new(from: R, to: W, failures: mpsc::UnboundedSender<ServeError>) -> Self {
+    /// Requests for other `methods` are not passed on.
+    pub(super) fn new(
+        from: R,
+        to: W,
+        failures: mpsc::UnboundedSender<ServeError>,
+        methods: &'static [&'static str],
+    ) -> Self {
         Self {
             lines: Lines::new(from),
             out: Arc::new(Mutex::new(Out {
@@ -89,6 +97,7 @@ where
             failures,
             refusing: None,
             waiting: None,
+            methods,
         }
     }
 
@@ -102,7 +111,7 @@ where
 
     /// Takes in a line. Gives what rmcp has to know of it at once.
     fn take_in(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
-        match message::read(line) {
+        match message::read(line, self.methods) {
             Message::Request { id, request } => {
                 let bytes = u32::try_from(line.len()).unwrap_or(MAX_IN_FLIGHT_BYTES);
                 self.waiting = Some((id, request, bytes.max(MIN_REQUEST_BYTES)));

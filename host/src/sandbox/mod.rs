@@ -36,6 +36,31 @@ mod bindings {
     });
 }
 
+/// What a [`crate::Loader`] hands a call to. It is the [`Sandbox`] wherever a
+/// user's files are read; the benches measure it against one that runs the same
+/// guest natively.
+#[doc(hidden)]
+pub trait Guest: Send + Sync + 'static {
+    /// As [`Sandbox::call`].
+    ///
+    /// # Errors
+    /// As [`Sandbox::call`].
+    fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code>;
+
+    /// As [`Sandbox::interrupt`].
+    fn interrupt(&self);
+}
+
+impl Guest for Sandbox {
+    fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+        Self::call(self, key, grant, deadline)
+    }
+
+    fn interrupt(&self) {
+        Self::interrupt(self);
+    }
+}
+
 /// The component, loaded and linked, ready for calls. Shared by all of them:
 /// it holds code and no state.
 pub struct Sandbox {

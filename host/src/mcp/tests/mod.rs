@@ -14,10 +14,10 @@ mod output;
 mod tool;
 
 use super::{
-    ServeError, run,
+    ServeError, Surface, run,
     server::{Load, Loaded},
 };
-use crate::{Caller, Callers, Code};
+use crate::{Caller, Callers, Code, loader::Asked};
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -70,10 +70,13 @@ impl Drop for One {
 }
 
 impl Load for Fake {
-    async fn load(&self, key: &str, _: &Caller) -> Result<Loaded, Code> {
+    async fn load(&self, asked: Asked, _: &Caller) -> Result<Loaded, Code> {
+        let Asked::Key(key) = asked else {
+            return Err(Code::Internal);
+        };
         self.begun.fetch_add(1, Ordering::SeqCst);
         let _loading = One::of(&self.loading);
-        let text = match key {
+        let text = match &key[..] {
             "document" => DOCUMENT.to_owned(),
             "big" => "x".repeat(100_000),
             "slow" => {
@@ -121,6 +124,7 @@ impl Client {
         let session = tokio::spawn(run(
             loader.clone(),
             Callers::Unknown,
+            Surface::General,
             stdin,
             stdout,
             async {

@@ -3,7 +3,7 @@
 use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
 use crate::{
     Callers,
-    mcp::{ServeError, run},
+    mcp::{ServeError, Surface, run},
 };
 use serde_json::Value;
 use std::{
@@ -84,6 +84,7 @@ async fn session(
     let session = run(
         loader(),
         Callers::Unknown,
+        Surface::General,
         stdin,
         stdout,
         std::future::pending(),

@@ -1,0 +1,17 @@
+//! Our server without the sandbox: `keyhole-twin MAP`.
+//!
+//! The same map, resolution, loader, protocol and runtime; only the guest runs
+//! natively. It has no command line to parse, which makes it start a little
+//! faster than it ought to.
+
+use keyhole::{Callers, LiveMap, Loader, Location, limits::Limits, mcp::Surface, session};
+use keyhole_benches::Native;
+use std::{env, error::Error, path::Path, sync::Arc};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let map = env::args_os().nth(1).ok_or("usage: keyhole-twin MAP")?;
+    let location = Location::find(Some(Path::new(&map)), |name| env::var_os(name))?;
+    let limits = Limits::default();
+    let loader = Loader::new(Arc::new(LiveMap::new(location)), Native, limits);
+    Ok(session(loader, Callers::Unknown, Surface::General, limits)?)
+}

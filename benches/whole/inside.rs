@@ -1,0 +1,74 @@
+//! The sandbox in this very process, against the same guest run natively.
+
+use crate::{files::Files, numbers::quantile};
+use keyhole::{
+    Code, Grant,
+    limits::Limits,
+    sandbox::{Guest, Sandbox},
+};
+use keyhole_benches::Native;
+use std::{
+    error::Error,
+    fs::File,
+    time::{Duration, Instant},
+};
+
+/// The key means nothing here: the grant decides.
+const KEY: &str = "k-2c1f8a96d0e34b57";
+
+/// Medians of one round, in microseconds.
+pub(crate) struct Round {
+    pub(crate) native_small: f64,
+    pub(crate) native_large: f64,
+    pub(crate) sandbox_small: f64,
+    pub(crate) sandbox_large: f64,
+}
+
+pub(crate) struct Inside {
+    sandbox: Sandbox,
+}
+
+impl Inside {
+    pub(crate) fn new() -> Result<Self, Box<dyn Error>> {
+        Ok(Self {
+            sandbox: Sandbox::embedded(Limits::default())?,
+        })
+    }
+
+    /// Both in turn, so that a disturbance meets both.
+    pub(crate) fn round(&self, files: &Files, calls: usize) -> Result<Round, Box<dyn Error>> {
+        let (small, large) = (calls, calls.div_ceil(10));
+        let [native_small, sandbox_small] = self.turns(files, "small.md", small)?;
+        let [native_large, sandbox_large] = self.turns(files, "large.md", large)?;
+        Ok(Round {
+            native_small,
+            native_large,
+            sandbox_small,
+            sandbox_large,
+        })
+    }
+
+    fn turns(&self, files: &Files, name: &str, calls: usize) -> Result<[f64; 2], Box<dyn Error>> {
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..calls {
+            times[0].push(once(&Native, files, name)?);
+            times[1].push(once(&self.sandbox, files, name)?);
+        }
+        let [native, sandbox] = times.map(|mut times| quantile(&mut times, 0.5));
+        Ok([native.ok_or("no calls")?, sandbox.ok_or("no calls")?])
+    }
+}
+
+/// In microseconds, from the open directory to the text.
+fn once(guest: &impl Guest, files: &Files, name: &str) -> Result<f64, Box<dyn Error>> {
+    let grant = Grant {
+        directory: File::open(files.home())?,
+        name: name.to_owned(),
+        max_bytes: 1 << 20,
+    };
+    let began = Instant::now();
+    let text = guest.call(KEY, Some(grant), began + Duration::from_secs(5));
+    let took = began.elapsed();
+    text.map_err(|code: Code| code.to_string())?;
+    Ok(took.as_secs_f64() * 1e6)
+}

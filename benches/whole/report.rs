@@ -1,0 +1,161 @@
+//! The tables of docs/performance.md.
+
+use crate::{
+    files::KEYS,
+    measure::{Measured, What, with_keys},
+    numbers::{Spread, show},
+    targets::{Limit, Target},
+};
+use std::{fmt::Write as _, fs, process::Command};
+
+/// Between these, the page is the program's. The rest is written by hand.
+const BEGIN: &str = "<!-- measured: begin; written by `./x bench`, never by hand -->";
+const END: &str = "<!-- measured: end -->";
+
+const COLUMNS: [(What, &str); 8] = [
+    (What::Handshake, "start to handshake, ms"),
+    (What::First, "start to first answer, ms"),
+    (What::Small50, "1 KiB p50, µs"),
+    (What::Small99, "1 KiB p99, µs"),
+    (What::Large50, "1 MiB p50, µs"),
+    (What::Large99, "1 MiB p99, µs"),
+    (What::Flood, "64 in flight, /s"),
+    (What::Peak, "peak, MiB"),
+];
+
+/// The page with new tables in it; none where it has no place for them.
+pub(crate) fn insert(page: &str, tables: &str) -> Option<String> {
+    let (before, rest) = page.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n\n{tables}\n{END}{after}"))
+}
+
+/// All tables, as Markdown.
+pub(crate) fn tables(measured: &Measured, targets: &[Target], conditions: &str) -> String {
+    let mut text =
+        format!("{conditions}\n## Targets\n\n| what | target | measured | |\n|---|---|---|---|\n");
+    for target in targets {
+        let (limit, sign) = match target.limit {
+            Limit::AtMost(limit) => (limit, "at most"),
+            Limit::AtLeast(limit) => (limit, "at least"),
+        };
+        let got = target.got.map_or("not measured here".to_owned(), |got| {
+            format!("{}{}", cell(got), target.unit)
+        });
+        let met = match target.met() {
+            Some(true) => "met",
+            Some(false) => "**missed**",
+            None => "",
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {sign} {limit}{} | {got} | {met} |",
+            target.what, target.unit
+        );
+    }
+
+    let servers: Vec<(String, String)> = measured
+        .servers
+        .iter()
+        .map(|server| {
+            (
+                server.name.to_owned(),
+                format!("{} {}", server.name, server.version),
+            )
+        })
+        .collect();
+    let maps: Vec<(String, String)> = KEYS
+        .map(|keys| (with_keys(keys), format!("{keys} keys")))
+        .into();
+    text.push_str("\n## Servers, whole processes over stdio\n\n");
+    table(&mut text, measured, "server", &servers);
+    text.push_str("\n## keyhole, by the number of keys in the map\n\n");
+    table(&mut text, measured, "map", &maps);
+    if !measured.absent.is_empty() {
+        text.push_str("\nNot measured here:\n\n");
+        for (name, why) in &measured.absent {
+            let _ = writeln!(text, "- {name}: {why}");
+        }
+    }
+    text
+}
+
+fn table(text: &mut String, measured: &Measured, first: &str, rows: &[(String, String)]) {
+    let _ = write!(text, "| {first} |");
+    for (_, title) in COLUMNS {
+        let _ = write!(text, " {title} |");
+    }
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(COLUMNS.len()));
+    for (key, title) in rows {
+        let _ = write!(text, "| {title} |");
+        for (what, _) in COLUMNS {
+            let cell = measured
+                .results
+                .spread(what, key)
+                .map_or("–".to_owned(), cell);
+            let _ = write!(text, " {cell} |");
+        }
+        text.push('\n');
+    }
+}
+
+/// A median, and the middle half in brackets where it is not the same.
+fn cell(spread: Spread) -> String {
+    let [median, low, high] = [spread.median, spread.low, spread.high].map(show);
+    match low == high {
+        true => median,
+        false => format!("{median} ({low}–{high})"),
+    }
+}
+
+/// The machine and what was measured on it.
+pub(crate) fn conditions(profile: &str, rounds: usize) -> String {
+    let run = |program: &str, arguments: &[&str]| {
+        Command::new(program)
+            .args(arguments)
+            .output()
+            .ok()
+            .and_then(|out| String::from_utf8(out.stdout).ok())
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty())
+            .unwrap_or_else(|| "unknown".to_owned())
+    };
+    let processor = fs::read_to_string("/proc/cpuinfo")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        })
+        .unwrap_or_else(|| run("sysctl", &["-n", "machdep.cpu.brand_string"]));
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = fs::read_to_string("/proc/loadavg")
+        .ok()
+        .and_then(|text| text.split(' ').next().map(str::to_owned))
+        .unwrap_or_else(|| "unknown".to_owned());
+    format!(
+        "\
+- machine: {processor}, {cores} cores, {system}
+- load average when it ended: {load}; the bench itself keeps about 1 busy
+- build: profile `{profile}`, {rustc}; Node {node}
+- {rounds} rounds; a number is the median over the rounds, in brackets the middle
+  half of them. Slow servers take part in a third of the rounds. A ratio is taken
+  round by round, so that what disturbs one server disturbs the other.
+",
+        system = run("uname", &["-sr"]),
+        rustc = run("rustc", &["--version"]),
+        node = run("node", &["--version"]),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BEGIN, END, insert};
+
+    #[test]
+    fn what_is_written_by_hand_stays() {
+        let page = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
+        let new = insert(&page, "new");
+        assert_eq!(new, Some(format!("before\n{BEGIN}\n\nnew\n{END}\nafter\n")));
+        assert_eq!(insert("no place", "new"), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! A binding: a name under which one server serves one key, so that no prompt
+//! needs to hold it.
+
+use super::{Key, KeyError, Location, Map, trust::Access};
+use rustix::{
+    fs::{Mode, OFlags},
+    process::geteuid,
+};
+use std::{
+    ffi::OsString,
+    fmt,
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+};
+
+/// What the map says of one binding. `Debug` shows nothing of it.
+pub struct Binding {
+    pub(super) source: KeySource,
+    pub(super) title: Option<Box<str>>,
+    pub(super) description: Option<Box<str>>,
+    /// Line, from 1, and byte offset in the file.
+    pub(super) at: (u32, u32),
+}
+
+/// Where a binding's key stands. Never on a command line, which every process of
+/// the machine may read.
+pub(super) enum KeySource {
+    /// In the map itself.
+    Here(Key),
+    /// Alone in a file; the path is as written.
+    File(Box<str>),
+    /// In a variable of the server's environment.
+    Variable(Box<str>),
+}
+
+/// Why a binding has no key now. For the user at `keyhole check`; a caller gets
+/// `unknown-key` and no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindingError {
+    /// The map has no entry for the key.
+    #[error("its key has no entry beneath [keys]; add one, or mend the key")]
+    NoEntry,
+    /// The key's file cannot be read.
+    #[error("its key_file cannot be read: {0}")]
+    Unreadable(io::ErrorKind),
+    /// The key's file is a directory, FIFO, socket or device.
+    #[error("its key_file is not a regular file")]
+    NotAFile,
+    /// Others could put another key there, and so choose what is served.
+    #[error(
+        "others could change its key_file; make file and directory your own, and run: chmod go-w on both"
+    )]
+    Untrusted,
+    /// The variable is not set in this environment, or not UTF-8.
+    #[error(
+        "its key_env is not set here, so that nobody can tell; set it where the server is started"
+    )]
+    NoVariable,
+    /// What stands there is no key.
+    #[error("what its key_file or key_env holds is not a key: {0}")]
+    NotAKey(#[from] KeyError),
+}
+
+impl Binding {
+    /// The longest name, in characters. It stands in texts that a model reads.
+    pub const MAX_NAME: usize = 64;
+    /// The longest title, in characters: a line in a client's list of tools.
+    pub const MAX_TITLE: usize = 80;
+    /// The longest description, in characters: a paragraph that a model reads
+    /// with each of its requests.
+    pub const MAX_DESCRIPTION: usize = 400;
+
+    /// Whether `name` is what a binding may be called: 1 to 64 of `a` to `z`,
+    /// digits and `-`.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        (1..=Self::MAX_NAME).contains(&name.len())
+            && name
+                .bytes()
+                .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+    }
+
+    /// What a client shows its user in place of the tool's name, if the map says.
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// What the document is, for the model that may ask for it, if the map says.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+
+    /// The line in the map on which the binding stands, from 1.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.at.0
+    }
+
+    /// The key, as it is now: the file and the variable are looked at each time.
+    /// It may block. That the map has an entry for it is not asked.
+    ///
+    /// # Errors
+    /// [`BindingError`], all but [`BindingError::NoEntry`].
+    pub fn key(&self, map: &Map) -> Result<Key, BindingError> {
+        self.key_from(&map.location, |name| std::env::var_os(name))
+    }
+
+    fn key_from(
+        &self,
+        location: &Location,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Key, BindingError> {
+        let text = match &self.source {
+            KeySource::Here(key) => return Ok(key.clone()),
+            KeySource::File(path) => {
+                // A map with `~/` and no home is refused as a whole before.
+                let path = location
+                    .expand(path)
+                    .ok_or(BindingError::Unreadable(io::ErrorKind::NotFound))?;
+                let text = read(&path)?;
+                // As `echo` and editors end a file.
+                match text.strip_suffix('\n') {
+                    Some(line) => line.strip_suffix('\r').unwrap_or(line).to_owned(),
+                    None => text,
+                }
+            }
+            KeySource::Variable(name) => variable(name)
+                .and_then(|value| value.into_string().ok())
+                .ok_or(BindingError::NoVariable)?,
+        };
+        Ok(Key::try_from(text)?)
+    }
+}
+
+impl fmt::Debug for Binding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Binding").finish_non_exhaustive()
+    }
+}
+
+/// A small file that nobody else could have written, by the rules for the map.
+fn read(path: &Path) -> Result<String, BindingError> {
+    let unreadable = |error: io::Error| BindingError::Unreadable(error.kind());
+    // Without NONBLOCK, opening a FIFO would wait for a writer.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let real = fs::canonicalize(path).map_err(unreadable)?;
+    let file = rustix::fs::open(&real, flags | OFlags::NOFOLLOW, Mode::empty())
+        .map(File::from)
+        .map_err(|error| unreadable(error.into()))?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(BindingError::NotAFile);
+    }
+    let directory = real.parent().unwrap_or(&real);
+    let user = geteuid().as_raw();
+    Access::of(&metadata)
+        .check_file(&real, user)
+        .and_then(|()| {
+            let access = fs::metadata(directory).map_err(|_| super::MapError::NotAFile {
+                path: directory.to_owned(),
+            })?;
+            Access::of(&access).check_directory(directory, user)
+        })
+        .map_err(|_| BindingError::Untrusted)?;
+    // A key, a line end, and one byte that tells a longer file.
+    let mut bytes = Vec::new();
+    file.take(Key::MAX_LEN as u64 + 3)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|_| KeyError::NotVisibleAscii.into())
+}
+
+#[cfg(test)]
+#[path = "binding_tests.rs"]
+mod tests;

@@ -1,0 +1,120 @@
+//! Where a binding's key may come from, and what is refused.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::{Binding, BindingError};
+use crate::map::{KeyError, Location, Map};
+use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt, path::Path};
+use tempfile::TempDir;
+
+fn location(directory: &Path) -> Location {
+    Location::find(Some(&directory.join("map.toml")), |_| None).unwrap()
+}
+
+/// The key that a map in `directory` gives the binding `b`, where only the
+/// variable `HELD` is set.
+fn key(directory: &Path, source: &str, held: &str) -> Result<String, BindingError> {
+    let location = location(directory);
+    let map = Map::parse(format!("[bindings.b]\n{source}\n").as_bytes(), &location).unwrap();
+    let variable = |name: &str| (name == "HELD").then(|| held.into());
+    map.binding("b")
+        .unwrap()
+        .key_from(&location, variable)
+        .map(|key| key.expose().to_owned())
+}
+
+/// A directory with a file `key` in it.
+fn with(text: &[u8], mode: u32) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("key");
+    fs::write(&file, text).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    directory
+}
+
+#[test]
+fn a_name_is_1_to_64_of_a_to_z_digits_and_hyphens() {
+    for good in ["a", "scanner-catalog", "0", "-", &"a".repeat(64)] {
+        assert!(Binding::is_name(good), "{good}");
+    }
+    for bad in ["", "A", "a_b", "a b", "é", "a\n", &"a".repeat(65)] {
+        assert!(!Binding::is_name(bad), "{bad}");
+    }
+}
+
+#[test]
+fn a_key_comes_from_the_map_a_file_or_the_environment() {
+    let directory = with(b"k-file\n", 0o600);
+    let directory = directory.path();
+    assert_eq!(key(directory, "key = 'k-here'", "").unwrap(), "k-here");
+    assert_eq!(key(directory, "key_file = 'key'", "").unwrap(), "k-file");
+    assert_eq!(
+        key(directory, "key_env = 'HELD'", "k-env").unwrap(),
+        "k-env"
+    );
+}
+
+#[test]
+fn one_line_end_after_the_key_is_not_part_of_it() {
+    for text in [&b"k-a"[..], b"k-a\n", b"k-a\r\n"] {
+        let directory = with(text, 0o600);
+        assert_eq!(
+            key(directory.path(), "key_file = 'key'", "").unwrap(),
+            "k-a"
+        );
+    }
+    for text in [
+        &b"k-a\n\n"[..],
+        b" k-a",
+        b"\xff",
+        &[b'k'; 129],
+        &[b'k'; 9000],
+        b"",
+    ] {
+        let directory = with(text, 0o600);
+        let error = key(directory.path(), "key_file = 'key'", "").unwrap_err();
+        assert!(matches!(error, BindingError::NotAKey(_)), "{error:?}");
+    }
+}
+
+#[test]
+fn a_file_that_others_could_have_written_gives_no_key() {
+    for mode in [0o620, 0o602, 0o666] {
+        let directory = with(b"k-a", mode);
+        assert_eq!(
+            key(directory.path(), "key_file = 'key'", ""),
+            Err(BindingError::Untrusted)
+        );
+    }
+    let directory = with(b"k-a", 0o600);
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(
+        key(directory.path(), "key_file = 'key'", ""),
+        Err(BindingError::Untrusted)
+    );
+}
+
+#[test]
+fn what_is_no_file_or_not_there_gives_no_key() {
+    let directory = with(b"k-a", 0o600);
+    fs::create_dir(directory.path().join("dir")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        directory.path().join("fifo"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    for (source, expected) in [
+        (
+            "key_file = 'none'",
+            BindingError::Unreadable(ErrorKind::NotFound),
+        ),
+        ("key_file = 'dir'", BindingError::NotAFile),
+        ("key_file = 'fifo'", BindingError::NotAFile),
+        ("key_env = 'OTHER'", BindingError::NoVariable),
+        ("key_env = 'HELD'", KeyError::Empty.into()),
+    ] {
+        assert_eq!(key(directory.path(), source, ""), Err(expected), "{source}");
+    }
+}

@@ -1,0 +1,101 @@
+// Runs the guest's table of cases in jco: `node component.mjs COMPONENT_JS CASES`.
+// Says on standard output what came of each, as JSON.
+import { filesystem } from '@bytecodealliance/preview2-shim'
+import { _setPreopens } from '@bytecodealliance/preview2-shim/filesystem'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parse } from 'smol-toml'
+
+const [, , component, table] = process.argv
+const { instantiate } = await import(component)
+
+const modules = new Map()
+async function coreModule(name) {
+  if (!modules.has(name)) {
+    modules.set(name, await WebAssembly.compile(readFileSync(join(dirname(component), name))))
+  }
+  return modules.get(name)
+}
+
+// A TEXT of the table: a string, or parts to be joined.
+const text = (value) => [value].flat()
+  .map((part) => (typeof part === 'string' ? part : part.text.repeat(Number(part.times)))).join('')
+const hex = (value) => Buffer.from(text(value), 'hex')
+
+async function make(root, entry) {
+  const path = join(root, text(entry.path))
+  if (entry.text !== undefined) writeFileSync(path, text(entry.text))
+  else if (entry.hex !== undefined) writeFileSync(path, hex(entry.hex))
+  else if (entry.size !== undefined) {
+    writeFileSync(path, '')
+    truncateSync(path, Number(entry.size))
+  } else if (entry.link !== undefined) symlinkSync(text(entry.link), path)
+  else if (entry.make === 'directory') mkdirSync(path)
+  else if (entry.make === 'fifo') execFileSync('mkfifo', ['--', path])
+  else if (entry.make === 'socket') {
+    const socket = createServer().listen(path)
+    await once(socket, 'listening')
+    open.push(socket)
+  } else throw new Error(`${path}: nothing to make`)
+  if (entry.mode !== undefined) chmodSync(path, Number(entry.mode))
+}
+
+// A closed listener would take its name along.
+const open = []
+
+async function run(one, home) {
+  const root = join(home, 'root')
+  mkdirSync(root)
+  for (const entry of one.tree ?? []) await make(root, entry)
+  const key = text(one.key ?? 'k-good')
+  const granted = text(one['granted-key'] ?? key)
+  const grant = one.grant && {
+    name: text(one.grant.name),
+    maxBytes: BigInt(one.grant['max-bytes'] ?? 65536),
+  }
+  _setPreopens(one.preopen === false ? {} : { '/': root })
+  const { loader } = await instantiate(coreModule, {
+    'keyhole:context/grants': { find: (asked) => (asked === granted ? grant : undefined) },
+    'wasi:filesystem/preopens': filesystem.preopens,
+    'wasi:filesystem/types': filesystem.types,
+  })
+  let got
+  try {
+    got = { ok: Buffer.from(loader.load(key)).toString('hex') }
+  } catch (error) {
+    // The component's own refusals have a payload; anything else is a failure.
+    got = typeof error.payload === 'string' ? { error: error.payload } : { thrown: String(error) }
+  }
+  let expected
+  if (one.ok !== undefined) expected = { ok: Buffer.from(text(one.ok)).toString('hex') }
+  else if (one['ok-hex'] !== undefined) expected = { ok: hex(one['ok-hex']).toString('hex') }
+  else if (one['ok-from'] !== undefined) {
+    const from = text(one['ok-from'])
+    const entry = one.tree.find((candidate) => text(candidate.path) === from)
+    expected = { ok: contentOf(entry).toString('hex') }
+  } else expected = { error: one.error }
+  return { name: text(one.name), got, expected }
+}
+
+function contentOf(entry) {
+  if (entry.text !== undefined) return Buffer.from(text(entry.text))
+  if (entry.hex !== undefined) return hex(entry.hex)
+  return Buffer.alloc(Number(entry.size))
+}
+
+const cases = parse(readFileSync(table, 'utf8'), { integersAsBigInt: true }).case
+const done = []
+for (const one of cases) {
+  const home = mkdtempSync(join(tmpdir(), 'keyhole-'))
+  done.push(await run(one, home))
+  rmSync(home, { recursive: true })
+}
+for (const socket of open) socket.close()
+// The engine's worker would keep the process.
+process.stdout.write(JSON.stringify(done), () => process.exit(0))

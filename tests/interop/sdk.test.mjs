@@ -1,0 +1,121 @@
+// The official TypeScript clients: 2.x in both protocols, and 1.x, which stops at
+// 2025-11-25.
+import { Client as Client2 } from '@modelcontextprotocol/client'
+import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio'
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DOCUMENT, REFUSALS, server, world } from './world.mjs'
+
+const INFO = { name: 'keyhole-interop', version: '0' }
+const KINDS = [
+  ['client 2, initialize', '2025-11-25', Stdio2, () => new Client2(INFO, { versionNegotiation: { mode: 'legacy' } })],
+  ['client 2, discover', '2026-07-28', Stdio2, () => new Client2(INFO, { versionNegotiation: { mode: 'auto' } })],
+  ['sdk 1', '2025-11-25', Stdio1, () => new Client1(INFO)],
+]
+
+// What the client says that it speaks, seen where it is sent.
+async function connected(kind, t, { map, args = [] } = {}) {
+  const [, , Stdio, make] = kind
+  const place = world(map)
+  const transport = new Stdio({ command: server, args: ['serve', ...args], env: place.env, stderr: 'pipe' })
+  let stderr = ''
+  transport.stderr.on('data', (data) => { stderr += data })
+  const sent = []
+  const send = transport.send.bind(transport)
+  transport.send = (message, ...rest) => {
+    for (const one of [message].flat()) sent.push(one)
+    return send(message, ...rest)
+  }
+  const client = make()
+  await client.connect(transport)
+  t.after(async () => {
+    await client.close()
+    place.end()
+    assert.equal(stderr, '')
+  })
+  return { client, sent }
+}
+
+const load = (client, key, options) =>
+  client.callTool({ name: 'load_context', arguments: key === undefined ? {} : { key } }, ...options ?? [])
+
+for (const kind of KINDS) {
+  const [name, version] = kind
+
+  test(`${name}: it speaks ${version}`, async (t) => {
+    const { client, sent } = await connected(kind, t)
+    await client.listTools()
+    const list = sent.find((message) => message.method === 'tools/list')
+    const stated = list.params?._meta?.['io.modelcontextprotocol/protocolVersion']
+    if (version === '2026-07-28') {
+      assert.equal(stated, version)
+      assert.equal(sent.some((message) => message.method === 'initialize'), false)
+    } else {
+      assert.equal(stated, undefined)
+      assert.equal(sent[0].params.protocolVersion, version)
+    }
+  })
+
+  test(`${name}: the one tool is listed and its document comes unchanged`, async (t) => {
+    const { client } = await connected(kind, t)
+    const { tools } = await client.listTools()
+    assert.deepEqual(tools.map((tool) => tool.name), ['load_context'])
+    assert.deepEqual(tools[0].inputSchema.required, ['key'])
+    const result = await load(client, 'k-good')
+    assert.notEqual(result.isError, true)
+    assert.deepEqual(result.content, [{ type: 'text', text: DOCUMENT }])
+  })
+
+  test(`${name}: each refusal arrives with its code, as text and as data`, async (t) => {
+    const { client } = await connected(kind, t)
+    for (const code of REFUSALS) {
+      const result = await load(client, `k-${code}`)
+      assert.equal(result.isError, true, code)
+      assert.equal(result.structuredContent.code, code)
+      assert.ok(result.content[0].text.startsWith(`${code}: `), result.content[0].text)
+    }
+  })
+
+  test(`${name}: a map that is missing or wrong is told as such`, async (t) => {
+    for (const [map, code] of [[null, 'map-missing'], ['keys = 1', 'map-invalid']]) {
+      const { client } = await connected(kind, t, { map })
+      assert.equal((await load(client, 'k-good')).structuredContent.code, code)
+    }
+  })
+
+  test(`${name}: a wrong call is a protocol error`, async (t) => {
+    const { client } = await connected(kind, t)
+    for (const call of [
+      { name: 'load_other', arguments: { key: 'k-good' } },
+      { name: 'load_context', arguments: { key: 'k-good', path: '/etc' } },
+      { name: 'load_context', arguments: {} },
+    ]) {
+      await assert.rejects(client.callTool(call), (error) => error.code === -32602)
+    }
+  })
+
+  test(`${name}: a cancelled call ends and the session goes on`, async (t) => {
+    const { client, sent } = await connected(kind, t)
+    // The refusals of guesses are held back, so that there is a call to cancel.
+    for (let guess = 0; guess < 7; guess += 1) await load(client, `k-guess-${guess}`)
+    const stop = new AbortController()
+    const options = Stdio1 === kind[2] ? [undefined, { signal: stop.signal }] : [{ signal: stop.signal }]
+    const call = load(client, 'k-guess', options)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    stop.abort()
+    await assert.rejects(call)
+    assert.ok(sent.some((message) => message.method === 'notifications/cancelled'))
+    assert.equal((await load(client, 'k-good')).content[0].text, DOCUMENT)
+  })
+
+  test(`${name}: a bound server takes no key`, async (t) => {
+    const { client } = await connected(kind, t, { args: ['--bind', 'catalog'] })
+    const { tools } = await client.listTools()
+    assert.equal(tools[0].title, 'The catalogue')
+    assert.deepEqual(tools[0].inputSchema.properties, {})
+    assert.equal((await load(client)).content[0].text, DOCUMENT)
+    await assert.rejects(load(client, 'k-good'), (error) => error.code === -32602)
+  })
+}

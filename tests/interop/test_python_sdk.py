@@ -1,0 +1,140 @@
+"""The official Python client, in both protocols."""
+
+import asyncio
+import os
+import pathlib
+import tempfile
+import unittest
+
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+SERVER = os.environ["KEYHOLE_BIN"]
+DOCUMENT = "# Title\r\n\n\ufeff\"quoted\" \\ \U0001f511\n"
+REFUSALS = ["unknown-key", "not-markdown", "not-found", "not-a-file", "outside-root", "too-large", "not-utf8"]
+MAP = """roots = ['~/notes']
+[keys]
+k-good = '~/notes/good.md'
+k-not-markdown = '~/notes/a.txt'
+k-not-found = '~/notes/gone.md'
+k-not-a-file = '~/notes/directory.md'
+k-outside-root = '~/out.md'
+k-too-large = { path = '~/notes/good.md', max_bytes = 1 }
+k-not-utf8 = '~/notes/latin.md'
+[bindings.catalog]
+key = 'k-good'
+title = 'The catalogue'
+"""
+# What the client calls it, and what is then spoken.
+MODES = [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
+
+
+class PythonSdk(unittest.IsolatedAsyncioTestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="keyhole-")
+        self.addCleanup(directory.cleanup)
+        self.home = pathlib.Path(directory.name)
+        self.put("notes/good.md", DOCUMENT.encode())
+        self.put("notes/a.txt", b"text")
+        self.put("notes/latin.md", b"\xe9")
+        self.put("out.md", b"out")
+        (self.home / "notes/directory.md").mkdir()
+        self.put(".config/keyhole/context-map.toml", MAP.encode())
+
+    def put(self, path, data):
+        path = self.home / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for directory in path.parents:
+            if self.home in directory.parents:
+                directory.chmod(0o700)
+        path.write_bytes(data)
+        path.chmod(0o600)
+
+    def client(self, mode, *arguments):
+        home = str(self.home)
+        server = StdioServerParameters(
+            command=SERVER,
+            args=["serve", *arguments],
+            env={"HOME": home, "XDG_CONFIG_HOME": f"{home}/.config"},
+        )
+        return Client(stdio_client(server), mode=mode)
+
+    async def load(self, client, key):
+        return await client.call_tool("load_context", {"key": key})
+
+    async def test_each_mode_speaks_its_protocol_and_gets_the_document(self):
+        for mode, version in MODES:
+            with self.subTest(mode):
+                async with self.client(mode) as client:
+                    self.assertEqual(client.protocol_version, version)
+                    tools = (await client.list_tools()).tools
+                    self.assertEqual([tool.name for tool in tools], ["load_context"])
+                    result = await self.load(client, "k-good")
+                    self.assertFalse(result.is_error)
+                    self.assertEqual([block.text for block in result.content], [DOCUMENT])
+
+    async def test_each_refusal_arrives_with_its_code_as_text_and_as_data(self):
+        for mode, _ in MODES:
+            async with self.client(mode) as client:
+                for code in REFUSALS:
+                    with self.subTest(mode=mode, code=code):
+                        result = await self.load(client, f"k-{code}")
+                        self.assertTrue(result.is_error)
+                        self.assertEqual(result.structured_content["code"], code)
+                        self.assertTrue(result.content[0].text.startswith(f"{code}: "))
+
+    async def test_a_map_that_is_missing_or_wrong_is_told_as_such(self):
+        for mode, _ in MODES:
+            async with self.client(mode) as client:
+                self.put(".config/keyhole/context-map.toml", b"keys = 1")
+                result = await self.load(client, "k-good")
+                self.assertEqual(result.structured_content["code"], "map-invalid")
+                (self.home / ".config/keyhole/context-map.toml").unlink()
+                result = await self.load(client, "k-good")
+                self.assertEqual(result.structured_content["code"], "map-missing")
+
+    async def test_a_wrong_call_is_a_protocol_error(self):
+        for mode, _ in MODES:
+            async with self.client(mode) as client:
+                for name, arguments in [
+                    ("load_other", {"key": "k-good"}),
+                    ("load_context", {"key": "k-good", "path": "/etc"}),
+                    ("load_context", {}),
+                ]:
+                    with self.subTest(mode=mode, name=name), self.assertRaises(MCPError) as raised:
+                        await client.call_tool(name, arguments)
+                    self.assertEqual(raised.exception.error.code, -32602)
+
+    async def test_a_cancelled_call_ends_and_the_session_goes_on(self):
+        for mode, _ in MODES:
+            with self.subTest(mode):
+                async with self.client(mode) as client:
+                    # The refusals of guesses are held back, so that there is a
+                    # call to cancel.
+                    for guess in range(7):
+                        await self.load(client, f"k-guess-{guess}")
+                    call = asyncio.create_task(self.load(client, "k-guess"))
+                    await asyncio.sleep(0.05)
+                    self.assertFalse(call.done())
+                    call.cancel()
+                    with self.assertRaises(asyncio.CancelledError):
+                        await call
+                    result = await self.load(client, "k-good")
+                    self.assertEqual(result.content[0].text, DOCUMENT)
+
+    async def test_a_bound_server_takes_no_key(self):
+        for mode, _ in MODES:
+            with self.subTest(mode):
+                async with self.client(mode, "--bind", "catalog") as client:
+                    [tool] = (await client.list_tools()).tools
+                    self.assertEqual(tool.title, "The catalogue")
+                    self.assertEqual(tool.input_schema["properties"], {})
+                    result = await client.call_tool("load_context", {})
+                    self.assertEqual(result.content[0].text, DOCUMENT)
+                    with self.assertRaises(MCPError) as raised:
+                        await self.load(client, "k-good")
+                    self.assertEqual(raised.exception.error.code, -32602)
+
+
+if __name__ == "__main__":
+    unittest.main()

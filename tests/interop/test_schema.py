@@ -1,0 +1,91 @@
+"""The map's schema and the parser agree, as far as a schema can tell."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import tomllib
+import unittest
+
+import jsonschema
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SERVER = os.environ["KEYHOLE_BIN"]
+KEYS = "[keys]\nk-a = 'a.md'\n"
+
+VALID = [
+    "",
+    "[keys]\n",
+    KEYS,
+    f"roots = ['~/a', '/b']\nmax_bytes = 8388608\n{KEYS}",
+    "[keys]\nk-a = { path = '~/a.md', max_bytes = 1, agents = ['acme:reviewer'] }\n",
+    f"[keys]\n\"{'~' * 128}\" = '../a.md'\n",
+    f"{KEYS}[bindings.a-1]\nkey = 'k-a'\ntitle = 'T'\ndescription = '{'d' * 400}'\n",
+    "[bindings]\na = { key_file = '~/key' }\nb = { key_env = '_KEY1' }\n",
+]
+INVALID = [
+    "root = ['/a']\n",
+    "roots = []\n",
+    "roots = ['a']\n",
+    "roots = '/a'\n",
+    "max_bytes = 0\n",
+    "max_bytes = 8388609\n",
+    "max_bytes = '1'\n",
+    "keys = []\n",
+    "[keys]\n\"a b\" = 'a.md'\n",
+    f"[keys]\n{'k' * 129} = 'a.md'\n",
+    "[keys]\nk-a = 1\n",
+    "[keys]\nk-a = ''\n",
+    "[keys]\nk-a = '~user/a.md'\n",
+    "[keys]\nk-a = { max_bytes = 1 }\n",
+    "[keys]\nk-a = { path = 'a.md', agent = 'x' }\n",
+    "[keys]\nk-a = { path = 'a.md', agents = [] }\n",
+    "[keys]\nk-a = { path = 'a.md', agents = ['a b'] }\n",
+    "[bindings.A]\nkey = 'k'\n",
+    "[bindings.a]\n",
+    "[bindings.a]\nkey = 'k k'\n",
+    "[bindings.a]\nkey = 'k'\nkey_env = 'K'\n",
+    "[bindings.a]\nkey_env = '1K'\n",
+    "[bindings.a]\nkey_file = ''\n",
+    "[bindings.a]\nkey = 'k'\nrole = 'r'\n",
+    "[bindings.a]\nkey = 'k'\ntitle = ''\n",
+    f"[bindings.a]\nkey = 'k'\ntitle = '{'t' * 81}'\n",
+    f"[bindings.a]\nkey = 'k'\ndescription = '{'d' * 401}'\n",
+    "[bindings.a]\nkey = 'k'\ndescription = \"a\\nb\"\n",
+]
+
+
+class Schema(unittest.TestCase):
+    def setUp(self):
+        schema = json.loads((ROOT / "docs/context-map.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        self.validator = jsonschema.Draft202012Validator(schema)
+
+    def parser_takes(self, text):
+        with tempfile.TemporaryDirectory(prefix="keyhole-") as home:
+            map = pathlib.Path(home) / "map.toml"
+            map.write_text(text)
+            map.chmod(0o600)
+            command = [SERVER, "check", "--json", "--map", str(map)]
+            ran = subprocess.run(command, capture_output=True, env={"HOME": home}, timeout=60)
+            error = json.loads(ran.stdout)["error"]
+            self.assertIn(error and error["code"], [None, "map-invalid"])
+            return error is None
+
+    def test_what_is_valid_is_valid_to_both(self):
+        examples = [ROOT / "docs/examples/context-map.toml"]
+        for text in VALID + [path.read_text() for path in examples]:
+            with self.subTest(text):
+                self.validator.validate(tomllib.loads(text))
+                self.assertTrue(self.parser_takes(text))
+
+    def test_what_is_invalid_is_invalid_to_both(self):
+        for text in INVALID:
+            with self.subTest(text):
+                self.assertFalse(self.validator.is_valid(tomllib.loads(text)))
+                self.assertFalse(self.parser_takes(text))
+
+
+if __name__ == "__main__":
+    unittest.main()
