@@ -149,9 +149,10 @@ fn check_name(name: &str) -> Result<(), LoadError> {
     }
 }
 
-/// All `size` bytes of `file`. Asks for one byte more than there should be: a
-/// file that has it has grown, and a read that comes back short is complete
-/// without a second one to find the end.
+/// All `size` bytes of `file`, and the end right behind them. Asks for one byte more
+/// than there should be: a file that has it has grown, or is longer than it says.
+/// A read that comes back short proves neither, so the last one has to come back
+/// empty.
 fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
     let mut bytes: Vec<u8> = Vec::new();
     loop {
@@ -163,19 +164,20 @@ fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
         if got > want {
             return Err(LoadError::Internal); // more than was asked for
         }
-        match have + got {
-            all if all > size => return Err(LoadError::Changed),
-            all if all == size && have == 0 => return Ok(chunk), // one read, no copy
-            _ if got == 0 && have < size => return Err(LoadError::Changed),
-            _ => {}
+        if have + got > size || (got == 0 && have < size) {
+            return Err(LoadError::Changed);
+        }
+        if got == 0 {
+            return Ok(bytes);
+        }
+        if have == 0 && got == size {
+            bytes = chunk; // all of it at once: no copy
+            continue;
         }
         if bytes.capacity() == 0 {
             reserve(&mut bytes, size)?;
         }
         bytes.extend_from_slice(&chunk);
-        if bytes.len() as u64 == size {
-            return Ok(bytes);
-        }
     }
 }
 

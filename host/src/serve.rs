@@ -1,17 +1,24 @@
 //! `keyhole serve`: the process around one MCP session.
 
 use crate::{
-    Callers, Loader,
+    Callers, Code, Grant, Loader,
     limits::Limits,
     map::{FreezeError, FrozenMap, LiveMap, Map, MapError},
     mcp::{self, Bound, Surface},
     sandbox::{Guest, Sandbox, SandboxError},
     seal::{Seal, SealError},
 };
-use std::{io, sync::Arc};
+use std::{
+    future::pending,
+    io,
+    sync::{Arc, OnceLock},
+    thread,
+    time::Instant,
+};
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
+    sync::oneshot,
 };
 
 /// Why serving could not start, or broke off.
@@ -60,9 +67,51 @@ pub fn serve(
         None => Surface::General,
         Some(name) => bound(&*map.current()?, name)?,
     };
-    let sandbox = Sandbox::embedded(limits)?;
+    let (sandbox, failed) = Soon::start(limits)?;
     let loader = Loader::new(Arc::new(map), sandbox, limits);
-    session(loader, callers, surface, limits)
+    run(loader, callers, surface, limits, failed)
+}
+
+/// The sandbox, made ready on a thread of its own while the client and the server
+/// still introduce themselves. A call that comes earlier waits for it.
+struct Soon(Arc<OnceLock<Sandbox>>);
+
+impl Soon {
+    /// What is given with it is ready when there will be no sandbox, and says why.
+    fn start(limits: Limits) -> io::Result<(Self, impl Future<Output = ServeError>)> {
+        let ready = Arc::new(OnceLock::new());
+        let (failed, failure) = oneshot::channel();
+        thread::Builder::new().name("sandbox".to_owned()).spawn({
+            let ready = Arc::clone(&ready);
+            move || match Sandbox::embedded(limits) {
+                Ok(sandbox) => drop(ready.set(sandbox)),
+                // Nobody listens any more if the session has ended.
+                Err(error) => drop(failed.send(error)),
+            }
+        })?;
+        let soon = Self(Arc::clone(&ready));
+        let failed = async move {
+            match failure.await {
+                Ok(error) => error.into(),
+                Err(_) if ready.get().is_some() => pending().await,
+                // The thread panicked.
+                Err(_) => io::Error::other("the sandbox could not be loaded").into(),
+            }
+        };
+        Ok((soon, failed))
+    }
+}
+
+impl Guest for Soon {
+    fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+        self.0.wait().call(key, grant, deadline)
+    }
+
+    fn interrupt(&self) {
+        if let Some(sandbox) = self.0.get() {
+            sandbox.interrupt();
+        }
+    }
 }
 
 /// As [`serve`], in a process that first gives up its own rights to everything
@@ -113,6 +162,16 @@ pub fn session<G: Guest>(
     surface: Surface,
     limits: Limits,
 ) -> Result<(), ServeError> {
+    run(loader, callers, surface, limits, pending())
+}
+
+fn run<G: Guest>(
+    loader: Loader<G>,
+    callers: Callers,
+    surface: Surface,
+    limits: Limits,
+    failed: impl Future<Output = ServeError>,
+) -> Result<(), ServeError> {
     let loader = Arc::new(loader);
     let runtime = runtime(limits)?;
     let done = runtime.block_on(async {
@@ -125,9 +184,10 @@ pub fn session<G: Guest>(
             }
         };
         let (stdin, stdout) = mcp::stdio();
-        mcp::serve(loader, callers, surface, stdin, stdout, stop)
-            .await
-            .map_err(ServeError::from)
+        tokio::select! {
+            done = mcp::serve(loader, callers, surface, stdin, stdout, stop) => Ok(done?),
+            error = failed => Err(error),
+        }
     });
     // A read that hangs in the kernel must not keep the process.
     runtime.shutdown_background();

@@ -38,6 +38,18 @@ fn a_file_that_grows_without_end_is_read_one_byte_past_its_first_size() {
     assert_eq!(outcome, Err(LoadError::Changed));
 }
 
+/// Found by fuzzing: each read stops short of the byte that tells.
+#[test]
+fn a_file_that_is_longer_than_it_says_has_changed_however_it_is_handed_out() {
+    for at_most in 1..=12 {
+        let script = Script {
+            read: &|len, offset| Ok(read_from(b"0123456789+", len.min(at_most), offset)),
+            ..good()
+        };
+        assert_eq!(run(script), Err(LoadError::Changed), "{at_most} at a time");
+    }
+}
+
 #[test]
 fn a_file_that_grows_while_it_is_read_has_changed() {
     let script = Script {
@@ -115,7 +127,7 @@ fn changed_is_said_before_not_utf8() {
                 ..stat()
             }),
         ],
-        read: &|_, _| Ok(vec![0xff; 10]),
+        read: &|len, offset| Ok(read_from(&[0xff; 10], len, offset)),
         ..good()
     };
     assert_eq!(run(script), Err(LoadError::Changed));
