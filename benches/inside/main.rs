@@ -8,7 +8,7 @@
 )]
 
 use divan::{Bencher, black_box};
-use keyhole::{Grant, limits::Limits, sandbox::Sandbox};
+use keyhole::{Grant, Key, Location, Map, limits::Limits, resolve, sandbox::Sandbox};
 use keyhole_guest::{Grant as GuestGrant, Grants, load};
 use keyhole_native::NativeDirectory;
 use std::{
@@ -84,7 +84,48 @@ fn component(bencher: Bencher<'_, '_>, size: usize) {
     bencher.bench_local(|| call(files, black_box(size)));
 }
 
-/// A call that gets no grant: what is left when nothing is read.
+/// How many keys a map has.
+const KEYS: [usize; 3] = [10, 1_000, 100_000];
+
+/// A map's text; its first key stands for the smallest file that is not empty.
+fn map(keys: usize) -> String {
+    let mut text = format!("[keys]\n\"{KEY}\" = \"{}\"\n", name(SIZES[1]));
+    for key in 1..keys {
+        text += &format!("\"k-{key:016x}\" = \"notes/{key}.md\"\n");
+    }
+    text
+}
+
+fn location() -> Location {
+    Location::find(Some(&FILES.path().join("map.toml")), |_| None).unwrap()
+}
+
+/// What a changed map costs once, at the next call.
+#[divan::bench(args = KEYS)]
+fn map_parse(bencher: Bencher<'_, '_>, keys: usize) {
+    let (text, location) = (map(keys), location());
+    bencher.bench_local(|| Map::parse(black_box(text.as_bytes()), &location).unwrap());
+}
+
+/// From a key to its entry.
+#[divan::bench(args = KEYS)]
+fn map_lookup(bencher: Bencher<'_, '_>, keys: usize) {
+    let map = Map::parse(map(keys).as_bytes(), &location()).unwrap();
+    bencher.bench_local(|| {
+        let key = Key::try_from(black_box(KEY)).unwrap();
+        map.find(&key).unwrap().max_bytes()
+    });
+}
+
+/// From an entry to its grant: the path is resolved, its directory opened.
+#[divan::bench]
+fn root_opening(bencher: Bencher<'_, '_>) {
+    let map = Map::parse(map(1).as_bytes(), &location()).unwrap();
+    let entry = map.find(&Key::try_from(KEY).unwrap()).unwrap();
+    bencher.bench_local(|| resolve(&map, black_box(entry)).unwrap());
+}
+
+/// A call that gets no grant: a store, an instance and a refusal, and no file.
 #[divan::bench]
 fn component_unknown_key(bencher: Bencher<'_, '_>) {
     LazyLock::force(&SANDBOX);
