@@ -1,5 +1,6 @@
 //! What the program is built of.
 
+use keyhole::sandbox::COMPONENT;
 use keyhole_tests::{binary, cargo};
 use std::fs;
 
@@ -54,4 +55,20 @@ fn the_program_contains_no_compiler() {
     }
     assert!(run_time);
     assert_eq!(compilers, [] as [&String; 0]);
+}
+
+/// Built by this package's build script, of a copy of the sources.
+const ELSEWHERE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/elsewhere.wasm"));
+
+#[test]
+fn the_component_is_the_same_wherever_it_is_built() {
+    // Where it lay, in a directory of that name, is not in it either.
+    let holds = |part: &[u8]| ELSEWHERE.windows(part.len()).any(|found| found == part);
+    assert!(!holds(b"a copy") && !holds(env!("OUT_DIR").as_bytes()));
+    assert!(
+        COMPONENT == ELSEWHERE,
+        "{} bytes here, {} bytes elsewhere",
+        COMPONENT.len(),
+        ELSEWHERE.len()
+    );
 }
