@@ -111,7 +111,7 @@ const COMMANDS: &[(&str, Run)] = &[
     (
         "claude mcp add keyhole -- keyhole serve",
         Elsewhere(
-            "tests/client/12-standalone.test.mjs",
+            "tests/client/13-standalone.test.mjs",
             "claude mcp add keyhole -- keyhole serve",
         ),
     ),

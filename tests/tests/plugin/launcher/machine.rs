@@ -1,7 +1,7 @@
 //! A machine on which the plugin is installed.
 
 use super::super::{mode, temporary};
-use keyhole_tests::{MARKER, Ran, workspace};
+use keyhole_tests::{MARKER, NOBODY, Ran, workspace};
 use std::{
     env, fs,
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
@@ -17,9 +17,6 @@ pub(super) const SERVERS: [(&str, &[&str]); 4] = [
     ("keyhole-macos-x86_64", &["Darwin x86_64"]),
     ("keyhole-macos-aarch64", &["Darwin arm64"]),
 ];
-
-/// A user who owns nothing, by custom.
-pub(super) const NOBODY: u32 = 65534;
 
 /// Copies of the plugin, and a data folder that they share.
 pub(super) struct Machine {

@@ -6,8 +6,8 @@
 mod machine;
 
 use super::mode;
-use keyhole_tests::Ran;
-use machine::{Machine, NOBODY, SERVERS, identity, own, real};
+use keyhole_tests::{NOBODY, Ran};
+use machine::{Machine, SERVERS, identity, own, real};
 use rustix::process::geteuid;
 use std::{
     env, fs,

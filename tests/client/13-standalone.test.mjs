@@ -12,7 +12,7 @@ const COMMAND = 'claude mcp add keyhole -- keyhole serve';
 const TOOL = 'mcp__keyhole__load_context';
 const TEXT = 'Words for whoever has the key.\n';
 
-onEachClient('12: added by hand, the server serves whoever has a key, and none that is bound', async ({ home }) => {
+onEachClient('13: added by hand, the server serves whoever has a key, and none that is bound', async ({ home }) => {
   const readme = fs.readFileSync(path.join(import.meta.dirname, '../../README.md'), 'utf8');
   assert.ok(readme.includes(`\`${COMMAND}\``), 'README gives the command');
   const servers = path.join(DIST, 'plugin/server');
