@@ -316,3 +316,25 @@ fn every_command_of_x_that_is_named_is_one_and_every_one_is_in_contributing() {
         assert!(contributing.contains(&format!("`./x {name}")), "{name}");
     }
 }
+
+#[test]
+fn every_check_of_ci_is_in_contributings_table_of_them() {
+    let name = |line: &str| line.split(' ').nth(1).unwrap().trim_matches('`').to_owned();
+    let run = read(".ci/run");
+    let checks: Vec<String> = run
+        .lines()
+        .filter(|line| line.starts_with("./x "))
+        .map(name)
+        .collect();
+    let contributing = read("CONTRIBUTING.md");
+    let table: Vec<String> = contributing
+        .lines()
+        .skip_while(|line| !line.starts_with("| CI's check |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .filter_map(|line| line.strip_prefix("| `"))
+        .map(name)
+        .collect();
+    assert!(checks.len() > 3);
+    assert_eq!(checks, table);
+}
