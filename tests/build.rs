@@ -3,6 +3,8 @@
 //! own settings, as the real guest is, for the tested program has no compiler.
 //!
 //! The tests get a list of them, so that none can be without a test.
+//!
+//! And it builds Keyhole's own guest a second time, elsewhere, for a comparison.
 
 use keyhole_assemble::{component, core_module, describe, precompile};
 use std::{
@@ -36,6 +38,15 @@ const CONTRACT: &str = "../wit/context.wit";
 /// part that streams may not be had, so the whole of it is asked for as well.
 const ALLOWED: &str = "wasi:filesystem/preopens";
 
+/// What the guest is built of, from the workspace's root.
+const GUEST: [&str; 5] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "guest",
+    "rust-toolchain.toml",
+    "wit",
+];
+
 fn main() {
     if let Err(error) = run() {
         // One clear line, instead of a panic with a backtrace.
@@ -48,6 +59,8 @@ fn run() -> Result<()> {
     let target = env::var("TARGET")?;
     for input in [
         "hostile",
+        "../guest/src",
+        "../guest/Cargo.toml",
         "../wit",
         "../Cargo.lock",
         "../Cargo.toml",
@@ -67,6 +80,8 @@ fn run() -> Result<()> {
         out.join("guest.rs"),
         format!("static IMAGE: &[u8] = {image};"),
     )?;
+
+    fs::write(out.join("elsewhere.wasm"), elsewhere(&out)?)?;
 
     let mut list = String::from("imports! {\n");
     for (interface, component) in imports()? {
@@ -94,6 +109,47 @@ fn run() -> Result<()> {
         writeln!(list, "    {name}: {about:?} = {image};")?;
     }
     Ok(fs::write(out.join("shapes.rs"), list + "}\n")?)
+}
+
+/// Keyhole's own component, built of a copy of its sources that lies elsewhere.
+fn elsewhere(out: &Path) -> Result<Vec<u8>> {
+    let root = out.join("a copy");
+    if root.exists() {
+        fs::remove_dir_all(&root)?;
+    }
+    fs::create_dir(&root)?;
+    for source in GUEST {
+        copy(&Path::new("..").join(source), &root.join(source))?;
+    }
+    // The other members are not there.
+    let manifest = root.join("Cargo.toml");
+    let members = |line: &&str| !line.starts_with("members =") && !line.starts_with("default-");
+    let text = fs::read_to_string(&manifest)?;
+    let text: Vec<&str> = text.lines().filter(members).collect();
+    let text = text.join("\n").replace(
+        "[workspace]",
+        "[workspace]\nmembers = [\"guest\", \"guest/cases\", \"guest/native\"]",
+    );
+    fs::write(&manifest, text)?;
+    let guest = root.join("guest/Cargo.toml");
+    Ok(component(&core_module(
+        &guest,
+        "keyhole_guest",
+        &out.join("elsewhere"),
+    )?)?)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    if !from.is_dir() {
+        fs::copy(from, to)?;
+        return Ok(());
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let name = entry?.file_name();
+        copy(&from.join(&name), &to.join(&name))?;
+    }
+    Ok(())
 }
 
 /// Precompiles a component; gives the expression that holds its image.

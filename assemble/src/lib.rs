@@ -5,6 +5,24 @@
 //! turns that into machine code for one target. The host embeds the last, so
 //! that it needs no compiler at run time. [`describe`] says what a component
 //! really imports.
+//!
+//! This crate has the compiler, so only build scripts may depend on it. In one, the
+//! three steps are:
+//!
+//! ```no_run
+//! use keyhole_assemble::{component, core_module, precompile};
+//! use std::{env, fs, path::Path};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let out = env::var("OUT_DIR")?;
+//! let manifest = fs::canonicalize("../guest/Cargo.toml")?;
+//! let module = core_module(&manifest, "keyhole_guest", &Path::new(&out).join("guest"))?;
+//! let component = component(&module)?;
+//! let image = precompile(&component, &env::var("TARGET")?)?;
+//! fs::write(Path::new(&out).join("guest.image"), image)?;
+//! # Ok(())
+//! # }
+//! ```
 
 use std::{
     env,

@@ -1,5 +1,29 @@
 //! What the sandbox costs. `./x bench` measures whole processes and writes
 //! docs/performance.md; `cargo bench -p keyhole-benches` looks inside one.
+//!
+//! Both compare Keyhole with itself: the same guest, with the same checks on the
+//! same open directory, in the sandbox and without it ([`Native`]). What differs is
+//! the sandbox, and nothing else.
+//!
+//! ```
+//! use keyhole::{Grant, limits::Limits, sandbox::{Guest, Sandbox}};
+//! use keyhole_benches::Native;
+//! use std::{fs::File, time::{Duration, Instant}};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let fresh = tempfile::tempdir()?;
+//! # let path = fresh.path();
+//! std::fs::write(path.join("note.md"), "# Note\n")?;
+//! let grant = || -> std::io::Result<_> {
+//!     Ok(Some(Grant { directory: File::open(path)?, name: "note.md".into(), max_bytes: 64 }))
+//! };
+//! let deadline = Instant::now() + Duration::from_secs(60);
+//! let sandbox = Sandbox::embedded(Limits::default())?;
+//! assert_eq!(sandbox.call("k-1", grant()?, deadline).unwrap(), "# Note\n");
+//! assert_eq!(Native.call("k-1", grant()?, deadline).unwrap(), "# Note\n");
+//! # Ok(())
+//! # }
+//! ```
 
 use keyhole::{Code, Grant, sandbox::Guest};
 use keyhole_guest::{Grant as Leave, Grants, LoadError, load};

@@ -1,5 +1,5 @@
 // The plugin's README, word for word, in a fresh home: its two commands, its
-// catalog and its map. Only the repository is another: this very package.
+// catalog, its map and its check. Only the repository is another: this very package.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -41,4 +41,9 @@ onEachClient("11: the plugin's README works word for word", async ({ home }) => 
   });
   session.assertPlayed();
   assert.equal(session.answer('scanner', TOOL).text, catalog);
+
+  // What it says for when it does not work; here it does.
+  const check = await home.run('/bin/sh', ['-c', block('sh')]);
+  assert.equal(check.code, 0, check.stderr);
+  assert.match(check.stdout, /1 would be served/);
 });

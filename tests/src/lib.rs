@@ -46,7 +46,7 @@ pub use binary::{binary, cargo, workspace};
 pub use protocol::Protocol;
 pub use ran::Ran;
 pub use session::{Ended, Session};
-pub use world::World;
+pub use world::{NOBODY, World};
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},

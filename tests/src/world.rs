@@ -15,8 +15,8 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A user who owns nothing, by custom.
-const NOBODY: u32 = 65534;
+/// A user, and a group, who own nothing, by custom.
+pub const NOBODY: u32 = 65534;
 
 /// Where the program runs. Made with chained calls; later changes go through
 /// `&self`, while servers run. Files are named relative to the home.

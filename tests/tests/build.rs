@@ -1,7 +1,8 @@
 //! What the program is built of.
 
-use keyhole_tests::{binary, cargo};
-use std::fs;
+use keyhole::sandbox::COMPONENT;
+use keyhole_tests::{binary, cargo, workspace};
+use std::{collections::BTreeSet, fs, path::Path};
 
 /// Crates that turn wasm into machine code. With one of them in the program, a
 /// file that a user can write might be compiled and run.
@@ -54,4 +55,76 @@ fn the_program_contains_no_compiler() {
     }
     assert!(run_time);
     assert_eq!(compilers, [] as [&String; 0]);
+}
+
+/// Built by this package's build script, of a copy of the sources.
+const ELSEWHERE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/elsewhere.wasm"));
+
+#[test]
+fn the_component_is_the_same_wherever_it_is_built() {
+    // Where it lay, in a directory of that name, is not in it either.
+    let holds = |part: &[u8]| ELSEWHERE.windows(part.len()).any(|found| found == part);
+    assert!(!holds(b"a copy") && !holds(env!("OUT_DIR").as_bytes()));
+    assert!(
+        COMPONENT == ELSEWHERE,
+        "{} bytes here, {} bytes elsewhere",
+        COMPONENT.len(),
+        ELSEWHERE.len()
+    );
+}
+
+/// All code of a module of the host, its tests and comments apart.
+fn code(directory: &Path) -> String {
+    let mut code = String::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if name.ends_with("tests") {
+            continue;
+        }
+        if path.is_dir() {
+            code += &self::code(&path);
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for line in text.lines().map(str::trim_start) {
+            if !line.starts_with("//") {
+                code = code + line + "\n";
+            }
+        }
+    }
+    code
+}
+
+#[test]
+fn modules_know_what_architecture_says_and_no_more() {
+    // What each must not name, but for these.
+    for (module, strangers, but) in [
+        (
+            "mcp",
+            &["map", "sandbox", "seal", "guard", "wasmtime", "toml"][..],
+            &["map::Binding", "sandbox::Guest"][..],
+        ),
+        (
+            "map",
+            &["mcp", "sandbox", "loader", "rmcp", "wasmtime"],
+            &[],
+        ),
+        ("sandbox", &["map", "mcp", "Loader", "rmcp", "toml"], &[]),
+    ] {
+        let mut code = code(&workspace().join("host/src").join(module));
+        assert!(code.contains("use crate::"), "{module}");
+        for known in but {
+            assert!(code.contains(known), "{module} does not need {known}");
+            code = code.replace(known, "");
+        }
+        let paths = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+        let segments: BTreeSet<&str> = paths
+            .filter(|path| path.contains("::"))
+            .flat_map(|path| path.split("::"))
+            .collect();
+        for stranger in strangers {
+            assert!(!segments.contains(stranger), "{module} names {stranger}");
+        }
+    }
 }

@@ -40,10 +40,8 @@ fn data(name: &str) -> Value {
         data[field] = serde_json::from_str(value).unwrap_or_else(|_| value.into());
     }
     let list = data["mcpServers"].as_array().expect("a list").clone();
-    data["mcpServers"] = list
-        .into_iter()
-        .reduce(|_, _| panic!("one server"))
-        .unwrap();
+    assert_eq!(list.len(), 1, "one server");
+    data["mcpServers"] = list[0].clone();
     data
 }
 

@@ -33,14 +33,12 @@ mod lifecycle;
 mod lines;
 /// The map is live: what the user changes counts from the next call on.
 mod live;
-/// The papers cite tests and link to files that are there.
+/// The papers, held against the program and the repository.
 mod papers;
 /// Where the map is, and where its files are.
 mod places;
 /// The Claude Code plugin, as it is packaged.
 mod plugin;
-/// What the README promises that can be held against the program.
-mod readme;
 /// Requests that are not quite right.
 mod requests;
 /// Neither a refusal nor standard error tells a key, a path, a content or a count.

@@ -1,24 +1,12 @@
 //! What the papers name is there: the tests that they cite, and the files that
 //! they link to.
 
+use super::{PAPERS, read};
 use keyhole_tests::workspace;
 use std::{
     fs,
     path::{Path, PathBuf},
 };
-
-const PAPERS: [&str; 6] = [
-    "README.md",
-    "SECURITY.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "docs/alternatives.md",
-    "docs/use-from.md",
-];
-
-fn read(path: &str) -> String {
-    fs::read_to_string(workspace().join(path)).unwrap()
-}
 
 /// A file with tests in it, under the name of its module.
 struct Source {
@@ -106,9 +94,9 @@ fn is_there(cited: &str, sources: &[Source]) -> bool {
 fn every_test_that_is_cited_exists() {
     let sources = sources();
     let this = "every_test_that_is_cited_exists";
-    assert!(is_there(&format!("papers::{this}"), &sources));
+    assert!(is_there(&format!("papers::citations::{this}"), &sources));
     assert!(!is_there(&format!("secrecy::{this}"), &sources));
-    assert!(!is_there("papers::no_test_of_this_name", &sources));
+    assert!(!is_there("citations::no_test_of_this_name", &sources));
 
     for paper in PAPERS {
         let text = read(paper);

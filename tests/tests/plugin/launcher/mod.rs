@@ -3,205 +3,22 @@
 //! The servers here are small scripts that say which they are, so that it shows
 //! what runs; all the rest is the plugin's own.
 
-use super::{mode, temporary};
-use keyhole_tests::{MARKER, Ran, workspace};
+mod machine;
+
+use super::mode;
+use keyhole_tests::{NOBODY, Ran};
+use machine::{Machine, SERVERS, identity, own, real};
 use rustix::process::geteuid;
 use std::{
     env, fs,
-    os::unix::{
-        fs::{MetadataExt as _, PermissionsExt as _, chown},
-        process::CommandExt as _,
-    },
-    path::{Path, PathBuf},
+    os::unix::fs::{PermissionsExt as _, chown},
+    path::Path,
     process::Command,
     thread,
 };
-use tempfile::TempDir;
-
-/// What the plugin calls its servers, and the systems that they are for.
-const SERVERS: [(&str, &[&str]); 4] = [
-    ("keyhole-linux-x86_64", &["Linux x86_64"]),
-    ("keyhole-linux-aarch64", &["Linux aarch64", "Linux arm64"]),
-    ("keyhole-macos-x86_64", &["Darwin x86_64"]),
-    ("keyhole-macos-aarch64", &["Darwin arm64"]),
-];
-
-/// A user who owns nothing, by custom.
-const NOBODY: u32 = 65534;
 
 /// Every command that the launcher runs, in an installation at least.
 const COMMANDS: [&str; 8] = ["uname", "cmp", "rm", "mkdir", "find", "cp", "chmod", "mv"];
-
-/// Copies of the plugin, and a data folder that they share.
-struct Machine {
-    temp: TempDir,
-    shell: Vec<&'static str>,
-    nobody: bool,
-}
-
-impl Machine {
-    /// With a copy of the plugin whose servers say `v1`.
-    fn new() -> Self {
-        let machine = Self {
-            temp: temporary(),
-            shell: vec!["sh"],
-            nobody: false,
-        };
-        machine.release("v1");
-        fs::create_dir(machine.temp.path().join("shims")).unwrap();
-        machine
-    }
-
-    fn root(&self, version: &str) -> PathBuf {
-        self.temp.path().join(version)
-    }
-
-    fn data(&self) -> PathBuf {
-        self.temp.path().join("data")
-    }
-
-    /// Makes a copy of the plugin with servers that say `version`.
-    fn release(&self, version: &str) {
-        let root = self.root(version);
-        let copied = Command::new("cp")
-            .arg("-R")
-            .arg(workspace().join("plugin"))
-            .arg(&root)
-            .status();
-        assert!(copied.unwrap().success());
-        fs::create_dir(root.join("server")).unwrap();
-        for (name, _) in SERVERS {
-            let script = format!("#!/bin/sh\nread line\necho {version} {name} \"$line\" \"$@\"\n");
-            self.replace_server(version, name, &script);
-        }
-    }
-
-    fn replace_server(&self, version: &str, name: &str, script: &str) {
-        fs::write(self.root(version).join("server").join(name), script).unwrap();
-        self.sum(version);
-    }
-
-    /// Writes the manifest as packaging does.
-    fn sum(&self, version: &str) {
-        let sum = "if command -v sha256sum >/dev/null; then sha256sum server/*; \
-                   else shasum -a 256 server/*; fi >manifest.sha256";
-        let summed = Command::new("sh")
-            .args(["-c", sum])
-            .current_dir(self.root(version))
-            .status();
-        assert!(summed.unwrap().success());
-    }
-
-    /// Puts a script in the place of a command.
-    fn shim(&self, command: &str, script: &str) {
-        let shim = self.temp.path().join("shims").join(command);
-        fs::write(&shim, format!("#!/bin/sh\n{script}\n")).unwrap();
-        mode(&shim, 0o755);
-    }
-
-    fn remove_shims(&self) {
-        for shim in fs::read_dir(self.temp.path().join("shims")).unwrap() {
-            fs::remove_file(shim.unwrap().path()).unwrap();
-        }
-    }
-
-    fn command(&self, version: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.shell[0]);
-        command
-            .args(&self.shell[1..])
-            .arg(self.root(version).join("start.sh"))
-            .arg(self.data())
-            .args(arguments)
-            .current_dir("/")
-            .env_clear()
-            .env(
-                "PATH",
-                format!(
-                    "{}/shims:{}",
-                    self.temp.path().display(),
-                    env::var("PATH").unwrap()
-                ),
-            );
-        if self.nobody {
-            command.uid(NOBODY).gid(NOBODY);
-        }
-        command
-    }
-
-    fn start(&self, version: &str, arguments: &[&str]) -> Ran {
-        Ran::of(&mut self.command(version, arguments), b"input\n")
-    }
-
-    /// That the server of `version` runs, here and now.
-    #[track_caller]
-    fn runs(&self, version: &str) {
-        self.start(version, &["serve", "--require-ticket"])
-            .says_nothing_on_stderr()
-            .says(&format!(
-                "{version} {} input serve --require-ticket\n",
-                own()
-            ))
-            .exits(0);
-    }
-
-    /// That a start fails with one clear line, which denies a call where it is
-    /// the guard that could not start. Nothing is taken for installed then.
-    #[track_caller]
-    fn fails(&self, line: &str) {
-        for (command, status) in [("install", 1), ("serve", 1), ("guard", 2)] {
-            let ran = self.start("v1", &[command]).says("").exits(status);
-            assert_eq!(ran.stderr, format!("keyhole: {line}\n"), "{command}");
-            assert!(!ran.stderr.contains(MARKER));
-        }
-        assert!(!self.data().join("manifest.sha256").exists());
-    }
-
-    /// The names in the data folder.
-    fn installed(&self) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(self.data())
-            .map(|entries| {
-                entries
-                    .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-                    .collect()
-            })
-            .unwrap_or_default();
-        names.sort();
-        names
-    }
-
-    /// The installed server of `version`.
-    fn server(&self, version: &str) -> PathBuf {
-        let manifest = fs::read_to_string(self.root(version).join("manifest.sha256")).unwrap();
-        let line = manifest.lines().find(|line| line.ends_with(own())).unwrap();
-        let sum = line.split(' ').next().unwrap();
-        self.data().join(format!("keyhole-{sum}"))
-    }
-}
-
-/// The name of this machine's own server.
-fn own() -> &'static str {
-    match (env::consts::OS, env::consts::ARCH) {
-        ("linux", "x86_64") => "keyhole-linux-x86_64",
-        ("linux", "aarch64") => "keyhole-linux-aarch64",
-        ("macos", "x86_64") => "keyhole-macos-x86_64",
-        ("macos", "aarch64") => "keyhole-macos-aarch64",
-        other => panic!("no plugin for {other:?}"),
-    }
-}
-
-/// Where a command really is.
-fn real(command: &str) -> PathBuf {
-    env::split_paths(&env::var_os("PATH").unwrap())
-        .map(|directory| directory.join(command))
-        .find(|path| path.exists())
-        .unwrap_or_else(|| panic!("no {command} on this machine"))
-}
-
-/// A file, as far as a rewrite would change it.
-fn identity(path: &Path) -> (u64, i64, i64) {
-    let metadata = fs::metadata(path).unwrap();
-    (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())
-}
 
 #[test]
 fn the_first_start_installs_and_runs() {

@@ -1,0 +1,84 @@
+//! `docs/contract.md` is the contract, rendered for reading.
+
+use super::read;
+use keyhole_tests::workspace;
+use std::{env, fs};
+use wit_bindgen_core::Files;
+use wit_parser::Resolve;
+
+const RENDERED: &str = "docs/contract.md";
+
+/// The contract and what it imports, in the order in which they build on each
+/// other.
+const PACKAGES: [&str; 4] = [
+    "wit/deps/io/package.wit",
+    "wit/deps/clocks/package.wit",
+    "wit/deps/filesystem/package.wit",
+    "wit/context.wit",
+];
+
+const HEAD: &str = "\
+<!-- Made from wit/context.wit by `./x bless`; change that instead. -->
+
+# The contract
+
+";
+const WASI: &str = "\
+## WASI's own interfaces
+
+They are WASI's, unchanged, and documented where they stand: \
+[wit/deps/filesystem](../wit/deps/filesystem/package.wit). What of them the built \
+component still imports is in [guest/component.wit](../guest/component.wit).
+";
+
+/// The package's own words, its world, and its interfaces. WASI's are left out:
+/// they are thirty pages, and not ours.
+fn rendered() -> String {
+    let mut resolve = Resolve::default();
+    let mut contract = None;
+    for path in PACKAGES {
+        contract = Some(resolve.push_str(path, &read(path)).unwrap());
+    }
+    let contract = contract.unwrap();
+    let world = resolve.select_world(&[contract], None).unwrap();
+    let words = resolve.packages[contract].docs.contents.clone().unwrap();
+
+    let mut files = Files::default();
+    wit_bindgen_markdown::Opts::default()
+        .build()
+        .generate(&mut resolve, world, &mut files)
+        .unwrap();
+    let markdown = files.remove("context-loader.md").unwrap();
+    let markdown = String::from_utf8(markdown).unwrap();
+
+    let mut text = format!("{HEAD}{}\n\n", words.replace("\n# ", "\n## "));
+    let mut ours = true;
+    for line in markdown.lines() {
+        if line.starts_with("# ") || line.starts_with("## ") {
+            ours = line.starts_with("# ") || line.contains("keyhole:context/");
+        }
+        if ours {
+            // One title a page.
+            text.push_str(if line.starts_with("# ") { "#" } else { "" });
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text + "\n" + WASI
+}
+
+#[test]
+fn the_rendered_contract_is_that_of_the_wit() {
+    let rendered = rendered();
+    for part in ["# What a key is", "`find: func`", "`enum load-error`"] {
+        assert!(rendered.contains(part), "no {part} in\n{rendered}");
+    }
+    if env::var_os("KEYHOLE_BLESS").is_some() {
+        fs::write(workspace().join(RENDERED), &rendered).unwrap();
+    }
+    let committed = fs::read_to_string(workspace().join(RENDERED)).unwrap_or_default();
+    assert!(
+        committed == rendered,
+        "{RENDERED} is not what wit/context.wit says; run `./x bless` and look at the difference"
+    );
+}

@@ -1,0 +1,75 @@
+//! The papers, held against the program and the repository.
+
+/// The tests that they cite and the files that they link to are there.
+mod citations;
+/// Every command in them is run, here or at a named place.
+mod commands;
+/// The contract as it is rendered for reading.
+mod contract;
+/// What the README's tables say of the program.
+mod readme;
+/// Every map, agent and setting in them is one.
+mod settings;
+
+use keyhole_tests::workspace;
+use std::fs;
+
+/// All of them that a reader is sent to. What each client is configured with is
+/// tried in `examples`.
+const PAPERS: [&str; 8] = [
+    "README.md",
+    "SECURITY.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/alternatives.md",
+    "docs/own-subagent.md",
+    "docs/use-from.md",
+    "plugin/README.md",
+];
+
+fn read(path: &str) -> String {
+    fs::read_to_string(workspace().join(path)).unwrap()
+}
+
+/// The fenced blocks in `text` of this language, without their indent.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some((indent, found)) = line.split_once("```") else {
+            continue;
+        };
+        let block: Vec<&str> = lines
+            .by_ref()
+            .map(|line| line.strip_prefix(indent).unwrap_or(line))
+            .take_while(|line| *line != "```")
+            .collect();
+        if found == language {
+            blocks.push(block.join("\n") + "\n");
+        }
+    }
+    blocks
+}
+
+/// What stands between single backticks in `text`, outside of blocks.
+fn quotes(text: &str) -> Vec<String> {
+    let mut quotes = Vec::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            in_block = !in_block;
+        } else if !in_block {
+            let quoted = line.split('`').skip(1).step_by(2);
+            quotes.extend(quoted.map(str::to_owned));
+        }
+    }
+    quotes
+}
+
+#[test]
+fn blocks_and_quotes_are_found() {
+    let text = "a `b` c\n   ```sh\n   d `e`\n     f\n   ```\n```\ng\n```\n`h`\n";
+    assert_eq!(blocks(text, "sh"), ["d `e`\n  f\n"]);
+    assert_eq!(blocks(text, ""), ["g\n"]);
+    assert_eq!(quotes(text), ["b", "h"]);
+}
