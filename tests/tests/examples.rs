@@ -16,7 +16,13 @@ const SERVERS: [(&str, &str); 7] = [
     ("vscode.json", "servers"),
 ];
 /// Those without a server in them.
-const OTHERS: [&str; 2] = ["agent-mcp-gateway-rules.json", "context-map.toml"];
+const OTHERS: [&str; 4] = [
+    "agent-mcp-gateway-rules.json",
+    // These two are tried in integrations/bernstein/tests.
+    "bernstein-mcp-servers.yaml",
+    "bernstein.yaml",
+    "context-map.toml",
+];
 
 fn read(name: &str) -> String {
     fs::read_to_string(workspace().join("docs/examples").join(name)).unwrap()

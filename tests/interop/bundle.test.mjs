@@ -1,0 +1,97 @@
+// The MCP bundle that `./x bundle` makes, judged and installed by MCP's own tool.
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'smol-toml'
+import { DOCUMENT, server, world } from './world.mjs'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const tool = join(root, 'packaging/mcpb/node_modules/@anthropic-ai/mcpb/dist')
+const place = mkdtempSync(join(tmpdir(), 'keyhole-'))
+const bundle = join(place, 'out/keyhole.mcpb')
+const installed = join(place, 'installed')
+const NAMES = {
+  'linux x64': 'keyhole-linux-x86_64', 'linux arm64': 'keyhole-linux-aarch64',
+  'darwin x64': 'keyhole-macos-x86_64', 'darwin arm64': 'keyhole-macos-aarch64',
+}
+const name = NAMES[`${process.platform} ${process.arch}`]
+
+before(() => {
+  const servers = join(place, 'package/plugin/server')
+  mkdirSync(servers, { recursive: true })
+  // Without symbols, which are most of an unoptimised program.
+  const stripped = spawnSync('strip', ['-o', join(servers, name), server])
+  if (stripped.status !== 0) copyFileSync(server, join(servers, name))
+  execFileSync(join(root, 'x'), ['bundle', join(place, 'package'), join(place, 'out')], { stdio: 'pipe' })
+  execFileSync(process.execPath, [join(tool, 'cli/cli.js'), 'unpack', bundle, installed], { stdio: 'pipe' })
+})
+after(() => rmSync(place, { recursive: true }))
+
+const manifest = () => JSON.parse(readFileSync(join(installed, 'manifest.json'), 'utf8'))
+
+// The command that a client starts, for what its user filled in.
+async function configured(userConfig) {
+  const { getMcpConfigForManifest } = await import(join(tool, 'node.js'))
+  return getMcpConfigForManifest({
+    manifest: manifest(), extensionPath: installed, systemDirs: {}, userConfig, pathSeparator: '/',
+  })
+}
+
+test("the bundle's manifest is valid, and its version is the project's", () => {
+  const path = join(root, 'packaging/mcpb/manifest.json')
+  const said = execFileSync(process.execPath, [join(tool, 'cli/cli.js'), 'validate', path], { encoding: 'utf8' })
+  assert.match(said, /Manifest schema validation passes!/)
+  const { workspace } = parse(readFileSync(join(root, 'Cargo.toml'), 'utf8'))
+  assert.equal(manifest().version, workspace.package.version)
+})
+
+test('the bundle holds the server, its launcher and the licences, and nothing else', () => {
+  const files = readdirSync(installed, { recursive: true }).filter((file) => file !== 'server')
+  assert.deepEqual(files.sort(), ['LICENSE-APACHE', 'LICENSE-MIT', 'manifest.json', `server/${name}`, 'start.sh'])
+})
+
+test('an installed bundle serves the one document that its user chose', async (t) => {
+  const home = world()
+  t.after(home.end)
+  // A client may unpack without modes.
+  chmodSync(join(installed, 'server', name), 0o600)
+  const { command, args } = await configured({ binding: 'catalog' })
+  const client = new Client({ name: 'keyhole-interop', version: '0' })
+  await client.connect(new StdioClientTransport({ command, args, env: { HOME: home.home, PATH: process.env.PATH } }))
+  t.after(() => client.close())
+  const { tools } = await client.listTools()
+  assert.deepEqual(tools.map((one) => one.name), manifest().tools.map((one) => one.name))
+  assert.deepEqual(tools[0].inputSchema.properties, {})
+  const result = await client.callTool({ name: 'load_context', arguments: {} })
+  assert.equal(result.content[0].text, DOCUMENT)
+})
+
+test('an installed bundle does not start without a binding', async () => {
+  assert.equal(await configured({}), undefined)
+})
+
+test('a bundle without a server for this system says so', () => {
+  const lone = join(place, 'lone')
+  mkdirSync(lone)
+  copyFileSync(join(installed, 'start.sh'), join(lone, 'start.sh'))
+  const ran = spawnSync('/bin/sh', [join(lone, 'start.sh'), 'serve'], { encoding: 'utf8' })
+  assert.equal(ran.status, 1)
+  assert.equal(ran.stdout, '')
+  assert.match(ran.stderr, /^keyhole: this bundle holds no server for this system/)
+})
+
+test("the registry's entry is of this bundle", () => {
+  const entry = JSON.parse(readFileSync(join(place, 'out/server.json'), 'utf8'))
+  const sum = createHash('sha256').update(readFileSync(bundle)).digest('hex')
+  assert.equal(entry.packages[0].fileSha256, sum)
+  const { version } = manifest()
+  assert.deepEqual([entry.version, entry.packages[0].version], [version, version])
+  assert.ok(entry.packages[0].identifier.endsWith(`/v${version}/keyhole.mcpb`))
+})

@@ -1,0 +1,73 @@
+// The official conformance suite, through a bridge, since it speaks HTTP only.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'smol-toml'
+import { bridge } from './bridge.mjs'
+import { node, skip } from './node.mjs'
+import { world } from './world.mjs'
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+const { passes, fails } = parse(readFileSync(here('conformance.toml'), 'utf8'))
+const known = new Map(fails.flatMap(({ why, checks }) => checks.map((check) => [check, why])))
+// Every scenario that ran in any version.
+const seen = new Set()
+
+const scenario = (check) => check.split('/')[0]
+
+// Each scenario that the suite has for `version`, with the names of its checks that
+// do not pass. A warning is none that passes.
+async function run(version, url, t) {
+  const out = mkdtempSync(join(tmpdir(), 'keyhole-'))
+  t.after(() => rmSync(out, { recursive: true }))
+  const suite = spawn(node, [
+    here('node_modules/@modelcontextprotocol/conformance/dist/index.js'),
+    'server', '--url', url, '--suite', 'all', '--spec-version', version, '--output-dir', out,
+  ], { env: { PATH: process.env.PATH, HOME: out }, stdio: ['ignore', 'pipe', 'inherit'], timeout: 120_000 })
+  suite.stdout.setEncoding('utf8')
+  let said = ''
+  suite.stdout.on('data', (data) => { said += data })
+  await once(suite, 'close')
+  // The last part of what it says has a line for each scenario that it ran.
+  const summary = said.split('=== SUMMARY ===')[1] ?? assert.fail(said)
+  const scenarios = [...summary.matchAll(/^. ([a-z0-9-]+): /gm)].map(([, name]) => name)
+  const folders = readdirSync(out)
+  return new Map(scenarios.map((name) => {
+    const folder = folders.filter((one) => one.replace(/-\d{4}-\d\d-\d\dT.*$/, '') === `server-${name}`)
+    assert.equal(folder.length, 1, `results of ${name}`)
+    const checks = JSON.parse(readFileSync(join(out, folder[0], 'checks.json'), 'utf8'))
+    const bad = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+    return [name, new Set(bad.map(({ id }) => (id === name ? name : `${name}/${id}`)))]
+  }))
+}
+
+for (const version of Object.keys(passes)) {
+  test(`conformance to ${version} is what the list says`, { skip }, async (t) => {
+    const place = world()
+    t.after(place.end)
+    const { url, end } = await bridge([], place.env)
+    let ran
+    try {
+      ran = await run(version, url, t)
+    } finally {
+      // On its streams the server has said nothing but answers.
+      assert.deepEqual(await end(), [])
+    }
+    for (const name of ran.keys()) seen.add(name)
+    const bad = [...ran.values()].flatMap((checks) => [...checks])
+    const listed = [...known.keys()].filter((check) => ran.has(scenario(check)))
+    assert.deepEqual(bad.sort(), listed.sort(), 'what does not pass')
+    const good = [...ran].filter(([, checks]) => checks.size === 0).map(([name]) => name)
+    assert.deepEqual(good.sort(), [...passes[version]].sort(), 'what passes')
+    t.diagnostic(`${ran.size} scenarios; ${good.length} pass whole, ${bad.length} listed checks do not pass`)
+  })
+}
+
+test('no scenario is listed that the suite has not', { skip }, () => {
+  assert.deepEqual([...known.keys()].filter((check) => !seen.has(scenario(check))), [])
+})

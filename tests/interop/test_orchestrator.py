@@ -1,0 +1,83 @@
+"""An orchestrator that gives each of its workers its own servers."""
+
+import asyncio
+import unittest
+
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from world import World
+
+MAP = """[keys]
+k-names = '~/names.md'
+k-prices = { path = '~/prices.md', agents = ['buyer'] }
+[bindings.names]
+key = 'k-names'
+title = 'Names'
+[bindings.prices]
+key = 'k-prices'
+title = 'Prices'
+"""
+# What the orchestrator starts for each worker, and what that worker is to have.
+WORKERS = {
+    "reader": (["--bind", "names"], "Names", "- Jane Q. Example\n"),
+    "buyer": (["--bind", "prices", "--agent", "buyer"], "Prices", "- 12 a piece\n"),
+}
+
+
+class Orchestrator(unittest.IsolatedAsyncioTestCase):
+    def setUp(self):
+        self.world = World(self, MAP)
+        self.world.put("names.md", WORKERS["reader"][2])
+        self.world.put("prices.md", WORKERS["buyer"][2])
+
+    def start(self, arguments):
+        """The server of one worker, which alone holds its streams."""
+        server = StdioServerParameters(
+            command="keyhole", args=["serve", *arguments], env=self.world.environment
+        )
+        return Client(stdio_client(server))
+
+    async def work(self, name, ready):
+        """One worker: all that it can see, and all that it can load."""
+        arguments, _, _ = WORKERS[name]
+        async with self.start(arguments) as client:
+            await ready.wait()
+            [tool] = (await client.list_tools()).tools
+            result = await client.call_tool("load_context", {})
+            self.assertFalse(result.is_error)
+            # No other key can be asked for, even one that there is.
+            for key in ["k-names", "k-prices"]:
+                with self.assertRaises(MCPError) as raised:
+                    await client.call_tool("load_context", {"key": key})
+                self.assertEqual(raised.exception.error.code, -32602)
+            return tool, result.content[0].text
+
+    async def test_each_worker_gets_its_own_context_and_no_other(self):
+        # Both are there at once.
+        ready = asyncio.Barrier(len(WORKERS))
+        done = await asyncio.gather(*(self.work(name, ready) for name in WORKERS))
+        for (_, title, document), (tool, text) in zip(WORKERS.values(), done, strict=True):
+            self.assertEqual(tool.title, title)
+            self.assertEqual(text, document)
+            for _, other, _ in WORKERS.values():
+                self.assertEqual(other in tool.model_dump_json(), other == title)
+
+    async def test_a_key_that_is_bound_to_one_worker_is_not_there_for_another(self):
+        for arguments in [["--bind", "prices"], ["--bind", "prices", "--agent", "reader"]]:
+            with self.subTest(arguments):
+                async with self.start(arguments) as client:
+                    result = await client.call_tool("load_context", {})
+                    self.assertEqual(result.structured_content["code"], "unknown-key")
+                    self.assertNotIn("12 a piece", result.model_dump_json())
+
+    async def test_a_worker_whose_binding_is_taken_away_gets_nothing_more(self):
+        async with self.start(WORKERS["reader"][0]) as reader, self.start(WORKERS["buyer"][0]) as buyer:
+            self.world.put("configuration/keyhole/context-map.toml", MAP.replace("bindings.names", "bindings.other"))
+            result = await reader.call_tool("load_context", {})
+            self.assertEqual(result.structured_content["code"], "unknown-key")
+            result = await buyer.call_tool("load_context", {})
+            self.assertEqual(result.content[0].text, WORKERS["buyer"][2])
+
+
+if __name__ == "__main__":
+    unittest.main()
