@@ -12,7 +12,7 @@ use std::ops::Range;
 use toml::de::DeValue;
 
 /// Each reads one value. None where it is wrong, and then the mistake is noted.
-impl Reader {
+impl Reader<'_> {
     /// The list of roots: absolute, or beneath `~/`.
     pub(super) fn roots(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
         self.list(

@@ -48,14 +48,8 @@ impl Map {
             ParseError::new(text, span, error.message().to_owned(), None)
         })?;
         let mut reader = Reader {
-            line_starts: std::iter::once(0)
-                .chain(
-                    text.bytes()
-                        .enumerate()
-                        .filter(|(_, byte)| *byte == b'\n')
-                        .map(|(at, _)| at + 1),
-                )
-                .collect(),
+            text,
+            counted: (0, 1),
             has_home: location.home().is_some(),
             first: None,
         };
@@ -79,15 +73,17 @@ struct Fault {
     help: Option<String>,
 }
 
-/// Walks through the parsed document and keeps the mistake that stands first:
-/// tables come sorted by name, not in the order of the file.
-pub(super) struct Reader {
-    line_starts: Vec<usize>,
+/// Walks through the parsed document and keeps the mistake that stands first: a
+/// table's own faults are found before those in it.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    /// So many bytes, and the line they end on, from 1.
+    counted: (usize, u32),
     pub(super) has_home: bool,
     first: Option<Fault>,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn map(&mut self, document: &DeTable<'_>, location: &Location) -> Map {
         self.known_fields(document, &MAP_FIELDS);
         let roots = document.get("roots").and_then(|value| self.roots(value));
@@ -130,12 +126,20 @@ impl Reader {
         }
     }
 
-    /// Line, from 1, and byte offset of a name.
-    fn place(&self, name: &Spanned<Cow<'_, str>>) -> (u32, u32) {
+    /// Line, from 1, and byte offset of a name. Names mostly come in the order of
+    /// the file, so lines are counted on from the last.
+    fn place(&mut self, name: &Spanned<Cow<'_, str>>) -> (u32, u32) {
         let start = name.span().start;
-        let line = self.line_starts.partition_point(|line| *line <= start);
+        let (from, line) = match self.counted {
+            (at, _) if at > start => (0, 1),
+            counted => counted,
+        };
+        let between = self.text.as_bytes().get(from..start).unwrap_or_default();
+        let breaks = between.iter().filter(|byte| **byte == b'\n').count();
         let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
-        (narrow(line), narrow(start))
+        let line = line.saturating_add(narrow(breaks));
+        self.counted = (start, line);
+        (line, narrow(start))
     }
 
     fn binding(&mut self, name: &Spanned<Cow<'_, str>>, value: &Value<'_>) -> Option<Binding> {

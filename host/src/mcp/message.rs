@@ -83,6 +83,17 @@ fn invalid_params() -> ErrorData {
     ErrorData::invalid_params("params do not have the form that this method takes", None)
 }
 
+/// Methods that the protocol dropped together with its handshake.
+const OF_THE_HANDSHAKE: [&str; 2] = ["initialize", "ping"];
+
+/// Whether a request states a protocol version that has no handshake.
+fn has_no_handshake(extensions: &Extensions) -> bool {
+    extensions
+        .get::<RequestMetaObject>()
+        .and_then(RequestMetaObject::protocol_version)
+        .is_some_and(|version| !version.has_initialize())
+}
+
 /// The request for `method`, each with the type of its own params. Of the
 /// methods that we do not serve, only `_meta` goes on: the protocol version in
 /// it decides how they are refused.
@@ -92,8 +103,13 @@ fn request(
     methods: &[&str],
 ) -> Result<ClientRequest, ErrorData> {
     let split = split_meta(params);
+    let gone = matches!(&split, Ok((_, extensions)) if has_no_handshake(extensions));
     // What is not admitted ends where what does not exist ends.
-    let admitted = methods.iter().copied().find(|known| *known == method);
+    let admitted = methods
+        .iter()
+        .copied()
+        .find(|known| *known == method)
+        .filter(|known| !(gone && OF_THE_HANDSHAKE.contains(known)));
     let (mut request, extensions) = match admitted.unwrap_or_default() {
         "initialize" => {
             let (params, extensions) = split?;

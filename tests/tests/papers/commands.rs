@@ -34,6 +34,10 @@ const COMMANDS: &[(&str, Run)] = &[
         "./x dist",
         Elsewhere(".github/workflows/release.yml", "./x dist"),
     ),
+    (
+        "./x bundle [PACKAGE [OUT]]",
+        Elsewhere("tests/interop/bundle.test.mjs", "bundle"),
+    ),
     ("./x counts", Here(0, "unsafe in the program: 1\n")),
     (
         "./x test NAME",

@@ -178,3 +178,17 @@ async fn what_is_not_served_statelessly_is_not_found_and_not_named() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_stateless_request_for_the_handshake_is_not_found_even_as_the_first() {
+    for method in ["initialize", "ping"] {
+        let mut client = Client::new();
+        client.send(stateless(request(1, method, json!({})))).await;
+        assert_eq!(
+            client.error(-32601, 1).await,
+            json!({"code": -32601, "message": "method not found"})
+        );
+        client.send(stateless(call(2, "document"))).await;
+        assert_eq!(client.answer().await["id"], 2);
+    }
+}
