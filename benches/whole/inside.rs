@@ -22,41 +22,53 @@ pub(crate) struct Round {
     pub(crate) native_large: f64,
     pub(crate) sandbox_small: f64,
     pub(crate) sandbox_large: f64,
+    /// A small file, where large ones were read before: their memory is wiped.
+    pub(crate) sandbox_small_after_large: f64,
 }
 
+/// A sandbox for each size, since one keeps the memory that its calls have used.
 pub(crate) struct Inside {
-    sandbox: Sandbox,
+    small: Sandbox,
+    large: Sandbox,
 }
 
 impl Inside {
     pub(crate) fn new() -> Result<Self, Box<dyn Error>> {
         Ok(Self {
-            sandbox: Sandbox::embedded(Limits::default())?,
+            small: Sandbox::embedded(Limits::default())?,
+            large: Sandbox::embedded(Limits::default())?,
         })
     }
 
     /// Both in turn, so that a disturbance meets both.
     pub(crate) fn round(&self, files: &Files, calls: usize) -> Result<Round, Box<dyn Error>> {
         let (small, large) = (calls, calls.div_ceil(10));
-        let [native_small, sandbox_small] = self.turns(files, "small.md", small)?;
-        let [native_large, sandbox_large] = self.turns(files, "large.md", large)?;
+        let [native_small, sandbox_small] = turns(&self.small, files, "small.md", small)?;
+        let [native_large, sandbox_large] = turns(&self.large, files, "large.md", large)?;
+        let [_, sandbox_small_after_large] = turns(&self.large, files, "small.md", small)?;
         Ok(Round {
             native_small,
             native_large,
             sandbox_small,
             sandbox_large,
+            sandbox_small_after_large,
         })
     }
+}
 
-    fn turns(&self, files: &Files, name: &str, calls: usize) -> Result<[f64; 2], Box<dyn Error>> {
-        let mut times = [Vec::new(), Vec::new()];
-        for _ in 0..calls {
-            times[0].push(once(&Native, files, name)?);
-            times[1].push(once(&self.sandbox, files, name)?);
-        }
-        let [native, sandbox] = times.map(|mut times| quantile(&mut times, 0.5));
-        Ok([native.ok_or("no calls")?, sandbox.ok_or("no calls")?])
+fn turns(
+    sandbox: &Sandbox,
+    files: &Files,
+    name: &str,
+    calls: usize,
+) -> Result<[f64; 2], Box<dyn Error>> {
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..calls {
+        times[0].push(once(&Native, files, name)?);
+        times[1].push(once(sandbox, files, name)?);
     }
+    let [native, sandbox] = times.map(|mut times| quantile(&mut times, 0.5));
+    Ok([native.ok_or("no calls")?, sandbox.ok_or("no calls")?])
 }
 
 /// In microseconds, from the open directory to the text.

@@ -103,6 +103,7 @@ impl Results {
 /// Names in the results that are not servers'.
 pub(crate) const NATIVE_INSIDE: &str = "native, inside";
 pub(crate) const SANDBOX_INSIDE: &str = "sandbox, inside";
+pub(crate) const AFTER_LARGE_INSIDE: &str = "sandbox after large files, inside";
 pub(crate) const EMPTY: &str = "empty program";
 pub(crate) const LAUNCHER: &str = "launcher";
 pub(crate) const GUARD: &str = "guard";
@@ -192,6 +193,11 @@ pub(crate) fn measure(
             (What::Large50, NATIVE_INSIDE, times.native_large),
             (What::Small50, SANDBOX_INSIDE, times.sandbox_small),
             (What::Large50, SANDBOX_INSIDE, times.sandbox_large),
+            (
+                What::Small50,
+                AFTER_LARGE_INSIDE,
+                times.sandbox_small_after_large,
+            ),
         ] {
             results.add(what, name, round, value);
         }

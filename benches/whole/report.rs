@@ -2,7 +2,7 @@
 
 use crate::{
     files::KEYS,
-    measure::{Measured, What, with_keys},
+    measure::{AFTER_LARGE_INSIDE, Measured, NATIVE_INSIDE, SANDBOX_INSIDE, What, with_keys},
     numbers::{Spread, show},
     targets::{Limit, Target},
 };
@@ -54,6 +54,9 @@ pub(crate) fn tables(measured: &Measured, targets: &[Target], conditions: &str) 
         );
     }
 
+    text.push_str("\n## Inside one process, from an open directory to the text\n\n");
+    inside(&mut text, measured);
+
     let servers: Vec<(String, String)> = measured
         .servers
         .iter()
@@ -78,6 +81,24 @@ pub(crate) fn tables(measured: &Measured, targets: &[Target], conditions: &str) 
         }
     }
     text
+}
+
+fn inside(text: &mut String, measured: &Measured) {
+    text.push_str("| guest | 1 KiB p50, µs | 1 MiB p50, µs |\n|---|---|---|\n");
+    for (name, title) in [
+        (NATIVE_INSIDE, "native"),
+        (SANDBOX_INSIDE, "in the sandbox"),
+        (
+            AFTER_LARGE_INSIDE,
+            "in the sandbox, in a slot that has served 1 MiB",
+        ),
+    ] {
+        let [small, large] = [What::Small50, What::Large50].map(|what| {
+            let spread = measured.results.spread(what, name);
+            spread.map_or("–".to_owned(), cell)
+        });
+        let _ = writeln!(text, "| {title} | {small} | {large} |");
+    }
 }
 
 fn table(text: &mut String, measured: &Measured, first: &str, rows: &[(String, String)]) {
