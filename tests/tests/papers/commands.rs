@@ -100,7 +100,7 @@ const COMMANDS: &[(&str, Run)] = &[
         Elsewhere("tests/tests/plugin/callers.rs", "guard"),
     ),
     (
-        "~/.claude/plugins/data/keyhole-keyhole/keyhole-* check",
+        "\"$(ls -t ~/.claude/plugins/data/keyhole-keyhole/keyhole-* | head -n 1)\" check",
         Elsewhere("tests/client/11-readme.test.mjs", "block('sh')"),
     ),
     // With the real client.
