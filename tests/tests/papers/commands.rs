@@ -83,6 +83,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ),
     ("keyhole check", Here(0, "1 would be served")),
     ("keyhole contract", Here(0, "sha256:")),
+    ("keyhole shell bash", Here(0, "keyhole")),
     ("keyhole serve", Here(0, "")),
     ("keyhole serve --agent NAME", Here(0, "")),
     ("keyhole serve --agent acme:reviewer", Here(0, "")),
@@ -100,7 +101,7 @@ const COMMANDS: &[(&str, Run)] = &[
         Elsewhere("tests/tests/plugin/callers.rs", "guard"),
     ),
     (
-        "~/.claude/plugins/data/keyhole-keyhole/keyhole-* check",
+        "\"$(ls -t ~/.claude/plugins/data/keyhole-keyhole/keyhole-* | head -n 1)\" check",
         Elsewhere("tests/client/11-readme.test.mjs", "block('sh')"),
     ),
     // With the real client.
@@ -136,6 +137,10 @@ const COMMANDS: &[(&str, Run)] = &[
     ),
     (
         "gh attestation verify keyhole-plugin.tar.gz --repo keyhole-mcp/keyhole",
+        Not("there is something to verify only once GitHub has made a release"),
+    ),
+    (
+        "gh attestation verify keyhole.mcpb --repo keyhole-mcp/keyhole",
         Not("there is something to verify only once GitHub has made a release"),
     ),
 ];
