@@ -3,7 +3,7 @@
 use super::{
     Location, Map, MapError,
     stamp::{QUIET, Stamp},
-    trust::Access,
+    trust::{Access, Way},
 };
 use crate::limits::MAX_MAP_BYTES;
 use rustix::{
@@ -54,10 +54,9 @@ pub struct LiveMap {
 #[derive(Debug)]
 struct Seen {
     stamp: Stamp,
-    /// The real file's directory, and who may write to it. A change of that does
-    /// not change the file.
-    directory: PathBuf,
-    access: Access,
+    /// The way to the file, links followed. A change of that does not change the
+    /// file.
+    way: Way,
     outcome: Result<Arc<Map>, MapError>,
 }
 
@@ -89,7 +88,7 @@ impl LiveMap {
         // Whoever panicked while holding it left a whole value behind.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let (_, stamp) = self.look().inspect_err(|_| *seen = None)?
-            && let Some(outcome) = known(seen.as_ref(), stamp)
+            && let Some(outcome) = known(seen.as_ref(), stamp, self.location.file())
         {
             return outcome;
         }
@@ -104,18 +103,19 @@ impl LiveMap {
                 std::thread::sleep(QUIET);
                 continue;
             }
-            let Some((directory, access)) = self.directory(&stamp)? else {
+            let Some(way) = self.way(&stamp)? else {
                 continue;
             };
-            let bytes = self.read(&file, &directory, access);
+            let bytes = self.read(&file, &way);
             if self.stamp_of(&file)? != stamp {
                 continue;
             }
             let outcome = bytes.and_then(|bytes| self.parse(&bytes)).map(Arc::new);
-            *seen = stamp.is_telling(SystemTime::now()).then(|| Seen {
+            // What kept it from being read may pass without a change of the file.
+            let is_lasting = !matches!(outcome, Err(MapError::Unreadable { .. }));
+            *seen = (is_lasting && stamp.is_telling(SystemTime::now())).then(|| Seen {
                 stamp,
-                directory,
-                access,
+                way,
                 outcome: outcome.clone(),
             });
             return outcome;
@@ -142,16 +142,12 @@ impl LiveMap {
         Ok((file, stamp))
     }
 
-    /// The directory that holds the real file, and who may write to it. None
-    /// where the map was replaced meanwhile.
-    fn directory(&self, stamp: &Stamp) -> Result<Option<(PathBuf, Access)>, MapError> {
+    /// The way to the file. None where the map was replaced meanwhile.
+    fn way(&self, stamp: &Stamp) -> Result<Option<Way>, MapError> {
         let look = || -> io::Result<_> {
-            let real = fs::canonicalize(self.location.file())?;
-            let directory = real.parent().unwrap_or(&real).to_owned();
-            let access = Access::of(&fs::metadata(&directory)?);
-            Ok(stamp
-                .is_of(&fs::metadata(&real)?)
-                .then_some((directory, access)))
+            let way = Way::to(self.location.file())?;
+            let there = fs::metadata(self.location.file())?;
+            Ok(stamp.is_of(&there).then_some(way))
         };
         match look() {
             Ok(found) => Ok(found),
@@ -161,11 +157,11 @@ impl LiveMap {
     }
 
     /// The file's bytes, if it is one that may be believed.
-    fn read(&self, file: &File, directory: &Path, access: Access) -> Result<Vec<u8>, MapError> {
+    fn read(&self, file: &File, way: &Way) -> Result<Vec<u8>, MapError> {
         let metadata = file.metadata().map_err(|error| self.unreadable(&error))?;
         let user = rustix::process::geteuid().as_raw();
         Access::of(&metadata).check_file(self.location.file(), user)?;
-        access.check_directory(directory, user)?;
+        way.check(user)?;
         let mut bytes = Vec::new();
         if metadata.len() <= MAX_MAP_BYTES {
             file.take(MAX_MAP_BYTES + 1)
@@ -209,10 +205,9 @@ impl LiveMap {
 }
 
 /// What came of this very state of the file, if that was seen already.
-fn known(seen: Option<&Seen>, stamp: Stamp) -> Option<Result<Arc<Map>, MapError>> {
+fn known(seen: Option<&Seen>, stamp: Stamp, file: &Path) -> Option<Result<Arc<Map>, MapError>> {
     let seen = seen.filter(|seen| seen.stamp == stamp)?;
-    let access = Access::of(&fs::metadata(&seen.directory).ok()?);
-    (seen.access == access).then(|| seen.outcome.clone())
+    (Way::to(file).ok()? == seen.way).then(|| seen.outcome.clone())
 }
 
 #[cfg(test)]

@@ -1,7 +1,12 @@
 //! Whether anybody but the user could have written the map.
 
 use super::MapError;
-use std::{fs::Metadata, os::unix::fs::MetadataExt, path::Path};
+use std::{
+    fs::{self, Metadata},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 /// Write permission of the group and of all others.
 const OTHERS_WRITE: u32 = 0o022;
@@ -9,6 +14,58 @@ const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 /// Root can change any file anyway.
 const ROOT: u32 = 0;
+
+/// As many links in a row as Linux follows: see path_resolution(7).
+const MAX_LINKS: usize = 40;
+
+/// The way to a file: the directory that its name stands in, and where that name
+/// is a link, the next one's. Whoever can write to one of them, or owns one of the
+/// links, chooses which file is found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Way(Vec<Step>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Step {
+    directory: PathBuf,
+    access: Access,
+    /// Of the link that stands there; none at the end, where the file stands.
+    link: Option<Access>,
+}
+
+impl Way {
+    /// The way to the file of this absolute path.
+    pub(super) fn to(file: &Path) -> io::Result<Self> {
+        let (mut at, mut steps) = (file.to_owned(), Vec::new());
+        while steps.len() <= MAX_LINKS {
+            let directory = at.parent().unwrap_or(&at).to_owned();
+            let found = fs::symlink_metadata(&at)?;
+            let target = match found.is_symlink() {
+                true => Some(directory.join(fs::read_link(&at)?)),
+                false => None,
+            };
+            steps.push(Step {
+                access: Access::of(&fs::metadata(&directory)?),
+                link: target.is_some().then(|| Access::of(&found)),
+                directory,
+            });
+            match target {
+                Some(target) => at = target,
+                None => return Ok(Self(steps)),
+            }
+        }
+        Err(rustix::io::Errno::LOOP.into())
+    }
+
+    /// Nobody but the user and root may have laid it.
+    pub(super) fn check(&self, user: u32) -> Result<(), MapError> {
+        self.0.iter().try_for_each(|step| {
+            step.access.check_directory(&step.directory, user)?;
+            // A link has no mode of its own: only its owner counts.
+            step.link
+                .map_or(Ok(()), |link| link.check(&step.directory, user, true))
+        })
+    }
+}
 
 /// Who owns a file or directory, and who may write to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +89,12 @@ impl Access {
         self.check(path, user, self.mode & OTHERS_WRITE == 0)
     }
 
-    /// So must the directory that holds it: whoever can write to a directory can
+    /// So must each directory on the way to it: whoever can write to a directory can
     /// put another file in the map's place. A sticky directory does not allow that.
     ///
     /// Directories further up are not judged: a home whose parent is open to
     /// others is lost anyway.
-    pub(super) fn check_directory(self, path: &Path, user: u32) -> Result<(), MapError> {
+    fn check_directory(self, path: &Path, user: u32) -> Result<(), MapError> {
         self.check(
             path,
             user,

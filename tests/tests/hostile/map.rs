@@ -7,7 +7,7 @@ use rustix::process::geteuid;
 use std::{
     fs::{self, Permissions},
     os::unix::{
-        fs::{PermissionsExt as _, chown, symlink},
+        fs::{PermissionsExt as _, chown, lchown, symlink},
         net::UnixListener,
     },
     time::Instant,
@@ -27,6 +27,8 @@ world_attacks! {
     link_to_another_users: "the map is a link to one that belongs to another user";
     writable_by_others: "others may write to the map";
     directory_writable_by_others: "others may replace the map";
+    link_that_others_may_replace: "the map is reached through a link in a directory that others may write to";
+    another_users_link: "the map is reached through a link of another user in `/tmp`'s manner";
     unreadable: "the map may not be read";
     of_100_mb: "the map is 100 MB long, with 500 MB of address space for the server";
     sparse_terabyte: "the map is a sparse file of 1 TiB";
@@ -192,6 +194,35 @@ fn directory_writable_by_others() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         let directory = world.map_path().with_file_name("");
         fs::set_permissions(directory, Permissions::from_mode(0o777)).unwrap();
+    })
+}
+
+/// The map and its directory are the user's own; a link on the way is anybody's.
+fn link_that_others_may_replace() -> Outcome {
+    harmed(&world(), "map-invalid", |world| {
+        gone(world);
+        world.write("dotfiles/map.toml", HONEST);
+        world.write("public/x", "");
+        let link = world.path("public/map");
+        let _ = fs::remove_file(&link);
+        symlink(world.path("dotfiles/map.toml"), &link).unwrap();
+        fs::set_permissions(world.path("public"), Permissions::from_mode(0o777)).unwrap();
+        symlink(&link, world.map_path()).unwrap();
+    })
+}
+
+fn another_users_link() -> Outcome {
+    root_only()?;
+    harmed(&world(), "map-invalid", |world| {
+        gone(world);
+        world.write("dotfiles/map.toml", HONEST);
+        world.write("public/x", "");
+        fs::set_permissions(world.path("public"), Permissions::from_mode(0o1777)).unwrap();
+        let link = world.path("public/map");
+        let _ = fs::remove_file(&link);
+        symlink(world.path("dotfiles/map.toml"), &link).unwrap();
+        lchown(&link, Some(12345), None).unwrap();
+        symlink(&link, world.map_path()).unwrap();
     })
 }
 
