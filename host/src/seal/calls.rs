@@ -36,7 +36,7 @@ const PROCESSES: [i64; 11] = [
 
 /// What is changed of a file without opening it for writing: mode, owner, times,
 /// extended attributes.
-const ATTRIBUTES: [i64; 14] = [
+const ATTRIBUTES: [i64; 15] = [
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -51,7 +51,33 @@ const ATTRIBUTES: [i64; 14] = [
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
     REMOVEXATTRAT,
+    FILE_SETATTR,
 ];
+
+/// What would outlive the process, or reach one of another user.
+const LASTING: [i64; 4] = [
+    libc::SYS_shmget,
+    libc::SYS_msgget,
+    libc::SYS_semget,
+    libc::SYS_mq_open,
+];
+
+/// What changes a file, whatever its descriptor was opened for: its flags and
+/// version (chattr(1)), its integrity and its encryption. From `linux/fs.h`,
+/// `fsverity.h` and `fscrypt.h`.
+const FILE_IOCTLS: [u32; 6] = [
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x4004_6602, // FS_IOC32_SETFLAGS
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4080_6685, // FS_IOC_ENABLE_VERITY
+    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+];
+
+/// What chooses a process that a descriptor signals, and by which signal: by
+/// `ioctl` and by `fcntl`. From `asm-generic/sockios.h` and `fcntl.h`.
+const OWNER_IOCTLS: [u32; 2] = [0x8901, 0x8902];
+const OWNER_FCNTLS: [u32; 3] = [8, 10, 15];
 
 /// The older forms of [`ATTRIBUTES`], which newer machines never had.
 #[cfg(target_arch = "x86_64")]
@@ -114,6 +140,7 @@ const KERNEL: [i64; 20] = [
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
+const FILE_SETATTR: i64 = 469;
 
 /// Where the numbers of calls begin that a 64-bit program makes in the x32
 /// manner. They are calls of their own, by which the list above could be passed,
@@ -159,6 +186,7 @@ fn listed() -> Result<BpfProgram, BackendError> {
         &PROCESSES,
         &ATTRIBUTES,
         &OLD_ATTRIBUTES,
+        &LASTING,
         &VIEWS,
         &KERNEL,
     ];
@@ -168,12 +196,13 @@ fn listed() -> Result<BpfProgram, BackendError> {
         .map(|call| (*call, Vec::new()))
         .collect();
     // Typing into the terminal that standard error may be.
-    let ioctls = [libc::TIOCSTI, libc::TIOCLINUX];
-    let typing = ioctls
-        .into_iter()
-        .map(|request| argument(1, SeccompCmpOp::Eq, u64::from(request as u32)))
-        .collect::<Result<_, _>>()?;
-    rules.insert(libc::SYS_ioctl, typing);
+    let typing = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32];
+    let ioctls = [&typing[..], &FILE_IOCTLS, &OWNER_IOCTLS].concat();
+    rules.insert(libc::SYS_ioctl, any_of(&ioctls)?);
+    rules.insert(libc::SYS_fcntl, any_of(&OWNER_FCNTLS)?);
+    // Limits, of this process only.
+    let others = vec![argument(0, SeccompCmpOp::Ne, 0)?];
+    rules.insert(libc::SYS_prlimit64, others);
     // `abort` signals its own process, and no other may be signalled.
     let own = u64::from(std::process::id());
     rules.insert(libc::SYS_tgkill, vec![argument(0, SeccompCmpOp::Ne, own)?]);
@@ -184,6 +213,14 @@ fn listed() -> Result<BpfProgram, BackendError> {
         ARCH.try_into()?,
     )?
     .try_into()
+}
+
+/// That the second argument, a command, is one of these.
+fn any_of(commands: &[u32]) -> Result<Vec<SeccompRule>, BackendError> {
+    commands
+        .iter()
+        .map(|command| argument(1, SeccompCmpOp::Eq, u64::from(*command)))
+        .collect()
 }
 
 /// That an argument, of which the kernel looks at 32 bits, compares so.

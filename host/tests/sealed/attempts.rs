@@ -8,10 +8,10 @@ use nix::{
     sys::{ptrace, uio},
 };
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, XattrFlags},
+    fs::{AtFlags, CWD, FileType, IFlags, Mode, OFlags, Timespec, Timestamps, XattrFlags},
     io::Errno,
     net::{AddressFamily, SocketType},
-    process::{Gid, Uid},
+    process::{Gid, Resource, Uid},
 };
 use std::{
     fmt::Debug,
@@ -283,6 +283,10 @@ fn no_attribute_is_changed(world: &World) {
         "extended attribute",
         permitted(rustix::fs::removexattr(&note, name)),
     );
+    not_permitted(
+        "flags",
+        permitted(rustix::fs::ioctl_setflags(&file, IFlags::NODUMP)),
+    );
 }
 
 fn nothing_is_executed(world: &World) {
@@ -351,6 +355,16 @@ fn other_processes_are_out_of_reach(_: &World) {
             &[there],
         )),
     );
+    let own = rustix::process::getrlimit(Resource::Cpu);
+    not_permitted(
+        "its limits",
+        permitted(rustix::process::prlimit(
+            Some(parent),
+            Resource::Cpu,
+            own.clone(),
+        )),
+    );
+    permitted(rustix::process::prlimit(None, Resource::Cpu, own)).unwrap();
     let flags = rustix::process::PidfdFlags::empty();
     not_permitted(
         "a handle to it",
