@@ -124,11 +124,13 @@ fn request(
         "ping" => (PingRequest::default().into(), split?.1),
         "tools/list" => {
             let (params, extensions) = split?;
+            only(&params, &["cursor"])?;
             let request = ListToolsRequest::with_param(typed(params)?);
             (request.into(), extensions)
         }
         "tools/call" => {
             let (params, extensions) = split?;
+            only(&params, &["name", "arguments"])?;
             (CallToolRequest::new(typed(params)?).into(), extensions)
         }
         _ => {
@@ -156,6 +158,14 @@ fn split_meta(params: Option<Value>) -> Result<(JsonObject, Extensions), ErrorDa
         Some(_) => return Err(invalid_params()),
     }
     Ok((params, extensions))
+}
+
+/// Refuses what a method does not take: whoever sends more expects more.
+fn only(params: &JsonObject, known: &[&str]) -> Result<(), ErrorData> {
+    match params.keys().all(|name| known.contains(&name.as_str())) {
+        true => Ok(()),
+        false => Err(invalid_params()),
+    }
 }
 
 fn typed<P: DeserializeOwned>(params: JsonObject) -> Result<P, ErrorData> {

@@ -96,6 +96,11 @@ async fn malformed_params_of_a_method_that_is_served_are_invalid_params() {
         ("tools/call", json!(null)),
         ("tools/call", json!({})),
         ("tools/call", json!({"name": 5})),
+        ("tools/list", json!({"unknown": MARKER})),
+        (
+            "tools/call",
+            json!({"name": "load_context", "arguments": {"key": "document"}, "unknown": 5}),
+        ),
         (
             "tools/call",
             json!({"name": null, "arguments": {"key": MARKER}}),
