@@ -83,10 +83,16 @@ install() {
     temporary=
 }
 
-# A power cut can leave a file without its content: hence -s.
-if ! { [ -s "$server" ] && [ -x "$server" ] && cmp -s "$root/manifest.sha256" "$data/manifest.sha256"; }; then
-    install
-fi
+# Whole, as far as can be told. A power cut can leave a file without its content:
+# hence -s at each start, and the sum at each session's.
+is_installed() {
+    [ -s "$server" ] && [ -x "$server" ] && cmp -s "$root/manifest.sha256" "$data/manifest.sha256" || return
+    [ "${1-}" != install ] && return
+    found=$(sum_of <"$server" 2>/dev/null)
+    [ "${found%% *}" = "$sum" ]
+}
+
+is_installed "$@" || install
 if [ "${1-}" = install ]; then
     trap - EXIT
     exit 0

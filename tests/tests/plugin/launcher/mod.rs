@@ -240,6 +240,18 @@ fn a_damaged_server_is_not_installed() {
     machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
 }
 
+/// At the start of a session, which has the time to look.
+#[test]
+fn an_installed_server_that_was_damaged_is_made_anew() {
+    let machine = Machine::new();
+    machine.runs("v1");
+    let whole = fs::read(machine.server("v1")).unwrap();
+    fs::write(machine.server("v1"), "#!/bin/sh\necho half\n").unwrap();
+    machine.start("v1", &["install"]).says("").exits(0);
+    assert_eq!(fs::read(machine.server("v1")).unwrap(), whole);
+    machine.runs("v1");
+}
+
 #[test]
 fn a_full_disk_is_one_clear_line_and_leaves_nothing() {
     let no_copy = "the server cannot be copied into the plugin's data folder; \
