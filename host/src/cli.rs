@@ -3,12 +3,13 @@
 use crate::{
     Binding, Callers, Loader, arenas, check, contract, demo, guard,
     limits::Limits,
-    map::{LiveMap, Location},
+    map::{Key, LiveMap, Location},
     sandbox::{COMPONENT, Sandbox},
     serve::{self, ServeError},
+    shell,
     ticket::Tickets,
 };
-use clap::{Parser, Subcommand, builder::NonEmptyStringValueParser};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use std::{
     io::{self, Write as _},
     path::PathBuf,
@@ -16,7 +17,7 @@ use std::{
     sync::Arc,
 };
 
-/// Hands one AI subagent a private piece of context, from a sandbox.
+/// Hands one AI subagent a private piece of context, from a sandbox whose reach is provable
 ///
 /// A user keeps a map of opaque keys to Markdown files. An MCP client that was
 /// given a key calls the tool `load_context` with it and gets that file; without
@@ -44,12 +45,15 @@ enum Command {
 Started by an MCP client, which is configured with this command.
 The map is read at each call that finds it changed; no restart is needed.
 
-With --sealed (Linux 6.7 or newer) the process first gives up every right but to
-read files in the mapped files' directories and beneath: it can write nothing, start
-nothing and reach no network, whatever happens to it. The map is read once then:
-restart to change it. Changed files are served as without it.
+With --sealed (Linux 6.7 or newer) the process first gives up every right but these:
+to read files in the mapped files' directories and beneath, to use what it has open,
+to start threads, and to ask of any path whether it is there, its size, owner and
+times. It can write nothing, start no program and reach no network, whatever happens
+to it. The map is read once then: restart to change it. Changed files are served as
+without it.
 
-Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start.")]
+Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start
+before that.")]
     Serve {
         #[command(flatten)]
         map: MapArg,
@@ -63,7 +67,7 @@ Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start.
         ///
         /// It is your statement about who this server is started for; nothing
         /// verifies it. Give it where one server serves one worker.
-        #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+        #[arg(long, value_name = "NAME", value_parser = agent_name)]
         agent: Option<String>,
         /// Serve only calls that `keyhole guard` left a ticket for
         ///
@@ -113,6 +117,16 @@ Exit codes: 0 decided, 2 denied because something is not as it should be.")]
 
     /// Show a whole session over MCP, on a map and files of its own
     Demo,
+
+    /// Print a shell's completions, or the manual page
+    #[command(after_help = "\
+Examples:
+  keyhole shell bash > ~/.local/share/bash-completion/completions/keyhole
+  keyhole shell man > ~/.local/share/man/man1/keyhole.1")]
+    Shell {
+        /// For which
+        what: shell::What,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -152,7 +166,15 @@ pub fn run() -> ExitCode {
             .and_then(|map| check_map(map, json, show_keys).map_err(|error| error.to_string())),
         Command::Contract { save } => save
             .map_or(Ok(()), |file| std::fs::write(file, COMPONENT))
-            .and_then(|()| unless_hung_up(io::stdout().write_all(contract().as_bytes())))
+            .map_err(|error| {
+                format!("the component cannot be written: {error}; name another file with --save")
+            })
+            .and_then(|()| {
+                unless_hung_up(io::stdout().write_all(contract().as_bytes()))
+                    .map_err(|error| error.to_string())
+            })
+            .map(|()| ExitCode::SUCCESS),
+        Command::Shell { what } => unless_hung_up(shell::write(Cli::command(), what))
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| error.to_string()),
         Command::Demo => demo::run()
@@ -180,6 +202,16 @@ fn binding_name(text: &str) -> Result<String, &'static str> {
     }
 }
 
+/// The name of an agent, as a map could have it: any other is bound to nothing.
+fn agent_name(text: &str) -> Result<String, &'static str> {
+    match Key::try_from(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => {
+            Err("an agent's name is 1 to 128 visible ASCII characters, as in the map's agents")
+        }
+    }
+}
+
 /// How `serve` was told to learn who calls.
 fn callers(agent: Option<String>, require_ticket: bool) -> Result<Callers, String> {
     Ok(match agent {
@@ -195,7 +227,9 @@ fn tickets() -> Result<Tickets, String> {
         .map(PathBuf::from)
         .filter(|data| data.is_absolute())
         .map(|data| Tickets::under(&data))
-        .ok_or_else(|| "CLAUDE_PLUGIN_DATA is not set; this is for the Claude Code plugin".into())
+        .ok_or_else(|| {
+            "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: serve without --require-ticket".into()
+        })
 }
 
 /// Every failure denies the call, a panic among them: to the client, 2 is the

@@ -31,14 +31,21 @@ pub enum ServeError {
     /// The sandbox could not be made ready.
     #[error("cannot start: {0}")]
     Sandbox(#[from] SandboxError),
-    /// There is no usable map, and it has to say what a bound server is.
-    #[error("cannot start: {0}")]
+    /// There is no usable map, and it has to say what a bound server is. Clients
+    /// keep what a server says here, so it does not tell where the map is.
+    #[error("cannot start: {}", .0.at_start())]
     Map(#[from] MapError),
-    /// The map has no such binding.
+    /// The map has no such binding. The name is not repeated: it may be a key that
+    /// was put in the wrong place.
     #[error(
-        "cannot start: the map has no binding {0:?}; add [bindings.NAME] to it, or name another with --bind"
+        "cannot start: the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind"
     )]
-    NoBinding(String),
+    NoBinding,
+    /// The binding's name, title or description would show a key to every client.
+    #[error(
+        "cannot start: the binding's name, title or description holds a key, and clients show them; reword it"
+    )]
+    ShowsAKey,
     /// The map could not be frozen, as a sealed process needs it.
     #[error("cannot start: {0}")]
     Freeze(#[from] FreezeError),
@@ -145,8 +152,9 @@ pub fn serve_sealed(
 
 fn bound(map: &Map, name: &str) -> Result<Surface, ServeError> {
     match map.binding(name) {
+        Some(binding) if binding.shows_a_key(name, map) => Err(ServeError::ShowsAKey),
         Some(binding) => Ok(Surface::Bound(Bound::new(name, binding))),
-        None => Err(ServeError::NoBinding(name.to_owned())),
+        None => Err(ServeError::NoBinding),
     }
 }
 

@@ -25,6 +25,8 @@ VALID = [
     "[bindings]\na = { key_file = '~/key' }\nb = { key_env = '_KEY1' }\n",
 ]
 INVALID = [
+    "[bindings.a]\nkey = 'k'\ntitle = \"a\\u202eb\"\n",
+    "[bindings.a]\nkey = 'k'\ndescription = \"a\\u2028b\"\n",
     "root = ['/a']\n",
     "roots = []\n",
     "roots = ['a']\n",

@@ -2,6 +2,10 @@
 
 use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
 use serde_json::{Value, json};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt as _, symlink},
+};
 
 const KEY: &str = "k-hunter2-9c55aa01beef";
 
@@ -282,19 +286,16 @@ fn a_sealed_server_can_be_bound() {
 #[test]
 fn a_server_that_would_be_nothing_does_not_start() {
     for (world, says) in [
-        (world(), "has no binding \"none\""),
-        (World::new(), "there is no map at"),
-        (World::new().map("bindings = 1"), "expected a table"),
+        (world(), "has no binding of the name given"),
+        (World::new(), "map-missing"),
+        (World::new().map("bindings = 1"), "map-invalid"),
     ] {
         let ended = bound(world, "none").serve().ended();
         assert_eq!((ended.exit, ended.messages), (Some(1), Vec::<Value>::new()));
         assert!(ended.stderr.contains(says), "{}", ended.stderr);
-        assert!(!ended.stderr.contains(KEY), "{}", ended.stderr);
-        assert!(
-            !ended.stderr.contains("scanner-catalog"),
-            "{}",
-            ended.stderr
-        );
+        for secret in [KEY, "scanner-catalog", "none", "context-map", "/"] {
+            assert!(!ended.stderr.contains(secret), "{}", ended.stderr);
+        }
     }
 }
 
@@ -350,7 +351,7 @@ fn check_says_of_each_binding_whether_it_would_be_served() {
     let _ = world()
         .run(["check"])
         .exits(1)
-        .mentions("from-file        its key_file cannot be read: entity not found\n")
+        .mentions("from-file        its key_file cannot be read (entity not found); create it, or mend its path or permissions\n")
         .mentions("from-env         its key_env is not set here")
         .conceals(KEY);
     // A variable that only the client sets is no failure here.
@@ -366,4 +367,56 @@ fn check_says_of_each_binding_whether_it_would_be_served() {
         .mentions(
             "from-file        its key has no entry beneath [keys]; add one, or mend the key\n",
         );
+}
+
+#[test]
+fn a_key_file_behind_a_link_that_others_may_replace_is_none() {
+    let world = bound(
+        world().file("secret/key", KEY).file("public/x", ""),
+        "from-file",
+    );
+    world.write("keys/own", KEY);
+    fs::remove_file(world.path("secret/key")).unwrap();
+    symlink(world.path("keys/own"), world.path("public/key")).unwrap();
+    symlink(world.path("public/key"), world.path("secret/key")).unwrap();
+    for (mode, good) in [(0o755, true), (0o777, false), (0o755, true)] {
+        let public = world.path("public");
+        fs::set_permissions(public, Permissions::from_mode(mode)).unwrap();
+        let mut client = world.client();
+        match good {
+            true => load(&mut client).is("# A\n"),
+            false => load(&mut client).refused("unknown-key"),
+        };
+        client.end();
+    }
+}
+
+#[test]
+fn no_key_is_shown_to_clients_wherever_it_comes_from() {
+    for shows in [
+        format!("[bindings.b]\nkey_file = '~/secret/key'\ntitle = 'for {KEY}'\n"),
+        "[bindings.b]\nkey_file = '~/secret/key'\n\
+         description = 'not k-other-9c55aa01beef'\n"
+            .to_owned(),
+        format!("[bindings.{KEY}]\nkey_file = '~/secret/key'\n"),
+    ] {
+        let keys = format!("[keys]\n{KEY} = '~/a.md'\nk-other-9c55aa01beef = '~/b.md'\n");
+        let name = if shows.contains("[bindings.b]") {
+            "b"
+        } else {
+            KEY
+        };
+        let world = World::new()
+            .file("a.md", "# A\n")
+            .file("b.md", "another")
+            .file("secret/key", KEY)
+            .map(format!("{keys}{shows}"));
+        let said = world.run(["check"]).exits(1).stdout;
+        assert!(said.contains("holds a key"), "{said}");
+        assert!(!said.contains(KEY) && !said.contains("k-other"), "{said}");
+        let ended = bound(world, name).serve().ended();
+        assert_eq!((ended.exit, ended.messages), (Some(1), Vec::<Value>::new()));
+        assert!(ended.stderr.contains("holds a key"), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("9c55aa01beef"), "{}", ended.stderr);
+    }
 }

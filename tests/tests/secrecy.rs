@@ -178,7 +178,7 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
 
 #[test]
 fn a_server_that_cannot_start_says_so_without_paths() {
-    // Nothing says where the map is: the one thing that stops `serve` at once.
+    // Nothing says where the map is: what stops a general server at once.
     let ran = talkative(World::new())
         .without_env("HOME")
         .without_env("XDG_CONFIG_HOME")

@@ -32,6 +32,8 @@ struct JsonEntry<'a> {
     line: u32,
     /// As written in the map.
     path: &'a str,
+    /// The agents that the key is bound to; `null`: any caller.
+    agents: Option<&'a [String]>,
     ok: bool,
     /// Size of a file that would be served.
     bytes: Option<u64>,
@@ -99,6 +101,7 @@ fn entry(entry: &EntryReport) -> JsonEntry<'_> {
         weak_key: entry.weak_key,
         line: entry.line,
         path: &entry.path,
+        agents: entry.agents.as_deref(),
         ok: code.is_none(),
         bytes: entry.result.ok(),
         code: code.map(super::Code::as_str),

@@ -51,6 +51,9 @@ pub struct EntryReport {
     pub line: u32,
     /// The path as the map has it.
     pub path: String,
+    /// The agents that the key is bound to; none: any caller may use it. Whether
+    /// there are such agents cannot be checked here.
+    pub agents: Option<Vec<String>>,
     /// The file's size in bytes, or why it is not served.
     pub result: Result<u64, Code>,
     /// Whether the key is so short that it might be guessed. It is a warning.
@@ -85,19 +88,28 @@ pub async fn check(
                     },
                     line: entry.line(),
                     path: entry.path().to_owned(),
+                    agents: entry
+                        .agents()
+                        .map(|agents| agents.iter().map(|agent| (**agent).to_owned()).collect()),
                     result: load(key, &caller).await,
                     weak_key: key.is_weak(),
                 });
             }
             for (name, binding) in map.bindings() {
-                let key = binding.key(&map);
+                let shows_a_key = binding.shows_a_key(name, &map);
                 bindings.push(BindingReport {
-                    name: name.to_owned(),
+                    // The name itself may be what holds it.
+                    name: match shows_a_key && !show_keys {
+                        true => "…".to_owned(),
+                        false => name.to_owned(),
+                    },
                     line: binding.line(),
-                    result: key.and_then(|key| match map.find(&key) {
-                        Some(_) => Ok(()),
-                        None => Err(BindingError::NoEntry),
-                    }),
+                    result: match binding.key(&map) {
+                        _ if shows_a_key => Err(BindingError::ShowsAKey),
+                        Ok(key) if map.find(&key).is_none() => Err(BindingError::NoEntry),
+                        Ok(_) => Ok(()),
+                        Err(error) => Err(error),
+                    },
                 });
             }
             Ok(entries)
@@ -155,10 +167,12 @@ const fn remedy(code: Code) -> &'static str {
         Code::NotMarkdown => {
             "the name in the map, and that of the real file behind any link, must end in .md"
         }
-        Code::NotFound => "nothing is there; create the file or mend the path",
+        Code::NotFound => {
+            "nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"
+        }
         Code::NotAFile => "this is no regular file; map a Markdown file",
         Code::OutsideRoot => {
-            "the real file lies in none of the map's roots, or is a link that changes; move it, or add its directory to roots"
+            "the real file lies in none of the map's roots (a root must be a directory that is there), or is a link that changes; move it, or add its directory to roots"
         }
         Code::PermissionDenied => {
             "you may not read the file, or enter its directory; mend their permissions"

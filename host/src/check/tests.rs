@@ -76,7 +76,7 @@ ok             4     2  k-7…  a.md
 not-found      -     3  …     gone.md
 too-large      -     4  k-9…  big.md
 
-not-found: nothing is there; create the file or mend the path
+not-found: nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory
 too-large: the file is larger than its limit; shorten it or raise max_bytes
 warning: a key of fewer than 16 characters may be guessed: line 3
 1 of 3 would be served.
@@ -92,10 +92,10 @@ fn the_json_has_its_stable_shape() {
             "map": "MAP",
             "ok": false,
             "entries": [
-                {"key": "k-7…", "weak_key": false, "line": 2, "path": "a.md", "ok": true, "bytes": 4, "code": null, "message": null},
-                {"key": "…", "weak_key": true, "line": 3, "path": "gone.md", "ok": false, "bytes": null, "code": "not-found",
-                 "message": "nothing is there; create the file or mend the path"},
-                {"key": "k-9…", "weak_key": false, "line": 4, "path": "big.md", "ok": false, "bytes": null, "code": "too-large",
+                {"key": "k-7…", "weak_key": false, "line": 2, "path": "a.md", "agents": null, "ok": true, "bytes": 4, "code": null, "message": null},
+                {"key": "…", "weak_key": true, "line": 3, "path": "gone.md", "agents": null, "ok": false, "bytes": null, "code": "not-found",
+                 "message": "nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"},
+                {"key": "k-9…", "weak_key": false, "line": 4, "path": "big.md", "agents": null, "ok": false, "bytes": null, "code": "too-large",
                  "message": "the file is larger than its limit; shorten it or raise max_bytes"},
             ],
             "bindings": [],
@@ -150,11 +150,13 @@ The text of the line is hidden, since it may hold a key; --show-keys shows it.
 fn the_line_is_shown_to_whoever_asks_for_keys() {
     assert_eq!(
         Home::with(b"[keys]\n'k-1' = 'a.md'\n'k-1' = '\x1b[31mb.md'").text(true),
-        "error: map-invalid: invalid literal string, expected non-single-quote visible characters
+        "error: map-invalid: not TOML: invalid literal string, expected non-single-quote visible characters
  --> MAP:3:10
   |
 3 | 'k-1' = '?[31mb.md'
   |          ^
+  |
+  = help: beneath [keys] each line reads \"KEY\" = \"PATH\", in straight quotes, a \\ written as \\\\, and no name stands twice
 "
     );
 }

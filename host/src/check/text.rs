@@ -114,7 +114,22 @@ impl Report {
             )?;
         }
         let served = entries.iter().filter(|entry| entry.result.is_ok()).count();
-        writeln!(out, "{served} of {} would be served.", entries.len())
+        writeln!(out, "{served} of {} would be served.", entries.len())?;
+        let bound: Vec<String> = entries
+            .iter()
+            .filter_map(|entry| {
+                let agents = entry.agents.as_ref()?.join(", ");
+                Some(format!("line {} ({agents})", entry.line))
+            })
+            .collect();
+        if bound.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "To its agents only, whose names cannot be checked here: {}.",
+            bound.join("; ")
+        )
     }
 
     fn write_bindings(&self, out: &mut impl Write) -> io::Result<()> {

@@ -143,10 +143,10 @@ pub(crate) fn run() -> Result<(), DemoError> {
 }
 
 const OWN_MAP: &str = "\
-mkdir -p ~/.config/keyhole
-printf '[keys]\\n\"k-%s\" = \"~/notes/identifiers.md\"\\n' \"$(openssl rand -hex 16)\" \\
-  > ~/.config/keyhole/context-map.toml
-chmod 600 ~/.config/keyhole/context-map.toml
+map=\"${XDG_CONFIG_HOME:-$HOME/.config}/keyhole/context-map.toml\"
+(umask 077; set -C; mkdir -p \"${map%/*}\" &&
+  printf '[keys]\\n\"k-%s\" = \"~/notes/identifiers.md\"\\n' \
+    \"$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')\" >\"$map\")
 keyhole check
 claude mcp add keyhole -- keyhole serve
 ";
@@ -190,7 +190,11 @@ fn given() -> Result<(), DemoError> {
         .map(str::trim)
         .filter(|line| line.starts_with("import "))
     {
-        show(&format!("{import}\n"))?;
+        let note = match import.contains("wasi:clocks") {
+            true => "  (a type only: it has no function)",
+            false => "",
+        };
+        show(&format!("{import}{note}\n"))?;
     }
     show(&format!(
         "one key; one grant; one directory, read-only, that holds the one file\n\

@@ -1,7 +1,10 @@
 //! A binding: a name under which one server serves one key, so that no prompt
 //! needs to hold it.
 
-use super::{Key, KeyError, Location, Map, trust::Access};
+use super::{
+    Key, KeyError, Location, Map,
+    trust::{Access, Way},
+};
 use rustix::{
     fs::{Mode, OFlags},
     process::geteuid,
@@ -43,19 +46,22 @@ pub enum BindingError {
     #[error("its key has no entry beneath [keys]; add one, or mend the key")]
     NoEntry,
     /// The key's file cannot be read.
-    #[error("its key_file cannot be read: {0}")]
+    #[error("its key_file cannot be read ({0}); create it, or mend its path or permissions")]
     Unreadable(io::ErrorKind),
     /// The key's file is a directory, FIFO, socket or device.
-    #[error("its key_file is not a regular file")]
+    #[error("its key_file is not a regular file; name one that holds the key alone")]
     NotAFile,
     /// Others could put another key there, and so choose what is served.
     #[error(
         "others could change its key_file; make file and directory your own, and run: chmod go-w on both"
     )]
     Untrusted,
+    /// A client would be shown a key.
+    #[error("its name, title or description holds a key, and clients show them; reword it")]
+    ShowsAKey,
     /// The variable is not set in this environment, or not UTF-8.
     #[error(
-        "its key_env is not set here, so that nobody can tell; set it where the server is started"
+        "its key_env is not set here, so this cannot be checked; set it where the server is started"
     )]
     NoVariable,
     /// What stands there is no key.
@@ -71,6 +77,19 @@ impl Binding {
     /// The longest description, in characters: a paragraph that a model reads
     /// with each of its requests.
     pub const MAX_DESCRIPTION: usize = 400;
+
+    /// Whether a client would be shown a key: this binding's own, or another of
+    /// `map` that is long enough not to be any word.
+    #[must_use]
+    pub fn shows_a_key(&self, name: &str, map: &Map) -> bool {
+        let shown = [Some(name), self.title(), self.description()];
+        let shows = |key: &Key| {
+            let mut texts = shown.iter().flatten();
+            texts.any(|text| text.contains(key.expose()))
+        };
+        self.key(map).is_ok_and(|own| shows(&own))
+            || map.entries.keys().any(|key| !key.is_weak() && shows(key))
+    }
 
     /// Whether `name` is what a binding may be called: 1 to 64 of `a` to `z`,
     /// digits and `-`.
@@ -147,6 +166,7 @@ fn read(path: &Path) -> Result<String, BindingError> {
     let unreadable = |error: io::Error| BindingError::Unreadable(error.kind());
     // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let way = Way::to(path).map_err(unreadable)?;
     let real = fs::canonicalize(path).map_err(unreadable)?;
     let file = rustix::fs::open(&real, flags | OFlags::NOFOLLOW, Mode::empty())
         .map(File::from)
@@ -155,16 +175,10 @@ fn read(path: &Path) -> Result<String, BindingError> {
     if !metadata.is_file() {
         return Err(BindingError::NotAFile);
     }
-    let directory = real.parent().unwrap_or(&real);
     let user = geteuid().as_raw();
     Access::of(&metadata)
         .check_file(&real, user)
-        .and_then(|()| {
-            let access = fs::metadata(directory).map_err(|_| super::MapError::NotAFile {
-                path: directory.to_owned(),
-            })?;
-            Access::of(&access).check_directory(directory, user)
-        })
+        .and_then(|()| way.check(user))
         .map_err(|_| BindingError::Untrusted)?;
     // A key, a line end, and one byte that tells a longer file.
     let mut bytes = Vec::new();

@@ -23,7 +23,10 @@ pub enum MapError {
         path: PathBuf,
     },
     /// The operating system does not let us open or read it.
-    #[error("the map at {} cannot be read: {kind}", printable(path))]
+    #[error(
+        "the map at {} cannot be read: {kind}; mend its permissions, or name another with --map",
+        printable(path)
+    )]
     Unreadable {
         /// Where the map is.
         path: PathBuf,
@@ -31,14 +34,17 @@ pub enum MapError {
         kind: io::ErrorKind,
     },
     /// It is a directory, FIFO, socket or device.
-    #[error("the map at {} is not a regular file", printable(path))]
+    #[error(
+        "the map at {} is not a regular file; name a file with --map",
+        printable(path)
+    )]
     NotAFile {
         /// Where the map is.
         path: PathBuf,
     },
     /// It is larger than [`crate::limits::MAX_MAP_BYTES`].
     #[error(
-        "the map at {} is larger than {} bytes",
+        "the map at {} is larger than {} bytes; remove entries from it",
         printable(path),
         crate::limits::MAX_MAP_BYTES
     )]
@@ -90,6 +96,17 @@ impl MapError {
         match self {
             Self::Missing { .. } => Code::MapMissing,
             _ => Code::MapInvalid,
+        }
+    }
+
+    /// What a server that needs a map says before it ends: where the map is stays
+    /// out of it.
+    pub(crate) const fn at_start(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => {
+                "map-missing: there is no context map; `keyhole check` says where it belongs"
+            }
+            _ => "map-invalid: the context map cannot be used; `keyhole check` shows why",
         }
     }
 }

@@ -136,7 +136,7 @@ impl Reader<'_> {
         let message = if !(1..=most).contains(&text.chars().count()) {
             format!("this text must have 1 to {most} characters")
         } else if text.chars().any(is_unprintable) {
-            "this text holds a control character; write it in one line".into()
+            "this text holds a control or direction character; write it in one line, without".into()
         } else if secret.is_some_and(|key| text.contains(key.expose())) {
             "this text holds the key, and clients show it".into()
         } else {

@@ -51,7 +51,7 @@ struct FrozenFile {
 pub enum FreezeError {
     /// There is no usable map. Since it is not looked at again, it cannot be
     /// mended later.
-    #[error("{0}")]
+    #[error("{}", .0.at_start())]
     Map(#[from] MapError),
     /// The files lie in more directories than can be held open.
     #[error(

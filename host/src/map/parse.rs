@@ -19,6 +19,9 @@ const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
 /// What may stand in a binding.
 const BINDING_FIELDS: [&str; 5] = ["key", "key_file", "key_env", "title", "description"];
 
+/// What the parser of TOML says tells where, but seldom what to write.
+const TOML_HELP: &str = r#"beneath [keys] each line reads "KEY" = "PATH", in straight quotes, a \ written as \\, and no name stands twice"#;
+
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
 impl Map {
@@ -45,7 +48,8 @@ impl Map {
         };
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
-            ParseError::new(text, span, error.message().to_owned(), None)
+            let message = format!("not TOML: {}", error.message());
+            ParseError::new(text, span, message, Some(TOML_HELP.into()))
         })?;
         let mut reader = Reader {
             text,
@@ -265,6 +269,13 @@ impl Reader<'_> {
                     at,
                 }
             }
+            _ if MAP_FIELDS.contains(&name.get_ref().as_ref()) => {
+                return self.fault(
+                    name.span(),
+                    "this stands beneath [keys], so it counts as a key".into(),
+                    Some("move it above [keys]".into()),
+                );
+            }
             other => {
                 self.wrong_type(value, "a path or a table with a path", other);
                 return None;
@@ -281,11 +292,12 @@ impl Reader<'_> {
                 continue;
             }
             all_known = false;
+            let lower = name.get_ref().to_ascii_lowercase();
             // Beyond two slips of the finger in a short word, a guess is noise.
             let nearest = known
                 .iter()
                 .filter(|field| name.get_ref().len() <= field.len() + 2)
-                .map(|field| (strsim::damerau_levenshtein(field, name.get_ref()), field))
+                .map(|field| (strsim::damerau_levenshtein(field, &lower), field))
                 .filter(|(distance, _)| *distance <= 2)
                 .min();
             let help = match nearest {

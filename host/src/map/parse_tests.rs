@@ -121,9 +121,15 @@ fn each_mistake_is_shown_at_its_place() {
             "[keys]\nk = { max_bytes = 1 }",
             "2:5 this entry has no path",
         ),
-        ("[keys]\nk = 'a.md'\nk = 'b.md'", "3:1 duplicate key"),
-        ("[keys]\nk = 'a.md'\n'k' = 'b.md'", "3:1 duplicate key"),
-        ("[keys]\n[keys]", "2:2 duplicate key"),
+        (
+            "[keys]\nk = 'a.md'\nk = 'b.md'",
+            "3:1 not TOML: duplicate key",
+        ),
+        (
+            "[keys]\nk = 'a.md'\n'k' = 'b.md'",
+            "3:1 not TOML: duplicate key",
+        ),
+        ("[keys]\n[keys]", "2:2 not TOML: duplicate key"),
         ("[keys]\n'' = 'a.md'", "2:1 a key is empty"),
         (
             "[keys]\n'a b' = 'a.md'",
@@ -160,6 +166,10 @@ fn each_mistake_is_shown_at_its_place() {
         (
             "[keys]\nk = ['a.md']",
             "2:5 expected a path or a table with a path; found: array",
+        ),
+        (
+            "[keys]\nk = 'a.md'\nroots = ['/a']",
+            "3:1 this stands beneath [keys], so it counts as a key",
         ),
         (
             "[keys]\nk = { path = 1 }",
@@ -481,12 +491,12 @@ fn each_mistake_in_a_binding_is_shown_where_it_stands() {
         ),
         (
             "[bindings.a]\nkey = 'k'\ntitle = \"a\\nb\"\n",
-            "3:9 this text holds a control character; write it in one line",
+            "3:9 this text holds a control or direction character; write it in one line, without",
             "",
         ),
         (
             "[bindings.a]\nkey = 'k'\ndescription = \"\\u202E\"\n",
-            "3:15 this text holds a control character; write it in one line",
+            "3:15 this text holds a control or direction character; write it in one line, without",
             "",
         ),
         (

@@ -147,6 +147,11 @@ impl Sandbox {
                 Code::Internal
             }
         };
+        // It may be late already, with its interrupt behind it: another is not sure to
+        // come.
+        if Instant::now() >= deadline {
+            return Err(Code::TimedOut);
+        }
         let guest: ContextLoader = self.component.instantiate(&mut store).map_err(failed)?;
         let answer = guest
             .keyhole_context_loader()

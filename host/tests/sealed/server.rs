@@ -188,11 +188,10 @@ fn does_not_start_without_a_map() {
     world.map("secret = 1\n");
     let said = world.refusal(&mut world.command());
     assert!(said.contains("cannot start: "), "{said}");
-    assert!(said.contains("map.toml:1:1: "), "{said}");
-    assert!(!said.contains("secret"), "{said}");
+    assert!(said.contains("map-invalid: "), "{said}");
     fs::remove_file(world.path("map.toml")).unwrap();
     let said = world.refusal(&mut world.command());
-    assert!(said.contains("there is no map at "), "{said}");
+    assert!(said.contains("map-missing: "), "{said}");
 }
 
 /// A kernel that lacks Landlock, played by a filter that answers as it would.

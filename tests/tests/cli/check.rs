@@ -73,7 +73,7 @@ fn json_says_the_same_to_programs() {
         entries[0],
         json!({
             "key": "k-7…", "weak_key": false, "line": 2, "path": "~/a.md",
-            "ok": true, "bytes": 10, "code": null, "message": null,
+            "agents": null, "ok": true, "bytes": 10, "code": null, "message": null,
         })
     );
     let codes: Vec<_> = entries.iter().map(|entry| entry["code"].clone()).collect();

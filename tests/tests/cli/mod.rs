@@ -16,6 +16,20 @@ fn version_is_the_packages() {
 }
 
 #[test]
+fn a_shell_and_man_are_told_of_every_command() {
+    for what in ["bash", "fish", "zsh", "man"] {
+        let mut ran = World::new()
+            .run(["shell", what])
+            .exits(0)
+            .says_nothing_on_stderr();
+        for text in ["keyhole", "serve", "check", "contract", "demo", "guard"] {
+            ran = ran.mentions(text);
+        }
+    }
+    World::new().run(["shell", "tcsh"]).exits(2).says("");
+}
+
+#[test]
 fn help_names_every_command_and_gives_examples() {
     let mut ran = World::new()
         .run(["--help"])

@@ -289,6 +289,7 @@ fn a_server_is_told_of_its_callers_in_one_way() {
     let world = user(true);
     for arguments in [
         &["serve", "--agent", ""][..],
+        &["serve", "--agent", "a b"],
         &["serve", "--agent"],
         &["serve", "--agent", AGENT, "--require-ticket"],
         &["serve", "--agent", AGENT, "--agent", AGENT],
@@ -303,7 +304,8 @@ fn a_server_is_told_of_its_callers_in_one_way() {
         let ran = world.run(["serve", "--require-ticket"]).says("").exits(1);
         assert_eq!(
             ran.stderr,
-            "keyhole: CLAUDE_PLUGIN_DATA is not set; this is for the Claude Code plugin\n"
+            "keyhole: CLAUDE_PLUGIN_DATA is not set to an absolute path; \
+             only the Claude Code plugin sets it: serve without --require-ticket\n"
         );
     }
 }
