@@ -162,7 +162,8 @@ pub(crate) fn conditions(profile: &str, rounds: usize) -> String {
   half of them. Slow servers take part in a third of the rounds. A ratio is taken
   round by round, so that what disturbs one server disturbs the other.
 ",
-        system = run("uname", &["-sr"]),
+        // Without what a distribution or a host appends to it.
+        system = run("uname", &["-sr"]).split('-').next().unwrap_or_default(),
         rustc = run("rustc", &["--version"]),
         node = run("node", &["--version"]),
     )
