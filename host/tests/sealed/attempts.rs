@@ -358,11 +358,7 @@ fn other_processes_are_out_of_reach(_: &World) {
     let own = rustix::process::getrlimit(Resource::Cpu);
     not_permitted(
         "its limits",
-        permitted(rustix::process::prlimit(
-            Some(parent),
-            Resource::Cpu,
-            own.clone(),
-        )),
+        permitted(rustix::process::prlimit(Some(parent), Resource::Cpu, own)),
     );
     permitted(rustix::process::prlimit(None, Resource::Cpu, own)).unwrap();
     let flags = rustix::process::PidfdFlags::empty();
