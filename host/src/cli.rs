@@ -23,7 +23,9 @@ use std::{
 /// given a key calls the tool `load_context` with it and gets that file; without
 /// a key there is nothing to be had, not even a list.
 #[derive(Debug, Parser)]
-#[command(version, about, long_about, max_term_width = 100, after_help = AFTER_HELP)]
+// Named, since the plugin keeps it under a name with a checksum.
+#[command(name = "keyhole", bin_name = "keyhole", version, about, long_about)]
+#[command(max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -11,8 +11,8 @@ pub(crate) struct Figures {
 /// By how much the figures may grow from the warm-up to the end. Memory: an
 /// allocator may keep a large answer, 1 MB, for each of the threads that have made
 /// one, and that comes and goes; over a million calls, which are a quarter of it for
-/// each server, a leak of 80 bytes a call would be more. Threads: those that run calls come and
-/// go, and are bounded by the places.
+/// each server, a leak of 80 bytes a call would be more. Threads: those that run
+/// calls come and go, and are bounded by the places.
 pub(crate) const SLACK: Figures = Figures {
     rss_kib: 16 << 10,
     descriptors: 0,
