@@ -151,10 +151,10 @@ pub fn serve_sealed(
 }
 
 fn bound(map: &Map, name: &str) -> Result<Surface, ServeError> {
-    match map.binding(name) {
-        Some(binding) if binding.shows_a_key(name, map) => Err(ServeError::ShowsAKey),
-        Some(binding) => Ok(Surface::Bound(Bound::new(name, binding))),
-        None => Err(ServeError::NoBinding),
+    let binding = map.binding(name).ok_or(ServeError::NoBinding)?;
+    match binding.shows_a_key(name, binding.key(map).ok().as_ref(), map) {
+        true => Err(ServeError::ShowsAKey),
+        false => Ok(Surface::Bound(Bound::new(name, binding))),
     }
 }
 

@@ -96,7 +96,8 @@ pub async fn check(
                 });
             }
             for (name, binding) in map.bindings() {
-                let shows_a_key = binding.shows_a_key(name, &map);
+                let key = binding.key(&map);
+                let shows_a_key = binding.shows_a_key(name, key.as_ref().ok(), &map);
                 bindings.push(BindingReport {
                     // The name itself may be what holds it.
                     name: match shows_a_key && !show_keys {
@@ -104,7 +105,7 @@ pub async fn check(
                         false => name.to_owned(),
                     },
                     line: binding.line(),
-                    result: match binding.key(&map) {
+                    result: match key {
                         _ if shows_a_key => Err(BindingError::ShowsAKey),
                         Ok(key) if map.find(&key).is_none() => Err(BindingError::NoEntry),
                         Ok(_) => Ok(()),
@@ -139,8 +140,8 @@ impl Report {
     }
 
     /// What the process should exit with: 0 if every file and binding would be
-    /// served (also where the map has no keys), 1 if one would not, 2 if there is no map or it
-    /// is invalid. Weak keys do not count.
+    /// served (also where the map has no keys), 1 if one would not, 2 if there is no
+    /// map or it is invalid. Weak keys do not count.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match &self.outcome {

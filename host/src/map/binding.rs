@@ -78,17 +78,16 @@ impl Binding {
     /// with each of its requests.
     pub const MAX_DESCRIPTION: usize = 400;
 
-    /// Whether a client would be shown a key: this binding's own, or another of
+    /// Whether a client would be shown a key: this binding's `own`, or another of
     /// `map` that is long enough not to be any word.
     #[must_use]
-    pub fn shows_a_key(&self, name: &str, map: &Map) -> bool {
+    pub fn shows_a_key(&self, name: &str, own: Option<&Key>, map: &Map) -> bool {
         let shown = [Some(name), self.title(), self.description()];
         let shows = |key: &Key| {
             let mut texts = shown.iter().flatten();
             texts.any(|text| text.contains(key.expose()))
         };
-        self.key(map).is_ok_and(|own| shows(&own))
-            || map.entries.keys().any(|key| !key.is_weak() && shows(key))
+        own.is_some_and(shows) || map.entries.keys().any(|key| !key.is_weak() && shows(key))
     }
 
     /// Whether `name` is what a binding may be called: 1 to 64 of `a` to `z`,

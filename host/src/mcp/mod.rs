@@ -3,9 +3,9 @@
 //! Protocol 2026-07-28 (stateless) and the versions before it that begin with
 //! `initialize` are served side by side, by rmcp. `tool` says what the tool is,
 //! `bound` what it is where a server is one context, `surface` what else there is
-//! in either case; `server` answers requests, `transport` guards the streams, with the help of
-//! `line` (bounded input), `message` (what a line is) and `flight` (what is
-//! unanswered).
+//! in either case; `server` answers requests, `transport` guards the streams, with
+//! the help of `line` (bounded input), `message` (what a line is) and `flight`
+//! (what is unanswered).
 
 mod bound;
 mod flight;
