@@ -1,15 +1,12 @@
 """The official Python client, in both protocols."""
 
 import asyncio
-import os
-import pathlib
-import tempfile
 import unittest
 
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from world import SERVER, World
 
-SERVER = os.environ["KEYHOLE_BIN"]
 DOCUMENT = "# Title\r\n\n\ufeff\"quoted\" \\ \U0001f511\n"
 REFUSALS = ["unknown-key", "not-markdown", "not-found", "not-a-file", "outside-root", "too-large", "not-utf8"]
 MAP = """roots = ['~/notes']
@@ -31,31 +28,16 @@ MODES = [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-
 
 class PythonSdk(unittest.IsolatedAsyncioTestCase):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory(prefix="keyhole-")
-        self.addCleanup(directory.cleanup)
-        self.home = pathlib.Path(directory.name)
-        self.put("notes/good.md", DOCUMENT.encode())
-        self.put("notes/a.txt", b"text")
-        self.put("notes/latin.md", b"\xe9")
-        self.put("out.md", b"out")
-        (self.home / "notes/directory.md").mkdir()
-        self.put(".config/keyhole/context-map.toml", MAP.encode())
-
-    def put(self, path, data):
-        path = self.home / path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for directory in path.parents:
-            if self.home in directory.parents:
-                directory.chmod(0o700)
-        path.write_bytes(data)
-        path.chmod(0o600)
+        self.world = World(self, MAP)
+        self.world.put("notes/good.md", DOCUMENT)
+        self.world.put("notes/a.txt", "text")
+        self.world.put("notes/latin.md", b"\xe9")
+        self.world.put("out.md", "out")
+        (self.world.home / "notes/directory.md").mkdir()
 
     def client(self, mode, *arguments):
-        home = str(self.home)
         server = StdioServerParameters(
-            command=SERVER,
-            args=["serve", *arguments],
-            env={"HOME": home, "XDG_CONFIG_HOME": f"{home}/.config"},
+            command=SERVER, args=["serve", *arguments], env=self.world.environment
         )
         return Client(stdio_client(server), mode=mode)
 
@@ -86,10 +68,10 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
     async def test_a_map_that_is_missing_or_wrong_is_told_as_such(self):
         for mode, _ in MODES:
             async with self.client(mode) as client:
-                self.put(".config/keyhole/context-map.toml", b"keys = 1")
+                self.world.put(self.world.map, "keys = 1")
                 result = await self.load(client, "k-good")
                 self.assertEqual(result.structured_content["code"], "map-invalid")
-                (self.home / ".config/keyhole/context-map.toml").unlink()
+                self.world.map.unlink()
                 result = await self.load(client, "k-good")
                 self.assertEqual(result.structured_content["code"], "map-missing")
 

@@ -28,13 +28,13 @@ class World:
             "XDG_CONFIG_HOME": str(self.configuration),
         }
 
-    def put(self, path, text):
-        """Writes a file in the home, and only its owner may read it."""
+    def put(self, path, content):
+        """Writes a file in the home, text or bytes, and only its owner may read it."""
         path = self.home / path
         path.parent.mkdir(parents=True, exist_ok=True)
         for directory in path.parents:
             if self.home in directory.parents:
                 directory.chmod(0o700)
-        path.write_bytes(text.encode())
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
         path.chmod(0o600)
         return path

@@ -1,5 +1,6 @@
 //! `serve --bind NAME`: a server that is one context, with no key in sight.
 
+use crate::surface::shown;
 use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
 use serde_json::{Value, json};
 use std::{
@@ -40,15 +41,6 @@ fn bound(world: World, name: &str) -> World {
 
 fn load(client: &mut Session) -> Answer {
     client.request("tools/call", json!({ "name": "load_context" }))
-}
-
-/// The result, for people, without the version.
-fn shown(answer: &Answer) -> String {
-    let text = serde_json::to_string_pretty(answer.result()).unwrap();
-    text.replace(
-        &format!("\"{}\"", env!("CARGO_PKG_VERSION")),
-        "\"[version]\"",
-    )
 }
 
 fn tools(protocol: Protocol, name: &str) -> Answer {

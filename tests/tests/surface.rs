@@ -8,7 +8,7 @@ use keyhole_tests::{Answer, Protocol, World};
 use serde_json::{Value, json};
 
 /// The result, for people, without the version: that changes with each release.
-fn shown(answer: &Answer) -> String {
+pub(crate) fn shown(answer: &Answer) -> String {
     let text = serde_json::to_string_pretty(answer.result()).unwrap();
     text.replace(
         &format!("\"{}\"", env!("CARGO_PKG_VERSION")),
