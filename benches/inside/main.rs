@@ -7,6 +7,7 @@
     reason = "a bench that cannot set itself up has nothing to report"
 )]
 
+use cap_std::fs::Dir;
 use divan::{Bencher, black_box};
 use keyhole::{Grant, Key, Location, Map, limits::Limits, resolve, sandbox::Sandbox};
 use keyhole_guest::{Grant as GuestGrant, Grants, load};
@@ -57,7 +58,7 @@ impl Grants for OneGrant {
 
 fn call(directory: &Path, size: usize) -> String {
     let grant = Grant {
-        directory: File::open(directory).unwrap(),
+        directory: Dir::from_std_file(File::open(directory).unwrap()),
         name: name(size),
         max_bytes: 1 << 20,
     };

@@ -6,6 +6,7 @@
 //! the sandbox, and nothing else.
 //!
 //! ```
+//! use cap_std::fs::Dir;
 //! use keyhole::{Grant, limits::Limits, sandbox::{Guest, Sandbox}};
 //! use keyhole_benches::Native;
 //! use std::{fs::File, time::{Duration, Instant}};
@@ -15,7 +16,7 @@
 //! # let path = fresh.path();
 //! std::fs::write(path.join("note.md"), "# Note\n")?;
 //! let grant = || -> std::io::Result<_> {
-//!     Ok(Some(Grant { directory: File::open(path)?, name: "note.md".into(), max_bytes: 64 }))
+//!     Ok(Some(Grant { directory: Dir::from_std_file(File::open(path)?), name: "note.md".into(), max_bytes: 64 }))
 //! };
 //! let deadline = Instant::now() + Duration::from_secs(60);
 //! let sandbox = Sandbox::embedded(Limits::default())?;

@@ -1,6 +1,7 @@
 //! The sandbox in this very process, against the same guest run natively.
 
 use crate::{files::Files, numbers::quantile};
+use cap_std::fs::Dir;
 use keyhole::{
     Code, Grant,
     limits::Limits,
@@ -74,7 +75,7 @@ fn turns(
 /// In microseconds, from the open directory to the text.
 fn once(guest: &impl Guest, files: &Files, name: &str) -> Result<f64, Box<dyn Error>> {
     let grant = Grant {
-        directory: File::open(files.home())?,
+        directory: Dir::from_std_file(File::open(files.home())?),
         name: name.to_owned(),
         max_bytes: 1 << 20,
     };

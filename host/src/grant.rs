@@ -1,6 +1,6 @@
 //! Leave to read one file: what resolution makes and the sandbox confines to.
 
-use std::fs::File;
+use cap_std::fs::Dir;
 
 /// What one call may reach. Made by [`crate::resolve`] for one entry of the map,
 /// used up by one call.
@@ -9,7 +9,7 @@ pub struct Grant {
     /// The real file's own directory, open: what its path means by the time it
     /// is read does not matter. It can be listed unless the user may only
     /// search it.
-    pub directory: File,
+    pub directory: Dir,
     /// The real file's name in that directory. It ends in `.md`. What it names
     /// was not looked at: it may be gone, or a link, by the time it is opened.
     pub name: String,

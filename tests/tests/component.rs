@@ -1,6 +1,7 @@
 //! The guest's one table of cases, through the embedded component, and what the
 //! component may import.
 
+use cap_std::fs::Dir;
 use keyhole::{
     Code, Grant,
     limits::Limits,
@@ -49,12 +50,12 @@ fn the_embedded_component_passes_every_case() {
 fn grant(case: &Case, directory: Option<&Path>) -> Option<Grant> {
     let granted = case.grant_for(case.key())?;
     let directory = match directory {
-        Some(path) => File::open(path).unwrap(),
+        Some(path) => open(path),
         // A grant without a directory cannot even be written down for this
         // host. What comes closest is a directory that is gone.
         None => {
             let gone = tempfile::tempdir().unwrap();
-            File::open(gone.path()).unwrap()
+            open(gone.path())
         }
     };
     Some(Grant {
@@ -62,6 +63,10 @@ fn grant(case: &Case, directory: Option<&Path>) -> Option<Grant> {
         name: granted.name.clone(),
         max_bytes: granted.max_bytes,
     })
+}
+
+fn open(path: &Path) -> Dir {
+    Dir::from_std_file(File::open(path).unwrap())
 }
 
 #[test]

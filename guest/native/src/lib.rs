@@ -63,9 +63,9 @@ impl NativeDirectory {
 }
 
 /// A directory that is open already.
-impl From<std::fs::File> for NativeDirectory {
-    fn from(directory: std::fs::File) -> Self {
-        Self(Dir::from_std_file(directory))
+impl From<Dir> for NativeDirectory {
+    fn from(directory: Dir) -> Self {
+        Self(directory)
     }
 }
 

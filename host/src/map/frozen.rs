@@ -2,18 +2,12 @@
 
 use super::{Entry, Key, LiveMap, Map, MapError, resolve};
 use crate::{Code, Grant, limits::Limits};
+use cap_std::fs::{Dir, MetadataExt as _};
 use rustix::{
     fs::{Mode, OFlags},
     process::{Resource, getrlimit},
 };
-use std::{
-    collections::HashMap,
-    fmt,
-    fs::File,
-    io,
-    os::{fd::AsFd, unix::fs::MetadataExt},
-    sync::Arc,
-};
+use std::{collections::HashMap, fmt, io, os::fd::AsFd, sync::Arc};
 
 /// Descriptors that a call may need: its directory, the file, and two to spare.
 const DESCRIPTORS_PER_CALL: usize = 4;
@@ -32,7 +26,7 @@ const DESCRIPTORS_BESIDES: usize = 32;
 /// later.
 pub struct FrozenMap {
     map: Arc<Map>,
-    directories: Vec<File>,
+    directories: Vec<Dir>,
     /// By the place of the entry in the map.
     files: HashMap<u32, Result<FrozenFile, Code>>,
     /// The key of the one binding that is served, if one is, and it had a key.
@@ -107,7 +101,7 @@ impl FrozenMap {
                 Ok(Grant {
                     directory, name, ..
                 }) => {
-                    let metadata = directory.metadata().map_err(FreezeError::Directory)?;
+                    let metadata = directory.dir_metadata().map_err(FreezeError::Directory)?;
                     let identity = (metadata.dev(), metadata.ino());
                     let index = match known.get(&identity) {
                         Some(index) => *index,
@@ -194,16 +188,18 @@ fn most_directories(limits: Limits) -> usize {
 /// The same directory, open only to pass through it: whoever has this descriptor
 /// cannot list what is there.
 #[cfg(target_os = "linux")]
-fn pass_through(directory: &File) -> io::Result<File> {
+fn pass_through(directory: &Dir) -> io::Result<Dir> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(directory, ".", flags, Mode::empty())?.into())
+    let opened = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
+    Ok(Dir::from_std_file(opened.into()))
 }
 
 /// The same directory. Nothing is sealed here, so this is not reached.
 #[cfg(not(target_os = "linux"))]
-fn pass_through(directory: &File) -> io::Result<File> {
+fn pass_through(directory: &Dir) -> io::Result<Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(directory, ".", flags, Mode::empty())?.into())
+    let opened = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
+    Ok(Dir::from_std_file(opened.into()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use super::{Entry, Map};
 use crate::{Code, Grant};
+use cap_std::fs::Dir;
 use rustix::{
     fs::{CWD, Mode, OFlags},
     io::Errno,
@@ -52,7 +53,7 @@ pub fn resolve(map: &Map, entry: &Entry) -> Result<Grant, Code> {
         match open_directory(&directory) {
             Ok(directory) => {
                 return Ok(Grant {
-                    directory: directory.into(),
+                    directory: Dir::from_std_file(directory.into()),
                     name,
                     max_bytes: entry.max_bytes,
                 });

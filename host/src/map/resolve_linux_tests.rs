@@ -6,6 +6,7 @@ use crate::{
     Code,
     map::resolve::{DIRECTORY, OFlags, walk},
 };
+use cap_std::fs::MetadataExt as _;
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     io::Errno,
@@ -16,7 +17,7 @@ use std::{
     fs::{self, File, Permissions},
     os::unix::{
         ffi::OsStrExt,
-        fs::{MetadataExt, PermissionsExt, symlink},
+        fs::{MetadataExt as _, PermissionsExt, symlink},
     },
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
@@ -72,7 +73,7 @@ fn a_directory_swapped_with_a_link_never_leads_outside() {
         });
         let outcomes: Vec<_> = (0..3000)
             .map(|_| home.resolve(&["~/notes"], "~/notes/sub/deep/a.md"))
-            .map(|outcome| outcome.map(|resolved| resolved.directory.metadata().unwrap().ino()))
+            .map(|outcome| outcome.map(|resolved| resolved.directory.dir_metadata().unwrap().ino()))
             .collect();
         done.store(true, Ordering::SeqCst);
         assert!(outcomes.contains(&Ok(inside)));
@@ -127,7 +128,7 @@ fn a_directory_that_may_be_searched_but_not_listed_will_do() {
         let resolved = home.resolve(&["~/quiet"], "~/quiet/a.md").unwrap();
         assert_eq!(read(&resolved), "quiet/a.md");
         // As does the runtime that the guest reads through.
-        let directory = cap_std::fs::Dir::from_std_file(resolved.directory);
+        let directory = resolved.directory;
         assert_eq!(directory.read_to_string("a.md").unwrap(), "quiet/a.md");
         assert!(directory.open("../quiet/a.md").is_err());
         assert_eq!(

@@ -51,6 +51,7 @@ impl CallState {
                      max_bytes,
                  }| {
                     // Blocking is right: every call has a thread of its own.
+                    let directory = directory.into_std_file();
                     let dir = Dir::new(directory, FsPerms::ReadOnly, OpenMode::READ, true);
                     (grants::Grant { name, max_bytes }, dir)
                 },
