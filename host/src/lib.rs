@@ -61,11 +61,13 @@ pub mod limits;
 mod loader;
 mod map;
 pub mod mcp;
+mod printable;
 pub mod sandbox;
 pub mod seal;
 mod serve;
 mod shell;
 pub mod ticket;
+pub mod walk;
 
 pub use caller::{Caller, Callers};
 pub use check::{BindingReport, EntryReport, Report, check};
@@ -75,6 +77,6 @@ pub use grant::Grant;
 pub use loader::{Content, Loader, MapSource};
 pub use map::{
     Binding, BindingError, Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location,
-    LocationError, Map, MapError, ParseError, resolve,
+    LocationError, Map, MapError, ParseError, locate, resolve,
 };
 pub use serve::{ServeError, serve, serve_sealed, session};

@@ -8,7 +8,10 @@
 //! Anyone who can write to that folder is the user, who can read the mapped
 //! files anyway: a ticket tells agents apart, not users.
 
-use crate::contract::hex;
+use crate::{
+    contract::hex,
+    walk::{Policy, System, WalkError, Walker},
+};
 use rustix::{
     fs::{AtFlags, Dir, Mode, OFlags},
     io::Errno,
@@ -17,10 +20,13 @@ use sha2::{Digest, Sha256};
 use std::{
     fs::{File, Metadata},
     io::{self, Read, Write},
-    os::unix::fs::MetadataExt,
+    os::{fd::OwnedFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
+
+/// The folder of tickets, in the plugin's data folder.
+const FOLDER: &str = "tickets";
 
 /// How long a ticket is good for. Between guard and call, the client only runs
 /// other hooks, which takes it seconds at the very most.
@@ -37,7 +43,8 @@ const MAX_SWEPT: usize = 256;
 /// The folder of tickets.
 #[derive(Debug)]
 pub struct Tickets {
-    folder: PathBuf,
+    /// The plugin's data folder.
+    data: PathBuf,
 }
 
 /// Why a ticket could not be left. It names no path, since a client may show it
@@ -52,6 +59,11 @@ pub enum TicketError {
         "the folder `tickets` in the plugin's data folder is not private to its user; remove it"
     )]
     NotPrivate,
+    /// Others could change the plugin's data folder, or put another in its place.
+    #[error(
+        "others can write to the plugin's data folder or to a directory above it; run: chmod go-w on it"
+    )]
+    NotTrusted,
     /// There is a ticket for this call already.
     #[error("this call was asked about before")]
     Again,
@@ -77,7 +89,7 @@ impl Tickets {
     #[must_use]
     pub fn under(data: &Path) -> Self {
         Self {
-            folder: data.join("tickets"),
+            data: data.to_owned(),
         }
     }
 
@@ -90,11 +102,12 @@ impl Tickets {
         if !is_agent(agent) {
             return Err(TicketError::BadAgent);
         }
-        match rustix::fs::mkdir(&self.folder, Mode::RWXU) {
+        let data = self.data()?;
+        match rustix::fs::mkdirat(&data, FOLDER, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
-        let folder = self.open()?;
+        let folder = open_in(&data)?;
         let now = SystemTime::now();
         sweep(&folder, now);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
@@ -123,7 +136,7 @@ impl Tickets {
     /// for it. Whatever there is, is used up: of several that ask, one gets it.
     #[must_use]
     pub fn redeem(&self, id: &str) -> Option<Box<str>> {
-        let folder = self.open().ok()?;
+        let folder = open_in(&self.data().ok()?).ok()?;
         let name = name(id);
         // Without NONBLOCK, opening a FIFO would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -147,18 +160,30 @@ impl Tickets {
             .map(Into::into)
     }
 
-    /// Opens the folder, if it is this user's own.
-    fn open(&self) -> Result<File, TicketError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = match rustix::fs::open(&self.folder, flags, Mode::empty()) {
-            Ok(folder) => File::from(folder),
-            Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
-            Err(error) => return Err(error.into()),
-        };
-        match is_private(&folder.metadata()?) {
-            true => Ok(folder),
-            false => Err(TicketError::NotPrivate),
+    /// The plugin's data folder, if nobody else could have put it there or written
+    /// in it: then what is in it stays where it is.
+    fn data(&self) -> Result<OwnedFd, TicketError> {
+        match Walker::new(System).walk(&self.data, Policy::TRUSTED_DIRECTORY) {
+            Ok(data) => Ok(data.handle),
+            Err(WalkError::Untrusted(_)) => Err(TicketError::NotTrusted),
+            Err(WalkError::Missing) => Err(TicketError::Io(io::ErrorKind::NotFound)),
+            Err(WalkError::Denied) => Err(TicketError::Io(io::ErrorKind::PermissionDenied)),
+            Err(_) => Err(TicketError::Io(io::ErrorKind::Other)),
         }
+    }
+}
+
+/// Opens the folder of tickets in the data folder, if it is this user's own.
+fn open_in(data: &OwnedFd) -> Result<File, TicketError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match rustix::fs::openat(data, FOLDER, flags, Mode::empty()) {
+        Ok(folder) => File::from(folder),
+        Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
+        Err(error) => return Err(error.into()),
+    };
+    match is_private(&folder.metadata()?) {
+        true => Ok(folder),
+        false => Err(TicketError::NotPrivate),
     }
 }
 

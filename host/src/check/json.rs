@@ -114,7 +114,7 @@ fn binding(binding: &BindingReport) -> JsonBinding<'_> {
         name: &binding.name,
         line: binding.line,
         ok: binding.is_served(),
-        message: binding.result.err().map(|error| error.to_string()),
+        message: binding.result.as_ref().err().map(ToString::to_string),
     }
 }
 

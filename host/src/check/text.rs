@@ -3,7 +3,8 @@
 use super::{EntryReport, Report, remedy};
 use crate::{
     Code,
-    map::{Excerpt, Key, MapError, ParseError, is_unprintable, printable, printable_text},
+    map::{Excerpt, Key, MapError, ParseError},
+    printable::{is_unprintable, printable, printable_text},
 };
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
@@ -145,7 +146,7 @@ impl Report {
             "LINE", "BINDING"
         )?;
         for binding in &self.bindings {
-            let (style, result) = match (binding.is_served(), binding.result) {
+            let (style, result) = match (binding.is_served(), &binding.result) {
                 (Some(false), Err(error)) => (BAD, error.to_string()),
                 (_, Err(error)) => (WARNING, error.to_string()),
                 (_, Ok(())) => (GOOD, "ok".to_owned()),

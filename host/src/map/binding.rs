@@ -1,21 +1,9 @@
 //! A binding: a name under which one server serves one key, so that no prompt
 //! needs to hold it.
 
-use super::{
-    Key, KeyError, Location, Map,
-    trust::{Access, Way},
-};
-use rustix::{
-    fs::{Mode, OFlags},
-    process::geteuid,
-};
-use std::{
-    ffi::OsString,
-    fmt,
-    fs::{self, File},
-    io::{self, Read},
-    path::Path,
-};
+use super::{Key, KeyError, Location, Map};
+use crate::walk::{Distrust, Policy, System, WalkError, Walker};
+use std::{ffi::OsString, fmt, io, path::Path};
 
 /// What the map says of one binding. `Debug` shows nothing of it.
 pub struct Binding {
@@ -39,7 +27,7 @@ pub(super) enum KeySource {
 
 /// Why a binding has no key now. For the user at `keyhole check`; a caller gets
 /// `unknown-key` and no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindingError {
     /// The map has no entry for the key.
@@ -52,10 +40,8 @@ pub enum BindingError {
     #[error("its key_file is not a regular file; name one that holds the key alone")]
     NotAFile,
     /// Others could put another key there, and so choose what is served.
-    #[error(
-        "others could change its key_file; make file and directory your own, and run: chmod go-w on both"
-    )]
-    Untrusted,
+    #[error("its key_file cannot be trusted: {0}")]
+    Untrusted(Distrust),
     /// A client would be shown a key.
     #[error("its name, title or description holds a key, and clients show them; reword it")]
     ShowsAKey,
@@ -162,29 +148,26 @@ impl fmt::Debug for Binding {
 
 /// A small file that nobody else could have written, by the rules for the map.
 fn read(path: &Path) -> Result<String, BindingError> {
-    let unreadable = |error: io::Error| BindingError::Unreadable(error.kind());
-    // Without NONBLOCK, opening a FIFO would wait for a writer.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let way = Way::to(path).map_err(unreadable)?;
-    let real = fs::canonicalize(path).map_err(unreadable)?;
-    let file = rustix::fs::open(&real, flags | OFlags::NOFOLLOW, Mode::empty())
-        .map(File::from)
-        .map_err(|error| unreadable(error.into()))?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(BindingError::NotAFile);
-    }
-    let user = geteuid().as_raw();
-    Access::of(&metadata)
-        .check_file(&real, user)
-        .and_then(|()| way.check(user))
-        .map_err(|_| BindingError::Untrusted)?;
+    let walker = Walker::new(System);
+    let file = walker.walk(path, Policy::TRUSTED_FILE)?;
     // A key, a line end, and one byte that tells a longer file.
-    let mut bytes = Vec::new();
-    file.take(Key::MAX_LEN as u64 + 3)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
+    let bytes = walker.read(&file.handle, &file.stat, Key::MAX_LEN as u64 + 2)?;
+    let bytes = bytes.ok_or(KeyError::TooLong)?;
     String::from_utf8(bytes).map_err(|_| KeyError::NotVisibleAscii.into())
+}
+
+impl From<WalkError> for BindingError {
+    fn from(error: WalkError) -> Self {
+        match error {
+            WalkError::Missing => Self::Unreadable(io::ErrorKind::NotFound),
+            WalkError::Denied => Self::Unreadable(io::ErrorKind::PermissionDenied),
+            WalkError::NotAFile => Self::NotAFile,
+            WalkError::Untrusted(distrust) => Self::Untrusted(distrust),
+            WalkError::Unsteady => Self::Unreadable(io::ErrorKind::ResourceBusy),
+            WalkError::OutOfResources => Self::Unreadable(io::ErrorKind::QuotaExceeded),
+            WalkError::Failed(kind) => Self::Unreadable(kind),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,7 @@
 //! Why there is no usable map: for the user at the terminal, never for a caller.
 
-use crate::Code;
-use std::{
-    fmt, io,
-    ops::Range,
-    path::{Path, PathBuf},
-};
+use crate::{Code, printable::printable, walk::Distrust};
+use std::{fmt, io, ops::Range, path::PathBuf};
 
 /// Why the map cannot be used.
 ///
@@ -61,24 +57,14 @@ pub enum MapError {
         /// Where the map is.
         path: PathBuf,
     },
-    /// The map, or the directory that holds it, belongs to another user.
+    /// Others could have changed the map, or put another in its place.
+    #[error("{0}")]
+    Untrusted(Distrust),
+    /// The process has too few descriptors, or too little memory.
     #[error(
-        "{} belongs to another user, who could change the map; make it your own",
-        printable(path)
+        "there are too few file descriptors, or there is too little memory, to read the map; raise the limits (ulimit -n), then try again"
     )]
-    ForeignOwner {
-        /// The map or its directory, links followed.
-        path: PathBuf,
-    },
-    /// Others can write to the map or to the directory that holds it.
-    #[error(
-        "others can write to {}, and so change the map; run: chmod go-w on it",
-        printable(path)
-    )]
-    WritableByOthers {
-        /// The map or its directory, links followed.
-        path: PathBuf,
-    },
+    OutOfResources,
     /// What it says is not a map.
     #[error("{}:{source}", printable(path))]
     Parse {
@@ -95,6 +81,7 @@ impl MapError {
     pub const fn code(&self) -> Code {
         match self {
             Self::Missing { .. } => Code::MapMissing,
+            Self::OutOfResources => Code::Internal,
             _ => Code::MapInvalid,
         }
     }
@@ -105,6 +92,9 @@ impl MapError {
         match self {
             Self::Missing { .. } => {
                 "map-missing: there is no context map; `keyhole check` says where it belongs"
+            }
+            Self::OutOfResources => {
+                "out-of-resources: there are too few file descriptors, or there is too little memory, to read the context map; raise the limits of the process"
             }
             _ => "map-invalid: the context map cannot be used; `keyhole check` shows why",
         }
@@ -196,34 +186,9 @@ impl fmt::Debug for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// A path as a person may see it: control characters are escaped, so that a file
-/// name cannot move the cursor, change colours or turn the line around.
-pub(crate) fn printable(path: &Path) -> String {
-    printable_text(&path.to_string_lossy())
-}
-
-/// As [`printable`], for text.
-pub(crate) fn printable_text(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_unprintable(c) {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
-/// Control characters, line separators, and the marks that reorder text.
-pub(crate) fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{ParseError, printable_text};
+    use super::ParseError;
 
     fn at(text: &str, span: std::ops::Range<usize>) -> (usize, usize) {
         let error = ParseError::new(text, span, String::new(), None);
@@ -248,13 +213,5 @@ mod tests {
         let error = ParseError::new("k-secret = 1", 0..8, "no".into(), Some("yes".into()));
         assert_eq!(format!("{error}"), "1:1: no; yes");
         assert_eq!(format!("{error:?}"), "ParseError(1:1: no; yes)");
-    }
-
-    #[test]
-    fn what_is_shown_cannot_move_the_cursor_or_turn_the_line_around() {
-        assert_eq!(
-            printable_text("a\x1b[31m\n\u{202e}é"),
-            "a\\u{1b}[31m\\n\\u{202e}é"
-        );
     }
 }

@@ -3,11 +3,10 @@
 use super::{
     Key,
     binding::KeySource,
-    error::is_unprintable,
     key::{KeyError, check},
     parse::{Reader, Value},
 };
-use crate::limits::MAX_MAX_BYTES;
+use crate::{limits::MAX_MAX_BYTES, printable::is_unprintable};
 use std::ops::Range;
 use toml::de::DeValue;
 

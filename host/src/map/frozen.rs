@@ -3,10 +3,7 @@
 use super::{Entry, Key, LiveMap, Map, MapError, resolve};
 use crate::{Code, Grant, limits::Limits};
 use cap_std::fs::{Dir, MetadataExt as _};
-use rustix::{
-    fs::{Mode, OFlags},
-    process::{Resource, getrlimit},
-};
+use rustix::process::{Resource, getrlimit};
 use std::{collections::HashMap, fmt, io, os::fd::AsFd, sync::Arc};
 
 /// Descriptors that a call may need: its directory, the file, and two to spare.
@@ -109,8 +106,7 @@ impl FrozenMap {
                             return Err(FreezeError::TooManyDirectories(most));
                         }
                         None => {
-                            let held = pass_through(&directory).map_err(FreezeError::Directory)?;
-                            frozen.directories.push(held);
+                            frozen.directories.push(directory);
                             known.insert(identity, frozen.directories.len() - 1);
                             frozen.directories.len() - 1
                         }
@@ -183,23 +179,6 @@ fn most_directories(limits: Limits) -> usize {
             usize::try_from(limit).unwrap_or(usize::MAX)
         })
         .saturating_sub(reserved)
-}
-
-/// The same directory, open only to pass through it: whoever has this descriptor
-/// cannot list what is there.
-#[cfg(target_os = "linux")]
-fn pass_through(directory: &Dir) -> io::Result<Dir> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
-    Ok(Dir::from_std_file(opened.into()))
-}
-
-/// The same directory. Nothing is sealed here, so this is not reached.
-#[cfg(not(target_os = "linux"))]
-fn pass_through(directory: &Dir) -> io::Result<Dir> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
-    Ok(Dir::from_std_file(opened.into()))
 }
 
 #[cfg(test)]

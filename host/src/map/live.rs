@@ -1,71 +1,81 @@
-//! The map as it is now: read again when it changed, and only then.
+//! The map as it is now: opened at each call, and parsed again when it changed.
 
-use super::{
-    Location, Map, MapError,
-    stamp::{QUIET, Stamp},
-    trust::{Access, Way},
-};
-use crate::limits::MAX_MAP_BYTES;
-use rustix::{
-    fs::{Mode, OFlags},
-    io::Errno,
+use super::{Location, Map, MapError};
+use crate::{
+    limits::MAX_MAP_BYTES,
+    walk::{FileSystem, LOOKS, Policy, QUIET, Stat, System, WalkError, Walker},
 };
 use std::{
-    fs::{self, File},
-    io::{self, Read},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant, SystemTime},
 };
+use zeroize::Zeroizing;
 
-/// How long a call waits for a map that is being written, at most. An editor
-/// needs a few milliseconds.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The largest map that is read and compared at each call, in bytes. Beyond this,
+/// reading costs more than a call may (`./x bench` measures both).
+pub(crate) const COMPARED: u64 = 64 << 10;
 
 /// The map of one [`Location`], shared by all calls.
 ///
 /// What [`LiveMap::current`] promises:
 ///
 /// - **It is never stale.** The answer is the map as it was at a moment after the
-///   call began: each call opens the file and asks for its state. A map that is
-///   gone, unreadable or wrong is an error; what was there before is forgotten.
+///   call began: each call opens the file. A map of up to 64 KiB is read each time
+///   and compared with what was parsed, byte by byte, so no clock is believed. A
+///   larger one is read again if its number, size, owner, mode or times have
+///   changed: the kernel notes the time of each write, but not of a store through a
+///   mapping of a page that is dirty already. A map that is gone, unreadable or
+///   wrong is an error; what was there before is forgotten.
 /// - **It is never half.** A map that is replaced by renaming is seen before or
-///   after. One that is written in place is read only when it was left alone for
+///   after. One that is written in place is parsed only when it was left alone for
 ///   20 ms, and read again if it changed meanwhile. A writer that pauses for longer
 ///   amid its work has saved half a map: then half is what the file says. A file
 ///   that does not come to rest within a second is refused.
-/// - **It is not read twice.** As long as the file's state stays the same, the
-///   same map, or the same error, is handed out again.
+/// - **It is not parsed twice.** As long as the file says the same, the same map, or
+///   the same error, is handed out again.
 ///
-/// It rests on the file system noting the time of each change. All local ones
-/// do. One that keeps whole seconds has its maps read again on each call until
-/// the second is over, and cannot promise the second point: save by renaming
-/// there. A network file system does as far as opening a file asks the server,
-/// as NFS does unless it is mounted `nocto`.
+/// If the file system counts whole seconds, or its clock is not ours, a map is
+/// parsed after two readings 20 ms apart that agree. A network file system is
+/// current as far as opening a file asks the server, as NFS does unless it is
+/// mounted `nocto`.
 #[derive(Debug)]
-pub struct LiveMap {
+pub struct LiveMap<F = System> {
     location: Location,
+    walker: Walker<F>,
     seen: Mutex<Option<Seen>>,
     #[cfg(test)]
     parsed: std::sync::atomic::AtomicUsize,
 }
 
-/// What came of the file's last state.
-#[derive(Debug)]
+/// What came of the file as it was last read.
 struct Seen {
-    stamp: Stamp,
-    /// The way to the file, links followed. A change of that does not change the
-    /// file.
-    way: Way,
+    stat: Stat,
+    /// None means that it is too large to be compared.
+    bytes: Option<Zeroizing<Vec<u8>>>,
     outcome: Result<Arc<Map>, MapError>,
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seen").finish_non_exhaustive()
+    }
 }
 
 impl LiveMap {
     /// The map at this place. Nothing is read yet.
     #[must_use]
     pub fn new(location: Location) -> Self {
+        Self::over(System, location)
+    }
+}
+
+impl<F: FileSystem> LiveMap<F> {
+    /// As [`LiveMap::new`], in any file system.
+    #[must_use]
+    pub fn over(files: F, location: Location) -> Self {
         Self {
             location,
+            walker: Walker::new(files),
             seen: Mutex::new(None),
             #[cfg(test)]
             parsed: std::sync::atomic::AtomicUsize::new(0),
@@ -79,99 +89,80 @@ impl LiveMap {
     }
 
     /// The map as it is now. It blocks: it reads files, and waits for up to a
-    /// second where the map is just being written.
+    /// second if the map is just being written.
     ///
     /// # Errors
-    /// [`MapError`]: why every key is refused until the map is mended.
+    /// [`MapError`]: why every key is refused until the map is fixed.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
         // The lock is held throughout, so that one reading serves all calls.
         // Whoever panicked while holding it left a whole value behind.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (_, stamp) = self.look().inspect_err(|_| *seen = None)?
-            && let Some(outcome) = known(seen.as_ref(), stamp, self.location.file())
-        {
-            return outcome;
-        }
-        *seen = None;
-        let began = Instant::now();
+        // What is not found again is forgotten, whatever comes.
+        let mut known = seen.take();
         let mut before = None;
-        while began.elapsed() < PATIENCE {
-            let (file, stamp) = self.look()?;
-            // Two looks that agree will do where the clock is no help.
-            if !stamp.is_quiet(SystemTime::now()) && before != Some(stamp) {
-                before = Some(stamp);
-                std::thread::sleep(QUIET);
+        for _ in 0..=LOOKS {
+            let (file, stat) = self.open()?;
+            if let Some(same) = self.known(known.take(), &file, &stat)? {
+                return seen.insert(same).outcome.clone();
+            }
+            let files = self.walker.files();
+            files.settle(&file);
+            let stat = files.stat(&file).map_err(|fault| self.error(fault))?;
+            let bytes = self.read(&file, &stat)?;
+            let after = files.stat(&file).map_err(|fault| self.error(fault))?;
+            // Two readings that agree will do if the clock is no help.
+            let at_rest = after == stat
+                && (stat.is_settled(files.now())
+                    || before.as_ref() == Some(&(stat, bytes.clone())));
+            if !at_rest {
+                before = Some((stat, bytes));
+                files.pause(QUIET);
                 continue;
             }
-            let Some(way) = self.way(&stamp)? else {
-                continue;
-            };
-            let bytes = self.read(&file, &way);
-            if self.stamp_of(&file)? != stamp {
-                continue;
+            let outcome = self.parse(&bytes).map(Arc::new);
+            let is_compared = stat.size <= COMPARED;
+            if is_compared || stat.is_reliable(files.now()) {
+                *seen = Some(Seen {
+                    stat,
+                    bytes: is_compared.then_some(bytes),
+                    outcome: outcome.clone(),
+                });
             }
-            let outcome = bytes.and_then(|bytes| self.parse(&bytes)).map(Arc::new);
-            // What kept it from being read may pass without a change of the file.
-            let is_lasting = !matches!(outcome, Err(MapError::Unreadable { .. }));
-            *seen = (is_lasting && stamp.is_telling(SystemTime::now())).then(|| Seen {
-                stamp,
-                way,
-                outcome: outcome.clone(),
-            });
             return outcome;
         }
         Err(MapError::Unsettled { path: self.path() })
     }
 
-    /// Opens the map, a regular file, and takes its stamp.
-    fn look(&self) -> Result<(File, Stamp), MapError> {
-        // Without NONBLOCK, opening a FIFO would wait for a writer.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = match rustix::fs::open(self.location.file(), flags, Mode::empty()) {
-            Ok(file) => File::from(file),
-            Err(Errno::NOENT | Errno::NOTDIR) => {
-                return Err(MapError::Missing { path: self.path() });
-            }
-            // What opening a socket or a device without a driver says.
-            Err(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => {
-                return Err(MapError::NotAFile { path: self.path() });
-            }
-            Err(error) => return Err(self.unreadable(&error.into())),
-        };
-        let stamp = self.stamp_of(&file)?;
-        Ok((file, stamp))
+    /// Opens the map, if nobody else could have written it.
+    fn open(&self) -> Result<(F::Handle, Stat), MapError> {
+        let walked = self
+            .walker
+            .walk(self.location.file(), Policy::TRUSTED_FILE)
+            .map_err(|error| self.error(error))?;
+        Ok((walked.handle, walked.stat))
     }
 
-    /// The way to the file. None where the map was replaced meanwhile.
-    fn way(&self, stamp: &Stamp) -> Result<Option<Way>, MapError> {
-        let look = || -> io::Result<_> {
-            let way = Way::to(self.location.file())?;
-            let there = fs::metadata(self.location.file())?;
-            Ok(stamp.is_of(&there).then_some(way))
+    /// What is known already, if this is still what the file says.
+    fn known(
+        &self,
+        seen: Option<Seen>,
+        file: &F::Handle,
+        stat: &Stat,
+    ) -> Result<Option<Seen>, MapError> {
+        let Some(seen) = seen else { return Ok(None) };
+        let same = match &seen.bytes {
+            None => seen.stat == *stat,
+            Some(bytes) => bytes.len() as u64 == stat.size && self.read(file, stat)? == *bytes,
         };
-        match look() {
-            Ok(found) => Ok(found),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.unreadable(&error)),
-        }
+        Ok(same.then_some(seen))
     }
 
-    /// The file's bytes, if it is one that may be believed.
-    fn read(&self, file: &File, way: &Way) -> Result<Vec<u8>, MapError> {
-        let metadata = file.metadata().map_err(|error| self.unreadable(&error))?;
-        let user = rustix::process::geteuid().as_raw();
-        Access::of(&metadata).check_file(self.location.file(), user)?;
-        way.check(user)?;
-        let mut bytes = Vec::new();
-        if metadata.len() <= MAX_MAP_BYTES {
-            file.take(MAX_MAP_BYTES + 1)
-                .read_to_end(&mut bytes)
-                .map_err(|error| self.unreadable(&error))?;
+    fn read(&self, file: &F::Handle, stat: &Stat) -> Result<Zeroizing<Vec<u8>>, MapError> {
+        match self.walker.read(file, stat, MAX_MAP_BYTES) {
+            Ok(Some(bytes)) => Ok(Zeroizing::new(bytes)),
+            Ok(None) => Err(MapError::TooLarge { path: self.path() }),
+            Err(error) => Err(self.error(error)),
         }
-        if metadata.len().max(bytes.len() as u64) > MAX_MAP_BYTES {
-            return Err(MapError::TooLarge { path: self.path() });
-        }
-        Ok(bytes)
     }
 
     fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
@@ -184,30 +175,25 @@ impl LiveMap {
         })
     }
 
-    fn stamp_of(&self, file: &File) -> Result<Stamp, MapError> {
-        match file.metadata() {
-            Ok(metadata) if metadata.is_file() => Ok(Stamp::of(&metadata)),
-            Ok(_) => Err(MapError::NotAFile { path: self.path() }),
-            Err(error) => Err(self.unreadable(&error)),
-        }
-    }
-
-    fn unreadable(&self, error: &io::Error) -> MapError {
-        MapError::Unreadable {
-            path: self.path(),
-            kind: error.kind(),
+    fn error(&self, error: impl Into<WalkError>) -> MapError {
+        let path = self.path();
+        match error.into() {
+            WalkError::Missing => MapError::Missing { path },
+            WalkError::NotAFile => MapError::NotAFile { path },
+            WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
+            WalkError::Unsteady => MapError::Unsettled { path },
+            WalkError::OutOfResources => MapError::OutOfResources,
+            WalkError::Denied => MapError::Unreadable {
+                path,
+                kind: std::io::ErrorKind::PermissionDenied,
+            },
+            WalkError::Failed(kind) => MapError::Unreadable { path, kind },
         }
     }
 
     fn path(&self) -> PathBuf {
         self.location.file().to_owned()
     }
-}
-
-/// What came of this very state of the file, if that was seen already.
-fn known(seen: Option<&Seen>, stamp: Stamp, file: &Path) -> Option<Result<Arc<Map>, MapError>> {
-    let seen = seen.filter(|seen| seen.stamp == stamp)?;
-    (Way::to(file).ok()? == seen.way).then(|| seen.outcome.clone())
 }
 
 #[cfg(test)]

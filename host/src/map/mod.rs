@@ -13,17 +13,15 @@ mod live;
 mod location;
 mod parse;
 mod resolve;
-mod stamp;
-mod trust;
 
 pub use binding::{Binding, BindingError};
-pub(crate) use error::{Excerpt, is_unprintable, printable, printable_text};
+pub(crate) use error::Excerpt;
 pub use error::{MapError, ParseError};
 pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
 pub use live::LiveMap;
 pub use location::{Location, LocationError};
-pub use resolve::resolve;
+pub use resolve::{locate, resolve};
 
 use std::{
     collections::{BTreeMap, HashMap},

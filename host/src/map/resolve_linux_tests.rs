@@ -1,20 +1,16 @@
-//! What only Linux offers to try: names that are not UTF-8, kernels without
-//! `openat2`, two names exchanged at once, and root without its privileges.
+//! What only Linux offers to try: names that are not UTF-8, two names exchanged at
+//! once, and root without its privileges.
 
 use super::{Home, read};
-use crate::{
-    Code,
-    map::resolve::{DIRECTORY, OFlags, walk},
-};
+use crate::Code;
 use cap_std::fs::MetadataExt as _;
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
-    io::Errno,
     thread::{CapabilitySet, capabilities, set_capabilities},
 };
 use std::{
     ffi::OsStr,
-    fs::{self, File, Permissions},
+    fs::{self, Permissions},
     os::unix::{
         ffi::OsStrExt,
         fs::{MetadataExt as _, PermissionsExt, symlink},
@@ -31,31 +27,6 @@ fn a_real_name_that_is_not_utf_8_is_refused() {
     fs::write(home.path("").join(name), "").unwrap();
     symlink(name, home.path("a.md")).unwrap();
     assert_eq!(home.refusal(&[], "~/a.md"), Code::NotMarkdown);
-}
-
-#[test]
-fn no_link_is_followed_where_the_kernel_has_no_openat2() {
-    let home = Home::with(&["real/deep/a.md"]);
-    home.link("link", "real");
-    home.link("real/last", "deep");
-    let flags = OFlags::RDONLY | DIRECTORY;
-    let opened = File::from(walk(&home.path("real/deep"), flags).unwrap());
-    assert_eq!(
-        opened.metadata().unwrap().ino(),
-        fs::metadata(home.path("real/deep")).unwrap().ino()
-    );
-    assert!(walk(Path::new("/"), flags).is_ok());
-    for path in ["link/deep", "link", "real/last", "real/deep/a.md"] {
-        let error = walk(&home.path(path), flags).unwrap_err();
-        assert!(
-            matches!(error, Errno::LOOP | Errno::NOTDIR),
-            "{path}: {error}"
-        );
-    }
-    assert_eq!(
-        walk(&home.path("real/../real"), flags).unwrap_err(),
-        Errno::INVAL
-    );
 }
 
 #[test]

@@ -5,13 +5,12 @@
 #[path = "resolve_linux_tests.rs"]
 mod linux;
 
-use super::{Grant, open_directory, resolve};
+use super::{Grant, resolve};
 use crate::{
     Code,
     map::{Key, Location, Map},
 };
 use proptest::prelude::*;
-use rustix::io::Errno;
 use std::{
     fs::{self, File},
     io::Read,
@@ -259,29 +258,6 @@ fn files_kept_by_a_dotfile_manager_just_work() {
     assert_eq!(
         home.read(&["~/store"], "~/notes/a.md").unwrap(),
         ("store/abc/notes/a.md".into(), home.path("store/abc/notes"))
-    );
-}
-
-#[test]
-fn no_link_is_followed_when_the_directory_is_opened() {
-    let home = Home::with(&["real/deep/a.md"]);
-    home.link("link", "real");
-    home.link("real/last", "deep");
-    assert!(open_directory(&home.path("real/deep")).is_ok());
-    for path in ["link/deep", "link", "real/last"] {
-        let error = open_directory(&home.path(path)).unwrap_err();
-        assert!(
-            matches!(error, Errno::LOOP | Errno::NOTDIR),
-            "{path}: {error}"
-        );
-    }
-    assert_eq!(
-        open_directory(&home.path("real/deep/a.md")).unwrap_err(),
-        Errno::NOTDIR
-    );
-    assert_eq!(
-        open_directory(&home.path("none")).unwrap_err(),
-        Errno::NOENT
     );
 }
 

@@ -1,0 +1,496 @@
+//! The one place where the host turns a path into something that is open.
+//!
+//! A path is only a wish: between two look-ups of one name, whoever may write to
+//! a directory on the way can put something else there. So a path is walked once,
+//! from `/`, one name at a time, and each step starts from the descriptor of the
+//! step before. What is judged is always the descriptor that the next step starts
+//! from, or that is read in the end. The kernel follows no link for us.
+//!
+//! One walk serves all; what it demands on the way is a value, the [`Policy`]:
+//!
+//! | policy | used for | the directories on the way | the links on the way | the object |
+//! |---|---|---|---|---|
+//! | [`Policy::TRUSTED_FILE`] | the map, a binding's key file | all trusted | trusted | a trusted file |
+//! | [`Policy::TRUSTED_DIRECTORY`] | the plugin's data folder | all trusted | trusted | a trusted directory |
+//! | [`Policy::ROOT`] | a root of the map | all above it trusted | trusted | any directory |
+//! | [`Policy::FOLLOWED`] | a mapped file | any | trusted | any name; it is opened later, beneath the directory that the walk ended in |
+//!
+//! *Trusted* means that nobody but the user and root could have changed it: see
+//! `trust.rs`. A link is trusted if the user or root made
+//! it, and it stands in a trusted directory: else somebody could move another of
+//! the user's links into its place.
+//!
+//! Kernel file systems, such as procfs, are no place for any of these: their files
+//! are not what somebody wrote, and belong to root whatever they say.
+//!
+//! The walk knows the system only through [`FileSystem`], so that tests can run it
+//! over a model in which an attacker moves between any two steps.
+
+mod group;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+mod rest;
+mod system;
+#[cfg(test)]
+mod tests;
+mod trust;
+
+#[cfg(target_os = "linux")]
+pub use linux::System;
+#[cfg(target_os = "macos")]
+pub use macos::System;
+pub use rest::{LOOKS, QUIET};
+pub use system::{Fault, FileSystem, Kind, Mount, Stat, Time};
+use trust::Seat;
+pub use trust::{Distrust, Why};
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
+
+/// As many links in a row as Linux follows: see path_resolution(7).
+const MAX_LINKS: usize = 40;
+
+/// How often the last name may turn from a link into something else and back
+/// while it is looked at. In good faith, a name is replaced once.
+const ATTEMPTS: usize = 3;
+
+/// The longest chain of directories, in names. PATH_MAX allows 2048 names of one
+/// character; each one holds a descriptor until the walk ends.
+const MAX_DEPTH: usize = 128;
+
+/// What a walk demands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    directories: Directories,
+    last: Last,
+    groups: bool,
+}
+
+/// Which directories must be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directories {
+    All,
+    AllButTheLast,
+    None,
+}
+
+/// What the path has to lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    File,
+    Directory,
+    Name,
+}
+
+impl Policy {
+    /// A file that nobody else could have written or put there.
+    pub const TRUSTED_FILE: Self = Self::new(Directories::All, Last::File);
+    /// A directory that nobody else could have filled or put there.
+    pub const TRUSTED_DIRECTORY: Self = Self::new(Directories::All, Last::Directory);
+    /// A directory that nobody else could have put there. Others may write in it.
+    pub const ROOT: Self = Self::new(Directories::AllButTheLast, Last::Directory);
+    /// A name, and the directory that it really stands in.
+    pub const FOLLOWED: Self = Self::new(Directories::None, Last::Name);
+    /// As [`Self::TRUSTED_FILE`], but no group counts as the user. For the files
+    /// that say who is in a group.
+    const GROUP_FILE: Self = Self {
+        groups: false,
+        ..Self::TRUSTED_FILE
+    };
+
+    const fn new(directories: Directories, last: Last) -> Self {
+        Self {
+            directories,
+            last,
+            groups: true,
+        }
+    }
+}
+
+/// Why a walk did not reach its end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WalkError {
+    /// Nothing has this name, or a file stands where a directory should.
+    #[error("nothing is there")]
+    Missing,
+    /// The operating system does not let us look or read.
+    #[error("the operating system denies it")]
+    Denied,
+    /// It is a directory, FIFO, socket or device, and should be a file.
+    #[error("it is not a regular file")]
+    NotAFile,
+    /// Others could have changed it, or what leads to it.
+    #[error(transparent)]
+    Untrusted(#[from] Distrust),
+    /// It kept changing while it was looked at, or another process has it locked
+    /// for writing.
+    #[error("it keeps changing")]
+    Unsteady,
+    /// The process has too few descriptors, or too little memory.
+    #[error("the process has too few file descriptors or too little memory")]
+    OutOfResources,
+    /// The file system failed.
+    #[error("the file system failed: {0}")]
+    Failed(std::io::ErrorKind),
+}
+
+impl From<Fault> for WalkError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Missing => Self::Missing,
+            Fault::Denied => Self::Denied,
+            Fault::NotAFile => Self::NotAFile,
+            Fault::IsLink | Fault::Busy => Self::Unsteady,
+            Fault::OutOfResources => Self::OutOfResources,
+            Fault::Failed(kind) => Self::Failed(kind),
+        }
+    }
+}
+
+/// The end of a walk.
+#[derive(Debug)]
+pub struct Walked<H> {
+    /// The file, open for reading; or the directory. For [`Policy::FOLLOWED`], the
+    /// directory that `name` stands in.
+    pub handle: H,
+    /// What `handle` said of itself when it was judged.
+    pub stat: Stat,
+    /// For [`Policy::FOLLOWED`], the name; it is not a link, as far as one look
+    /// tells. Otherwise empty.
+    pub name: OsString,
+    /// The directories that were passed on the real way, `/` first and `handle`'s
+    /// or the file's own last, as [`Stat::id`] tells them.
+    passed: Vec<(u64, u64)>,
+}
+
+impl<H> Walked<H> {
+    /// Whether the end lies in `directory` or beneath. Both are compared by
+    /// descriptors that were held, never by name. `directory` must have been held since
+    /// before this walk began, so that nothing else can have its number.
+    #[must_use]
+    pub fn is_beneath(&self, directory: &Self) -> bool {
+        self.passed.contains(&directory.stat.id())
+    }
+}
+
+/// Walks paths in one file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Walker<F = System> {
+    files: F,
+}
+
+/// A directory on the way, held.
+struct Step<H> {
+    handle: H,
+    stat: Stat,
+    /// As it was called where it was found.
+    name: OsString,
+    mount: Mount,
+    /// Whether it was found to be trusted. Nobody asks twice.
+    judged: bool,
+}
+
+impl<F: FileSystem> Walker<F> {
+    /// Walks in `files`.
+    pub const fn new(files: F) -> Self {
+        Self { files }
+    }
+
+    /// The file system that is walked.
+    pub const fn files(&self) -> &F {
+        &self.files
+    }
+
+    /// Walks the absolute `path` from `/`. A path that is not absolute is taken to
+    /// begin there as well.
+    ///
+    /// # Errors
+    /// [`WalkError`].
+    pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
+        let mut way = Way::from_root(self, policy)?;
+        let mut names = Names::default();
+        names.push(path.as_os_str());
+        let (mut links, mut attempts) = (0, 0);
+        loop {
+            let Some(name) = names.pop() else {
+                return match policy.last {
+                    Last::Directory => way.end(),
+                    Last::File | Last::Name => Err(WalkError::NotAFile),
+                };
+            };
+            if name == "." {
+                continue;
+            }
+            if name == ".." {
+                way.back();
+                continue;
+            }
+            let is_last = names.is_empty();
+            if is_last && policy.last == Last::File {
+                match self.files.open(&way.here().handle, &name) {
+                    Ok(file) => return way.end_with(file, &name),
+                    // Judged and followed below, like any other.
+                    Err(Fault::IsLink) => {}
+                    Err(fault) => return Err(fault.into()),
+                }
+            }
+            let held = self.files.hold(&way.here().handle, &name)?;
+            let stat = self.files.stat(&held)?;
+            match stat.kind {
+                Kind::Link => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(WalkError::Missing);
+                    }
+                    way.judge_link(&stat, &name)?;
+                    let target = self.files.read_link(&held, &way.here().handle, &name)?;
+                    if target.is_empty() {
+                        return Err(WalkError::Missing);
+                    }
+                    if target.as_bytes().starts_with(b"/") {
+                        way.back_to_root();
+                    }
+                    names.push(&target);
+                }
+                _ if is_last && policy.last == Last::Name => return Ok(way.into_walked(None, name)),
+                Kind::Directory => way.enter(held, stat, name)?,
+                // It was a link when it was to be opened, and is one no more.
+                _ if is_last && policy.last == Last::File && attempts < ATTEMPTS => {
+                    attempts += 1;
+                    names.push(&name);
+                }
+                _ if is_last && policy.last == Last::File => return Err(WalkError::Unsteady),
+                _ => return Err(WalkError::Missing),
+            }
+        }
+    }
+
+    /// Reads all of `file`, of which `stat` is what it says of itself, if it has at
+    /// most `most` bytes. None means that it has more.
+    ///
+    /// # Errors
+    /// [`WalkError`], as the file system says.
+    pub fn read(
+        &self,
+        file: &F::Handle,
+        stat: &Stat,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, WalkError> {
+        // One more than there should be: the read that finds the end.
+        let guess = usize::try_from(stat.size.min(most)).unwrap_or(0) + 1;
+        let mut bytes = vec![0; guess];
+        let mut have = 0;
+        loop {
+            let room = bytes.get_mut(have..).unwrap_or_default();
+            let got = self.files.read(file, room, have as u64)?;
+            have += got;
+            if have as u64 > most {
+                return Ok(None);
+            }
+            if got == 0 {
+                bytes.truncate(have);
+                return Ok(Some(bytes));
+            }
+            if have == bytes.len() {
+                bytes.resize(have * 2, 0);
+            }
+        }
+    }
+}
+
+/// The names that are still to be walked, last first.
+#[derive(Default)]
+struct Names(Vec<OsString>);
+
+impl Names {
+    /// Puts the names of `path` before all others. Empty ones and `.` are left out,
+    /// but at the end: there they say that what comes before is a directory.
+    fn push(&mut self, path: &OsStr) {
+        for (index, name) in path.as_bytes().rsplit(|byte| *byte == b'/').enumerate() {
+            match name {
+                b"" | b"." if index == 0 => self.0.push(".".into()),
+                b"" | b"." => {}
+                name => self.0.push(OsStr::from_bytes(name).to_owned()),
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<OsString> {
+        self.0.pop()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The directories from `/` to where the walk has come, all of them held.
+struct Way<'a, F: FileSystem> {
+    walker: &'a Walker<F>,
+    policy: Policy,
+    root: Step<F::Handle>,
+    steps: Vec<Step<F::Handle>>,
+}
+
+impl<'a, F: FileSystem> Way<'a, F> {
+    fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
+        let handle = walker.files.root()?;
+        let stat = walker.files.stat(&handle)?;
+        let mount = walker.files.mount(&handle, &stat)?;
+        Ok(Self {
+            walker,
+            policy,
+            root: Step {
+                handle,
+                stat,
+                name: OsString::new(),
+                mount,
+                judged: false,
+            },
+            steps: Vec::new(),
+        })
+    }
+
+    fn here(&self) -> &Step<F::Handle> {
+        self.steps.last().unwrap_or(&self.root)
+    }
+
+    /// Holds one directory more. The one that it stands in is judged now, as it is
+    /// no longer the last.
+    fn enter(&mut self, handle: F::Handle, stat: Stat, name: OsString) -> Result<(), WalkError> {
+        if self.policy.directories != Directories::None {
+            self.judge_here()?;
+        }
+        if self.steps.len() == MAX_DEPTH {
+            return Err(WalkError::Missing);
+        }
+        let mount = self.mount_of(&handle, &stat, &name)?;
+        self.steps.push(Step {
+            handle,
+            stat,
+            name,
+            mount,
+            judged: false,
+        });
+        Ok(())
+    }
+
+    /// One directory up, to the one that was passed, not to what is above by now.
+    /// `/` is above itself.
+    fn back(&mut self) {
+        self.steps.pop();
+    }
+
+    fn back_to_root(&mut self) {
+        self.steps.clear();
+    }
+
+    /// The mount that something in this directory belongs to. Only another device
+    /// number can mean another mount of another file system.
+    fn mount_of(&self, handle: &F::Handle, stat: &Stat, name: &OsStr) -> Result<Mount, WalkError> {
+        let mount = match stat.device == self.here().stat.device {
+            true => self.here().mount,
+            false => self.walker.files.mount(handle, stat)?,
+        };
+        match mount {
+            Mount::Kernel => Err(self.distrust(Why::KernelFileSystem, name).into()),
+            Mount::Ordinary | Mount::AnothersOwn => Ok(mount),
+        }
+    }
+
+    fn judge_here(&mut self) -> Result<(), WalkError> {
+        let here = self.here();
+        if here.judged {
+            return Ok(());
+        }
+        self.judge(&here.handle, &here.stat, here.mount, false, OsStr::new(""))?;
+        self.steps.last_mut().unwrap_or(&mut self.root).judged = true;
+        Ok(())
+    }
+
+    /// A link is followed only if the user or root made it, in a directory where no
+    /// other could have moved it to.
+    fn judge_link(&mut self, stat: &Stat, name: &OsStr) -> Result<(), WalkError> {
+        self.judge_here()?;
+        let here = self.here();
+        match trust::link(stat, here.mount, here.stat.is_shared(), self.user()) {
+            None => Ok(()),
+            Some(why) => Err(self.distrust(why, name).into()),
+        }
+    }
+
+    fn judge(
+        &self,
+        handle: &F::Handle,
+        stat: &Stat,
+        mount: Mount,
+        shared: bool,
+        name: &OsStr,
+    ) -> Result<(), WalkError> {
+        let own_group = || -> Result<bool, WalkError> {
+            Ok(self.policy.groups && group::is_of_user_alone(self.walker, stat.group)?)
+        };
+        let seat = Seat {
+            shared,
+            hidden_writers: self.walker.files.has_hidden_writers(handle, stat)?,
+        };
+        match trust::object(stat, mount, seat, self.user(), own_group)? {
+            None => Ok(()),
+            Some(why) => Err(self.distrust(why, name).into()),
+        }
+    }
+
+    fn user(&self) -> u32 {
+        self.walker.files.user()
+    }
+
+    fn distrust(&self, why: Why, name: &OsStr) -> Distrust {
+        let mut path = PathBuf::from("/");
+        path.extend(self.steps.iter().map(|step| &step.name));
+        if !name.is_empty() {
+            path.push(name);
+        }
+        Distrust { path, why }
+    }
+
+    /// The walk ends in this directory.
+    fn end(mut self) -> Result<Walked<F::Handle>, WalkError> {
+        if self.policy.directories == Directories::All {
+            self.judge_here()?;
+        }
+        Ok(self.into_walked(None, OsString::new()))
+    }
+
+    /// The walk ends with this open file in this directory.
+    fn end_with(mut self, file: F::Handle, name: &OsStr) -> Result<Walked<F::Handle>, WalkError> {
+        self.judge_here()?;
+        let stat = self.walker.files.stat(&file)?;
+        if stat.kind != Kind::File {
+            return Err(WalkError::NotAFile);
+        }
+        let mount = self.mount_of(&file, &stat, name)?;
+        self.judge(&file, &stat, mount, self.here().stat.is_shared(), name)?;
+        Ok(self.into_walked(Some((file, stat)), OsString::new()))
+    }
+
+    fn into_walked(mut self, file: Option<(F::Handle, Stat)>, name: OsString) -> Walked<F::Handle> {
+        let mut passed = vec![self.root.stat.id()];
+        passed.extend(self.steps.iter().map(|step| step.stat.id()));
+        let (handle, stat) = file.unwrap_or_else(|| {
+            let last = self.steps.pop().unwrap_or(self.root);
+            (last.handle, last.stat)
+        });
+        Walked {
+            handle,
+            stat,
+            name,
+            passed,
+        }
+    }
+}

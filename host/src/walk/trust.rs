@@ -1,0 +1,131 @@
+//! Whether nobody but the user and root could have changed something.
+//!
+//! An object is trusted if the user or root owns it, and nobody else may write to
+//! it, by its mode. In a sticky directory, as `/tmp`, others may make new names but
+//! not move or remove what is not theirs, so it will do on the way; but what is
+//! found there must not have a second name, for that could be a hard link that
+//! somebody else made. Root can change anything anyway.
+//!
+//! A group that holds the user alone counts as the user, as in Debian's OpenSSH, so
+//! that homes under `umask 002` work. See `group.rs` for what "alone" means.
+
+use super::{Kind, Mount, Stat};
+use crate::printable::printable;
+use std::path::PathBuf;
+
+const OTHERS_WRITE: u32 = 0o002;
+const GROUP_WRITE: u32 = 0o020;
+/// Only an object's owner, or the directory's, may move or remove its name.
+const STICKY: u32 = 0o1000;
+/// Root can change any file anyway.
+const ROOT: u32 = 0;
+
+/// What is not trusted, and why not. For the user at `keyhole check`: it names a
+/// path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .why.says(&printable(.path)))]
+pub struct Distrust {
+    /// The directory, link or file, by the path on which it was found.
+    pub path: PathBuf,
+    /// Why not.
+    pub why: Why,
+}
+
+/// Why something is not trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Neither the user nor root owns it.
+    ForeignOwner,
+    /// Others may write to it.
+    WritableByOthers,
+    /// It is a file or link with a second name, in a directory where others may
+    /// make names.
+    SecondName,
+    /// It is in a file system that another user mounted.
+    ForeignMount,
+    /// It is in procfs, sysfs or the like.
+    KernelFileSystem,
+}
+
+impl Why {
+    /// What is wrong with `path`, and what to run.
+    fn says(self, path: &str) -> String {
+        match self {
+            Self::ForeignOwner => format!(
+                "{path} belongs to another user, who could change what it leads to; make it your own, or use another place"
+            ),
+            Self::WritableByOthers => format!(
+                "others can write to {path}, and so change what it leads to; run: chmod go-w on it"
+            ),
+            Self::SecondName => format!(
+                "{path} has a second name, which others could have made; move it to a directory that only you can write to"
+            ),
+            Self::ForeignMount => {
+                format!("{path} is in a file system that another user mounted; use another place")
+            }
+            Self::KernelFileSystem => format!(
+                "{path} is in a file system of the kernel, where no files are kept; use another place"
+            ),
+        }
+    }
+}
+
+impl Stat {
+    /// Whether others may make names in this directory, which is trusted: then it is
+    /// sticky.
+    pub(super) const fn is_shared(&self) -> bool {
+        self.mode & STICKY != 0 && self.mode & (OTHERS_WRITE | GROUP_WRITE) != 0
+    }
+}
+
+/// What the mode of a directory or file does not tell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seat {
+    /// Others may make names in the directory that it stands in.
+    pub(super) shared: bool,
+    /// An access control list lets others write.
+    pub(super) hidden_writers: bool,
+}
+
+/// Why a directory or file is not trusted. None means that it is.
+///
+/// `seat` is where it stands. `own_group` says whether the object's group holds nobody
+/// but the user; it is asked only if it matters.
+pub(super) fn object<E>(
+    stat: &Stat,
+    mount: Mount,
+    seat: Seat,
+    user: u32,
+    own_group: impl FnOnce() -> Result<bool, E>,
+) -> Result<Option<Why>, E> {
+    if let Some(why) = origin(stat, mount, user) {
+        return Ok(Some(why));
+    }
+    if seat.shared && stat.kind != Kind::Directory && stat.names != 1 {
+        return Ok(Some(Why::SecondName));
+    }
+    if seat.hidden_writers {
+        return Ok(Some(Why::WritableByOthers));
+    }
+    if stat.kind == Kind::Directory && stat.mode & STICKY != 0 {
+        return Ok(None);
+    }
+    if stat.mode & OTHERS_WRITE != 0 || (stat.mode & GROUP_WRITE != 0 && !own_group()?) {
+        return Ok(Some(Why::WritableByOthers));
+    }
+    Ok(None)
+}
+
+/// Why a link is not trusted. It has no mode of its own: only its owner counts.
+pub(super) fn link(stat: &Stat, mount: Mount, shared: bool, user: u32) -> Option<Why> {
+    origin(stat, mount, user).or((shared && stat.names != 1).then_some(Why::SecondName))
+}
+
+fn origin(stat: &Stat, mount: Mount, user: u32) -> Option<Why> {
+    match mount {
+        Mount::Kernel => Some(Why::KernelFileSystem),
+        Mount::AnothersOwn => Some(Why::ForeignMount),
+        Mount::Ordinary if stat.owner != user && stat.owner != ROOT => Some(Why::ForeignOwner),
+        Mount::Ordinary => None,
+    }
+}
