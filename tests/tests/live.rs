@@ -109,11 +109,11 @@ fn a_map_that_becomes_writable_by_others_counts() {
     };
     let map = ".config/keyhole/context-map.toml";
     client.load("k-1").is("one");
-    chmod(map, 0o660);
+    chmod(map, 0o606);
     client.load("k-1").refused("map-invalid");
     chmod(map, 0o600);
     client.load("k-1").is("one");
-    chmod(".config/keyhole", 0o770);
+    chmod(".config/keyhole", 0o707);
     client.load("k-1").refused("map-invalid");
     chmod(".config/keyhole", 0o700);
     client.load("k-1").is("one");

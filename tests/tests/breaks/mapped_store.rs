@@ -1,0 +1,53 @@
+use keyhole_tests::World;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::{fs::File, ptr, slice, thread, time::Duration};
+
+const KEY: &str = "k-2c1f8a96d0e34b57";
+
+/// A program may change a file by storing into memory that the file is mapped to.
+/// The kernel notes the time of the first store; the page is dirty then, and of the
+/// second it notes nothing. So times say that the map did not change.
+#[test]
+fn a_key_removed_by_a_store_into_the_mapped_map_is_refused_at_the_next_call() {
+    let text = format!("# a comment\n[keys]\n{KEY} = '~/a.md'\n");
+    let world = World::new().file("a.md", "a\n").map(&text);
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(world.map_path())
+        .unwrap();
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the mapping is new and nothing else points into it; the file is this
+    // test's own and is not made shorter as long as it is mapped.
+    let mapped = unsafe {
+        mmap(
+            ptr::null_mut(),
+            text.len(),
+            protection,
+            MapFlags::SHARED,
+            &file,
+            0,
+        )
+    }
+    .unwrap();
+    // SAFETY: the mapping is that long, is readable and writable, and lives until the
+    // end of this function. The server reads the file and not this memory.
+    let bytes = unsafe { slice::from_raw_parts_mut(mapped.cast::<u8>(), text.len()) };
+
+    // The first store, which changes nothing that counts.
+    bytes[0] = b'#';
+    bytes[2] = b'A';
+    thread::sleep(Duration::from_millis(50));
+    let mut client = world.client();
+    client.load(KEY).is("a\n");
+    // The second: the key is another one now.
+    let at = text.find(KEY).unwrap();
+    bytes[at] = b'x';
+    client.load(KEY).refused("unknown-key");
+    client.load(&KEY.replacen('k', "x", 1)).is("a\n");
+    bytes[at] = b'k';
+    client.load(KEY).is("a\n");
+    client.end();
+    // SAFETY: nothing uses `bytes` any more.
+    unsafe { munmap(mapped, text.len()) }.unwrap();
+}

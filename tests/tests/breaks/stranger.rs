@@ -1,0 +1,78 @@
+//! Somebody else: what they own, and what they do with it.
+
+use keyhole_tests::World;
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    process::geteuid,
+};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt as _, chown},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+/// The user whose name nobody has: neither root nor the one who runs the server.
+pub(super) const STRANGER: u32 = 54_321;
+
+/// Whether this can be tried here: files can only be given away by root.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub(super) fn can_be(test: &str) -> bool {
+    let can = geteuid().is_root();
+    if !can {
+        eprintln!("skipped: {test}: only root can act as two users");
+    }
+    can
+}
+
+/// A directory outside of the home, which the stranger owns and all may enter.
+pub(super) fn directory(world: &World, name: &str) -> PathBuf {
+    let path = world.outside(name);
+    fs::create_dir(&path).unwrap();
+    give(&path);
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// Makes a file or directory the stranger's.
+pub(super) fn give(path: &Path) {
+    chown(path, Some(STRANGER), Some(STRANGER)).unwrap();
+}
+
+/// Exchanges two names as fast as it can, until it is dropped. The number of
+/// exchanges is even, so that everything ends where it was.
+pub(super) struct Flip {
+    done: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Flip {
+    pub(super) fn start(a: PathBuf, b: PathBuf) -> Self {
+        let done = Arc::new(AtomicBool::new(false));
+        let thread = thread::spawn({
+            let done = Arc::clone(&done);
+            move || {
+                let exchange = || renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE).unwrap();
+                while !done.load(Ordering::Relaxed) {
+                    exchange();
+                    exchange();
+                }
+            }
+        });
+        Self {
+            done,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Flip {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
