@@ -8,6 +8,8 @@
 
 /// A server that is one context, and has no key in its surface.
 mod bound;
+/// Ways in which a promise was once broken.
+mod breaks;
 /// What the program is built of.
 mod build;
 /// Many calls at once, each with its own answer.
