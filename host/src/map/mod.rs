@@ -17,8 +17,8 @@ mod stamp;
 mod trust;
 
 pub use binding::{Binding, BindingError};
-pub(crate) use error::{Excerpt, is_unprintable, printable, printable_text};
 pub use error::{MapError, ParseError};
+pub(crate) use error::{printable, printable_text};
 pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
 pub use live::LiveMap;
