@@ -12,26 +12,36 @@
 # server is named after its own SHA-256 and gets its name only when it is whole,
 # and manifest.sha256, which says that all is done, is copied last.
 #
+# Whoever can write to the data folder, or to a directory above it, chooses what
+# runs here with the user's rights. So each start judges the way to the folder and
+# closes the folder itself, and installs anew what lay in one that was open. The
+# plugin's own root is not judged: whoever can write there can change this script.
+#
 # Nothing is printed on standard output, which belongs to the server.
 set -u
 
 # The client lets a call pass whose hook exits with 1. Only 2 denies it.
 failed=1
 if [ "${2-}" = guard ]; then failed=2; fi
+umask 077
 temporary=
+folder=
 trap 'if [ -n "$temporary" ]; then rm -f "$temporary"; fi; exit $failed' EXIT
 trap 'exit $failed' HUP INT TERM
 
 fail() {
-    if [ -n "${data-}" ]; then rm -f "$data/manifest.sha256" 2>/dev/null; fi
+    if [ -n "$folder" ]; then rm -f "$folder/manifest.sha256" 2>/dev/null; fi
     printf 'keyhole: %s\n' "$1" >&2
     exit $failed
 }
 
 root=${0%/*}
+newline='
+'
 data=
 case ${1-} in
-/*) data=$1 ;;
+*"$newline"*) fail "the name of the plugin's data folder holds a line end" ;;
+/*) data=${1%/} ;;
 *) fail "the client did not say where the plugin's data folder is" ;;
 esac
 shift
@@ -52,23 +62,156 @@ done 2>/dev/null <"$root/manifest.sha256"
 if [ -z "$sum" ]; then
     fail "this copy of the plugin holds no server for this system ($system); install a release of it"
 fi
-server=$data/keyhole-$sum
-
 sum_of() {
     if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi
 }
 
+user=$(id -u) || fail "the system does not say who runs this"
+default=$IFS
+
+# A line for each path: mode, links, owner, group, and more. A link is not
+# followed. The options of `stat` differ from system to system.
+list() {
+    LC_ALL=C ls -ldn "$@" 2>/dev/null
+}
+
+# Whether the group $1, which may write to a directory, is this user alone, as
+# where the umask is 002: it has the user's name and no other member.
+is_users_own_group() {
+    login=$(id -un) && [ "$1" = "$(id -g)" ] && [ "$login" = "$(id -gn)" ] || return
+    group=$({ getent group "$1" || grep "^$login:" /etc/group; } 2>/dev/null) || return
+    case ${group##*:} in
+    '' | "$login") return 0 ;;
+    esac
+    return 1
+}
+
+# Whether the user and root alone say what is found at each of these paths. Of a
+# link its owner counts; what it leads to is among the paths as well.
+are_closed() {
+    lines=$(list "$@") || return
+    set -f
+    IFS=$newline
+    for line in $lines; do
+        IFS=$default
+        # shellcheck disable=SC2086 # mode, links, owner, group
+        set -- $line
+        [ "${3-}" = "$user" ] || [ "${3-}" = 0 ] || return
+        case $1 in
+        l* | d????-??-?*) ;;
+        # Sticky, as /tmp is: nobody can move away what is another's.
+        d????????[tT]*) ;;
+        # With an access list, the group's bits stand for others too.
+        *+) return 1 ;;
+        d????w??-*) is_users_own_group "$4" || return ;;
+        *) return 1 ;;
+        esac
+    done
+    IFS=$default
+    set +f
+    # On macOS, the mode does not tell what such a list allows. A home has one
+    # that only denies.
+    case $system$lines in
+    Darwin*+*)
+        case $(/bin/ls -lde "$@" 2>/dev/null) in
+        '' | *' allow '*) return 1 ;;
+        esac
+        ;;
+    esac
+}
+
+# Whether $1 is the user's own, and nobody else may do anything with it. Its mode
+# begins with $2. Says in `owner` whose it is.
+is_private() {
+    owner=
+    line=$(list "$1") || return
+    kind=$2
+    set -f
+    # shellcheck disable=SC2086 # mode, links, owner
+    set -- $line
+    set +f
+    owner=${3-}
+    [ "$owner" = "$user" ] || return
+    case $1 in
+    $kind--[-S]--[-T]*) return 0 ;;
+    esac
+    return 1
+}
+
+# Closes the folder $1, which is open to others, if all that lies in it may be
+# the plugin's. What says that it is installed goes, since it may be another's.
+close() {
+    for path in "$1"/* "$1"/.[!.]*; do
+        case ${path##*/} in
+        '*' | '.[!.]*' | keyhole-* | *.tmp | manifest.sha256 | tickets) ;;
+        *) fail "the plugin's data folder is open to others and holds what is not the plugin's; remove it" ;;
+        esac
+    done
+    chmod go-rwx "$1" 2>/dev/null && rm -f "$1/manifest.sha256" 2>/dev/null
+}
+
+others="others could change the server in the plugin's data folder: it must be yours, each directory above it \
+yours or root's, and none of them writable by others; look with ls -ld, and run chmod go-w on what is"
+
+# Makes and judges the folder. `folder` is its real path from then on, where
+# nobody else can put anything, or anything else in its place.
+enter() {
+    [ -d "$data" ] || mkdir -p "$data" 2>/dev/null ||
+        fail "the plugin's data folder cannot be created"
+    real=$(cd -P "$data" 2>/dev/null && pwd -P) ||
+        fail "the plugin's data folder cannot be entered"
+    set -- /
+    for path in "${data%/*}" "${real%/*}"; do
+        while [ -n "$path" ]; do
+            set -- "$@" "$path"
+            path=${path%/*}
+        done
+    done
+    if [ -L "$data" ]; then set -- "$@" "$data"; fi
+    are_closed "$@" || fail "$others"
+    is_private "$real" 'd???' || {
+        [ "$owner" = "$user" ] && close "$real" && is_private "$real" 'd???'
+    } || fail "$others"
+    # Where it may have an access list as well.
+    [ "${system%% *}" != Darwin ] || are_closed "$real" || fail "$others"
+    folder=$real
+}
+
+# Removes what earlier versions, and starts that were killed, have left: files
+# with the very names that are given here. Not those of today: a session that
+# began before an upgrade may use them.
+clean_up() {
+    for path in "$folder"/keyhole-* "$folder"/server.*.tmp "$folder"/manifest.*.tmp; do
+        part=${path##*/}
+        case $part in
+        "keyhole-$sum") continue ;;
+        keyhole-*)
+            part=${part#keyhole-}
+            [ ${#part} -eq 64 ] || continue
+            ;;
+        *)
+            part=${part#*.}
+            part=${part%.tmp}
+            ;;
+        esac
+        case $part in
+        '' | *[!0123456789abcdef]*) continue ;;
+        esac
+        find "$path" -prune -type f -mtime +0 -exec rm -f {} \; 2>/dev/null
+    done
+}
+
 install() {
     # First, so that whatever happens from here on, the next start tries again.
-    rm -f "$data/manifest.sha256" 2>/dev/null
-    mkdir -p "$data" 2>/dev/null || fail "the plugin's data folder cannot be created"
-    # Older versions, and what was killed half way. Not what is of today: it may
-    # be in use by a session that began before an upgrade.
-    find "$data" \( -name 'keyhole-*' -o -name '*.tmp' \) ! -name "keyhole-$sum" \
-        -mtime +0 -exec rm -f {} + 2>/dev/null
+    rm -f "$folder/manifest.sha256" 2>/dev/null
+    clean_up
+    # Into a directory, a file would be moved.
+    if [ -d "$server" ] || [ -d "$folder/manifest.sha256" ]; then
+        fail "a directory is in the server's place in the plugin's data folder; remove the folder"
+    fi
 
-    temporary=$data/server.$$.tmp
-    cp "$root/server/$name" "$temporary" 2>/dev/null ||
+    temporary=$folder/server.$$.tmp
+    { rm -f "$temporary" && cp "$root/server/$name" "$temporary"; } 2>/dev/null ||
         fail "the server cannot be copied into the plugin's data folder; is the disk full, or the folder read-only?"
     copied=$(sum_of <"$temporary" 2>/dev/null)
     if [ "${copied%% *}" != "$sum" ]; then
@@ -77,8 +220,9 @@ install() {
     { chmod 700 "$temporary" && mv -f "$temporary" "$server"; } 2>/dev/null ||
         fail "the server cannot be put into the plugin's data folder"
 
-    temporary=$data/manifest.$$.tmp
-    { cp "$root/manifest.sha256" "$temporary" && mv -f "$temporary" "$data/manifest.sha256"; } 2>/dev/null ||
+    temporary=$folder/manifest.$$.tmp
+    { rm -f "$temporary" && cp "$root/manifest.sha256" "$temporary" &&
+        mv -f "$temporary" "$folder/manifest.sha256"; } 2>/dev/null ||
         fail "the plugin's data folder cannot be written to; is the disk full?"
     temporary=
 }
@@ -86,17 +230,20 @@ install() {
 # Whole, as far as can be told. A power cut can leave a file without its content:
 # hence -s at each start, and the sum at each session's.
 is_installed() {
-    [ -s "$server" ] && [ -x "$server" ] && cmp -s "$root/manifest.sha256" "$data/manifest.sha256" || return
+    is_private "$server" -rwx && [ -s "$server" ] &&
+        cmp -s "$root/manifest.sha256" "$folder/manifest.sha256" || return
     [ "${1-}" != install ] && return
     found=$(sum_of <"$server" 2>/dev/null)
     [ "${found%% *}" = "$sum" ]
 }
 
+enter
+server=$folder/keyhole-$sum
 is_installed "$@" || install
 if [ "${1-}" = install ]; then
     trap - EXIT
     exit 0
 fi
-CLAUDE_PLUGIN_DATA=$data
+CLAUDE_PLUGIN_DATA=$folder
 export CLAUDE_PLUGIN_DATA
 exec "$server" "$@"

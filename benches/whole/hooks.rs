@@ -97,7 +97,7 @@ impl Hooks {
             "tool_input": { "key": SMALL_KEY },
             // A call gets one ticket, and a second one is refused.
             "tool_use_id": format!("toolu_{round}"),
-            "agent_id": "a-1",
+            "agent_id": "a3f29c07b1d4e8560",
             "agent_type": "keyhole:privacy-scanner",
         });
         let mut command = Command::new(&self.guard);

@@ -8,6 +8,7 @@ use crate::{
     serve::{self, ServeError},
     shell,
     ticket::Tickets,
+    usage,
 };
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::{
@@ -86,6 +87,8 @@ before that.")]
 
     /// Say of each entry in the map whether it would load, and why not
     #[command(after_help = "\
+No key is printed, nor how long one is: the line in the map says which entry is meant.
+
 Examples:
   keyhole check
   keyhole check --map ./team-map.toml --json
@@ -97,9 +100,6 @@ Exit codes: 0 everything would load, 1 something would not, 2 no map, or an inva
         /// Print JSON instead of a table
         #[arg(long)]
         json: bool,
-        /// Print keys in full; mind who can see your screen
-        #[arg(long)]
-        show_keys: bool,
     },
 
     /// Decide, as a hook of the Claude Code plugin, whether a call may be made
@@ -142,7 +142,14 @@ struct MapArg {
 #[must_use]
 pub fn run() -> ExitCode {
     hide_panics();
-    let done = match Cli::parse().command {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => {
+            let first = std::env::args_os().nth(1);
+            return usage::explain(&error, Cli::command(), first.as_deref());
+        }
+    };
+    let done = match command {
         Command::Serve {
             map,
             bind,
@@ -160,12 +167,9 @@ pub fn run() -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }),
         Command::Guard(map) => return guard_call(&map),
-        Command::Check {
-            map,
-            json,
-            show_keys,
-        } => live_map(&map)
-            .and_then(|map| check_map(map, json, show_keys).map_err(|error| error.to_string())),
+        Command::Check { map, json } => {
+            live_map(&map).and_then(|map| check_map(map, json).map_err(|error| error.to_string()))
+        }
         Command::Contract { save } => save
             .map_or(Ok(()), |file| std::fs::write(file, COMPONENT))
             .map_err(|error| {
@@ -254,12 +258,12 @@ fn guard_call(map: &MapArg) -> ExitCode {
 }
 
 /// Loads every entry as a call would, and reports.
-fn check_map(map: LiveMap, json: bool, show_keys: bool) -> Result<ExitCode, ServeError> {
+fn check_map(map: LiveMap, json: bool) -> Result<ExitCode, ServeError> {
     let limits = Limits::default();
     let map = Arc::new(map);
     let loader = Loader::new(Arc::clone(&map), Sandbox::embedded(limits)?, limits);
     let runtime = serve::runtime(limits)?;
-    let report = runtime.block_on(check(&map, show_keys, async |key, caller| {
+    let report = runtime.block_on(check(&map, async |key, caller| {
         loader
             .load(key.expose(), caller)
             .await

@@ -67,10 +67,11 @@ pub mod seal;
 mod serve;
 mod shell;
 pub mod ticket;
+mod usage;
 pub mod walk;
 
 pub use caller::{Caller, Callers};
-pub use check::{BindingReport, EntryReport, Report, check};
+pub use check::{BindingReport, EntryReport, Report, Warning, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;

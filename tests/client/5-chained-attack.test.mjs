@@ -30,7 +30,7 @@ onEachClient('5a: the parent cannot read the key, the map, the file or the data 
     bash(`ln -s ${agent} here.md`),
     bash(`ls -la ${data}`),
     bash(`cat ${data}/*`),
-    bash(`${binary} check --show-keys`),
+    bash(`${binary} check`),
     bash(`echo '{"tool_input":{}}' | ${binary} guard`),
     bash(`${binary} serve`),
   ];

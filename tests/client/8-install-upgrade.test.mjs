@@ -90,7 +90,7 @@ onEachClient('8c: an upgraded plugin runs its new server', async ({ home, seen }
 /** A folder of commands, of which the one after KILL_BEFORE others kills them all. */
 function killers(home) {
   const shims = path.join(home.root, 'shims');
-  for (const name of ['chmod', 'cmp', 'cp', 'find', 'mkdir', 'mv', 'rm', 'sha256sum', 'shasum', 'uname']) {
+  for (const name of ['chmod', 'cmp', 'cp', 'find', 'id', 'ls', 'mkdir', 'mv', 'rm', 'sha256sum', 'shasum', 'uname']) {
     const real = process.env.PATH.split(':').map((dir) => path.join(dir, name)).find(fs.existsSync);
     if (!real) continue;
     const shim = home.write(shims, name, `#!/bin/sh

@@ -1,22 +1,26 @@
 //! The report for programs.
 
-use super::{BindingReport, EntryReport, Report};
-use crate::map::MapError;
+use super::{BindingReport, EntryReport, Report, Warning};
+use crate::{map::MapError, walk::Distrust};
 use serde::Serialize;
 
 /// The whole report. Its shape is stable: fields may be added, none is renamed,
-/// removed or given another meaning. Every field is always there; `null` stands
-/// for what does not apply.
+/// removed or given another meaning within 0.2. Every field is always there; `null`
+/// stands for what does not apply, and for a text that may be a key.
 #[derive(Serialize)]
 struct Json<'a> {
-    /// The map's absolute path. Bytes that are not UTF-8 are replaced.
-    map: String,
+    /// The map's absolute path. Bytes that are not UTF-8 are replaced. `null` if
+    /// `--map` named it and nothing is there.
+    map: Option<String>,
     /// Whether every file would be served, as the exit code 0 says.
     ok: bool,
     /// In the order of the map; `null` where the map itself is wrong.
     entries: Option<Vec<JsonEntry<'a>>>,
     /// In the order of the map; `null` where the map itself is wrong.
     bindings: Option<Vec<JsonBinding<'a>>>,
+    /// What is not as it should be, and keeps no file from being served; `null` where
+    /// the map itself is wrong.
+    warnings: Option<Vec<JsonWarning>>,
     /// What is wrong with the map itself.
     error: Option<JsonError>,
 }
@@ -24,16 +28,14 @@ struct Json<'a> {
 /// One entry of the map.
 #[derive(Serialize)]
 struct JsonEntry<'a> {
-    /// Redacted unless `--show-keys`.
-    key: &'a str,
-    /// Shorter than 16 characters.
-    weak_key: bool,
-    /// In the map, from 1.
+    /// In the map, from 1. It is what the entry is known by.
     line: u32,
-    /// As written in the map.
-    path: &'a str,
-    /// The agents that the key is bound to; `null`: any caller.
-    agents: Option<&'a [String]>,
+    /// As written in the map; `null` if it does not end in `.md`, or holds a key.
+    path: Option<&'a str>,
+    /// Whether the key is bound to agents.
+    bound: bool,
+    /// The key is shorter than 16 characters.
+    weak_key: bool,
     ok: bool,
     /// Size of a file that would be served.
     bytes: Option<u64>,
@@ -46,7 +48,8 @@ struct JsonEntry<'a> {
 /// One binding of the map.
 #[derive(Serialize)]
 struct JsonBinding<'a> {
-    name: &'a str,
+    /// `null` if it holds a key.
+    name: Option<&'a str>,
     /// In the map, from 1.
     line: u32,
     /// Whether its key has an entry; `null` where the key comes from a variable
@@ -54,6 +57,15 @@ struct JsonBinding<'a> {
     ok: Option<bool>,
     /// What to do about it. For people: it may be reworded.
     message: Option<String>,
+}
+
+/// What the user should know of the map.
+#[derive(Serialize)]
+struct JsonWarning {
+    /// In the map, from 1; `null` if it is about a root.
+    line: Option<u32>,
+    /// For people: it may be reworded.
+    message: String,
 }
 
 /// What is wrong with the map.
@@ -65,8 +77,6 @@ struct JsonError {
     message: String,
     /// In the map, from 1, where there is a place.
     line: Option<usize>,
-    /// In characters, from 1.
-    column: Option<usize>,
     /// What to write instead, where there is a guess.
     help: Option<String>,
 }
@@ -78,7 +88,10 @@ impl Report {
     /// None that is known of: everything in it can be written as JSON.
     pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(&Json {
-            map: self.map.to_string_lossy().into_owned(),
+            map: self
+                .map
+                .as_ref()
+                .map(|map| map.to_string_lossy().into_owned()),
             ok: self.exit_code() == 0,
             entries: self
                 .outcome
@@ -89,19 +102,53 @@ impl Report {
                 .outcome
                 .is_ok()
                 .then(|| self.bindings.iter().map(binding).collect()),
-            error: self.outcome.as_ref().err().map(error),
+            warnings: self.outcome.as_ref().ok().map(|entries| {
+                let entries = entries.iter().flat_map(warnings);
+                entries.chain(self.roots.iter().map(root)).collect()
+            }),
+            error: self
+                .outcome
+                .as_ref()
+                .err()
+                .map(|error| self.json_error(error)),
         })
+    }
+
+    fn json_error(&self, error: &MapError) -> JsonError {
+        let place = match error {
+            MapError::Parse { source, .. } => Some(source),
+            _ => None,
+        };
+        JsonError {
+            code: error.code().as_str(),
+            message: self.said(error),
+            line: place.map(|place| place.line),
+            help: place.and_then(|place| place.help.clone()),
+        }
+    }
+}
+
+fn warnings(entry: &EntryReport) -> impl Iterator<Item = JsonWarning> {
+    entry.warnings.iter().map(|warning| JsonWarning {
+        line: Some(entry.line),
+        message: warning.to_string(),
+    })
+}
+
+fn root(distrust: &Distrust) -> JsonWarning {
+    JsonWarning {
+        line: None,
+        message: format!("a root holds nothing: {distrust}"),
     }
 }
 
 fn entry(entry: &EntryReport) -> JsonEntry<'_> {
     let code = entry.result.err();
     JsonEntry {
-        key: &entry.key,
-        weak_key: entry.weak_key,
         line: entry.line,
-        path: &entry.path,
-        agents: entry.agents.as_deref(),
+        path: entry.path.as_deref(),
+        bound: entry.is_bound,
+        weak_key: entry.warnings.contains(&Warning::WeakKey),
         ok: code.is_none(),
         bytes: entry.result.ok(),
         code: code.map(super::Code::as_str),
@@ -111,29 +158,9 @@ fn entry(entry: &EntryReport) -> JsonEntry<'_> {
 
 fn binding(binding: &BindingReport) -> JsonBinding<'_> {
     JsonBinding {
-        name: &binding.name,
+        name: binding.name.as_deref(),
         line: binding.line,
         ok: binding.is_served(),
         message: binding.result.as_ref().err().map(ToString::to_string),
-    }
-}
-
-fn error(error: &MapError) -> JsonError {
-    let code = error.code().as_str();
-    match error {
-        MapError::Parse { source, .. } => JsonError {
-            code,
-            message: source.message.clone(),
-            line: Some(source.line),
-            column: Some(source.column),
-            help: source.help.clone(),
-        },
-        other => JsonError {
-            code,
-            message: other.to_string(),
-            line: None,
-            column: None,
-            help: None,
-        },
     }
 }

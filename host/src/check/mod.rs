@@ -5,24 +5,32 @@ mod text;
 
 use crate::{
     Caller, Code,
-    map::{BindingError, Key, LiveMap, MapError},
+    map::{BindingError, Key, LiveMap, Location, Map, MapError},
+    walk::{Distrust, Policy, System, Walker},
 };
-use std::path::PathBuf;
+use std::{
+    collections::{BTreeSet, HashSet},
+    path::{Path, PathBuf},
+};
 
-/// What came of a check. It holds keys only if the user asked to see them.
+/// What came of a check. It holds no key, nothing that tells how long one is, and
+/// no text of the map that may be one.
 #[derive(Debug)]
 pub struct Report {
-    map: PathBuf,
-    show_keys: bool,
+    /// None if an argument named it and nothing is there: then it may be anything.
+    map: Option<PathBuf>,
     outcome: Result<Vec<EntryReport>, MapError>,
     bindings: Vec<BindingReport>,
+    /// The roots that hold nothing, since others could put another directory in their
+    /// place.
+    roots: Vec<Distrust>,
 }
 
 /// What came of one binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingReport {
-    /// Its name.
-    pub name: String,
+    /// Its name. None if it holds a key.
+    pub name: Option<String>,
     /// The line of the map on which it stands, from 1.
     pub line: u32,
     /// Whether it has a key that the map has an entry for. Whether that would load
@@ -42,86 +50,155 @@ impl BindingReport {
     }
 }
 
-/// What came of one entry.
+/// What came of one entry. Its line is what it is known by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryReport {
-    /// The key, or enough of it to be known by: see [`Key::redacted`].
-    pub key: String,
     /// The line of the map on which the entry stands, from 1.
     pub line: u32,
-    /// The path as the map has it.
-    pub path: String,
-    /// The agents that the key is bound to; none: any caller may use it. Whether
-    /// there are such agents cannot be checked here.
-    pub agents: Option<Vec<String>>,
+    /// The path as the map has it. None if it may be a key in the wrong place: if it
+    /// does not end in `.md`, or holds one of the map's keys.
+    pub path: Option<String>,
+    /// Whether the key is bound to agents. Which they are is not said: a key may stand
+    /// in the place of a name. Whether there are such agents cannot be checked here.
+    pub is_bound: bool,
     /// The file's size in bytes, or why it is not served.
     pub result: Result<u64, Code>,
-    /// Whether the key is so short that it might be guessed. It is a warning.
-    pub weak_key: bool,
+    /// What the user should know besides. It does not keep the file from being served.
+    pub warnings: Vec<Warning>,
+}
+
+/// What is not wrong, and not as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The key is so short that it might be guessed.
+    #[error("a key of fewer than {} characters may be guessed", Key::STRONG_LEN)]
+    WeakKey,
+    /// The directory of the file is the user's home, or one above it.
+    #[error(
+        "the file lies directly in your home, or above it: `serve --sealed` would keep all of that directory readable; move the file into a directory of its own"
+    )]
+    WideDirectory,
 }
 
 /// Checks the map, and loads every file in it through `load`, one after another,
 /// which answers with the file's size in bytes. It has to be the way that calls
 /// go, so that the report says what a caller would get.
 ///
-/// Keys are redacted in the report unless `show_keys`. Reading the map blocks for
-/// a moment.
+/// Reading the map blocks for a moment.
 pub async fn check(
     live: &LiveMap,
-    show_keys: bool,
     load: impl AsyncFn(&Key, &Caller) -> Result<u64, Code>,
 ) -> Report {
-    let mut bindings = Vec::new();
+    let (mut bindings, mut roots) = (Vec::new(), Vec::new());
     let outcome = match live.current() {
         Err(error) => Err(error),
         Ok(map) => {
+            let keys: Vec<_> = map.bindings().iter().map(|(_, b)| b.key(&map)).collect();
+            let secrets = Secrets::of(&map, keys.iter().flatten());
+            roots = map.distrusted_roots();
+            roots.iter_mut().for_each(|root| secrets.hide(root));
             let mut entries = Vec::new();
             for (key, entry) in map.entries() {
                 // As one who may: what is checked is whether the file would load.
                 let agent = entry.agents().and_then(|agents| agents.first());
                 let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent((**agent).into()));
+                let path = entry.path();
+                let is_shown = path.ends_with(".md") && !secrets.are_in(path);
+                let result = load(key, &caller).await;
+                let is_wide = result.is_ok() && is_wide(path, live.location());
+                let warnings = [
+                    key.is_weak().then_some(Warning::WeakKey),
+                    is_wide.then_some(Warning::WideDirectory),
+                ];
                 entries.push(EntryReport {
-                    key: if show_keys {
-                        key.expose().to_owned()
-                    } else {
-                        key.redacted()
-                    },
                     line: entry.line(),
-                    path: entry.path().to_owned(),
-                    agents: entry
-                        .agents()
-                        .map(|agents| agents.iter().map(|agent| (**agent).to_owned()).collect()),
-                    result: load(key, &caller).await,
-                    weak_key: key.is_weak(),
+                    path: is_shown.then(|| path.to_owned()),
+                    is_bound: agent.is_some(),
+                    result,
+                    warnings: warnings.into_iter().flatten().collect(),
                 });
             }
-            for (name, binding) in map.bindings() {
-                let key = binding.key(&map);
+            for ((name, binding), key) in map.bindings().into_iter().zip(&keys) {
                 let shows_a_key = binding.shows_a_key(name, key.as_ref().ok(), &map);
                 bindings.push(BindingReport {
-                    // The name itself may be what holds it.
-                    name: match shows_a_key && !show_keys {
-                        true => "…".to_owned(),
-                        false => name.to_owned(),
-                    },
+                    name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_owned()),
                     line: binding.line(),
                     result: match key {
                         _ if shows_a_key => Err(BindingError::ShowsAKey),
-                        Ok(key) if map.find(&key).is_none() => Err(BindingError::NoEntry),
+                        Ok(key) if map.find(key).is_none() => Err(BindingError::NoEntry),
                         Ok(_) => Ok(()),
-                        Err(error) => Err(error),
+                        Err(BindingError::Untrusted(distrust)) => {
+                            let mut distrust = distrust.clone();
+                            secrets.hide(&mut distrust);
+                            Err(BindingError::Untrusted(distrust))
+                        }
+                        Err(error) => Err(error.clone()),
                     },
                 });
             }
             Ok(entries)
         }
     };
+    let location = live.location();
+    let is_known = !location.is_named()
+        || !matches!(
+            outcome,
+            Err(MapError::Missing { .. } | MapError::Unreadable { .. })
+        );
     Report {
-        map: live.location().file().to_owned(),
-        show_keys,
+        map: is_known.then(|| location.file().to_owned()),
         outcome,
         bindings,
+        roots,
     }
+}
+
+/// The keys that a map and its bindings hold, however short.
+struct Secrets<'a> {
+    keys: HashSet<&'a [u8]>,
+    lengths: BTreeSet<usize>,
+}
+
+impl<'a> Secrets<'a> {
+    fn of(map: &'a Map, bound: impl Iterator<Item = &'a Key>) -> Self {
+        let entries = map.entries().into_iter().map(|(key, _)| key);
+        let keys: HashSet<&[u8]> = entries
+            .chain(bound)
+            .map(|key| key.expose().as_bytes())
+            .collect();
+        let lengths = keys.iter().map(|key| key.len()).collect();
+        Self { keys, lengths }
+    }
+
+    /// Takes a path away that holds one of them.
+    fn hide(&self, distrust: &mut Distrust) {
+        if self.are_in(&distrust.path.to_string_lossy()) {
+            distrust.path = "…".into();
+        }
+    }
+
+    /// Whether one of them is anywhere in `text`.
+    fn are_in(&self, text: &str) -> bool {
+        let text = text.as_bytes();
+        // Key by key, a large map would take minutes.
+        self.lengths
+            .iter()
+            .any(|length| text.windows(*length).any(|part| self.keys.contains(part)))
+    }
+}
+
+/// Whether the real file's directory is the user's home or one above it.
+fn is_wide(path: &str, location: &Location) -> bool {
+    let walker = Walker::new(System);
+    let file = location
+        .expand(path)
+        .and_then(|path| walker.walk(&path, Policy::FOLLOWED).ok());
+    let Some(file) = file else { return false };
+    // A process without a home can still have a file in `/`.
+    let home = location.home().unwrap_or(Path::new("/"));
+    let home = walker.walk(home, Policy::ROOT);
+    home.is_ok_and(|home| home.is_beneath(&file))
 }
 
 impl Report {
@@ -141,7 +218,7 @@ impl Report {
 
     /// What the process should exit with: 0 if every file and binding would be
     /// served (also where the map has no keys), 1 if one would not, 2 if there is no
-    /// map or it is invalid. Weak keys do not count.
+    /// map or it is invalid. Warnings do not count.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match &self.outcome {
@@ -153,6 +230,21 @@ impl Report {
             }
             Ok(_) => 1,
             Err(_) => 2,
+        }
+    }
+
+    /// What is said of a map that cannot be used. An argument that names no file is
+    /// not repeated.
+    fn said(&self, error: &MapError) -> String {
+        match error {
+            MapError::Missing { .. } if self.map.is_none() => {
+                "there is no map where --map says; create it, or name another".to_owned()
+            }
+            MapError::Unreadable { kind, .. } if self.map.is_none() => format!(
+                "the map that --map names cannot be read: {kind}; fix its permissions, or name another"
+            ),
+            MapError::Parse { source, .. } => source.message.clone(),
+            other => other.to_string(),
         }
     }
 }

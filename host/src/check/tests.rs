@@ -1,7 +1,7 @@
 //! What the user is told about the map, and what is kept from the screen.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::{Report, check};
+use super::{Report, Warning, check};
 use crate::{
     Code,
     map::{Key, LiveMap, Location},
@@ -29,7 +29,7 @@ impl Home {
     }
 
     /// A check in which a file's name says what comes of it.
-    fn check(&self, show_keys: bool) -> Report {
+    fn check(&self) -> Report {
         let live = LiveMap::new(Location::find(Some(&self.map()), |_| None).unwrap());
         let map = live.current();
         let load = async |key: &Key, _: &crate::Caller| {
@@ -43,18 +43,18 @@ impl Home {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
-        runtime.block_on(check(&live, show_keys, load))
+        runtime.block_on(check(&live, load))
     }
 
-    fn text(&self, show_keys: bool) -> String {
+    fn text(&self) -> String {
         let mut out = anstream::StripStream::new(Vec::new());
-        self.check(show_keys).write_text(&mut out).unwrap();
+        self.check().write_text(&mut out).unwrap();
         let text = String::from_utf8(out.into_inner()).unwrap();
         text.replace(self.map().to_str().unwrap(), "MAP")
     }
 
-    fn json(&self, show_keys: bool) -> Value {
-        let json = self.check(show_keys).to_json().unwrap();
+    fn json(&self) -> Value {
+        let json = self.check().to_json().unwrap();
         serde_json::from_str(&json.replace(self.map().to_str().unwrap(), "MAP")).unwrap()
     }
 }
@@ -68,13 +68,13 @@ short = \"gone.md\"
 #[test]
 fn the_table_shows_every_entry_and_what_to_do() {
     assert_eq!(
-        Home::with(MIXED).text(false),
+        Home::with(MIXED).text(),
         "map: MAP
 
-RESULT     BYTES  LINE  KEY   PATH
-ok             4     2  k-7…  a.md
-not-found      -     3  …     gone.md
-too-large      -     4  k-9…  big.md
+RESULT     BYTES  LINE  PATH
+ok             4     2  a.md
+not-found      -     3  gone.md
+too-large      -     4  big.md
 
 not-found: nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory
 too-large: the file is larger than its limit; shorten it or raise max_bytes
@@ -87,32 +87,34 @@ warning: a key of fewer than 16 characters may be guessed: line 3
 #[test]
 fn the_json_has_its_stable_shape() {
     assert_eq!(
-        Home::with(MIXED).json(false),
+        Home::with(MIXED).json(),
         json!({
             "map": "MAP",
             "ok": false,
             "entries": [
-                {"key": "k-7…", "weak_key": false, "line": 2, "path": "a.md", "agents": null, "ok": true, "bytes": 4, "code": null, "message": null},
-                {"key": "…", "weak_key": true, "line": 3, "path": "gone.md", "agents": null, "ok": false, "bytes": null, "code": "not-found",
+                {"line": 2, "path": "a.md", "bound": false, "weak_key": false, "ok": true, "bytes": 4, "code": null, "message": null},
+                {"line": 3, "path": "gone.md", "bound": false, "weak_key": true, "ok": false, "bytes": null, "code": "not-found",
                  "message": "nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"},
-                {"key": "k-9…", "weak_key": false, "line": 4, "path": "big.md", "agents": null, "ok": false, "bytes": null, "code": "too-large",
+                {"line": 4, "path": "big.md", "bound": false, "weak_key": false, "ok": false, "bytes": null, "code": "too-large",
                  "message": "the file is larger than its limit; shorten it or raise max_bytes"},
             ],
             "bindings": [],
+            "warnings": [{"line": 3, "message": "a key of fewer than 16 characters may be guessed"}],
             "error": null,
         })
     );
     assert_eq!(
-        Home::with(b"[keys]\nk = { path = 'a.md', agent = ['x'] }").json(false),
+        Home::with(b"[keys]\nk = { path = 'a.md', agent = ['x'] }").json(),
         json!({
             "map": "MAP",
             "ok": false,
             "bindings": null,
             "entries": null,
-            "error": {"code": "map-invalid", "message": "unknown field", "line": 2, "column": 22, "help": "did you mean agents?"},
+            "warnings": null,
+            "error": {"code": "map-invalid", "message": "unknown field", "line": 2, "help": "did you mean agents?"},
         })
     );
-    let missing = Home::empty().json(false);
+    let missing = Home::empty().json();
     assert_eq!(missing["error"]["code"], "map-missing");
     assert_eq!(missing["error"]["line"], Value::Null);
 }
@@ -125,47 +127,47 @@ fn the_exit_code_tells_served_from_refused_from_no_map() {
         (MIXED, 1),
         (b"[keys", 2),
     ] {
-        assert_eq!(Home::with(map).check(false).exit_code(), code);
+        assert_eq!(Home::with(map).check().exit_code(), code);
     }
-    assert_eq!(Home::empty().check(false).exit_code(), 2);
+    assert_eq!(Home::empty().check().exit_code(), 2);
 }
 
 #[test]
-fn a_mistake_is_pointed_at_and_the_line_hidden() {
+fn of_a_mistake_the_line_is_told_and_no_more() {
     assert_eq!(
-        Home::with("[keys]\n'k-SECRET' = { path = 'é.md', agent = ['x'] }".as_bytes()).text(false),
+        Home::with("[keys]\n'k-SECRET' = { path = 'é.md', agent = ['x'] }".as_bytes()).text(),
         "error: map-invalid: unknown field
- --> MAP:2:31
-  |
-2 | '********' = { **** = '****', ***** = ['*'] }
-  |                               ^^^^^
-  |
-  = help: did you mean agents?
-The text of the line is hidden, since it may hold a key; --show-keys shows it.
+  --> MAP:2
+  help: did you mean agents?
 "
     );
+    // The same for any key, whatever its length and its marks.
+    let shown = |key: &str| {
+        let home = Home::with(format!("[keys]\n{key} = 7\n").as_bytes());
+        (home.text(), home.json())
+    };
+    assert_eq!(shown("k"), shown("'k-7:f3[a]={9}'"));
 }
 
 #[test]
-fn the_line_is_shown_to_whoever_asks_for_keys() {
-    assert_eq!(
-        Home::with(b"[keys]\n'k-1' = 'a.md'\n'k-1' = '\x1b[31mb.md'").text(true),
-        "error: map-invalid: not TOML: invalid literal string, expected non-single-quote visible characters
- --> MAP:3:10
-  |
-3 | 'k-1' = '?[31mb.md'
-  |          ^
-  |
-  = help: beneath [keys] each line reads \"KEY\" = \"PATH\", in straight quotes, a \\ written as \\\\, and no name stands twice
-"
-    );
-}
-
-#[test]
-fn keys_appear_only_where_they_are_asked_for() {
+fn no_key_is_shown_wherever_it_stands() {
     let long = format!("[keys]\n{} = 1", "SECRET".repeat(1000));
     for map in [
+        // As a key, and in the place of other things.
         &b"[keys]\n'SECRET-SECRET-SECRET' = 'a.md'\nSECRET = 'gone.md'"[..],
+        b"[keys]\nSECRET = 'dir/SECRET.md'",
+        b"[keys]\nSECRET = 'SECRET/a.md'",
+        b"[keys]\n'a.md' = 'SECRET'",
+        b"[keys]\n'~/a.md' = 'k-SECRET-SECRET'",
+        b"[keys]\n'k' = { path = 'a.md', agents = ['SECRET'] }",
+        b"[keys]\n'k' = { path = 'a.md', agents = ['x:y', 'k-SECRET'] }",
+        b"[bindings.b]\nkey = 'SECRET'\n[keys]\n'k' = 'SECRET.md'",
+        b"[keys]\nsecret = 'a.md'\nshort = 'x/secret.md'\n[bindings.secret]\nkey = 'short'",
+        b"[bindings.b]\nkey = 'SECRET'\ntitle = 'SECRET'",
+        b"[bindings.b]\nkey_file = 'SECRET'",
+        b"[bindings.b]\nkey_env = 'SECRET'",
+        b"roots = ['/SECRET']\n[keys]\nk = 'a.md'",
+        // In a map that is wrong.
         b"[keys]\nSECRET = 1",
         b"[keys]\nSECRET = 'a.md'\nSECRET = 'a.md'",
         b"[keys]\nSECRET.md = 'a.md'",
@@ -176,38 +178,129 @@ fn keys_appear_only_where_they_are_asked_for() {
         b"[keys]\nk = '''\nSECRET",
         b"[keys]\nSECRET\xff = 'a.md'",
         b"# SECRET \x00",
+        b"max_bytes = SECRET",
+        b"roots = [SECRET]",
+        b"[keys]\nk = \"\\SECRET\"",
+        b"[keys]\nk = {SECRET = 1}",
+        b"[keys]\nk = {path = 'a.md', SECRET = 1}",
+        b"[keys]\nk.SECRET = 1\nk = 1",
+        b"[keys]\nk = 1\nk.SECRET = 1",
+        b"[keys.SECRET]\n[keys.SECRET]",
+        b"[bindings.SECRET]",
+        b"[bindings.b]\nSECRET = 1",
+        b"[bindings.b]\nkey = 1979-SECRET",
         long.as_bytes(),
     ] {
         let home = Home::with(map);
-        let shown = format!(
-            "{} {} {:?}",
-            home.text(false),
-            home.json(false),
-            home.check(false)
-        );
-        assert!(!shown.contains("SECRET"), "{shown}");
+        let (text, json) = (home.text(), home.json().to_string());
+        let shown = format!("{text} {json} {:?}", home.check());
+        let map = String::from_utf8_lossy(map);
+        assert!(!shown.to_lowercase().contains("secret"), "{map}: {shown}");
     }
-    let home = Home::with(b"[keys]\n'SECRET-SECRET-SECRET' = 'a.md'");
-    assert!(home.text(true).contains("SECRET-SECRET-SECRET"));
-    assert_eq!(home.json(true)["entries"][0]["key"], "SECRET-SECRET-SECRET");
+}
+
+#[test]
+fn a_path_is_shown_if_it_ends_in_md_and_holds_no_key_of_the_map() {
+    let home =
+        Home::with(b"[keys]\nk-1 = 'a.md'\nk-2 = 'k-11.md'\nk-3 = 'gone'\nk-4 = '\xc3\xa9.md'\n");
+    let report = home.check();
+    let paths = report.entries().unwrap().iter();
+    let paths: Vec<_> = paths.map(|entry| entry.path.as_deref()).collect();
+    assert_eq!(paths, [Some("a.md"), None, None, Some("é.md")]);
+    assert!(
+        home.text()
+            .contains("\n…: a path that holds a key, or does not end in .md, is not shown\n")
+    );
+    assert!(!Home::with(MIXED).text().contains('…'));
+}
+
+#[test]
+fn of_a_bound_key_it_is_said_that_it_is_bound() {
+    let home = Home::with(b"[keys]\nk-7f3a9c55aa01beef = { path = 'a.md', agents = ['x:y'] }");
+    let text = home.text();
+    assert!(
+        text.contains("whose names cannot be checked here: line 2.\n"),
+        "{text}"
+    );
+    assert_eq!(home.json()["entries"][0]["bound"], true);
+}
+
+/// Nobody knows whether a name that leads nowhere is the name of a file at all.
+#[test]
+fn a_named_map_that_is_not_there_is_not_named_back() {
+    let home = Home::empty();
+    assert_eq!(
+        home.text(),
+        "error: map-missing: there is no map where --map says; create it, or name another\n"
+    );
+    let json = home.json();
+    assert_eq!(json["map"], Value::Null);
+    assert!(!json.to_string().contains("MAP"), "{json}");
 }
 
 #[test]
 fn no_control_character_reaches_the_terminal() {
     let home = Home::with("[keys]\nk = \"\\u001b[2J\\u202e.md\"".as_bytes());
-    assert!(home.text(true).contains("\\u{1b}[2J\\u{202e}.md"));
-    let home = Home::with("[keys]\n'\u{202e}k' = 1".as_bytes());
-    let text = home.text(true);
+    assert!(home.text().contains("\\u{1b}[2J\\u{202e}.md"));
+}
+
+/// Where a file lies, and the home, and whether it is warned of.
+#[test]
+fn a_file_that_lies_in_a_home_itself_or_above_is_warned_of() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().canonicalize().unwrap();
+    let user = root.join("user");
+    fs::create_dir_all(user.join("notes")).unwrap();
+    for file in ["user/notes/a.md", "user/b.md", "c.md"] {
+        fs::write(root.join(file), "").unwrap();
+    }
+    std::os::unix::fs::symlink(user.join("b.md"), user.join("notes/link.md")).unwrap();
+    let map = root.join("map.toml");
+    fs::write(
+        &map,
+        "[keys]\n\
+         k-00000000000000001 = '~/notes/a.md'\n\
+         k-00000000000000002 = '~/b.md'\n\
+         k-00000000000000003 = 'c.md'\n\
+         k-00000000000000004 = '~/notes/link.md'\n",
+    )
+    .unwrap();
+    fs::set_permissions(&map, fs::Permissions::from_mode(0o600)).unwrap();
+    let live = LiveMap::new(
+        Location::find(Some(&map), |name| {
+            (name == "HOME").then(|| user.clone().into())
+        })
+        .unwrap(),
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let report = runtime.block_on(check(&live, async |_, _| Ok(0)));
+    let entries = report.entries().unwrap();
+    let warned: Vec<_> = entries.iter().map(|entry| entry.warnings.len()).collect();
+    assert_eq!(warned, [0, 1, 1, 1]);
+    assert_eq!(entries[1].warnings, [Warning::WideDirectory]);
+    assert_eq!(report.exit_code(), 0);
+    let mut out = anstream::StripStream::new(Vec::new());
+    report.write_text(&mut out).unwrap();
+    let text = String::from_utf8(out.into_inner()).unwrap();
     assert!(
-        text.contains("'?k' = 1") && !text.contains('\u{202e}'),
+        text.contains(
+            "\nwarning: the file lies directly in your home, or above it: \
+             `serve --sealed` would keep all of that directory readable; \
+             move the file into a directory of its own: lines 3, 4, 5\n"
+        ),
         "{text}"
     );
+    let json: Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
+    assert_eq!(json["warnings"].as_array().unwrap().len(), 3);
+    assert_eq!(json["warnings"][0]["line"], 3);
 }
 
 #[test]
 fn a_map_without_keys_is_said_to_be_one() {
     assert_eq!(
-        Home::with(b"").text(false),
+        Home::with(b"").text(),
         "map: MAP\n\nThe map is valid and has no keys: every key is refused.\n"
     );
 }

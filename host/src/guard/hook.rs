@@ -24,8 +24,9 @@ pub(super) enum Caller {
     /// A subagent of this type: `plugin:agent`, or `agent` where no plugin
     /// brought it.
     Subagent(String),
-    /// The main conversation, a copy of it, or one that was started as an agent.
-    Parent,
+    /// Anyone else: the main conversation, a copy of it, a session that was started
+    /// as an agent, or a teammate.
+    Other,
 }
 
 /// Why a question has no answer. It carries nothing of the question.
@@ -60,6 +61,21 @@ struct Arguments {
     key: String,
 }
 
+/// Whether the client gives such an id to a subagent: `a` and 16 hexadecimal
+/// digits.
+///
+/// A teammate's is `a`, its name, `-` and the digits. The main conversation chooses
+/// that name, and the client puts it where an agent's type would be, so that a
+/// teammate could pass for any agent. An id of another form is nobody's that we know.
+fn is_subagents(id: &str) -> bool {
+    id.strip_prefix('a').is_some_and(|digits| {
+        digits.len() == 16
+            && digits
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
 /// Reads the question.
 ///
 /// # Errors
@@ -76,9 +92,9 @@ pub(super) fn read(json: &[u8]) -> Result<Call, HookError> {
     // A subagent has both. A session that was started as an agent has a type
     // only, and the main conversation has neither.
     let caller = match (input.agent_id, input.agent_type) {
-        (Some(_), Some(agent)) if agent != FORK => Caller::Subagent(agent),
+        (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => Caller::Subagent(agent),
         (Some(_), None) => return Err(HookError::NotUnderstood),
-        _ => Caller::Parent,
+        _ => Caller::Other,
     };
     let arguments: Arguments =
         serde_json::from_value(input.tool_input).map_err(|_| HookError::Arguments)?;

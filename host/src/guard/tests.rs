@@ -102,7 +102,7 @@ fn parent(key: &str) -> Value {
 /// About a subagent's call.
 fn subagent(agent: &str, key: &str) -> Value {
     let mut question = parent(key);
-    question["agent_id"] = "a-1".into();
+    question["agent_id"] = "a3f29c07b1d4e8560".into();
     question["agent_type"] = agent.into();
     question
 }
@@ -147,6 +147,49 @@ fn a_fork_of_the_parent_may_use_no_key() {
 fn a_session_that_was_started_as_an_agent_may_use_no_key() {
     for key in [BOUND, UNBOUND, "k-wrong"] {
         let question = without(subagent(AGENT, key), "agent_id");
+        User::new().denies(&question, Code::CallerNotVerified);
+    }
+}
+
+/// The main conversation chooses a teammate's name, and the client tells it as the
+/// agent's type. The ids are of the forms that clients were seen to give, and near.
+#[test]
+fn a_teammate_may_use_no_key_whatever_its_name() {
+    for id in [
+        "aprivacy-scanner-9884851eba053841",
+        "areader-2-a8f75ac62263dd48",
+        "a-3f29c07b1d4e8560",
+        "aa-3f29c07b1d4e856",
+        "reader@session-f20f9dd5",
+    ] {
+        for agent in [AGENT, "reader", "general-purpose"] {
+            for key in [BOUND, UNBOUND, "k-wrong"] {
+                let question = with(subagent(agent, key), "agent_id", json!(id));
+                User::new().denies(&question, Code::CallerNotVerified);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_id_of_an_unknown_form_is_nobodys() {
+    let good = "a3f29c07b1d4e8560";
+    User::new().allows(&with(subagent(AGENT, BOUND), "agent_id", json!(good)));
+    for id in [
+        "a",
+        "3f29c07b1d4e8560",
+        "b3f29c07b1d4e8560",
+        "A3f29c07b1d4e8560",
+        "a3F29C07B1D4E8560",
+        "a3f29c07b1d4e856",
+        "a3f29c07b1d4e85601",
+        "a3f29c07b1d4e856g",
+        "a3f29c07b1d4e8560\n",
+        " a3f29c07b1d4e8560",
+        "a3f29c07b1d4e8\u{e9}",
+        "3f29c07b-1d4e-8560-3f29-c07b1d4e8560",
+    ] {
+        let question = with(subagent(AGENT, BOUND), "agent_id", json!(id));
         User::new().denies(&question, Code::CallerNotVerified);
     }
 }

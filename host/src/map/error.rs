@@ -103,37 +103,23 @@ impl MapError {
 
 /// Why a text is not a map, and where.
 ///
-/// Neither `Display` nor `Debug` quotes the text: where a key was expected,
-/// anything may be one.
+/// Neither `Display` nor `Debug` quotes the text, since anything in it may be a key,
+/// or says where in the line the mistake is: that may tell a key's length.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
     /// Line, from 1.
     pub line: usize,
-    /// Column, in characters, from 1.
+    /// Column, in characters, from 1. It may tell how long a key is: not for show.
     pub column: usize,
     /// What is wrong.
     pub message: String,
     /// What to write instead, where there is a guess.
     pub help: Option<String>,
-    /// The line itself. It may hold a key. None where it is too long to show.
-    pub(crate) excerpt: Option<Excerpt>,
 }
-
-/// The line that an error is about.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Excerpt {
-    /// The line without its end.
-    pub(crate) text: Box<str>,
-    /// The bytes in it that are at fault, between characters.
-    pub(crate) span: Range<usize>,
-}
-
-/// The longest line that is kept to be shown, in bytes: some screens full.
-const MAX_EXCERPT: usize = 4096;
 
 impl ParseError {
-    /// An error about the bytes `span` of `text`. A span beyond the text, or
-    /// within a character, is moved to the nearest place before.
+    /// An error about the bytes `span` of `text`, which is not kept. A span beyond the
+    /// text, or within a character, is moved to the nearest place before.
     pub(crate) fn new(
         text: &str,
         span: Range<usize>,
@@ -143,34 +129,19 @@ impl ParseError {
         let start = text.floor_char_boundary(span.start);
         let before = text.get(..start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = text
-            .get(line_start..)
-            .unwrap_or_default()
-            .lines()
-            .next()
-            .unwrap_or_default();
-        // A parser may point at the line's end, or over several lines.
-        let from = line.floor_char_boundary(start - line_start);
-        let to = line
-            .floor_char_boundary(span.end.saturating_sub(line_start))
-            .max(from);
         Self {
             line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
             column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
             message,
             help,
-            excerpt: (line.len() <= MAX_EXCERPT).then(|| Excerpt {
-                text: line.into(),
-                span: from..to,
-            }),
         }
     }
 }
 
 impl fmt::Display for ParseError {
-    /// `line:column: message; help`.
+    /// `line: message; help`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.line, self.column, self.message)?;
+        write!(f, "{}: {}", self.line, self.message)?;
         match &self.help {
             Some(help) => write!(f, "; {help}"),
             None => Ok(()),
@@ -209,9 +180,9 @@ mod tests {
     }
 
     #[test]
-    fn neither_display_nor_debug_quotes_the_line() {
-        let error = ParseError::new("k-secret = 1", 0..8, "no".into(), Some("yes".into()));
-        assert_eq!(format!("{error}"), "1:1: no; yes");
-        assert_eq!(format!("{error:?}"), "ParseError(1:1: no; yes)");
+    fn neither_display_nor_debug_quotes_the_line_or_tells_a_length() {
+        let error = ParseError::new("k-secret = 1", 11..12, "no".into(), Some("yes".into()));
+        assert_eq!(format!("{error}"), "1: no; yes");
+        assert_eq!(format!("{error:?}"), "ParseError(1: no; yes)");
     }
 }

@@ -11,6 +11,7 @@ use std::{
 pub struct Location {
     file: PathBuf,
     home: Option<PathBuf>,
+    is_named: bool,
 }
 
 /// Why it cannot be said where the map is.
@@ -58,13 +59,24 @@ impl Location {
                 .ok_or(LocationError::NoHome)?
                 .join("keyhole/context-map.toml"),
         };
-        Ok(Self { file, home })
+        Ok(Self {
+            file,
+            home,
+            is_named: named.is_some(),
+        })
     }
 
     /// The map's absolute path, links not followed.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    /// Whether the file is what an argument said. It may be anything then, a key in
+    /// the wrong place among it.
+    #[must_use]
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named
     }
 
     /// What `~/` in the map stands for, where the user has a home.
@@ -83,7 +95,7 @@ impl Location {
 
     /// A path as written in the map, made absolute: `~/` is the user's home, and a
     /// relative path belongs to [`Self::directory`]. None where there is no home.
-    pub(super) fn expand(&self, path: &str) -> Option<PathBuf> {
+    pub(crate) fn expand(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             // `~//etc` is beneath the home as well: `join` would leave it.
             Some(rest) => Some(self.home()?.join(rest.trim_start_matches('/'))),

@@ -15,7 +15,6 @@ mod parse;
 mod resolve;
 
 pub use binding::{Binding, BindingError};
-pub(crate) use error::Excerpt;
 pub use error::{MapError, ParseError};
 pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};

@@ -382,10 +382,8 @@ proptest! {
             "roots", "max_bytes", "keys", "path", "agents", "k", "é", "1", "-", "~/", "'a.md'", "\\u", "\u{202e}",
         ]), 0..40)
     ) {
-        // The place of an error must be one that can be shown.
         if let Err(error) = parse(&pieces.concat()) {
-            let excerpt = error.excerpt.unwrap();
-            prop_assert!(excerpt.text.get(excerpt.span).is_some());
+            prop_assert!(error.line > 0 && error.column > 0 && !error.message.is_empty());
         }
     }
 

@@ -107,16 +107,26 @@ export class Home {
    */
   overhear(tool) {
     const file = path.join(this.root, 'overheard');
-    const hooks = [{ type: 'command', command: `tr -d '\\n' >>'${file}'; echo >>'${file}'` }];
-    this.set({ hooks: { PreToolUse: [{ matcher: tool, hooks }] } });
+    this.hook('PreToolUse', `tr -d '\\n' >>'${file}'; echo >>'${file}'`, tool);
     return () => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  }
+
+  /** Adds a hook of the user's own, beside the plugin's. */
+  hook(event, command, matcher) {
+    const { hooks = {} } = this.settings();
+    const hook = { ...(matcher && { matcher }), hooks: [{ type: 'command', command }] };
+    this.set({ hooks: { ...hooks, [event]: [...(hooks[event] ?? []), hook] } });
   }
 
   /** Adds to the user's settings, of which the client keeps a part as well. */
   set(settings) {
+    const all = { ...this.settings(), ...settings };
+    this.write(this.home, '.claude/settings.json', JSON.stringify(all));
+  }
+
+  settings() {
     const file = path.join(this.home, '.claude/settings.json');
-    const old = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
-    this.write(this.home, '.claude/settings.json', JSON.stringify({ ...old, ...settings }));
+    return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
   }
 
   /** Plays `script` to `claude -p`, and returns what there was to see. */
@@ -135,9 +145,9 @@ export class Home {
 
   /**
    * Plays `script` to an interactive session, in a terminal of its own that
-   * nobody types in. It ends as soon as `done(session)` holds.
+   * nobody types in, with `env` besides. It ends as soon as `done(session)` holds.
    */
-  async terminal(script, done) {
+  async terminal(script, done, env = {}) {
     // What the client asks in a first session, before there is a prompt.
     const file = path.join(this.home, '.claude.json');
     const answered = {
@@ -156,7 +166,7 @@ export class Home {
       const run = await this.run(
         'python3',
         ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, ...client],
-        { TERM: 'xterm-256color', ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url },
+        { TERM: 'xterm-256color', ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url, ...env },
         (output) => done(new Session(output, api)),
       );
       return new Session(run, api);

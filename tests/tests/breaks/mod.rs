@@ -1,12 +1,20 @@
 //! Attacks that once worked. Each test is named for what was broken, and asserts
 //! what holds instead.
 
+/// A key in the wrong place came back in an error, or in what `check` printed.
+mod echoed_key;
 /// The key file of a binding, beneath a directory that somebody else owns.
 mod key_file_path;
 /// The map, beneath a directory that somebody else owns, or in procfs.
 mod map_path;
 /// A store through a mapping of the map, of which the kernel notes no time.
 mod mapped_store;
+/// A teammate that was named as an agent got what was bound to that agent.
+mod named_teammate;
+/// Another user put a program into the plugin's data folder, and it was run.
+mod open_data_folder;
+/// An install removed files beneath the folder that it was given.
+mod removed_beneath;
 /// A root whose name is flipped by somebody who may write above it.
 mod root_flip;
 /// Somebody else's directories, and what they do with them.

@@ -61,16 +61,12 @@ fn what_is_not_a_command_is_refused_with_2_and_nothing_on_stdout() {
         &[],
         &["serve", "--port", "80"],
         &["serve", "extra"],
-        &["check", "--show-key"],
+        &["check", "--show-keys"],
         &["contract", "x"],
         &["serve", "--map"],
     ] {
         let ran = World::new().run(arguments).exits(2).says("");
-        let helps = ["Usage: keyhole", "try '--help'"];
-        assert!(
-            helps.iter().any(|help| ran.stderr.contains(help)),
-            "{ran:?}"
-        );
+        assert!(ran.stderr.contains("Usage: keyhole"), "{ran:?}");
     }
 }
 

@@ -44,7 +44,7 @@ fn question(id: &str, agent: &str, key: &str) -> Value {
         "tool_name": TOOL,
         "tool_input": { "key": key },
         "tool_use_id": id,
-        "agent_id": "a-1",
+        "agent_id": "a3f29c07b1d4e8560",
         "agent_type": agent,
     })
 }

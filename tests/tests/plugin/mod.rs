@@ -4,7 +4,7 @@
 /// Who gets what: guard, tickets, binding.
 mod callers;
 /// The launcher, whatever happens to an installation.
-mod launcher;
+pub(crate) mod launcher;
 /// What is in the package, and that it fits together.
 mod package;
 

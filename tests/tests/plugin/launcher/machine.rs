@@ -11,7 +11,7 @@ use std::{
 use tempfile::TempDir;
 
 /// What the plugin calls its servers, and the systems that they are for.
-pub(super) const SERVERS: [(&str, &[&str]); 4] = [
+pub(crate) const SERVERS: [(&str, &[&str]); 4] = [
     ("keyhole-linux-x86_64", &["Linux x86_64"]),
     ("keyhole-linux-aarch64", &["Linux aarch64", "Linux arm64"]),
     ("keyhole-macos-x86_64", &["Darwin x86_64"]),
@@ -19,17 +19,20 @@ pub(super) const SERVERS: [(&str, &[&str]); 4] = [
 ];
 
 /// Copies of the plugin, and a data folder that they share.
-pub(super) struct Machine {
-    pub(super) temp: TempDir,
-    pub(super) shell: Vec<&'static str>,
-    pub(super) nobody: bool,
+pub(crate) struct Machine {
+    pub(crate) temp: TempDir,
+    data: PathBuf,
+    pub(crate) shell: Vec<&'static str>,
+    pub(crate) nobody: bool,
 }
 
 impl Machine {
     /// With a copy of the plugin whose servers say `v1`.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
+        let temp = temporary();
         let machine = Self {
-            temp: temporary(),
+            data: temp.path().join("data"),
+            temp,
             shell: vec!["sh"],
             nobody: false,
         };
@@ -38,16 +41,21 @@ impl Machine {
         machine
     }
 
-    pub(super) fn root(&self, version: &str) -> PathBuf {
+    pub(crate) fn root(&self, version: &str) -> PathBuf {
         self.temp.path().join(version)
     }
 
-    pub(super) fn data(&self) -> PathBuf {
-        self.temp.path().join("data")
+    pub(crate) fn data(&self) -> PathBuf {
+        self.data.clone()
+    }
+
+    /// With the data folder in another place.
+    pub(crate) fn with_data(self, data: PathBuf) -> Self {
+        Self { data, ..self }
     }
 
     /// Makes a copy of the plugin with servers that say `version`.
-    pub(super) fn release(&self, version: &str) {
+    pub(crate) fn release(&self, version: &str) {
         let root = self.root(version);
         let copied = Command::new("cp")
             .arg("-R")
@@ -62,13 +70,13 @@ impl Machine {
         }
     }
 
-    pub(super) fn replace_server(&self, version: &str, name: &str, script: &str) {
+    pub(crate) fn replace_server(&self, version: &str, name: &str, script: &str) {
         fs::write(self.root(version).join("server").join(name), script).unwrap();
         self.sum(version);
     }
 
     /// Writes the manifest as packaging does.
-    pub(super) fn sum(&self, version: &str) {
+    pub(crate) fn sum(&self, version: &str) {
         let sum = "if command -v sha256sum >/dev/null; then sha256sum server/*; \
                    else shasum -a 256 server/*; fi >manifest.sha256";
         let summed = Command::new("sh")
@@ -79,19 +87,19 @@ impl Machine {
     }
 
     /// Puts a script in the place of a command.
-    pub(super) fn shim(&self, command: &str, script: &str) {
+    pub(crate) fn shim(&self, command: &str, script: &str) {
         let shim = self.temp.path().join("shims").join(command);
         fs::write(&shim, format!("#!/bin/sh\n{script}\n")).unwrap();
         mode(&shim, 0o755);
     }
 
-    pub(super) fn remove_shims(&self) {
+    pub(crate) fn remove_shims(&self) {
         for shim in fs::read_dir(self.temp.path().join("shims")).unwrap() {
             fs::remove_file(shim.unwrap().path()).unwrap();
         }
     }
 
-    pub(super) fn command(&self, version: &str, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, version: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.shell[0]);
         command
             .args(&self.shell[1..])
@@ -114,13 +122,13 @@ impl Machine {
         command
     }
 
-    pub(super) fn start(&self, version: &str, arguments: &[&str]) -> Ran {
+    pub(crate) fn start(&self, version: &str, arguments: &[&str]) -> Ran {
         Ran::of(&mut self.command(version, arguments), b"input\n")
     }
 
     /// That the server of `version` runs, here and now.
     #[track_caller]
-    pub(super) fn runs(&self, version: &str) {
+    pub(crate) fn runs(&self, version: &str) {
         self.start(version, &["serve", "--require-ticket"])
             .says_nothing_on_stderr()
             .says(&format!(
@@ -133,17 +141,23 @@ impl Machine {
     /// That a start fails with one clear line, which denies a call where it is
     /// the guard that could not start. Nothing is taken for installed then.
     #[track_caller]
-    pub(super) fn fails(&self, line: &str) {
+    pub(crate) fn fails(&self, line: &str) {
+        self.refuses(line);
+        assert!(!self.data().join("manifest.sha256").exists());
+    }
+
+    /// The same, where what is installed is not touched.
+    #[track_caller]
+    pub(crate) fn refuses(&self, line: &str) {
         for (command, status) in [("install", 1), ("serve", 1), ("guard", 2)] {
             let ran = self.start("v1", &[command]).says("").exits(status);
             assert_eq!(ran.stderr, format!("keyhole: {line}\n"), "{command}");
             assert!(!ran.stderr.contains(MARKER));
         }
-        assert!(!self.data().join("manifest.sha256").exists());
     }
 
     /// The names in the data folder.
-    pub(super) fn installed(&self) -> Vec<String> {
+    pub(crate) fn installed(&self) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(self.data())
             .map(|entries| {
                 entries
@@ -156,7 +170,7 @@ impl Machine {
     }
 
     /// The installed server of `version`.
-    pub(super) fn server(&self, version: &str) -> PathBuf {
+    pub(crate) fn server(&self, version: &str) -> PathBuf {
         let manifest = fs::read_to_string(self.root(version).join("manifest.sha256")).unwrap();
         let line = manifest.lines().find(|line| line.ends_with(own())).unwrap();
         let sum = line.split(' ').next().unwrap();
@@ -165,7 +179,7 @@ impl Machine {
 }
 
 /// The name of this machine's own server.
-pub(super) fn own() -> &'static str {
+pub(crate) fn own() -> &'static str {
     match (env::consts::OS, env::consts::ARCH) {
         ("linux", "x86_64") => "keyhole-linux-x86_64",
         ("linux", "aarch64") => "keyhole-linux-aarch64",
@@ -176,7 +190,7 @@ pub(super) fn own() -> &'static str {
 }
 
 /// Where a command really is.
-pub(super) fn real(command: &str) -> PathBuf {
+pub(crate) fn real(command: &str) -> PathBuf {
     env::split_paths(&env::var_os("PATH").unwrap())
         .map(|directory| directory.join(command))
         .find(|path| path.exists())
@@ -184,7 +198,7 @@ pub(super) fn real(command: &str) -> PathBuf {
 }
 
 /// A file, as far as a rewrite would change it.
-pub(super) fn identity(path: &Path) -> (u64, i64, i64) {
+pub(crate) fn identity(path: &Path) -> (u64, i64, i64) {
     let metadata = fs::metadata(path).unwrap();
     (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())
 }

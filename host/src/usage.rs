@@ -1,0 +1,97 @@
+//! What is said of arguments that cannot be used. None of them is repeated: a key in
+//! the wrong place must not end up in a log.
+
+use clap::{
+    Arg, Command, Error,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use std::{
+    ffi::OsStr,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+/// As everywhere, and the one that denies a call if it is the guard's.
+const USAGE: u8 = 2;
+
+/// Prints help or the version if that is what was asked for; else says what is wrong,
+/// in words of our own. `first` is the first argument.
+pub(crate) fn explain(error: &Error, mut command: Command, first: Option<&OsStr>) -> ExitCode {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+            | ErrorKind::DisplayVersion
+    ) {
+        error.exit();
+    }
+    command.build();
+    let message = message(error, &command);
+    let asked = first
+        .and_then(OsStr::to_str)
+        .and_then(|name| command.find_subcommand_mut(name));
+    let (name, usage) = match asked {
+        Some(command) => (
+            command.get_bin_name().unwrap_or_default().to_owned(),
+            command.render_usage(),
+        ),
+        None => ("keyhole".to_owned(), command.render_usage()),
+    };
+    // Nobody is left to tell where standard error is gone too.
+    let _ = writeln!(
+        io::stderr(),
+        "keyhole: {message}\n\n{usage}\n\nFor all arguments, see: {name} --help"
+    );
+    ExitCode::from(USAGE)
+}
+
+fn message(error: &Error, command: &Command) -> String {
+    let argument = named(error, command);
+    let name = argument.map_or_else(|| "an argument".to_owned(), Arg::to_string);
+    match error.kind() {
+        ErrorKind::UnknownArgument => "there is an argument that is not known here".to_owned(),
+        ErrorKind::InvalidSubcommand => "there is no such command".to_owned(),
+        ErrorKind::MissingSubcommand => "no command was given".to_owned(),
+        ErrorKind::MissingRequiredArgument => "an argument is missing".to_owned(),
+        ErrorKind::ArgumentConflict => {
+            format!("{name} was given twice, or beside an argument that excludes it")
+        }
+        ErrorKind::ValueValidation => match (argument, std::error::Error::source(error)) {
+            // The reasons of our own parsers, which are constant.
+            (Some(_), Some(reason)) => format!("{name} cannot be used: {reason}"),
+            _ => format!("the value of {name} cannot be used"),
+        },
+        ErrorKind::InvalidValue => match argument.map(choices) {
+            Some(choices) if !choices.is_empty() => {
+                format!("{name} is one of: {}", choices.join(", "))
+            }
+            _ => format!("{name} needs a value"),
+        },
+        ErrorKind::NoEquals
+        | ErrorKind::TooManyValues
+        | ErrorKind::TooFewValues
+        | ErrorKind::WrongNumberOfValues => format!("{name} has too many or too few values"),
+        ErrorKind::InvalidUtf8 => "an argument is not UTF-8".to_owned(),
+        _ => "the arguments cannot be understood".to_owned(),
+    }
+}
+
+/// The argument that the error is about, as this command defines it: what the error
+/// itself calls so may be the user's text.
+fn named<'a>(error: &Error, command: &'a Command) -> Option<&'a Arg> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    command
+        .get_subcommands()
+        .flat_map(Command::get_arguments)
+        .find(|argument| argument.to_string() == *name)
+}
+
+fn choices(argument: &Arg) -> Vec<String> {
+    argument
+        .get_possible_values()
+        .iter()
+        .map(|value| value.get_name().to_owned())
+        .collect()
+}

@@ -1,0 +1,65 @@
+// With agent teams, the main conversation gives a teammate a name of its choice,
+// and the client tells that name to hooks as the type of the agent that calls.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { call, say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { CANARY, CATALOG, TOOL, agentFile, load } from './harness/plugin.mjs';
+
+const BOUND = 'key-of-reader-7c31d90a52';
+const UNBOUND = 'key-of-anyone-0b8e6f1d44';
+
+/** More words than the parent has to say, however often it is told of an end. */
+const DONE = Array.from({ length: 12 }, () => say('Done.'));
+
+/** Until the server is there, so that all who are started have its tool. */
+const CONNECTED = `until grep -rqs 'Successfully connected' "$HOME/.cache"; do sleep 0.1; done`;
+
+onEachClient('14: a teammate named as an agent is denied, and the agent of that name is not', async ({ t, home, seen }) => {
+  // A terminal comes from Python's own library.
+  if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
+  await home.install();
+  const overheard = home.overhear(TOOL);
+  home.hook('SessionStart', CONNECTED);
+  const file = home.write(home.home, 'private/catalog.md', CATALOG);
+  const other = home.write(home.home, 'private/other.md', `# Other ${CANARY}\n`);
+  home.map({ [BOUND]: { path: file, agents: ['reader'] }, [UNBOUND]: other });
+  home.write(home.home, '.claude/agents/reader.md', agentFile('reader', BOUND));
+
+  const session = await home.terminal(
+    {
+      parent: [
+        spawn('agent', 'reader'),
+        spawn('teammate', 'general-purpose', { name: 'reader' }),
+        ...DONE,
+      ],
+      agent: [load(BOUND), ...DONE],
+      // The newer client defers the tool for it.
+      teammate: [call('ToolSearch', { query: `select:${TOOL}` }), [load(BOUND), load(UNBOUND)], ...DONE],
+    },
+    ({ requests }) =>
+      Object.entries({ agent: 1, teammate: 2 }).every(([actor, turn]) =>
+        requests.some((request) => request.actor === actor && request.turn === turn),
+      ),
+    { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
+  );
+
+  assert.equal(session.answer('agent', TOOL).text, CATALOG);
+  session.assertOnlyIn(CANARY, 'agent');
+  const answers = session.answers('teammate').filter(({ tool }) => tool === TOOL);
+  assert.equal(answers.length, 2);
+  for (const { text, error } of answers) {
+    assert.equal(error, true, text);
+    assert.ok(text.includes('caller-not-verified: '), text);
+  }
+
+  const [agent, ...teammates] = overheard();
+  assert.deepEqual([agent.agent_type, teammates.length], ['reader', 2]);
+  assert.match(agent.agent_id, /^a[0-9a-f]{16}$/);
+  for (const { agent_id, agent_type } of teammates) {
+    assert.equal(agent_type, 'reader');
+    assert.match(agent_id, /^areader-[0-9a-f]{16}$/);
+  }
+  seen("a teammate's agent_type is its name, and its agent_id holds the name; no other agent's does");
+});

@@ -1,0 +1,219 @@
+//! A key that is put in the wrong place is in no output: logs keep what a client's
+//! server writes on standard error, and screens are shared.
+
+use keyhole_tests::{MARKER, Ran, World};
+use serde_json::Value;
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt as _,
+};
+
+const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
+/// As no binding can be called, and no option either.
+const ODD: &str = "K_hunter2=7f3a9c55aa01beef";
+
+#[track_caller]
+fn conceals(ran: Ran) -> Ran {
+    for text in [&ran.stdout, &ran.stderr] {
+        // The tail alone would be too much as well.
+        for part in [MARKER, "7f3a", "hunter"] {
+            assert!(!text.to_lowercase().contains(part), "{ran:#?}");
+        }
+    }
+    ran
+}
+
+/// Every way to write `text` as something that a command line does not take.
+fn misplaced(text: &str) -> Vec<Vec<OsString>> {
+    let odd = [text.as_bytes(), b"\xff"].concat();
+    let lines = [
+        vec![text.to_owned()],
+        vec![format!("-{text}")],
+        vec![format!("--{text}")],
+        vec![format!("--{text}=x")],
+        vec!["--".to_owned(), text.to_owned()],
+        vec!["--help=".to_owned() + text],
+        vec!["--json=".to_owned() + text],
+        vec!["--sealed=".to_owned() + text],
+        vec!["--require-ticket=".to_owned() + text],
+        vec!["--show-keys".to_owned(), text.to_owned()],
+        vec!["--map".to_owned(), "m".to_owned(), text.to_owned()],
+        vec!["--map=m".to_owned(), format!("--map={text}")],
+        vec![format!("--ma{text}")],
+        vec![format!("--bind=a b{text}")],
+        vec!["--bind".to_owned(), text.to_owned(), text.to_owned()],
+        vec![format!("--bind={}", text.repeat(9))],
+        vec![format!("--agent=a b{text}")],
+        vec![format!("--agent={}", text.repeat(9))],
+        vec![format!("--agent={text}"), "--require-ticket".to_owned()],
+        vec![format!("--agent={text}"), format!("--agent={text}")],
+        vec!["--save".to_owned(), "/dev/null".to_owned(), text.to_owned()],
+    ];
+    let mut lines: Vec<Vec<OsString>> = lines
+        .into_iter()
+        .map(|line| line.into_iter().map(Into::into).collect())
+        .collect();
+    for option in ["", "--bind", "--agent", "--map", "--save"] {
+        let value = OsStr::from_bytes(&odd).to_owned();
+        lines.push(
+            [option.into(), value]
+                .into_iter()
+                .filter(|a| a != "")
+                .collect(),
+        );
+    }
+    lines
+}
+
+#[test]
+fn no_argument_comes_back_whatever_is_wrong_with_it() {
+    for command in [
+        "", "serve", "check", "guard", "contract", "demo", "shell", "help",
+    ] {
+        for text in [KEY, ODD] {
+            for line in misplaced(text) {
+                let mut arguments: Vec<OsString> = vec![command.into()];
+                arguments.retain(|argument| !argument.is_empty());
+                arguments.extend(line);
+                // What a command does take, a name of a map say, is not refused.
+                let ran = conceals(World::new().run(&arguments));
+                assert!(matches!(ran.exit, Some(0..=2)), "{arguments:?} {ran:?}");
+                if ran.exit == Some(2) && command != "check" {
+                    assert_eq!(ran.stdout, "", "{arguments:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_mistake_has_words_of_its_own_and_exits_2() {
+    for (arguments, says) in [
+        (
+            &["serve", KEY][..],
+            "there is an argument that is not known here",
+        ),
+        (
+            &["serve", "--k-hunter2"],
+            "there is an argument that is not known here",
+        ),
+        (&[KEY], "there is no such command"),
+        (&["shell", KEY], "<WHAT> is one of: bash, fish, zsh, man"),
+        (&["shell"], "an argument is missing"),
+        (&["serve", "--map"], "--map <FILE> needs a value"),
+        (&["serve", "--map", ""], "--map <FILE> needs a value"),
+        (
+            &["serve", "--bind", ODD],
+            "--bind <NAME> cannot be used: a binding's name is 1 to 64 of a to z, digits and -",
+        ),
+        (
+            &["serve", "--agent", "a k-hunter2"],
+            "--agent <NAME> cannot be used: an agent's name is 1 to 128 visible ASCII characters, as in the map's agents",
+        ),
+        (
+            &["serve", "--agent", KEY, "--agent", KEY],
+            "--agent <NAME> was given twice, or beside an argument that excludes it",
+        ),
+        (
+            &["serve", "--sealed=k-hunter2"],
+            "--sealed has too many or too few values",
+        ),
+    ] {
+        let ran = conceals(World::new().run(arguments).says("").exits(2));
+        let command = match arguments[0] {
+            KEY => "keyhole".to_owned(),
+            command => format!("keyhole {command}"),
+        };
+        assert!(
+            ran.stderr
+                .starts_with(&format!("keyhole: {says}\n\nUsage: {command} ")),
+            "{ran:#?}"
+        );
+        assert!(
+            ran.stderr
+                .ends_with(&format!("\n\nFor all arguments, see: {command} --help\n")),
+            "{ran:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_says_no_name_that_it_was_given() {
+    let world = || World::new().map(format!("[keys]\n{KEY} = '~/a.md'\n"));
+    for arguments in [
+        &["serve", "--bind", KEY][..],
+        &["serve", "--sealed", "--bind", KEY],
+        &["serve", "--map", KEY, "--bind", "a"],
+        &["serve", "--sealed", "--map", KEY],
+    ] {
+        let ran = conceals(world().run(arguments).says("").exits(1));
+        assert_ne!(ran.stderr, "", "{arguments:?}");
+    }
+    let _ = conceals(world().run(["serve", "--agent", KEY]).says("").exits(0));
+}
+
+#[test]
+fn check_says_nothing_of_a_key_wherever_it_stands() {
+    for map in [
+        format!("[keys]\n{KEY} = '~/notes/a.md'\n"),
+        format!("[keys]\n{KEY} = '~/notes/{KEY}.md'\n"),
+        format!("[keys]\nk = '{KEY}'\n"),
+        format!("[keys]\n'~/notes/a.md' = '{KEY}'\n"),
+        format!("[keys]\nk = {{ path = '~/notes/a.md', agents = ['{KEY}'] }}\n"),
+        format!("[keys]\n{KEY} = 'a.md'\n[bindings.{KEY}]\nkey = '{KEY}x'\n"),
+        format!("[keys]\nk = 'a.md'\n[bindings.{KEY}]\nkey = '{KEY}'\n"),
+        format!("[keys]\n{KEY} = 7\n"),
+        format!("[keys]\n{KEY} = 'a.md'\n{KEY} = 'b.md'\n"),
+        format!("{KEY} = 'a.md'\n"),
+        format!("[{KEY}]\n"),
+        format!("[keys]\n'{KEY} = 'a.md'\n"),
+    ] {
+        for arguments in [&["check"][..], &["check", "--json"]] {
+            let world = World::new().file("notes/a.md", "a").map(&map);
+            let _ = conceals(world.run(arguments).says_nothing_on_stderr());
+        }
+    }
+    for arguments in [
+        &["check", "--map", KEY][..],
+        &["check", "--json", "--map", KEY],
+    ] {
+        let ran = conceals(
+            World::new()
+                .run(arguments)
+                .exits(2)
+                .says_nothing_on_stderr(),
+        );
+        assert!(ran.stdout.contains("map-missing"), "{ran:?}");
+    }
+}
+
+/// Two maps that differ in a key's length and marks alone look the same.
+#[test]
+fn check_tells_neither_a_keys_length_nor_its_marks() {
+    let said = |key: &str, value: &str| {
+        ["", "--json"].map(|option| {
+            let arguments = ["check", option];
+            World::new()
+                .file("notes/a.md", "a")
+                .map(format!("[keys]\n'{key}' = {value}\n"))
+                .run(arguments.iter().filter(|argument| !argument.is_empty()))
+                .says_nothing_on_stderr()
+                .stdout
+        })
+    };
+    for value in [
+        "'~/notes/a.md'",
+        "'~/notes/b.md'",
+        "7",
+        "{ pth = 'x' }",
+        "'",
+        "'a' 'b'",
+        "\"\\q\"",
+    ] {
+        let short = said("k-7f3a9c55aa01beef", value);
+        let long = said("m.3f{=}[,]\"7f3a9c55aa01beef91c09c55aa01beef", value);
+        assert_eq!(short, long, "{value}");
+        let report: Value = serde_json::from_str(&short[1]).unwrap();
+        assert_eq!(report["error"].get("column"), None, "{report}");
+    }
+}
