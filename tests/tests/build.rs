@@ -111,6 +111,11 @@ fn modules_know_what_architecture_says_and_no_more() {
             &[],
         ),
         ("sandbox", &["map", "mcp", "Loader", "rmcp", "toml"], &[]),
+        (
+            "walk",
+            &["map", "mcp", "sandbox", "loader", "Code", "Grant"],
+            &[],
+        ),
     ] {
         let mut code = code(&workspace().join("host/src").join(module));
         assert!(code.contains("use crate::"), "{module}");
@@ -127,4 +132,33 @@ fn modules_know_what_architecture_says_and_no_more() {
             assert!(!segments.contains(stranger), "{module} names {stranger}");
         }
     }
+}
+
+/// Where a path may be looked up beside the walk, and why.
+const LOOK_UPS: [(&str, &str); 0] = [];
+
+#[test]
+fn only_the_walk_turns_a_path_into_an_open_file() {
+    let host = workspace().join("host/src");
+    let mut found = Vec::new();
+    for (file, code) in files(&host) {
+        let name = file.strip_prefix(&host).unwrap().to_str().unwrap();
+        let is_test = name.contains("tests");
+        if is_test || name.starts_with("walk/") || LOOK_UPS.iter().any(|(f, _)| *f == name) {
+            continue;
+        }
+        let code = code.split("#[cfg(test)]").next().unwrap();
+        for looks_up in [
+            "fs::open(", "fs::openat(", "fs::openat2(", "fs::read(", "fs::read_to_string(",
+            "fs::metadata(", "fs::symlink_metadata(", "fs::canonicalize(", "fs::read_link(",
+            "fs::read_dir(", "fs::stat(", "fs::statat(", "fs::write(", "File::open(",
+            "File::create(", "OpenOptions", "open_ambient", ".exists()", ".is_file()",
+            ".is_dir()", ".canonicalize()", ".metadata()",
+        ] {
+            if code.contains(looks_up) {
+                found.push(format!("{name}: {looks_up}"));
+            }
+        }
+    }
+    assert_eq!(found, [""; 0]);
 }

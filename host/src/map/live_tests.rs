@@ -6,7 +6,7 @@ use crate::{Code, map::Key, walk::Why};
 use std::{
     fs::{self, File, FileTimes, Permissions},
     io::Write,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::fs::{FileExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::Command,
     sync::{
@@ -205,16 +205,22 @@ fn replacing_the_map_shows_the_old_one_or_the_new_one() {
 #[test]
 fn a_map_that_never_rests_is_refused() {
     let home = Home::with(A);
+    let end = fs::metadata(home.map()).unwrap().len();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut file = File::options().append(true).open(home.map()).unwrap();
-            while !done.load(Ordering::SeqCst) {
-                file.write_all(b"#\n").unwrap();
-                thread::sleep(Duration::from_millis(1));
-            }
-        });
-        // A busy machine may stop the writer for 20 ms, but not in each second.
+        // Several: a busy machine may stop one of them for 20 ms.
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let file = File::options().write(true).open(home.map()).unwrap();
+                // Other content each time: what is known already needs no rest.
+                for byte in b"abcdefg".iter().cycle() {
+                    file.write_all_at(&[b'#', *byte], end).unwrap();
+                    if done.load(Ordering::SeqCst) {
+                        break;
+                    }
+                }
+            });
+        }
         let refused =
             (0..20).any(|_| matches!(home.live.current(), Err(MapError::Unsettled { .. })));
         done.store(true, Ordering::SeqCst);
