@@ -90,6 +90,15 @@ is_users_own_group() {
 # link its owner counts; what it leads to is among the paths as well.
 are_closed() {
     lines=$(list "$@") || return
+    # On macOS, the mode does not tell what an access list allows; an @ hides the +
+    # that tells of one. A home has a list that only denies.
+    case $system$lines in
+    Darwin*[+@]*)
+        case $(/bin/ls -lde "$@" 2>/dev/null) in
+        '' | *' allow '*) return 1 ;;
+        esac
+        ;;
+    esac
     set -f
     IFS=$newline
     for line in $lines; do
@@ -109,15 +118,6 @@ are_closed() {
     done
     IFS=$default
     set +f
-    # On macOS, the mode does not tell what such a list allows. A home has one
-    # that only denies.
-    case $system$lines in
-    Darwin*+*)
-        case $(/bin/ls -lde "$@" 2>/dev/null) in
-        '' | *' allow '*) return 1 ;;
-        esac
-        ;;
-    esac
 }
 
 # Whether $1 is the user's own, and nobody else may do anything with it. Its mode

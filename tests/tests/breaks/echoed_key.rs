@@ -58,7 +58,7 @@ fn misplaced(text: &str) -> Vec<Vec<OsString>> {
         lines.push(
             [option.into(), value]
                 .into_iter()
-                .filter(|a| a != "")
+                .filter(|argument| !argument.is_empty())
                 .collect(),
         );
     }
