@@ -45,8 +45,6 @@ const names = (map: string, type: string) => map.split('\n').some((name) => name
 const namesOthers = (map: string, own: string) => map.split('\n').some((name) => name !== '' && name !== own)
 
 export const register: Register = (on) => {
-  // The bundled agent has its own server, so that the shared one is for others.
-  let registered = false
   // The shared server was let in. Once it is, it stays.
   let shared = false
 
@@ -65,7 +63,6 @@ export const register: Register = (on) => {
         tools,
         mcpServers: [{ [OWN]: { type: 'stdio', command: 'sh', args, env: { KEYHOLE_KEY: key } } }],
       })
-      registered = true
     } catch (error) {
       $.ui.log(
         `${AGENT} could not be given a server of its own, so it uses the shared one, behind the guard. ` +
@@ -93,13 +90,21 @@ export const register: Register = (on) => {
     return { value: { isConnected: false, reason: 'disabled', message: `the map has a key for ${AGENT} only` } }
   })
 
-  // The map may have changed: an agent that it names now gets the server, too.
+  // An agent's definition may take a plugin's name: one of `--agents` does. It is
+  // not the one that the map means. And the map may have changed: an agent that it
+  // names now gets the server, too.
   on('agent.spawn', async ($, e, next) => {
-    if (shared || e.subagentType === `${$.plugin.name}:${AGENT}`) return next(e)
+    const type = e.subagentType
+    const [plugin, agent] = type.split(':')
+    const isImpostor = agent !== undefined && e.provider.plugin.split('@')[0] !== plugin
+    const deny = `${type} is not the agent of that plugin, and the map has a private file for that one only`
+    if (type === `${$.plugin.name}:${AGENT}`) return isImpostor ? { deny } : next(e)
+    if (shared && !isImpostor) return next(e)
     try {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
       const map = await $.process.run(['sh', `${$.plugin.root}/start.sh`, data ?? '', 'agents'])
-      if (map.exitCode === 0 && names(map.stdout, e.subagentType)) {
+      if (map.exitCode === 0 && names(map.stdout, type)) {
+        if (isImpostor && !names(map.stdout, '*')) return { deny }
         shared = true
         await $.mcp.connect(SHARED)
       }

@@ -62,6 +62,18 @@ export class Home {
     await this.installFrom(this.publish(dist), dist);
   }
 
+  /**
+   * The same, and then as in a client that loads no modules: what is left is the
+   * second way, the guard and its tickets.
+   */
+  async installGuarded() {
+    await this.install();
+    const file = path.join(this.installed('keyhole').root, 'hooks/hooks.json');
+    const { modules, ...classic } = JSON.parse(fs.readFileSync(file, 'utf8'));
+    assert.ok(modules, 'the plugin has a module');
+    fs.writeFileSync(file, JSON.stringify(classic));
+  }
+
   /** The same, where users get it otherwise: `source` is a folder, say. */
   async installFrom(source, dist = DIST) {
     await this.must('plugin', 'marketplace', 'add', source);
@@ -117,6 +129,13 @@ export class Home {
     const file = path.join(this.home, '.claude/settings.json');
     const old = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
     this.write(this.home, '.claude/settings.json', JSON.stringify({ ...old, ...settings }));
+  }
+
+  /** Notes, as the client does, that the user has said yes to the project's folder. */
+  trust() {
+    const file = path.join(this.home, '.claude.json');
+    const old = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+    fs.writeFileSync(file, JSON.stringify({ ...old, projects: { [this.project]: { hasTrustDialogAccepted: true } } }));
   }
 
   /** Plays `script` to `claude -p`, and returns what there was to see. */
