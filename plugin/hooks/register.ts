@@ -38,13 +38,15 @@ function read(text: string) {
   return { description, prompt, key, tools: own }
 }
 
-/** Whether the map, by what `keyhole agents` says of it, has a key for this agent. */
-const names = (map: string, type: string) => map.split('\n').some((name) => name === '*' || name === type)
-
-/** Whether it has a key for any agent but the one that has a server of its own. */
+/** The command that says whom the map names: agents, one a line, and * for any. */
+const agents = (root: string, data = '') => ['sh', `${root}/start.sh`, data, 'agents']
+const names = (map: string, type: string) => map.split('\n').includes(type)
+const namesAny = (map: string) => names(map, '*')
 const namesOthers = (map: string, own: string) => map.split('\n').some((name) => name !== '' && name !== own)
 
 export const register: Register = (on) => {
+  // Until the bundled agent has its own server, it needs the shared one.
+  let registered = false
   // The shared server was let in. Once it is, it stays.
   let shared = false
 
@@ -63,6 +65,7 @@ export const register: Register = (on) => {
         tools,
         mcpServers: [{ [OWN]: { type: 'stdio', command: 'sh', args, env: { KEYHOLE_KEY: key } } }],
       })
+      registered = true
     } catch (error) {
       $.ui.log(
         `${AGENT} could not be given a server of its own, so it uses the shared one, behind the guard. ` +
@@ -80,7 +83,7 @@ export const register: Register = (on) => {
     if (shared) return next(e)
     try {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
-      const map = await $.process.run(['sh', `${$.plugin.root}/start.sh`, data ?? '', 'agents'])
+      const map = await $.process.run(agents($.plugin.root, data))
       shared = map.exitCode !== 0 || namesOthers(map.stdout, `${$.plugin.name}:${AGENT}`)
     } catch (error) {
       $.ui.log(`the agents in the map were not read: ${error}`, { to: 'debug' })
@@ -90,21 +93,23 @@ export const register: Register = (on) => {
     return { value: { isConnected: false, reason: 'disabled', message: `the map has a key for ${AGENT} only` } }
   })
 
-  // An agent's definition may take a plugin's name: one of `--agents` does. It is
-  // not the one that the map means. And the map may have changed: an agent that it
-  // names now gets the server, too.
+  // An agent's definition may take the name of a plugin's agent: one of `--agents`
+  // does. It is not the one that the map means. And the map may have changed: an
+  // agent that it names now gets the server, too.
   on('agent.spawn', async ($, e, next) => {
     const type = e.subagentType
     const [plugin, agent] = type.split(':')
     const isImpostor = agent !== undefined && e.provider.plugin.split('@')[0] !== plugin
     const deny = `${type} is not the agent of that plugin, and the map has a private file for that one only`
-    if (type === `${$.plugin.name}:${AGENT}`) return isImpostor ? { deny } : next(e)
-    if (shared && !isImpostor) return next(e)
+    const isOurs = type === `${$.plugin.name}:${AGENT}`
+    if (isOurs && isImpostor) return { deny }
+    if (isOurs ? registered : shared && !isImpostor) return next(e)
     try {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
-      const map = await $.process.run(['sh', `${$.plugin.root}/start.sh`, data ?? '', 'agents'])
-      if (map.exitCode === 0 && names(map.stdout, type)) {
-        if (isImpostor && !names(map.stdout, '*')) return { deny }
+      const map = await $.process.run(agents($.plugin.root, data))
+      const isNamed = map.exitCode === 0 && names(map.stdout, type)
+      if (isImpostor && isNamed) return { deny }
+      if (!shared && (isOurs || isNamed || namesAny(map.stdout))) {
         shared = true
         await $.mcp.connect(SHARED)
       }
@@ -121,8 +126,9 @@ export const register: Register = (on) => {
     const caller = (await $.agent.list()).find(({ id }) => id === e.agentId)
     if (!caller || caller.teammateId !== undefined || caller.type === 'fork') return { isOffered: false }
     const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
-    const map = await $.process.run(['sh', `${$.plugin.root}/start.sh`, data ?? '', 'agents'])
+    const map = await $.process.run(agents($.plugin.root, data))
     // A map that is wrong is for the server to report, to an agent that asks.
-    return map.exitCode === 0 && !names(map.stdout, caller.type) ? { isOffered: false } : next(e)
+    const isOffered = map.exitCode !== 0 || names(map.stdout, caller.type) || namesAny(map.stdout)
+    return isOffered ? next(e) : { isOffered }
   }).catch(($, e, next) => (e.agentId === undefined ? { isOffered: false } : next(e)))
 }

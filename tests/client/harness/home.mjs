@@ -156,7 +156,7 @@ export class Home {
    * Plays `script` to an interactive session, in a terminal of its own that
    * nobody types in. It ends as soon as `done(session)` holds.
    */
-  async terminal(script, done) {
+  async terminal(script, done, args = [], env = {}) {
     // What the client asks in a first session, before there is a prompt.
     const file = path.join(this.home, '.claude.json');
     const answered = {
@@ -171,11 +171,11 @@ export class Home {
     try {
       // Whatever is in a terminal is in a process group of its own.
       const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
-      const client = [group, this.client.binary, '--permission-mode', 'default', `${mark('parent')} Begin.`];
+      const client = [group, this.client.binary, '--permission-mode', 'default', ...args, `${mark('parent')} Begin.`];
       const run = await this.run(
         'python3',
         ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, ...client],
-        { TERM: 'xterm-256color', ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url },
+        { TERM: 'xterm-256color', ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url, ...env },
         (output) => done(new Session(output, api)),
       );
       return new Session(run, api);
