@@ -3,8 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import fs from 'node:fs';
-import path from 'node:path';
 import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, KEY, SCANNER, catalog, loadsModules, way } from './harness/plugin.mjs';
@@ -20,7 +18,7 @@ onEachClient('10: the first interactive session loads the catalog and asks for n
       parent: [
         async () => {
           // With a module, the client starts the server with the agent, and waits for it.
-          if (!loadsModules(home.client)) await connected(home);
+          if (!loadsModules(home.client)) await home.connected();
           return spawn('scanner', SCANNER);
         },
         say('Done.'),
@@ -38,16 +36,3 @@ onEachClient('10: the first interactive session loads the catalog and asks for n
   session.assertOnlyIn(KEY, ...(loadsModules(home.client) ? [] : ['scanner']));
   seen('an interactive session asks nobody for a call that the plugin has allowed');
 });
-
-/** Waits until the client's log of the server says that it is connected. */
-async function connected(home) {
-  const logs = path.join(home.home, '.cache');
-  for (let tries = 0; tries < 600; tries += 1) {
-    const found = fs.existsSync(logs) ? fs.readdirSync(logs, { recursive: true }) : [];
-    for (const name of found.filter((name) => /mcp-logs-plugin-keyhole-context.*\.jsonl$/.test(name))) {
-      if (fs.readFileSync(path.join(logs, name), 'utf8').includes('Successfully connected')) return;
-    }
-    await new Promise((later) => setTimeout(later, 50));
-  }
-  throw new Error('the server did not connect');
-}

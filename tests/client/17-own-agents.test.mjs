@@ -111,30 +111,43 @@ onEachClient("17c: an impostor by --agents of another plugin's agent is not star
   session.assertOnlyIn(secret('acme:reviewer'));
 });
 
+/** Teammates: one with the name of an agent that the map names, two of such types. */
+const TEAM = ['name', 'acme', 'own'];
+
 onEachClient('17d: teammates get nothing, whatever they are called and of whatever type', async ({ t, home, client, seen }) => {
+  // There it is the guard alone that tells them.
+  if (!loadsModules(client)) return t.skip('this client loads no modules');
   // A terminal comes from Python's own library.
   if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
   await world(home);
   name(home, Object.keys(KEYS));
+  home.set({ permissions: { allow: [TOOL, OWN_TOOL] } });
   const tries = [load(KEYS.reader), load(KEYS['acme:reviewer']), load(KEY), call(OWN_TOOL, {})];
-  const team = { name: 'reader', acme: 'acme:reviewer', own: SCANNER };
   const session = await home.terminal(
     {
       parent: [
-        [
-          spawn('name', 'general-purpose', { name: 'reader' }),
-          spawn('acme', 'acme:reviewer', { name: 'acme' }),
-          spawn('own', SCANNER, { name: 'own' }),
-        ],
+        async () => {
+          await home.connected();
+          return [
+            spawn('name', 'general-purpose', { name: 'reader' }),
+            spawn('acme', 'acme:reviewer', { name: 'acme' }),
+            spawn('own', SCANNER, { name: 'own' }),
+          ];
+        },
         ...Array.from({ length: 12 }, () => say('Go on.')),
       ],
-      ...Object.fromEntries(Object.keys(team).map((actor) => [actor, [[search, ...tries], say('LAST WORDS'), say('Done.'), say('Done.')]])),
+      ...Object.fromEntries(TEAM.map((actor) => [actor, [[search, ...tries], say('Done.'), say('Done.'), say('Done.')]])),
     },
-    ({ requests }) => Object.keys(team).every((actor) => requests.filter((request) => request.actor === actor).length >= 2),
-    LEAVE,
+    ({ requests }) => TEAM.every((actor) => requests.filter((request) => request.actor === actor).length >= 2),
     { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
   );
-  for (const actor of Object.keys(team)) {
-    for (const { tool, text, error } of session.answers(actor).slice(1)) console.log(client.version, actor, tool.slice(0,20), error, text.slice(0, 100));
+  for (const actor of TEAM) {
+    const [, ...answers] = session.answers(actor);
+    assert.equal(answers.length, tries.length);
+    for (const { text, error } of answers) assert.equal(error, true, `${actor}: ${text}`);
+    assert.equal(shown(session, actor), false, actor);
   }
+  for (const what of [CANARY, ...Object.keys(KEYS).map(secret)]) session.assertOnlyIn(what);
+  assert.match(session.of('parent').at(-1).text, /teammate/i);
+  seen('a teammate has neither the tool of the agent whose name it was given, nor that of its type');
 });

@@ -156,7 +156,7 @@ export class Home {
    * Plays `script` to an interactive session, in a terminal of its own that
    * nobody types in. It ends as soon as `done(session)` holds.
    */
-  async terminal(script, done, args = [], env = {}) {
+  async terminal(script, done, env = {}) {
     // What the client asks in a first session, before there is a prompt.
     const file = path.join(this.home, '.claude.json');
     const answered = {
@@ -171,7 +171,7 @@ export class Home {
     try {
       // Whatever is in a terminal is in a process group of its own.
       const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
-      const client = [group, this.client.binary, '--permission-mode', 'default', ...args, `${mark('parent')} Begin.`];
+      const client = [group, this.client.binary, '--permission-mode', 'default', `${mark('parent')} Begin.`];
       const run = await this.run(
         'python3',
         ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, ...client],
@@ -183,6 +183,22 @@ export class Home {
       if (fs.existsSync(group)) stop(Number(fs.readFileSync(group, 'utf8')));
       await api.close();
     }
+  }
+
+  /**
+   * Waits until the client's log of the shared server says that it is connected.
+   * A terminal's session begins before that.
+   */
+  async connected() {
+    const logs = path.join(this.home, '.cache');
+    for (let tries = 0; tries < 600; tries += 1) {
+      const found = fs.existsSync(logs) ? fs.readdirSync(logs, { recursive: true }) : [];
+      for (const name of found.filter((name) => /mcp-logs-plugin-keyhole-context.*\.jsonl$/.test(name))) {
+        if (fs.readFileSync(path.join(logs, name), 'utf8').includes('Successfully connected')) return;
+      }
+      await new Promise((later) => setTimeout(later, 50));
+    }
+    throw new Error('the server did not connect');
   }
 
   /** Runs a command of the client that has to succeed; returns its output. */
