@@ -70,7 +70,12 @@ before that.")]
         /// The map is then asked for nothing but the key, at each call. The Claude
         /// Code plugin uses it, so that its users write a key into the map and no
         /// binding.
-        #[arg(long, value_name = "VARIABLE", requires = "bind", conflicts_with = "sealed")]
+        #[arg(
+            long,
+            value_name = "VARIABLE",
+            requires = "bind",
+            conflicts_with = "sealed"
+        )]
         key_env: Option<String>,
         /// Say that every caller is this agent, so that keys bound to it work
         ///

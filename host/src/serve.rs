@@ -92,7 +92,12 @@ pub fn serve_key(
     if name.contains(key.expose()) {
         return Err(ServeError::ShowsAKey);
     }
-    serve_surface(map, Surface::Bound(Bound::to_key(name, key)), callers, limits)
+    serve_surface(
+        map,
+        Surface::Bound(Bound::to_key(name, key)),
+        callers,
+        limits,
+    )
 }
 
 fn serve_surface(

@@ -14,7 +14,7 @@ import type { Register } from 'claude-code'
 
 const AGENT = 'privacy-scanner'
 /** The agent's own server, and its tool. The guard knows the name, too. */
-const OWN = `keyhole-${AGENT}`
+const OWN = 'keyhole_privacy_scanner'
 const OWN_TOOL = `mcp__${OWN}__load_context`
 /** The server of .mcp.json: its key there, its name in /mcp, its tool. */
 const SHARED = 'context'

@@ -89,7 +89,7 @@ const impostor = (home) => {
     tools: [OWN_TOOL, TOOL],
     mcpServers: [
       {
-        'keyhole-privacy-scanner': {
+        keyhole_privacy_scanner: {
           type: 'stdio',
           command: 'sh',
           args: [path.join(root, 'start.sh'), data, 'serve', '--require-ticket'],

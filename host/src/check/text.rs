@@ -3,6 +3,7 @@
 use super::{EntryReport, Report, remedy};
 use crate::{
     Code,
+    limits::MAX_CLAUDE_CHARS,
     map::{Excerpt, Key, MapError, ParseError, is_unprintable, printable, printable_text},
 };
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
@@ -111,6 +112,23 @@ impl Report {
                 "{WARNING}warning{WARNING:#}: a key of fewer than {} characters may be guessed: {lines} {}",
                 Key::STRONG_LEN,
                 weak.join(", ")
+            )?;
+        }
+        let long: Vec<String> = entries
+            .iter()
+            .filter(|entry| {
+                entry
+                    .result
+                    .is_ok_and(|bytes| bytes > MAX_CLAUDE_CHARS as u64)
+            })
+            .map(|entry| entry.line.to_string())
+            .collect();
+        if !long.is_empty() {
+            let lines = if long.len() == 1 { "line" } else { "lines" };
+            writeln!(
+                out,
+                "{WARNING}warning{WARNING:#}: in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large; look at {lines} {}",
+                long.join(", ")
             )?;
         }
         let served = entries.iter().filter(|entry| entry.result.is_ok()).count();

@@ -7,7 +7,7 @@ pub(super) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
 
 /// The same tool of the bundled agent's own server, which the plugin's module
 /// has the client start for that agent alone. It takes no key.
-pub(super) const OWN_TOOL: &str = "mcp__keyhole-privacy-scanner__load_context";
+pub(super) const OWN_TOOL: &str = "mcp__keyhole_privacy_scanner__load_context";
 
 /// Where the client says that such a server comes from: the agent's definition.
 /// Any other server of that name is not ours.
@@ -93,7 +93,11 @@ pub(super) fn read(json: &[u8]) -> Result<Call, HookError> {
     if input.hook_event_name != "PreToolUse" || !(is_own || input.tool_name == TOOL) {
         return Err(HookError::NotOurs);
     }
-    if is_own && input.mcp_server.is_none_or(|server| server.source != OWN_SOURCE) {
+    if is_own
+        && input
+            .mcp_server
+            .is_none_or(|server| server.source != OWN_SOURCE)
+    {
         return Err(HookError::NotOurs);
     }
     let has_id = |id: &Option<String>| id.as_ref().is_none_or(|id| !id.is_empty());

@@ -10,7 +10,7 @@ export const TOOL = 'mcp__plugin_keyhole_context__load_context';
 export const SCANNER = 'keyhole:privacy-scanner';
 
 /** The tool of the server that the bundled agent has for itself, by the module. */
-export const OWN_TOOL = 'mcp__keyhole-privacy-scanner__load_context';
+export const OWN_TOOL = 'mcp__keyhole_privacy_scanner__load_context';
 
 /** The versions that load a plugin's module. The others leave it alone. */
 const LOAD_MODULES = ['2.1.330'];
