@@ -156,7 +156,7 @@ export class Home {
    * Plays `script` to an interactive session, in a terminal of its own that
    * nobody types in. It ends as soon as `done(session)` holds.
    */
-  async terminal(script, done, env = {}) {
+  async terminal(script, done, { args = [], env = {} } = {}) {
     // What the client asks in a first session, before there is a prompt.
     const file = path.join(this.home, '.claude.json');
     const answered = {
@@ -171,7 +171,7 @@ export class Home {
     try {
       // Whatever is in a terminal is in a process group of its own.
       const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
-      const client = [group, this.client.binary, '--permission-mode', 'default', `${mark('parent')} Begin.`];
+      const client = [group, this.client.binary, '--permission-mode', 'default', ...args, `${mark('parent')} Begin.`];
       const run = await this.run(
         'python3',
         ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, ...client],
@@ -209,7 +209,31 @@ export class Home {
   }
 
   claude(args, env = {}) {
-    return this.run(this.client.binary, args, env);
+    return this.run(...this.command(this.client.binary, ...args), env);
+  }
+
+  /**
+   * From here on, the client finds these settings where an administrator's are. Only
+   * it does: it sees a system of its own. Says false where that cannot be had.
+   */
+  manage(settings) {
+    const file = this.write(this.root, 'managed-settings.json', JSON.stringify(settings));
+    const mounts = path.join(this.root, 'mounts');
+    fs.mkdirSync(mounts, { recursive: true });
+    const layers = 'lowerdir=/etc,upperdir="$1/upper",workdir="$1/work"';
+    const script = [
+      'set -e; mount -t tmpfs none "$1"; mkdir -p "$1/upper/claude-code" "$1/work"',
+      'cp "$2" "$1/upper/claude-code/managed-settings.json"',
+      `mount -t overlay -o ${layers} overlay /etc; shift 2; exec "$@"`,
+    ].join('\n');
+    this.command = (...words) => ['unshare', ['--mount', 'sh', '-c', script, 'sh', mounts, file, ...words]];
+    const [program, args] = this.command('true');
+    return spawnSync(program, args).status === 0;
+  }
+
+  /** The words of a command, as they are to be run: program, and arguments. */
+  command(program, ...args) {
+    return [program, args];
   }
 
   /**
