@@ -22,7 +22,7 @@ const SWITCHES = {
 };
 
 for (const [how, { user, managed, args, left, says, gone }] of Object.entries(SWITCHES)) {
-  onEachClient(`18: ${how}`, async ({ t, home, client, seen }) => {
+  onEachClient('18: ' + how, async ({ t, home, client, seen }) => {
     await home.install();
     catalog(home);
     if (user) home.set(user);

@@ -10,7 +10,7 @@ import { CANARY, CATALOG, SCANNER, catalog, way } from './harness/plugin.mjs';
 const TEN = Array.from({ length: 10 }, (_, index) => `scanner-${index}`);
 
 for (const background of [false, true]) {
-  onEachClient(`19a: ten agents at once have the catalog, ${background ? 'in the background' : 'in the foreground'}`, async ({ home, client }) => {
+  onEachClient('19a: ten agents at once have the catalog, in the ' + (background ? 'background' : 'foreground'), async ({ home, client }) => {
     await home.install();
     catalog(home);
     const session = await home.session({
