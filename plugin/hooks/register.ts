@@ -72,7 +72,11 @@ export const register: Register = (on) => {
           `It works, and nobody else gets your file; update or reinstall the plugin to get rid of this line. (${error})`,
       )
       shared = true
-      await $.mcp.connect(SHARED)
+      try {
+        await $.mcp.connect(SHARED)
+      } catch {
+        // It is tried again when the agent starts.
+      }
     }
     return next(e)
   })
@@ -109,7 +113,7 @@ export const register: Register = (on) => {
       const map = await $.process.run(agents($.plugin.root, data))
       const isNamed = map.exitCode === 0 && names(map.stdout, type)
       if (isImpostor && isNamed) return { deny }
-      if (!shared && (isOurs || isNamed || namesAny(map.stdout))) {
+      if (isOurs || (!shared && (isNamed || namesAny(map.stdout)))) {
         shared = true
         await $.mcp.connect(SHARED)
       }

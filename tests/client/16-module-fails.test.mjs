@@ -2,6 +2,7 @@
 // behind the guard, and where the module can still speak it says so in words.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { call, say, spawn } from './harness/api.mjs';
@@ -24,7 +25,7 @@ const FAILURES = {
   },
 };
 
-onEachClient('16: where the module fails, the guarded way is whole, and the user is told', async ({ home, client, seen }) => {
+onEachClient('16a: where the module fails, the guarded way is whole, and the user is told', async ({ home, client, seen }) => {
   await home.install();
   catalog(home);
   const { root } = home.installed('keyhole');
@@ -57,4 +58,19 @@ onEachClient('16: where the module fails, the guarded way is whole, and the user
     }
   }
   if (loadsModules(client)) seen('$.ui.log tells the user, in the transcript, and in -p as an event');
+});
+
+onEachClient('16b: in a terminal the line stands in the conversation', async ({ t, home, client, seen }) => {
+  // A terminal comes from Python's own library.
+  if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
+  if (!loadsModules(client)) return t.skip('this client loads no modules');
+  await home.install();
+  catalog(home);
+  const file = path.join(home.installed('keyhole').root, AGENT);
+  fs.writeFileSync(file, FAILURES['finds another agent than it knows'][AGENT](fs.readFileSync(file, 'utf8')));
+  // Drawn by moving about, so that blanks are none.
+  const drawn = ({ stdout }) => stdout.replaceAll(/\x1b\[[0-9;?>]*[a-zA-Z]|\s/g, '');
+  const session = await home.terminal({ parent: [say('Done.')] }, (session) => drawn(session).includes('behindtheguard'));
+  assert.match(drawn(session), /updateorreinstalltheplugin/);
+  seen('$.ui.log draws a line in the conversation');
 });

@@ -147,6 +147,7 @@ onEachClient('17d: teammates get nothing, whatever they are called and of whatev
     for (const { text, error } of answers) assert.equal(error, true, `${actor}: ${text}`);
     assert.equal(shown(session, actor), false, actor);
   }
+  assert.equal(shown(session, 'parent'), false);
   for (const what of [CANARY, ...Object.keys(KEYS).map(secret)]) session.assertOnlyIn(what);
   assert.match(session.of('parent').at(-1).text, /teammate/i);
   seen('a teammate has neither the tool of the agent whose name it was given, nor that of its type');
