@@ -5,6 +5,7 @@
 #   start.sh DATA install          the SessionStart hook: install, and no more
 #   start.sh DATA guard            the PreToolUse hook
 #   start.sh DATA serve ARGUMENTS  the MCP server
+#   start.sh DATA agents           the module, of whom the map names
 #
 # The client starts the server beside the SessionStart hook and does not wait
 # for the hook, so each of the three installs. Several may do so at once, of

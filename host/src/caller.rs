@@ -14,8 +14,14 @@ pub enum Callers {
     Unknown,
     /// Its operator says that every caller is this agent: `serve --agent NAME`.
     Stated(Arc<str>),
-    /// Each call needs a ticket of its own: `serve --require-ticket`.
-    Ticketed(Arc<Tickets>),
+    /// Each call needs a ticket of its own: `serve --require-ticket`. With
+    /// `--agent` as well, the ticket must name that agent.
+    Ticketed {
+        /// Where tickets are left.
+        tickets: Arc<Tickets>,
+        /// The one agent that is served; None means whoever the ticket names.
+        only: Option<Arc<str>>,
+    },
 }
 
 impl Callers {
@@ -26,8 +32,9 @@ impl Callers {
         match self {
             Self::Unknown => Caller::Nobody,
             Self::Stated(agent) => Caller::Agent(agent.clone()),
-            Self::Ticketed(tickets) => Caller::Ticket {
+            Self::Ticketed { tickets, only } => Caller::Ticket {
                 tickets: tickets.clone(),
+                only: only.clone(),
                 id: id.map(Into::into),
             },
         }
@@ -45,6 +52,8 @@ pub enum Caller {
     Ticket {
         /// Where tickets are left.
         tickets: Arc<Tickets>,
+        /// The one agent that is served; None means whoever the ticket names.
+        only: Option<Arc<str>>,
         /// The client's id of this call, if it sent one.
         id: Option<Box<str>>,
     },
@@ -55,14 +64,16 @@ impl Caller {
     /// this. It blocks: it may read files.
     ///
     /// # Errors
-    /// [`Code::CallerNotVerified`] where a ticket is required and there is none.
+    /// [`Code::CallerNotVerified`] if a ticket is required and there is none, or
+    /// one that names another agent than the one that is served.
     pub fn agent(&self) -> Result<Option<Arc<str>>, Code> {
         match self {
             Self::Nobody => Ok(None),
             Self::Agent(agent) => Ok(Some(agent.clone())),
-            Self::Ticket { tickets, id } => id
+            Self::Ticket { tickets, only, id } => id
                 .as_deref()
                 .and_then(|id| tickets.redeem(id))
+                .filter(|agent| only.as_deref().is_none_or(|only| *only == **agent))
                 .map(|agent| Some(agent.into()))
                 .ok_or(Code::CallerNotVerified),
         }

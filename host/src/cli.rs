@@ -64,19 +64,32 @@ before that.")]
         ///
         /// The tool then takes no argument. Its title and description are those of
         /// [bindings.NAME], as they are at the start.
-        #[arg(long, value_name = "NAME", value_parser = binding_name, conflicts_with = "require_ticket")]
+        #[arg(long, value_name = "NAME", value_parser = binding_name)]
         bind: Option<String>,
+        /// Take the key of --bind from this variable, not from [bindings.NAME]
+        ///
+        /// The map is then asked for nothing but the key, at each call. The Claude
+        /// Code plugin uses it, so that its users write a key into the map and no
+        /// binding.
+        #[arg(
+            long,
+            value_name = "VARIABLE",
+            requires = "bind",
+            conflicts_with = "sealed"
+        )]
+        key_env: Option<String>,
         /// Say that every caller is this agent, so that keys bound to it work
         ///
         /// It is your statement about who this server is started for; nothing
-        /// verifies it. Give it where one server serves one worker.
+        /// verifies it. Give it where one server serves one worker. With
+        /// --require-ticket it is verified: the ticket must name this agent.
         #[arg(long, value_name = "NAME", value_parser = agent_name)]
         agent: Option<String>,
         /// Serve only calls that `keyhole guard` left a ticket for
         ///
         /// For the Claude Code plugin, which sets CLAUDE_PLUGIN_DATA, the folder
         /// that both share.
-        #[arg(long, conflicts_with = "agent")]
+        #[arg(long)]
         require_ticket: bool,
         /// Give up all rights but reading the mapped files' directories
         ///
@@ -109,6 +122,13 @@ Where it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the serve
 
 Exit codes: 0 decided, 2 denied because something is not as it should be.")]
     Guard(MapArg),
+
+    /// Print the agents that the map names, one a line, and * if a key is for any
+    ///
+    /// For the Claude Code plugin, which shows the tool to no others. A map that is
+    /// missing names nobody.
+    #[command(hide = true)]
+    Agents(MapArg),
 
     /// Print what the embedded component can import, its size and its SHA-256
     Contract {
@@ -153,20 +173,30 @@ pub fn run() -> ExitCode {
         Command::Serve {
             map,
             bind,
+            key_env,
             agent,
             require_ticket,
             sealed,
         } => callers(agent, require_ticket).and_then(|callers| {
             arenas::spare_address_space();
             let (map, limits) = (live_map(&map)?, Limits::default());
-            let done = match sealed {
-                true => serve::serve_sealed(&map, bind.as_deref(), callers, limits),
-                false => serve::serve(map, bind.as_deref(), callers, limits),
+            let done = match (sealed, bind.as_deref(), key_env) {
+                (false, Some(name), Some(variable)) => {
+                    serve::serve_key(map, name, key_in(&variable)?, callers, limits)
+                }
+                (false, bind, _) => serve::serve(map, bind, callers, limits),
+                (true, bind, _) => serve::serve_sealed(&map, bind, callers, limits),
             };
             done.map_err(|error| error.to_string())?;
             Ok(ExitCode::SUCCESS)
         }),
         Command::Guard(map) => return guard_call(&map),
+        Command::Agents(map) => live_map(&map).and_then(|map| {
+            let agents = guard::agents(&map).map_err(|error| error.to_string())?;
+            unless_hung_up(io::stdout().write_all(agents.as_bytes()))
+                .map_err(|error| error.to_string())?;
+            Ok(ExitCode::SUCCESS)
+        }),
         Command::Check { map, json } => {
             live_map(&map).and_then(|map| check_map(map, json).map_err(|error| error.to_string()))
         }
@@ -218,10 +248,21 @@ fn agent_name(text: &str) -> Result<String, &'static str> {
     }
 }
 
+/// The key in a variable of the environment. What stands there is not repeated.
+fn key_in(variable: &str) -> Result<Key, &'static str> {
+    std::env::var(variable)
+        .ok()
+        .and_then(|text| Key::try_from(text).ok())
+        .ok_or("the variable that --key-env names is not set to a key")
+}
+
 /// How `serve` was told to learn who calls.
 fn callers(agent: Option<String>, require_ticket: bool) -> Result<Callers, String> {
     Ok(match agent {
-        _ if require_ticket => Callers::Ticketed(Arc::new(tickets()?)),
+        only if require_ticket => Callers::Ticketed {
+            tickets: Arc::new(tickets()?),
+            only: only.map(Into::into),
+        },
         Some(agent) => Callers::Stated(agent.into()),
         None => Callers::Unknown,
     })

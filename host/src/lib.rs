@@ -80,4 +80,4 @@ pub use map::{
     Binding, BindingError, Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location,
     LocationError, Map, MapError, ParseError, locate, resolve,
 };
-pub use serve::{ServeError, serve, serve_sealed, session};
+pub use serve::{ServeError, serve, serve_key, serve_sealed, session};

@@ -3,6 +3,11 @@
 use crate::sandbox::engine::MAX_MEMORY;
 use std::time::Duration;
 
+/// The most that Claude Code lets through of one result, in UTF-16 code units; the
+/// tool has to say so in its `_meta`, or it is 25,000 tokens. What is longer goes
+/// into a file that the parent can read, so it is refused before.
+pub const MAX_CLAUDE_CHARS: usize = 500_000;
+
 /// What one call, and all calls together, may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

@@ -98,6 +98,8 @@ pub(crate) enum Asked {
     Key(String),
     /// What the binding of this name stands for. It comes from the operator.
     Bound(Arc<str>),
+    /// What this key stands for. It comes from the operator.
+    Given(Key),
 }
 
 /// What a call's thread needs.
@@ -213,6 +215,7 @@ impl<G: Guest> Work<G> {
                 bound = self.map.bound(&map, name)?;
                 bound.expose()
             }
+            Asked::Given(key) => key.expose(),
         };
         let entry = Key::try_from(key)
             .ok()

@@ -3,7 +3,7 @@
 use crate::{
     Callers, Code, Grant, Loader,
     limits::Limits,
-    map::{FreezeError, FrozenMap, LiveMap, Map, MapError},
+    map::{FreezeError, FrozenMap, Key, LiveMap, Map, MapError},
     mcp::{self, Bound, Surface},
     sandbox::{Guest, Sandbox, SandboxError},
     seal::{Seal, SealError},
@@ -74,6 +74,38 @@ pub fn serve(
         None => Surface::General,
         Some(name) => bound(&*map.current()?, name)?,
     };
+    serve_surface(map, surface, callers, limits)
+}
+
+/// As [`serve`], bound to what `key` stands for in the map at each call. The map
+/// needs no binding, and may be mended at any time; `name` is what clients show.
+///
+/// # Errors
+/// [`ServeError`].
+pub fn serve_key(
+    map: LiveMap,
+    name: &str,
+    key: Key,
+    callers: Callers,
+    limits: Limits,
+) -> Result<(), ServeError> {
+    if name.contains(key.expose()) {
+        return Err(ServeError::ShowsAKey);
+    }
+    serve_surface(
+        map,
+        Surface::Bound(Bound::to_key(name, key)),
+        callers,
+        limits,
+    )
+}
+
+fn serve_surface(
+    map: LiveMap,
+    surface: Surface,
+    callers: Callers,
+    limits: Limits,
+) -> Result<(), ServeError> {
     let (sandbox, failed) = Soon::start(limits)?;
     let loader = Loader::new(Arc::new(map), sandbox, limits);
     run(loader, callers, surface, limits, failed)

@@ -3,11 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import fs from 'node:fs';
-import path from 'node:path';
 import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, SCANNER, catalog, loadsModules, way } from './harness/plugin.mjs';
 
 onEachClient('10: the first interactive session loads the catalog and asks for nothing', async ({ t, home, seen }) => {
   // A terminal comes from Python's own library.
@@ -19,34 +17,22 @@ onEachClient('10: the first interactive session loads the catalog and asks for n
     {
       parent: [
         async () => {
-          await connected(home);
+          // With a module, the client starts the server with the agent, and waits for it.
+          if (!loadsModules(home.client)) await home.connected();
           return spawn('scanner', SCANNER);
         },
         say('Done.'),
         // Newer clients put an agent in the background, and tell of its end.
         say('Done.'),
       ],
-      scanner: [load(KEY), say('One finding.')],
+      scanner: [way(home.client).load, say('One finding.')],
     },
     // Told to a parent that has no more to do: the scanner's own last words.
     ({ requests }) => requests.some(({ actor, text }) => actor === 'parent' && text.includes('One finding.')),
   );
 
-  assert.equal(session.answer('scanner', TOOL).text, CATALOG);
+  assert.equal(session.answer('scanner', way(home.client).tool).text, CATALOG);
   session.assertOnlyIn(CANARY, 'scanner');
-  session.assertOnlyIn(KEY, 'scanner');
+  session.assertOnlyIn(KEY, ...(loadsModules(home.client) ? [] : ['scanner']));
   seen('an interactive session asks nobody for a call that the plugin has allowed');
 });
-
-/** Waits until the client's log of the server says that it is connected. */
-async function connected(home) {
-  const logs = path.join(home.home, '.cache');
-  for (let tries = 0; tries < 600; tries += 1) {
-    const found = fs.existsSync(logs) ? fs.readdirSync(logs, { recursive: true }) : [];
-    for (const name of found.filter((name) => /mcp-logs-plugin-keyhole-context.*\.jsonl$/.test(name))) {
-      if (fs.readFileSync(path.join(logs, name), 'utf8').includes('Successfully connected')) return;
-    }
-    await new Promise((later) => setTimeout(later, 50));
-  }
-  throw new Error('the server did not connect');
-}

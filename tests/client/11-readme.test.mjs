@@ -7,7 +7,7 @@ import path from 'node:path';
 import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { DIST } from './harness/home.mjs';
-import { KEY, PACKAGED, SCANNER, TOOL, load } from './harness/plugin.mjs';
+import { PACKAGED, SCANNER, way } from './harness/plugin.mjs';
 
 const README = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8');
 
@@ -37,10 +37,10 @@ onEachClient("11: the plugin's README works word for word", async ({ home }) => 
 
   const session = await home.session({
     parent: [spawn('scanner', SCANNER), say('Done.')],
-    scanner: [load(KEY), say('Done.')],
+    scanner: [way(home.client).load, say('Done.')],
   });
   session.assertPlayed();
-  assert.equal(session.answer('scanner', TOOL).text, catalog);
+  assert.equal(session.answer('scanner', way(home.client).tool).text, catalog);
 
   // What it says for when it does not work; here it does.
   const check = await home.run('/bin/sh', ['-c', block('sh')]);

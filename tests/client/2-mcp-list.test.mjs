@@ -8,7 +8,7 @@ import path from 'node:path';
 import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { DIST } from './harness/home.mjs';
-import { CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+import { CATALOG, SCANNER, catalog, way } from './harness/plugin.mjs';
 
 /** Installs in `home` by `install`; returns what mcp list says of the server's place. */
 async function listFirst(home, install) {
@@ -20,10 +20,10 @@ async function listFirst(home, install) {
 
   const session = await home.session({
     parent: [spawn('scanner', SCANNER), say('Done.')],
-    scanner: [load(KEY), say('Done.')],
+    scanner: [way(home.client).load, say('Done.')],
   });
   session.assertPlayed();
-  assert.equal(session.answer('scanner', TOOL).text, CATALOG);
+  assert.equal(session.answer('scanner', way(home.client).tool).text, CATALOG);
   return listed;
 }
 

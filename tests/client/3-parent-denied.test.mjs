@@ -30,7 +30,7 @@ function assertRefused(session, actor, code) {
 }
 
 onEachClient('3a: the parent is denied, with the right key and with leave', async ({ home, seen }) => {
-  await home.install();
+  await home.installGuarded();
   const overheard = home.overhear(TOOL);
   catalog(home);
   const session = await home.session({ parent: [search, load(KEY), say('Done.')] }, LEAVE);
@@ -40,7 +40,7 @@ onEachClient('3a: the parent is denied, with the right key and with leave', asyn
 });
 
 onEachClient('3b: a fork is denied', async ({ home, seen }) => {
-  await home.install();
+  await home.installGuarded();
   const overheard = home.overhear(TOOL);
   catalog(home);
   const session = await home.session(
@@ -58,7 +58,7 @@ onEachClient('3b: a fork is denied', async ({ home, seen }) => {
 });
 
 onEachClient('3c: a session that runs as the agent is denied', async ({ home, seen }) => {
-  await home.install();
+  await home.installGuarded();
   const overheard = home.overhear(TOOL);
   catalog(home);
   const session = await home.session({ parent: [load(KEY), say('Done.')] }, ['--agent', SCANNER, ...LEAVE]);
@@ -69,7 +69,7 @@ onEachClient('3c: a session that runs as the agent is denied', async ({ home, se
 });
 
 onEachClient("3d: a project's agent of the same short name is denied", async ({ home, seen }) => {
-  await home.install();
+  await home.installGuarded();
   const overheard = home.overhear(TOOL);
   catalog(home);
   home.write(home.project, '.claude/agents/privacy-scanner.md', agentFile('privacy-scanner', KEY));
@@ -90,7 +90,7 @@ onEachClient("3d: a project's agent of the same short name is denied", async ({ 
 const TAKES_FULL_NAMES = ['2.1.197'];
 
 onEachClient("3e: a project's agent that takes the full name is not run, or the client is known for it", async ({ home, client, seen }) => {
-  await home.install();
+  await home.installGuarded();
   catalog(home);
   home.write(home.project, '.claude/agents/impostor.md', agentFile(SCANNER, 'the-key-of-an-impostor'));
   const session = await home.session({
@@ -104,7 +104,7 @@ onEachClient("3e: a project's agent that takes the full name is not run, or the 
 });
 
 onEachClient('3f: an agent to which the key is not bound is denied', async ({ home }) => {
-  await home.install();
+  await home.installGuarded();
   catalog(home);
   const session = await home.session(
     {
@@ -118,7 +118,7 @@ onEachClient('3f: an agent to which the key is not bound is denied', async ({ ho
 });
 
 onEachClient('3g: the agent itself is not', async ({ home, seen }) => {
-  await home.install();
+  await home.installGuarded();
   const overheard = home.overhear(TOOL);
   catalog(home);
   const session = await home.session(

@@ -30,7 +30,7 @@ const script = () => ({
 const LEAVE = ['--allowedTools', TOOL];
 
 onEachClient('4: no content where the guard is broken, slow, replaced or gone', async ({ home, seen }) => {
-  await home.install();
+  await home.installGuarded();
   catalog(home);
   const file = path.join(home.installed('keyhole').root, 'hooks/hooks.json');
   const shipped = fs.readFileSync(file, 'utf8');

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { call, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+import { CANARY, KEY, SCANNER, TOOL, catalog, load, way } from './harness/plugin.mjs';
 
 const read = (file_path) => call('Read', { file_path });
 const bash = (command) => call('Bash', { command, description: 'look around' });
@@ -89,7 +89,7 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
     const session = await home.session(
       {
         parent: [spawn('scanner', SCANNER), turn, say('Done.')],
-        scanner: [load(KEY), say('Done.')],
+        scanner: [way(home.client).load, say('Done.')],
       },
       args,
     );
@@ -100,7 +100,7 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
     play(async () => (await transcripts(home)).flatMap((name) => [read(name), bash(`cat ${name}`)]));
 
   const unwritten = await play([bash('ls')], ['--no-session-persistence']);
-  assert.equal(unwritten.answer('scanner', TOOL).error, false);
+  assert.equal(unwritten.answer('scanner', way(home.client).tool).error, false);
   assert.deepEqual(written(home), []);
   seen('with --no-session-persistence, -p writes no transcript');
 

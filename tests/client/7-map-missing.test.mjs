@@ -4,24 +4,24 @@
 import assert from 'node:assert/strict';
 import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+import { CATALOG, SCANNER, catalog, way } from './harness/plugin.mjs';
 
 onEachClient('7: without a map the error says what to do, and once it is there the call works', async ({ home }) => {
   await home.install();
   const session = await home.session({
     parent: [spawn('scanner', SCANNER), say('Done.')],
     scanner: [
-      load(KEY),
+      way(home.client).load,
       () => {
         catalog(home);
-        return load(KEY);
+        return way(home.client).load;
       },
       say('Done.'),
     ],
   });
 
   session.assertPlayed();
-  const [before, after] = session.answers('scanner').filter(({ tool }) => tool === TOOL);
+  const [before, after] = session.answers('scanner').filter(({ tool }) => tool === way(home.client).tool);
   assert.equal(before.error, true);
   assert.match(before.text, /map-missing/);
   assert.match(before.text, /create it/, 'what to do');

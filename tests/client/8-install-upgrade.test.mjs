@@ -8,7 +8,7 @@ import path from 'node:path';
 import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { DIST, marketplace } from './harness/home.mjs';
-import { CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+import { CATALOG, SCANNER, catalog, loadsModules, way } from './harness/plugin.mjs';
 
 /** More commands than an install can run, so that a wrong count ends the loop. */
 const MANY = 40;
@@ -16,10 +16,10 @@ const MANY = 40;
 async function assertWorks(home, after) {
   const session = await home.session({
     parent: [spawn('scanner', SCANNER), say('Done.')],
-    scanner: [load(KEY), say('Done.')],
+    scanner: [way(home.client).load, say('Done.')],
   });
   session.assertPlayed();
-  assert.equal(session.answer('scanner', TOOL).text, CATALOG, after);
+  assert.equal(session.answer('scanner', way(home.client).tool).text, CATALOG, after);
 }
 
 onEachClient('8a: after an install that was killed before any of its commands, a session works', async ({ home }) => {
@@ -83,7 +83,7 @@ onEachClient('8c: an upgraded plugin runs its new server', async ({ home, seen }
   await assertWorks(home, 'the second version');
 
   const commands = fs.readFileSync(ran, 'utf8').trim().split('\n');
-  assert.deepEqual([...new Set(commands)].sort(), ['guard', 'serve']);
+  assert.deepEqual([...new Set(commands)].sort(), [...(loadsModules(home.client) ? ['agents'] : []), 'guard', 'serve']);
   seen('plugin update puts the new version beside the old, and keeps the data directory');
 });
 

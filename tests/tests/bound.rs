@@ -292,11 +292,14 @@ fn a_server_that_would_be_nothing_does_not_start() {
 }
 
 #[test]
-fn a_name_that_no_binding_can_have_and_a_ticket_besides_are_refused() {
-    let _ = world().run(["serve", "--bind", "No Name"]).exits(2);
-    let _ = world()
-        .run(["serve", "--bind", "plain", "--require-ticket"])
-        .exits(2);
+fn a_name_that_no_binding_can_have_and_a_key_for_no_binding_are_refused() {
+    for arguments in [
+        &["serve", "--bind", "No Name"][..],
+        &["serve", "--key-env", "KEY"],
+        &["serve", "--bind", "plain", "--key-env", "KEY", "--sealed"],
+    ] {
+        let _ = world().run(arguments).exits(2);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod text;
 
 use crate::{
     Caller, Code,
+    limits::MAX_CLAUDE_CHARS,
     map::{BindingError, Key, LiveMap, Location, Map, MapError},
     walk::{Distrust, Policy, System, Walker},
 };
@@ -74,6 +75,11 @@ pub enum Warning {
     /// The key is so short that it might be guessed.
     #[error("a key of fewer than {} characters may be guessed", Key::STRONG_LEN)]
     WeakKey,
+    /// The file is longer than what Claude Code shows its model in one result.
+    #[error(
+        "in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large"
+    )]
+    LongForClaude,
     /// The directory of the file is the user's home, or one above it.
     #[error(
         "the file lies directly in your home, or above it: `serve --sealed` would keep all of that directory readable; move the file into a directory of its own"
@@ -109,6 +115,9 @@ pub async fn check(
                 let is_wide = result.is_ok() && is_wide(path, live.location());
                 let warnings = [
                     key.is_weak().then_some(Warning::WeakKey),
+                    result
+                        .is_ok_and(|bytes| bytes > MAX_CLAUDE_CHARS as u64)
+                        .then_some(Warning::LongForClaude),
                     is_wide.then_some(Warning::WideDirectory),
                 ];
                 entries.push(EntryReport {

@@ -5,6 +5,14 @@ use serde::Deserialize;
 /// The tool, as the client names it: plugin, server, tool.
 pub(super) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
 
+/// The same tool of the bundled agent's own server, which the plugin's module
+/// has the client start for that agent alone. It takes no key.
+pub(super) const OWN_TOOL: &str = "mcp__keyhole_privacy_scanner__load_context";
+
+/// Where the client says that such a server comes from: the agent's definition.
+/// Any other server of that name is not ours.
+const OWN_SOURCE: &str = "agent";
+
 /// What the client calls a copy of the main conversation. It has the parent's
 /// whole context, and hands its own back.
 const FORK: &str = "fork";
@@ -15,7 +23,8 @@ pub(super) struct Call {
     /// The client's id of the call, which the server gets as well.
     pub(super) id: String,
     pub(super) caller: Caller,
-    pub(super) key: String,
+    /// None if the server has a key of its own.
+    pub(super) key: Option<String>,
 }
 
 /// Who is about to call.
@@ -41,6 +50,9 @@ pub enum HookError {
     /// The tool's arguments are not what it takes.
     #[error("the arguments must be an object with exactly one string, \"key\"")]
     Arguments,
+    /// The same, of the tool that takes none.
+    #[error("this tool takes no arguments")]
+    TakesNone,
 }
 
 /// The fields that count. There are others, and new ones come with the client's
@@ -53,6 +65,13 @@ struct Input {
     tool_input: serde_json::Value,
     agent_id: Option<String>,
     agent_type: Option<String>,
+    /// Only newer clients say it, and only they have servers of one agent.
+    mcp_server: Option<Server>,
+}
+
+#[derive(Deserialize)]
+struct Server {
+    source: String,
 }
 
 #[derive(Deserialize)]
@@ -60,6 +79,10 @@ struct Input {
 struct Arguments {
     key: String,
 }
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoArguments {}
 
 /// Whether the client gives such an id to a subagent: `a` and 16 hexadecimal
 /// digits.
@@ -82,7 +105,15 @@ fn is_subagents(id: &str) -> bool {
 /// [`HookError`].
 pub(super) fn read(json: &[u8]) -> Result<Call, HookError> {
     let input: Input = serde_json::from_slice(json).map_err(|_| HookError::NotUnderstood)?;
-    if input.hook_event_name != "PreToolUse" || input.tool_name != TOOL {
+    let is_own = input.tool_name == OWN_TOOL;
+    if input.hook_event_name != "PreToolUse" || !(is_own || input.tool_name == TOOL) {
+        return Err(HookError::NotOurs);
+    }
+    if is_own
+        && input
+            .mcp_server
+            .is_none_or(|server| server.source != OWN_SOURCE)
+    {
         return Err(HookError::NotOurs);
     }
     let has_id = |id: &Option<String>| id.as_ref().is_none_or(|id| !id.is_empty());
@@ -96,11 +127,17 @@ pub(super) fn read(json: &[u8]) -> Result<Call, HookError> {
         (Some(_), None) => return Err(HookError::NotUnderstood),
         _ => Caller::Other,
     };
-    let arguments: Arguments =
-        serde_json::from_value(input.tool_input).map_err(|_| HookError::Arguments)?;
+    let key = match is_own {
+        true => serde_json::from_value(input.tool_input)
+            .map(|NoArguments {}| None)
+            .map_err(|_| HookError::TakesNone)?,
+        false => serde_json::from_value(input.tool_input)
+            .map(|Arguments { key }| Some(key))
+            .map_err(|_| HookError::Arguments)?,
+    };
     Ok(Call {
         id: input.tool_use_id,
         caller,
-        key: arguments.key,
+        key,
     })
 }

@@ -18,6 +18,7 @@ use crate::{
 use hook::{Caller, HookError};
 use serde_json::json;
 use std::{
+    collections::BTreeSet,
     io::{self, Read, Write},
     sync::Arc,
 };
@@ -62,7 +63,7 @@ pub fn guard(
         return Err(HookError::NotUnderstood.into());
     }
     let call = hook::read(&input)?;
-    let (decision, reason) = match judge(&call.caller, &call.key, || map.current()) {
+    let (decision, reason) = match judge(&call.caller, call.key.as_deref(), || map.current()) {
         Ok(agent) => {
             tickets.leave(&call.id, agent)?;
             ("allow", "keyhole: a subagent's call".to_owned())
@@ -85,15 +86,19 @@ pub fn guard(
 ///
 /// A key that is bound to others is refused as one that is not there: so no
 /// caller learns which keys exist. A map that cannot be used is for the server
-/// to report, who reads it again and gives nothing.
+/// to report, who reads it again and gives nothing. So is a call without a key:
+/// its server has the key, and serves one agent.
 fn judge<'a>(
     caller: &'a Caller,
-    key: &str,
+    key: Option<&str>,
     map: impl FnOnce() -> Result<Arc<Map>, MapError>,
 ) -> Result<&'a str, Code> {
     // Before the map is looked at: others than subagents learn nothing of it.
     let Caller::Subagent(agent) = caller else {
         return Err(Code::CallerNotVerified);
+    };
+    let Some(key) = key else {
+        return Ok(agent);
     };
     let Ok(map) = map() else {
         return Ok(agent);
@@ -103,6 +108,26 @@ fn judge<'a>(
         .and_then(|key| map.find_for(&key, Some(agent)))
         .map(|_| agent.as_str())
         .ok_or(Code::UnknownKey)
+}
+
+/// The agents that the map names, each on a line of its own; `*` if a key may be
+/// used by any. The plugin's module shows the tool to no others.
+///
+/// # Errors
+/// [`MapError`], but for a map that is missing: that names nobody.
+pub fn agents(map: &LiveMap) -> Result<String, MapError> {
+    let map = match map.current() {
+        Err(MapError::Missing { .. }) => return Ok(String::new()),
+        map => map?,
+    };
+    let mut names = BTreeSet::new();
+    for (_, entry) in map.entries() {
+        match entry.agents() {
+            None => drop(names.insert("*")),
+            Some(agents) => names.extend(agents.iter().map(|name| &**name)),
+        }
+    }
+    Ok(names.iter().map(|name| format!("{name}\n")).collect())
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! The tool of a bound server: one context, and no key to name.
 
 use super::tool;
-use crate::map::Binding;
+use crate::{
+    loader::Asked,
+    map::{Binding, Key},
+};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 use std::sync::Arc;
@@ -10,7 +13,9 @@ use std::sync::Arc;
 /// whatever becomes of the map; what is served does not.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    pub(super) name: Arc<str>,
+    name: Arc<str>,
+    /// The operator's key; None means that of the map's binding.
+    key: Option<Key>,
     title: Option<Box<str>>,
     description: Option<Box<str>>,
 }
@@ -36,8 +41,29 @@ impl Bound {
     pub fn new(name: &str, binding: &Binding) -> Self {
         Self {
             name: name.into(),
+            key: None,
             title: binding.title().map(Into::into),
             description: binding.description().map(Into::into),
+        }
+    }
+
+    /// The context of `key`, which the operator names. The map says nothing of it
+    /// but which file that is.
+    #[must_use]
+    pub fn to_key(name: &str, key: Key) -> Self {
+        Self {
+            name: name.into(),
+            key: Some(key),
+            title: None,
+            description: None,
+        }
+    }
+
+    /// What every call asks for.
+    pub(super) fn asked(&self) -> Asked {
+        match &self.key {
+            None => Asked::Bound(Arc::clone(&self.name)),
+            Some(key) => Asked::Given(key.clone()),
         }
     }
 

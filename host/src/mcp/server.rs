@@ -106,6 +106,10 @@ impl<L: Load> ServerHandler for Server<L> {
             loaded = self.loader.load(asked, &caller) => loaded,
         };
         Ok(match loaded {
+            // Only Claude Code sends an id of its own.
+            Ok(Loaded { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
+                tool::refusal(Code::TooLarge)
+            }
             Ok(Loaded { text, place }) => {
                 if let Some(call) = context.extensions.get::<Call>() {
                     call.keep(place);

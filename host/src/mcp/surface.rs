@@ -7,7 +7,6 @@ use rmcp::{
     ErrorData,
     model::{JsonObject, Tool},
 };
-use std::sync::Arc;
 
 /// What a server shows and takes. It is settled at the start: a client's user
 /// agrees to what is shown then.
@@ -64,7 +63,7 @@ impl Surface {
         match self {
             Self::General => tool::key(arguments).map(Asked::Key),
             Self::Bound(bound) => match arguments.is_none_or(|given| given.is_empty()) {
-                true => Ok(Asked::Bound(Arc::clone(&bound.name))),
+                true => Ok(bound.asked()),
                 false => Err(ErrorData::invalid_params(
                     "this tool takes no arguments",
                     None,

@@ -1,6 +1,6 @@
 //! The one tool: what a client is told of it, what it takes, what it answers.
 
-use crate::Code;
+use crate::{Code, limits::MAX_CLAUDE_CHARS};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations},
@@ -31,11 +31,6 @@ the code and its advice, without the key. Do not go on without the document.";
 /// schema only tells it to the client; the loader refuses what is longer.
 const MAX_KEY_CHARS: u64 = 128;
 
-/// The largest result that Claude Code lets through, in characters. Its default
-/// is 25,000 tokens; a tool may raise that with this `_meta` entry, up to this
-/// ceiling.
-const MAX_RESULT_CHARS: u64 = 500_000;
-
 /// The tool as `tools/list` shows it.
 pub(super) fn definition() -> Tool {
     with_schema(TITLE, DESCRIPTION.to_owned(), input_schema())
@@ -53,7 +48,7 @@ pub(super) fn with_schema(title: &str, description: String, schema: JsonObject) 
                 .open_world(false),
         )
         .with_meta(MetaObject(object(json!({
-            "anthropic/maxResultSizeChars": MAX_RESULT_CHARS,
+            "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS,
         }))))
 }
 
@@ -98,6 +93,12 @@ pub(super) fn key(arguments: Option<JsonObject>) -> Result<String, ErrorData> {
 /// The answer to a call for another tool.
 pub(super) fn unknown() -> ErrorData {
     ErrorData::invalid_params("unknown tool", None)
+}
+
+/// Whether Claude Code would keep this from its model, and write it to a file that
+/// the parent can read. It counts in UTF-16, which is never more than bytes.
+pub(super) fn is_too_long_for_claude(text: &str) -> bool {
+    text.len() > MAX_CLAUDE_CHARS && text.encode_utf16().count() > MAX_CLAUDE_CHARS
 }
 
 /// The answer that carries the document: one text, so that it is not sent twice.

@@ -65,7 +65,7 @@ export class Api {
     const body = JSON.parse(text);
     const place = placeOf(body.messages);
     this.requests.push({ ...place, body, text });
-    const parts = await this.#turn(place);
+    const parts = await this.#turn(place, body);
     const message = this.#message(body.model, parts);
     if (!body.stream) {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -78,7 +78,7 @@ export class Api {
     response.end();
   }
 
-  async #turn({ actor, turn }) {
+  async #turn({ actor, turn }, body) {
     // The client's own small questions (a title, say) carry no mark.
     if (actor === undefined) return [say('ok')];
     const step = this.#script[actor]?.[turn];
@@ -86,7 +86,7 @@ export class Api {
       this.unscripted.push(`${actor}, turn ${turn}`);
       return [say('The script ends here.')];
     }
-    const parts = typeof step === 'function' ? await step() : step;
+    const parts = typeof step === 'function' ? await step(body) : step;
     return Array.isArray(parts) ? parts : [parts];
   }
 

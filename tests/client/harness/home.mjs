@@ -62,6 +62,18 @@ export class Home {
     await this.installFrom(this.publish(dist), dist);
   }
 
+  /**
+   * The same, and then as in a client that loads no modules: what is left is the
+   * second way, the guard and its tickets.
+   */
+  async installGuarded() {
+    await this.install();
+    const file = path.join(this.installed('keyhole').root, 'hooks/hooks.json');
+    const { modules, ...classic } = JSON.parse(fs.readFileSync(file, 'utf8'));
+    assert.ok(modules, 'the plugin has a module');
+    fs.writeFileSync(file, JSON.stringify(classic));
+  }
+
   /** The same, where users get it otherwise: `source` is a folder, say. */
   async installFrom(source, dist = DIST) {
     await this.must('plugin', 'marketplace', 'add', source);
@@ -129,6 +141,13 @@ export class Home {
     return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
   }
 
+  /** Notes, as the client does, that the user has said yes to the project's folder. */
+  trust() {
+    const file = path.join(this.home, '.claude.json');
+    const old = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
+    fs.writeFileSync(file, JSON.stringify({ ...old, projects: { [this.project]: { hasTrustDialogAccepted: true } } }));
+  }
+
   /** Plays `script` to `claude -p`, and returns what there was to see. */
   async session(script, args = [], env = {}) {
     const api = await Api.start(script);
@@ -147,7 +166,7 @@ export class Home {
    * Plays `script` to an interactive session, in a terminal of its own that
    * nobody types in, with `env` besides. It ends as soon as `done(session)` holds.
    */
-  async terminal(script, done, env = {}) {
+  async terminal(script, done, { args = [], env = {} } = {}) {
     // What the client asks in a first session, before there is a prompt.
     const file = path.join(this.home, '.claude.json');
     const answered = {
@@ -162,7 +181,7 @@ export class Home {
     try {
       // Whatever is in a terminal is in a process group of its own.
       const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
-      const client = [group, this.client.binary, '--permission-mode', 'default', `${mark('parent')} Begin.`];
+      const client = [group, this.client.binary, '--permission-mode', 'default', ...args, `${mark('parent')} Begin.`];
       const run = await this.run(
         'python3',
         ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, ...client],
@@ -176,6 +195,22 @@ export class Home {
     }
   }
 
+  /**
+   * Waits until the client's log of the shared server says that it is connected.
+   * A terminal's session begins before that.
+   */
+  async connected() {
+    const logs = path.join(this.home, '.cache');
+    for (let tries = 0; tries < 600; tries += 1) {
+      const found = fs.existsSync(logs) ? fs.readdirSync(logs, { recursive: true }) : [];
+      for (const name of found.filter((name) => /mcp-logs-plugin-keyhole-context.*\.jsonl$/.test(name))) {
+        if (fs.readFileSync(path.join(logs, name), 'utf8').includes('Successfully connected')) return;
+      }
+      await new Promise((later) => setTimeout(later, 50));
+    }
+    throw new Error('the server did not connect');
+  }
+
   /** Runs a command of the client that has to succeed; returns its output. */
   async must(...args) {
     const { code, stdout, stderr } = await this.claude(args);
@@ -184,7 +219,31 @@ export class Home {
   }
 
   claude(args, env = {}) {
-    return this.run(this.client.binary, args, env);
+    return this.run(...this.command(this.client.binary, ...args), env);
+  }
+
+  /**
+   * From here on, the client finds these settings where an administrator's are. Only
+   * it does: it sees a system of its own. Says false where that cannot be had.
+   */
+  manage(settings) {
+    const file = this.write(this.root, 'managed-settings.json', JSON.stringify(settings));
+    const mounts = path.join(this.root, 'mounts');
+    fs.mkdirSync(mounts, { recursive: true });
+    const layers = 'lowerdir=/etc,upperdir="$1/upper",workdir="$1/work"';
+    const script = [
+      'set -e; mount -t tmpfs none "$1"; mkdir -p "$1/upper/claude-code" "$1/work"',
+      'cp "$2" "$1/upper/claude-code/managed-settings.json"',
+      `mount -t overlay -o ${layers} overlay /etc; shift 2; exec "$@"`,
+    ].join('\n');
+    this.command = (...words) => ['unshare', ['--mount', 'sh', '-c', script, 'sh', mounts, file, ...words]];
+    const [program, args] = this.command('true');
+    return spawnSync(program, args).status === 0;
+  }
+
+  /** The words of a command, as they are to be run: program, and arguments. */
+  command(program, ...args) {
+    return [program, args];
   }
 
   /**

@@ -9,6 +9,17 @@ import { DIST, marketplace } from './home.mjs';
 export const TOOL = 'mcp__plugin_keyhole_context__load_context';
 export const SCANNER = 'keyhole:privacy-scanner';
 
+/** The tool of the server that the bundled agent has for itself, by the module. */
+export const OWN_TOOL = 'mcp__keyhole_privacy_scanner__load_context';
+
+/** The versions that load a plugin's module. The others leave it alone. */
+const LOAD_MODULES = ['2.1.330'];
+export const loadsModules = ({ version }) => LOAD_MODULES.includes(version);
+
+/** How the bundled agent comes to its catalog in this client: tool, and call. */
+export const way = (client) =>
+  loadsModules(client) ? { tool: OWN_TOOL, load: call(OWN_TOOL, {}) } : { tool: TOOL, load: load(KEY) };
+
 /** The plugin's folder in the marketplace, before it is installed. */
 export const PACKAGED = marketplace(DIST).plugin;
 

@@ -291,7 +291,6 @@ fn a_server_is_told_of_its_callers_in_one_way() {
         &["serve", "--agent", ""][..],
         &["serve", "--agent", "a b"],
         &["serve", "--agent"],
-        &["serve", "--agent", AGENT, "--require-ticket"],
         &["serve", "--agent", AGENT, "--agent", AGENT],
     ] {
         let _ = world.run(arguments).says("").exits(2);

@@ -5,6 +5,8 @@
 mod callers;
 /// The launcher, whatever happens to an installation.
 pub(crate) mod launcher;
+/// The agent's own server, where the client loads the plugin's module.
+mod own_server;
 /// What is in the package, and that it fits together.
 mod package;
 

@@ -101,6 +101,7 @@ fn the_package_holds_what_it_should_and_no_more() {
         "contract/component.wit",
         "contract/context.wit",
         "hooks/hooks.json",
+        "hooks/register.ts",
         "manifest.sha256",
         "start.sh",
     ]
@@ -207,11 +208,17 @@ fn the_commands_are_quoted_and_ones_that_launcher_and_server_know() {
     let hooks = json_of(&plugin.join("hooks/hooks.json"))["hooks"].clone();
     let hook = |event: &str| {
         let groups = hooks[event].as_array().unwrap();
-        assert_eq!(groups.len(), 1, "{event}");
-        let hooks = groups[0]["hooks"].as_array().unwrap();
-        assert_eq!(hooks.len(), 1, "{event}");
-        assert_eq!(hooks[0]["type"], "command");
-        hooks[0]["command"].as_str().unwrap().to_owned()
+        let commands: BTreeSet<_> = groups
+            .iter()
+            .map(|group| {
+                let hooks = group["hooks"].as_array().unwrap();
+                assert_eq!(hooks.len(), 1, "{event}");
+                assert_eq!(hooks[0]["type"], "command");
+                hooks[0]["command"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        assert_eq!(commands.len(), 1, "{event}");
+        commands.into_iter().next().unwrap()
     };
     assert_eq!(hooks.as_object().unwrap().len(), 2);
     assert_eq!(
@@ -232,6 +239,18 @@ fn the_commands_are_quoted_and_ones_that_launcher_and_server_know() {
     for arguments in [
         &["serve", "--require-ticket", "--help"][..],
         &["guard", "--help"],
+        &["agents", "--help"],
+        &[
+            "serve",
+            "--bind",
+            "b",
+            "--key-env",
+            "K",
+            "--agent",
+            "a",
+            "--require-ticket",
+            "--help",
+        ],
     ] {
         let _ = Ran::of(Command::new(binary()).args(arguments), b"").exits(0);
     }
@@ -242,11 +261,19 @@ fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
     let package = Package::new();
     let plugin = package.plugin();
     let hooks = json_of(&plugin.join("hooks/hooks.json"));
-    let matcher = &hooks["hooks"]["PreToolUse"][0]["matcher"];
+    let groups = hooks["hooks"]["PreToolUse"].as_array().unwrap();
+    let matchers: Vec<_> = groups
+        .iter()
+        .map(|group| group["matcher"].as_str().unwrap())
+        .collect();
     // Plain characters: to the client it is a name, not a pattern.
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    assert!(matcher.as_str().unwrap().chars().all(plain));
-    assert_eq!(matcher, &json!(tool(&plugin)));
+    assert!(matchers.concat().chars().all(plain));
+    // The shared server's tool, and that of the server that the module registers.
+    let module = fs::read_to_string(plugin.join("hooks/register.ts")).unwrap();
+    let (_, own) = module.split_once("const OWN = '").unwrap();
+    let own = format!("mcp__{}__load_context", own.split('\'').next().unwrap());
+    assert_eq!(matchers, [tool(&plugin), own]);
 }
 
 /// An agent's file.

@@ -1,0 +1,138 @@
+// The first way: only the agent has the server. The client starts it with the
+// agent and ends it with the agent, and no prompt holds a key.
+//
+// The client has to load modules for that. An older one ignores this file, and a
+// policy can switch it off. Then there is the second way, which is whole without
+// this file: the server of .mcp.json, for all, behind the guard and its tickets.
+// Whatever fails here must leave that way as it is.
+//
+// The interface is called early access by the client: tests/client tries all that
+// is used of it. `$` must stay in the function that it is given to; the client
+// refuses a module that passes it on.
+
+import type { Register } from 'claude-code'
+
+const AGENT = 'privacy-scanner'
+/** The agent's own server, and its tool. The guard knows the name, too. */
+const OWN = 'keyhole_privacy_scanner'
+const OWN_TOOL = `mcp__${OWN}__load_context`
+/** The server of .mcp.json: its key there, its name in /mcp, its tool. */
+const SHARED = 'context'
+const SHARED_SERVER = `plugin:keyhole:${SHARED}`
+const SHARED_TOOL = `mcp__plugin_keyhole_${SHARED}__load_context`
+
+/** What agents/privacy-scanner.md says of the shared server's call, with the key. */
+const CALL = /once, with exactly this argument:\n\n```json\n\{ "key": "([!-~]+)" \}\n```\n/
+
+/** The agent's file: its key apart, and the rest as the agent has it without one. */
+function read(text: string) {
+  const [, head, body] = /^---\n([^]+?)\n---\n([^]+)$/.exec(text) ?? []
+  const field = (name: string) => new RegExp(`^${name}: (.+)$`, 'm').exec(head ?? '')?.[1]
+  const [description, tools] = [field('description'), field('tools')?.split(', ')]
+  const key = CALL.exec(body ?? '')?.[1]
+  if (!body || !description || !tools?.includes(SHARED_TOOL) || !key) {
+    throw new Error(`agents/${AGENT}.md is not as this module expects it`)
+  }
+  const prompt = body.replace(CALL, 'once, without arguments.\n').replaceAll(SHARED_TOOL, OWN_TOOL).trim()
+  const own = tools.map((tool) => (tool === SHARED_TOOL ? OWN_TOOL : tool))
+  return { description, prompt, key, tools: own }
+}
+
+/** The command that says whom the map names: agents, one a line, and * for any. */
+const agents = (root: string, data = '') => ['sh', `${root}/start.sh`, data, 'agents']
+const names = (map: string, type: string) => map.split('\n').includes(type)
+const namesAny = (map: string) => names(map, '*')
+const namesOthers = (map: string, own: string) => map.split('\n').some((name) => name !== '' && name !== own)
+
+export const register: Register = (on) => {
+  // Until the bundled agent has its own server, it needs the shared one.
+  let registered = false
+  // The shared server was let in. Once it is, it stays.
+  let shared = false
+
+  on('session.start', async ($, e, next) => {
+    try {
+      const { description, prompt, key, tools } = read(await $.fs.read(`${$.plugin.root}/agents/${AGENT}.md`))
+      const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
+      if (!data) throw new Error('the client did not say where the plugin keeps its data')
+      const serve = ['serve', '--bind', AGENT, '--key-env', 'KEYHOLE_KEY']
+      const caller = ['--agent', `${$.plugin.name}:${AGENT}`, '--require-ticket']
+      const args = [`${$.plugin.root}/start.sh`, data, ...serve, ...caller]
+      await $.agent.register({
+        name: AGENT,
+        description,
+        prompt,
+        tools,
+        mcpServers: [{ [OWN]: { type: 'stdio', command: 'sh', args, env: { KEYHOLE_KEY: key } } }],
+      })
+      registered = true
+    } catch (error) {
+      $.ui.log(
+        `${AGENT} could not be given a server of its own, so it uses the shared one, behind the guard. ` +
+          `It works, and nobody else gets your file; update or reinstall the plugin to get rid of this line. (${error})`,
+      )
+      shared = true
+      try {
+        await $.mcp.connect(SHARED)
+      } catch {
+        // It is tried again when the agent starts.
+      }
+    }
+    return next(e)
+  })
+
+  // Nobody can be shown the tool of a server that does not run. So it does not,
+  // unless the map has keys for other agents.
+  on('mcp.connect', { server: SHARED_SERVER }, async ($, e, next) => {
+    if (shared) return next(e)
+    try {
+      const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
+      const map = await $.process.run(agents($.plugin.root, data))
+      shared = map.exitCode !== 0 || namesOthers(map.stdout, `${$.plugin.name}:${AGENT}`)
+    } catch (error) {
+      $.ui.log(`the agents in the map were not read: ${error}`, { to: 'debug' })
+      shared = true
+    }
+    if (shared) return next(e)
+    return { value: { isConnected: false, reason: 'disabled', message: `the map has a key for ${AGENT} only` } }
+  })
+
+  // An agent's definition may take the name of a plugin's agent: one of `--agents`
+  // does. It is not the one that the map means. And the map may have changed: an
+  // agent that it names now gets the server, too.
+  on('agent.spawn', async ($, e, next) => {
+    const type = e.subagentType
+    const [plugin, agent] = type.split(':')
+    const isImpostor = agent !== undefined && e.provider.plugin.split('@')[0] !== plugin
+    const deny = `${type} is not the agent of that plugin, and the map has a private file for that one only`
+    const isOurs = type === `${$.plugin.name}:${AGENT}`
+    if (isOurs && isImpostor) return { deny }
+    if (isOurs ? registered : shared && !isImpostor) return next(e)
+    try {
+      const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
+      const map = await $.process.run(agents($.plugin.root, data))
+      const isNamed = map.exitCode === 0 && names(map.stdout, type)
+      if (isImpostor && isNamed) return { deny }
+      if (isOurs || (!shared && (isNamed || namesAny(map.stdout)))) {
+        shared = true
+        await $.mcp.connect(SHARED)
+      }
+    } catch (error) {
+      $.ui.log(`the agents in the map were not read: ${error}`, { to: 'debug' })
+    }
+    return next(e)
+  })
+
+  // Only agents that the map names are shown the shared server's tool. The type is
+  // asked of the client: what a hook is told of a teammate is a name, which the
+  // main conversation chose.
+  on('tool.offer', { tool: SHARED_TOOL }, async ($, e, next) => {
+    const caller = (await $.agent.list()).find(({ id }) => id === e.agentId)
+    if (!caller || caller.teammateId !== undefined || caller.type === 'fork') return { isOffered: false }
+    const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
+    const map = await $.process.run(agents($.plugin.root, data))
+    // A map that is wrong is for the server to report, to an agent that asks.
+    const isOffered = map.exitCode !== 0 || names(map.stdout, caller.type) || namesAny(map.stdout)
+    return isOffered ? next(e) : { isOffered }
+  }).catch(($, e, next) => (e.agentId === undefined ? { isOffered: false } : next(e)))
+}

@@ -1,0 +1,48 @@
+// What a user or an administrator can switch off, and what is left then: the first
+// way, the second, or nothing. Never more than that.
+
+import assert from 'node:assert/strict';
+import { call, say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { CANARY, KEY, OWN_TOOL, SCANNER, TOOL, catalog, load, loadsModules } from './harness/plugin.mjs';
+
+const LEAVE = ['--allowedTools', `${TOOL},${OWN_TOOL}`];
+
+/** The tools that give content, in a client that loads modules; in others TOOL alone can. */
+const SWITCHES = {
+  'nothing is switched off': { left: [OWN_TOOL] },
+  'disableAllHooks': { user: { disableAllHooks: true }, args: LEAVE, left: [], says: 'caller-not-verified' },
+  'allowedMcpServers: []': { user: { allowedMcpServers: [] }, left: [] },
+  '--strict-mcp-config': { args: ['--strict-mcp-config'], left: [] },
+  '--safe-mode': { args: ['--safe-mode'], left: [], gone: true },
+  '--bare': { args: ['--bare'], left: [], gone: true },
+  // What keeps users' own modules out, by the client's page for administrators.
+  'allowManagedModsOnly': { managed: { pluginConfigs: { 'cc-plugin-sec-default@builtin': { options: { allowManagedModsOnly: true } } } }, left: [TOOL] },
+  'allowManagedHooksOnly': { managed: { allowManagedHooksOnly: true }, args: LEAVE, left: [], says: 'caller-not-verified' },
+};
+
+for (const [how, { user, managed, args, left, says, gone }] of Object.entries(SWITCHES)) {
+  onEachClient('18: ' + how, async ({ t, home, client, seen }) => {
+    await home.install();
+    catalog(home);
+    if (user) home.set(user);
+    if (managed && !home.manage(managed)) return t.skip("an administrator's settings cannot be played here");
+    const session = await home.session(
+      {
+        parent: [spawn('scanner', SCANNER), say('Done.')],
+        scanner: [[load(KEY), call(OWN_TOOL, {})], say('Done.')],
+      },
+      args,
+    );
+    session.assertPlayed();
+    session.assertOnlyIn(CANARY, 'scanner');
+    if (gone) {
+      assert.deepEqual(session.of('scanner'), []);
+      return seen(`${how}: there is no such agent`);
+    }
+    const got = session.answers('scanner').filter(({ error }) => !error).map(({ tool }) => tool);
+    assert.deepEqual(got, loadsModules(client) || left.length === 0 ? left : [TOOL]);
+    if (says) assert.ok(session.answers('scanner').some(({ text }) => text.includes(says)));
+    seen(`${how}: ${got.length === 0 ? 'nothing' : got[0] === TOOL ? 'the guarded way' : "the agent's own server"}`);
+  });
+}

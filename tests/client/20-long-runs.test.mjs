@@ -1,0 +1,96 @@
+// An agent that goes on: resumed, with a large catalog, with a text that says what
+// to do when its conversation was cut. Both ways have the one text.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { call, say, spawn } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { CANARY, CATALOG, OWN_TOOL, PACKAGED, SCANNER, TOOL, catalog, loadsModules, way } from './harness/plugin.mjs';
+
+onEachClient('20a: a resumed agent loads the catalog again', async ({ home, client, seen }) => {
+  await home.install();
+  catalog(home);
+  const session = await home.session({
+    parent: [
+      spawn('scanner', SCANNER),
+      ({ messages }) => {
+        const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
+        return call('SendMessage', { to, summary: 'once more', message: '[[actor:resumed]] Scan again.' });
+      },
+      // Told of the end in a turn of its own.
+      say('Go on.'),
+      say('Done.'),
+    ],
+    scanner: [way(client).load, say('Done.')],
+    resumed: [way(client).load, say('Done again.')],
+  });
+  assert.deepEqual(session.unscripted, []);
+  for (const actor of ['scanner', 'resumed']) assert.equal(session.answer(actor, way(client).tool).text, CATALOG);
+  session.assertOnlyIn(CANARY, 'scanner', 'resumed');
+  seen('a resumed agent has its tool as before');
+});
+
+onEachClient('20b: what the client would write to a file is refused before, and what it takes is whole', async ({ home, client, seen }) => {
+  await home.install();
+  const play = async (text) => {
+    catalog(home, { text });
+    const session = await home.session({
+      parent: [spawn('scanner', SCANNER), say('Done.')],
+      scanner: [way(client).load, say('Done.')],
+    });
+    session.assertPlayed();
+    return session.answer('scanner', way(client).tool);
+  };
+  const most = 'ä'.repeat(499_990) + '🔑'.repeat(5);
+  assert.equal((await play(most)).text, most);
+  seen('a result of 500,000 UTF-16 units reaches the agent whole');
+  const { text, error } = await play(`${most}a`);
+  assert.equal(error, true);
+  assert.match(text, /^too-large: /);
+  const kept = fs.readdirSync(path.join(home.home, '.claude'), { recursive: true });
+  assert.deepEqual(kept.filter((name) => /tool-results/.test(name)), []);
+});
+
+onEachClient('20c: one unit more goes into a file, whatever a tool says of itself: that is why', async ({ home, client, seen }) => {
+  const script = `
+    const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (method === 'initialize') answer(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'long', version: '1' } });
+      else if (method === 'tools/list') answer(id, { tools: [{ name: 'long', inputSchema: { type: 'object' }, _meta: { 'anthropic/maxResultSizeChars': 900000 } }] });
+      else if (method === 'tools/call') answer(id, { content: [{ type: 'text', text: 'a'.repeat(500001) }] });
+      else if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }));
+    });`;
+  const server = { command: process.execPath, args: ['-e', script] };
+  const session = await home.session(
+    { parent: [call('ToolSearch', { query: 'select:mcp__long__long' }), call('mcp__long__long', {}), say('Done.')] },
+    ['--mcp-config', JSON.stringify({ mcpServers: { long: server } }), '--allowedTools', 'mcp__long__long'],
+  );
+  session.assertPlayed();
+  assert.match(session.answer('parent', 'mcp__long__long').text, /persisted-output/);
+  seen('a result of 500,001 units goes into a file, whatever the tool says of itself');
+});
+
+onEachClient('20d: both ways have the one text, but for the call', async ({ home, client }) => {
+  await home.install();
+  catalog(home);
+  const session = await home.session({
+    parent: [spawn('scanner', SCANNER), say('Done.')],
+    scanner: [way(client).load, say('Done.')],
+  });
+  session.assertPlayed();
+  const [, head, body] = fs
+    .readFileSync(path.join(PACKAGED, 'agents/privacy-scanner.md'), 'utf8')
+    .match(/^---\n([^]+?)\n---\n([^]+)$/);
+  const withoutKey = body
+    .replace(/once, with exactly this argument:\n\n```json\n.*\n```/, 'once, without arguments.')
+    .replaceAll(TOOL, OWN_TOOL);
+  assert.notEqual(withoutKey, body);
+  const { system } = session.of('scanner')[0].body;
+  const prompt = typeof system === 'string' ? system : system.map(({ text }) => text).join('\n');
+  assert.ok(prompt.includes((loadsModules(client) ? withoutKey : body).trim()));
+  const [, description] = head.match(/^description: (.*)$/m);
+  assert.ok(session.of('parent')[0].text.includes(JSON.stringify(description).slice(1, -1)));
+  assert.match(body, /summarized or cut while you work.*call again/);
+});

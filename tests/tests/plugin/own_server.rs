@@ -1,0 +1,264 @@
+//! The bundled agent's own server, as the plugin's module has the client start it:
+//! it has the key, and serves one agent.
+
+use keyhole_tests::{Answer, MARKER, Protocol, Ran, Session, World, binary};
+use serde_json::{Value, json};
+use std::process::Command;
+
+const TOOL: &str = "mcp__keyhole_privacy_scanner__load_context";
+const AGENT: &str = "keyhole:privacy-scanner";
+const KEY: &str = "k-hunter2-of-the-agent-01234";
+const VARIABLE: &str = "KEYHOLE_KEY";
+
+/// A user whose map has `entry` for the key, and the server's command line.
+fn user(entry: &str) -> World {
+    let world = World::new()
+        .file("catalog.md", "the catalog\n")
+        .directory("data")
+        .map(format!("[keys]\n{KEY} = {entry}\n"));
+    let data = world.path("data");
+    ["--bind", "privacy-scanner", "--key-env", VARIABLE]
+        .into_iter()
+        .chain(["--agent", AGENT, "--require-ticket"])
+        .fold(world, World::argument)
+        .env("CLAUDE_PLUGIN_DATA", data)
+        .env(VARIABLE, KEY)
+}
+
+fn bound() -> World {
+    user(&format!(
+        "{{ path = '~/catalog.md', agents = ['{AGENT}', 'team:other'] }}"
+    ))
+}
+
+/// A call of the tool, as the client asks the guard about it.
+fn question(id: &str, agent: &str) -> Value {
+    json!({
+        "hook_event_name": "PreToolUse",
+        "tool_name": TOOL,
+        "tool_input": {},
+        "tool_use_id": id,
+        "agent_id": "a0123456789abcdef",
+        "agent_type": agent,
+        "mcp_server": { "name": "keyhole_privacy_scanner", "source": "agent" },
+    })
+}
+
+fn ask(world: &World, question: &Value) -> Ran {
+    let mut guard = Command::new(binary());
+    guard
+        .arg("guard")
+        .env("HOME", world.home())
+        .env_remove("XDG_CONFIG_HOME")
+        .env("CLAUDE_PLUGIN_DATA", world.path("data"));
+    let ran = Ran::of(&mut guard, question.to_string().as_bytes());
+    for text in [&ran.stdout, &ran.stderr] {
+        assert!(!text.contains(MARKER), "{ran:?}");
+    }
+    ran
+}
+
+#[track_caller]
+fn allows(world: &World, id: &str, agent: &str) {
+    let ran = ask(world, &question(id, agent)).exits(0);
+    assert!(
+        ran.stdout.contains(r#""permissionDecision":"allow""#),
+        "{ran:?}"
+    );
+}
+
+fn load(session: &mut Session, id: &str) -> Answer {
+    session.request(
+        "tools/call",
+        json!({
+            "name": "load_context",
+            "arguments": {},
+            "_meta": { "claudecode/toolUseId": id },
+        }),
+    )
+}
+
+#[test]
+fn it_gives_its_agent_the_file_once_a_ticket_and_without_a_key() {
+    for protocol in Protocol::ALL {
+        for world in [bound(), user("'~/catalog.md'")] {
+            let world = world.speaking(protocol);
+            let mut client = world.client();
+            allows(&world, "toolu_1", AGENT);
+            load(&mut client, "toolu_1").is("the catalog\n");
+            load(&mut client, "toolu_1").refused("caller-not-verified");
+            load(&mut client, "toolu_2").refused("caller-not-verified");
+            client.end();
+        }
+    }
+}
+
+#[test]
+fn a_ticket_of_any_other_agent_opens_nothing() {
+    // Not even one that may use the key elsewhere, nor where any may.
+    for world in [bound(), user("'~/catalog.md'")] {
+        let mut client = world.client();
+        let others = [
+            "team:other",
+            "privacy-scanner",
+            "general-purpose",
+            "keyhole:privacy-scanner2",
+        ];
+        for (id, other) in others.into_iter().enumerate() {
+            let id = format!("toolu_{id}");
+            allows(&world, &id, other);
+            load(&mut client, &id).refused("caller-not-verified");
+        }
+        client.end();
+    }
+}
+
+#[test]
+fn the_guard_denies_it_to_others_than_subagents() {
+    let world = bound();
+    let mut parent = question("toolu_1", AGENT);
+    parent.as_object_mut().unwrap().remove("agent_id");
+    for question in [parent, question("toolu_1", "fork")] {
+        let ran = ask(&world, &question).exits(0);
+        assert!(ran.stdout.contains("caller-not-verified"), "{ran:?}");
+    }
+    load(&mut world.client(), "toolu_1").refused("caller-not-verified");
+}
+
+#[test]
+fn the_guard_denies_a_server_of_that_name_that_is_not_the_agents() {
+    let world = bound();
+    for source in [
+        json!("project"),
+        json!("user"),
+        json!("plugin"),
+        json!("Agent"),
+        json!(""),
+        Value::Null,
+    ] {
+        let mut question = question("toolu_1", AGENT);
+        question["mcp_server"]["source"] = source;
+        let _ = ask(&world, &question).says("").exits(2);
+    }
+    let mut question = question("toolu_1", AGENT);
+    question.as_object_mut().unwrap().remove("mcp_server");
+    let _ = ask(&world, &question).says("").exits(2);
+    load(&mut world.client(), "toolu_1").refused("caller-not-verified");
+}
+
+#[test]
+fn it_takes_no_argument_and_shows_no_key() {
+    let world = bound();
+    let mut asked = question("toolu_1", AGENT);
+    asked["tool_input"] = json!({ "key": KEY });
+    let _ = ask(&world, &asked).says("").exits(2);
+    let mut client = world.client();
+    allows(&world, "toolu_2", AGENT);
+    for arguments in [json!({ "key": KEY }), json!({ "x": 1 })] {
+        let call = json!({
+            "name": "load_context",
+            "arguments": arguments,
+            "_meta": { "claudecode/toolUseId": "toolu_2" },
+        });
+        let answer = client.request("tools/call", call);
+        assert_eq!(answer.message()["error"]["code"], -32602);
+        assert!(!answer.message().to_string().contains(MARKER));
+    }
+    let shown = client
+        .request("tools/list", json!({}))
+        .message()
+        .to_string();
+    assert!(!shown.contains(MARKER), "{shown}");
+    // What was refused has used no ticket up.
+    load(&mut client, "toolu_2").is("the catalog\n");
+    client.end();
+}
+
+#[test]
+fn the_map_may_come_change_and_break_while_it_runs() {
+    let world = bound();
+    let good = std::fs::read_to_string(world.map_path()).unwrap();
+    world.remove_map();
+    let mut client = world.client();
+    let mut calls = 0..;
+    let mut next = |world: &World, client: &mut Session| {
+        let id = format!("toolu_{}", calls.next().unwrap());
+        allows(world, &id, AGENT);
+        load(client, &id)
+    };
+    next(&world, &mut client).refused("map-missing");
+    world.write_map(&good);
+    next(&world, &mut client).is("the catalog\n");
+    world.write_map("[keys]\n");
+    next(&world, &mut client).refused("unknown-key");
+    world.write_map("no map");
+    next(&world, &mut client).refused("map-invalid");
+    world.write_map(good.replace(AGENT, "team:somebody"));
+    next(&world, &mut client).refused("unknown-key");
+    client.end();
+}
+
+#[test]
+fn without_a_key_in_its_variable_it_does_not_start() {
+    for key in ["", "not a key", "hunter2 hunter2"] {
+        let world = bound().env(VARIABLE, key);
+        let ended = world.serve().ended();
+        assert_eq!(ended.exit, Some(1));
+        assert_eq!(
+            ended.stderr,
+            "keyhole: the variable that --key-env names is not set to a key\n"
+        );
+    }
+    // The name is shown.
+    let ended = bound().env(VARIABLE, "scanner").serve().ended();
+    assert_eq!(ended.exit, Some(1));
+    assert!(ended.stderr.contains("holds a key"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_agents_that_the_map_names_are_told_and_nothing_else_of_it() {
+    let world = World::new();
+    let _ = world.run(["agents"]).exits(0).says("");
+    let world = world.map("[keys]\nk-a = { path = 'a.md', agents = ['b:c', 'a'] }\nk-b = { path = 'b.md', agents = ['a'] }\n");
+    let _ = world.run(["agents"]).exits(0).says("a\nb:c\n");
+    world.write_map("[keys]\nk-a = 'a.md'\nk-b = { path = 'b.md', agents = ['a'] }\n");
+    let _ = world.run(["agents"]).exits(0).says("*\na\n");
+    world.write_map("[keys]\nk-hunter2 = 7\n");
+    let ran = world.run(["agents"]).exits(1).says("");
+    assert!(!ran.stderr.contains(MARKER), "{}", ran.stderr);
+}
+
+#[test]
+fn what_the_client_would_write_to_a_file_is_too_large() {
+    let call = |world: &World, meta: Value| {
+        let mut client = world.client();
+        let call = json!({ "name": "load_context", "arguments": { "key": "k" }, "_meta": meta });
+        let answer = client.request("tools/call", call);
+        client.end();
+        answer
+    };
+    let claude = json!({ "claudecode/toolUseId": "toolu_1" });
+    // Counted as the client does: one of these is two.
+    for (text, fits) in [
+        ("a".repeat(500_000), true),
+        ("a".repeat(500_001), false),
+        ("\u{e4}".repeat(500_000), true),
+        ("\u{1f511}".repeat(250_000), true),
+        (format!("{}a", "\u{1f511}".repeat(250_000)), false),
+    ] {
+        let world = World::new()
+            .file("a.md", text.as_bytes())
+            .map("[keys]\nk = '~/a.md'\n");
+        match fits {
+            true => call(&world, claude.clone()).is(&text),
+            false => call(&world, claude.clone()).refused("too-large"),
+        }
+        // Other clients have other limits.
+        call(&world, json!({})).is(&text);
+        let ran = world.run(["check"]).exits(0);
+        assert_eq!(
+            ran.stdout.contains("refused as too-large; look at line 2"),
+            text.len() > 500_000
+        );
+    }
+}
