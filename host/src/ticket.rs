@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use std::{
     fs::{File, Metadata},
     io::{self, Read, Write},
-    os::unix::fs::MetadataExt,
+    os::{fd::OwnedFd, unix::fs::MetadataExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -79,6 +79,17 @@ impl Tickets {
         Self {
             folder: data.join("tickets"),
         }
+    }
+
+    /// The folder, made if it is not there, for a server that will have no right
+    /// but to delete in it. Whoever may not list it can still hold it.
+    pub(crate) fn held(&self) -> io::Result<OwnedFd> {
+        match rustix::fs::mkdir(&self.folder, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::open(&self.folder, flags, Mode::empty())?)
     }
 
     /// Leaves a ticket: the call with this `id` is made by `agent`. Old tickets

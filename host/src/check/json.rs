@@ -1,6 +1,6 @@
 //! The report for programs.
 
-use super::{BindingReport, EntryReport, Report};
+use super::{BindingReport, EntryReport, Report, wall::JsonWall};
 use crate::map::MapError;
 use serde::Serialize;
 
@@ -19,6 +19,8 @@ struct Json<'a> {
     bindings: Option<Vec<JsonBinding<'a>>>,
     /// What is wrong with the map itself.
     error: Option<JsonError>,
+    /// What a server on this system gives up; `null` if that was not looked at.
+    second_wall: Option<JsonWall>,
 }
 
 /// One entry of the map.
@@ -90,6 +92,7 @@ impl Report {
                 .is_ok()
                 .then(|| self.bindings.iter().map(binding).collect()),
             error: self.outcome.as_ref().err().map(error),
+            second_wall: self.wall.map(JsonWall::from),
         })
     }
 }

@@ -2,10 +2,12 @@
 
 mod json;
 mod text;
+mod wall;
 
 use crate::{
     Caller, Code,
     map::{BindingError, Key, LiveMap, MapError},
+    seal::Standing,
 };
 use std::path::PathBuf;
 
@@ -16,6 +18,8 @@ pub struct Report {
     show_keys: bool,
     outcome: Result<Vec<EntryReport>, MapError>,
     bindings: Vec<BindingReport>,
+    /// What stands of the second wall, if it was looked at.
+    wall: Option<Standing>,
 }
 
 /// What came of one binding.
@@ -121,6 +125,7 @@ pub async fn check(
         show_keys,
         outcome,
         bindings,
+        wall: None,
     }
 }
 

@@ -100,6 +100,7 @@ fn the_json_has_its_stable_shape() {
             ],
             "bindings": [],
             "error": null,
+            "second_wall": null,
         })
     );
     assert_eq!(
@@ -110,6 +111,7 @@ fn the_json_has_its_stable_shape() {
             "bindings": null,
             "entries": null,
             "error": {"code": "map-invalid", "message": "unknown field", "line": 2, "column": 22, "help": "did you mean agents?"},
+            "second_wall": null,
         })
     );
     let missing = Home::empty().json(false);
