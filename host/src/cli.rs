@@ -5,6 +5,7 @@ use crate::{
     limits::Limits,
     map::{Key, LiveMap, Location},
     sandbox::{COMPONENT, Sandbox},
+    seal::Standing,
     serve::{self, ServeError},
     shell,
     ticket::Tickets,
@@ -48,12 +49,14 @@ enum Command {
 Started by an MCP client, which is configured with this command.
 The map is read at each call that finds it changed; no restart is needed.
 
-With --sealed (Linux 6.7 or newer) the process first gives up every right but these:
-to read files in the mapped files' directories and beneath, to use what it has open,
-to start threads, and to ask of any path whether it is there, its size, owner and
-times. It can write nothing, start no program and reach no network, whatever happens
-to it. The map is read once then: restart to change it. Changed files are served as
-without it.
+On Linux the process first gives up all but reading: it can write nothing, start no
+program and reach no network and no other process, whatever happens to it. It says so
+if the system cannot do that. `keyhole check` tells what it can.
+
+With --sealed (Linux 6.7 or newer) it also gives up reading but in the mapped files'
+directories and beneath; it can still ask of any path whether it is there, its size,
+owner and times. The map is read once then: restart to change it. Changed files are
+served as without it.
 
 Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start
 before that.")]
@@ -311,6 +314,7 @@ fn check_map(map: LiveMap, json: bool) -> Result<ExitCode, ServeError> {
             .map(|content| content.text.len() as u64)
     }));
     runtime.shutdown_background();
+    let report = report.with_wall(Standing::here());
     let written = match json {
         true => report
             .to_json()

@@ -6,18 +6,20 @@ use crate::{
     map::{FreezeError, FrozenMap, Key, LiveMap, Map, MapError},
     mcp::{self, Bound, Surface},
     sandbox::{Guest, Sandbox, SandboxError},
-    seal::{Seal, SealError},
+    seal::{Loading, Reach, Seal, SealError, leave_no_core},
 };
+use rmcp::transport::io::{StdioReader, StdioWriter};
 use std::{
     future::pending,
-    io,
+    io::{self, Write as _},
+    os::fd::OwnedFd,
     sync::{Arc, OnceLock},
     thread,
     time::Instant,
 };
 use tokio::{
     runtime::{Builder, Runtime},
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
 };
 
@@ -60,6 +62,10 @@ pub enum ServeError {
 /// Serves `callers` until the end of standard input, SIGINT or SIGTERM; with
 /// `binding`, the one context of this name and no key.
 ///
+/// Before anything is read from the client, the process gives up all but reading:
+/// see [`crate::seal`]. Standard error says so if the system cannot do all of it.
+/// The process must have no other thread.
+///
 /// # Errors
 /// [`ServeError`]. An unusable map is not one: the map may be mended at any
 /// time, and until then each call is told so. With `binding` it is one, and so is
@@ -70,6 +76,7 @@ pub fn serve(
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
+    leave_no_core()?;
     let surface = match binding {
         None => Surface::General,
         Some(name) => bound(&*map.current()?, name)?,
@@ -89,6 +96,7 @@ pub fn serve_key(
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
+    leave_no_core()?;
     if name.contains(key.expose()) {
         return Err(ServeError::ShowsAKey);
     }
@@ -106,9 +114,31 @@ fn serve_surface(
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
-    let (sandbox, failed) = Soon::start(limits)?;
+    let process = Process::start(limits)?;
+    let loading = put_up_wall(&callers)?;
+    let (sandbox, failed) = Soon::start(limits, loading)?;
     let loader = Loader::new(Arc::new(map), sandbox, limits);
-    run(loader, callers, surface, limits, failed)
+    process.serve(loader, callers, surface, failed)
+}
+
+/// Gives up all but reading, and deleting tickets if there are any.
+fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
+    let (standing, loading) = match callers {
+        Callers::Ticketed { tickets, .. } => {
+            Seal::new(Reach::Tickets)?.apply(tickets.held().ok())?
+        }
+        Callers::Unknown | Callers::Stated(_) => {
+            Seal::new(Reach::Reading)?.apply(None::<OwnedFd>)?
+        }
+    };
+    if cfg!(target_os = "linux") && !standing.is_whole() {
+        // Whoever is not there to read it does not need it.
+        let _ = writeln!(
+            io::stderr(),
+            "keyhole: the second wall is not whole on this system ({standing}); serving behind what there is"
+        );
+    }
+    Ok(loading)
 }
 
 /// The sandbox, made ready on a thread of its own while the client and the server
@@ -117,12 +147,15 @@ struct Soon(Arc<OnceLock<Sandbox>>);
 
 impl Soon {
     /// What is given with it is ready when there will be no sandbox, and says why.
-    fn start(limits: Limits) -> io::Result<(Self, impl Future<Output = ServeError>)> {
+    fn start(
+        limits: Limits,
+        loading: Loading,
+    ) -> io::Result<(Self, impl Future<Output = ServeError>)> {
         let ready = Arc::new(OnceLock::new());
         let (failed, failure) = oneshot::channel();
         thread::Builder::new().name("sandbox".to_owned()).spawn({
             let ready = Arc::clone(&ready);
-            move || match Sandbox::embedded(limits) {
+            move || match load(limits, loading) {
                 Ok(sandbox) => drop(ready.set(sandbox)),
                 // Nobody listens any more if the session has ended.
                 Err(error) => drop(failed.send(error)),
@@ -131,7 +164,7 @@ impl Soon {
         let soon = Self(Arc::clone(&ready));
         let failed = async move {
             match failure.await {
-                Ok(error) => error.into(),
+                Ok(error) => error,
                 Err(_) if ready.get().is_some() => pending().await,
                 // The thread panicked.
                 Err(_) => io::Error::other("the sandbox could not be loaded").into(),
@@ -139,6 +172,13 @@ impl Soon {
         };
         Ok((soon, failed))
     }
+}
+
+/// No call runs before the last rights are given up too.
+fn load(limits: Limits, loading: Loading) -> Result<Sandbox, ServeError> {
+    let sandbox = Sandbox::embedded(limits)?;
+    loading.done()?;
+    Ok(sandbox)
 }
 
 impl Guest for Soon {
@@ -167,8 +207,9 @@ pub fn serve_sealed(
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
+    leave_no_core()?;
     // First, so that a system that cannot do it says this before all else.
-    let seal = Seal::new()?;
+    let seal = Seal::new(Reach::Sealed)?;
     let (map, surface) = match binding {
         None => (FrozenMap::freeze(map, limits)?, Surface::General),
         Some(name) => {
@@ -178,8 +219,11 @@ pub fn serve_sealed(
         }
     };
     let sandbox = Sandbox::embedded(limits)?;
-    seal.apply(map.directories())?;
-    session(Loader::new(map, sandbox, limits), callers, surface, limits)
+    let process = Process::start(limits)?;
+    let (_, loading) = seal.apply(map.directories())?;
+    loading.done()?;
+    let loader = Loader::new(map, sandbox, limits);
+    process.serve(loader, callers, surface, pending())
 }
 
 fn bound(map: &Map, name: &str) -> Result<Surface, ServeError> {
@@ -202,36 +246,60 @@ pub fn session<G: Guest>(
     surface: Surface,
     limits: Limits,
 ) -> Result<(), ServeError> {
-    run(loader, callers, surface, limits, pending())
+    Process::start(limits)?.serve(loader, callers, surface, pending())
 }
 
-fn run<G: Guest>(
-    loader: Loader<G>,
-    callers: Callers,
-    surface: Surface,
-    limits: Limits,
-    failed: impl Future<Output = ServeError>,
-) -> Result<(), ServeError> {
-    let loader = Arc::new(loader);
-    let runtime = runtime(limits)?;
-    let done = runtime.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
+/// What of a process a session takes: all that has to be opened, so that nothing
+/// need be opened later but files.
+struct Process {
+    runtime: Runtime,
+    interrupt: Signal,
+    terminate: Signal,
+    stdin: StdioReader,
+    stdout: StdioWriter,
+}
+
+impl Process {
+    fn start(limits: Limits) -> io::Result<Self> {
+        let runtime = runtime(limits)?;
+        let entered = runtime.enter();
+        let interrupt = signal(SignalKind::interrupt())?;
+        let terminate = signal(SignalKind::terminate())?;
+        let (stdin, stdout) = mcp::stdio();
+        drop(entered);
+        Ok(Self {
+            runtime,
+            interrupt,
+            terminate,
+            stdin,
+            stdout,
+        })
+    }
+
+    fn serve<G: Guest>(
+        mut self,
+        loader: Loader<G>,
+        callers: Callers,
+        surface: Surface,
+        failed: impl Future<Output = ServeError>,
+    ) -> Result<(), ServeError> {
         let stop = async move {
             tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
+                _ = self.interrupt.recv() => {}
+                _ = self.terminate.recv() => {}
             }
         };
-        let (stdin, stdout) = mcp::stdio();
-        tokio::select! {
-            done = mcp::serve(loader, callers, surface, stdin, stdout, stop) => Ok(done?),
-            error = failed => Err(error),
-        }
-    });
-    // A read that hangs in the kernel must not keep the process.
-    runtime.shutdown_background();
-    done
+        let loader = Arc::new(loader);
+        let done = self.runtime.block_on(async {
+            tokio::select! {
+                done = mcp::serve(loader, callers, surface, self.stdin, self.stdout, stop) => Ok(done?),
+                error = failed => Err(error),
+            }
+        });
+        // A read that hangs in the kernel must not keep the process.
+        self.runtime.shutdown_background();
+        done
+    }
 }
 
 /// One thread for the protocol, and one for each call that runs or is stuck.

@@ -93,6 +93,20 @@ impl Tickets {
         }
     }
 
+    /// The folder, made if it is not there, for a server that will have no right
+    /// but to delete in it.
+    ///
+    /// # Errors
+    /// [`TicketError`].
+    pub(crate) fn held(&self) -> Result<File, TicketError> {
+        let data = self.data()?;
+        match rustix::fs::mkdirat(&data, FOLDER, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        open_in(&data)
+    }
+
     /// Leaves a ticket: the call with this `id` is made by `agent`. Old tickets
     /// are cleaned up first.
     ///
@@ -102,12 +116,7 @@ impl Tickets {
         if !is_agent(agent) {
             return Err(TicketError::BadAgent);
         }
-        let data = self.data()?;
-        match rustix::fs::mkdirat(&data, FOLDER, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let folder = open_in(&data)?;
+        let folder = self.held()?;
         let now = SystemTime::now();
         sweep(&folder, now);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;

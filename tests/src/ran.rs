@@ -65,6 +65,19 @@ impl Ran {
         self
     }
 
+    /// The last line of standard output begins with `text`. What is said of the rest
+    /// of it after this is said without that line.
+    #[track_caller]
+    pub fn closes_with(mut self, text: &str) -> Self {
+        let before = self.stdout.trim_end_matches('\n').rfind('\n');
+        let rest = self.stdout.split_off(before.map_or(0, |end| end + 1));
+        assert!(
+            rest.starts_with(text),
+            "no {text:?} at the end of {self:#?}: {rest}"
+        );
+        self
+    }
+
     /// Standard output contains `text`.
     #[track_caller]
     pub fn mentions(self, text: &str) -> Self {

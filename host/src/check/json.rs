@@ -1,6 +1,6 @@
 //! The report for programs.
 
-use super::{BindingReport, EntryReport, Report, Warning};
+use super::{BindingReport, EntryReport, Report, Warning, wall::JsonWall};
 use crate::{map::MapError, walk::Distrust};
 use serde::Serialize;
 
@@ -23,6 +23,8 @@ struct Json<'a> {
     warnings: Option<Vec<JsonWarning>>,
     /// What is wrong with the map itself.
     error: Option<JsonError>,
+    /// What a server on this system gives up; `null` if that was not looked at.
+    second_wall: Option<JsonWall>,
 }
 
 /// One entry of the map.
@@ -111,6 +113,7 @@ impl Report {
                 .as_ref()
                 .err()
                 .map(|error| self.json_error(error)),
+            second_wall: self.wall.map(JsonWall::from),
         })
     }
 

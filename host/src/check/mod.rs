@@ -2,11 +2,13 @@
 
 mod json;
 mod text;
+mod wall;
 
 use crate::{
     Caller, Code,
     limits::MAX_CLAUDE_CHARS,
     map::{BindingError, Key, LiveMap, Location, Map, MapError},
+    seal::Standing,
     walk::{Distrust, Policy, System, Walker},
 };
 use std::{
@@ -25,6 +27,8 @@ pub struct Report {
     /// The roots that hold nothing, since others could put another directory in their
     /// place.
     roots: Vec<Distrust>,
+    /// What stands of the second wall, if it was looked at.
+    wall: Option<Standing>,
 }
 
 /// What came of one binding.
@@ -160,6 +164,7 @@ pub async fn check(
         outcome,
         bindings,
         roots,
+        wall: None,
     }
 }
 

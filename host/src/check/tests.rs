@@ -101,6 +101,7 @@ fn the_json_has_its_stable_shape() {
             "bindings": [],
             "warnings": [{"line": 3, "message": "a key of fewer than 16 characters may be guessed"}],
             "error": null,
+            "second_wall": null,
         })
     );
     assert_eq!(
@@ -112,6 +113,7 @@ fn the_json_has_its_stable_shape() {
             "entries": null,
             "warnings": null,
             "error": {"code": "map-invalid", "message": "unknown field", "line": 2, "help": "did you mean agents?"},
+            "second_wall": null,
         })
     );
     let missing = Home::empty().json();

@@ -30,6 +30,11 @@ impl Report {
     /// # Errors
     /// Those of `out`.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        self.write_outcome(out)?;
+        self.write_wall(out)
+    }
+
+    fn write_outcome(&self, out: &mut impl Write) -> io::Result<()> {
         match &self.outcome {
             Ok(entries) => {
                 self.write_entries(entries, out)?;

@@ -1,23 +1,28 @@
-//! `serve --sealed`: what a sealed process tries, and does not get.
+//! The second wall: what a process behind it tries, and does not get.
 //!
-//! `attempts` are system calls made from inside a sealed process: each in a
-//! process of its own, which is this program started again. `server` is the real
-//! program.
+//! `attempts` and `reach` are system calls made from behind it, each in a process
+//! of its own, which is this program started again; `walk` makes every call that
+//! there is. `server` is the real program.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "tests"
 )]
 
 #[cfg(target_os = "linux")]
 mod attempts;
 #[cfg(target_os = "linux")]
+mod reach;
+#[cfg(target_os = "linux")]
 mod server;
+#[cfg(target_os = "linux")]
+mod walk;
 
-use keyhole::seal::Seal;
+use keyhole::seal::{Reach, Seal};
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
@@ -32,22 +37,23 @@ fn main() -> ExitCode {
 
 #[cfg(target_os = "linux")]
 fn trials() -> Vec<Trial> {
-    let refused = Seal::new().err();
+    let refused = Seal::new(Reach::Sealed).err();
     if let Some(error) = &refused {
         eprintln!("ignored here: {error}");
     }
     attempts::trials()
         .into_iter()
+        .chain(walk::trials())
         .chain(server::trials())
         .map(|trial| trial.with_ignored_flag(refused.is_some()))
-        .chain([server::a_system_without_landlock()])
+        .chain(server::on_lesser_systems())
         .collect()
 }
 
 #[cfg(not(target_os = "linux"))]
 fn trials() -> Vec<Trial> {
     vec![Trial::test("is_refused_elsewhere_than_on_linux", || {
-        let error = Seal::new().unwrap_err();
+        let error = Seal::new(Reach::Sealed).unwrap_err();
         assert!(matches!(error, keyhole::seal::SealError::Elsewhere));
         Ok(())
     })]

@@ -1,10 +1,10 @@
-//! The real program, sealed.
+//! The real program behind the wall.
 
+use crate::attempts::without;
 use libtest_mimic::Trial;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use rustix::io::Errno;
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeMap,
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::fs::PermissionsExt,
@@ -25,8 +25,21 @@ pub(crate) fn trials() -> Vec<Trial> {
             does_not_follow_the_map();
             Ok(())
         }),
-        Trial::test("every_thread_of_a_sealed_server_is_sealed", || {
-            every_thread_is_sealed();
+        Trial::test("every_thread_of_a_server_is_behind_the_wall", || {
+            every_thread_is_behind_the_wall();
+            Ok(())
+        }),
+        Trial::test("a_server_leaves_no_core_and_hides_its_memory", || {
+            leaves_no_core_and_hides_its_memory();
+            Ok(())
+        }),
+        Trial::test("check_says_which_walls_stand", || {
+            let said = check(&World::new());
+            assert!(
+                said["second_wall"]["landlock"].as_u64() >= Some(4),
+                "{said}"
+            );
+            assert_eq!(said["second_wall"]["system_calls"], true);
             Ok(())
         }),
         Trial::test("a_sealed_server_does_not_start_without_a_map", || {
@@ -59,9 +72,14 @@ impl World {
     }
 
     fn command(&self) -> Command {
+        self.program(&["serve", "--sealed"])
+    }
+
+    fn program(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command
-            .args(["serve", "--sealed", "--map"])
+            .args(arguments)
+            .arg("--map")
             .arg(self.path("map.toml"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -70,20 +88,7 @@ impl World {
     }
 
     fn serve(&self) -> Server {
-        let mut process = self.command().spawn().unwrap();
-        let mut server = Server {
-            to: process.stdin.take(),
-            from: BufReader::new(process.stdout.take().unwrap()),
-            process,
-        };
-        server.request(
-            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {},
-                "clientInfo": {"name": "test", "version": "1"},
-            }}),
-        );
-        server
+        Server::start(&mut self.command())
     }
 
     /// What a server that does not start says.
@@ -103,6 +108,23 @@ struct Server {
 }
 
 impl Server {
+    fn start(command: &mut Command) -> Self {
+        let mut process = command.spawn().unwrap();
+        let mut server = Server {
+            to: process.stdin.take(),
+            from: BufReader::new(process.stdout.take().unwrap()),
+            process,
+        };
+        server.request(
+            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            }}),
+        );
+        server
+    }
+
     fn request(&mut self, message: Value) -> Value {
         writeln!(self.to.as_ref().unwrap(), "{message}").unwrap();
         let mut line = String::new();
@@ -122,13 +144,18 @@ impl Server {
     }
 
     /// Ends the session, which must be in order and in silence.
-    fn end(mut self) {
+    fn end(self) {
+        assert_eq!(self.ended(), "");
+    }
+
+    /// Ends the session, which must be in order, and is what standard error says.
+    fn ended(mut self) -> String {
         drop(self.to.take());
         assert!(self.process.wait().unwrap().success());
         let mut said = String::new();
         let mut stderr = self.process.stderr.take().unwrap();
         stderr.read_to_string(&mut said).unwrap();
-        assert_eq!(said, "");
+        said
     }
 }
 
@@ -165,22 +192,53 @@ fn does_not_follow_the_map() {
     server.end();
 }
 
-fn every_thread_is_sealed() {
-    let world = World::new();
-    let mut server = world.serve();
-    // A call starts a second thread.
-    server.load("k-1");
-    let tasks = format!("/proc/{}/task", server.process.id());
-    let mut threads = 0;
-    for task in fs::read_dir(tasks).unwrap() {
-        let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
-        for line in ["NoNewPrivs:\t1\n", "Seccomp:\t2\n"] {
-            assert!(status.contains(line), "{status}");
+/// The arguments of all servers that have a wall.
+const SERVERS: [&[&str]; 3] = [
+    &["serve"],
+    &["serve", "--agent", "reader"],
+    &["serve", "--sealed"],
+];
+
+fn every_thread_is_behind_the_wall() {
+    for arguments in SERVERS {
+        let world = World::new();
+        let mut server = Server::start(&mut world.program(arguments));
+        // A call starts a second thread.
+        server.load("k-1");
+        let tasks = format!("/proc/{}/task", server.process.id());
+        let mut threads = 0;
+        for task in fs::read_dir(tasks).unwrap() {
+            let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+            for line in ["NoNewPrivs:\t1\n", "Seccomp:\t2\n"] {
+                assert!(status.contains(line), "{status}");
+            }
+            threads += 1;
         }
-        threads += 1;
+        assert!(threads > 1);
+        server.end();
     }
-    assert!(threads > 1);
-    server.end();
+}
+
+fn leaves_no_core_and_hides_its_memory() {
+    for arguments in SERVERS {
+        let world = World::new();
+        let mut server = Server::start(&mut world.program(arguments));
+        server.load("k-1");
+        let process = format!("/proc/{}", server.process.id());
+        let limits = fs::read_to_string(format!("{process}/limits")).unwrap();
+        let core = limits.lines().find(|line| line.starts_with("Max core"));
+        let core: Vec<_> = core.unwrap().split_whitespace().collect();
+        assert_eq!(core[4..6], ["0", "0"], "{limits}");
+        // Whoever is not root could not have made these root's.
+        let memory = fs::metadata(format!("{process}/mem")).unwrap();
+        assert_eq!(std::os::unix::fs::MetadataExt::uid(&memory), 0);
+        server.end();
+    }
+}
+
+fn check(world: &World) -> Value {
+    let output = world.program(&["check", "--json"]).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 fn does_not_start_without_a_map() {
@@ -194,32 +252,69 @@ fn does_not_start_without_a_map() {
     assert!(said.contains("map-missing: "), "{said}");
 }
 
-/// A kernel that lacks Landlock, played by a filter that answers as it would.
-pub(crate) fn a_system_without_landlock() -> Trial {
-    /// `landlock_create_ruleset`, on every machine.
-    const CREATE_RULESET: i64 = 444;
-    Trial::test("a_system_without_landlock_is_refused", || {
-        for errno in [rustix::io::Errno::NOSYS, rustix::io::Errno::OPNOTSUPP] {
-            let filter: BpfProgram = SeccompFilter::new(
-                BTreeMap::from([(CREATE_RULESET, Vec::new())]),
-                SeccompAction::Allow,
-                SeccompAction::Errno(errno.raw_os_error() as u32),
-                std::env::consts::ARCH.try_into()?,
-            )?
-            .try_into()?;
-            let output = std::thread::spawn(move || {
-                // It holds for this thread and what it starts.
-                seccompiler::apply_filter(&filter).unwrap();
-                let world = World::new();
+/// Systems that lack a part, played by a filter that answers as they would.
+pub(crate) fn on_lesser_systems() -> [Trial; 3] {
+    [
+        Trial::test("a_system_without_landlock_is_refused", || {
+            for errno in [Errno::NOSYS, Errno::OPNOTSUPP] {
+                let said = lacking(&[(libc::SYS_landlock_create_ruleset, errno)], |world| {
+                    world.refusal(&mut world.command())
+                });
+                let needed = "--sealed needs Linux 6.7 or newer with Landlock";
+                assert!(said.contains(needed), "{said}");
+                assert!(said.contains("serve without --sealed"), "{said}");
+            }
+            Ok(())
+        }),
+        Trial::test("a_system_without_filters_is_refused", || {
+            let said = lacking(&[(libc::SYS_seccomp, Errno::INVAL)], |world| {
                 world.refusal(&mut world.command())
             });
-            let said = output.join().unwrap();
-            assert!(
-                said.contains("--sealed needs Linux 6.7 or newer with Landlock"),
-                "{said}"
-            );
-            assert!(said.contains("serve without --sealed"), "{said}");
-        }
-        Ok(())
+            let needed = "--sealed needs a kernel with seccomp filters";
+            assert!(said.contains(needed), "{said}");
+            Ok(())
+        }),
+        Trial::test(
+            "a_server_says_once_which_part_is_missing_and_serves",
+            || {
+                let landlock = (libc::SYS_landlock_create_ruleset, Errno::NOSYS);
+                let filter = (libc::SYS_seccomp, Errno::NOSYS);
+                for lacks in [&[landlock][..], &[filter], &[landlock, filter]] {
+                    let (said, checked) = lacking(lacks, |world| {
+                        let mut server = Server::start(&mut world.program(&["serve"]));
+                        assert_eq!(server.load("k-1"), "first");
+                        (server.ended(), check(world))
+                    });
+                    assert!(
+                        said.starts_with("keyhole: the second wall is not whole"),
+                        "{said}"
+                    );
+                    assert_eq!(said.lines().count(), 1, "{said}");
+                    let landlock = !lacks.contains(&landlock);
+                    let filter = !lacks.contains(&filter);
+                    assert_eq!(said.contains("no Landlock"), !landlock, "{said}");
+                    assert_eq!(said.contains("no system-call filter"), !filter, "{said}");
+                    let wall = &checked["second_wall"];
+                    assert_eq!(wall["landlock"].is_u64(), landlock, "{checked}");
+                    assert_eq!(wall["system_calls"], filter, "{checked}");
+                }
+                Ok(())
+            },
+        ),
+    ]
+}
+
+/// What is done where the kernel lacks these calls.
+fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce(&World) -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let done = scope.spawn(|| {
+            // It holds for this thread and what it starts. Without `seccomp` there
+            // is no other filter, so that one goes last.
+            for (call, errno) in calls {
+                without(*call, *errno);
+            }
+            then(&World::new())
+        });
+        done.join().unwrap()
     })
 }

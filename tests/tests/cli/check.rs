@@ -32,6 +32,7 @@ fn a_map_whose_files_all_load_is_shown_and_exits_0() {
         .map(format!("[keys]\n{STRONG} = '~/notes/a.md'\n"))
         .run(["check"])
         .exits(0)
+        .closes_with("second wall: ")
         .says(
             "map: HOME/.config/keyhole/context-map.toml\n\
              \n\
@@ -132,6 +133,7 @@ fn a_missing_map_exits_2_and_says_where_it_belongs() {
     World::new()
         .run(["check"])
         .exits(2)
+        .closes_with("second wall: ")
         .says(
             "error: map-missing: there is no map at \
              HOME/.config/keyhole/context-map.toml; create it, or name another with --map\n",

@@ -1,0 +1,260 @@
+//! Every system call there is, behind each wall: what comes of it is what the list
+//! says, and docs/second-wall.md shows the list.
+
+use crate::{
+    attempts::{Wall, World, in_a_process},
+    reach::call,
+};
+use keyhole::seal::{
+    Reach,
+    list::{ABSENT, CALLS, Call},
+};
+use libtest_mimic::{Failed, Trial};
+use nix::{
+    errno::Errno,
+    sys::wait::{WaitStatus, waitpid},
+    unistd::{ForkResult, fork},
+};
+use std::{env, fmt::Write as _, fs, path::Path, process::ExitCode};
+
+/// Numbers that are tried: all that there are in Linux 6.18, and a hundred more.
+const NUMBERS: std::ops::Range<i64> = 0..570;
+
+/// `uretprobe` and `uprobe`, which the kernel lets through whatever a filter says:
+/// places in a program that root watches jump there. From anywhere else they end the
+/// process or fail.
+const UNFILTERED: &[i64] = if cfg!(target_arch = "x86_64") {
+    &[335, 336]
+} else {
+    &[]
+};
+
+/// From here on, a number is tried again in the x32 manner.
+const X32: i64 = 0x4000_0000;
+
+/// Seconds that one call may take.
+const PATIENCE: u32 = 20;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let walks = [Wall::Plain, Wall::Tickets, Wall::Sealed].map(|wall| {
+        let name = format!("every_call_is_answered_as_the_list_says ({wall:?})");
+        Trial::test(name, move || in_a_process("walk", wall))
+    });
+    let page = Trial::test("the_page_shows_the_list", the_page_shows_the_list);
+    // Some calls are on one architecture only, and the page has them.
+    walks
+        .into_iter()
+        .chain([page.with_ignored_flag(cfg!(not(target_arch = "x86_64")))])
+        .collect()
+}
+
+fn reach(wall: Wall) -> Reach {
+    match wall {
+        Wall::Tickets => Reach::Tickets,
+        Wall::Sealed => Reach::Sealed,
+        _ => Reach::Reading,
+    }
+}
+
+/// What came of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// The filter refused it.
+    Refused,
+    /// The filter says that there is no such call.
+    Absent,
+    /// It got to the kernel.
+    Allowed,
+}
+
+impl Outcome {
+    fn of(result: Result<i64, i32>) -> Self {
+        match result {
+            Err(libc::EPERM) => Self::Refused,
+            Err(libc::ENOSYS) => Self::Absent,
+            _ => Self::Allowed,
+        }
+    }
+
+    /// What the list says.
+    fn expected(number: i64, reach: Reach) -> Self {
+        if ABSENT.iter().any(|absent| absent.number == number) {
+            return Self::Absent;
+        }
+        let listed = |call: &&Call| call.number == number && call.within.contains(&reach);
+        match CALLS.iter().find(listed) {
+            Some(_) => Self::Allowed,
+            None => Self::Refused,
+        }
+    }
+}
+
+/// Arguments with which an allowed call does nothing, and passes its tests. Those of
+/// other calls would do nothing either, were they not refused.
+fn harmless(number: i64) -> [u64; 3] {
+    const PAGEMAP_SCAN: u64 = 0xc060_6610;
+    match number {
+        libc::SYS_fcntl => [0, libc::F_GETFD as u64, 0],
+        libc::SYS_ioctl => [0, PAGEMAP_SCAN, 0],
+        libc::SYS_madvise => [0, 0, libc::MADV_DONTNEED as u64],
+        libc::SYS_prctl => [libc::PR_SET_NAME as u64, 0, 0],
+        libc::SYS_tgkill => [std::process::id().into(), 0, libc::SIGABRT as u64],
+        // With zeros, these would take the machine's name away.
+        libc::SYS_sethostname | libc::SYS_setdomainname => [0, u64::MAX, 0],
+        libc::SYS_acct => [1, 0, 0],
+        _ => [0; 3],
+    }
+}
+
+/// Tries all calls, each in a process of its own.
+pub(crate) fn child(world: &World, wall: Wall) -> ExitCode {
+    // Nothing that is let through by mistake reaches a terminal.
+    let _ = nix::unistd::setsid();
+    let mut wrong = Vec::new();
+    for number in NUMBERS.filter(|number| !UNFILTERED.contains(number)) {
+        let outcome = tried(world, wall, number);
+        let expected = Outcome::expected(number, reach(wall));
+        if outcome != Ok(expected) {
+            wrong.push(format!("{number}: {outcome:?} instead of {expected:?}"));
+        }
+    }
+    println!("{wrong:#?}");
+    match wrong.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+fn tried(world: &World, wall: Wall, number: i64) -> Result<Outcome, String> {
+    // SAFETY: this process has one thread, so that its child may do what it may.
+    let forked = unsafe { fork() };
+    match forked.unwrap() {
+        ForkResult::Child => {
+            let answer = in_child(world, wall, number);
+            // Without the end of a program, in which other calls would be made.
+            // SAFETY: it ends the process, and nothing else.
+            unsafe { libc::_exit(answer) }
+        }
+        ForkResult::Parent { child } => match waitpid(child, None) {
+            Ok(WaitStatus::Exited(_, REFUSED)) => Ok(Outcome::Refused),
+            Ok(WaitStatus::Exited(_, ABSENT_CALL)) => Ok(Outcome::Absent),
+            // 0 is also how `exit` and `exit_group` end.
+            Ok(WaitStatus::Exited(_, 0)) => Ok(Outcome::Allowed),
+            // There is no handler that it could return from.
+            Ok(WaitStatus::Signaled(_, nix::sys::signal::Signal::SIGSEGV, _))
+                if number == libc::SYS_rt_sigreturn =>
+            {
+                Ok(Outcome::Allowed)
+            }
+            other => Err(format!("{other:?}")),
+        },
+    }
+}
+
+const REFUSED: i32 = 1;
+const ABSENT_CALL: i32 = 2;
+const X32_ALLOWED: i32 = 3;
+
+fn in_child(world: &World, wall: Wall, number: i64) -> i32 {
+    // SAFETY: it sets a timer, which ends this process if a call hangs.
+    unsafe { libc::alarm(PATIENCE) };
+    world.put_up(wall).unwrap();
+    if cfg!(target_arch = "x86_64") && call(X32 | number, &harmless(number)) != Err(libc::EPERM) {
+        return X32_ALLOWED;
+    }
+    // The real thing, since there are no arguments with which it does nothing.
+    if number == libc::SYS_clone {
+        let thread = std::thread::Builder::new().spawn(|| ());
+        return match thread.map(std::thread::JoinHandle::join) {
+            Ok(Ok(())) => 0,
+            _ => REFUSED,
+        };
+    }
+    let answer = call(number, &harmless(number));
+    match Outcome::of(answer) {
+        Outcome::Refused => REFUSED,
+        Outcome::Absent => ABSENT_CALL,
+        Outcome::Allowed => 0,
+    }
+}
+
+const HEAD: &str = "\
+# The second wall
+
+What `keyhole serve` can ask of Linux, whatever happens to it: these system calls,
+and no others. Why there is such a wall, and what else is part of it, is at the top
+of [host/src/seal/mod.rs](../host/src/seal/mod.rs). This page is made from
+[list.rs](../host/src/seal/list.rs) by `./x bless`; the tests try every number there
+is, behind each wall, and compare
+(`sealed::walk::every_call_is_answered_as_the_list_says`).
+
+All other calls are refused with `EPERM`; but for `uretprobe` and `uprobe`, which the
+kernel never filters, and which end the process or fail. Those made in the manner of another
+architecture end the process, and those in the x32 manner are refused.
+
+*plain* is `keyhole serve`, *tickets* is `serve --require-ticket` of the Claude Code
+plugin, *sealed* is `serve --sealed`. Which files a call can reach is Landlock's
+part: *plain* reads any, *tickets* also deletes in the folder of tickets, *sealed*
+opens those in the mapped files' directories only.
+
+| call | plain | tickets | sealed | on condition that | what for |
+|---|---|---|---|---|---|
+";
+
+const FOOT: &str = "
+These do not exist for the process (`ENOSYS`), since their flags stand in memory,
+where the filter cannot see them:
+
+| call | instead |
+|---|---|
+";
+
+const LOADING: &str = "
+Until the sandbox is loaded, a millisecond after the start, *plain* and *tickets* may
+also make machine code (`mprotect`, `membarrier`), give this up (`seccomp`) and hide
+their memory (`prctl`). No file is handed out before. *sealed* has loaded it before
+the wall is put up.
+
+What remains in *sealed*: `statx`, `newfstatat` and `fstatfs` tell of any path whether
+it is there, what it is, its size, owner, mode and times; and `openat` with `O_PATH`
+tells whether it is there. Neither can read anything. Landlock does not restrict them,
+and the filter cannot see a path.
+";
+
+fn page() -> String {
+    let mut page = String::from(HEAD);
+    for call in CALLS {
+        let [plain, tickets, sealed] =
+            [Reach::Reading, Reach::Tickets, Reach::Sealed].map(|reach| {
+                match call.within.contains(&reach) {
+                    true => "yes",
+                    false => "",
+                }
+            });
+        let (name, condition, why) = (call.name, call.condition, call.why);
+        let _ = writeln!(
+            page,
+            "| `{name}` | {plain} | {tickets} | {sealed} | {condition} | {why} |"
+        );
+    }
+    page.push_str(FOOT);
+    for absent in &ABSENT {
+        let _ = writeln!(page, "| `{}` | {} |", absent.name, absent.instead);
+    }
+    page.push_str(LOADING);
+    page
+}
+
+fn the_page_shows_the_list() -> Result<(), Failed> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/second-wall.md");
+    if env::var_os("KEYHOLE_BLESS").is_some() {
+        fs::write(&path, page())?;
+    }
+    match fs::read_to_string(&path)? == page() {
+        true => Ok(()),
+        false => Err("docs/second-wall.md differs: see ./x bless".into()),
+    }
+}
+
+/// So that an errno is not taken for another on some architecture.
+const _: () = assert!(Errno::EPERM as i32 == libc::EPERM);

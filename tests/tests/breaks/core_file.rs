@@ -1,0 +1,75 @@
+//! A crash of the server left a core file, with the whole map and the last content
+//! in it; and its memory was open to each process of the same user.
+
+use keyhole_tests::World;
+use rustix::process::{Resource, Signal, geteuid, getrlimit};
+use std::{fs, os::unix::process::CommandExt as _, path::Path, process::Command};
+
+/// Who runs the servers of [`World::unprivileged`].
+const NOBODY: u32 = 65534;
+
+/// A server that may leave a core file of any size, where it is.
+fn world() -> World {
+    let shell = "ulimit -S -c \"$(ulimit -H -c)\" && exec \"$0\" \"$@\"";
+    World::new()
+        .file("1.md", "content")
+        .map("[keys]\nk-1 = '~/1.md'\n")
+        .through(["/bin/sh", "-c", shell])
+        .unprivileged()
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_crash_leaves_no_core_file() {
+    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
+    if pattern.starts_with('|') || pattern.contains('/') {
+        eprintln!("skipped: a_crash_leaves_no_core_file (this system puts cores elsewhere)");
+        return;
+    }
+    if getrlimit(Resource::Core).maximum == Some(0) {
+        eprintln!("skipped: a_crash_leaves_no_core_file (core files are forbidden here)");
+        return;
+    }
+    for arguments in [&[][..], &["--agent", "reader"], &["--sealed"]] {
+        for signal in [Signal::QUIT, Signal::ABORT, Signal::SYS] {
+            let world = arguments.iter().fold(world(), World::argument);
+            let before = names(world.home());
+            let mut client = world.client();
+            client.load("k-1").is("content");
+            client.signal(signal);
+            assert_eq!(client.ended().exit, None, "{signal:?}");
+            assert_eq!(names(world.home()), before, "{arguments:?} {signal:?}");
+        }
+    }
+}
+
+#[test]
+fn the_same_user_cannot_read_the_servers_memory() {
+    for arguments in [&[][..], &["--sealed"]] {
+        let world = arguments.iter().fold(world(), World::argument);
+        let mut client = world.client();
+        client.load("k-1").is("content");
+        for file in ["mem", "maps", "environ", "auxv"] {
+            let mut read = Command::new("/bin/cat");
+            read.arg(format!("/proc/{}/{file}", client.process_id()));
+            if geteuid().is_root() {
+                read.uid(NOBODY).gid(NOBODY);
+            }
+            let output = read.output().unwrap();
+            assert!(!output.status.success(), "{file}");
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{file}");
+            // Else `mem` fails too, at its first byte.
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains("Permission denied"), "{said}");
+        }
+        client.end();
+    }
+}
