@@ -4,6 +4,7 @@ use crate::{
     Binding, Callers, Loader, arenas, check, contract, demo, guard,
     limits::Limits,
     map::{Key, LiveMap, Location},
+    resources::runtime,
     sandbox::{COMPONENT, Sandbox},
     serve::{self, ServeError},
     shell,
@@ -258,7 +259,7 @@ fn check_map(map: LiveMap, json: bool, show_keys: bool) -> Result<ExitCode, Serv
     let limits = Limits::default();
     let map = Arc::new(map);
     let loader = Loader::new(Arc::clone(&map), Sandbox::embedded(limits)?, limits);
-    let runtime = serve::runtime(limits)?;
+    let runtime = runtime()?;
     let report = runtime.block_on(check(&map, show_keys, async |key, caller| {
         loader
             .load(key.expose(), caller)

@@ -5,6 +5,7 @@ use crate::{
     limits::Limits,
     map::{FreezeError, FrozenMap, LiveMap, Map, MapError},
     mcp::{self, Bound, Surface},
+    resources::{is_exhaustion, runtime},
     sandbox::{Guest, Sandbox, SandboxError},
     seal::{Seal, SealError},
 };
@@ -16,7 +17,6 @@ use std::{
     time::Instant,
 };
 use tokio::{
-    runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
     sync::oneshot,
 };
@@ -27,7 +27,12 @@ use tokio::{
 pub enum ServeError {
     /// The operating system refused a thread, a signal handler or a pipe.
     #[error("cannot start: {0}")]
-    Start(#[from] io::Error),
+    Start(io::Error),
+    /// It did so because there are too few of something.
+    #[error(
+        "cannot start: too few file descriptors, threads or memory ({0}); raise the limits (ulimit -n, -u and -v)"
+    )]
+    OutOfResources(io::Error),
     /// The sandbox could not be made ready.
     #[error("cannot start: {0}")]
     Sandbox(#[from] SandboxError),
@@ -57,6 +62,16 @@ pub enum ServeError {
     Session(#[from] mcp::ServeError),
 }
 
+impl From<io::Error> for ServeError {
+    fn from(error: io::Error) -> Self {
+        // `EAGAIN` is what there is instead of a thread.
+        match is_exhaustion(&error) || error.kind() == io::ErrorKind::WouldBlock {
+            true => Self::OutOfResources(error),
+            false => Self::Start(error),
+        }
+    }
+}
+
 /// Serves `callers` until the end of standard input, SIGINT or SIGTERM; with
 /// `binding`, the one context of this name and no key.
 ///
@@ -76,7 +91,7 @@ pub fn serve(
     };
     let (sandbox, failed) = Soon::start(limits)?;
     let loader = Loader::new(Arc::new(map), sandbox, limits);
-    run(loader, callers, surface, limits, failed)
+    run(loader, callers, surface, failed)
 }
 
 /// The sandbox, made ready on a thread of its own while the client and the server
@@ -147,7 +162,7 @@ pub fn serve_sealed(
     };
     let sandbox = Sandbox::embedded(limits)?;
     seal.apply(map.directories())?;
-    session(Loader::new(map, sandbox, limits), callers, surface, limits)
+    session(Loader::new(map, sandbox, limits), callers, surface)
 }
 
 fn bound(map: &Map, name: &str) -> Result<Surface, ServeError> {
@@ -168,20 +183,19 @@ pub fn session<G: Guest>(
     loader: Loader<G>,
     callers: Callers,
     surface: Surface,
-    limits: Limits,
 ) -> Result<(), ServeError> {
-    run(loader, callers, surface, limits, pending())
+    run(loader, callers, surface, pending())
 }
 
 fn run<G: Guest>(
     loader: Loader<G>,
     callers: Callers,
     surface: Surface,
-    limits: Limits,
     failed: impl Future<Output = ServeError>,
 ) -> Result<(), ServeError> {
     let loader = Arc::new(loader);
-    let runtime = runtime(limits)?;
+    loader.start()?;
+    let runtime = runtime()?;
     let done = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
@@ -200,13 +214,4 @@ fn run<G: Guest>(
     // A read that hangs in the kernel must not keep the process.
     runtime.shutdown_background();
     done
-}
-
-/// One thread for the protocol, and one for each call that runs or is stuck.
-pub(crate) fn runtime(limits: Limits) -> io::Result<Runtime> {
-    Builder::new_current_thread()
-        .enable_all()
-        // The two more are for standard input and output that are not pipes.
-        .max_blocking_threads(limits.running + limits.left_behind + 2)
-        .build()
 }

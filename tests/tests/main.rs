@@ -8,6 +8,8 @@
 
 /// A server that is one context, and has no key in its surface.
 mod bound;
+/// Attacks that worked once.
+mod breaks;
 /// What the program is built of.
 mod build;
 /// Many calls at once, each with its own answer.

@@ -5,7 +5,7 @@ use super::{
     stamp::{QUIET, Stamp},
     trust::{Access, Way},
 };
-use crate::limits::MAX_MAP_BYTES;
+use crate::{limits::MAX_MAP_BYTES, resources::is_exhaustion};
 use rustix::{
     fs::{Mode, OFlags},
     io::Errno,
@@ -112,7 +112,10 @@ impl LiveMap {
             }
             let outcome = bytes.and_then(|bytes| self.parse(&bytes)).map(Arc::new);
             // What kept it from being read may pass without a change of the file.
-            let is_lasting = !matches!(outcome, Err(MapError::Unreadable { .. }));
+            let is_lasting = !matches!(
+                outcome,
+                Err(MapError::Unreadable { .. } | MapError::OutOfResources { .. })
+            );
             *seen = (is_lasting && stamp.is_telling(SystemTime::now())).then(|| Seen {
                 stamp,
                 way,
@@ -193,6 +196,9 @@ impl LiveMap {
     }
 
     fn unreadable(&self, error: &io::Error) -> MapError {
+        if is_exhaustion(error) {
+            return MapError::OutOfResources { path: self.path() };
+        }
         MapError::Unreadable {
             path: self.path(),
             kind: error.kind(),

@@ -4,7 +4,7 @@
 //! directory it is given is the one that the map means.
 
 use super::{Entry, Map};
-use crate::{Code, Grant};
+use crate::{Code, Grant, resources::is_exhaustion};
 use cap_std::fs::Dir;
 use rustix::{
     fs::{CWD, Mode, OFlags},
@@ -108,6 +108,7 @@ fn code_of(error: &io::Error) -> Code {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::LOOP) => Code::NotFound,
         Some(Errno::ACCESS | Errno::PERM) => Code::PermissionDenied,
+        _ if is_exhaustion(error) => Code::OutOfResources,
         _ => Code::Internal,
     }
 }
