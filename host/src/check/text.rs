@@ -108,8 +108,9 @@ impl Report {
             let lines = if weak.len() == 1 { "line" } else { "lines" };
             writeln!(
                 out,
-                "{WARNING}warning{WARNING:#}: a key of fewer than {} characters may be guessed: {lines} {}",
+                "{WARNING}warning{WARNING:#}: a key of fewer than {} characters, or fewer than {} different ones, may be guessed: {lines} {}",
                 Key::STRONG_LEN,
+                Key::STRONG_CHARS,
                 weak.join(", ")
             )?;
         }
