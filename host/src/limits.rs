@@ -25,9 +25,9 @@ pub struct Limits {
     /// place. A file of the highest limit takes some 20 ms.
     pub slow_after: Duration,
     /// Calls for one key, and calls for one file, that run at once or are stuck.
-    /// With 3 of 16, four files can hang and leave four threads to all others, and
-    /// a fifth leaves one. More at once do not make one file faster: the
-    /// protocol's one thread is busy with three.
+    /// With 4 of 16, three files can hang and leave four threads to all others. A
+    /// fourth takes the rest. With 3, one file took a fifth less calls a second; more
+    /// than 4 do not make it faster, since the protocol's one thread is busy then.
     pub for_one_file: usize,
     /// Calls for one key that may wait, so that a file that hangs does not fill
     /// the queue; one more is answered `busy`.
@@ -81,7 +81,7 @@ impl Default for Limits {
             waiting: 256,
             left_behind: 8,
             slow_after: Duration::from_millis(100),
-            for_one_file: 3,
+            for_one_file: 4,
             waiting_for_one_file: 64,
             hung_after: Duration::from_secs(2),
             memory_bytes: MAX_MEMORY,
@@ -117,12 +117,12 @@ mod tests {
 
     /// README promises it.
     #[test]
-    fn four_files_can_hang_and_leave_others_threads_and_most_of_the_queue() {
+    fn three_files_can_hang_and_leave_others_threads_and_most_of_the_queue() {
         let limits = Limits::default();
-        assert!(limits.running + limits.left_behind >= 4 * limits.for_one_file + 4);
+        assert!(limits.running + limits.left_behind >= 3 * limits.for_one_file + 4);
         let waiting = limits.waiting_for_one_file;
         assert!(limits.waiting >= 3 * waiting + 64);
-        // Who comes while a settled place is given up still gets one.
-        assert!(limits.running >= 2 * limits.for_one_file);
+        // The third file's calls may find no other place than a running one's.
+        assert!(limits.running > limits.for_one_file);
     }
 }

@@ -184,7 +184,8 @@ impl<G: Guest> Loader<G> {
             keys: gates(),
             places: Arc::new(Semaphore::new(limits.running)),
             slow: Arc::new(Semaphore::new(limits.left_behind)),
-            threads: Threads::new(),
+            // Each call that has one also has a place, or that of a slow call.
+            threads: Threads::new(limits.running + limits.left_behind),
         }
     }
 

@@ -51,8 +51,8 @@ fn its_limits_are_those_of_the_program() {
     };
     let seconds = deadline.as_secs();
     assert_eq!((hung_after, guess_every), (2 * SECOND, SECOND));
-    // "Four files can hang."
-    assert!(running + left_behind >= 4 * for_one_file + 4);
+    // "At most four threads", "three such files leave four threads".
+    assert_eq!((for_one_file, running + left_behind), (4, 3 * 4 + 4));
     let readme = read("README.md");
     for row in [
         format!(
