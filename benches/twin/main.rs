@@ -13,5 +13,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     let location = Location::find(Some(Path::new(&map)), |name| env::var_os(name))?;
     let limits = Limits::default();
     let loader = Loader::new(Arc::new(LiveMap::new(location)), Native, limits);
-    Ok(session(loader, Callers::Unknown, Surface::General, limits)?)
+    Ok(session(loader, Callers::Unknown, Surface::General)?)
 }

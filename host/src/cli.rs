@@ -4,6 +4,7 @@ use crate::{
     Binding, Callers, Loader, arenas, check, contract, demo, guard,
     limits::Limits,
     map::{Key, LiveMap, Location},
+    resources::runtime,
     sandbox::{COMPONENT, Sandbox},
     seal::Standing,
     serve::{self, ServeError},
@@ -306,7 +307,7 @@ fn check_map(map: LiveMap, json: bool) -> Result<ExitCode, ServeError> {
     let limits = Limits::default();
     let map = Arc::new(map);
     let loader = Loader::new(Arc::clone(&map), Sandbox::embedded(limits)?, limits);
-    let runtime = serve::runtime(limits)?;
+    let runtime = runtime()?;
     let report = runtime.block_on(check(&map, async |key, caller| {
         loader
             .load(key.expose(), caller)

@@ -43,13 +43,16 @@ pub enum Code {
     TimedOut,
     /// Too many calls were waiting already.
     Busy,
-    /// Anything else. Ours to mend, not the user's.
+    /// The operating system gave the server no file descriptor, thread or memory
+    /// for the call.
+    OutOfResources,
+    /// Anything else. Ours to fix, not the user's.
     Internal,
 }
 
 impl Code {
     /// Every code there is, in the order of README's table.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::CallerNotVerified,
         Self::UnknownKey,
         Self::MapMissing,
@@ -64,6 +67,7 @@ impl Code {
         Self::Changed,
         Self::TimedOut,
         Self::Busy,
+        Self::OutOfResources,
         Self::Internal,
     ];
 
@@ -85,6 +89,7 @@ impl Code {
             Self::Changed => "changed",
             Self::TimedOut => "timed-out",
             Self::Busy => "busy",
+            Self::OutOfResources => "out-of-resources",
             Self::Internal => "internal",
         }
     }
@@ -130,6 +135,9 @@ impl Code {
                 "the mapped file could not be read in time. Call again; if it repeats, ask the user to check the file system."
             }
             Self::Busy => "too many calls are waiting. Call again in a moment.",
+            Self::OutOfResources => {
+                "the server has too few file descriptors, threads or memory. Call again; if it repeats, ask the user to raise its limits (ulimit -n, -u and -v)."
+            }
             Self::Internal => {
                 "the server failed. Call again; if it repeats, ask the user to report it."
             }

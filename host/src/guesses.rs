@@ -1,119 +1,243 @@
-//! Wrong keys, one after another: how long the next refusal is held back.
+//! Keys that could be guessed: how many wrong ones are looked up.
 
-use crate::limits::Limits;
+use crate::{code::Code, limits::Limits};
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::time::{Instant, sleep};
+use tokio::{
+    select,
+    sync::{Notify, Semaphore},
+    time::{Instant, sleep_until},
+};
 
-/// Counts the unknown keys of a server, all its callers together: it cannot tell
+/// Counts the wrong keys of a server, all its callers together: it cannot tell
 /// them apart.
 ///
-/// Only the answer to an unknown key is held back, after all is decided. It holds
-/// no place then, so a caller with a valid key is served as ever. Nor does a valid
-/// key end the slowness: whoever has one could guess others in between.
+/// A key that could be guessed (see [`crate::Key::is_guessable`]) takes leave
+/// here before it is looked up. If it was wrong, the leave is used up, whether or
+/// not anybody still wants the answer; a right key gives it back. So no client
+/// learns faster by not waiting for its answers.
 ///
-/// This slows whoever tries one key after another. It does not slow a client that
-/// asks for many at once: each answer is late, but all are on their way together,
-/// and to hold them up one behind the other would hold up the valid ones too. How
-/// many that can be is bounded where requests come in. What makes guessing
-/// hopeless is the length of the keys.
+/// Before it is looked up, nobody knows whether a key is right. So a short key
+/// waits behind wrong short keys, even if it is right. A key that could not be
+/// guessed asks for no leave and never waits here: for it, nothing is gained by
+/// slowing anybody down.
 #[derive(Debug)]
 pub(crate) struct Guesses {
-    limits: Limits,
-    seen: Mutex<Seen>,
+    free: u32,
+    every: Duration,
+    bucket: Mutex<Bucket>,
+    /// Whoever has this permit is next.
+    turn: Semaphore,
+    waiting: Semaphore,
+    most_waiting: usize,
+    given_back: Notify,
 }
 
-#[derive(Debug, Default)]
-struct Seen {
-    unknown: u32,
-    last: Option<Instant>,
+#[derive(Debug)]
+struct Bucket {
+    /// Leaves that were used up and have not come back.
+    used: u32,
+    /// Leaves of keys that are being looked up.
+    out: u32,
+    /// When the last one came back, or the first was used up.
+    since: Instant,
+}
+
+/// Leave to look up one key that could be guessed.
+#[derive(Debug)]
+pub(crate) struct Guess {
+    of: Arc<Guesses>,
+    wrong: bool,
 }
 
 impl Guesses {
-    pub(crate) fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            seen: Mutex::default(),
+    pub(crate) fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            free: limits.free_guesses,
+            every: limits.guess_every,
+            bucket: Mutex::new(Bucket {
+                used: 0,
+                out: 0,
+                since: Instant::now(),
+            }),
+            turn: Semaphore::new(1),
+            waiting: Semaphore::new(limits.waiting_guesses),
+            most_waiting: limits.waiting_guesses,
+            given_back: Notify::new(),
+        })
+    }
+
+    /// Leave, if it can be had at once and nobody waits for it. It blocks nobody.
+    pub(crate) fn try_take(self: &Arc<Self>) -> Option<Guess> {
+        let nobody_waits = self.waiting.available_permits() == self.most_waiting;
+        nobody_waits.then(|| self.leave().ok()).flatten()
+    }
+
+    /// Waits for leave, first come, first served. The future can be dropped:
+    /// nothing was looked up then, and nothing is used up.
+    ///
+    /// # Errors
+    /// [`Code::Busy`] if too many wait.
+    pub(crate) async fn take(self: &Arc<Self>) -> Result<Guess, Code> {
+        let _waits = self.waiting.try_acquire().map_err(|_| Code::Busy)?;
+        let _turn = self.turn.acquire().await.map_err(|_| Code::Internal)?;
+        loop {
+            match self.leave() {
+                Ok(guess) => return Ok(guess),
+                Err(next) => select! {
+                    () = sleep_until(next) => {}
+                    () = self.given_back.notified() => {}
+                },
+            }
         }
     }
 
-    /// Counts an unknown key, and waits for as long as its answer is held back.
-    pub(crate) async fn hold_back(&self) {
-        sleep(self.count(Instant::now())).await;
-    }
-
-    /// How many unknown keys there were since they were last forgotten.
-    #[cfg(test)]
-    pub(crate) fn counted(&self) -> u32 {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .unknown
-    }
-
-    fn count(&self, now: Instant) -> Duration {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let forgotten = seen
-            .last
-            .is_none_or(|last| now.duration_since(last) >= self.limits.guess_memory);
-        if forgotten {
-            seen.unknown = 0;
+    /// Leave, or when it may be had.
+    fn leave(self: &Arc<Self>) -> Result<Guess, Instant> {
+        let now = Instant::now();
+        let mut bucket = self.lock();
+        while bucket.used > 0 && now.duration_since(bucket.since) >= self.every {
+            bucket.used -= 1;
+            bucket.since += self.every;
         }
-        seen.unknown = seen.unknown.saturating_add(1);
-        seen.last = Some(now);
-        let Some(doublings) = seen.unknown.checked_sub(self.limits.free_guesses + 1) else {
-            return Duration::ZERO;
-        };
-        self.limits
-            .first_guess_delay
-            .saturating_mul(2_u32.saturating_pow(doublings))
-            .min(self.limits.longest_guess_delay)
+        if bucket.used + bucket.out >= self.free {
+            return Err(match bucket.used {
+                0 => now + self.every,
+                _ => bucket.since + self.every,
+            });
+        }
+        bucket.out += 1;
+        Ok(Guess {
+            of: Arc::clone(self),
+            wrong: false,
+        })
+    }
+
+    /// Nothing panics while it is held.
+    fn lock(&self) -> MutexGuard<'_, Bucket> {
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Guess {
+    /// The key was looked up, and is none: the leave does not go back.
+    pub(crate) fn was_wrong(mut self) {
+        self.wrong = true;
+    }
+}
+
+impl Drop for Guess {
+    fn drop(&mut self) {
+        let mut bucket = self.of.lock();
+        bucket.out -= 1;
+        if self.wrong {
+            if bucket.used == 0 {
+                bucket.since = Instant::now();
+            }
+            bucket.used += 1;
+        } else {
+            self.of.given_back.notify_one();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Guesses, Instant};
-    use crate::limits::Limits;
-    use std::time::Duration;
+    #![allow(clippy::unwrap_used, reason = "tests")]
 
-    /// The delays, in milliseconds, of unknown keys that come these many seconds
-    /// after the first.
-    fn delays(seconds: &[u64]) -> Vec<u128> {
-        let guesses = Guesses::new(Limits::default());
+    use super::Guesses;
+    use crate::{Code, limits::Limits};
+    use std::{sync::Arc, time::Duration};
+    use tokio::{
+        task::{JoinSet, yield_now},
+        time::{Instant, advance, timeout},
+    };
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn guesses() -> Arc<Guesses> {
+        Guesses::new(Limits::default())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sixteen_wrong_keys_are_looked_up_at_once_then_one_a_second() {
+        let guesses = guesses();
         let start = Instant::now();
-        seconds
-            .iter()
-            .map(|after| guesses.count(start + Duration::from_secs(*after)))
-            .map(|delay| delay.as_millis())
-            .collect()
-    }
-
-    #[test]
-    fn the_first_three_are_free_then_each_takes_twice_as_long_up_to_a_second() {
-        assert_eq!(
-            delays(&[0; 11]),
-            [0, 0, 0, 50, 100, 200, 400, 800, 1000, 1000, 1000]
-        );
-    }
-
-    #[test]
-    fn it_takes_a_minute_without_an_unknown_key_to_be_forgotten() {
-        assert_eq!(
-            delays(&[0, 0, 0, 0, 59, 118, 178]),
-            [0, 0, 0, 50, 100, 200, 0]
-        );
-    }
-
-    #[test]
-    fn any_number_of_guesses_is_held_back_for_a_second_and_no_longer() {
-        let guesses = Guesses::new(Limits::default());
-        let now = Instant::now();
-        for _ in 0..10_000 {
-            guesses.count(now);
+        let mut seconds = Vec::new();
+        for _ in 0..20 {
+            guesses.take().await.unwrap().was_wrong();
+            seconds.push(start.elapsed().as_secs());
         }
-        assert_eq!(guesses.count(now), Duration::from_secs(1));
+        assert_eq!(seconds[..16], [0; 16]);
+        assert_eq!(seconds[16..], [1, 2, 3, 4]);
+        // They come back one by one.
+        advance(4 * SECOND).await;
+        let start = Instant::now();
+        for expected in [0, 0, 0, 0, 1, 2] {
+            guesses.take().await.unwrap().was_wrong();
+            assert_eq!(start.elapsed().as_secs(), expected);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_guesser_that_does_not_wait_for_answers_gets_no_more_of_them() {
+        let guesses = guesses();
+        let mut looked_up = 0;
+        let start = Instant::now();
+        while start.elapsed() < 10 * SECOND {
+            match timeout(Duration::from_millis(60), guesses.take()).await {
+                Ok(guess) => {
+                    guess.unwrap().was_wrong();
+                    looked_up += 1;
+                }
+                Err(_cancelled) => {}
+            }
+        }
+        assert!(looked_up <= 16 + 10, "{looked_up}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_right_key_uses_nothing_up_and_lets_the_next_one_in() {
+        let guesses = guesses();
+        for _ in 0..1000 {
+            drop(guesses.take().await.unwrap());
+        }
+        let mut held = Vec::new();
+        for _ in 0..16 {
+            held.push(guesses.take().await.unwrap());
+        }
+        let next = tokio::spawn({
+            let guesses = Arc::clone(&guesses);
+            async move { guesses.take().await.map(drop) }
+        });
+        yield_now().await;
+        assert!(!next.is_finished());
+        let start = Instant::now();
+        held.pop();
+        next.await.unwrap().unwrap();
+        assert!(start.elapsed().is_zero());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn few_wait_and_those_in_the_order_of_their_coming() {
+        let guesses = guesses();
+        for _ in 0..16 {
+            guesses.take().await.unwrap().was_wrong();
+        }
+        let mut waiting = JoinSet::new();
+        for number in 0..16 {
+            let guesses = Arc::clone(&guesses);
+            waiting.spawn(async move {
+                guesses.take().await.unwrap().was_wrong();
+                number
+            });
+            yield_now().await;
+        }
+        assert_eq!(guesses.take().await.err(), Some(Code::Busy));
+        for expected in 0..16 {
+            assert_eq!(waiting.join_next().await.unwrap().unwrap(), expected);
+        }
     }
 }

@@ -16,13 +16,31 @@ pub struct Limits {
     /// kernel, which is left behind. Code: `timed-out`.
     pub deadline: Duration,
     /// Calls that run at once. A call holds its place until its answer is
-    /// written, so that a client that stops reading cannot pile up answers.
+    /// written, so that a client that stops reading cannot pile up answers; or
+    /// until it has taken [`Self::slow_after`], if [`Self::left_behind`] allows.
     pub running: usize,
-    /// Calls that may wait for a place; one more is answered `busy`.
+    /// Calls that may wait; one more is answered `busy`.
     pub waiting: usize,
-    /// Threads that may be stuck in the kernel after their calls were answered
-    /// `timed-out`; with more, calls are answered `busy`.
+    /// Calls that may take long without a place, so that they hold nobody up. They
+    /// wait for a file system, or have been answered `timed-out` and are stuck in
+    /// the kernel. With `running`, it is also the most threads that calls ever
+    /// have.
     pub left_behind: usize,
+    /// After this long, a call counts as waiting, not computing, and gives up its
+    /// place. A file of the highest limit takes some 20 ms.
+    pub slow_after: Duration,
+    /// Calls for one key, and calls for one file, that run at once or are stuck.
+    /// With 4 of 16, three files can hang and leave four threads to all others. A
+    /// fourth takes the rest. With 3, one file took a fifth less calls a second; more
+    /// than 4 do not make it faster, since the protocol's one thread is busy then.
+    pub for_one_file: usize,
+    /// Calls for one key that may wait, so that a file that hangs does not fill
+    /// the queue; one more is answered `busy`.
+    pub waiting_for_one_file: usize,
+    /// Nobody waits behind calls for the same key or file of which the oldest has
+    /// run for so long: they are answered `busy`. A map or file that is just being
+    /// written to is waited for a second each.
+    pub hung_after: Duration,
     /// Linear memory that the guest may have, in bytes. The guest holds a file
     /// once; the rest is its stack, data and allocator. Address space, of which
     /// a call takes what it touches.
@@ -39,19 +57,15 @@ pub struct Limits {
     pub table_elements: usize,
     /// Core instances that the component may be made of: its module and adapters.
     pub instances: usize,
-    /// Unknown keys that are refused at once. Whoever mistypes a key is not
-    /// slowed down.
+    /// Wrong keys that are looked up at once, of those that could be guessed (see
+    /// [`crate::Key::is_guessable`]). Whoever mistypes one is not slowed down.
     pub free_guesses: u32,
-    /// How long the refusal of the next unknown key is held back. It doubles with
-    /// each one more.
-    pub first_guess_delay: Duration,
-    /// The longest that a refusal is held back. Since the requests in flight are
-    /// bounded, and refusals that wait are among them, it is also the longest that
-    /// a flood of guesses can keep a valid request of the same client waiting.
-    pub longest_guess_delay: Duration,
-    /// After this long without an unknown key, refusals are immediate again. A
-    /// valid key does not bring that about.
-    pub guess_memory: Duration,
+    /// After those, one more may be looked up after each such time. Until then it
+    /// waits, as long as a call may wait, and then is `busy`; so does a right key
+    /// of that kind.
+    pub guess_every: Duration,
+    /// Keys of that kind that may wait to be looked up; one more is `busy`.
+    pub waiting_guesses: usize,
 }
 
 /// A file's limit where the map names none, in bytes.
@@ -71,16 +85,19 @@ impl Default for Limits {
             running: 8,
             waiting: 256,
             left_behind: 8,
+            slow_after: Duration::from_millis(100),
+            for_one_file: 4,
+            waiting_for_one_file: 64,
+            hung_after: Duration::from_secs(2),
             memory_bytes: MAX_MEMORY,
             handles: 16,
             host_call_bytes: 64 << 10,
             tables: 8,
             table_elements: 1024,
             instances: 16,
-            free_guesses: 3,
-            first_guess_delay: Duration::from_millis(50),
-            longest_guess_delay: Duration::from_secs(1),
-            guess_memory: Duration::from_secs(60),
+            free_guesses: 16,
+            guess_every: Duration::from_secs(1),
+            waiting_guesses: 16,
         }
     }
 }
@@ -94,5 +111,23 @@ mod tests {
     fn every_call_that_may_be_in_the_sandbox_has_a_slot() {
         let limits = Limits::default();
         assert!(limits.running + limits.left_behind <= SLOTS as usize);
+    }
+
+    /// Else right keys would have to wait although none was wrong.
+    #[test]
+    fn every_call_that_has_a_thread_may_look_up_its_key() {
+        let limits = Limits::default();
+        assert!(limits.free_guesses as usize >= limits.running + limits.left_behind);
+    }
+
+    /// README promises it.
+    #[test]
+    fn three_files_can_hang_and_leave_others_threads_and_most_of_the_queue() {
+        let limits = Limits::default();
+        assert!(limits.running + limits.left_behind >= 3 * limits.for_one_file + 4);
+        let waiting = limits.waiting_for_one_file;
+        assert!(limits.waiting >= 3 * waiting + 64);
+        // The third file's calls may find no other place than a running one's.
+        assert!(limits.running > limits.for_one_file);
     }
 }

@@ -2,20 +2,22 @@
 
 use crate::{
     Caller, Code, Grant,
-    guesses::Guesses,
+    gates::{Gates, Pass, Thing},
+    guesses::{Guess, Guesses},
     limits::Limits,
     map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
     sandbox::{Guest, Sandbox},
+    threads::Threads,
+    watch::Watch,
 };
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{io, sync::Arc};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task::{spawn, spawn_blocking},
-    time::timeout,
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    task::spawn,
+    time::{Instant, timeout_at},
 };
+use zeroize::Zeroizing;
 
 /// What a call gets: the file, and the call's place, which is given back when
 /// this is dropped. Keep it until the answer is written.
@@ -23,22 +25,26 @@ use tokio::{
 pub struct Content {
     /// The whole file, unchanged.
     pub text: String,
-    _place: OwnedSemaphorePermit,
+    #[expect(dead_code, reason = "held, not read")]
+    pub(crate) place: OwnedSemaphorePermit,
 }
 
 /// Loads files for keys. Shared by all calls of a server.
 #[derive(Debug)]
 pub struct Loader<G = Sandbox> {
     work: Arc<Work<G>>,
-    deadline: Duration,
-    /// One permit a call that runs.
-    places: Arc<Semaphore>,
-    /// One permit a call that runs or waits.
+    limits: Limits,
+    /// One permit for each call that runs or waits.
     queue: Arc<Semaphore>,
-    /// One permit a thread, given back when the thread is done, which for a
-    /// read that hangs in the kernel is after its call was answered.
-    threads: Arc<Semaphore>,
-    guesses: Guesses,
+    /// One for each thing that is asked for.
+    keys: Gates,
+    /// One permit for each call that runs.
+    places: Arc<Semaphore>,
+    /// One permit for each call that gave its place up because it takes long. It
+    /// is given back when the thread is done, which for a read that hangs in the
+    /// kernel is after its call was answered.
+    slow: Arc<Semaphore>,
+    threads: Threads,
 }
 
 /// The map, and how its entries are resolved.
@@ -95,54 +101,123 @@ impl From<FrozenMap> for MapSource {
 /// What a call asks for.
 pub(crate) enum Asked {
     /// What this key stands for. It comes from the caller, and may be anything.
-    Key(String),
+    Key(Zeroizing<String>),
     /// What the binding of this name stands for. It comes from the operator.
     Bound(Arc<str>),
     /// What this key stands for. It comes from the operator.
     Given(Key),
 }
 
+impl Asked {
+    /// What a gate knows it by. Valid or not, known or not: all take one way.
+    fn thing(&self, gates: &Gates) -> Thing {
+        match self {
+            Self::Key(key) => gates.thing(("key", key.as_str())),
+            Self::Bound(name) => gates.thing(("binding", name)),
+            Self::Given(key) => gates.thing(("given", key.expose())),
+        }
+    }
+}
+
 /// What a call's thread needs.
 #[derive(Debug)]
 struct Work<G> {
     map: MapSource,
-    sandbox: G,
+    sandbox: Arc<G>,
+    /// One for each file that is being read.
+    files: Gates,
+    guesses: Arc<Guesses>,
+}
+
+/// One call, while it has no thread and while it has one.
+pub(crate) struct Call {
+    asked: Asked,
+    caller: Caller,
+    /// The agent that calls, once that is known: a ticket can be redeemed once.
+    agent: Option<Option<Arc<str>>>,
+    /// Leave to look up a key that could be guessed, if it was waited for.
+    guess: Option<Guess>,
+    /// Leave to read this file, once that is known.
+    file: Option<(Thing, Pass)>,
+    /// Leave to run for what is asked for.
+    _asked: Pass,
+}
+
+/// How far a call got on a thread.
+pub(crate) enum Ran {
+    Done(Result<String, Code>),
+    /// It has to wait, without a thread, and to begin anew.
+    Wait(Box<Call>, Wait),
+}
+
+/// The same, with the call's place.
+pub(crate) enum Told {
+    Done(Result<Content, Code>),
+    Wait(Box<Call>, Wait),
+}
+
+/// What a call has to wait for.
+pub(crate) enum Wait {
+    /// Its file is being read by as many as may: several keys stand for it.
+    File(Thing),
+    /// Its key could be guessed, and too many were wrong.
+    Guess,
 }
 
 impl<G: Guest> Loader<G> {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
     pub fn new(map: impl Into<MapSource>, sandbox: G, limits: Limits) -> Self {
+        let gates = || {
+            Gates::new(
+                limits.for_one_file,
+                limits.waiting_for_one_file,
+                limits.hung_after,
+            )
+        };
         Self {
             work: Arc::new(Work {
                 map: map.into(),
-                sandbox,
+                sandbox: Arc::new(sandbox),
+                files: gates(),
+                guesses: Guesses::new(limits),
             }),
-            deadline: limits.deadline,
-            places: Arc::new(Semaphore::new(limits.running)),
+            limits,
             queue: Arc::new(Semaphore::new(limits.running + limits.waiting)),
-            threads: Arc::new(Semaphore::new(limits.running + limits.left_behind)),
-            guesses: Guesses::new(limits),
+            keys: gates(),
+            places: Arc::new(Semaphore::new(limits.running)),
+            slow: Arc::new(Semaphore::new(limits.left_behind)),
+            // Each call that has one also has a place, or that of a slow call.
+            threads: Threads::new(limits.running + limits.left_behind),
         }
+    }
+
+    /// Makes the first thread for calls now, so that a system that has none for
+    /// us says so at the start.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn start(&self) -> io::Result<()> {
+        self.threads.start()
     }
 
     /// The file that `key` stands for in the map as it is now, if `caller` may
     /// have it.
     ///
-    /// Waits for a place first, at most as long as a call may take. Runs on
-    /// tokio's blocking threads; the runtime needs a timer. After some unknown
-    /// keys, the refusal of the next is held back: see
-    /// [`Limits::free_guesses`].
+    /// Waits for a place first, at most as long as a call may take; a key that
+    /// could be guessed also waits behind others of that kind that were wrong: see
+    /// [`Limits::free_guesses`]. Runs on threads of its own; the runtime needs a
+    /// timer.
     ///
     /// # Errors
     /// Each [`Code`].
     pub async fn load(&self, key: &str, caller: &Caller) -> Result<Content, Code> {
-        self.answer(Asked::Key(key.to_owned()), caller).await
+        let key = Zeroizing::new(key.to_owned());
+        self.answer(Asked::Key(key), caller).await
     }
 
     /// As [`Self::load`], for a server that is bound: the file of the binding
-    /// `name`, by the map as it is now. Nothing can be guessed here, so no refusal
-    /// is held back.
+    /// `name`, by the map as it is now.
     ///
     /// # Errors
     /// Each [`Code`]; [`Code::UnknownKey`] also where the binding is gone, or its
@@ -151,81 +226,151 @@ impl<G: Guest> Loader<G> {
         self.answer(Asked::Bound(name.into()), caller).await
     }
 
+    /// Every wait is for what other calls hold, first come, first served, and ends
+    /// at one time for all together. Dropping the future ends the call if it waits;
+    /// if it runs, it goes on until it ends, holding what it has.
     pub(crate) async fn answer(&self, asked: Asked, caller: &Caller) -> Result<Content, Code> {
-        let guess = matches!(asked, Asked::Key(_));
-        let answer = self.call(asked, caller).await;
-        // Place, queue and thread are given back by now.
-        if let (true, Err(Code::UnknownKey)) = (guess, &answer) {
-            self.guesses.hold_back().await;
-        }
-        answer
-    }
-
-    async fn call(&self, asked: Asked, caller: &Caller) -> Result<Content, Code> {
+        let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
-        let place = timeout(self.deadline, Arc::clone(&self.places).acquire_owned())
-            .await
-            .ok()
-            .and_then(Result::ok)
-            .ok_or(Code::Busy)?;
-        let thread = Arc::clone(&self.threads)
-            .try_acquire_owned()
-            .map_err(|_| Code::Busy)?;
-
-        let deadline = Instant::now() + self.deadline;
-        let work = Arc::clone(&self.work);
-        let caller = caller.clone();
-        let call = spawn_blocking({
-            let work = Arc::clone(&work);
-            move || {
-                let _until_done = thread;
-                work.load(&asked, &caller, deadline)
-            }
+        let thing = asked.thing(&self.keys);
+        let pass = by(until, self.keys.enter(thing)).await??;
+        let mut call = Box::new(Call {
+            asked,
+            caller: caller.clone(),
+            agent: None,
+            guess: None,
+            file: None,
+            _asked: pass,
         });
-        // In a task of its own: a guest whose caller went away is stopped at its
-        // deadline all the same, and keeps its place until then.
-        let limit = self.deadline;
-        let answer = spawn(async move {
-            match timeout(limit, call).await {
-                Ok(Ok(answer)) => answer.map(|text| Content {
-                    text,
-                    _place: place,
-                }),
-                Ok(Err(_panicked)) => Err(Code::Internal),
-                Err(_elapsed) => {
-                    work.sandbox.interrupt();
-                    Err(Code::TimedOut)
+        loop {
+            let place = Arc::clone(&self.places).acquire_owned();
+            let place = by(until, place).await?.map_err(|_| Code::Internal)?;
+            // The map may say something else by the time there is leave, so it is
+            // asked again.
+            match self.run(call, place).await? {
+                Told::Done(answer) => return answer,
+                Told::Wait(again, Wait::File(file)) => {
+                    call = again;
+                    let pass = by(until, self.work.files.enter(file)).await??;
+                    call.file = Some((file, pass));
+                }
+                Told::Wait(again, Wait::Guess) => {
+                    call = again;
+                    call.guess = Some(by(until, self.work.guesses.take()).await??);
                 }
             }
-        });
-        answer.await.unwrap_or(Err(Code::Internal))
+        }
+    }
+
+    /// Runs a call on a thread, and watches it.
+    async fn run(&self, call: Box<Call>, place: OwnedSemaphorePermit) -> Result<Told, Code> {
+        let deadline = Instant::now() + self.limits.deadline;
+        let (done, ran) = oneshot::channel();
+        let work = Arc::clone(&self.work);
+        let runtime = Handle::current();
+        self.threads
+            .run(move || {
+                // Without one, wasmtime-wasi starts a runtime of its own.
+                let _entered = runtime.enter();
+                // What the call holds is given back before anybody is told.
+                let ran = work.run(call, deadline.into_std());
+                drop(done.send(ran));
+            })
+            .map_err(|_| Code::OutOfResources)?;
+        let (tell, told) = oneshot::channel();
+        let watch = Watch {
+            guest: Arc::clone(&self.work.sandbox),
+            slow: Arc::clone(&self.slow),
+            slow_after: self.limits.slow_after,
+            deadline,
+        };
+        // In a task of its own: a guest whose caller went away is stopped at its
+        // deadline all the same, and keeps its place until then.
+        spawn(watch.over(ran, place, tell));
+        told.await.map_err(|_| Code::Internal)
+    }
+}
+
+/// The same, if it is ready at `until`.
+async fn by<T>(until: Instant, wait: impl Future<Output = T>) -> Result<T, Code> {
+    timeout_at(until, wait).await.map_err(|_| Code::Busy)
+}
+
+/// Why a call ends, or has to wait, before its file is read.
+enum Stop {
+    Refused(Code),
+    Wait(Wait),
+}
+
+impl From<Code> for Stop {
+    fn from(code: Code) -> Self {
+        Self::Refused(code)
     }
 }
 
 impl<G: Guest> Work<G> {
     /// The call itself, on a thread that may block.
-    fn load(&self, asked: &Asked, caller: &Caller, deadline: Instant) -> Result<String, Code> {
+    fn run(&self, mut call: Box<Call>, deadline: std::time::Instant) -> Ran {
+        match self.load(&mut call, deadline) {
+            Ok(text) => Ran::Done(Ok(text)),
+            Err(Stop::Refused(code)) => Ran::Done(Err(code)),
+            Err(Stop::Wait(wait)) => Ran::Wait(call, wait),
+        }
+    }
+
+    fn load(&self, call: &mut Call, deadline: std::time::Instant) -> Result<String, Stop> {
         // First of all: who is not verified learns nothing, not even of the map.
-        let agent = caller.agent()?;
+        let agent = match &mut call.agent {
+            Some(agent) => agent,
+            agent => agent.insert(call.caller.agent()?),
+        };
         let map = self.map.current()?;
         let bound;
-        let key = match asked {
-            Asked::Key(key) => key,
+        let key = match &call.asked {
+            Asked::Key(key) => key.as_str(),
             Asked::Bound(name) => {
                 bound = self.map.bound(&map, name)?;
                 bound.expose()
             }
             Asked::Given(key) => key.expose(),
         };
+        let guess = match call.guess.take() {
+            None if matches!(call.asked, Asked::Key(_)) && Key::is_guessable(key) => {
+                Some(self.guesses.try_take().ok_or(Stop::Wait(Wait::Guess))?)
+            }
+            guess => guess,
+        };
         let entry = Key::try_from(key)
             .ok()
             .and_then(|key| map.find_for(&key, agent.as_deref()));
+        match (guess, entry) {
+            (Some(guess), None) => guess.was_wrong(),
+            // It goes back.
+            (guess, _) => drop(guess),
+        }
+        if let Some(entry) = entry {
+            self.enter(&mut call.file, self.files.thing(entry.path()))?;
+        }
         // Without an entry there is no grant, and the guest refuses: a wrong key,
         // and one that is bound to others, takes the same way as a right one.
         let grant = entry
             .map(|entry| self.map.resolve(&map, entry))
             .transpose()?;
-        self.sandbox.call(key, grant, deadline)
+        Ok(self.sandbox.call(key, grant, deadline)?)
+    }
+
+    /// Leave to read `file`, if `pass` is not that already.
+    fn enter(&self, pass: &mut Option<(Thing, Pass)>, file: Thing) -> Result<(), Stop> {
+        if pass.as_ref().is_none_or(|(of, _)| *of != file) {
+            // What was waited for is of no use, and others may wait for it.
+            *pass = None;
+            let entered = self
+                .files
+                .try_enter(file)
+                .ok_or(Stop::Wait(Wait::File(file)))?;
+            *pass = Some((file, entered));
+        }
+        Ok(())
     }
 }
 

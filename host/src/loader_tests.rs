@@ -1,92 +1,375 @@
-//! Guessing keys slows the guesses down, and nobody else. Time is tokio's own
-//! here, and stands still until all else is done.
-#![allow(clippy::unwrap_used, reason = "tests")]
+//! What calls cost each other: with files that hang, and with keys that are
+//! guessed. The guest is a stand-in that hangs when it is told to; the threads are
+//! real, and so is the time. Nothing is measured.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::Loader;
+use super::{Loader, MapSource};
 use crate::{
-    Caller, Code,
+    Caller, Code, Grant,
     limits::Limits,
     map::{LiveMap, Location},
-    sandbox::Sandbox,
+    sandbox::Guest,
+    ticket::Tickets,
 };
-use std::{fs, os::unix::fs::PermissionsExt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fs,
+    os::unix::fs::PermissionsExt,
+    sync::{Arc, Condvar, Mutex},
+    time::{Duration, Instant},
+};
 use tempfile::TempDir;
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{task::JoinSet, time::sleep};
 
-/// A loader with the key `k-1`, for a file that says `text`.
-fn loader(limits: Limits) -> (TempDir, Arc<Loader>) {
-    let tree = tempfile::tempdir().unwrap();
-    let map = tree.path().join("map.toml");
-    fs::write(&map, "[keys]\nk-1 = 'a.md'\n").unwrap();
-    fs::set_permissions(&map, fs::Permissions::from_mode(0o600)).unwrap();
-    fs::write(tree.path().join("a.md"), "text").unwrap();
-    let location = Location::find(Some(&map), |_| None).unwrap();
-    let live = Arc::new(LiveMap::new(location));
-    let sandbox = Sandbox::embedded(limits).unwrap();
-    (tree, Arc::new(Loader::new(live, sandbox, limits)))
+/// A key that nobody could guess.
+fn key(of: &str) -> String {
+    format!("k-2c1f8a96d0e34b57-{of}")
 }
 
-/// How long a call takes by the clock that stands still, in milliseconds.
-async fn takes(loader: &Loader, key: &str, expected: Result<&str, Code>) -> u128 {
-    let start = Instant::now();
-    let answer = loader
-        .load(key, &Caller::Nobody)
-        .await
-        .map(|content| content.text);
-    assert_eq!(answer.as_deref().map_err(|code| *code), expected);
-    start.elapsed().as_millis()
-}
-
-#[tokio::test(start_paused = true)]
-async fn unknown_keys_in_a_row_are_answered_later_and_later() {
-    let (_tree, loader) = loader(Limits::default());
-    let unknown = Err(Code::UnknownKey);
-    for expected in [0, 0, 0, 50, 100, 200] {
-        let took = takes(&loader, "k-2", unknown).await;
-        // The timer's own steps are of 1 ms.
-        assert!((expected..=expected + 1).contains(&took), "{took}");
-    }
-    // Neither that, nor the form of a key, makes a difference.
-    let took = takes(&loader, "not a key", unknown).await;
-    assert!((400..=401).contains(&took), "{took}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_valid_key_is_answered_at_once_and_does_not_end_the_slowness() {
-    let (_tree, loader) = loader(Limits::default());
-    for _ in 0..8 {
-        takes(&loader, "k-2", Err(Code::UnknownKey)).await;
-    }
-    assert_eq!(takes(&loader, "k-1", Ok("text")).await, 0);
-    assert!(takes(&loader, "k-2", Err(Code::UnknownKey)).await >= 1000);
-    tokio::time::advance(Duration::from_secs(60)).await;
-    assert_eq!(takes(&loader, "k-2", Err(Code::UnknownKey)).await, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_thousand_refusals_held_back_leave_every_place_to_valid_keys() {
-    let limits = Limits {
-        running: 1,
-        waiting: 1,
+/// Soon slow, soon hung, and no deadline: what a call gets does not depend on how
+/// busy the machine is.
+fn limits() -> Limits {
+    Limits {
+        deadline: Duration::from_secs(600),
+        slow_after: Duration::from_millis(10),
+        hung_after: Duration::from_millis(200),
         ..Limits::default()
-    };
-    let (_tree, loader) = loader(limits);
-    let mut guesses = JoinSet::new();
-    for number in 0..1000 {
-        let guess = Arc::clone(&loader);
-        guesses.spawn(async move { guess.load("k-2", &Caller::Nobody).await.map(drop) });
-        // One after another gets its refusal, and waits with it.
-        while loader.guesses.counted() <= number {
-            tokio::task::yield_now().await;
+    }
+}
+
+/// Files whose names begin with `hung` hang until they are released.
+#[derive(Default)]
+struct Files {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    released: bool,
+    /// Calls that are in the guest, by file.
+    inside: HashMap<String, usize>,
+    /// The most that ever were.
+    most: HashMap<String, usize>,
+    /// Calls without a grant.
+    unknown: usize,
+}
+
+impl Files {
+    fn release(&self) {
+        self.state.lock().unwrap().released = true;
+        self.changed.notify_all();
+    }
+
+    fn inside(&self, file: &str) -> usize {
+        let state = self.state.lock().unwrap();
+        state.inside.get(file).copied().unwrap_or_default()
+    }
+}
+
+struct Fake(Arc<Files>);
+
+impl Guest for Fake {
+    fn call(&self, _: &str, grant: Option<Grant>, _: Instant) -> Result<String, Code> {
+        let mut state = self.0.state.lock().unwrap();
+        let Some(Grant { name, .. }) = grant else {
+            state.unknown += 1;
+            return Err(Code::UnknownKey);
+        };
+        let inside = state.inside.entry(name.clone()).or_default();
+        *inside += 1;
+        let now = *inside;
+        let most = state.most.entry(name.clone()).or_default();
+        *most = now.max(*most);
+        if name.starts_with("hung") {
+            let hung = |state: &mut State| !state.released;
+            state = self.0.changed.wait_while(state, hung).unwrap();
+        }
+        *state.inside.get_mut(&name).unwrap() -= 1;
+        Ok(name)
+    }
+
+    fn interrupt(&self) {}
+}
+
+struct World {
+    _tree: TempDir,
+    loader: Arc<Loader<Fake>>,
+    files: Arc<Files>,
+    tickets: Arc<Tickets>,
+}
+
+impl World {
+    /// With the lines of a map's `[keys]`, besides the key of `honest.md`.
+    fn new(limits: Limits, lines: &str) -> Self {
+        let tree = tempfile::tempdir().unwrap();
+        let map = tree.path().join("map.toml");
+        let honest = key("honest");
+        fs::write(
+            &map,
+            format!("[keys]\nk = 'honest.md'\n{honest} = 'honest.md'\n{lines}"),
+        )
+        .unwrap();
+        fs::set_permissions(&map, fs::Permissions::from_mode(0o600)).unwrap();
+        for file in ["honest.md", "hung-0.md", "hung-1.md", "hung-2.md"] {
+            fs::write(tree.path().join(file), file).unwrap();
+        }
+        let location = Location::find(Some(&map), |_| None).unwrap();
+        let source = MapSource::from(Arc::new(LiveMap::new(location)));
+        let files = Arc::new(Files::default());
+        let loader = Arc::new(Loader::new(source, Fake(Arc::clone(&files)), limits));
+        Self {
+            loader,
+            files,
+            tickets: Arc::new(Tickets::under(tree.path())),
+            _tree: tree,
         }
     }
-    assert_eq!(loader.places.available_permits(), 1);
-    assert_eq!(loader.queue.available_permits(), 2);
-    assert_eq!(takes(&loader, "k-1", Ok("text")).await, 0);
-    // Together they are through within the longest delay.
-    let start = Instant::now();
-    while let Some(answer) = guesses.join_next().await {
-        assert_eq!(answer.unwrap(), Err(Code::UnknownKey));
+
+    async fn load(&self, key: &str) -> Result<String, Code> {
+        load(&self.loader, key, Caller::Nobody).await
     }
-    assert!(start.elapsed() <= limits.longest_guess_delay + Duration::from_millis(1));
+
+    /// Waits until it is so, on threads that nothing else tells of.
+    async fn until(&self, what: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !what(self) {
+            assert!(began.elapsed() < Duration::from_secs(60), "never");
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// That nothing is held any more.
+    async fn is_at_rest(&self) {
+        let limits = limits();
+        self.until(|world| {
+            let loader = &world.loader;
+            loader.places.available_permits() == limits.running
+                && loader.slow.available_permits() == limits.left_behind
+                && loader.queue.available_permits() == limits.running + limits.waiting
+                && loader.keys.len() == 0
+                && loader.work.files.len() == 0
+        })
+        .await;
+    }
+}
+
+impl Drop for World {
+    /// A test that fails ends all the same.
+    fn drop(&mut self) {
+        self.files.release();
+    }
+}
+
+async fn load(loader: &Loader<Fake>, key: &str, caller: Caller) -> Result<String, Code> {
+    loader.load(key, &caller).await.map(|content| content.text)
+}
+
+/// Calls with these keys, all at once.
+fn burst(world: &World, keys: impl IntoIterator<Item = String>) -> JoinSet<Result<String, Code>> {
+    let mut calls = JoinSet::new();
+    for key in keys {
+        let loader = Arc::clone(&world.loader);
+        calls.spawn(async move { load(&loader, &key, Caller::Nobody).await });
+    }
+    calls
+}
+
+const HUNG: [&str; 3] = ["hung-0.md", "hung-1.md", "hung-2.md"];
+
+/// A key for each file that hangs.
+fn a_key_each() -> String {
+    HUNG.iter()
+        .map(|file| format!("{} = '{file}'\n", key(file).replace('.', "-")))
+        .collect()
+}
+
+fn key_of(file: &str) -> String {
+    key(file).replace('.', "-")
+}
+
+#[tokio::test]
+async fn three_files_that_hang_keep_no_other_key_waiting_and_are_served_again_themselves() {
+    let world = World::new(limits(), &a_key_each());
+    let mut calls = burst(&world, (0..40).map(|call| key_of(HUNG[call % 3])));
+    // All the while: before they count as slow, and after they count as hung.
+    for _ in 0..300 {
+        assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
+        sleep(Duration::from_millis(1)).await;
+    }
+    for file in HUNG {
+        world.until(|world| world.files.inside(file) == 4).await;
+        assert_eq!(world.load(&key_of(file)).await, Err(Code::Busy));
+    }
+    world.files.release();
+    while let Some(answer) = calls.join_next().await {
+        assert!(matches!(answer.unwrap(), Ok(_) | Err(Code::Busy)));
+    }
+    for file in HUNG {
+        assert_eq!(world.load(&key_of(file)).await, Ok(file.into()));
+    }
+    world.is_at_rest().await;
+}
+
+#[tokio::test]
+async fn a_file_that_hangs_is_the_same_file_under_every_key() {
+    let keys: Vec<String> = (0..20).map(|number| key(&number.to_string())).collect();
+    let lines = keys.iter().map(|key| format!("{key} = 'hung-0.md'\n"));
+    let world = World::new(limits(), &lines.collect::<String>());
+    let mut calls = burst(
+        &world,
+        keys.iter().flat_map(|key| [key.clone(), key.clone()]),
+    );
+    for _ in 0..300 {
+        assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
+        sleep(Duration::from_millis(1)).await;
+    }
+    world.until(|world| world.files.inside(HUNG[0]) == 4).await;
+    world.files.release();
+    while let Some(answer) = calls.join_next().await {
+        assert!(matches!(answer.unwrap(), Ok(_) | Err(Code::Busy)));
+    }
+    assert_eq!(world.files.state.lock().unwrap().most[HUNG[0]], 4);
+    assert_eq!(world.load(&keys[19]).await, Ok("hung-0.md".into()));
+    world.is_at_rest().await;
+}
+
+#[tokio::test]
+async fn a_flood_for_a_file_that_hangs_leaves_most_of_the_queue() {
+    let limits = Limits {
+        hung_after: Duration::from_secs(600),
+        ..limits()
+    };
+    let world = World::new(limits, &a_key_each());
+    let mut calls = burst(&world, (0..1000).map(|_| key_of(HUNG[0])));
+    world.until(|world| world.files.inside(HUNG[0]) == 4).await;
+    assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
+    world.files.release();
+    let mut served = 0;
+    while let Some(answer) = calls.join_next().await {
+        match answer.unwrap() {
+            Ok(_) => served += 1,
+            Err(code) => assert_eq!(code, Code::Busy),
+        }
+    }
+    assert_eq!(served, limits.for_one_file + limits.waiting_for_one_file);
+    world.is_at_rest().await;
+}
+
+#[tokio::test]
+async fn calls_that_are_given_up_hold_what_they_have_until_they_end_and_no_longer() {
+    let world = World::new(limits(), &a_key_each());
+    for _ in 0..5 {
+        let mut calls = burst(&world, (0..40).map(|call| key_of(HUNG[call % 3])));
+        world.until(|world| world.files.inside(HUNG[2]) == 4).await;
+        calls.shutdown().await;
+    }
+    for file in HUNG {
+        assert_eq!(world.files.inside(file), 4);
+    }
+    assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
+    world.files.release();
+    world.is_at_rest().await;
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_answered_and_keeps_its_thread_counted() {
+    let limits = Limits {
+        deadline: Duration::from_millis(300),
+        ..limits()
+    };
+    let world = World::new(limits, &a_key_each());
+    let mut calls = burst(&world, HUNG.iter().flat_map(|file| vec![key_of(file); 4]));
+    while let Some(answer) = calls.join_next().await {
+        assert_eq!(answer.unwrap(), Err(Code::TimedOut));
+    }
+    let held = || world.loader.places.available_permits() + world.loader.slow.available_permits();
+    assert_eq!(held(), limits.running + limits.left_behind - 12);
+    world.files.release();
+    world.is_at_rest().await;
+}
+
+#[tokio::test]
+async fn a_ticket_is_redeemed_once_though_its_call_has_to_wait_for_the_file() {
+    let lines: String = (0..6)
+        .map(|number| format!("{} = 'hung-0.md'\n", key(&number.to_string())))
+        .collect();
+    let world = World::new(
+        Limits {
+            hung_after: Duration::from_secs(600),
+            ..limits()
+        },
+        &lines,
+    );
+    let mut calls = JoinSet::new();
+    for number in 0..6 {
+        let id = format!("toolu_{number}");
+        world.tickets.leave(&id, "acme:reader").unwrap();
+        let caller = Caller::Ticket {
+            tickets: Arc::clone(&world.tickets),
+            only: None,
+            id: Some(id.into()),
+        };
+        let loader = Arc::clone(&world.loader);
+        let key = key(&number.to_string());
+        calls.spawn(async move { load(&loader, &key, caller).await });
+    }
+    world.until(|world| world.files.inside(HUNG[0]) == 4).await;
+    sleep(Duration::from_millis(20)).await;
+    world.files.release();
+    while let Some(answer) = calls.join_next().await {
+        assert_eq!(answer.unwrap(), Ok("hung-0.md".into()));
+    }
+}
+
+/// No leave comes back during a test.
+fn guessing() -> Limits {
+    Limits {
+        guess_every: Duration::from_secs(3600),
+        ..limits()
+    }
+}
+
+#[tokio::test]
+async fn wrong_short_keys_are_looked_up_no_faster_by_one_who_does_not_wait_for_answers() {
+    let world = World::new(guessing(), "");
+    for round in 0..20 {
+        let mut calls = burst(&world, (0..50).map(|guess| format!("k-{round}-{guess}")));
+        sleep(Duration::from_millis(5)).await;
+        calls.shutdown().await;
+    }
+    world.is_at_rest().await;
+    let looked_up = world.files.state.lock().unwrap().unknown;
+    assert_eq!(looked_up, guessing().free_guesses as usize);
+}
+
+#[tokio::test]
+async fn a_long_key_never_waits_for_those_who_guess_short_ones_and_a_short_one_does() {
+    let world = World::new(guessing(), "");
+    let calls = burst(&world, (0..1000).map(|guess| format!("k-{guess}")));
+    world
+        .until(|world| world.files.state.lock().unwrap().unknown == 16)
+        .await;
+    for _ in 0..100 {
+        assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
+    }
+    // A wrong one neither.
+    assert_eq!(world.load(&key("wrong")).await, Err(Code::UnknownKey));
+    assert_eq!(world.load("k").await, Err(Code::Busy));
+    drop(calls);
+}
+
+#[tokio::test]
+async fn short_keys_that_are_right_wait_for_nothing_however_many_there_are() {
+    let lines: String = (0..60)
+        .map(|number| format!("k{number} = 'honest.md'\n"))
+        .collect();
+    let world = World::new(guessing(), &lines);
+    for _ in 0..5 {
+        let mut calls = burst(&world, (0..60).map(|number| format!("k{number}")));
+        while let Some(answer) = calls.join_next().await {
+            assert_eq!(answer.unwrap(), Ok("honest.md".into()));
+        }
+    }
+    world.is_at_rest().await;
 }

@@ -5,6 +5,7 @@ use crate::{
     limits::Limits,
     map::{FreezeError, FrozenMap, Key, LiveMap, Map, MapError},
     mcp::{self, Bound, Surface},
+    resources::{is_exhaustion, make_threads, runtime, streams_are_pipes},
     sandbox::{Guest, Sandbox, SandboxError},
     seal::{Loading, Reach, Seal, SealError, leave_no_core},
 };
@@ -18,7 +19,7 @@ use std::{
     time::Instant,
 };
 use tokio::{
-    runtime::{Builder, Runtime},
+    runtime::Runtime,
     signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
 };
@@ -29,7 +30,12 @@ use tokio::{
 pub enum ServeError {
     /// The operating system refused a thread, a signal handler or a pipe.
     #[error("cannot start: {0}")]
-    Start(#[from] io::Error),
+    Start(io::Error),
+    /// It did so because there are too few of something.
+    #[error(
+        "cannot start: too few file descriptors, threads or memory ({0}); raise the limits (ulimit -n, -u and -v)"
+    )]
+    OutOfResources(io::Error),
     /// The sandbox could not be made ready.
     #[error("cannot start: {0}")]
     Sandbox(#[from] SandboxError),
@@ -57,6 +63,16 @@ pub enum ServeError {
     /// The session broke off.
     #[error("{0}")]
     Session(#[from] mcp::ServeError),
+}
+
+impl From<io::Error> for ServeError {
+    fn from(error: io::Error) -> Self {
+        // `EAGAIN` is what there is instead of a thread.
+        match is_exhaustion(&error) || error.kind() == io::ErrorKind::WouldBlock {
+            true => Self::OutOfResources(error),
+            false => Self::Start(error),
+        }
+    }
 }
 
 /// Serves `callers` until the end of standard input, SIGINT or SIGTERM; with
@@ -114,7 +130,7 @@ fn serve_surface(
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
-    let process = Process::start(limits)?;
+    let process = Process::start()?;
     let loading = put_up_wall(&callers)?;
     let (sandbox, failed) = Soon::start(limits, loading)?;
     let loader = Loader::new(Arc::new(map), sandbox, limits);
@@ -219,7 +235,7 @@ pub fn serve_sealed(
         }
     };
     let sandbox = Sandbox::embedded(limits)?;
-    let process = Process::start(limits)?;
+    let process = Process::start()?;
     let (_, loading) = seal.apply(map.directories())?;
     loading.done()?;
     let loader = Loader::new(map, sandbox, limits);
@@ -244,9 +260,8 @@ pub fn session<G: Guest>(
     loader: Loader<G>,
     callers: Callers,
     surface: Surface,
-    limits: Limits,
 ) -> Result<(), ServeError> {
-    Process::start(limits)?.serve(loader, callers, surface, pending())
+    Process::start()?.serve(loader, callers, surface, pending())
 }
 
 /// What of a process a session takes: all that has to be opened, so that nothing
@@ -257,11 +272,13 @@ struct Process {
     terminate: Signal,
     stdin: StdioReader,
     stdout: StdioWriter,
+    streams_are_pipes: bool,
 }
 
 impl Process {
-    fn start(limits: Limits) -> io::Result<Self> {
-        let runtime = runtime(limits)?;
+    fn start() -> io::Result<Self> {
+        let streams_are_pipes = streams_are_pipes();
+        let runtime = runtime()?;
         let entered = runtime.enter();
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
@@ -273,6 +290,7 @@ impl Process {
             terminate,
             stdin,
             stdout,
+            streams_are_pipes,
         })
     }
 
@@ -289,6 +307,10 @@ impl Process {
                 _ = self.terminate.recv() => {}
             }
         };
+        if !self.streams_are_pipes {
+            make_threads(&self.runtime)?;
+        }
+        loader.start()?;
         let loader = Arc::new(loader);
         let done = self.runtime.block_on(async {
             tokio::select! {
@@ -300,13 +322,4 @@ impl Process {
         self.runtime.shutdown_background();
         done
     }
-}
-
-/// One thread for the protocol, and one for each call that runs or is stuck.
-pub(crate) fn runtime(limits: Limits) -> io::Result<Runtime> {
-    Builder::new_current_thread()
-        .enable_all()
-        // The two more are for standard input and output that are not pipes.
-        .max_blocking_threads(limits.running + limits.left_behind + 2)
-        .build()
 }

@@ -91,9 +91,9 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
         for mode, _ in MODES:
             with self.subTest(mode):
                 async with self.client(mode) as client:
-                    # The refusals of guesses are held back, so that there is a
-                    # call to cancel.
-                    for guess in range(7):
+                    # After these, a short key waits before it is looked up, so that
+                    # there is a call to cancel.
+                    for guess in range(16):
                         await self.load(client, f"k-guess-{guess}")
                     call = asyncio.create_task(self.load(client, "k-guess"))
                     await asyncio.sleep(0.05)

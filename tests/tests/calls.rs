@@ -3,6 +3,11 @@
 use keyhole_tests::{Protocol, World};
 use std::{fs, thread};
 
+/// A key that nobody could guess: such a one never waits for others.
+fn key(n: usize) -> String {
+    format!("k-2c1f8a96d0e34b57-{n}")
+}
+
 /// A world with so many files, and what is in each.
 fn files(count: usize, protocol: Protocol) -> (World, Vec<(String, String)>) {
     let mut world = World::new().speaking(protocol);
@@ -12,8 +17,8 @@ fn files(count: usize, protocol: Protocol) -> (World, Vec<(String, String)>) {
         // Of different lengths, some longer than one read.
         let content = format!("document {n}\n").repeat(1 + n * n * 7);
         world = world.file(&format!("notes/{n}.md"), &content);
-        map.push_str(&format!("k-{n} = '~/notes/{n}.md'\n"));
-        files.push((format!("k-{n}"), content));
+        map.push_str(&format!("{} = '~/notes/{n}.md'\n", key(n)));
+        files.push((key(n), content));
     }
     (world.map(map), files)
 }
@@ -39,7 +44,7 @@ fn documents_and_refusals_in_flight_are_not_mixed_up() {
         let asked: Vec<_> = (0..64)
             .map(|n| match n % 2 {
                 0 => (client.call(&files[n / 2].0), Some(&files[n / 2].1)),
-                _ => (client.call(&format!("k-x{n}")), None),
+                _ => (client.call(&key(1000 + n)), None),
             })
             .collect();
         // In another order than they were asked in.
@@ -73,7 +78,6 @@ fn calls_one_after_another_leave_nothing_behind() {
     for n in 0..300 {
         let (key, content) = &files[n % 3];
         client.load(key).is(content);
-        // Not an unknown key, whose answer is held back after the first few.
         client.load(&files[3].0).refused("not-found");
     }
     client.end();

@@ -289,6 +289,9 @@ const fn remedy(code: Code) -> &'static str {
         Code::Changed => "the file was being written to; check again",
         Code::TimedOut => "the file could not be read in time; look at the file system it is on",
         Code::Busy => "too much was going on; check again",
+        Code::OutOfResources => {
+            "too few file descriptors, threads or memory are allowed; raise the limits (ulimit -n, -u and -v)"
+        }
         Code::Internal => "Keyhole failed at this; if it repeats, please report it",
     }
 }

@@ -78,7 +78,7 @@ too-large      -     4  big.md
 
 not-found: nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory
 too-large: the file is larger than its limit; shorten it or raise max_bytes
-warning: a key of fewer than 16 characters may be guessed: line 3
+warning: a key of fewer than 16 characters, or fewer than 6 different ones, may be guessed: line 3
 1 of 3 would be served.
 "
     );

@@ -29,6 +29,15 @@ pub enum MapError {
         /// What the operating system says.
         kind: io::ErrorKind,
     },
+    /// There is no file descriptor, or no memory, to read it with.
+    #[error(
+        "the map at {} cannot be read: too few file descriptors or too little memory; raise the limits (ulimit -n and -v)",
+        printable(path)
+    )]
+    OutOfResources {
+        /// Where the map is.
+        path: PathBuf,
+    },
     /// It is a directory, FIFO, socket or device.
     #[error(
         "the map at {} is not a regular file; name a file with --map",
@@ -60,11 +69,6 @@ pub enum MapError {
     /// Others could have changed the map, or put another in its place.
     #[error("{0}")]
     Untrusted(Distrust),
-    /// The process has too few descriptors, or too little memory.
-    #[error(
-        "there are too few file descriptors, or there is too little memory, to read the map; raise the limits (ulimit -n), then try again"
-    )]
-    OutOfResources,
     /// What it says is not a map.
     #[error("{}:{source}", printable(path))]
     Parse {
@@ -76,12 +80,12 @@ pub enum MapError {
 }
 
 impl MapError {
-    /// What a caller learns: `map-missing` or `map-invalid`.
+    /// What a caller learns: `map-missing`, `map-invalid` or `out-of-resources`.
     #[must_use]
     pub const fn code(&self) -> Code {
         match self {
             Self::Missing { .. } => Code::MapMissing,
-            Self::OutOfResources => Code::Internal,
+            Self::OutOfResources { .. } => Code::OutOfResources,
             _ => Code::MapInvalid,
         }
     }
@@ -93,8 +97,8 @@ impl MapError {
             Self::Missing { .. } => {
                 "map-missing: there is no context map; `keyhole check` says where it belongs"
             }
-            Self::OutOfResources => {
-                "out-of-resources: there are too few file descriptors, or there is too little memory, to read the context map; raise the limits of the process"
+            Self::OutOfResources { .. } => {
+                "out-of-resources: too few file descriptors or too little memory to read the context map; raise the limits (ulimit -n and -v)"
             }
             _ => "map-invalid: the context map cannot be used; `keyhole check` shows why",
         }

@@ -5,6 +5,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 /// A well-formed key: 1 to 128 visible ASCII characters, the rule of
 /// "What a key is" in `wit/context.wit`.
@@ -17,8 +18,14 @@ use subtle::ConstantTimeEq;
 /// comparison in the bucket takes as long wherever the two first differ. For
 /// this reason there is no `Borrow<str>`: it would bring back the plain
 /// comparison of strings.
+///
+/// It is overwritten with zeros when it is dropped, and so are the loader's and
+/// the transport's own copies of what a caller sent. Not overwritten are: what the
+/// kernel's pipes hold, the parser's and the protocol library's buffers, the
+/// sandbox's copy, which goes with the call, the map's text while it is parsed,
+/// and whatever the client keeps, its transcript first of all.
 #[derive(Clone, Eq)]
-pub struct Key(Box<str>);
+pub struct Key(Zeroizing<Box<str>>);
 
 /// Why a text is not a key. It carries nothing of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +50,24 @@ impl Key {
     /// microseconds.
     pub const STRONG_LEN: usize = 16;
 
+    /// Keys with fewer different characters than this are called weak. Of 16
+    /// random hexadecimal digits, once in 25,000 times so few are different.
+    pub const STRONG_CHARS: u32 = 6;
+
+    /// Whether `text`, which need not be a key, is one that could be guessed:
+    /// shorter than [`Self::STRONG_LEN`], or of fewer than
+    /// [`Self::STRONG_CHARS`] different characters. This tells a random key from a
+    /// short one, and not from a phrase: no rule does.
+    #[must_use]
+    pub fn is_guessable(text: &str) -> bool {
+        text.len() < Self::STRONG_LEN || {
+            let seen = text
+                .bytes()
+                .fold(0_u128, |seen, byte| seen | 1 << (byte & 127));
+            seen.count_ones() < Self::STRONG_CHARS
+        }
+    }
+
     /// The key itself. Whoever asks takes care that it is neither logged nor
     /// sent to anyone but the guest and the user.
     #[must_use]
@@ -50,10 +75,10 @@ impl Key {
         &self.0
     }
 
-    /// Whether the key is so short that it might be guessed.
+    /// Whether the key could be guessed: see [`Self::is_guessable`].
     #[must_use]
     pub fn is_weak(&self) -> bool {
-        self.0.len() < Self::STRONG_LEN
+        Self::is_guessable(&self.0)
     }
 }
 
@@ -75,8 +100,8 @@ impl TryFrom<String> for Key {
     type Error = KeyError;
 
     fn try_from(text: String) -> Result<Self, KeyError> {
-        check(&text)?;
-        Ok(Self(text.into_boxed_str()))
+        // Copied, not shrunk: shrinking may move the text and leave the old one.
+        Self::try_from(&**Zeroizing::new(text))
     }
 }
 
@@ -85,7 +110,7 @@ impl TryFrom<&str> for Key {
 
     fn try_from(text: &str) -> Result<Self, KeyError> {
         check(text)?;
-        Ok(Self(text.into()))
+        Ok(Self(Zeroizing::new(text.into())))
     }
 }
 
@@ -135,6 +160,34 @@ mod tests {
         assert_eq!(key, Key::try_from("k-abc".to_owned()).unwrap());
         for other in ["k-abd", "x-abc", "k-ab", "k-abcd"] {
             assert_ne!(key, Key::try_from(other).unwrap());
+        }
+    }
+
+    /// It holds because the field does it: [`zeroize`] tests that itself. What
+    /// memory says afterwards cannot be asked without `unsafe`.
+    #[test]
+    fn a_key_is_made_of_what_is_wiped_on_drop() {
+        fn is_wiped<T: zeroize::ZeroizeOnDrop>(_: &T) {}
+        is_wiped(&Key::try_from("k-secret").unwrap().0);
+    }
+
+    #[test]
+    fn a_short_key_and_one_of_few_characters_could_be_guessed() {
+        for weak in [
+            "",
+            "k",
+            "k-7f3a8b1122334",
+            "aaaaaaaaaaaaaaaa",
+            "0123401234012340",
+        ] {
+            assert!(Key::is_guessable(weak), "{weak}");
+        }
+        for strong in [
+            "k-7f3a8b11223344",
+            "k-2c1f8a96d0e34b57",
+            &"\u{e9}01234567".repeat(2),
+        ] {
+            assert!(!Key::is_guessable(strong), "{strong}");
         }
     }
 

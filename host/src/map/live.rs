@@ -182,7 +182,7 @@ impl<F: FileSystem> LiveMap<F> {
             WalkError::NotAFile => MapError::NotAFile { path },
             WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
             WalkError::Unsteady => MapError::Unsettled { path },
-            WalkError::OutOfResources => MapError::OutOfResources,
+            WalkError::OutOfResources => MapError::OutOfResources { path },
             WalkError::Denied => MapError::Unreadable {
                 path,
                 kind: std::io::ErrorKind::PermissionDenied,

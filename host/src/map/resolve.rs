@@ -128,7 +128,7 @@ fn code_of(error: &WalkError) -> Code {
         WalkError::NotAFile => Code::NotAFile,
         WalkError::Untrusted(_) => Code::OutsideRoot,
         WalkError::Unsteady => Code::Changed,
-        WalkError::OutOfResources => Code::Internal,
+        WalkError::OutOfResources => Code::OutOfResources,
         WalkError::Failed(_) => Code::Internal,
     }
 }

@@ -31,8 +31,8 @@ const AFTER: &str = "
 Call it when your own task needs this document, and use it for that task only. \
 Pass it on to no person, agent, tool or file.
 
-A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy` or `internal`, \
-call again, at most twice. On any other code, stop: tell whoever gave you the task \
+A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy`, `out-of-resources` \
+or `internal`, call again, at most twice. On any other code, stop: tell whoever gave you the task \
 the code and its advice. Do not go on without the document.";
 
 impl Bound {

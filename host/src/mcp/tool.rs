@@ -7,6 +7,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
+use zeroize::Zeroizing;
 
 /// The tool's name.
 pub(super) const NAME: &str = "load_context";
@@ -23,8 +24,8 @@ Call it only if your own instructions give you a key, and with that key only. \
 Never guess a key, change one, or ask for one. Use the document for your own task. \
 Pass neither the document nor the key on to any person, agent, tool or file.
 
-A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy` or `internal`, \
-call again, at most twice. On any other code, stop: tell whoever gave you the task \
+A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy`, `out-of-resources` \
+or `internal`, call again, at most twice. On any other code, stop: tell whoever gave you the task \
 the code and its advice, without the key. Do not go on without the document.";
 
 /// The longest key, in characters: "What a key is" in `wit/context.wit`. The
@@ -79,10 +80,10 @@ pub(super) fn object(value: Value) -> JsonObject {
 ///
 /// # Errors
 /// `-32602`, in the same words whatever was wrong, so that no input comes back.
-pub(super) fn key(arguments: Option<JsonObject>) -> Result<String, ErrorData> {
+pub(super) fn key(arguments: Option<JsonObject>) -> Result<Zeroizing<String>, ErrorData> {
     let mut arguments = arguments.unwrap_or_default();
     match (arguments.remove("key"), arguments.is_empty()) {
-        (Some(Value::String(key)), true) => Ok(key),
+        (Some(Value::String(key)), true) => Ok(Zeroizing::new(key)),
         _ => Err(ErrorData::invalid_params(
             "arguments must be an object with exactly one string, \"key\"",
             None,

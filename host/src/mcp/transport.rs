@@ -40,6 +40,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::{Mutex, Semaphore, mpsc},
 };
+use zeroize::Zeroizing;
 
 /// The requests that are received and unanswered may take this many bytes, as
 /// lines. Beyond it, no more input is read. Parsed, a line can take some eighty
@@ -214,6 +215,8 @@ where
             }
             match self.lines.next().await {
                 Ok(Line::Whole(line)) => {
+                    // It may hold a key.
+                    let line = Zeroizing::new(line);
                     if let Some(message) = self.take_in(&line) {
                         return Some(message);
                     }

@@ -8,28 +8,28 @@ use std::{
 
 /// Documents that do not change: key and length in bytes.
 pub(crate) const DOCUMENTS: [(&str, usize); 4] = [
-    ("k-empty", 0),
-    ("k-small", 1000),
-    ("k-middle", 60_000),
-    ("k-large", 1_000_000),
+    ("k-7f3a9c55aa01-empty", 0),
+    ("k-7f3a9c55aa01-small", 1000),
+    ("k-7f3a9c55aa01-middle", 60_000),
+    ("k-7f3a9c55aa01-large", 1_000_000),
 ];
 
 /// A document that is replaced all the time, by one of these.
-pub(crate) const SAVED: &str = "k-saved";
+pub(crate) const SAVED: &str = "k-7f3a9c55aa01-saved";
 pub(crate) const VERSIONS: [&str; 2] = ["# One\n", "# Another, and longer\n"];
 
 /// Keys whose files are refused, and how.
 pub(crate) const REFUSED: [(&str, &str); 6] = [
-    ("k-gone", "not-found"),
-    ("k-long", "too-large"),
-    ("k-bytes", "not-utf8"),
-    ("k-folder", "not-a-file"),
-    ("k-text", "not-markdown"),
-    ("k-away", "outside-root"),
+    ("k-7f3a9c55aa01-gone", "not-found"),
+    ("k-7f3a9c55aa01-long", "too-large"),
+    ("k-7f3a9c55aa01-bytes", "not-utf8"),
+    ("k-7f3a9c55aa01-folder", "not-a-file"),
+    ("k-7f3a9c55aa01-text", "not-markdown"),
+    ("k-7f3a9c55aa01-away", "outside-root"),
 ];
 
 /// A key that is not in the map.
-pub(crate) const UNKNOWN: &str = "k-unknown";
+pub(crate) const UNKNOWN: &str = "k-7f3a9c55aa01-unknown";
 
 /// How often the user saves. The map's being read again is part of the load, and
 /// each time it rests for 20 ms first.
@@ -56,19 +56,22 @@ pub(crate) fn world() -> World {
 }
 
 fn file(key: &str) -> String {
-    format!("notes/{}.md", key.trim_start_matches("k-"))
+    format!("notes/{}.md", key.trim_start_matches("k-7f3a9c55aa01-"))
 }
 
 fn map() -> String {
     let mut map = "roots = ['~/notes']\n[keys]\n".to_owned();
     let documents = DOCUMENTS.map(|(key, _)| key);
-    for key in documents.iter().chain(&[SAVED, "k-gone", "k-bytes"]) {
+    for key in documents
+        .iter()
+        .chain(&[SAVED, "k-7f3a9c55aa01-gone", "k-7f3a9c55aa01-bytes"])
+    {
         map += &format!("{key} = '~/{}'\n", file(key));
     }
-    map + "k-folder = '~/notes/folder.md'\n\
-           k-text = '~/notes/text.txt'\n\
-           k-away = '~/elsewhere/away.md'\n\
-           k-long = { path = '~/notes/long.md', max_bytes = 100 }\n"
+    map + "k-7f3a9c55aa01-folder = '~/notes/folder.md'\n\
+           k-7f3a9c55aa01-text = '~/notes/text.txt'\n\
+           k-7f3a9c55aa01-away = '~/elsewhere/away.md'\n\
+           k-7f3a9c55aa01-long = { path = '~/notes/long.md', max_bytes = 100 }\n"
 }
 
 /// Saves a document and the map again and again, by renaming.

@@ -3,8 +3,16 @@
 
 /// A key in the wrong place came back in an error, or in what `check` printed.
 mod echoed_key;
+/// A file system that never answers, made by the test itself.
+mod fuse;
+/// A client that guesses, and does not wait for answers.
+mod guessing;
+/// A file that hangs, and every other file.
+mod hung_read;
 /// The key file of a binding, beneath a directory that somebody else owns.
 mod key_file_path;
+/// A server that may have next to nothing.
+mod low_resources;
 /// The map, beneath a directory that somebody else owns, or in procfs.
 mod map_path;
 /// A store through a mapping of the map, of which the kernel notes no time.

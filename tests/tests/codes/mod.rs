@@ -62,7 +62,8 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
         Code::Changed => changing::touched(world),
         Code::TimedOut => changing::swapped(world),
         Code::Busy => busy::earn(world),
-        Code::Internal => denied::out_of_files(world),
+        Code::OutOfResources => denied::out_of_files(world, code),
+        Code::Internal => denied::out_of_files(world, code),
     }
 }
 
@@ -84,6 +85,7 @@ const fn stable_name(code: Code) -> &'static str {
         Code::Changed => "changed",
         Code::TimedOut => "timed-out",
         Code::Busy => "busy",
+        Code::OutOfResources => "out-of-resources",
         Code::Internal => "internal",
     }
 }

@@ -11,7 +11,7 @@ mod lines;
 use keyhole_tests::{MARKER, Session, World};
 use std::{fs, thread, time::Duration};
 
-const KEY: &str = "k-hunter2-valid";
+const KEY: &str = "k-hunter2-valid-7f3a9c55aa01beef";
 
 /// A world with one key, [`KEY`], for a file with this text.
 fn world(text: &str) -> World {

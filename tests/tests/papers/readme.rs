@@ -2,7 +2,7 @@
 
 use super::read;
 use keyhole::{
-    Code,
+    Code, Key,
     limits::{DEFAULT_MAX_BYTES, Limits, MAX_MAP_BYTES, MAX_MAX_BYTES},
 };
 use std::time::Duration;
@@ -36,17 +36,23 @@ fn its_limits_are_those_of_the_program() {
         table_elements,
         // What components are made of: not for users to run into.
         instances: _,
+        // When a place is given up is nobody's concern but the next call's.
+        slow_after: _,
+        for_one_file,
+        waiting_for_one_file,
+        hung_after,
         free_guesses,
-        first_guess_delay,
-        longest_guess_delay,
-        guess_memory,
+        guess_every,
+        waiting_guesses,
     } = Limits::default();
     let size = |bytes: u64| match bytes % (1 << 20) {
         0 => format!("{} MiB", bytes >> 20),
         _ => format!("{} KiB", bytes >> 10),
     };
     let seconds = deadline.as_secs();
-    assert_eq!((longest_guess_delay, guess_memory), (SECOND, 60 * SECOND));
+    assert_eq!((hung_after, guess_every), (2 * SECOND, SECOND));
+    // "At most four threads", "three such files leave four threads".
+    assert_eq!((for_one_file, running + left_behind), (4, 3 * 4 + 4));
     let readme = read("README.md");
     for row in [
         format!(
@@ -63,7 +69,17 @@ fn its_limits_are_those_of_the_program() {
         ),
         format!("| calls that run at once | {running} | | they wait |"),
         format!("| calls that wait | {waiting}, for {seconds} s at most | | `busy` |"),
-        format!("| threads stuck in the kernel | {left_behind} | | `busy` |"),
+        format!(
+            "| calls for one key, and for one file, that run at once | {for_one_file} | | they wait |"
+        ),
+        format!(
+            "| calls that wait for one key | {waiting_for_one_file}, and none behind one that has \
+             run for 2 s | | `busy` |"
+        ),
+        format!(
+            "| threads, those that are stuck in the kernel among them | {} | | `busy` |",
+            running + left_behind
+        ),
         format!(
             "| the guest's memory | {} | | `internal` |",
             size(memory_bytes as u64)
@@ -76,10 +92,11 @@ fn its_limits_are_those_of_the_program() {
             size(host_call_bytes as u64)
         ),
         format!(
-            "| unknown keys in a row | {free_guesses} at once; then each refusal is held back, \
-             for {} ms at first and up to 1 s, until a minute passes without one | | \
-             `unknown-key`, later |",
-            first_guess_delay.as_millis()
+            "| wrong keys that are looked up, of fewer than {} characters or fewer than {} \
+             different ones | {free_guesses} at once, then one a second | | {waiting_guesses} wait, \
+             for {seconds} s at most; then `busy` |",
+            Key::STRONG_LEN,
+            Key::STRONG_CHARS
         ),
     ] {
         assert!(readme.contains(&row), "not in README: {row}");

@@ -1,0 +1,293 @@
+//! Calls for one thing, side by side: how many may be in at once.
+//!
+//! A file that hangs holds every call that reads it. If calls for it could take
+//! all threads, no other file could be served. So the calls for one key pass one
+//! gate, and those for one file another.
+
+use crate::code::Code;
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    hash::{BuildHasher as _, Hash, RandomState},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    pin,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout},
+};
+
+/// A gate for each thing that somebody is at.
+///
+/// A thing is known by a hash with a seed of this process, so nothing of it is
+/// kept here: no key, no path. Should two ever have the same hash, they share a
+/// gate. A gate goes with the last call that is at it, so that made-up keys leave
+/// nothing behind.
+#[derive(Clone)]
+pub(crate) struct Gates(Arc<Shared>);
+
+struct Shared {
+    seed: RandomState,
+    width: usize,
+    waiting: usize,
+    hung_after: Duration,
+    gates: Mutex<HashMap<u64, Gate>>,
+}
+
+struct Gate {
+    /// One permit for each call that may be in.
+    slots: Arc<Semaphore>,
+    /// Calls that are in, and calls that wait.
+    present: usize,
+    /// The calls that are in, by number and by when they came in, oldest first.
+    inside: VecDeque<(u64, Instant)>,
+    last: u64,
+}
+
+/// What a gate is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Thing(u64);
+
+/// Leave to be in. Given back on drop.
+pub(crate) struct Pass {
+    gates: Gates,
+    thing: Thing,
+    slot: Option<(u64, OwnedSemaphorePermit)>,
+}
+
+impl Gates {
+    /// Gates for `width` calls at once, and `waiting` that wait at each.
+    ///
+    /// Nobody waits at a gate that is full and whose oldest call has been in for
+    /// `hung_after`: it may take for ever.
+    pub(crate) fn new(width: usize, waiting: usize, hung_after: Duration) -> Self {
+        Self(Arc::new(Shared {
+            seed: RandomState::new(),
+            width,
+            waiting,
+            hung_after,
+            gates: Mutex::default(),
+        }))
+    }
+
+    /// What gates know a thing by.
+    pub(crate) fn thing(&self, thing: impl Hash) -> Thing {
+        Thing(self.0.seed.hash_one(thing))
+    }
+
+    /// Waits to be let in, first come, first served. The future can be dropped.
+    ///
+    /// # Errors
+    /// [`Code::Busy`] if too many wait, or if those who are in seem to hang.
+    pub(crate) async fn enter(&self, thing: Thing) -> Result<Pass, Code> {
+        let (mut pass, slots) = self.join(thing, true).ok_or(Code::Busy)?;
+        let slot = slots.acquire_owned();
+        pin!(slot);
+        loop {
+            match timeout(self.0.hung_after, &mut slot).await {
+                Ok(slot) => {
+                    pass.go_in(slot.map_err(|_| Code::Internal)?);
+                    return Ok(pass);
+                }
+                Err(_) if self.hangs(thing) => return Err(Code::Busy),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// As [`Self::enter`], without waiting. None means that the gate is full.
+    pub(crate) fn try_enter(&self, thing: Thing) -> Option<Pass> {
+        let (mut pass, slots) = self.join(thing, false)?;
+        pass.go_in(slots.try_acquire_owned().ok()?);
+        Some(pass)
+    }
+
+    /// Comes to the gate. None means that there is no use in waiting.
+    fn join(&self, thing: Thing, to_wait: bool) -> Option<(Pass, Arc<Semaphore>)> {
+        let mut gates = self.lock();
+        let gate = gates.entry(thing.0).or_insert_with(|| Gate {
+            slots: Arc::new(Semaphore::new(self.0.width)),
+            present: 0,
+            inside: VecDeque::new(),
+            last: 0,
+        });
+        let full = gate.present >= self.0.width + self.0.waiting;
+        if to_wait && (full || gate.hangs(&self.0)) {
+            return None;
+        }
+        gate.present += 1;
+        let pass = Pass {
+            gates: self.clone(),
+            thing,
+            slot: None,
+        };
+        Some((pass, Arc::clone(&gate.slots)))
+    }
+
+    fn hangs(&self, thing: Thing) -> bool {
+        let gates = self.lock();
+        gates.get(&thing.0).is_some_and(|gate| gate.hangs(&self.0))
+    }
+
+    /// How many gates there are.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Nothing panics while it is held.
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Gate>> {
+        self.0.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Gate {
+    fn hangs(&self, shared: &Shared) -> bool {
+        self.inside.len() >= shared.width
+            && self
+                .inside
+                .front()
+                .is_some_and(|(_, since)| since.elapsed() >= shared.hung_after)
+    }
+}
+
+impl Pass {
+    fn go_in(&mut self, slot: OwnedSemaphorePermit) {
+        let mut gates = self.gates.lock();
+        if let Some(gate) = gates.get_mut(&self.thing.0) {
+            gate.last = gate.last.wrapping_add(1);
+            gate.inside.push_back((gate.last, Instant::now()));
+            self.slot = Some((gate.last, slot));
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        let mut gates = self.gates.lock();
+        let Some(gate) = gates.get_mut(&self.thing.0) else {
+            return;
+        };
+        if let Some((number, _)) = &self.slot {
+            gate.inside.retain(|(inside, _)| inside != number);
+        }
+        gate.present -= 1;
+        if gate.present == 0 {
+            gates.remove(&self.thing.0);
+        }
+    }
+}
+
+impl fmt::Debug for Gates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gates").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{Gates, Pass};
+    use crate::Code;
+    use std::time::Duration;
+    use tokio::{
+        task::{JoinSet, yield_now},
+        time::{advance, timeout},
+    };
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn code(entered: Result<Pass, Code>) -> Option<Code> {
+        entered.err()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_gate_lets_in_one_for_each_that_leaves_in_the_order_of_their_coming() {
+        let gates = Gates::new(2, 8, SECOND);
+        let thing = gates.thing("a");
+        let first = gates.enter(thing).await.unwrap();
+        let second = gates.enter(thing).await.unwrap();
+        assert!(gates.try_enter(thing).is_none());
+        let mut waiting = JoinSet::new();
+        for number in 0..4 {
+            let gates = gates.clone();
+            waiting.spawn(async move { (number, gates.enter(thing).await.unwrap()) });
+            yield_now().await;
+        }
+        drop(second);
+        let mut last = first;
+        for expected in 0..4 {
+            let (number, pass) = waiting.join_next().await.unwrap().unwrap();
+            assert_eq!(number, expected);
+            // One of two leaves, and the next comes in.
+            last = pass;
+        }
+        drop(last);
+        assert_eq!(gates.len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_thing_has_a_gate_of_its_own_and_none_is_left_behind() {
+        let gates = Gates::new(1, 0, SECOND);
+        let inside = gates.enter(gates.thing("a")).await.unwrap();
+        for number in 0..1000 {
+            drop(gates.enter(gates.thing(number)).await.unwrap());
+        }
+        assert_eq!(code(gates.enter(gates.thing("a")).await), Some(Code::Busy));
+        assert!(gates.try_enter(gates.thing("a")).is_none());
+        assert_eq!(gates.len(), 1);
+        drop(inside);
+        assert_eq!(gates.len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_behind_a_call_that_hangs_until_it_ends() {
+        let gates = Gates::new(1, 8, SECOND);
+        let thing = gates.thing("a");
+        let hung = gates.enter(thing).await.unwrap();
+        // Who waited from the start gives up when it has hung for so long ...
+        let waited = tokio::time::Instant::now();
+        assert_eq!(code(gates.enter(thing).await), Some(Code::Busy));
+        assert_eq!(waited.elapsed().as_secs(), 1);
+        // ... and who comes later does not wait at all.
+        let waited = tokio::time::Instant::now();
+        assert_eq!(code(gates.enter(thing).await), Some(Code::Busy));
+        assert!(waited.elapsed().is_zero());
+        drop(hung);
+        assert!(gates.enter(thing).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_queue_that_moves_is_waited_in() {
+        let gates = Gates::new(1, 8, SECOND);
+        let thing = gates.thing("a");
+        let mut inside = gates.enter(thing).await.unwrap();
+        let mut waiting = JoinSet::new();
+        for _ in 0..6 {
+            let gates = gates.clone();
+            waiting.spawn(async move { gates.enter(thing).await.unwrap() });
+            yield_now().await;
+        }
+        for _ in 0..6 {
+            advance(SECOND * 3 / 4).await;
+            drop(inside);
+            inside = waiting.join_next().await.unwrap().unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_gives_up_waiting_leaves_nothing_and_keeps_nobody_out() {
+        let gates = Gates::new(1, 8, SECOND);
+        let thing = gates.thing("a");
+        let inside = gates.enter(thing).await.unwrap();
+        for _ in 0..100 {
+            let gave_up = timeout(SECOND / 1000, gates.enter(thing)).await;
+            assert!(gave_up.is_err());
+        }
+        drop(inside);
+        drop(gates.enter(thing).await.unwrap());
+        assert_eq!(gates.len(), 0);
+    }
+}

@@ -1,0 +1,185 @@
+//! Threads that may block, one for each call.
+//!
+//! tokio has such threads too. It panics if the operating system refuses it the
+//! first one; here a refusal is an error, which a caller is told.
+
+use std::{
+    collections::VecDeque,
+    fmt, io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+/// How long a thread waits for work before it ends. The last one stays.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Threads that are made when they are needed and used again.
+pub(crate) struct Threads(Arc<Shared>);
+
+struct Shared {
+    most: usize,
+    state: Mutex<State>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    /// Threads that wait for a job. One that was woken counts until it runs.
+    idle: usize,
+    closed: bool,
+}
+
+impl Threads {
+    /// `most` threads, of which none is made yet.
+    pub(crate) fn new(most: usize) -> Self {
+        Self(Arc::new(Shared {
+            most,
+            state: Mutex::default(),
+            more: Condvar::new(),
+        }))
+    }
+
+    /// Makes the first thread, so that there is one whatever happens later.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn start(&self) -> io::Result<()> {
+        let mut state = self.0.lock();
+        match state.threads {
+            0 => self.0.spawn(&mut state),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs `job`, on a thread that has nothing to do or on a new one; or, if there
+    /// are as many as may be, on the first that is done. A job that panics ends
+    /// alone.
+    ///
+    /// # Errors
+    /// What the operating system says if it refuses the thread. The job is dropped.
+    pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let mut state = self.0.lock();
+        state.jobs.push_back(Box::new(job));
+        if state.jobs.len() <= state.idle {
+            self.0.more.notify_one();
+            return Ok(());
+        }
+        if state.threads >= self.0.most {
+            return Ok(());
+        }
+        let spawned = self.0.spawn(&mut state);
+        // The lock was held since, so the last job is this one.
+        let refused = spawned.is_err().then(|| state.jobs.pop_back());
+        drop(state);
+        drop(refused);
+        spawned
+    }
+}
+
+impl Shared {
+    /// A job that panics does so without the lock.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spawn(self: &Arc<Self>, state: &mut State) -> io::Result<()> {
+        let shared = Arc::clone(self);
+        thread::Builder::new()
+            .name("call".to_owned())
+            .spawn(move || shared.work())?;
+        state.threads += 1;
+        Ok(())
+    }
+
+    /// The life of a thread.
+    fn work(&self) {
+        while let Some(job) = self.next() {
+            // The panic has said its line, and whoever waits for the job learns
+            // that it ended without a result.
+            let _ = catch_unwind(AssertUnwindSafe(job));
+        }
+    }
+
+    /// The next job. None means that this thread is to end.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                return Some(job);
+            }
+            if state.closed {
+                state.threads -= 1;
+                return None;
+            }
+            state.idle += 1;
+            let (woken, waited) = self
+                .more
+                .wait_timeout(state, KEEP_ALIVE)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            state.idle -= 1;
+            if waited.timed_out() && state.jobs.is_empty() && state.threads > 1 {
+                state.threads -= 1;
+                return None;
+            }
+        }
+    }
+}
+
+impl Drop for Threads {
+    /// Nobody waits for threads that are stuck.
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.more.notify_all();
+    }
+}
+
+impl fmt::Debug for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Threads").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+    use super::Threads;
+    use std::{panic::resume_unwind, sync::mpsc::channel};
+
+    #[test]
+    fn a_job_never_waits_for_one_that_hangs() {
+        let threads = Threads::new(2);
+        let (release, hung) = channel::<()>();
+        threads.run(move || _ = hung.recv()).unwrap();
+        for number in 0..100 {
+            let (tell, told) = channel();
+            threads.run(move || tell.send(number).unwrap()).unwrap();
+            assert_eq!(told.recv(), Ok(number));
+        }
+        drop(release);
+    }
+
+    #[test]
+    fn threads_are_used_again_and_a_panic_costs_none() {
+        let threads = Threads::new(3);
+        threads.start().unwrap();
+        for number in 0..100 {
+            let (tell, told) = channel();
+            let job = move || match number % 2 {
+                0 => tell.send(()).unwrap(),
+                // A panic, without its message.
+                _ => resume_unwind(Box::new(())),
+            };
+            threads.run(job).unwrap();
+            assert_eq!(told.recv().is_ok(), number % 2 == 0);
+        }
+        assert!(threads.0.lock().threads <= 3);
+    }
+}

@@ -1,0 +1,78 @@
+//! One call on its thread, from outside: what it holds, and how long it may take.
+
+use crate::{
+    Code,
+    loader::{Content, Ran, Told},
+    sandbox::Guest,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    pin, select,
+    sync::{
+        OwnedSemaphorePermit, Semaphore,
+        oneshot::{Receiver, Sender, error::RecvError},
+    },
+    time::{Instant, sleep_until, timeout},
+};
+
+/// Watches one call on its thread.
+pub(crate) struct Watch<G> {
+    pub(crate) guest: Arc<G>,
+    /// One permit for each call that may take long without a place.
+    pub(crate) slow: Arc<Semaphore>,
+    pub(crate) slow_after: Duration,
+    pub(crate) deadline: Instant,
+}
+
+impl<G: Guest> Watch<G> {
+    /// Tells how the call ended, or that it took too long. Holds its place, or that
+    /// of a slow call, until the thread is free and the answer is written.
+    pub(crate) async fn over(
+        self,
+        mut ran: Receiver<Ran>,
+        mut place: OwnedSemaphorePermit,
+        tell: Sender<Told>,
+    ) {
+        // Mostly, that is all.
+        if let Ok(ran) = timeout(self.slow_after, &mut ran).await {
+            // If nobody wants it any more, it goes, and its place with it.
+            drop(tell.send(told(ran, place)));
+            return;
+        }
+        let (slow, too_late) = (self.slow.acquire_owned(), sleep_until(self.deadline));
+        pin!(slow, too_late);
+        let (mut is_slow, mut tell) = (false, Some(tell));
+        loop {
+            select! {
+                biased;
+                ran = &mut ran => {
+                    if let Some(tell) = tell {
+                        drop(tell.send(told(ran, place)));
+                    }
+                    return;
+                }
+                slow = &mut slow, if !is_slow => {
+                    is_slow = true;
+                    if let Ok(slow) = slow {
+                        place = slow;
+                    }
+                }
+                () = &mut too_late, if tell.is_some() => {
+                    self.guest.interrupt();
+                    if let Some(tell) = tell.take() {
+                        drop(tell.send(Told::Done(Err(Code::TimedOut))));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn told(ran: Result<Ran, RecvError>, place: OwnedSemaphorePermit) -> Told {
+    match ran {
+        Ok(Ran::Done(answer)) => Told::Done(answer.map(|text| Content { text, place })),
+        Ok(Ran::Wait(call, wait)) => Told::Wait(call, wait),
+        // It panicked.
+        Err(_) => Told::Done(Err(Code::Internal)),
+    }
+}

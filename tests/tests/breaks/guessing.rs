@@ -1,0 +1,67 @@
+//! A client that takes silence for "no" and goes on finds nothing sooner.
+
+use keyhole_tests::{Session, World};
+use serde_json::json;
+use std::{
+    collections::HashSet,
+    thread,
+    time::{Duration, Instant},
+};
+
+const LONG: &str = "k-hunter2-long-7f3a9c55aa01";
+
+/// Guesses in flight at one time, one of them right.
+const BATCH: usize = 50;
+
+/// How long a guesser waits for a document.
+const SILENCE: Duration = Duration::from_millis(60);
+
+fn cancel(session: &mut Session, id: u64) {
+    session.send(&json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": { "requestId": id },
+    }));
+}
+
+#[test]
+fn a_client_that_cancels_its_guesses_finds_no_short_key_sooner_and_delays_no_long_one() {
+    let batches = 2..40;
+    let right = |batch: usize| format!("k-{}", batch * BATCH + BATCH / 2);
+    let mut map = format!("[keys]\n{LONG} = '~/a.md'\n");
+    for batch in batches.clone() {
+        map += &format!("{} = '~/a.md'\n", right(batch));
+    }
+    let world = World::new().file("a.md", "text").map(map);
+    let mut client = world.client();
+    client.load(&right(2)).is("text");
+    let began = Instant::now();
+    // What is free: nobody who mistypes a key is slowed down.
+    for guess in 0..16 {
+        client.load(&format!("k-{guess}")).refused("unknown-key");
+    }
+    let mut found = 0;
+    for batch in batches {
+        let ids: HashSet<u64> = (0..BATCH)
+            .map(|guess| client.call(&format!("k-{}", batch * BATCH + guess)))
+            .collect();
+        thread::sleep(SILENCE);
+        for id in &ids {
+            cancel(&mut client, *id);
+        }
+        // Behind all that was answered before it was cancelled.
+        let marker = client.call(LONG);
+        loop {
+            let answer = client.receive();
+            match answer.message()["id"].as_u64() {
+                Some(id) if id == marker => break answer.is("text"),
+                _ if answer.text().is_some() => found += 1,
+                // As slow as guesses are: no more is told than that.
+                _ if answer.code() == Some("unknown-key") => {}
+                _ => answer.refused("busy"),
+            }
+        }
+    }
+    let seconds = usize::try_from(began.elapsed().as_secs()).unwrap();
+    assert!(found <= seconds + 1, "{found} found in {seconds} s");
+    client.end();
+}

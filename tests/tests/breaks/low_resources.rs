@@ -1,0 +1,85 @@
+//! A server that may have next to nothing says so: at its start, or in an answer.
+
+use keyhole_tests::{Session, World};
+use rustix::process::geteuid;
+
+const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
+
+fn world() -> World {
+    World::new()
+        .file("a.md", "text")
+        .map(format!("[keys]\n{KEY} = '~/a.md'\n"))
+}
+
+/// Whether the server started. What it says is looked at either way.
+fn says_what_is_missing(mut session: Session, place: &str) -> bool {
+    session.begin();
+    let id = session.call(KEY);
+    let answer = loop {
+        match session.receive_unless_ended() {
+            Some(answer) if answer.message()["id"] == id => break Some(answer),
+            Some(_) => {}
+            None => break None,
+        }
+    };
+    session.hang_up();
+    let ended = session.ended();
+    match &answer {
+        None => {
+            assert_eq!(ended.exit, Some(1), "{place}: {}", ended.stderr);
+            let line = "keyhole: cannot start: too few file descriptors, threads or memory (";
+            assert!(ended.stderr.starts_with(line), "{place}: {}", ended.stderr);
+            assert_eq!(ended.stderr.lines().count(), 1, "{place}: {}", ended.stderr);
+        }
+        Some(answer) => {
+            assert_eq!(ended.exit, Some(0), "{place}: {}", ended.stderr);
+            assert_eq!(ended.stderr, "", "{place}");
+            match answer.code() {
+                None => answer.is("text"),
+                // The guest's word if its own file is refused.
+                Some("internal") => answer.refused("internal"),
+                Some(_) => answer.refused("out-of-resources"),
+            }
+        }
+    }
+    answer.is_some()
+}
+
+#[test]
+fn with_few_descriptors_a_server_ends_in_order_or_answers_what_is_missing() {
+    let mut world = world();
+    let mut started = 0;
+    for most in 6..=24 {
+        world = world.open_files(most);
+        let place = format!("{most} descriptors");
+        started += usize::from(says_what_is_missing(world.serve(), &place));
+    }
+    // Both were seen.
+    assert!((1..19).contains(&started), "{started}");
+}
+
+/// The limit counts all of a user's threads, and root is not bound by it. So the
+/// server is one of a user who has few others: those of tests beside this one.
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn with_few_threads_a_server_ends_in_order_or_answers_what_is_missing() {
+    if !geteuid().is_root() {
+        eprintln!(
+            "skipped: breaks::low_resources::with_few_threads_a_server_ends_in_order_or_answers_what_is_missing: only root can be another user"
+        );
+        return;
+    }
+    let mut world = world().unprivileged();
+    let mut started = 0;
+    for most in [1, 2, 3, 4, 5, 6, 8, 10, 16, 100] {
+        // Shells do not agree on the option's name.
+        let script = format!(
+            "if (ulimit -u 100) 2>/dev/null; then ulimit -u {most}; else ulimit -p {most}; fi; \
+             exec \"$0\" \"$@\""
+        );
+        world = world.through(["/bin/sh", "-c", &script]);
+        let place = format!("{most} threads");
+        started += usize::from(says_what_is_missing(world.serve(), &place));
+    }
+    assert!((1..10).contains(&started), "{started}");
+}
