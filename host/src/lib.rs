@@ -64,6 +64,7 @@ pub mod mcp;
 pub mod sandbox;
 pub mod seal;
 mod serve;
+mod settle;
 mod shell;
 pub mod ticket;
 

@@ -8,6 +8,8 @@
 
 /// A server that is one context, and has no key in its surface.
 mod bound;
+/// Attacks that once worked, each in a file named for it.
+mod breaks;
 /// What the program is built of.
 mod build;
 /// Many calls at once, each with its own answer.

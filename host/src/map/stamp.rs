@@ -1,18 +1,9 @@
 //! When a file was last changed, and whether it is whole by now.
 
-use std::{
-    fs::Metadata,
-    os::unix::fs::MetadataExt,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use crate::settle::ChangeTime;
+use std::{fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
 
-/// How long a file must have been left alone before it is read. Kernels note the
-/// time of a change by ticks of at most 10 ms (`HZ=100`): after two of them, a
-/// change that is still to come cannot get the time of the last one.
-pub(super) const QUIET: Duration = Duration::from_millis(20);
-
-/// The coarsest time stamps that file systems keep: FAT counts in 2 seconds.
-const COARSEST: Duration = Duration::from_secs(2);
+pub(super) use crate::settle::QUIET;
 
 /// Which file it is, and which state of it. The time of the last change (ctime)
 /// is set by the kernel at each write, change of mode, rename; a program can
@@ -23,7 +14,7 @@ pub(super) struct Stamp {
     ino: u64,
     size: u64,
     modified: (i64, i64),
-    changed: (i64, i64),
+    changed: ChangeTime,
 }
 
 impl Stamp {
@@ -34,7 +25,10 @@ impl Stamp {
             ino: file.ino(),
             size: file.size(),
             modified: (file.mtime(), file.mtime_nsec()),
-            changed: (file.ctime(), file.ctime_nsec()),
+            changed: ChangeTime {
+                seconds: file.ctime(),
+                nanoseconds: file.ctime_nsec(),
+            },
         }
     }
 
@@ -43,33 +37,22 @@ impl Stamp {
         (self.dev, self.ino) == (file.dev(), file.ino())
     }
 
-    /// How long ago the file was changed. None where that lies in the future: the
-    /// clock was set back, or belongs to another machine.
-    pub(super) fn age(&self, now: SystemTime) -> Option<Duration> {
-        let (seconds, nanoseconds) = self.changed;
-        // Before 1970 is long ago.
-        let changed = Duration::new(
-            u64::try_from(seconds).unwrap_or(0),
-            u32::try_from(nanoseconds).unwrap_or(0),
-        );
-        now.duration_since(UNIX_EPOCH).ok()?.checked_sub(changed)
-    }
-
     /// Whether the file was left alone for [`QUIET`], as far as one look tells.
     pub(super) fn is_quiet(&self, now: SystemTime) -> bool {
-        self.age(now).is_some_and(|age| age >= QUIET)
+        self.changed.age(now).is_some_and(|age| age >= QUIET)
     }
 
     /// Whether the next change is sure to give another stamp. It is not where the
     /// file system seems to count whole seconds and this one is not over yet.
     pub(super) fn is_telling(&self, now: SystemTime) -> bool {
-        self.changed.1 != 0 || self.age(now).is_some_and(|age| age > COARSEST)
+        self.changed.is_telling(now)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Stamp, UNIX_EPOCH};
+    use super::{ChangeTime, Stamp};
+    use std::time::{Duration, UNIX_EPOCH};
 
     fn changed(seconds: i64, nanoseconds: i64) -> Stamp {
         Stamp {
@@ -77,7 +60,10 @@ mod tests {
             ino: 1,
             size: 1,
             modified: (0, 0),
-            changed: (seconds, nanoseconds),
+            changed: ChangeTime {
+                seconds,
+                nanoseconds,
+            },
         }
     }
 
