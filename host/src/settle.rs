@@ -14,6 +14,9 @@ pub(crate) const QUIET: Duration = Duration::from_millis(20);
 /// before it starts the program that fills it.
 pub(crate) const QUIET_EMPTY: Duration = Duration::from_millis(200);
 
+/// How long no write of a file that is served can take: the largest has 8 MiB.
+const LONGEST_WRITE: Duration = Duration::from_secs(10);
+
 /// The coarsest time stamps that file systems keep: FAT counts in 2 seconds.
 const COARSEST: Duration = Duration::from_secs(2);
 
@@ -29,6 +32,8 @@ pub(crate) struct ChangeTime {
 /// What one look at a file's [`ChangeTime`] says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
+    /// As [`Rest::Quiet`], and for so long that no write is under way either.
+    Still,
     /// The file was left alone for long enough, and the next change is sure to give
     /// it another time.
     Quiet,
@@ -60,6 +65,7 @@ impl ChangeTime {
     /// Whether the file was left alone for as long as `quiet`.
     pub(crate) fn rest(self, quiet: Duration, now: SystemTime) -> Rest {
         match self.age(now) {
+            Some(age) if age > LONGEST_WRITE => Rest::Still,
             Some(age) if self.is_telling(now) => match quiet.checked_sub(age) {
                 None | Some(Duration::ZERO) => Rest::Quiet,
                 Some(left) => Rest::In(left),
@@ -91,7 +97,14 @@ mod tests {
     #[test]
     fn a_file_is_quiet_when_its_last_change_is_20_ms_old() {
         assert_eq!(rest(99, 980 * MS), Rest::Quiet);
-        assert_eq!(rest(-5, 0), Rest::Quiet);
+        assert_eq!(rest(90, 0), Rest::Quiet);
+    }
+
+    #[test]
+    fn a_file_is_still_when_no_write_can_be_under_way() {
+        assert_eq!(rest(89, 999 * MS), Rest::Still);
+        assert_eq!(rest(89, 0), Rest::Still);
+        assert_eq!(rest(-5, 0), Rest::Still);
     }
 
     #[test]

@@ -5,9 +5,9 @@
 
 use crate::settle::{ChangeTime, QUIET, QUIET_EMPTY, Rest};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
-#[cfg(target_os = "linux")]
-use cap_std::fs::OpenOptionsExt as _;
-use cap_std::fs::{Dir, File, FileExt, FileType, Metadata, MetadataExt, OpenOptions};
+use cap_std::fs::{
+    Dir, File, FileExt, FileType, Metadata, MetadataExt, OpenOptions, OpenOptionsExt,
+};
 use rustix::{fs::OFlags, io::Errno};
 use std::{
     io,
@@ -209,6 +209,7 @@ fn settle(
         };
         let rest = look.changed.rest(quiet, now());
         match rest {
+            Rest::Still => return Ok((look, true)),
             Rest::Quiet => {}
             Rest::In(left) => {
                 patience.wait(left)?;
@@ -234,6 +235,9 @@ fn settle(
 /// write begins, so that they do not tell when it ends; but on ext4, btrfs and
 /// tmpfs a look for data takes the lock that a write holds. (XFS takes that lock
 /// to read.) cap-std has no such call. What comes of it does not matter.
+///
+/// Whoever may write the file can keep that lock for as long as he likes, so this
+/// may hang. It is asked only of files that were changed in the last seconds.
 fn let_writers_finish(file: &File) {
     #[cfg(target_os = "linux")]
     let _ = rustix::fs::seek(file, rustix::fs::SeekFrom::Data(0));
