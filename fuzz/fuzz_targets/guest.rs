@@ -39,7 +39,12 @@ struct Faults {
     size_is_wrong_by: i8,
     size_changes: bool,
     time_changes: bool,
+    change_time_changes: bool,
     reads_too_much: bool,
+    /// No clock tells of any change.
+    has_no_times: bool,
+    /// One byte is another at the second reading of the whole.
+    content_changes: bool,
 }
 
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +53,7 @@ enum Kind {
     Denied,
     Escapes,
     NotAFile,
+    Unsettled,
     Other,
 }
 
@@ -58,6 +64,7 @@ impl From<Kind> for Fault {
             Kind::Denied => Self::Denied,
             Kind::Escapes => Self::Escapes,
             Kind::NotAFile => Self::NotAFile,
+            Kind::Unsettled => Self::Unsettled,
             Kind::Other => Self::Other,
         }
     }
@@ -84,6 +91,8 @@ impl Grants for World {
 struct Open<'a> {
     world: &'a World,
     looks: Cell<u32>,
+    /// How often the whole was read.
+    wholes: Cell<u32>,
 }
 
 impl<'a> Directory for &'a World {
@@ -102,6 +111,7 @@ impl<'a> Directory for &'a World {
         Ok(Open {
             world: self,
             looks: Cell::new(0),
+            wholes: Cell::new(0),
         })
     }
 }
@@ -113,11 +123,15 @@ impl File for Open<'_> {
         let size = (file.bytes.len() as u64)
             .saturating_add_signed(faults.size_is_wrong_by.into())
             .saturating_add(u64::from(faults.size_changes && looks > 0));
-        let seconds = u64::from(faults.time_changes && looks > 0);
+        let time = |changes| {
+            let seconds = u64::from(changes && looks > 0);
+            (!faults.has_no_times).then_some((seconds, 0))
+        };
         Ok(Stat {
             regular: !faults.opened_is_not_regular,
             size,
-            modified: Some((seconds, 0)),
+            modified: time(faults.time_changes),
+            changed: time(faults.change_time_changes),
         })
     }
 
@@ -130,6 +144,13 @@ impl File for Open<'_> {
         };
         let rest = &file.bytes[file.bytes.len().min(offset as usize)..];
         let mut bytes = rest[..rest.len().min(most as usize)].to_vec();
+        if offset == file.bytes.len() as u64 {
+            self.wholes.set(self.wholes.get() + 1);
+        } else if let (true, Some(first)) =
+            (faults.content_changes && self.wholes.get() > 0, bytes.first_mut())
+        {
+            *first ^= 1;
+        }
         if faults.reads_too_much {
             bytes.resize(len as usize + 1, b'x');
         }
@@ -139,7 +160,12 @@ impl File for Open<'_> {
 
 fuzz_target!(|world: World| {
     let got = load(&world.key, &world, world.has_directory.then_some(&&world));
-    if world.faults == Faults::default() {
+    // Without times it is read twice, and is the same.
+    let honest = Faults {
+        has_no_times: world.faults.has_no_times,
+        ..Faults::default()
+    };
+    if world.faults == honest {
         assert_eq!(got, expected(&world));
     }
     if let Ok(text) = &got {
@@ -148,6 +174,11 @@ fuzz_target!(|world: World| {
         assert!(world.other_key.as_ref().is_none_or(|key| *key == world.key));
         assert_eq!(text.as_bytes(), world.file.bytes);
         assert!(text.len() <= world.max_bytes.into());
+        let Faults { time_changes, change_time_changes, .. } = world.faults;
+        assert!(world.faults.has_no_times || !(time_changes || change_time_changes));
+        // Read twice, and seen to differ.
+        let Faults { has_no_times, content_changes, .. } = world.faults;
+        assert!(!(has_no_times && content_changes) || text.is_empty());
     }
 });
 

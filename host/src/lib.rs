@@ -67,6 +67,7 @@ mod resources;
 pub mod sandbox;
 pub mod seal;
 mod serve;
+mod settle;
 mod shell;
 mod threads;
 pub mod ticket;

@@ -20,12 +20,12 @@ use wit_component::{DecodedWasm, WitPrinter, decode};
 /// All that the component may import. Of the clock it is a type only, the one of
 /// a file's modification time.
 const IMPORTS: [&str; 4] = [
-    "keyhole:context/grants@0.1.0",
+    "keyhole:context/grants@0.2.0",
     "wasi:filesystem/preopens@0.2.12",
     "wasi:filesystem/types@0.2.12",
     "wasi:clocks/wall-clock@0.2.12",
 ];
-const EXPORTS: [&str; 1] = ["keyhole:context/loader@0.1.0"];
+const EXPORTS: [&str; 1] = ["keyhole:context/loader@0.2.0"];
 /// The largest that the component may become, in bytes.
 const LARGEST: usize = 40 * 1024;
 

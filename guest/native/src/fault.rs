@@ -5,18 +5,18 @@ use rustix::io::Errno;
 use std::io;
 
 /// What the component makes of the same refusal: first as the sandbox names it
-/// (wasmtime-wasi 48, `filesystem.rs`), then as the guest reads that name
+/// (`host/src/sandbox/files.rs`), then as the guest reads that name
 /// (`guest/src/component.rs`).
 pub(crate) fn fault(error: io::Error) -> Fault {
     match Errno::from_io_error(&error) {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => Fault::Missing,
-        Some(Errno::ACCESS) => Fault::Denied,
-        Some(Errno::PERM | Errno::LOOP) => Fault::Escapes,
-        Some(Errno::ISDIR | Errno::NODEV | Errno::SPIPE) => Fault::NotAFile,
+        Some(Errno::ACCESS | Errno::PERM) => Fault::Denied,
+        Some(Errno::LOOP) => Fault::Escapes,
+        Some(Errno::WOULDBLOCK) => Fault::Unsettled,
+        Some(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => Fault::NotAFile,
         Some(_) => Fault::Other,
         // Not the operating system: cap-std's own refusal of a way out.
         None if error.kind() == io::ErrorKind::PermissionDenied => Fault::Escapes,
-        None if error.kind() == io::ErrorKind::NotFound => Fault::Missing,
         None => Fault::Other,
     }
 }
@@ -32,11 +32,12 @@ mod tests {
             (Errno::NOTDIR, Fault::Missing),
             (Errno::NAMETOOLONG, Fault::Missing),
             (Errno::ACCESS, Fault::Denied),
-            (Errno::PERM, Fault::Escapes),
+            (Errno::PERM, Fault::Denied),
             (Errno::LOOP, Fault::Escapes),
-            (Errno::ISDIR, Fault::NotAFile),
+            (Errno::WOULDBLOCK, Fault::Unsettled),
+            (Errno::NXIO, Fault::NotAFile),
             (Errno::NODEV, Fault::NotAFile),
-            (Errno::SPIPE, Fault::NotAFile),
+            (Errno::OPNOTSUPP, Fault::NotAFile),
             (Errno::IO, Fault::Other),
             (Errno::INVAL, Fault::Other),
             (Errno::MFILE, Fault::Other),
@@ -49,7 +50,6 @@ mod tests {
     fn a_refusal_by_the_library_is_a_way_out() {
         let refusal = |kind| fault(io::Error::new(kind, "said by no operating system"));
         assert_eq!(refusal(io::ErrorKind::PermissionDenied), Fault::Escapes);
-        assert_eq!(refusal(io::ErrorKind::NotFound), Fault::Missing);
         assert_eq!(refusal(io::ErrorKind::Other), Fault::Other);
     }
 }

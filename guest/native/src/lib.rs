@@ -28,20 +28,29 @@
 #![forbid(unsafe_code)]
 
 mod fault;
+/// The host's own, so that a file is opened, waited for and read as there.
+#[path = "../../../host/src/sandbox/granted.rs"]
+mod granted;
+#[path = "../../../host/src/settle.rs"]
+mod settle;
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
-use cap_std::{
-    ambient_authority,
-    fs::{Dir, FileExt, FileType, Metadata, OpenOptions},
-};
+use cap_std::{ambient_authority, fs::Dir};
 use fault::fault;
-use keyhole_guest::{Directory, Fault, File, Modified, Stat};
-use std::{io, path::Path, time::UNIX_EPOCH};
+use granted::{GrantedFile, Look, Patience};
+use keyhole_guest::{Directory, Fault, File, Stat, Time};
+use std::{
+    cell::RefCell,
+    io,
+    path::Path,
+    time::{Duration, Instant},
+};
 
-/// The most bytes that one read allocates for, so that a huge sparse file does
-/// not take its size in memory at once. Large enough that any file Keyhole is
-/// made for takes one read.
-pub const MAX_READ: usize = 8 * 1024 * 1024;
+/// The largest file that is read at once, as the sandbox has it. A huge sparse
+/// file does not take its size in memory.
+pub const MAX_READ: u64 = 8 << 20;
+
+/// How long a call may take, as the host has it.
+const DEADLINE: Duration = Duration::from_secs(5);
 
 /// A directory that can be read beneath, and nowhere else.
 #[derive(Debug)]
@@ -49,7 +58,7 @@ pub struct NativeDirectory(Dir);
 
 /// A file opened in a [`NativeDirectory`].
 #[derive(Debug)]
-pub struct NativeFile(cap_std::fs::File);
+pub struct NativeFile(RefCell<(GrantedFile, Patience)>);
 
 impl NativeDirectory {
     /// Opens the directory at `path`: what the host's preopen is to the
@@ -73,43 +82,44 @@ impl Directory for NativeDirectory {
     type File = NativeFile;
 
     fn is_regular(&self, name: &str) -> Result<bool, Fault> {
-        let kind = self.0.symlink_metadata(name).map_err(fault)?.file_type();
+        let kind = granted::kind(&self.0, name).map_err(fault)?;
         if kind.is_symlink() {
             return Err(Fault::Escapes);
         }
-        Ok(kind == FileType::file())
+        Ok(kind.is_file())
     }
 
     fn open(&self, name: &str) -> Result<NativeFile, Fault> {
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No);
-        let file = self.0.open_with(name, &options).map_err(fault)?;
-        Ok(NativeFile(file))
+        let mut patience = Patience::new(Instant::now() + DEADLINE);
+        let file = GrantedFile::open(&self.0, name, MAX_READ, &mut patience).map_err(fault)?;
+        Ok(NativeFile(RefCell::new((file, patience))))
     }
 }
 
 impl File for NativeFile {
     fn stat(&self) -> Result<Stat, Fault> {
-        let metadata = self.0.metadata().map_err(fault)?;
+        let (file, patience) = &mut *self.0.borrow_mut();
+        let Look {
+            size,
+            modified,
+            changed,
+        } = file.look(patience).map_err(fault)?;
+        let told =
+            |(seconds, nanoseconds)| time(seconds, nanoseconds).filter(|_| file.is_telling());
         Ok(Stat {
-            regular: metadata.is_file(),
-            size: metadata.len(),
-            modified: modified(&metadata),
+            regular: true,
+            size,
+            modified: told(modified),
+            changed: told((changed.seconds, changed.nanoseconds)),
         })
     }
 
     fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
-        let len = usize::try_from(len).unwrap_or(MAX_READ).min(MAX_READ);
-        let mut bytes = vec![0; len];
-        let got = self.0.read_at(&mut bytes, offset).map_err(fault)?;
-        bytes.truncate(got);
-        Ok(bytes)
+        self.0.borrow().0.read(len, offset).map_err(fault)
     }
 }
 
 /// None before 1970, which the component's clock cannot tell either.
-fn modified(metadata: &Metadata) -> Option<Modified> {
-    let time = metadata.modified().ok()?.into_std();
-    let since = time.duration_since(UNIX_EPOCH).ok()?;
-    Some((since.as_secs(), since.subsec_nanos()))
+fn time(seconds: i64, nanoseconds: i64) -> Option<Time> {
+    Some((seconds.try_into().ok()?, nanoseconds.try_into().ok()?))
 }

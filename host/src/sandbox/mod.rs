@@ -1,11 +1,13 @@
 //! The sandbox: one component, one call at a time in a store of its own.
 //!
 //! [`Sandbox::call`] is where the host hands over to the guest and takes the
-//! answer back. What the guest can reach is all in `imports`; what it may use up
-//! is set here, in `store`.
+//! answer back. What the guest can reach is all in `imports`, and what its file
+//! calls answer in `files`; what it may use up is set here, in `store`.
 
 mod embedded;
 pub(crate) mod engine;
+mod files;
+mod granted;
 mod imports;
 
 use crate::{Code, Grant, limits::Limits};
@@ -16,7 +18,6 @@ use wasmtime::{
     Engine, Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline,
     component::{Component, Linker},
 };
-use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
 pub use embedded::{COMPONENT, COMPONENT_WIT};
 
@@ -32,7 +33,11 @@ mod bindings {
     wasmtime::component::bindgen!({
         path: "../wit",
         world: "context-loader",
-        with: { "wasi": wasmtime_wasi::p2::bindings::sync },
+        with: { "wasi:filesystem/types.descriptor": crate::sandbox::files::Descriptor },
+        trappable_error_type: {
+            "wasi:filesystem/types.error-code" => crate::sandbox::files::Refusal,
+        },
+        imports: { default: trappable },
     });
 }
 
@@ -66,7 +71,6 @@ impl Guest for Sandbox {
 pub struct Sandbox {
     engine: Engine,
     component: ContextLoaderPre<CallState>,
-    filesystem: WasiFilesystemCtx,
     limits: Limits,
 }
 
@@ -121,7 +125,6 @@ impl Sandbox {
         Ok(Self {
             engine,
             component,
-            filesystem: imports::no_filesystem(),
             limits,
         })
     }
@@ -161,6 +164,8 @@ impl Sandbox {
             // The guest was told the limit; the host does not take its word for it.
             Ok(text) if text.len() as u64 > max_bytes => Err(Code::Internal),
             Ok(text) => Ok(text),
+            // It may have waited for the file until then.
+            Err(_) if Instant::now() >= deadline => Err(Code::TimedOut),
             Err(refusal) => Err(refusal.into()),
         }
     }
@@ -182,9 +187,9 @@ impl Sandbox {
         let state = CallState::new(
             key,
             grant,
-            self.filesystem.clone(),
             self.store_limits(),
             self.limits.handles,
+            deadline,
         );
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| &mut state.limits);

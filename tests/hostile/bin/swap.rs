@@ -1,6 +1,7 @@
 //! `swap A B`: exchanges two names, again and again, until its input ends. Says
 //! `ready` when it has begun. Each exchange is atomic; there is an even number
-//! of them, so that everything ends where it was.
+//! of them, so that everything ends where it was. Now and then it pauses, or a
+//! file that it swaps would never come to rest.
 
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
@@ -12,7 +13,12 @@ use std::{
     process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
     thread,
+    time::Duration,
 };
+
+/// How many exchanges there are between two pauses.
+const EXCHANGES: usize = 20_000;
+const PAUSE: Duration = Duration::from_millis(50);
 
 fn main() -> ExitCode {
     let mut names = env::args_os().skip(1);
@@ -28,8 +34,11 @@ fn main() -> ExitCode {
         });
         let _ = stdout().write_all(b"ready\n");
         while !done.load(Ordering::Relaxed) {
-            exchange()?;
-            exchange()?;
+            for _ in 0..EXCHANGES / 2 {
+                exchange()?;
+                exchange()?;
+            }
+            thread::sleep(PAUSE);
         }
         Ok::<_, Errno>(())
     });

@@ -3,7 +3,7 @@
   (memory (export "memory") 1)
   (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
     i32.const 4096)
-  (func (export "keyhole:context/loader@0.1.0#load") (param i32 i32) (result i32)
+  (func (export "keyhole:context/loader@0.2.0#load") (param i32 i32) (result i32)
     ;; ok, from 0, one page
     (i32.store (i32.const 0) (i32.const 0))
     (i32.store (i32.const 4) (i32.const 0))

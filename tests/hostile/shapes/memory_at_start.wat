@@ -3,6 +3,6 @@
   (memory (export "memory") 65536)
   (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
     i32.const 4096)
-  (func (export "keyhole:context/loader@0.1.0#load") (param i32 i32) (result i32)
+  (func (export "keyhole:context/loader@0.2.0#load") (param i32 i32) (result i32)
     unreachable)
 )

@@ -5,6 +5,6 @@
     i32.const 4096)
   (func $start unreachable)
   (start $start)
-  (func (export "keyhole:context/loader@0.1.0#load") (param i32 i32) (result i32)
+  (func (export "keyhole:context/loader@0.2.0#load") (param i32 i32) (result i32)
     unreachable)
 )

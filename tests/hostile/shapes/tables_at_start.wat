@@ -103,6 +103,6 @@
   (table 1 funcref)
   (table 1 funcref)
   (table 1 funcref)
-  (func (export "keyhole:context/loader@0.1.0#load") (param i32 i32) (result i32)
+  (func (export "keyhole:context/loader@0.2.0#load") (param i32 i32) (result i32)
     unreachable)
 )

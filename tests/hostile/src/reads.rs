@@ -6,7 +6,7 @@ use crate::{
         keyhole::context::grants,
         wasi::filesystem::{
             preopens,
-            types::{DescriptorFlags, OpenFlags},
+            types::{Advice, DescriptorFlags, OpenFlags},
         },
     },
     report::{
@@ -102,12 +102,12 @@ pub(crate) fn proc_self() -> Answer {
 
 pub(crate) fn symbolic_links() -> Answer {
     let directory = directory()?;
-    tally(LINKS.map(|path| got(&directory, open(&directory, FOLLOW, path))))
+    tally(LINKS.map(|path| got(open(&directory, FOLLOW, path))))
 }
 
 pub(crate) fn symbolic_links_unfollowed() -> Answer {
     let directory = directory()?;
-    tally(LINKS.map(|path| got(&directory, open(&directory, no_follow(), path))))
+    tally(LINKS.map(|path| got(open(&directory, no_follow(), path))))
 }
 
 pub(crate) fn directory_links() -> Answer {
@@ -132,7 +132,7 @@ pub(crate) fn trailing_slashes() -> Answer {
                 for flags in [OpenFlags::empty(), OpenFlags::DIRECTORY] {
                     let path = format!("{link}{end}");
                     let opened = directory.open_at(follow, &path, flags, DescriptorFlags::READ);
-                    outcomes.push(got(&directory, opened));
+                    outcomes.push(got(opened));
                 }
             }
         }
@@ -168,16 +168,19 @@ pub(crate) fn odd_names() -> Answer {
     ])
 }
 
-pub(crate) fn parent_of_subdirectory() -> Answer {
-    let directory = directory()?;
-    let mut outcomes = Vec::new();
-    let mut inner = open(&directory, no_follow(), "sub").map_err(|_| LoadError::Internal)?;
-    for _ in 0..3 {
-        outcomes.push(got(&directory, open(&inner, no_follow(), "..")));
-        outcomes.push(got(&directory, open(&inner, no_follow(), "../..")));
-        inner = open(&inner, no_follow(), ".").map_err(|_| LoadError::Internal)?;
-    }
-    tally(outcomes)
+pub(crate) fn subdirectory() -> Answer {
+    try_all(&[".", "sub", "sub/", "sub/..", "sub/deep.md", "empty"])
+}
+
+/// As if the file were a directory.
+pub(crate) fn beneath_the_file() -> Answer {
+    let file = open(&directory()?, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
+    tally(["", ".", "..", "granted.md"].into_iter().flat_map(|path| {
+        [
+            got(open(&file, no_follow(), path)),
+            refusal(file.stat_at(no_follow(), path)),
+        ]
+    }))
 }
 
 pub(crate) fn prefix_sibling() -> Answer {
@@ -253,12 +256,96 @@ pub(crate) fn link_inside() -> Answer {
 }
 
 pub(crate) fn own_directory() -> Answer {
-    let names = names(&directory()?).map_err(|_| LoadError::Internal)?;
-    Ok(names.join(" "))
+    Ok(names(&directory()?).map_or_else(
+        |error| error.name().to_string(),
+        |names| format!("LISTED {} names", names.len()),
+    ))
 }
 
 pub(crate) fn neighbour_file() -> Answer {
-    try_all(&["neighbour.md"])
+    let directory = directory()?;
+    let outcomes = ["neighbour.md", "missing.md"].into_iter().flat_map(|path| {
+        [FOLLOW, no_follow()].into_iter().flat_map({
+            let directory = &directory;
+            move |follow| {
+                [
+                    got(open(directory, follow, path)),
+                    refusal(directory.stat_at(follow, path)),
+                    refusal(directory.metadata_hash_at(follow, path)),
+                ]
+            }
+        })
+    });
+    tally(outcomes)
+}
+
+pub(crate) fn otherwise_opened() -> Answer {
+    const READ: DescriptorFlags = DescriptorFlags::READ;
+    let directory = directory()?;
+    let open = |follow, how, flags| got(directory.open_at(follow, "granted.md", how, flags));
+    let mut outcomes = Vec::from([open(FOLLOW, OpenFlags::empty(), READ)]);
+    for how in [
+        OpenFlags::CREATE,
+        OpenFlags::DIRECTORY,
+        OpenFlags::EXCLUSIVE,
+        OpenFlags::TRUNCATE,
+    ] {
+        outcomes.push(open(no_follow(), how, READ));
+    }
+    for flags in [
+        DescriptorFlags::empty(),
+        READ | DescriptorFlags::WRITE,
+        READ | DescriptorFlags::FILE_INTEGRITY_SYNC,
+        READ | DescriptorFlags::DATA_INTEGRITY_SYNC,
+        READ | DescriptorFlags::REQUESTED_WRITE_SYNC,
+        READ | DescriptorFlags::MUTATE_DIRECTORY,
+    ] {
+        outcomes.push(open(no_follow(), OpenFlags::empty(), flags));
+    }
+    tally(outcomes)
+}
+
+pub(crate) fn access_times() -> Answer {
+    let directory = directory()?;
+    let file = open(&directory, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
+    tally(
+        [
+            file.stat(),
+            directory.stat_at(no_follow(), "granted.md"),
+            directory.stat(),
+            directory.stat_at(no_follow(), "neighbour.md"),
+        ]
+        .map(|stat| match stat {
+            Err(error) => error.name().to_string(),
+            Ok(stat) => match stat.data_access_timestamp {
+                None => "no time".to_string(),
+                Some(time) => format!("THE TIME {}", time.seconds),
+            },
+        }),
+    )
+}
+
+pub(crate) fn about_the_file() -> Answer {
+    let directory = directory()?;
+    let file = open(&directory, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
+    let again = open(&directory, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
+    let links = file.stat().map_err(|_| LoadError::Internal)?.link_count;
+    let mut outcomes = Vec::from([
+        format!("{links} link"),
+        format!("same: {}", file.is_same_object(&again)),
+        format!("same: {}", file.is_same_object(&directory)),
+        refusal(file.sync()),
+        refusal(file.sync_data()),
+        refusal(file.advise(0, 0, Advice::WillNeed)),
+        refusal(file.read_directory()),
+    ]);
+    for handle in [&file, &directory] {
+        outcomes.push(refusal(handle.get_flags()));
+        outcomes.push(refusal(handle.get_type()));
+        outcomes.push(refusal(handle.metadata_hash()));
+    }
+    outcomes.push(refusal(directory.read(1, 0)));
+    tally(outcomes)
 }
 
 pub(crate) fn find_other_keys() -> Answer {

@@ -14,7 +14,8 @@ attacks! {
         trailing_slashes: "opens links with `/`, `/.` and `//` behind them, as files and as directories";
         link_loops: "opens links to themselves and to each other, and 50 in a row";
         odd_names: "opens names with NUL, no name, and names too long";
-        parent_of_subdirectory: "opens a directory in its own, and `..` from there, three times";
+        subdirectory: "opens its own directory, and those in it";
+        beneath_the_file: "opens paths beneath the granted file, as if it were a directory";
         prefix_sibling: "opens files in `notes-private` beside its own `notes`";
         other_keys_directory: "opens the directory and the file of another key";
         the_map: "opens the map, by relative and by absolute path";
@@ -22,7 +23,10 @@ attacks! {
         read_link_targets: "reads where links lead";
         link_inside: "follows a link that stays in its directory";
         own_directory: "lists its directory";
-        neighbour_file: "reads the file next to the granted one";
+        neighbour_file: "asks for the file next to the granted one, and for one that is not there";
+        otherwise_opened: "opens the granted file in every way but the one that is granted";
+        access_times: "asks when the file, its directory and its neighbour were last read";
+        about_the_file: "asks for links, identity, flags, type and hash of what it has open";
         find_other_keys: "asks `find` for other keys, near and far";
         without_grant: "does all it can for a key that is not in the map";
     }
@@ -49,8 +53,8 @@ attacks! {
         memory_at_once: "grows its memory by 4 GiB";
         file_handles: "opens the file until it is refused";
         preopen_handles: "asks for its directory until it is refused";
-        list_handles: "opens listings of its directory until it is refused";
-        thousands_of_opens: "opens and closes its directory 3,000 times";
+        endless_lists: "lists its directory 10,000 times";
+        thousands_of_opens: "opens and closes the granted file 3,000 times";
         huge_read: "reads with lengths and offsets of up to 2^64 - 1";
         huge_path: "hands the host a path of 2 MiB";
         huge_key: "asks `find` for a key of 2 MiB";

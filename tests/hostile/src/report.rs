@@ -4,7 +4,7 @@ use crate::bindings::{
     exports::keyhole::context::loader::LoadError,
     wasi::filesystem::{
         preopens,
-        types::{Descriptor, DescriptorFlags, DescriptorType, ErrorCode, OpenFlags, PathFlags},
+        types::{Descriptor, DescriptorFlags, ErrorCode, OpenFlags, PathFlags},
     },
 };
 use alloc::{
@@ -76,20 +76,17 @@ pub(crate) fn names(directory: &Descriptor) -> Result<Vec<String>, ErrorCode> {
 }
 
 /// What came of opening something: the refusal, or the start of what was read.
-pub(crate) fn got(directory: &Descriptor, opened: Result<Descriptor, ErrorCode>) -> String {
+pub(crate) fn got(opened: Result<Descriptor, ErrorCode>) -> String {
     let look = || -> Result<String, ErrorCode> {
         let opened = opened?;
-        if opened.get_type()? != DescriptorType::Directory {
-            let start = start_of(&opened)?;
-            return Ok(format!(
-                "read {:?}",
-                start.lines().next().unwrap_or_default()
-            ));
+        if let Ok(names) = names(&opened) {
+            return Ok(format!("OPENED A DIRECTORY with {names:?}"));
         }
-        if opened.is_same_object(directory) {
-            return Ok("opened its own directory".to_string());
-        }
-        Ok(format!("opened a directory with {:?}", names(&opened)?))
+        let start = start_of(&opened)?;
+        Ok(format!(
+            "read {:?}",
+            start.lines().next().unwrap_or_default()
+        ))
     };
     look().unwrap_or_else(|error| error.name().to_string())
 }
@@ -111,7 +108,7 @@ pub(crate) fn tally(outcomes: impl IntoIterator<Item = String>) -> Answer {
 pub(crate) fn try_all<T: AsRef<str>>(paths: &[T]) -> Answer {
     let directory = directory()?;
     tally(paths.iter().flat_map(|path| {
-        [FOLLOW, no_follow()].map(|follow| got(&directory, open(&directory, follow, path.as_ref())))
+        [FOLLOW, no_follow()].map(|follow| got(open(&directory, follow, path.as_ref())))
     }))
 }
 

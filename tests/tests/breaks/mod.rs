@@ -3,6 +3,8 @@
 
 /// A key in the wrong place came back in an error, or in what `check` printed.
 mod echoed_key;
+/// A FIFO that takes the file's place between the look and the open.
+mod fifo_swap;
 /// A file system that never answers, made by the test itself.
 mod fuse;
 /// A client that guesses, and does not wait for answers.
@@ -25,5 +27,11 @@ mod open_data_folder;
 mod removed_beneath;
 /// A root whose name is flipped by somebody who may write above it.
 mod root_flip;
+/// A file that is saved in place, by each of the usual ways, while it is read.
+mod saved_in_place;
 /// Somebody else's directories, and what they do with them.
 mod stranger;
+/// What a hostile guest could carry from one call to the next, and use up.
+mod traces;
+/// A write lease that another process holds on the mapped file.
+mod write_lease;

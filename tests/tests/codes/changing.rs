@@ -1,14 +1,14 @@
 //! What changes under a call's hands: `changed` and `timed-out`.
 
 use super::{Earned, KEY, mapped};
-use keyhole_tests::{PATIENCE, Session, SetOnDrop, World};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use keyhole::limits::Limits;
+use keyhole_tests::{Answer, PATIENCE, Session, SetOnDrop, World};
+use rustix::process::Signal;
 use std::{
     fs::File,
-    process::Command,
     sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::{Instant, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 /// A file that is being touched while it is read.
@@ -19,25 +19,39 @@ pub(super) fn touched(world: World) -> Earned {
     let path = world.path("hunter2.md");
     let file = File::options().write(true).open(path).unwrap();
     let touch = || file.set_modified(SystemTime::now()).unwrap();
-    meanwhile(world, touch, "changed")
+    meanwhile(world, touch, |session| {
+        until("changed", || session.load(KEY))
+    })
 }
 
-/// A file that changes places with a FIFO. Now and then it is a file when the
-/// guest looks and a FIFO when it opens it, and that waits for a writer for ever.
-pub(super) fn swapped(world: World) -> Earned {
-    let world = world
-        .file("hunter2.md", "hunter2")
-        .map(mapped("hunter2.md"));
-    let (file, fifo) = (world.path("hunter2.md"), world.path("fifo"));
-    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
-    assert!(made.success());
-    let swap = || renameat_with(CWD, &file, CWD, &fifo, RenameFlags::EXCHANGE).unwrap();
-    meanwhile(world, swap, "timed-out")
+/// A call that is waiting for a file to come to rest when the whole server is
+/// stopped, for longer than a call may take, as by a laptop's sleep.
+pub(super) fn stopped(world: World) -> Earned {
+    // An empty file has to rest for longest, so that a busy machine, on which the
+    // touching may pause, does not let it.
+    let world = world.file("hunter2.md", "").map(mapped("hunter2.md"));
+    let path = world.path("hunter2.md");
+    let file = File::options().write(true).open(path).unwrap();
+    let touch = || file.set_modified(SystemTime::now()).unwrap();
+    meanwhile(world, touch, |session| {
+        until("timed-out", || {
+            let call = session.call(KEY);
+            // It takes a second until it gives up.
+            thread::sleep(Duration::from_millis(200));
+            session.signal(Signal::STOP);
+            thread::sleep(Limits::default().deadline + Duration::from_millis(200));
+            session.signal(Signal::CONT);
+            session.answer(call)
+        })
+    })
 }
 
-/// Does `change` over and over, and calls again and again until one is refused
-/// with `code`. Gives the documents and that refusal.
-fn meanwhile(world: World, change: impl Fn() + Sync, code: &str) -> Earned {
+/// Does `change` over and over while `calls` are made.
+fn meanwhile(
+    world: World,
+    change: impl Fn() + Sync,
+    calls: impl FnOnce(&mut Session) -> Vec<Answer>,
+) -> Earned {
     let mut session = world.client();
     let done = AtomicBool::new(false);
     let answers = thread::scope(|scope| {
@@ -47,7 +61,7 @@ fn meanwhile(world: World, change: impl Fn() + Sync, code: &str) -> Earned {
             }
         });
         let _done = SetOnDrop(&done);
-        until(code, &mut session)
+        calls(&mut session)
     });
     Earned {
         world,
@@ -56,11 +70,13 @@ fn meanwhile(world: World, change: impl Fn() + Sync, code: &str) -> Earned {
     }
 }
 
-fn until(code: &str, session: &mut Session) -> Vec<keyhole_tests::Answer> {
+/// Calls again and again until one is refused with `code`. Gives the documents and
+/// that refusal.
+fn until(code: &str, mut call: impl FnMut() -> Answer) -> Vec<Answer> {
     let began = Instant::now();
     let mut kept = Vec::new();
     while began.elapsed() < PATIENCE {
-        let answer = session.load(KEY);
+        let answer = call();
         if answer.code() == Some(code) {
             kept.push(answer);
             return kept;

@@ -60,7 +60,7 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
                 .map(mapped("hunter2.md")),
         ),
         Code::Changed => changing::touched(world),
-        Code::TimedOut => changing::swapped(world),
+        Code::TimedOut => changing::stopped(world),
         Code::Busy => busy::earn(world),
         Code::OutOfResources => denied::out_of_files(world, code),
         Code::Internal => denied::out_of_files(world, code),

@@ -1,9 +1,12 @@
 //! What cannot be shown by one attack and one call after it.
 
 use super::ground::{GRANTED, Ground, SOON, component};
-use keyhole::{Caller, Code, Loader, limits::Limits};
+use keyhole::{Caller, Code, Grant, Loader, limits::Limits, sandbox::Guest};
 use keyhole_tests::{PATIENCE, World};
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Condvar, Mutex},
+    time::{Duration, Instant},
+};
 use tokio::{
     join,
     time::{sleep, timeout},
@@ -11,11 +14,7 @@ use tokio::{
 
 include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
-const KEYS: [(&str, u64); 3] = [
-    ("endless_loop", 1024),
-    ("blocked_open", 1024),
-    ("honest", 1024),
-];
+const KEYS: [(&str, u64); 3] = [("endless_loop", 1024), ("hung", 1024), ("honest", 1024)];
 
 /// One call at a time, and `left_behind` more threads.
 fn few_threads(left_behind: usize) -> Limits {
@@ -29,7 +28,7 @@ fn few_threads(left_behind: usize) -> Limits {
 
 /// Calls honestly until it is served: the thread that it needs comes back when
 /// the operating system gets to it.
-fn is_served_soon(ground: &Ground, loader: &Loader) {
+fn is_served_soon<G: Guest>(ground: &Ground, loader: &Loader<G>) {
     let began = Instant::now();
     loop {
         match ground.load(loader, "honest") {
@@ -81,17 +80,40 @@ fn a_guest_whose_caller_went_away_is_stopped() {
     is_served_soon(&ground, &loader);
 }
 
+/// Hangs as a read in the kernel does that nothing can stop, for one key, until
+/// somebody lets it go. For all others it answers.
+#[derive(Default)]
+struct Hung {
+    is_let_go: Mutex<bool>,
+    let_go: Condvar,
+}
+
+impl Guest for &'static Hung {
+    fn call(&self, key: &str, _: Option<Grant>, _: Instant) -> Result<String, Code> {
+        if key == "hung" {
+            let is_let_go = self.is_let_go.lock().unwrap();
+            drop(self.let_go.wait_while(is_let_go, |is_let_go| !*is_let_go));
+        }
+        Ok(GRANTED.to_owned())
+    }
+
+    /// What makes a computing guest stop does not reach into the kernel.
+    fn interrupt(&self) {}
+}
+
 #[test]
 fn threads_that_hang_in_the_kernel_are_bounded_and_come_back() {
     let ground = Ground::new(KEYS);
-    let loader = ground.attacked_by(&component(IMAGE).unwrap(), few_threads(1));
+    let hung: &Hung = Box::leak(Box::default());
+    let loader = ground.loader(hung, few_threads(1));
     for _ in 0..2 {
-        assert_eq!(ground.load(&loader, "blocked_open"), Err(Code::TimedOut));
+        assert_eq!(ground.load(&loader, "hung"), Err(Code::TimedOut));
     }
-    for key in ["blocked_open", "honest"] {
+    for key in ["hung", "honest"] {
         assert_eq!(ground.load(&loader, key), Err(Code::Busy));
     }
-    ground.release_fifo();
+    *hung.is_let_go.lock().unwrap() = true;
+    hung.let_go.notify_all();
     is_served_soon(&ground, &loader);
 }
 

@@ -1,6 +1,10 @@
 //! Where components attack.
 
-use keyhole::{Caller, Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
+use keyhole::{
+    Caller, Code, LiveMap, Loader, Location,
+    limits::Limits,
+    sandbox::{Guest, Sandbox},
+};
 use std::{
     collections::BTreeMap,
     fs::{self, Permissions},
@@ -22,12 +26,12 @@ pub(super) const GRANTED: &str = "granted\n";
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
 /// Makes a FIFO. The standard library cannot, and `mkfifo` is on every Unix.
-pub(super) fn fifo(path: &Path) {
+pub(crate) fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 /// Loads a component that this package's build script precompiled.
-pub(super) fn component(image: &'static [u8]) -> wasmtime::Result<Component> {
+pub(crate) fn component(image: &'static [u8]) -> wasmtime::Result<Component> {
     let engine = Sandbox::engine().unwrap();
     // SAFETY: the image was made by `Engine::precompile_component` in this
     // package's own build script, and is part of this program.
@@ -113,7 +117,7 @@ impl Ground {
         }
     }
 
-    pub(super) fn loader(&self, sandbox: Sandbox, limits: Limits) -> Loader {
+    pub(super) fn loader<G: Guest>(&self, sandbox: G, limits: Limits) -> Loader<G> {
         let map = self.home.join("map.toml");
         let location = Location::find(Some(&map), |_| None).unwrap();
         Loader::new(Arc::new(LiveMap::new(location)), sandbox, limits)
@@ -125,7 +129,7 @@ impl Ground {
     }
 
     /// One call.
-    pub(super) fn load(&self, loader: &Loader, key: &str) -> Result<String, Code> {
+    pub(super) fn load<G: Guest>(&self, loader: &Loader<G>, key: &str) -> Result<String, Code> {
         self.run(async {
             loader
                 .load(key, &Caller::Nobody)
@@ -136,14 +140,6 @@ impl Ground {
 
     pub(super) fn run<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.as_ref().unwrap().block_on(future)
-    }
-
-    /// Lets go whoever waits for a writer of the FIFO.
-    pub(super) fn release_fifo(&self) {
-        let _ = fs::File::options()
-            .read(true)
-            .write(true)
-            .open(self.home.join("notes/fifo.md"));
     }
 
     /// All that an attack may have changed: names, types, modes, times, content.
@@ -182,7 +178,6 @@ fn describe(path: &Path, state: &mut BTreeMap<PathBuf, String>) {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        self.release_fifo();
         // A thread that hangs in the kernel must not keep the test.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();

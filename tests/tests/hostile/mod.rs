@@ -9,7 +9,7 @@ mod beyond;
 /// A file that changes while it is read.
 mod changes;
 /// Where components attack: the files around a granted one, and a loader.
-mod ground;
+pub(crate) mod ground;
 /// A component that attacks, in the same host as the real guest.
 mod guest;
 /// A component that asks for more than there is.
@@ -21,7 +21,7 @@ mod names;
 /// A component that breaks the rules by which components talk to their host.
 mod shapes;
 /// A directory or file that is swapped with a link, for thousands of calls.
-mod swaps;
+pub(crate) mod swaps;
 /// docs/attacks.md.
 mod table;
 /// Files that were made to do harm.
@@ -31,7 +31,7 @@ mod tree;
 type Outcome = Result<String, &'static str>;
 
 #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn skipped(name: &str, why: &str) {
+pub(crate) fn skipped(name: &str, why: &str) {
     eprintln!("skipped: {name}: {why}");
 }
 

@@ -1,0 +1,36 @@
+//! Whoever may write the mapped file's directory swaps the file with a FIFO, so
+//! that the guest sees a file and opens a FIFO. Each such call once held a thread
+//! for ever, and soon no key was served any more.
+
+use crate::hostile::{ground::fifo, swaps::Swapper};
+use keyhole_tests::World;
+
+const ROUNDS: usize = 5;
+/// More than run at once.
+const CALLS: usize = 16;
+
+#[test]
+fn a_fifo_that_takes_the_files_place_holds_no_thread_and_no_other_key() {
+    let world = World::new()
+        .file("notes/a.md", "whole\n")
+        .file("other.md", "other\n")
+        .map("[keys]\nk-swapped = '~/notes/a.md'\nk-other = '~/other.md'\n");
+    fifo(&world.path("notes/fifo"));
+    let mut client = world.client();
+    let swapper = Swapper::of(&world.path("notes/a.md"), &world.path("notes/fifo"));
+    for _ in 0..ROUNDS {
+        let calls: Vec<_> = (0..CALLS).map(|_| client.call("k-swapped")).collect();
+        client.load("k-other").is("other\n");
+        for call in calls {
+            let answer = client.answer(call);
+            let got = answer.text().or(answer.code());
+            assert!(
+                matches!(got, Some("whole\n" | "not-a-file" | "changed")),
+                "{got:?}"
+            );
+        }
+    }
+    swapper.end();
+    client.load("k-swapped").is("whole\n");
+    client.end();
+}

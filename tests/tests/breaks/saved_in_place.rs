@@ -1,0 +1,166 @@
+//! A file that is saved in place every 50 ms, while a client reads it. What was
+//! served once were empty files by the hundred, now and then a half, or a mixture
+//! of two versions: only size and modification time were compared, and the kernel
+//! sets that when a write begins.
+//!
+//! What holds is said of a writer that does not pause for 20 ms amid its work. On a
+//! busy machine one may have to: a saving that took so long is left out of account.
+//!
+//! Each writer runs for 3 seconds; with `KEYHOLE_LONG=1` for 12.
+
+use keyhole_tests::{PATIENCE, SetOnDrop, World};
+use std::{
+    collections::BTreeMap,
+    env,
+    fs::{self, File},
+    os::unix::fs::FileExt as _,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Of each version, in bytes.
+const SIZE: usize = 512 << 10;
+/// From the end of one saving to the next.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Two versions of a file, each of its own letter; of one length, as some writers
+/// do not cut off what is behind.
+fn versions() -> [String; 2] {
+    ["a", "b"].map(|letter| letter.repeat(SIZE))
+}
+
+fn run(command: &mut Command) {
+    assert!(command.status().unwrap().success(), "{command:?}");
+}
+
+fn cp(version: &Path, file: &Path) {
+    run(Command::new("cp").args([version, file]));
+}
+
+fn cat(version: &Path, file: &Path) {
+    run(Command::new("/bin/sh")
+        .args(["-c", "cat \"$0\" > \"$1\""])
+        .args([version, file]));
+}
+
+fn dd(version: &Path, file: &Path) {
+    let named = |name: &str, path: &Path| format!("{name}={}", path.display());
+    run(Command::new("dd")
+        .args([named("if", version), named("of", file)])
+        .args(["conv=notrunc", "status=none"]));
+}
+
+fn pwrite(version: &Path, file: &Path) {
+    let text = fs::read(version).unwrap();
+    let file = File::options().write(true).open(file).unwrap();
+    assert_eq!(file.write_at(&text, 0).unwrap(), SIZE);
+}
+
+/// How long a file must be left alone to be at rest.
+const QUIET: Duration = Duration::from_millis(20);
+
+/// From when to when.
+type Span = (Instant, Instant);
+
+fn overlap(one: &Span, other: &Span) -> bool {
+    one.0 <= other.1 && other.0 <= one.1
+}
+
+/// Reads the file while `save` saves the two versions in turn. No answer is
+/// anything but one of them, or `changed`; and one of them comes through.
+fn saved_by(name: &str, save: fn(&Path, &Path)) {
+    let [a, b] = versions();
+    let world = World::new()
+        .file("a", &a)
+        .file("b", &b)
+        .file("x.md", &a)
+        .map("[keys]\nk = '~/x.md'\n");
+    let mut client = world.client();
+    let duration = match env::var_os("KEYHOLE_LONG") {
+        Some(_) => Duration::from_secs(12),
+        None => Duration::from_secs(3),
+    };
+    let done = AtomicBool::new(false);
+    let mut got = BTreeMap::<String, usize>::new();
+    let mut not_whole = Vec::<(Span, String)>::new();
+    let long_savings = thread::scope(|scope| {
+        let _done = SetOnDrop(&done);
+        let writer = scope.spawn(|| {
+            let mut long = Vec::<Span>::new();
+            for version in ["b", "a"].iter().cycle() {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                let began = Instant::now();
+                save(&world.path(version), &world.path("x.md"));
+                if began.elapsed() >= QUIET {
+                    long.push((began, Instant::now()));
+                }
+                thread::sleep(PAUSE);
+            }
+            long
+        });
+        let began = Instant::now();
+        let is_whole = |got: &BTreeMap<_, _>| got.contains_key("a") || got.contains_key("b");
+        while began.elapsed() < duration || !is_whole(&got) && began.elapsed() < PATIENCE {
+            let asked = Instant::now();
+            let answer = client.load("k");
+            let outcome = match answer.text() {
+                Some(text) if text == a => "a",
+                Some(text) if text == b => "b",
+                Some(text) => {
+                    let of_one = text.bytes().filter(|byte| *byte == b'a').count();
+                    let what = format!("{} bytes, {of_one} of them of the one", text.len());
+                    not_whole.push(((asked, Instant::now()), what));
+                    "not whole"
+                }
+                None => answer.code().unwrap(),
+            };
+            *got.entry(outcome.to_owned()).or_default() += 1;
+        }
+        done.store(true, Ordering::Relaxed);
+        writer.join().unwrap()
+    });
+    client.end();
+    #[allow(clippy::print_stderr, reason = "how often came what")]
+    {
+        eprintln!(
+            "saved by {name}: {got:?}, {} savings took long",
+            long_savings.len()
+        );
+    }
+    not_whole.retain(|(span, _)| !long_savings.iter().any(|long| overlap(span, long)));
+    assert!(not_whole.is_empty(), "{name}: {not_whole:?}");
+    assert!(
+        got.keys()
+            .all(|outcome| matches!(&**outcome, "a" | "b" | "changed" | "not whole")),
+        "{name}: {got:?}"
+    );
+    assert!(
+        got.contains_key("a") || got.contains_key("b"),
+        "{name}: {got:?}"
+    );
+}
+
+#[test]
+fn a_file_that_cp_saves_is_served_whole() {
+    saved_by("cp", cp);
+}
+
+#[test]
+fn a_file_that_the_shell_saves_is_served_whole() {
+    saved_by("cat", cat);
+}
+
+#[test]
+fn a_file_that_dd_saves_is_served_whole() {
+    saved_by("dd", dd);
+}
+
+#[test]
+fn a_file_that_is_saved_by_one_write_is_served_whole() {
+    saved_by("pwrite", pwrite);
+}
