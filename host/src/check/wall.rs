@@ -51,7 +51,7 @@ impl Report {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -75,7 +75,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn the_closing_line_says_which_walls_stand() {
         for (landlock, system_calls, said) in [
             (

@@ -11,7 +11,6 @@ use keyhole::seal::{
 };
 use libtest_mimic::{Failed, Trial};
 use nix::{
-    errno::Errno,
     sys::wait::{WaitStatus, waitpid},
     unistd::{ForkResult, fork},
 };
@@ -36,16 +35,19 @@ const X32: i64 = 0x4000_0000;
 const PATIENCE: u32 = 20;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let walks = [Wall::Plain, Wall::Tickets, Wall::Sealed].map(|wall| {
-        let name = format!("every_call_is_answered_as_the_list_says ({wall:?})");
-        Trial::test(name, move || in_a_process("walk", wall))
-    });
+    let walks = [Wall::Plain, Wall::Tickets, Wall::Sealed];
+    let walks = walks.map(every_call_is_answered_as_the_list_says);
     let page = Trial::test("the_page_shows_the_list", the_page_shows_the_list);
     // Some calls are on one architecture only, and the page has them.
     walks
         .into_iter()
         .chain([page.with_ignored_flag(cfg!(not(target_arch = "x86_64")))])
         .collect()
+}
+
+fn every_call_is_answered_as_the_list_says(wall: Wall) -> Trial {
+    let name = format!("every_call_is_answered_as_the_list_says ({wall:?})");
+    Trial::test(name, move || in_a_process("walk", wall))
 }
 
 fn reach(wall: Wall) -> Reach {
@@ -255,6 +257,3 @@ fn the_page_shows_the_list() -> Result<(), Failed> {
         false => Err("docs/second-wall.md differs: see ./x bless".into()),
     }
 }
-
-/// So that an errno is not taken for another on some architecture.
-const _: () = assert!(Errno::EPERM as i32 == libc::EPERM);

@@ -1,6 +1,8 @@
 //! A crash of the server left a core file, with the whole map and the last content
 //! in it; and its memory was open to each process of the same user.
 
+#![allow(clippy::print_stderr, reason = "what cannot be tested here is named")]
+
 use keyhole_tests::World;
 use rustix::process::{Resource, Signal, geteuid, getrlimit};
 use std::{fs, os::unix::process::CommandExt as _, path::Path, process::Command};
