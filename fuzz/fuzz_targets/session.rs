@@ -14,7 +14,6 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     sync::{Arc, LazyLock},
-    time::Duration,
 };
 use tempfile::TempDir;
 use tokio::{
