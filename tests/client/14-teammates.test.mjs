@@ -42,7 +42,7 @@ onEachClient('14: a teammate named as an agent is denied, and the agent of that 
       Object.entries({ agent: 1, teammate: 2 }).every(([actor, turn]) =>
         requests.some((request) => request.actor === actor && request.turn === turn),
       ),
-    { env: { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' } },
+    { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
   );
 
   assert.equal(session.answer('agent', TOOL).text, CATALOG);

@@ -139,7 +139,7 @@ onEachClient('17d: teammates get nothing, whatever they are called and of whatev
       ...Object.fromEntries(TEAM.map((actor) => [actor, [[search, ...tries], say('Done.'), say('Done.'), say('Done.')]])),
     },
     ({ requests }) => TEAM.every((actor) => requests.filter((request) => request.actor === actor).length >= 2),
-    { env: { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' } },
+    { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
   );
   for (const actor of TEAM) {
     const [, ...answers] = session.answers(actor);

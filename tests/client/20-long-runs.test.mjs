@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say, spawn } from './harness/api.mjs';
+import { call, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, OWN_TOOL, PACKAGED, SCANNER, TOOL, catalog, loadsModules, way } from './harness/plugin.mjs';
 
@@ -18,9 +18,8 @@ onEachClient('20a: a resumed agent loads the catalog again', async ({ home, clie
         const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
         return call('SendMessage', { to, summary: 'once more', message: '[[actor:resumed]] Scan again.' });
       },
-      // Told of the end in a turn of its own.
-      say('Go on.'),
-      say('Done.'),
+      // Told of the end when it comes.
+      ...Array.from({ length: 8 }, () => say('Done.')),
     ],
     scanner: [way(client).load, say('Done.')],
     resumed: [way(client).load, say('Done again.')],
@@ -93,4 +92,32 @@ onEachClient('20d: both ways have the one text, but for the call', async ({ home
   const [, description] = head.match(/^description: (.*)$/m);
   assert.ok(session.of('parent')[0].text.includes(JSON.stringify(description).slice(1, -1)));
   assert.match(body, /summarized or cut while you work.*call again/);
+});
+
+/** Where a subagent's conversation was seen to be compacted. */
+const COMPACTS = ['2.1.330'];
+
+onEachClient('20e: an agent whose conversation was compacted has lost the catalog, and loads it again', async ({ home, client, seen }) => {
+  await home.install();
+  // Long, or there is nothing in the conversation that compacting could save.
+  const text = `${CATALOG}${'Something to look for.\n'.repeat(20_000)}`;
+  catalog(home, { text });
+  home.write(home.project, 'a.txt', 'text\n');
+  const summary = say('<summary>[[actor:after]] The task is to scan a.txt.</summary>');
+  let asked = 0;
+  const session = await home.session({
+    parent: [spawn('scanner', SCANNER), say('Done.')],
+    // Then the client asks for a summary, in place of its next request.
+    scanner: [way(client).load, () => (asked++ ? summary : [call('Grep', { pattern: 'text' }), used(990_000)]), say('Done.')],
+    after: [say('Never.'), way(client).load, say('Done.')],
+  });
+  session.assertPlayed();
+  const [first, ...rest] = session.of('after');
+  assert.equal(first !== undefined, COMPACTS.includes(client.version));
+  if (!first) return seen("a subagent's conversation was not compacted");
+  assert.equal(first.text.includes(CANARY), false);
+  assert.equal(rest.length, 1);
+  const again = session.answers('after').filter(({ tool }) => tool === way(client).tool);
+  assert.deepEqual(again.map(({ text }) => text), [text]);
+  seen('an agent whose conversation was compacted goes on without the catalog, and can load it again');
 });

@@ -38,7 +38,8 @@ onEachClient("21b: the module is right by the client's own declarations", async 
       ],
     },
     ({ requests }) => requests.length > 0 && written(),
-    { args: ['--plugin-dir', folder] },
+    {},
+    ['--plugin-dir', folder],
   );
   const first = fs.readFileSync(path.join(types, 'claude-code/index.d.ts'), 'utf8').split('\n', 1)[0];
   assert.ok(first.includes(client.version), first);

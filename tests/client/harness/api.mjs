@@ -15,6 +15,8 @@ export const mark = (actor) => `[[actor:${actor}]]`;
 /** A turn's parts: words, a tool call, and the call that starts a subagent. */
 export const say = (text) => ({ type: 'text', text });
 export const call = (name, input) => ({ type: 'tool_use', name, input });
+/** Beside them: so many tokens the conversation is said to hold. */
+export const used = (tokens) => ({ type: 'used', tokens });
 export const spawn = (actor, subagent_type, more = {}) =>
   call('Agent', {
     description: `start ${actor}`,
@@ -90,7 +92,9 @@ export class Api {
     return Array.isArray(parts) ? parts : [parts];
   }
 
-  #message(model, parts) {
+  #message(model, given) {
+    const parts = given.filter(({ type }) => type !== 'used');
+    const { tokens = 1 } = given.find(({ type }) => type === 'used') ?? {};
     const content = parts.map((part) =>
       part.type === 'tool_use' ? { ...part, id: `toolu_${randomUUID()}` } : part,
     );
@@ -102,7 +106,7 @@ export class Api {
       content,
       stop_reason: content.some((part) => part.type === 'tool_use') ? 'tool_use' : 'end_turn',
       stop_sequence: null,
-      usage: { input_tokens: 1, output_tokens: 1 },
+      usage: { input_tokens: tokens, output_tokens: 1 },
     };
   }
 }

@@ -166,7 +166,7 @@ export class Home {
    * Plays `script` to an interactive session, in a terminal of its own that
    * nobody types in, with `env` besides. It ends as soon as `done(session)` holds.
    */
-  async terminal(script, done, { args = [], env = {} } = {}) {
+  async terminal(script, done, env = {}, args = []) {
     // What the client asks in a first session, before there is a prompt.
     const file = path.join(this.home, '.claude.json');
     const answered = {
