@@ -12,7 +12,6 @@ use crate::{
 };
 use std::{io, sync::Arc};
 use tokio::{
-    runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     task::spawn,
     time::{Instant, timeout_at},
@@ -267,11 +266,8 @@ impl<G: Guest> Loader<G> {
         let deadline = Instant::now() + self.limits.deadline;
         let (done, ran) = oneshot::channel();
         let work = Arc::clone(&self.work);
-        let runtime = Handle::current();
         self.threads
             .run(move || {
-                // Without one, wasmtime-wasi starts a runtime of its own.
-                let _entered = runtime.enter();
                 // What the call holds is given back before anybody is told.
                 let ran = work.run(call, deadline.into_std());
                 drop(done.send(ran));

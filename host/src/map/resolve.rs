@@ -15,9 +15,9 @@ use std::{fs::File, path::PathBuf};
 ///
 /// The path is walked once, from `/`, and the directory that the walk ends in is
 /// the one that is granted. Links that the user or root made are followed, so that
-/// files kept by a dotfile manager just work; others are not. If the map has roots,
-/// they are held first, and the walk must have passed one of them: that is asked of
-/// the directories themselves, not of their names.
+/// files kept by a dotfile manager just work; others are not. If the map has roots, the
+/// walk must have passed one of them: that is asked of the directories themselves, all
+/// of which are held, not of their names.
 ///
 /// Hard links cannot be told from files: one that lies inside a root is served,
 /// wherever else it has a name.
@@ -57,10 +57,6 @@ pub fn locate<F: FileSystem>(
     if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
         return Err(Code::NotMarkdown);
     }
-    let roots = match &map.roots {
-        None => None,
-        Some(roots) => Some(hold(walker, map, roots)?),
-    };
     let file = walker
         .walk(&map.expand(&entry.path)?, Policy::FOLLOWED)
         .map_err(|error| code_of(&error))?;
@@ -69,28 +65,37 @@ pub fn locate<F: FileSystem>(
     if !is_markdown(file.name.as_encoded_bytes()) {
         return Err(Code::NotMarkdown);
     }
-    if roots.is_some_and(|roots| !roots.iter().any(|root| file.is_beneath(root))) {
+    if let Some(roots) = &map.roots
+        && !is_in(walker, map, roots, &entry.path, &file)?
+    {
         return Err(Code::OutsideRoot);
     }
     let name = file.name.into_string().map_err(|_| Code::NotMarkdown)?;
     Ok((file.handle, name))
 }
 
-/// The roots that are there and beyond others' reach. Any other holds nothing.
-fn hold<F: FileSystem>(
+/// Whether a file lies in one of the roots. One that is not there, or that others could
+/// have put there, holds nothing.
+///
+/// The root that the path names comes first, so that one on a file system that hangs
+/// costs only its own files.
+fn is_in<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
     roots: &[Box<str>],
-) -> Result<Vec<Walked<F::Handle>>, Code> {
-    let mut held = Vec::new();
+    path: &str,
+    file: &Walked<F::Handle>,
+) -> Result<bool, Code> {
+    let mut roots: Vec<&str> = roots.iter().map(|root| &**root).collect();
+    roots.sort_by_key(|root| !path.starts_with(root));
     for root in roots {
         match walker.walk(&map.expand(root)?, Policy::ROOT) {
-            Ok(root) => held.push(root),
+            Ok(root) if file.is_beneath(&root) => return Ok(true),
             Err(error @ WalkError::OutOfResources) => return Err(code_of(&error)),
-            Err(_) => {}
+            Ok(_) | Err(_) => {}
         }
     }
-    Ok(held)
+    Ok(false)
 }
 
 impl Map {

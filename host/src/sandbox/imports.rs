@@ -20,13 +20,14 @@ use wasmtime::{
     Result, StoreLimits,
     component::{HasSelf, Linker, Resource, ResourceTable},
 };
+use zeroize::Zeroizing;
 
 /// What one call owns. It goes when the call ends.
 pub(super) struct CallState {
     /// Memory, tables and instances that the guest may still take.
     pub(super) limits: StoreLimits,
     /// The one key that `find` answers to.
-    key: String,
+    key: Zeroizing<String>,
     pub(super) grant: Option<Grant>,
     /// The guest's handles.
     pub(super) table: ResourceTable,
@@ -46,7 +47,7 @@ impl CallState {
         table.set_max_capacity(handles);
         Self {
             limits,
-            key: key.to_owned(),
+            key: Zeroizing::new(key.to_owned()),
             grant,
             table,
             patience: Patience::new(deadline),

@@ -2,7 +2,7 @@
 
 use super::{Fault, FileSystem, Kind, Mount, Stat};
 use rustix::{
-    fs::{Mode, OFlags, SeekFrom},
+    fs::{CWD, Mode, OFlags, SeekFrom},
     io::Errno,
 };
 use std::{

@@ -5,7 +5,7 @@
 
 use super::{Fault, FileSystem, Kind, Mount, Stat};
 use exacl::{AclOption, Perm};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::{
     ffi::{OsStr, OsString},
     os::{fd::OwnedFd, unix::ffi::OsStringExt as _},

@@ -164,15 +164,16 @@ pub struct Walked<H> {
     /// For [`Policy::FOLLOWED`], the name; it is not a link, as far as one look
     /// tells. Otherwise empty.
     pub name: OsString,
-    /// The directories that were passed on the real way, `/` first and `handle`'s
-    /// or the file's own last, as [`Stat::id`] tells them.
+    /// The directories that were passed on the real way, `/` first, as [`Stat::id`]
+    /// tells them. The last is `handle`'s, or the file's own.
     passed: Vec<(u64, u64)>,
+    /// The same, held, so that nothing else can get their numbers.
+    _held: Vec<H>,
 }
 
 impl<H> Walked<H> {
-    /// Whether the end lies in `directory` or beneath. Both are compared by
-    /// descriptors that were held, never by name. `directory` must have been held since
-    /// before this walk began, so that nothing else can have its number.
+    /// Whether the end lies in `directory` or beneath. Both are told by descriptors
+    /// that are held, never by name.
     #[must_use]
     pub fn is_beneath(&self, directory: &Self) -> bool {
         self.passed.contains(&directory.stat.id())
@@ -479,18 +480,30 @@ impl<'a, F: FileSystem> Way<'a, F> {
         Ok(self.into_walked(Some((file, stat)), OsString::new()))
     }
 
-    fn into_walked(mut self, file: Option<(F::Handle, Stat)>, name: OsString) -> Walked<F::Handle> {
-        let mut passed = vec![self.root.stat.id()];
-        passed.extend(self.steps.iter().map(|step| step.stat.id()));
-        let (handle, stat) = file.unwrap_or_else(|| {
-            let last = self.steps.pop().unwrap_or(self.root);
-            (last.handle, last.stat)
-        });
+    fn into_walked(self, file: Option<(F::Handle, Stat)>, name: OsString) -> Walked<F::Handle> {
+        let Self {
+            root, mut steps, ..
+        } = self;
+        let mut passed = vec![root.stat.id()];
+        passed.extend(steps.iter().map(|step| step.stat.id()));
+        let (handle, stat) = match (file, steps.pop()) {
+            (Some(file), last) => {
+                steps.extend(last);
+                steps.push(root);
+                file
+            }
+            (None, Some(last)) => {
+                steps.push(root);
+                (last.handle, last.stat)
+            }
+            (None, None) => (root.handle, root.stat),
+        };
         Walked {
             handle,
             stat,
             name,
             passed,
+            _held: steps.into_iter().map(|step| step.handle).collect(),
         }
     }
 }
