@@ -9,7 +9,7 @@ use super::{
     granted::{self, GrantedFile, Look},
     imports::CallState,
 };
-use crate::{Grant, limits::MAX_MAX_BYTES};
+use crate::{Grant, limits::MAX_MAX_BYTES, resources::is_exhaustion};
 use rustix::io::Errno;
 use std::io;
 use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
@@ -30,6 +30,9 @@ pub enum Descriptor {
 pub enum Refusal {
     /// The guest is told.
     Code(ErrorCode),
+    /// There are too few file descriptors, or there is too little memory. The contract
+    /// has no word for it, so the host remembers it.
+    OutOfResources,
     /// The guest is stopped.
     Trap(wasmtime::Error),
 }
@@ -188,6 +191,10 @@ impl Host for CallState {
     fn convert_error_code(&mut self, refusal: Refusal) -> wasmtime::Result<ErrorCode> {
         match refusal {
             Refusal::Code(code) => Ok(code),
+            Refusal::OutOfResources => {
+                self.out_of_resources = true;
+                Ok(ErrorCode::InsufficientMemory)
+            }
             Refusal::Trap(error) => Err(error),
         }
     }
@@ -229,6 +236,9 @@ fn datetime((seconds, nanoseconds): (i64, i64)) -> Option<Datetime> {
 
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
+        if is_exhaustion(&error) {
+            return Self::OutOfResources;
+        }
         Self::Code(match Errno::from_io_error(&error) {
             Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => ErrorCode::NoEntry,
             Some(Errno::ACCESS | Errno::PERM) => ErrorCode::Access,

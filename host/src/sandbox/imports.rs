@@ -31,6 +31,8 @@ pub(super) struct CallState {
     pub(super) grant: Option<Grant>,
     /// The guest's handles.
     pub(super) table: ResourceTable,
+    /// Whether a file call failed for want of descriptors or memory.
+    pub(super) out_of_resources: bool,
     /// How much longer the guest's file calls may wait.
     pub(super) patience: Patience,
 }
@@ -50,6 +52,7 @@ impl CallState {
             key: Zeroizing::new(key.to_owned()),
             grant,
             table,
+            out_of_resources: false,
             patience: Patience::new(deadline),
         }
     }

@@ -166,6 +166,7 @@ impl Sandbox {
             Ok(text) => Ok(text),
             // It may have waited for the file until then.
             Err(_) if Instant::now() >= deadline => Err(Code::TimedOut),
+            Err(LoadError::Internal) if store.data().out_of_resources => Err(Code::OutOfResources),
             Err(refusal) => Err(refusal.into()),
         }
     }

@@ -36,8 +36,6 @@ fn says_what_is_missing(mut session: Session, place: &str) -> bool {
             assert_eq!(ended.stderr, "", "{place}");
             match answer.code() {
                 None => answer.is("text"),
-                // The guest's word if its own file is refused.
-                Some("internal") => answer.refused("internal"),
                 Some(_) => answer.refused("out-of-resources"),
             }
         }

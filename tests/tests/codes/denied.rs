@@ -17,8 +17,7 @@ pub(super) fn earn(world: World) -> Earned {
 
 /// A server that may have one open file fewer than a call takes. How many it
 /// needs is its own affair, so each limit is tried, from far too few on: the
-/// map's own file is refused first, `out-of-resources`, and then the mapped one,
-/// `internal`, since the contract has no other word for it.
+/// map's own file is refused first, and then the mapped one.
 pub(super) fn out_of_files(world: World, code: Code) -> Earned {
     let mut world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
     for most in 4..64 {
@@ -47,4 +46,19 @@ fn answer(session: &mut keyhole_tests::Session) -> Option<keyhole_tests::Answer>
             return Some(answer);
         }
     }
+}
+
+/// A file that cannot be opened, for no fault of its own.
+#[cfg(target_os = "linux")]
+pub(super) fn failing_disk(world: World) -> Earned {
+    let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
+    asking(world.through([env!("CARGO_BIN_EXE_failing-disk")]))
+}
+
+/// A name that no file can have on this system's disks, and that is not refused for it.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn failing_disk(world: World) -> Earned {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+    let world = world.map(mapped("hunter2.md"));
+    asking(world.link("hunter2.md", OsStr::from_bytes(b"\xff.md")))
 }

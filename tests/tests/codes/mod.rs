@@ -63,7 +63,7 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
         Code::TimedOut => changing::stopped(world),
         Code::Busy => busy::earn(world),
         Code::OutOfResources => denied::out_of_files(world, code),
-        Code::Internal => denied::out_of_files(world, code),
+        Code::Internal => denied::failing_disk(world),
     }
 }
 

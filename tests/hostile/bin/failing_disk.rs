@@ -1,0 +1,48 @@
+//! `failing-disk PROGRAM …`: becomes the program, for which each opening of a mapped
+//! file fails as on a disk with a fault (`EIO`). It is told by `O_NOATIME`, with which
+//! nothing else is opened. That the call really fails is checked here.
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use rustix::{
+        fs::{CWD, Mode, OFlags, openat},
+        io::Errno,
+    };
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+        SeccompRule, apply_filter,
+    };
+    use std::{collections::BTreeMap, env, os::unix::process::CommandExt as _, process::Command};
+
+    let flag = u64::from(OFlags::NOATIME.bits());
+    let has_flag = SeccompCondition::new(
+        2,
+        SeccompCmpArgLen::Dword,
+        SeccompCmpOp::MaskedEq(flag),
+        flag,
+    )?;
+    let rules = BTreeMap::from([
+        (libc::SYS_openat, vec![SeccompRule::new(vec![has_flag])?]),
+        // Its flags are in memory, where no filter sees them.
+        (libc::SYS_openat2, vec![]),
+    ]);
+    let filter = SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::EIO as u32),
+        env::consts::ARCH.try_into()?,
+    )?;
+    apply_filter(&BpfProgram::try_from(filter)?)?;
+    let opened = openat(CWD, ".", OFlags::RDONLY | OFlags::NOATIME, Mode::empty());
+    if opened.err() != Some(Errno::IO) {
+        return Err("opening still works".into());
+    }
+    let mut arguments = env::args_os().skip(1);
+    let program = arguments.next().ok_or("no program")?;
+    Err(Command::new(program).args(arguments).exec().into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    Err("only Linux has such filters".into())
+}
