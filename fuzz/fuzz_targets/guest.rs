@@ -118,6 +118,7 @@ impl File for Open<'_> {
             regular: !faults.opened_is_not_regular,
             size,
             modified: Some((seconds, 0)),
+            changed: Some((seconds, 0)),
         })
     }
 

@@ -7,12 +7,12 @@ use crate::bindings::{
     wasi::filesystem::{
         preopens,
         types::{
-            Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, OpenFlags,
-            PathFlags,
+            Datetime, Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode,
+            OpenFlags, PathFlags,
         },
     },
 };
-use crate::{Directory, Fault, File, Grant, Grants, LoadError, Stat, load};
+use crate::{Directory, Fault, File, Grant, Grants, LoadError, Stat, Time, load};
 use alloc::{string::String, vec::Vec};
 use static_alloc::Bump;
 
@@ -66,9 +66,8 @@ impl File for Descriptor {
         Ok(Stat {
             regular: stat.type_ == DescriptorType::RegularFile,
             size: stat.size,
-            modified: stat
-                .data_modification_timestamp
-                .map(|time| (time.seconds, time.nanoseconds)),
+            modified: stat.data_modification_timestamp.map(time),
+            changed: stat.status_change_timestamp.map(time),
         })
     }
 
@@ -78,15 +77,23 @@ impl File for Descriptor {
     }
 }
 
+fn time(time: Datetime) -> Time {
+    (time.seconds, time.nanoseconds)
+}
+
 impl From<ErrorCode> for Fault {
     fn from(code: ErrorCode) -> Self {
         match code {
             ErrorCode::NoEntry | ErrorCode::NotDirectory | ErrorCode::NameTooLong => Self::Missing,
             ErrorCode::Access => Self::Denied,
-            // `not-permitted` is what the sandbox says of a path that leaves the
-            // preopen, `loop` what it says of a link that it was not to follow.
+            // `not-permitted` is what the host says of what it does not grant, `loop`
+            // what it says of a link that it was not to follow.
             ErrorCode::NotPermitted | ErrorCode::Loop => Self::Escapes,
-            ErrorCode::IsDirectory | ErrorCode::NoDevice | ErrorCode::InvalidSeek => Self::NotAFile,
+            ErrorCode::IsDirectory
+            | ErrorCode::NoDevice
+            | ErrorCode::NoSuchDevice
+            | ErrorCode::InvalidSeek => Self::NotAFile,
+            ErrorCode::WouldBlock | ErrorCode::Busy => Self::Unsettled,
             _ => Self::Other,
         }
     }
@@ -94,7 +101,7 @@ impl From<ErrorCode> for Fault {
 
 /// All the memory that the component ever has beside its stack: room for the
 /// pieces of the largest file that a map may allow (8 MiB), and for the whole of
-/// it. It is part of the component's first memory and used from its low end, so
+/// it; or for that file, read at once, twice. It is part of the component's first memory and used from its low end, so
 /// that a call pays for what it uses; nothing is freed, since the instance goes
 /// with the call, and the component never asks the engine for more.
 const ARENA_BYTES: usize = 17 << 20;

@@ -29,7 +29,7 @@
 //! }
 //! impl File for Note {
 //!     fn stat(&self) -> Result<Stat, Fault> {
-//!         Ok(Stat { regular: true, size: 7, modified: None })
+//!         Ok(Stat { regular: true, size: 7, modified: None, changed: None })
 //!     }
 //!     fn read(&self, _: u64, offset: u64) -> Result<Vec<u8>, Fault> {
 //!         Ok(b"# Note\n"[offset as usize..].to_vec())
@@ -49,7 +49,7 @@ mod load;
 
 pub use bindings::exports::keyhole::context::loader::LoadError;
 pub use bindings::keyhole::context::grants::Grant;
-pub use load::{Directory, Fault, File, Grants, MAX_KEY_BYTES, Modified, Stat, load};
+pub use load::{Directory, Fault, File, Grants, MAX_KEY_BYTES, Stat, Time, load};
 
 /// What `wit-bindgen` makes of the contract. Generated: its style is not ours.
 #[allow(

@@ -36,7 +36,8 @@ pub trait Directory {
 
 /// An open file.
 pub trait File {
-    /// What the open handle says of itself.
+    /// What the open handle says of itself. The first time, that is what it said
+    /// when it was found at rest.
     ///
     /// # Errors
     /// What the file system refused.
@@ -56,13 +57,16 @@ pub struct Stat {
     pub regular: bool,
     /// Its size in bytes.
     pub size: u64,
-    /// When it was last written to, where the file system says.
-    pub modified: Option<Modified>,
+    /// When it was last written to, if the file system says.
+    pub modified: Option<Time>,
+    /// When anything of it was last changed. None if no clock tells of every
+    /// change.
+    pub changed: Option<Time>,
 }
 
 /// A time of the file system's clock: seconds and nanoseconds. Only compared
 /// with another of the same file, so its epoch does not matter.
-pub type Modified = (u64, u32);
+pub type Time = (u64, u32);
 
 /// Why the file system did not do what it was asked, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +79,8 @@ pub enum Fault {
     Escapes,
     /// It is there, but it cannot be opened or read as a file.
     NotAFile,
+    /// It does not come to rest, or another process keeps it: later it may.
+    Unsettled,
     /// Anything else.
     Other,
 }
@@ -86,6 +92,7 @@ impl From<Fault> for LoadError {
             Fault::Denied => Self::PermissionDenied,
             Fault::Escapes => Self::OutsideRoot,
             Fault::NotAFile => Self::NotAFile,
+            Fault::Unsettled => Self::Changed,
             Fault::Other => Self::Internal,
         }
     }
@@ -109,7 +116,7 @@ pub fn load<D: Directory>(
     let grant = grants.find(key).ok_or(LoadError::UnknownKey)?;
     check_name(&grant.name)?;
 
-    // Opening a FIFO waits for a writer, so the name is looked at first. What
+    // Opening a device may do something, so the name is looked at first. What
     // counts is the look at the handle below: the name may mean another file by
     // then.
     let directory = directory.ok_or(LoadError::NotFound)?;
@@ -127,6 +134,11 @@ pub fn load<D: Directory>(
     }
     let bytes = read_all(&file, before.size)?;
     if file.stat()? != before {
+        return Err(LoadError::Changed);
+    }
+    // Two looks that agree prove nothing if no clock tells of every change. Then
+    // what was read has to be there still.
+    if before.changed.is_none() && !is_still(&file, &bytes)? {
         return Err(LoadError::Changed);
     }
     String::from_utf8(bytes).map_err(|_| LoadError::NotUtf8)
@@ -178,6 +190,26 @@ fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
             reserve(&mut bytes, size)?;
         }
         bytes.extend_from_slice(&chunk);
+    }
+}
+
+/// Whether `file` still is what was read of it, and no longer. Piece by piece, as
+/// there may be no room for another whole.
+fn is_still(file: &impl File, bytes: &[u8]) -> Result<bool, LoadError> {
+    let mut rest = bytes;
+    loop {
+        let want = rest.len() as u64 + 1;
+        let chunk = file.read(want, (bytes.len() - rest.len()) as u64)?;
+        if chunk.len() as u64 > want {
+            return Err(LoadError::Internal); // more than was asked for
+        }
+        if chunk.is_empty() {
+            return Ok(rest.is_empty());
+        }
+        match rest.strip_prefix(&chunk[..]) {
+            Some(behind) => rest = behind,
+            None => return Ok(false),
+        }
     }
 }
 

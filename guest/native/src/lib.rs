@@ -35,7 +35,7 @@ use cap_std::{
     fs::{Dir, FileExt, FileType, Metadata, OpenOptions},
 };
 use fault::fault;
-use keyhole_guest::{Directory, Fault, File, Modified, Stat};
+use keyhole_guest::{Directory, Fault, File, Stat, Time};
 use std::{io, path::Path, time::UNIX_EPOCH};
 
 /// The most bytes that one read allocates for, so that a huge sparse file does
@@ -95,6 +95,7 @@ impl File for NativeFile {
             regular: metadata.is_file(),
             size: metadata.len(),
             modified: modified(&metadata),
+            changed: changed(&metadata),
         })
     }
 
@@ -108,8 +109,14 @@ impl File for NativeFile {
 }
 
 /// None before 1970, which the component's clock cannot tell either.
-fn modified(metadata: &Metadata) -> Option<Modified> {
+fn modified(metadata: &Metadata) -> Option<Time> {
     let time = metadata.modified().ok()?.into_std();
     let since = time.duration_since(UNIX_EPOCH).ok()?;
     Some((since.as_secs(), since.subsec_nanos()))
+}
+
+fn changed(metadata: &Metadata) -> Option<Time> {
+    use cap_std::fs::MetadataExt as _;
+    let nanoseconds = metadata.ctime_nsec().try_into().ok()?;
+    Some((metadata.ctime().try_into().ok()?, nanoseconds))
 }

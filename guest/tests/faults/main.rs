@@ -9,11 +9,12 @@ use keyhole_guest::{Fault, LoadError, Stat};
 use script::{CONTENT, MAX_BYTES, Script, good, read_from, run, run_with, stat};
 
 /// What the contract says of each fault, wherever it is met.
-const FAULTS: [(Fault, LoadError); 5] = [
+const FAULTS: [(Fault, LoadError); 6] = [
     (Fault::Missing, LoadError::NotFound),
     (Fault::Denied, LoadError::PermissionDenied),
     (Fault::Escapes, LoadError::OutsideRoot),
     (Fault::NotAFile, LoadError::NotAFile),
+    (Fault::Unsettled, LoadError::Changed),
     (Fault::Other, LoadError::Internal),
 ];
 
@@ -187,14 +188,38 @@ fn a_later_read_of_more_than_was_asked_for_is_a_broken_file_system() {
 }
 
 #[test]
-fn a_file_system_without_times_is_read_all_the_same() {
+fn a_file_whose_clock_tells_nothing_is_read_twice() {
     let timeless = Stat {
         modified: None,
+        changed: None,
         ..stat()
     };
     let script = Script {
         stats: [Ok(timeless), Ok(timeless)],
         ..good()
     };
-    assert_eq!(run(script).unwrap(), "0123456789");
+    let outcome = run_with(script, MAX_BYTES, |run| {
+        assert_eq!(
+            *run.reads.borrow(),
+            [(11, 0), (1, 10), (11, 0), (1, 10)],
+            "the whole and the end, twice"
+        );
+    });
+    assert_eq!(outcome.unwrap(), "0123456789");
+}
+
+#[test]
+fn a_second_read_that_comes_back_short_is_continued() {
+    let timeless = Stat {
+        changed: None,
+        ..stat()
+    };
+    for at_most in 1..=11 {
+        let script = Script {
+            stats: [Ok(timeless), Ok(timeless)],
+            read: &|len, offset| Ok(read_from(CONTENT, len.min(at_most), offset)),
+            ..good()
+        };
+        assert_eq!(run(script).unwrap(), "0123456789", "{at_most} at a time");
+    }
 }

@@ -94,6 +94,7 @@ pub(crate) fn stat() -> Stat {
         regular: true,
         size: CONTENT.len() as u64,
         modified: Some((1_000, 500)),
+        changed: Some((1_000, 500)),
     }
 }
 
