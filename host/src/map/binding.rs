@@ -2,7 +2,7 @@
 //! needs to hold it.
 
 use super::{Key, KeyError, Location, Map};
-use crate::walk::{Distrust, Policy, System, WalkError, Walker};
+use crate::walk::{Distrust, FileSystem, Policy, System, WalkError, Walker};
 use std::{ffi::OsString, fmt, io, path::Path};
 
 /// What the map says of one binding. `Debug` shows nothing of it.
@@ -110,11 +110,24 @@ impl Binding {
     /// # Errors
     /// [`BindingError`], all but [`BindingError::NoEntry`].
     pub fn key(&self, map: &Map) -> Result<Key, BindingError> {
-        self.key_from(&map.location, |name| std::env::var_os(name))
+        self.key_in(&Walker::new(System), map)
     }
 
-    fn key_from(
+    /// As [`Self::key`], in any file system.
+    ///
+    /// # Errors
+    /// As for [`Self::key`].
+    pub fn key_in<F: FileSystem>(
         &self,
+        walker: &Walker<F>,
+        map: &Map,
+    ) -> Result<Key, BindingError> {
+        self.key_from(walker, &map.location, |name| std::env::var_os(name))
+    }
+
+    fn key_from<F: FileSystem>(
+        &self,
+        walker: &Walker<F>,
         location: &Location,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Key, BindingError> {
@@ -125,7 +138,7 @@ impl Binding {
                 let path = location
                     .expand(path)
                     .ok_or(BindingError::Unreadable(io::ErrorKind::NotFound))?;
-                let text = read(&path)?;
+                let text = read(walker, &path)?;
                 // As `echo` and editors end a file.
                 match text.strip_suffix('\n') {
                     Some(line) => line.strip_suffix('\r').unwrap_or(line).to_owned(),
@@ -147,8 +160,7 @@ impl fmt::Debug for Binding {
 }
 
 /// A small file that nobody else could have written, by the rules for the map.
-fn read(path: &Path) -> Result<String, BindingError> {
-    let walker = Walker::new(System);
+fn read<F: FileSystem>(walker: &Walker<F>, path: &Path) -> Result<String, BindingError> {
     let file = walker.walk(path, Policy::TRUSTED_FILE)?;
     // A key, a line end, and one byte that tells a longer file.
     let bytes = walker.read(&file.handle, &file.stat, Key::MAX_LEN as u64 + 2)?;

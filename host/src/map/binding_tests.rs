@@ -3,6 +3,7 @@
 
 use super::{Binding, BindingError};
 use crate::map::{KeyError, Location, Map};
+use crate::walk::{System, Walker};
 use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt, path::Path};
 use tempfile::TempDir;
 
@@ -18,7 +19,7 @@ fn key(directory: &Path, source: &str, held: &str) -> Result<String, BindingErro
     let variable = |name: &str| (name == "HELD").then(|| held.into());
     map.binding("b")
         .unwrap()
-        .key_from(&location, variable)
+        .key_from(&Walker::new(System), &location, variable)
         .map(|key| key.expose().to_owned())
 }
 

@@ -102,24 +102,29 @@ impl<F: FileSystem> LiveMap<F> {
         let mut before = None;
         for _ in 0..=LOOKS {
             let (file, stat) = self.open()?;
-            if let Some(same) = self.known(known.take(), &file, &stat)? {
+            if let Some(same) = known.take_if(|seen| seen.bytes.is_none() && seen.stat == stat) {
                 return seen.insert(same).outcome.clone();
             }
             let files = self.walker.files();
             files.settle(&file);
             let stat = files.stat(&file).map_err(|fault| self.error(fault))?;
+            // Before the reading: what comes to rest amid it may be half of each version.
+            let now = files.now();
             let bytes = self.read(&file, &stat)?;
             let after = files.stat(&file).map_err(|fault| self.error(fault))?;
             // Two readings that agree will do if the clock is no help.
             let at_rest = after == stat
-                && (stat.is_settled(files.now())
+                && (stat.is_settled(now) && stat.is_reliable(now)
                     || before.as_ref() == Some(&(stat, bytes.clone())));
             if !at_rest {
                 before = Some((stat, bytes));
                 files.pause(QUIET);
                 continue;
             }
-            let outcome = self.parse(&bytes).map(Arc::new);
+            let outcome = match known {
+                Some(seen) if seen.bytes.as_ref() == Some(&bytes) => seen.outcome,
+                _ => self.parse(&bytes).map(Arc::new),
+            };
             let is_compared = stat.size <= COMPARED;
             if is_compared || stat.is_reliable(files.now()) {
                 *seen = Some(Seen {
@@ -140,21 +145,6 @@ impl<F: FileSystem> LiveMap<F> {
             .walk(self.location.file(), Policy::TRUSTED_FILE)
             .map_err(|error| self.error(error))?;
         Ok((walked.handle, walked.stat))
-    }
-
-    /// What is known already, if this is still what the file says.
-    fn known(
-        &self,
-        seen: Option<Seen>,
-        file: &F::Handle,
-        stat: &Stat,
-    ) -> Result<Option<Seen>, MapError> {
-        let Some(seen) = seen else { return Ok(None) };
-        let same = match &seen.bytes {
-            None => seen.stat == *stat,
-            Some(bytes) => bytes.len() as u64 == stat.size && self.read(file, stat)? == *bytes,
-        };
-        Ok(same.then_some(seen))
     }
 
     fn read(&self, file: &F::Handle, stat: &Stat) -> Result<Zeroizing<Vec<u8>>, MapError> {

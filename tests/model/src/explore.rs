@@ -1,0 +1,277 @@
+//! All orders of events to a depth, without the ones that make no difference.
+//!
+//! The host is plain code that waits for each step's answer, so a run is played from
+//! its start with a list of choices, and the next list is the next branch of the
+//! tree (depth first). Two things keep the tree small; neither leaves anything out:
+//!
+//! - **A move waits until it is seen.** A move changes some [`Thing`]s; if the next
+//!   step of the host looks at none of them, the move and the step can change places
+//!   and nobody could tell. So a move is tried only right before a step that looks
+//!   at something it changed, or that lets time pass, or before another move that
+//!   needs it and is itself seen there. For a step that looks at a name, what it
+//!   finds there counts too. The end of a call looks at nothing: a move that only a
+//!   later call sees is tried at that call's begin, before which all are tried.
+//! - **A state is left once.** What the host does from here on depends on what it
+//!   was told so far, on the disk, the clock, the user's saves and the moves that
+//!   are left; what is promised, on the texts that were saved since the call began.
+//!   If all of that was the same in another run, this one ends.
+//!
+//! For a state one number of 64 bits stands. With ten million of them, the chance
+//! that any two share it is one in 300,000.
+
+use crate::{
+    disk::Disk,
+    lookup::{Thing, meet},
+    moves::Effect,
+    play::{Code, Violation, play},
+    scene::Scene,
+    world::{Chooser, Next, World},
+};
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashSet},
+    hash::{DefaultHasher, Hash, Hasher as _},
+    ops::RangeInclusive,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+/// What was explored, and what it took.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// The first promise that was not kept, with the fewest moves.
+    pub violation: Option<Violation>,
+    /// How many moves were tried in one run.
+    pub depth: usize,
+    /// What came of the calls, in all runs.
+    pub answers: BTreeSet<Result<String, String>>,
+    /// States that differ.
+    pub states: usize,
+    /// Runs from the start.
+    pub runs: usize,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Explores a scene to `depth` moves, with one more each time, up to the first
+/// violation.
+#[must_use]
+pub fn explore(scene: &Rc<Scene>, code: Code, depth: usize) -> Explored {
+    search(scene, code, 0..=depth, false)
+}
+
+/// Explores a scene to exactly `depth` moves, and leaves nothing out: to try whether
+/// what [`explore`] leaves out makes no difference. It goes on after a violation.
+#[must_use]
+pub fn explore_plainly(scene: &Rc<Scene>, code: Code, depth: usize) -> Explored {
+    search(scene, code, depth..=depth, true)
+}
+
+fn search(scene: &Rc<Scene>, code: Code, depths: RangeInclusive<usize>, plain: bool) -> Explored {
+    let began = Instant::now();
+    let mut explored = Explored {
+        violation: None,
+        depth: 0,
+        answers: BTreeSet::new(),
+        states: 0,
+        runs: 0,
+        time: Duration::ZERO,
+    };
+    for depth in depths {
+        let search = Rc::new(RefCell::new(Search::new(depth, plain)));
+        explored.depth = depth;
+        loop {
+            search.borrow_mut().restart();
+            let (violation, world) = play(scene, code, search.clone(), false);
+            explored.runs += 1;
+            explored
+                .answers
+                .extend(world.borrow_mut().answers.drain(..));
+            explored.violation = explored.violation.or(violation);
+            let is_over = explored.violation.is_some() && !plain;
+            if is_over || !search.borrow_mut().turn() {
+                break;
+            }
+        }
+        explored.states += search.borrow().seen.len();
+        if explored.violation.is_some() {
+            break;
+        }
+    }
+    explored.time = began.elapsed();
+    explored
+}
+
+/// A choice that was made, and the ones that are left.
+struct Branch {
+    step: usize,
+    options: Vec<Next>,
+    at: usize,
+}
+
+/// The tree of runs.
+struct Search {
+    depth: usize,
+    /// Nothing is left out.
+    plain: bool,
+    branches: Vec<Branch>,
+    seen: HashSet<u64>,
+    /// In this run: the branch that comes next, the moves that are left, and the
+    /// ones that were made since the last step.
+    cursor: usize,
+    left: usize,
+    step: usize,
+    made: Vec<Effect>,
+}
+
+impl Search {
+    fn new(depth: usize, plain: bool) -> Self {
+        Self {
+            depth,
+            plain,
+            branches: Vec::new(),
+            seen: HashSet::new(),
+            cursor: 0,
+            left: depth,
+            step: 0,
+            made: Vec::new(),
+        }
+    }
+
+    fn restart(&mut self) {
+        (self.cursor, self.left, self.step) = (0, self.depth, usize::MAX);
+        self.made.clear();
+    }
+
+    /// The next branch. False means that there is none.
+    fn turn(&mut self) -> bool {
+        self.branches.truncate(self.cursor);
+        while let Some(branch) = self.branches.last_mut() {
+            branch.at += 1;
+            if branch.at < branch.options.len() {
+                return true;
+            }
+            self.branches.pop();
+        }
+        false
+    }
+
+    fn take(&mut self, world: &World, next: Next) -> Next {
+        if let Next::Move(index) = next {
+            self.left -= 1;
+            self.made.extend(plan(world, index));
+        }
+        next
+    }
+
+    /// Whether each move since the last step is seen by the next one, or needed by a
+    /// later move that is.
+    fn are_seen(&self, looks: &[Thing], last: Option<&Effect>) -> bool {
+        let made: Vec<_> = self.made.iter().chain(last).collect();
+        let mut seen = vec![false; made.len()];
+        for (index, effect) in made.iter().enumerate().rev() {
+            seen[index] = meet(&effect.writes, looks)
+                || made.iter().zip(&seen).skip(index + 1).any(|(later, seen)| {
+                    *seen
+                        && (meet(&effect.writes, &later.reads)
+                            || meet(&effect.writes, &later.writes)
+                            || meet(&later.writes, &effect.reads))
+                });
+        }
+        seen.into_iter().all(|seen| seen)
+    }
+
+    fn is_new(&mut self, world: &World) -> bool {
+        let mut hasher = DefaultHasher::new();
+        (world.digest(), self.left).hash(&mut hasher);
+        self.seen.insert(hasher.finish())
+    }
+}
+
+fn plan(world: &World, index: usize) -> Option<Effect> {
+    world.scene.moves[index].plan(&world.disk, &world.scene.saves, &world.progress)
+}
+
+impl Chooser for Search {
+    fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Thing>) -> Next {
+        if self.step != world.step {
+            self.step = world.step;
+            self.made.clear();
+        }
+        if let Some(branch) = self.branches.get(self.cursor) {
+            if branch.step != world.step {
+                return Next::Proceed;
+            }
+            let next = branch.options[branch.at];
+            self.cursor += 1;
+            return self.take(world, next);
+        }
+        let looks = looks(&world.disk);
+        let may_proceed = self.plain || self.are_seen(&looks, None);
+        if may_proceed && !self.is_new(world) && !self.plain {
+            return Next::Cut;
+        }
+        let mut options = Vec::new();
+        if may_proceed {
+            options.push(Next::Proceed);
+        }
+        if self.left > 0 {
+            for index in 0..world.scene.moves.len() {
+                if let Some(effect) = plan(world, index)
+                    && (self.plain || self.left > 1 || self.are_seen(&looks, Some(&effect)))
+                {
+                    options.push(Next::Move(index));
+                }
+            }
+        }
+        match &options[..] {
+            [] => return Next::Cut,
+            [Next::Proceed] => return Next::Proceed,
+            _ => {}
+        }
+        let first = options[0];
+        self.branches.push(Branch {
+            step: world.step,
+            options,
+            at: 0,
+        });
+        self.cursor += 1;
+        self.take(world, first)
+    }
+}
+
+/// Plays what was written down.
+pub struct Script {
+    moves: Vec<(usize, usize)>,
+    at: usize,
+}
+
+impl Script {
+    /// This script.
+    #[must_use]
+    pub fn new(script: &[(usize, usize)]) -> Self {
+        Self {
+            moves: script.to_vec(),
+            at: 0,
+        }
+    }
+}
+
+impl Chooser for Script {
+    fn next(&mut self, world: &World, _: &dyn Fn(&Disk) -> Vec<Thing>) -> Next {
+        while let Some((step, index)) = self.moves.get(self.at) {
+            if *step > world.step {
+                break;
+            }
+            self.at += 1;
+            // What cannot be done any more, as when a trace is shortened, is left out.
+            if *step == world.step
+                && *index < world.scene.moves.len()
+                && plan(world, *index).is_some()
+            {
+                return Next::Move(*index);
+            }
+        }
+        Next::Proceed
+    }
+}

@@ -1,0 +1,196 @@
+//! The guest's part of a call: its own code, over the one file that the host grants
+//! it. What the host does here for the guest is what the sandbox's file calls do,
+//! step by step, by the same rules of rest.
+
+use crate::files::{Files, Handle};
+use keyhole::walk::{self, FileSystem as _, Kind, LOOKS, QUIET, Stat};
+use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError};
+use std::{cell::RefCell, ffi::OsStr};
+
+/// Loads the granted name of `directory`, as the component would.
+///
+/// # Errors
+/// The contract's case, by name.
+pub fn load(
+    files: &Files,
+    directory: Handle,
+    name: &str,
+    max_bytes: u64,
+) -> Result<String, String> {
+    let granted = GrantedDirectory {
+        files,
+        directory,
+        max_bytes,
+    };
+    let grant = OneGrant { name, max_bytes };
+    said(keyhole_guest::load("k", &grant, Some(&granted)))
+}
+
+pub(crate) fn said(answer: Result<String, LoadError>) -> Result<String, String> {
+    answer.map_err(|error| error.name().to_owned())
+}
+
+/// The grant of this call.
+pub(crate) struct OneGrant<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) max_bytes: u64,
+}
+
+impl Grants for OneGrant<'_> {
+    fn find(&self, _: &str) -> Option<Grant> {
+        Some(Grant {
+            name: self.name.to_owned(),
+            max_bytes: self.max_bytes,
+        })
+    }
+}
+
+struct GrantedDirectory<'a> {
+    files: &'a Files,
+    directory: Handle,
+    max_bytes: u64,
+}
+
+struct GrantedFile {
+    files: Files,
+    handle: Handle,
+    /// What it said of itself when it was found at rest, until that is asked for; and
+    /// how often the call may still wait.
+    state: RefCell<(Option<Stat>, usize)>,
+    /// Nothing from here on is read.
+    end: u64,
+    /// Whether its times tell of every change.
+    is_reliable: bool,
+}
+
+impl Directory for GrantedDirectory<'_> {
+    type File = GrantedFile;
+
+    fn is_regular(&self, name: &str) -> Result<bool, Fault> {
+        let held = self.files.hold(&self.directory, OsStr::new(name));
+        let stat = held
+            .and_then(|held| self.files.stat(&held))
+            .map_err(fault)?;
+        match stat.kind {
+            Kind::Link => Err(Fault::Escapes),
+            kind => Ok(kind == Kind::File),
+        }
+    }
+
+    fn open(&self, name: &str) -> Result<GrantedFile, Fault> {
+        let opened = self.files.open(&self.directory, OsStr::new(name));
+        let handle = opened.map_err(fault)?;
+        let mut looks = LOOKS;
+        let (stat, is_reliable) = settle(self.files, &handle, self.max_bytes, &mut looks)?;
+        Ok(GrantedFile {
+            files: self.files.clone(),
+            handle,
+            state: RefCell::new((Some(stat), looks)),
+            end: stat.size.min(self.max_bytes).saturating_add(1),
+            is_reliable,
+        })
+    }
+}
+
+/// Waits until the file is at rest.
+fn settle(
+    files: &Files,
+    file: &Handle,
+    max_bytes: u64,
+    looks: &mut usize,
+) -> Result<(Stat, bool), Fault> {
+    let mut stat = look(files, file)?;
+    loop {
+        if stat.size > max_bytes {
+            return Ok((stat, true));
+        }
+        let is_reliable = stat.is_reliable(files.now());
+        if !is_reliable {
+            wait(files, looks)?;
+        } else if !stat.is_settled(files.now()) {
+            wait(files, looks)?;
+            stat = look(files, file)?;
+            continue;
+        }
+        files.settle(file);
+        let again = look(files, file)?;
+        if again == stat {
+            return Ok((stat, is_reliable));
+        }
+        stat = again;
+        wait(files, looks)?;
+    }
+}
+
+fn wait(files: &Files, looks: &mut usize) -> Result<(), Fault> {
+    *looks = looks.checked_sub(1).ok_or(unsettled())?;
+    files.pause(QUIET);
+    Ok(())
+}
+
+fn look(files: &Files, file: &Handle) -> Result<Stat, Fault> {
+    let stat = files.stat(file).map_err(fault)?;
+    match stat.kind {
+        Kind::File => Ok(stat),
+        _ => Err(Fault::NotAFile),
+    }
+}
+
+impl File for GrantedFile {
+    fn stat(&self) -> Result<keyhole_guest::Stat, Fault> {
+        let (first, looks) = &mut *self.state.borrow_mut();
+        let stat = match first.take() {
+            Some(stat) => stat,
+            None => {
+                if !self.is_reliable {
+                    wait(&self.files, looks)?;
+                    self.files.settle(&self.handle);
+                }
+                look(&self.files, &self.handle)?
+            }
+        };
+        Ok(told(&stat, self.is_reliable))
+    }
+
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+        let len = len.min(self.end.saturating_sub(offset));
+        let mut bytes = vec![0; len as usize];
+        if bytes.is_empty() {
+            return Ok(bytes);
+        }
+        let read = self.files.read(&self.handle, &mut bytes, offset);
+        bytes.truncate(read.map_err(fault)?);
+        Ok(bytes)
+    }
+}
+
+/// What the guest is told. Times that do not tell of every change are kept back.
+pub(crate) fn told(stat: &Stat, is_reliable: bool) -> keyhole_guest::Stat {
+    let time = |(seconds, nanoseconds): walk::Time| {
+        let told = (seconds.try_into().ok()?, nanoseconds.try_into().ok()?);
+        is_reliable.then_some(told)
+    };
+    keyhole_guest::Stat {
+        regular: stat.kind == Kind::File,
+        size: stat.size,
+        modified: time(stat.modified),
+        changed: time(stat.changed),
+    }
+}
+
+/// What the sandbox says of a file that does not come to rest.
+fn unsettled() -> Fault {
+    Fault::Unsettled
+}
+
+/// As the sandbox names a refusal, and the guest reads that name.
+pub(crate) fn fault(fault: walk::Fault) -> Fault {
+    match fault {
+        walk::Fault::Missing => Fault::Missing,
+        walk::Fault::Denied => Fault::Denied,
+        walk::Fault::IsLink => Fault::Escapes,
+        walk::Fault::NotAFile => Fault::NotAFile,
+        walk::Fault::Busy => Fault::Unsettled,
+        walk::Fault::OutOfResources | walk::Fault::Failed(_) => Fault::Other,
+    }
+}

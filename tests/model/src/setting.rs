@@ -1,0 +1,77 @@
+//! Setting the disk of a scene up. A mistake in one is a panic.
+
+use crate::disk::{Disk, File, Id, JANE, Label, MS, Mounted, Node, ROOT, START, Who};
+use std::collections::BTreeMap;
+
+impl Default for Disk {
+    /// `/`, and the files that say who there is.
+    fn default() -> Self {
+        let mut disk = Self {
+            nodes: Vec::new(),
+            mounts: vec![Mounted::Ordinary],
+            clock: START,
+            tick: 4 * MS,
+            skew: 0,
+            free_links: false,
+        };
+        disk.add(Node::Directory(BTreeMap::new()), ROOT, 0o755, 0);
+        disk.directory("/etc", ROOT, 0o755);
+        disk.file("/etc/passwd", ROOT, 0o644, "system", "root:x:0:0::/:/bin/sh\njane:x:1000:1000::/home/jane:/bin/sh\nmallory:x:2000:2000::/home/mallory:/bin/sh\n");
+        disk.file(
+            "/etc/group",
+            ROOT,
+            0o644,
+            "system",
+            "root:x:0:\njane:x:1000:\nmallory:x:2000:\nteam:x:60:jane,mallory\n",
+        );
+        disk.directory("/home", ROOT, 0o755);
+        disk.directory("/home/jane", JANE, 0o700);
+        disk
+    }
+}
+
+impl Disk {
+    /// Makes a directory.
+    pub fn directory(&mut self, path: &str, who: Who, mode: u32) -> Id {
+        self.make(path, Node::Directory(BTreeMap::new()), who, mode)
+    }
+
+    /// Makes a file that was saved long ago.
+    pub fn file(&mut self, path: &str, who: Who, mode: u32, label: Label, text: &str) -> Id {
+        let file = File::with(label, text, START - 3_600_000 * MS);
+        self.make(path, Node::File(file), who, mode)
+    }
+
+    /// Makes a symbolic link.
+    pub fn link(&mut self, path: &str, who: Who, target: &str) -> Id {
+        self.make(path, Node::Link(target.into()), who, 0o777)
+    }
+
+    /// Mounts a file system at a new directory.
+    pub fn mount(&mut self, path: &str, mounted: Mounted) {
+        let id = self.directory(path, ROOT, 0o755);
+        self.mounts.push(mounted);
+        self.nodes[id].device = self.mounts.len() - 1;
+    }
+
+    /// Makes a FIFO.
+    pub fn fifo(&mut self, path: &str, who: Who) -> Id {
+        self.make(path, Node::Fifo, who, 0o666)
+    }
+
+    fn make(&mut self, path: &str, node: Node, who: Who, mode: u32) -> Id {
+        let (directory, name) = self.parent(path, ROOT, &mut Vec::new()).unwrap();
+        let id = self.add(node, who, mode, self.nodes[directory].device);
+        self.nodes[id].changed = START - 3_600_000 * MS;
+        self.nodes[id].modified = START - 3_600_000 * MS;
+        let before = self.insert(directory, name, id);
+        assert!(before.is_none(), "{path} is there twice");
+        id
+    }
+
+    /// The node that a path leads to, links followed.
+    #[must_use]
+    pub fn at(&self, path: &str) -> Id {
+        self.find(path, ROOT, true, &mut Vec::new()).unwrap()
+    }
+}

@@ -1,0 +1,304 @@
+//! The world of one run: the disk, the user at work, and whoever moves between two
+//! steps of the host.
+
+use crate::{
+    disk::{Disk, Label, MS, Node},
+    lookup::Thing,
+    moves::{MALLORYS, Move},
+    save::Stage,
+    scene::Scene,
+};
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher as _},
+    rc::Rc,
+};
+
+/// What happens before the next step of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The step itself.
+    Proceed,
+    /// This move of the scene's list, and then it is asked again.
+    Move(usize),
+    /// Nothing any more: from here on, all has been seen.
+    Cut,
+}
+
+/// Who says what happens between two steps.
+pub trait Chooser {
+    /// What happens next, before a step that will look at `looks`.
+    fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Thing>) -> Next;
+}
+
+/// How long a file must have been left alone to count as saved, if no write is under
+/// way: since the last one *began*, for that is what the kernel notes. So a save by
+/// several writes, of which one takes longer than this, counts as saved after that
+/// one. The host waits for 20 ms by the stamps, and a stamp can be one tick too old.
+const REST: u64 = 20 * MS;
+/// More steps than any call takes, even one that waits for as long as it may.
+pub const MOST_STEPS: usize = 6000;
+/// The longest that a call may wait in all: a second for the map, one for the file,
+/// and some.
+pub const MOST_TIME: u64 = 2200 * MS;
+
+/// See the module.
+pub struct World {
+    /// What is played.
+    pub scene: Rc<Scene>,
+    /// The disk as it is.
+    pub disk: Disk,
+    /// How many steps of each save are done.
+    pub progress: Vec<usize>,
+    /// The complete texts that were saved when the call began, or since.
+    pub versions: BTreeMap<Rc<[u8]>, Label>,
+    /// Whose texts the user's map grants, or has granted since the call began.
+    pub granted: Vec<Label>,
+    /// Which call of the scene runs.
+    pub call: usize,
+    /// Steps of the host so far, and what it was told in them.
+    pub step: usize,
+    observed: DefaultHasher,
+    /// At which step the call began, and for how long it has waited since.
+    began: usize,
+    waited: u64,
+    /// Whether all that can come from here has been seen in another run.
+    pub cut: bool,
+    /// What has gone wrong already: the host hangs, or has no end.
+    pub trouble: Option<String>,
+    /// The moves that were made, each with the step that it came before.
+    pub script: Vec<(usize, usize)>,
+    /// What came of the calls so far.
+    pub answers: Vec<Result<String, String>>,
+    /// The run in words, if it is wanted.
+    pub story: Option<Vec<String>>,
+    chooser: Option<Rc<RefCell<dyn Chooser>>>,
+    digest: Option<u64>,
+}
+
+impl World {
+    /// The scene before its first call.
+    #[must_use]
+    pub fn new(scene: &Rc<Scene>, chooser: Rc<RefCell<dyn Chooser>>) -> Self {
+        Self {
+            scene: scene.clone(),
+            disk: scene.disk.clone(),
+            progress: vec![0; scene.saves.len()],
+            versions: BTreeMap::new(),
+            granted: Vec::new(),
+            call: 0,
+            step: 0,
+            observed: DefaultHasher::new(),
+            began: 0,
+            waited: 0,
+            cut: false,
+            trouble: None,
+            script: Vec::new(),
+            answers: Vec::new(),
+            story: None,
+            chooser: Some(chooser),
+            digest: None,
+        }
+    }
+
+    /// Everybody else is gone from here on. The user ends what he has begun.
+    pub fn calm_down(&mut self) {
+        self.chooser = None;
+        for index in 0..self.progress.len() {
+            while self.scene.saves[index].stage(self.progress[index]) == Stage::Amid
+                && self.can_save(index)
+            {
+                self.save(index);
+            }
+        }
+    }
+
+    /// A call begins, a second after the last. What anybody does before belongs to it.
+    pub fn begin(&mut self, call: usize) {
+        self.call = call;
+        self.interlude(&|_| vec![Thing::All]);
+        self.pass(1000 * MS);
+        self.step += 1;
+        (self.began, self.waited) = (self.step, 0);
+        self.granted.clear();
+        self.versions.clear();
+        self.note_saved();
+        self.note_granted();
+        self.tell(|world| format!("call {}: {:?}", call + 1, world.scene.asks.get(call)));
+    }
+
+    /// Time passes.
+    pub fn pass(&mut self, nanoseconds: u64) {
+        self.disk.clock += nanoseconds;
+        self.note_saved();
+    }
+
+    /// The host waits for so long.
+    pub fn wait(&mut self, nanoseconds: u64) {
+        self.waited += nanoseconds;
+        self.pass(nanoseconds);
+    }
+
+    /// One step of the host, which looks at `looks`. None means that the run is over.
+    pub fn step<T: Hash>(
+        &mut self,
+        looks: impl Fn(&Disk) -> Vec<Thing>,
+        act: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        if self.is_over() {
+            return None;
+        }
+        self.interlude(&looks);
+        if self.cut {
+            return None;
+        }
+        self.step += 1;
+        let answer = act(self);
+        answer.hash(&mut self.observed);
+        if self.step - self.began > MOST_STEPS {
+            self.trouble = Some("the call has no end".into());
+        } else if self.waited > MOST_TIME {
+            self.trouble = Some("the call takes longer than it may".into());
+        }
+        Some(answer)
+    }
+
+    /// Whether no further step counts.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.cut || self.trouble.is_some()
+    }
+
+    /// A write to this file is waited for.
+    pub fn finish_write(&mut self, id: usize) {
+        while self.disk.nodes[id]
+            .file()
+            .is_some_and(|file| file.writing.is_some())
+        {
+            let path = |index: usize| {
+                let step = self.scene.saves[index].steps.get(self.progress[index])?;
+                let path = step.path()?;
+                let found = self
+                    .disk
+                    .find(path, crate::disk::ROOT, true, &mut Vec::new());
+                (found == Ok(id) && step.plan(&self.disk).is_some()).then_some(index)
+            };
+            let Some(save) = (0..self.progress.len()).find_map(path) else {
+                // Its name was taken away, but the writer has it open.
+                let file = self.disk.file_mut(id);
+                file.bytes = file.writing.take().unwrap_or_default();
+                self.digest = None;
+                return;
+            };
+            self.save(save);
+        }
+    }
+
+    /// One number for all that can make a difference from here on.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let disk = self.digest.unwrap_or_else(|| self.disk.digest());
+        let mut hasher = self.observed.clone();
+        (disk, self.disk.clock, self.step, self.call).hash(&mut hasher);
+        (&self.progress, &self.versions, &self.granted).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn interlude(&mut self, looks: &dyn Fn(&Disk) -> Vec<Thing>) {
+        let Some(chooser) = self.chooser.take() else {
+            return;
+        };
+        loop {
+            self.digest.get_or_insert_with(|| self.disk.digest());
+            let next = chooser.borrow_mut().next(self, looks);
+            match next {
+                Next::Proceed => break,
+                Next::Cut => {
+                    self.cut = true;
+                    break;
+                }
+                Next::Move(index) => self.make(index),
+            }
+        }
+        self.chooser = Some(chooser);
+    }
+
+    fn make(&mut self, index: usize) {
+        let scene = self.scene.clone();
+        let made = scene.moves[index];
+        self.script.push((self.step, index));
+        match made {
+            Move::Save(save) => self.save(save),
+            Move::Wait(ms) => {
+                self.tell(|_| format!("{ms} ms pass"));
+                self.pass(ms * MS);
+            }
+            _ => {
+                self.tell(|_| format!("mallory: {made}"));
+                made.perform(&mut self.disk);
+                let text = match made {
+                    Move::Write(_, text) | Move::Create(_, text) => text,
+                    Move::Truncate(_) => "",
+                    _ => return self.digest = None,
+                };
+                self.versions.insert(text.as_bytes().into(), MALLORYS);
+            }
+        }
+        self.digest = None;
+    }
+
+    fn can_save(&self, index: usize) -> bool {
+        let step = self.scene.saves[index].steps.get(self.progress[index]);
+        step.is_some_and(|step| step.plan(&self.disk).is_some())
+    }
+
+    fn save(&mut self, index: usize) {
+        let scene = self.scene.clone();
+        let save = &scene.saves[index];
+        let step = save.steps[self.progress[index]];
+        self.tell(|_| format!("jane: {step}"));
+        step.perform(&mut self.disk, save);
+        self.progress[index] += 1;
+        if save.stage(self.progress[index]) == Stage::After {
+            self.versions
+                .insert(save.text.as_bytes().into(), save.label);
+        }
+        self.note_saved();
+        self.note_granted();
+        self.digest = None;
+    }
+
+    /// What was left alone for long enough is what was saved.
+    fn note_saved(&mut self) {
+        let rest = REST.saturating_sub(self.disk.tick.min(REST));
+        for inode in &mut self.disk.nodes {
+            if let Node::File(file) = &mut inode.node {
+                file.whole |= file.writing.is_none() && self.disk.clock - file.touched >= rest;
+                if file.whole {
+                    self.versions.insert(file.bytes.clone(), file.label);
+                }
+            }
+        }
+        self.digest = None;
+    }
+
+    fn note_granted(&mut self) {
+        let saves = &self.scene.saves;
+        let stages = saves.iter().zip(&self.progress);
+        let stages: Vec<_> = stages.map(|(save, done)| save.stage(*done)).collect();
+        for label in (self.scene.grants)(&stages, self.call) {
+            if !self.granted.contains(label) {
+                self.granted.push(label);
+            }
+        }
+    }
+
+    /// Adds a line to the story, if one is wanted.
+    pub fn tell(&mut self, say: impl FnOnce(&Self) -> String) {
+        if let Some(mut story) = self.story.take() {
+            story.push(say(self));
+            self.story = Some(story);
+        }
+    }
+}
