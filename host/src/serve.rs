@@ -59,10 +59,19 @@ pub enum ServeError {
     Freeze(#[from] FreezeError),
     /// The process could not be sealed.
     #[error("cannot start: {0}")]
-    Seal(#[from] SealError),
+    Seal(SealError),
     /// The session broke off.
     #[error("{0}")]
     Session(#[from] mcp::ServeError),
+}
+
+impl From<SealError> for ServeError {
+    fn from(error: SealError) -> Self {
+        match error {
+            SealError::OutOfResources(error) => Self::OutOfResources(error),
+            error => Self::Seal(error),
+        }
+    }
 }
 
 impl From<io::Error> for ServeError {

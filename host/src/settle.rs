@@ -8,7 +8,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// How long a file must have been left alone before it is read. Kernels note the
 /// time of a change by ticks of at most 10 ms (`HZ=100`): after two of them, a
 /// change that is still to come cannot get the time of the last one.
-#[allow(unreachable_pub, reason = "the walk offers it; the native guest includes this file")]
+#[allow(
+    unreachable_pub,
+    reason = "the walk offers it; the native guest includes this file"
+)]
 pub const QUIET: Duration = Duration::from_millis(20);
 
 /// How long an empty file must have been left alone. A shell's `>` empties the file

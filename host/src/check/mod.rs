@@ -76,8 +76,12 @@ pub struct EntryReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The key is so short that it might be guessed.
-    #[error("a key of fewer than {} characters may be guessed", Key::STRONG_LEN)]
+    /// The key is so short, or so simple, that it might be guessed.
+    #[error(
+        "a key of fewer than {} characters, or fewer than {} different ones, may be guessed",
+        Key::STRONG_LEN,
+        Key::STRONG_CHARS
+    )]
     WeakKey,
     /// The file is longer than what Claude Code shows its model in one result.
     #[error(

@@ -99,7 +99,7 @@ fn the_json_has_its_stable_shape() {
                  "message": "the file is larger than its limit; shorten it or raise max_bytes"},
             ],
             "bindings": [],
-            "warnings": [{"line": 3, "message": "a key of fewer than 16 characters may be guessed"}],
+            "warnings": [{"line": 3, "message": "a key of fewer than 16 characters, or fewer than 6 different ones, may be guessed"}],
             "error": null,
             "second_wall": null,
         })
@@ -261,10 +261,10 @@ fn a_file_that_lies_in_a_home_itself_or_above_is_warned_of() {
     fs::write(
         &map,
         "[keys]\n\
-         k-00000000000000001 = '~/notes/a.md'\n\
-         k-00000000000000002 = '~/b.md'\n\
-         k-00000000000000003 = 'c.md'\n\
-         k-00000000000000004 = '~/notes/link.md'\n",
+         k-7f3a9c55aa01bee1 = '~/notes/a.md'\n\
+         k-7f3a9c55aa01bee2 = '~/b.md'\n\
+         k-7f3a9c55aa01bee3 = 'c.md'\n\
+         k-7f3a9c55aa01bee4 = '~/notes/link.md'\n",
     )
     .unwrap();
     fs::set_permissions(&map, fs::Permissions::from_mode(0o600)).unwrap();

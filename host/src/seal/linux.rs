@@ -2,6 +2,7 @@
 //! calls. Each holds by itself what it can, since a kernel may lack the other.
 
 use super::{Reach, SealError, Standing, calls};
+use crate::resources::is_exhaustion;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
     PathBeneath, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError,
@@ -12,7 +13,7 @@ use rustix::{
     thread::set_no_new_privs,
 };
 use seccompiler::BpfProgram;
-use std::{fmt, fs, io, os::fd::AsFd, thread};
+use std::{error::Error, fmt, fs, io, os::fd::AsFd, thread};
 
 /// What [`Reach::Sealed`] needs: every right over files that this version knows,
 /// and TCP, which is new in it.
@@ -71,7 +72,8 @@ impl Seal {
     /// Otherwise the rest is given up by [`Loading::done`].
     ///
     /// # Errors
-    /// [`SealError`]. Rights may be gone already then, so the process should end.
+    /// [`SealError`], also if the kernel has the wall and lacks only descriptors or
+    /// memory for it. Rights may be gone already then, so the process should end.
     pub fn apply<D: AsFd>(
         self,
         directories: impl IntoIterator<Item = D>,
@@ -98,6 +100,10 @@ impl Seal {
         let landlock = self
             .rules
             .and_then(|rules| restrict(rules, self.reach, directories));
+        // That passes, and then the wall would be missing for good.
+        if let Err(error @ SealError::OutOfResources(_)) = landlock {
+            return Err(error);
+        }
         let calls = self.calls.and_then(|calls| {
             seccompiler::apply_filter(&calls).map_err(|error| SealError::Seccomp(error.into()))
         });
@@ -208,6 +214,15 @@ fn rules(reach: Reach) -> Result<RulesetCreated, RulesetError> {
 }
 
 fn refused(error: RulesetError) -> SealError {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+    while let Some(error) = cause {
+        match error.downcast_ref::<io::Error>() {
+            Some(error) if is_exhaustion(error) => {
+                return SealError::OutOfResources(error.kind().into());
+            }
+            _ => cause = error.source(),
+        }
+    }
     SealError::Landlock(error.into())
 }
 

@@ -139,6 +139,11 @@ pub enum SealError {
         "--sealed needs a kernel with seccomp filters, and this system refused one ({0}); serve without --sealed, or on another system"
     )]
     Seccomp(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// There is no descriptor, or no memory, for it.
+    #[error(
+        "too few file descriptors or too little memory ({0}); raise the limits (ulimit -n and -v)"
+    )]
+    OutOfResources(#[source] io::Error),
     /// The wall holds for the thread that puts it up and for those it starts, so
     /// that there must not be another; or `/proc` is not there to tell.
     #[error("the second wall needs /proc, and a process with a single thread")]

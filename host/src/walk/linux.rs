@@ -68,7 +68,8 @@ impl FileSystem for System {
     type Handle = OwnedFd;
 
     fn root(&self) -> Result<OwnedFd, Fault> {
-        Ok(rustix::fs::open(
+        Ok(rustix::fs::openat(
+            CWD,
             "/",
             HOLD | OFlags::DIRECTORY,
             Mode::empty(),
@@ -99,8 +100,17 @@ impl FileSystem for System {
     }
 
     fn mount(&self, handle: &OwnedFd, stat: &Stat) -> Result<Mount, Fault> {
-        // 32 bits of it are the number; the kernel's type for it varies.
-        let kind = rustix::fs::fstatfs(handle)?.f_type as u32;
+        let kind = match rustix::fs::fstatfs(handle) {
+            // 32 bits of it are the number; the kernel's type for it varies.
+            Ok(found) => found.f_type as u32,
+            Err(error) => {
+                return match Fault::from(error) {
+                    Fault::OutOfResources => Err(Fault::OutOfResources),
+                    // One that does not even say that much is nobody's to be trusted.
+                    _ => Ok(Mount::AnothersOwn),
+                };
+            }
+        };
         Ok(match kind {
             _ if KERNEL.contains(&kind) => Mount::Kernel,
             FUSE if !is_own(stat.device, self.user()) => Mount::AnothersOwn,

@@ -40,7 +40,8 @@ impl FileSystem for System {
     type Handle = OwnedFd;
 
     fn root(&self) -> Result<OwnedFd, Fault> {
-        Ok(rustix::fs::open(
+        Ok(rustix::fs::openat(
+            CWD,
             "/",
             HOLD | OFlags::DIRECTORY,
             Mode::empty(),
