@@ -2,16 +2,24 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{LiveMap, Location, MapError};
-use crate::{Code, map::Key, walk::Why};
+use crate::{
+    Code,
+    map::Key,
+    walk::{Fault, FileSystem, Mount, QUIET, Stat, System, Why},
+};
 use std::{
+    ffi::{OsStr, OsString},
     fs::{self, File, FileTimes, Permissions},
     io::Write,
-    os::unix::fs::{FileExt, PermissionsExt, symlink},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{PermissionsExt, symlink},
+    },
     path::{Path, PathBuf},
     process::Command,
     sync::{
         Barrier,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant, SystemTime},
@@ -202,30 +210,80 @@ fn replacing_the_map_shows_the_old_one_or_the_new_one() {
     });
 }
 
-#[test]
-fn a_map_that_never_rests_is_refused() {
-    let home = Home::with(A);
-    let end = fs::metadata(home.map()).unwrap().len();
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        // Several: a busy machine may stop one of them for 20 ms.
-        for _ in 0..8 {
-            scope.spawn(|| {
-                let file = File::options().write(true).open(home.map()).unwrap();
-                // Other content each time: what is known already needs no rest.
-                for byte in b"abcdefg".iter().cycle() {
-                    file.write_all_at(&[b'#', *byte], end).unwrap();
-                    if done.load(Ordering::SeqCst) {
-                        break;
-                    }
-                }
-            });
+/// The real file system, but for a clock that is no help, and a map of which every
+/// reading ends in another byte.
+#[derive(Default)]
+struct Restless {
+    readings: AtomicU8,
+    pauses: AtomicUsize,
+}
+
+impl FileSystem for Restless {
+    type Handle = OwnedFd;
+
+    fn root(&self) -> Result<OwnedFd, Fault> {
+        System.root()
+    }
+
+    fn hold(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
+        System.hold(directory, name)
+    }
+
+    fn open(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
+        System.open(directory, name)
+    }
+
+    fn stat(&self, handle: &OwnedFd) -> Result<Stat, Fault> {
+        System.stat(handle)
+    }
+
+    fn read_link(&self, link: &OwnedFd, at: &OwnedFd, name: &OsStr) -> Result<OsString, Fault> {
+        System.read_link(link, at, name)
+    }
+
+    fn mount(&self, handle: &OwnedFd, stat: &Stat) -> Result<Mount, Fault> {
+        System.mount(handle, stat)
+    }
+
+    fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
+        System.has_hidden_writers(handle, stat)
+    }
+
+    fn read(&self, file: &OwnedFd, bytes: &mut [u8], offset: u64) -> Result<usize, Fault> {
+        let got = System.read(file, bytes, offset)?;
+        if let Some(last) = got.checked_sub(1) {
+            bytes[last] = self.readings.fetch_add(1, Ordering::SeqCst) | 0x40;
         }
-        let refused =
-            (0..20).any(|_| matches!(home.live.current(), Err(MapError::Unsettled { .. })));
-        done.store(true, Ordering::SeqCst);
-        assert!(refused);
-    });
+        Ok(got)
+    }
+
+    fn settle(&self, _: &OwnedFd) {}
+
+    fn user(&self) -> u32 {
+        System.user()
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+
+    fn pause(&self, _: Duration) {
+        self.pauses.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_map_that_never_rests_is_refused_after_a_second() {
+    let home = Home::with(&format!("{A}\n#."));
+    let location = Location::find(Some(&home.map()), |_| None).unwrap();
+    let live = LiveMap::over(Restless::default(), location);
+    let error = live.current().unwrap_err();
+    assert!(matches!(error, MapError::Unsettled { .. }), "{error}");
+    let pauses = live.walker.files().pauses.load(Ordering::SeqCst);
+    assert_eq!(
+        QUIET * u32::try_from(pauses).unwrap(),
+        Duration::from_millis(1020)
+    );
     assert!(home.has("a"));
 }
 
