@@ -146,9 +146,10 @@ impl File for Open<'_> {
         let mut bytes = rest[..rest.len().min(most as usize)].to_vec();
         if offset == file.bytes.len() as u64 {
             self.wholes.set(self.wholes.get() + 1);
-        } else if let (true, Some(first)) =
-            (faults.content_changes && self.wholes.get() > 0, bytes.first_mut())
-        {
+        } else if let (true, Some(first)) = (
+            faults.content_changes && self.wholes.get() > 0,
+            bytes.first_mut(),
+        ) {
             *first ^= 1;
         }
         if faults.reads_too_much {
@@ -174,17 +175,30 @@ fuzz_target!(|world: World| {
         assert!(world.other_key.as_ref().is_none_or(|key| *key == world.key));
         assert_eq!(text.as_bytes(), world.file.bytes);
         assert!(text.len() <= world.max_bytes.into());
-        let Faults { time_changes, change_time_changes, .. } = world.faults;
+        let Faults {
+            time_changes,
+            change_time_changes,
+            ..
+        } = world.faults;
         assert!(world.faults.has_no_times || !(time_changes || change_time_changes));
         // Read twice, and seen to differ.
-        let Faults { has_no_times, content_changes, .. } = world.faults;
+        let Faults {
+            has_no_times,
+            content_changes,
+            ..
+        } = world.faults;
         assert!(!(has_no_times && content_changes) || text.is_empty());
     }
 });
 
 /// The model: what an honest file system has to lead to.
 fn expected(world: &World) -> Result<String, LoadError> {
-    if !is_key(&world.key) || world.other_key.as_ref().is_some_and(|key| *key != world.key) {
+    if !is_key(&world.key)
+        || world
+            .other_key
+            .as_ref()
+            .is_some_and(|key| *key != world.key)
+    {
         return Err(LoadError::UnknownKey);
     }
     if !is_component(&world.name) {

@@ -8,10 +8,7 @@ use keyhole::{Key, Location, Map, ParseError, resolve};
 use libfuzzer_sys::fuzz_target;
 use std::{
     fs,
-    os::{
-        fd::AsRawFd,
-        unix::fs::symlink,
-    },
+    os::{fd::AsRawFd, unix::fs::symlink},
     path::PathBuf,
     sync::LazyLock,
 };
@@ -75,7 +72,10 @@ fn check(parsed: Result<Map, ParseError>, confined: bool) {
     };
     for (key, entry) in map.entries() {
         assert!(Key::try_from(key.expose()).is_ok());
-        assert!(map.find(key).is_some_and(|found| std::ptr::eq(found, entry)));
+        assert!(
+            map.find(key)
+                .is_some_and(|found| std::ptr::eq(found, entry))
+        );
         assert!(entry.max_bytes() <= keyhole::limits::MAX_MAX_BYTES);
         let Ok(grant) = resolve(&map, entry) else {
             continue;
