@@ -101,19 +101,20 @@ impl<F: FileSystem> LiveMap<F> {
         let mut known = seen.take();
         let mut before = None;
         for _ in 0..=LOOKS {
-            let (file, stat) = self.open()?;
-            if let Some(same) = known.take_if(|seen| seen.bytes.is_none() && seen.stat == stat) {
+            let (file, opened) = self.open()?;
+            if let Some(same) = known.take_if(|seen| seen.bytes.is_none() && seen.stat == opened) {
                 return seen.insert(same).outcome.clone();
             }
             let files = self.walker.files();
+            // A write that began before this look has ended when the file was settled. A
+            // later one shows in a later look, if the last one was long enough ago by now.
+            let now = files.now();
             files.settle(&file);
             let stat = files.stat(&file).map_err(|fault| self.error(fault))?;
-            // Before the reading: what comes to rest amid it may be half of each version.
-            let now = files.now();
             let bytes = self.read(&file, &stat)?;
             let after = files.stat(&file).map_err(|fault| self.error(fault))?;
             // Two readings that agree will do if the clock is no help.
-            let at_rest = after == stat
+            let at_rest = (opened, after) == (stat, stat)
                 && (stat.is_settled(now) && stat.is_reliable(now)
                     || before.as_ref() == Some(&(stat, bytes.clone())));
             if !at_rest {

@@ -14,7 +14,9 @@ pub enum Thing {
     Node(Id),
     /// Which inode numbers are free.
     Numbers,
-    /// All of it: for whatever depends on the time.
+    /// What time it is.
+    Clock,
+    /// All of it: for whatever changes with the time.
     All,
 }
 

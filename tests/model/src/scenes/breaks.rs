@@ -169,6 +169,10 @@ pub(super) fn saved(name: &'static str, save: Save) -> Scene {
     map(disk, MAP, JANE, "[keys]\n\"k\" = \"~/note.md\"\n");
     scene.grants = |_, _| &["note"];
     scene.depth = save.steps.len();
+    if save.steps.len() < 4 {
+        // The host may be held up for a while.
+        scene.moves.push(crate::moves::Move::Wait(30));
+    }
     scene.save(save);
     scene
 }

@@ -20,6 +20,7 @@ pub(super) fn all() -> Vec<Scene> {
         link_in_tmp(),
         hard_links_in_tmp(),
         directories_beneath_a_root(),
+        way_back(),
     ]
 }
 
@@ -160,5 +161,42 @@ fn directories_beneath_a_root() -> Scene {
     );
     // Others may put another directory in the place of `one`.
     scene.calm = Calm::Refused;
+    scene
+}
+
+/// The way leads up again, from a directory that others may move out of the root
+/// meanwhile, to where a file of the same name lies.
+fn way_back() -> Scene {
+    let mut scene = Scene::new("way-back", MAP);
+    let disk = &mut scene.disk;
+    disk.directory("/srv", ROOT, 0o755);
+    disk.directory("/srv/share", JANE, 0o777);
+    disk.directory("/srv/share/one", JANE, 0o777);
+    disk.directory("/srv/share/one/two", JANE, 0o777);
+    disk.file("/srv/share/one/a.md", JANE, 0o644, "note", "a note");
+    disk.directory("/srv/open", JANE, 0o755);
+    disk.file("/srv/open/a.md", JANE, 0o644, "elsewhere", "not in a root");
+    disk.directory("/srv/open/his", JANE, 0o777);
+    disk.directory("/home/jane/sub", JANE, 0o700);
+    disk.file(
+        "/home/jane/sub/other.md",
+        JANE,
+        0o600,
+        "other",
+        crate::scene::OTHER_TEXT,
+    );
+    let text = "roots = [\"/srv/share\", \"~/sub\"]\n[keys]\n\"k\" = \"/srv/share/one/two/../a.md\"\n\"k-other\" = \"~/sub/other.md\"\n";
+    disk.file(MAP, JANE, 0o600, "map", text);
+    scene.roots = &["/srv/share", "~/sub"];
+    scene.moves = moves(
+        &[
+            "/srv/share/one",
+            "/srv/share/one/two",
+            "/srv/open/his",
+            "/srv/open/his/x",
+        ],
+        &["/srv/open/his"],
+        FORGED_TEXT,
+    );
     scene
 }
