@@ -19,7 +19,8 @@ const CONNECTED = `until grep -rqs 'Successfully connected' "$HOME/.cache"; do s
 onEachClient('14: a teammate named as an agent is denied, and the agent of that name is not', async ({ t, home, seen }) => {
   // A terminal comes from Python's own library.
   if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
-  await home.install();
+  // Where a module is loaded, a teammate has no such tool at all: see case 17.
+  await home.installGuarded();
   const overheard = home.overhear(TOOL);
   home.hook('SessionStart', CONNECTED);
   const file = home.write(home.home, 'private/catalog.md', CATALOG);
