@@ -67,6 +67,8 @@ impl Threads {
         let mut state = self.0.lock();
         state.jobs.push_back(Box::new(job));
         if state.jobs.len() <= state.idle {
+            // Else the one that is woken would have to wait for the lock.
+            drop(state);
             self.0.more.notify_one();
             return Ok(());
         }

@@ -197,7 +197,7 @@ fn given() -> Result<(), DemoError> {
         show(&format!("{import}{note}\n"))?;
     }
     show(&format!(
-        "one key; one grant; one directory, read-only, that holds the one file\n\
+        "one key; one grant; one directory, in which there is one name, to read\n\
          {} s of time, {} MiB of memory, {} handles\n\
          no arguments, environment, clocks, random numbers, sockets or standard streams\n",
         limits.deadline.as_secs(),

@@ -1,6 +1,6 @@
 //! The second wall: the server gives its own rights away before it serves.
 //!
-//! The sandbox keeps a guest to one directory. This is the wall behind it: if
+//! The sandbox keeps a guest to one file. This is the wall behind it: if
 //! somebody broke out of the sandbox, or found a mistake in the host, the
 //! operating system would still refuse them nearly everything. [`Seal::new`]
 //! prepares it, [`Seal::apply`] puts it up before anything is read from the

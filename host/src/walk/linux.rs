@@ -2,7 +2,7 @@
 
 use super::{Fault, FileSystem, Kind, Mount, Stat};
 use rustix::{
-    fs::{CWD, Mode, OFlags, SeekFrom},
+    fs::{AtFlags, CWD, Mode, OFlags, SeekFrom},
     io::Errno,
 };
 use std::{
@@ -80,6 +80,12 @@ impl FileSystem for System {
         let held =
             rustix::io::retry_on_intr(|| rustix::fs::openat(directory, name, HOLD, Mode::empty()));
         Ok(held?)
+    }
+
+    /// One system call instead of three.
+    fn kind(&self, directory: &OwnedFd, name: &OsStr) -> Result<Kind, Fault> {
+        let found = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Stat::of(&found).kind)
     }
 
     fn open(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {

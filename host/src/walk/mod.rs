@@ -241,6 +241,14 @@ impl<F: FileSystem> Walker<F> {
                     Err(fault) => return Err(fault.into()),
                 }
             }
+            // The file is opened later, beneath this directory. A link there is held and
+            // judged below, like any other.
+            if is_last
+                && policy.last == Last::Name
+                && self.files.kind(&way.here().handle, &name)? != Kind::Link
+            {
+                return Ok(way.into_walked(None, name));
+            }
             let held = self.files.hold(&way.here().handle, &name)?;
             let stat = self.files.stat(&held)?;
             match stat.kind {
@@ -335,6 +343,7 @@ impl Names {
 struct Way<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
+    user: u32,
     root: Step<F::Handle>,
     steps: Vec<Step<F::Handle>>,
 }
@@ -343,15 +352,16 @@ impl<'a, F: FileSystem> Way<'a, F> {
     fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let handle = walker.files.root()?;
         let stat = walker.files.stat(&handle)?;
-        let mount = walker.files.mount(&handle, &stat)?;
         Ok(Self {
             walker,
             policy,
+            user: walker.files.user(),
             root: Step {
                 handle,
                 stat,
                 name: OsString::new(),
-                mount,
+                // Whose `/` is, everything is.
+                mount: Mount::Ordinary,
                 judged: false,
             },
             steps: Vec::new(),
@@ -420,7 +430,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
     fn judge_link(&mut self, stat: &Stat, name: &OsStr) -> Result<(), WalkError> {
         self.judge_here()?;
         let here = self.here();
-        match trust::link(stat, here.mount, here.stat.is_shared(), self.user()) {
+        match trust::link(stat, here.mount, here.stat.is_shared(), self.user) {
             None => Ok(()),
             Some(why) => Err(self.distrust(why, name).into()),
         }
@@ -441,14 +451,10 @@ impl<'a, F: FileSystem> Way<'a, F> {
             shared,
             hidden_writers: self.walker.files.has_hidden_writers(handle, stat)?,
         };
-        match trust::object(stat, mount, seat, self.user(), own_group)? {
+        match trust::object(stat, mount, seat, self.user, own_group)? {
             None => Ok(()),
             Some(why) => Err(self.distrust(why, name).into()),
         }
-    }
-
-    fn user(&self) -> u32 {
-        self.walker.files.user()
     }
 
     fn distrust(&self, why: Why, name: &OsStr) -> Distrust {

@@ -30,6 +30,16 @@ pub trait FileSystem {
     /// [`Fault`]; never [`Fault::IsLink`].
     fn hold(&self, directory: &Self::Handle, name: &OsStr) -> Result<Self::Handle, Fault>;
 
+    /// What `name` in this directory is, as far as one look tells: what is found there
+    /// later may be something else.
+    ///
+    /// # Errors
+    /// [`Fault`]; never [`Fault::IsLink`].
+    fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind, Fault> {
+        let held = self.hold(directory, name)?;
+        Ok(self.stat(&held)?.kind)
+    }
+
     /// Opens `name` in this directory for reading.
     ///
     /// # Errors
