@@ -6,6 +6,8 @@
     reason = "tests"
 )]
 
+/// A process that does something beside the server.
+mod beside;
 /// A server that is one context, and has no key in its surface.
 mod bound;
 /// Attacks that once worked.

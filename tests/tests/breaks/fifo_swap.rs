@@ -2,7 +2,7 @@
 //! that the guest sees a file and opens a FIFO. Each such call once held a thread
 //! for ever, and soon no key was served any more.
 
-use crate::hostile::{ground::fifo, swaps::Swapper};
+use crate::{beside::Beside, hostile::ground::fifo};
 use keyhole_tests::World;
 
 const ROUNDS: usize = 5;
@@ -17,7 +17,10 @@ fn a_fifo_that_takes_the_files_place_holds_no_thread_and_no_other_key() {
         .map("[keys]\nk-swapped = '~/notes/a.md'\nk-other = '~/other.md'\n");
     fifo(&world.path("notes/fifo"));
     let mut client = world.client();
-    let swapper = Swapper::of(&world.path("notes/a.md"), &world.path("notes/fifo"));
+    let swapper = Beside::start(
+        env!("CARGO_BIN_EXE_swap"),
+        [world.path("notes/a.md"), world.path("notes/fifo")],
+    );
     for _ in 0..ROUNDS {
         let calls: Vec<_> = (0..CALLS).map(|_| client.call("k-swapped")).collect();
         client.load("k-other").is("other\n");

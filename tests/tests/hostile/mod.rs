@@ -21,7 +21,7 @@ mod names;
 /// A component that breaks the rules by which components talk to their host.
 mod shapes;
 /// A directory or file that is swapped with a link, for thousands of calls.
-pub(crate) mod swaps;
+mod swaps;
 /// docs/attacks.md.
 mod table;
 /// Files that were made to do harm.

@@ -2,14 +2,9 @@
 //! as fast as it can, for thousands of calls.
 
 use super::{Outcome, world_attacks};
+use crate::beside::Beside;
 use keyhole_tests::{PATIENCE, World};
-use std::{
-    collections::BTreeMap,
-    io::{BufRead as _, BufReader},
-    path::Path,
-    process::{Child, Command, Stdio},
-    time::Instant,
-};
+use std::{collections::BTreeMap, time::Instant};
 
 world_attacks! {
     "A directory or file that is swapped with a link by another process";
@@ -97,7 +92,10 @@ fn swap(swapped: &Swapped, world: World) -> Outcome {
     let world = world.link("swapped", outside);
     let mut client = world.client();
     client.load("k").is(INSIDE);
-    let swapper = Swapper::start(&world, swapped.name);
+    let swapper = Beside::start(
+        env!("CARGO_BIN_EXE_swap"),
+        [world.path(swapped.name), world.path("swapped")],
+    );
 
     let mut got = BTreeMap::<String, usize>::new();
     let began = Instant::now();
@@ -136,43 +134,4 @@ fn swap(swapped: &Swapped, world: World) -> Outcome {
     Ok(format!(
         "the file, or `outside-root`{or}; never a byte from outside"
     ))
-}
-
-/// The process that swaps. It is stopped on drop.
-pub(crate) struct Swapper(Child);
-
-impl Swapper {
-    fn start(world: &World, name: &str) -> Self {
-        Self::of(&world.path(name), &world.path("swapped"))
-    }
-
-    /// One that swaps these two.
-    pub(crate) fn of(a: &Path, b: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_swap"))
-            .args([a, b])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        assert_eq!(line, "ready\n");
-        Self(child)
-    }
-
-    /// It swapped to the end, and everything is where it was.
-    pub(crate) fn end(mut self) {
-        drop(self.0.stdin.take());
-        assert!(self.0.wait().unwrap().success());
-    }
-}
-
-impl Drop for Swapper {
-    fn drop(&mut self) {
-        // Both fail where it has ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
