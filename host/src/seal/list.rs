@@ -189,13 +189,6 @@ pub const CALLS: &[Call] = &[
         "links in the path of a map or a mapped file",
     ),
     call(
-        "faccessat",
-        libc::SYS_faccessat,
-        PLAIN,
-        "`..` in a path, in glibc",
-    ),
-    call("faccessat2", libc::SYS_faccessat2, PLAIN, "the same"),
-    call(
         "close",
         libc::SYS_close,
         ALL,
@@ -414,22 +407,6 @@ pub const CALLS: &[Call] = &[
     #[cfg(target_arch = "x86_64")]
     call("open", libc::SYS_open, PLAIN, "what `openat` does, in musl")
         .only_if(&[&[Without(1, WRITES)]], "flags: as for `openat`"),
-    #[cfg(target_arch = "x86_64")]
-    call(
-        "stat",
-        libc::SYS_stat,
-        PLAIN,
-        "what `newfstatat` does, in musl",
-    ),
-    #[cfg(target_arch = "x86_64")]
-    call("lstat", libc::SYS_lstat, PLAIN, "the same"),
-    #[cfg(target_arch = "x86_64")]
-    call(
-        "readlink",
-        libc::SYS_readlink,
-        PLAIN,
-        "what `readlinkat` does, in both C libraries",
-    ),
     #[cfg(target_arch = "x86_64")]
     call(
         "epoll_wait",
