@@ -1,0 +1,36 @@
+// Gemini CLI: an agent's file may name servers that only this agent has.
+
+import path from 'node:path';
+import { gemini } from '../harness/dialects/gemini.mjs';
+import { pinned } from '../harness/installed.mjs';
+import { call, mark, say } from '../harness/model.mjs';
+
+const { version, root, missing } = pinned('@google/gemini-cli');
+const TOOL = 'mcp_scanner-catalog_load_context';
+
+export default {
+  name: 'gemini-cli',
+  version,
+  missing,
+  dialect: gemini,
+  tool: TOOL,
+  load: () => call(TOOL, {}),
+  spawn: (actor, agent) => call('invoke_agent', { agent_name: agent === 'scanner' ? 'identifier-scanner' : agent, prompt: `${mark(actor)} Do your task.` }),
+  shown: (text) => `<untrusted_context>\n${text}\n</untrusted_context>`,
+  finish: (text) => call('complete_task', { result: text }),
+  // Which model to take: it asks a small one.
+  aside: ({ tools, path }) => (tools.length === 0 && path.endsWith(':generateContent') ? say('{"complexity_reasoning":"","complexity_score":1}') : undefined),
+  limit: { characters: 40_000 },
+
+  configure(home, options) {
+    home.write(home.home, '.gemini/agents/identifier-scanner.md', home.example('gemini-cli-agent.md', options));
+    home.write(home.home, '.gemini/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+    home.write(home.home, '.gemini/settings.json', JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));
+  },
+
+  command: (home, model, prompt) => ({
+    program: process.execPath,
+    args: [path.join(root, 'bundle/gemini.js'), '--yolo', '-p', prompt],
+    env: { GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
+  }),
+};

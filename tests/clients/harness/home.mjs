@@ -1,0 +1,154 @@
+// One case's world with a client in it: its configuration, the map and document of
+// docs/examples, the program, and a model on loopback, which is also the proxy that
+// lets nothing pass.
+
+import assert from 'node:assert/strict';
+import { spawn as start, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { World, stop } from '../../client/harness/world.mjs';
+import { Model, mark } from './model.mjs';
+import { Session } from './session.mjs';
+
+const EXAMPLES = path.resolve(import.meta.dirname, '../../../docs/examples');
+
+/** What stands in the map of docs/examples. */
+export const BINDING = 'scanner-catalog';
+export const KEY = 'k-2c1f8a96d0e34b57';
+
+/** A line of the document: no context but its owner's may hold it. */
+export const CANARY = 'ZQ-CANARY-7f3d91';
+export const DOCUMENT = `# Identifiers\n\n- ${CANARY}\n- Zoë "Quote" \\ Example\t\n`;
+
+const LIMIT_MS = 20_000;
+
+export class Home extends World {
+  constructor(t, client) {
+    super(t);
+    this.client = client;
+    assert.ok(process.env.KEYHOLE_BIN, 'KEYHOLE_BIN names the program');
+    // Under a name of this home's own, so that its processes are told from others.
+    this.keyhole = path.join(this.root, 'bin/keyhole');
+    fs.mkdirSync(path.dirname(this.keyhole));
+    fs.symlinkSync(path.resolve(process.env.KEYHOLE_BIN), this.keyhole);
+    t.after(() => this.servers().forEach(({ id }) => process.kill(id, 'SIGKILL')));
+  }
+
+  /** The map of docs/examples, and the document that it names. */
+  document(text = DOCUMENT) {
+    this.write(this.configured, 'context-map.toml', fs.readFileSync(path.join(EXAMPLES, 'context-map.toml'), 'utf8'));
+    return this.write(this.home, 'notes/identifiers.md', text);
+  }
+
+  /**
+   * The text of an example, as a user pastes it, with this home's program. `binding`
+   * stands in place of the example's own as the argument of --bind.
+   */
+  example(name, { binding = BINDING } = {}) {
+    const text = fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
+    const here = text
+      .replace(/(["']?command["']?\s*[:=]\s*\[?\s*)(["']?)keyhole\2(?=[\s,\]}]|$)/gm, (_, field) => field + JSON.stringify(this.keyhole))
+      .replace(/(--bind["']?[\s,-]*["']?)scanner-catalog/g, (_, option) => option + binding);
+    assert.ok(here.includes(this.keyhole), `${name} names the command keyhole`);
+    return here;
+  }
+
+  /**
+   * Plays `script` to one prompt of the client, and returns what there was to see. It
+   * lasts until the client ends, or else as long as `during(child)`.
+   */
+  async session(script, { prompt = 'Begin.', during } = {}) {
+    const model = await Model.start(this.client.dialect, script, this.client.aside);
+    try {
+      const { program, args, env = {} } = this.client.command(this, model, `${mark('main')} ${prompt}`);
+      const proxied = { ...proxy(model), ...env };
+      const run = during
+        ? await this.#attended(program, args, proxied, during)
+        : await this.run(program, args, proxied);
+      return new Session(run, model, script);
+    } finally {
+      await model.close();
+    }
+  }
+
+  /** Runs the client while `during(child)` looks on, and stops it, and what it left, after that. */
+  async #attended(program, args, env, during) {
+    const child = start(program, args, {
+      cwd: this.project,
+      env: { ...this.env(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const run = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (run[name] += text));
+    try {
+      await during(child);
+    } catch (error) {
+      error.message += `\n${run.stdout.slice(-3000)}\n${run.stderr.slice(-3000)}`;
+      throw error;
+    } finally {
+      stop(child.pid);
+    }
+    return { code: child.exitCode ?? child.signalCode, ...run };
+  }
+
+  /** The processes of this home's program: [{ id, parent, group, words }]. */
+  servers() {
+    return processes().filter(({ words, state }) => words.includes(this.keyhole) && !state.startsWith('Z'));
+  }
+
+  /** Kills the client `child`, all its processes that are not this home's program. */
+  kill(child) {
+    const all = processes();
+    const servers = new Set(this.servers().map(({ id }) => id));
+    const own = new Set([child.pid]);
+    for (let grown = -1; grown !== own.size; ) {
+      grown = own.size;
+      for (const { id, parent } of all) if (own.has(parent)) own.add(id);
+    }
+    for (const id of own) {
+      if (servers.has(id)) continue;
+      try {
+        process.kill(id, 'SIGKILL');
+      } catch {
+        // It has ended.
+      }
+    }
+  }
+
+  /** Waits, not for ever, until `holds()` is true. */
+  async until(what, holds) {
+    for (const end = Date.now() + LIMIT_MS; Date.now() < end; ) {
+      if (await holds()) return;
+      await new Promise((later) => setTimeout(later, 50));
+    }
+    assert.fail(`not seen: ${what}`);
+  }
+
+  /** The files below the home that hold `text`, as paths from there: what the client keeps. */
+  holding(text) {
+    const files = fs.readdirSync(this.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    return files
+      .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name))
+      .filter((file) => fs.readFileSync(file).includes(text))
+      .map((file) => path.relative(this.root, file))
+      .filter((file) => file !== 'home/notes/identifiers.md')
+      .sort();
+  }
+}
+
+/** Whoever asks for the way out asks the model's server, which notes it and refuses. */
+function proxy({ url }) {
+  const all = {};
+  for (const name of ['http_proxy', 'https_proxy', 'all_proxy']) all[name] = all[name.toUpperCase()] = url;
+  for (const name of ['no_proxy', 'NO_PROXY']) all[name] = '127.0.0.1,localhost';
+  return all;
+}
+
+function processes() {
+  const { stdout } = spawnSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,pgid=,stat=,args='], { encoding: 'utf8', maxBuffer: 1 << 26 });
+  return stdout.split('\n').filter(Boolean).map((line) => {
+    const [, id, parent, group, state, words] = line.match(/^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/);
+    return { id: Number(id), parent: Number(parent), group: Number(group), state, words };
+  });
+}
