@@ -1,0 +1,53 @@
+// GitHub Copilot CLI: an agent's file may name servers that only this agent has.
+
+import path from 'node:path';
+import { messages } from '../harness/dialects/messages.mjs';
+import { pinned } from '../harness/installed.mjs';
+import { call, mark, say } from '../harness/model.mjs';
+
+const { version, root, missing } = pinned('@github/copilot');
+const TOOL = 'scanner-catalog-load_context';
+
+export default {
+  name: 'copilot',
+  version,
+  missing,
+  dialect: messages,
+  tool: TOOL,
+  load: () => call(TOOL),
+  spawn: (actor, agent) =>
+    call('task', {
+      name: actor,
+      description: `start ${actor}`,
+      agent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
+      prompt: `${mark(actor)} Do your task.`,
+      mode: 'sync',
+    }),
+  finish: say,
+  shown: (text) => text,
+  limit: { characters: 20_480 },
+  keeps: [/^home\/\.copilot\/session-state\/[^/]+\/events\.jsonl$/],
+  marksErrors: false,
+
+  cannot: {},
+
+  configure(home, options) {
+    home.write(home.home, '.copilot/agents/identifier-scanner.agent.md', home.example('copilot-agent.md', options));
+    home.write(home.home, '.copilot/agents/other.agent.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+  },
+
+  command: (home, model, prompt) => ({
+    program: process.execPath,
+    args: [path.join(root, 'npm-loader.js'), '-p', prompt],
+    env: {
+      // Its program unpacks itself once, some 200 MB.
+      COPILOT_CACHE_HOME: path.join(root, '../../.cache/copilot'),
+      COPILOT_AUTO_UPDATE: 'false',
+      COPILOT_OFFLINE: 'true',
+      COPILOT_PROVIDER_TYPE: 'anthropic',
+      COPILOT_PROVIDER_BASE_URL: model.url,
+      COPILOT_PROVIDER_API_KEY: 'dummy',
+      COPILOT_MODEL: 'claude-sonnet-5',
+    },
+  }),
+};
