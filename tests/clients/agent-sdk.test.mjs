@@ -1,4 +1,77 @@
+// The Claude Agent SDK: the cases of all clients, and what docs/use-from.md tells of it.
+
+import assert from 'node:assert/strict';
 import client from './clients/agent-sdk.mjs';
-import { onClient } from './harness/cases.mjs';
+import { ALONE, alone } from './harness/alone.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
+import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { say } from './harness/model.mjs';
 
 onClient(client);
+
+const { load, tool } = client;
+
+/** The example's program with `change` made to it, which has to change something. */
+function program(home, change) {
+  home.document();
+  client.configure(home);
+  const text = home.example('claude-agent-sdk.mjs');
+  const changed = change(text);
+  assert.notEqual(changed, text, 'the example has what the case changes');
+  home.write(home.project, 'scan.mjs', changed);
+}
+
+const LEAVE = /^ {2}allowedTools: .*\n/m;
+
+onCase(client, 'without leave the call is refused, and nothing is read', async ({ home, seen }) => {
+  program(home, (text) => text.replace(LEAVE, ''));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  const { text, error } = session.answer('scanner', tool);
+  assert.equal(error, true);
+  session.assertOnlyIn(CANARY);
+  seen(`without leave the agent is told: ${text}`);
+});
+
+onCase(client, 'a program that streams its prompts may give the leave call by call', async ({ home }) => {
+  program(home, (text) =>
+    text
+      .replace(LEAVE, `  canUseTool: async (name, input) => (console.log('asked for', name), { behavior: 'allow', updatedInput: input }),\n`)
+      .replace('for await', `async function* prompts() {\n  yield { type: 'user', message: { role: 'user', content: process.argv[2] }, parent_tool_use_id: null };\n}\n\nfor await`)
+      .replace('prompt: process.argv[2]', 'prompt: prompts()'),
+  );
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  assert.ok(session.stdout.includes(`asked for ${tool}`), session.report());
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'a program that takes no settings and no other servers has the agent all the same', async ({ home }) => {
+  program(home, (text) => text.replace(LEAVE, (line) => `${line}  settingSources: [],\n  strictMcpConfig: true,\n`));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'a server among the options is also the main conversation\'s', async ({ home, seen }) => {
+  program(home, (text) => {
+    const [, server] = text.match(/mcpServers: \[\{ (.*) \}\],\n/);
+    return text.replace(LEAVE, (line) => `${line}  mcpServers: { ${server} },\n`);
+  });
+  const session = await home.session({ main: [load(), say('Done.')] });
+  session.assertPlayed();
+  assert.equal(session.answer('main', tool).text, DOCUMENT, 'it has it no more: tell so in docs/use-from.md');
+  seen("the option `mcpServers` gives a server to the main conversation");
+});
+
+onCase(client, 'with persistSession: false the client keeps the document in no file', async ({ home }) => {
+  program(home, (text) => text.replace(LEAVE, (line) => `${line}  persistSession: false,\n`));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  assert.deepEqual(home.holding(CANARY), []);
+});
+
+onCase(client, ALONE, alone);

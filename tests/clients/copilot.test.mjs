@@ -1,4 +1,182 @@
+// GitHub Copilot CLI: the cases of all clients, and what docs/use-from.md tells of it.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import client from './clients/copilot.mjs';
-import { onClient } from './harness/cases.mjs';
+import { ALONE, alone } from './harness/alone.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
+import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
+import { call, say } from './harness/model.mjs';
 
 onClient(client);
+
+const { spawn, load, finish, tool } = client;
+const AGENT = '.copilot/agents/identifier-scanner.agent.md';
+
+/** A document of one byte more than the client hands on. */
+const LONG = `# ${CANARY}\n`.padEnd(client.limit.characters + 1, 'identifier\n');
+
+/** From here on, the client of `home` is run with these arguments and variables besides. */
+function also(home, args, env = {}) {
+  home.client = {
+    ...client,
+    command(...given) {
+      const command = client.command(...given);
+      return { ...command, args: [...command.args, ...args], env: { ...command.env, ...env } };
+    },
+  };
+}
+
+/** The files to which the client has written results that are too long for it. */
+const spilled = (home) => fs.readdirSync(path.join(home.root, 'tmp')).filter((name) => name.includes('tool-output'));
+
+onCase(client, 'it asks nobody but the model for anything', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.deepEqual(session.outside, []);
+});
+
+onCase(client, 'the agent of the example has the two tools that it names, so it can start no other', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.deepEqual(session.tools('scanner').sort(), [tool, 'view'].sort());
+});
+
+onCase(client, 'an agent that may start others hands its server down to them', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  home.write(home.home, AGENT, home.example('copilot-agent.md').replace(/^tools:.*\n/m, ''));
+  const session = await home.session({
+    main: [spawn('scanner', 'scanner'), say('Done.')],
+    scanner: [spawn('inner', 'general-purpose'), finish('Nothing was found.')],
+    inner: [load(), finish('Nothing was done.')],
+  });
+  session.assertPlayed();
+  assert.equal(session.answer('inner', tool).text, DOCUMENT, 'it hands nothing down any more: tell so in docs/use-from.md');
+  session.assertOnlyIn(CANARY, 'inner');
+  seen("without `tools:`, the agents that an agent starts have its server");
+});
+
+onCase(client, "an agent that names another agent's tool gets nothing by that", async ({ home }) => {
+  home.document();
+  client.configure(home);
+  home.write(home.home, '.copilot/agents/other.agent.md', `---\nname: other\ndescription: Does something else.\ntools: ["*", "scanner-catalog/load_context", "scanner-catalog/*"]\n---\n\nDo your task.\n`);
+  let answered;
+  const other = new Promise((resolve) => (answered = resolve));
+  const session = await home.session({
+    main: [[spawn('scanner', 'scanner'), spawn('other', 'other')], say('Done.')],
+    scanner: [load(), () => other.then(() => finish('Nothing was found.'))],
+    other: [load(), () => (answered(), finish('Nothing was done.'))],
+  });
+  session.assertPlayed();
+  assert.ok(!session.tools('other').includes(tool));
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'of an agent in the background, the main conversation reads the last words only', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  const started = ({ messages }) => messages.at(-1).results[0].text.match(/agent_id: ([\w-]+?)\./)[1];
+  const { input } = spawn('scanner', 'scanner');
+  const session = await home.session({
+    main: [
+      call('task', { ...input, mode: 'background' }),
+      (request) => call('read_agent', { agent_id: started(request), wait: true, since_turn: 0 }),
+      say('Done.'),
+    ],
+    scanner: [load(), finish('Nothing was found.')],
+  });
+  session.assertPlayed();
+  assert.match(session.answer('main', 'read_agent').text, /Nothing was found\./);
+  session.assertOnlyIn(CANARY, 'scanner');
+  session.assertOnlyIn(KEY);
+});
+
+onCase(client, 'with max_bytes = 20480 in the map, a longer document is refused, and lies in no file', async ({ home }) => {
+  const map = path.join(home.configured, 'context-map.toml');
+  home.document(LONG);
+  fs.writeFileSync(map, `max_bytes = ${client.limit.characters}\n${fs.readFileSync(map, 'utf8')}`);
+  client.configure(home);
+  let files;
+  const session = await home.session({
+    main: [spawn('scanner', 'scanner'), () => ((files = spilled(home)), say('Done.'))],
+    scanner: [load(), finish('It is too large.')],
+  });
+  session.assertPlayed();
+  assert.match(session.answer('scanner', tool).text, /too-large: [a-z]+ [a-z]+ [a-z]+/);
+  session.assertOnlyIn(CANARY);
+  assert.deepEqual(files, []);
+});
+
+onCase(client, 'without it, the main conversation may read the file to which the result was written', async ({ home, seen }) => {
+  home.document(LONG);
+  client.configure(home);
+  const session = await home.session({
+    main: [
+      spawn('scanner', 'scanner'),
+      () => call('view', { path: path.join(home.root, 'tmp', spilled(home)[0]), view_range: [1, 1] }),
+      say('Done.'),
+    ],
+    scanner: [load(), finish('It is in a file.')],
+  });
+  session.assertPlayed();
+  assert.ok(session.answers('main').at(-1).text.includes(CANARY), session.report());
+  assert.deepEqual(spilled(home), []);
+  seen('a result that is too long lies in the temporary directory, for all that the client runs, until the session ends');
+});
+
+onCase(client, 'COPILOT_LARGE_OUTPUT_THRESHOLD_BYTES moves the limit', async ({ home }) => {
+  home.document(LONG);
+  client.configure(home);
+  also(home, [], { COPILOT_LARGE_OUTPUT_THRESHOLD_BYTES: '1000000' });
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.ok(session.answer('scanner', tool).text === LONG);
+});
+
+onCase(client, 'the call needs no leave, and the user may deny it', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  also(home, ['--deny-tool=scanner-catalog']);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  session.assertOnlyIn(CANARY);
+  seen(`a denied call is answered: ${session.answer('scanner', tool).text}`);
+});
+
+onCase(client, "a repository's agent starts its server in a folder that nobody trusted", async ({ home, seen }) => {
+  home.document();
+  home.write(home.project, '.github/agents/identifier-scanner.agent.md', home.example('copilot-agent.md'));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT, 'it asks for trust now: tell so in docs/use-from.md');
+  session.assertOnlyIn(CANARY, 'scanner');
+  seen('with -p, an agent in .github/agents starts its server without a question');
+});
+
+onCase(client, 'who starts a session as the agent gives the document to the main conversation', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  also(home, ['--agent', 'identifier-scanner']);
+  const session = await home.session({ main: [load(), say('Done.')] });
+  session.assertPlayed();
+  assert.equal(session.answer('main', tool).text, DOCUMENT);
+  seen('--agent makes the agent the main conversation, with its server');
+});
+
+onCase(client, 'an agent whose server lists no tools is not there at all', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  home.write(home.home, AGENT, home.example('copilot-agent.md').replace(/^ {4}tools:.*\n/m, ''));
+  const session = await home.session({ main: [spawn('scanner', 'scanner'), say('Done.')] });
+  session.assertPlayed();
+  assert.match(session.answer('main', 'task').text, /Unknown agent_type/, session.report());
+  seen('`tools:` of a server is required');
+});
+
+onCase(client, ALONE, alone);

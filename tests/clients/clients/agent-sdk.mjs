@@ -29,7 +29,8 @@ export default {
   limit: { characters: 500_000 },
   keeps: [/^home\/\.claude\/projects\/[^/]+\/[^/]+\/subagents\/[^/]+\.jsonl$/],
 
-  cannot: {},
+  // In the list of agents to start. It is not offered, and a call of it is an error.
+  namesTools: true,
 
   configure(home, options) {
     home.write(home.project, 'scan.mjs', home.example('claude-agent-sdk.mjs', options));

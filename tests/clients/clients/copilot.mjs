@@ -29,7 +29,13 @@ export default {
   keeps: [/^home\/\.copilot\/session-state\/[^/]+\/events\.jsonl$/],
   marksErrors: false,
 
-  cannot: {},
+  cannot: {
+    beyond: {
+      seen: 'one byte over 20,480, the agent gets the first 500 characters and the path of a file in the temporary directory that holds all, which the main conversation may read',
+      thread: 'https://github.com/github/copilot-cli/issues/3008',
+      fails: /in part: \d+ characters/,
+    },
+  },
 
   configure(home, options) {
     home.write(home.home, '.copilot/agents/identifier-scanner.agent.md', home.example('copilot-agent.md', options));
