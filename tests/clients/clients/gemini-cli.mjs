@@ -33,13 +33,14 @@ export default {
 
   configure(home, options) {
     home.write(home.home, '.gemini/agents/identifier-scanner.md', home.example('gemini-cli-agent.md', options));
+    home.write(home.home, '.gemini/policies/keyhole.toml', home.text('gemini-cli-policy.toml'));
     home.write(home.home, '.gemini/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
     home.write(home.home, '.gemini/settings.json', JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));
   },
 
   command: (home, model, prompt) => ({
     program: process.execPath,
-    args: [path.join(root, 'bundle/gemini.js'), '--yolo', '-p', prompt],
+    args: [path.join(root, 'bundle/gemini.js'), '-p', prompt],
     env: { GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
   }),
 };
