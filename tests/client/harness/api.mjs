@@ -70,9 +70,9 @@ export class Api {
     const parts = await this.#turn(place, body);
     const content = parts.filter(({ type }) => type !== 'used');
     const { tokens } = parts.find(({ type }) => type === 'used') ?? {};
-    const { type, chunks } = reply(body, content, tokens);
-    response.writeHead(200, { 'content-type': type });
-    for (const chunk of chunks) response.write(chunk);
+    const answer = reply(body, content, tokens);
+    response.writeHead(200, { 'content-type': answer.type });
+    for (const chunk of answer.chunks) response.write(chunk);
     response.end();
   }
 
