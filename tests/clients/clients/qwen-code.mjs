@@ -26,16 +26,20 @@ export default {
   shown: (text) => text,
   finish: (text) => ({ say: text }),
   aside: () => undefined,
+  keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-identifier-scanner-[^/]+\.jsonl$/],
   limit: { characters: 25_000 },
 
   configure(home, options) {
     home.write(home.home, '.qwen/agents/identifier-scanner.md', home.example('qwen-code-agent.md', options));
+    const { permissions } = JSON.parse(home.text('qwen-code-settings.json'));
+    permissions.allow.push('agent(other)');
+    home.write(home.home, '.qwen/settings.json', JSON.stringify({ permissions }));
     home.write(home.home, '.qwen/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
   },
 
   command: (home, model, prompt) => ({
     program,
-    args: [path.join(root, 'cli-entry.js'), '--yolo', '-p', prompt],
+    args: [path.join(root, 'cli-entry.js'), '--approval-mode', 'default', '-p', prompt],
     env: { OPENAI_API_KEY: 'dummy', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'scripted' },
   }),
 };
