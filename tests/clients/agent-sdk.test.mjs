@@ -6,6 +6,7 @@ import { ALONE, alone } from './harness/alone.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { say } from './harness/model.mjs';
+import * as namesakes from './harness/namesakes.mjs';
 
 onClient(client);
 
@@ -75,3 +76,18 @@ onCase(client, 'with persistSession: false the client keeps the document in no f
 });
 
 onCase(client, ALONE, alone);
+
+onCase(client, 'a session that is resumed holds nothing of the document', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  (await home.session(plain(client))).assertPlayed();
+  program(home, (text) => text.replace(LEAVE, (line) => `${line}  continue: true,\n`));
+  // The two turns before are part of it.
+  const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
+  assert.deepEqual(unscripted, []);
+  assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);
+  assert.ok(!requests[0].text.includes(CANARY));
+});
+
+onCase(client, namesakes.AGENTS, namesakes.agents);
+onCase(client, namesakes.MAIN, namesakes.main);

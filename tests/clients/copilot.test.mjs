@@ -8,11 +8,15 @@ import { ALONE, alone } from './harness/alone.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
+import * as namesakes from './harness/namesakes.mjs';
 
 onClient(client);
 
-const { spawn, load, finish, tool } = client;
+const { spawn, background, load, finish, tool } = client;
 const AGENT = '.copilot/agents/identifier-scanner.agent.md';
+
+/** A second line of a document. */
+const KEPT = 'ZQ-CANARY-08ad41';
 
 /** A document of one byte more than the client hands on. */
 const LONG = `# ${CANARY}\n`.padEnd(client.limit.characters + 1, 'identifier\n');
@@ -82,10 +86,9 @@ onCase(client, 'of an agent in the background, the main conversation reads the l
   home.document();
   client.configure(home);
   const started = ({ messages }) => messages.at(-1).results[0].text.match(/agent_id: ([\w-]+?)\./)[1];
-  const { input } = spawn('scanner', 'scanner');
   const session = await home.session({
     main: [
-      call('task', { ...input, mode: 'background' }),
+      background('scanner', 'scanner'),
       (request) => call('read_agent', { agent_id: started(request), wait: true, since_turn: 0 }),
       say('Done.'),
     ],
@@ -179,3 +182,31 @@ onCase(client, 'an agent whose server lists no tools is not there at all', async
 });
 
 onCase(client, ALONE, alone);
+
+onCase(client, 'a session that is resumed holds nothing of the document', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  (await home.session(plain(client))).assertPlayed();
+  also(home, ['--continue']);
+  // The two turns before are part of it.
+  const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
+  assert.deepEqual(unscripted, []);
+  assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);
+  assert.ok(!requests[0].text.includes(CANARY));
+});
+
+onCase(client, 'what it prints shows the first line of the document, and nothing of it with --silent', async ({ home, seen }) => {
+  home.document(`${CANARY}\n${KEPT}\n`);
+  client.configure(home);
+  const loud = await home.session(plain(client));
+  loud.assertPlayed();
+  assert.ok(loud.stdout.includes(CANARY) && !loud.stdout.includes(KEPT), loud.report());
+  also(home, ['--silent']);
+  const silent = await home.session(plain(client));
+  silent.assertPlayed();
+  assert.ok(!silent.stdout.includes(CANARY), silent.report());
+  seen('the first line of a result is printed, also where the output is a program\'s');
+});
+
+onCase(client, namesakes.AGENTS, namesakes.agents);
+onCase(client, namesakes.MAIN, namesakes.main);

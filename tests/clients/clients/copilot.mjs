@@ -4,9 +4,20 @@ import path from 'node:path';
 import { messages } from '../harness/dialects/messages.mjs';
 import { pinned } from '../harness/installed.mjs';
 import { call, mark, say } from '../harness/model.mjs';
+import { SECOND } from '../harness/namesakes.mjs';
 
 const { version, root, missing } = pinned('@github/copilot');
 const TOOL = 'scanner-catalog-load_context';
+const AGENTS = '.copilot/agents';
+
+const spawn = (actor, agent, mode = 'sync') =>
+  call('task', {
+    name: actor,
+    description: `start ${actor}`,
+    agent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
+    prompt: `${mark(actor)} Do your task.`,
+    mode,
+  });
 
 export default {
   name: 'copilot',
@@ -15,14 +26,8 @@ export default {
   dialect: messages,
   tool: TOOL,
   load: () => call(TOOL),
-  spawn: (actor, agent) =>
-    call('task', {
-      name: actor,
-      description: `start ${actor}`,
-      agent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
-      prompt: `${mark(actor)} Do your task.`,
-      mode: 'sync',
-    }),
+  spawn: (actor, agent) => spawn(actor, agent),
+  background: (actor, agent) => spawn(actor, agent, 'background'),
   finish: say,
   shown: (text) => text,
   limit: { characters: 20_480 },
@@ -38,8 +43,22 @@ export default {
   },
 
   configure(home, options) {
-    home.write(home.home, '.copilot/agents/identifier-scanner.agent.md', home.example('copilot-agent.md', options));
-    home.write(home.home, '.copilot/agents/other.agent.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+    home.write(home.home, `${AGENTS}/identifier-scanner.agent.md`, home.example('copilot-agent.md', options));
+    home.write(home.home, `${AGENTS}/other.agent.md`, '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+  },
+
+  namesakes: {
+    wins: 'agent',
+    agents(home) {
+      home.write(home.home, `${AGENTS}/identifier-scanner.agent.md`, home.example('copilot-agent.md'));
+      const other = home.example('copilot-agent.md', { binding: SECOND }).replace('name: identifier-scanner', 'name: other');
+      home.write(home.home, `${AGENTS}/other.agent.md`, other);
+    },
+    main(home) {
+      home.write(home.home, `${AGENTS}/identifier-scanner.agent.md`, home.example('copilot-agent.md'));
+      const server = { type: 'local', command: home.keyhole, args: ['serve', '--bind', SECOND], tools: ['*'] };
+      home.write(home.home, '.copilot/mcp-config.json', JSON.stringify({ mcpServers: { 'scanner-catalog': server } }));
+    },
   },
 
   command: (home, model, prompt) => ({
