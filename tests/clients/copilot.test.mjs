@@ -1,6 +1,7 @@
 // GitHub Copilot CLI: the cases of all clients, and what docs/use-from.md tells of it.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import client from './clients/copilot.mjs';
@@ -210,3 +211,49 @@ onCase(client, 'what it prints shows the first line of the document, and nothing
 
 onCase(client, namesakes.AGENTS, namesakes.agents);
 onCase(client, namesakes.MAIN, namesakes.main);
+
+onCase(client, 'in a terminal it is the same: the agent alone has it, and nobody is asked', async ({ t, home, seen }) => {
+  if (spawnSync('python3', ['--version']).status !== 0) return t.skip('skipped: copilot in a terminal (no python3)');
+  home.document();
+  client.configure(home);
+  // The user's yes to the folder, as the client notes it.
+  home.write(home.home, '.copilot/config.json', JSON.stringify({ trusted_folders: [home.project] }));
+  const terminal = ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', 'stty cols 120 rows 40; exec "$@"', 'sh'];
+  home.client = {
+    ...client,
+    command(...given) {
+      const { program, args, env } = client.command(...given);
+      const [loader, , prompt] = args;
+      return { program: 'python3', args: [...terminal, program, loader, '-i', prompt], env: { ...env, TERM: 'xterm-256color' } };
+    },
+  };
+  const { main, scanner } = plain(client);
+  let told;
+  const end = new Promise((resolve) => (told = resolve));
+  const session = await home.session(
+    { main: [main[0], () => (told(), main[1])], scanner },
+    {
+      during: async (child) => {
+        let over = false;
+        end.then(() => (over = true));
+        await home.until('the end of the session', () => over);
+        home.kill(child);
+      },
+    },
+  );
+  assert.deepEqual(session.unscripted, []);
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  assert.ok(!session.tools('main').includes(tool));
+  session.assertOnlyIn(CANARY, 'scanner');
+  session.assertOnlyIn(KEY);
+  seen('in a terminal too, the call is not asked for');
+});
+
+onCase(client, "an agent of Claude Code's that a project has is an agent here, without its server", async ({ home }) => {
+  home.document();
+  home.write(home.project, '.claude/agents/identifier-scanner.md', home.example('claude-code-agent.md'));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.deepEqual(session.tools('scanner'), ['view']);
+  session.assertOnlyIn(CANARY);
+});
