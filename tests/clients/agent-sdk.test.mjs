@@ -10,7 +10,7 @@ import * as namesakes from './harness/namesakes.mjs';
 
 onClient(client);
 
-const { load, tool } = client;
+const { spawn, load, finish, tool } = client;
 
 /** The example's program with `change` made to it, which has to change something. */
 function program(home, change) {
@@ -76,6 +76,33 @@ onCase(client, 'with persistSession: false the client keeps the document in no f
 });
 
 onCase(client, ALONE, alone);
+
+onCase(client, 'the agent of the example has no tool to start another', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  const session = await home.session({
+    main: [spawn('scanner', 'scanner'), say('Done.')],
+    scanner: [load(), spawn('inner', 'general-purpose'), finish('Nothing was found.')],
+  });
+  session.assertPlayed();
+  const { text, error } = session.answer('scanner', 'Agent');
+  assert.equal(error, true);
+  session.assertOnlyIn(CANARY, 'scanner');
+  seen(`it is told: ${text}`);
+});
+
+onCase(client, 'an agent that may start others hands its server down to them', async ({ home, seen }) => {
+  program(home, (text) => text.replace(/^ {6}tools: .*\n/m, ''));
+  const session = await home.session({
+    main: [spawn('scanner', 'scanner'), say('Done.')],
+    scanner: [load(), spawn('inner', 'general-purpose'), finish('Nothing was found.')],
+    inner: [load(), finish('Nothing was done.')],
+  });
+  session.assertPlayed();
+  assert.equal(session.answer('inner', tool).text, DOCUMENT, 'it hands nothing down any more: tell so in docs/use-from.md');
+  session.assertOnlyIn(CANARY, 'scanner', 'inner');
+  seen('without `tools`, the agents that an agent starts have its server');
+});
 
 onCase(client, 'a session that is resumed holds nothing of the document', async ({ home }) => {
   home.document();

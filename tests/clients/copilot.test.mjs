@@ -36,6 +36,15 @@ function also(home, args, env = {}) {
 /** The files to which the client has written results that are too long for it. */
 const spilled = (home) => fs.readdirSync(path.join(home.root, 'tmp')).filter((name) => name.includes('tool-output'));
 
+onCase(client, 'so it is in the first session of all, for which it unpacks itself', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  also(home, [], { COPILOT_CACHE_HOME: path.join(home.home, '.cache/copilot') });
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+});
+
 onCase(client, 'it asks nobody but the model for anything', async ({ home }) => {
   home.document();
   client.configure(home);
@@ -131,6 +140,27 @@ onCase(client, 'without it, the main conversation may read the file to which the
   assert.ok(session.answers('main').at(-1).text.includes(CANARY), session.report());
   assert.deepEqual(spilled(home), []);
   seen('a result that is too long lies in the temporary directory, for all that the client runs, until the session ends');
+});
+
+onCase(client, 'without it, a client that is killed leaves that file behind', async ({ home, seen }) => {
+  home.document(LONG);
+  client.configure(home);
+  let told;
+  const called = new Promise((resolve) => (told = resolve));
+  await home.session(
+    { ...plain(client), scanner: [load(), () => (told(), new Promise(() => {}))] },
+    {
+      during: async (child) => {
+        await called;
+        home.kill(child);
+        await home.until('the end of the server', () => home.servers().length === 0);
+      },
+    },
+  );
+  const [file] = spilled(home);
+  assert.ok(file, 'it leaves no file any more: tell so in docs/use-from.md');
+  const mode = fs.statSync(path.join(home.root, 'tmp', file)).mode & 0o777;
+  seen(`killed, it leaves the whole document in the temporary directory, mode ${mode.toString(8)}`);
 });
 
 onCase(client, 'COPILOT_LARGE_OUTPUT_THRESHOLD_BYTES moves the limit', async ({ home }) => {
