@@ -29,7 +29,7 @@ function install(home, text) {
 }
 
 export default {
-  name: 'claude-agent-sdk',
+  name: 'agent-sdk',
   version,
   missing,
   dialect: messages,

@@ -20,7 +20,7 @@ const spawn = (actor, agent, mode = 'sync') =>
   });
 
 export default {
-  name: 'copilot',
+  name: 'copilot-cli',
   version,
   missing,
   dialect: messages,
