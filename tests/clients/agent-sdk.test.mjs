@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import client from './clients/agent-sdk.mjs';
 import { ALONE, alone } from './harness/alone.mjs';
-import { onCase, onClient, plain } from './harness/cases.mjs';
+import { keyInEnvironment, onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
@@ -118,3 +118,19 @@ onCase(client, 'a session that is resumed holds nothing of the document', async 
 
 onCase(client, namesakes.AGENTS, namesakes.agents);
 onCase(client, namesakes.MAIN, namesakes.main);
+
+onCase(client, "an agent of a project does not take the place of the program's of the same name", async ({ home }) => {
+  home.document();
+  client.configure(home);
+  const [head] = home.example('claude-code-agent.md').replace(/^tools:.*\n/m, '').split('\n---\n');
+  home.write(home.project, '.claude/agents/identifier-scanner.md', `${head}\n---\n\nOf the project.\n`);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  assert.ok(session.of('scanner').every(({ text }) => !text.includes('Of the project.')));
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'a key in the environment is passed on', async ({ home }) => {
+  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
+});

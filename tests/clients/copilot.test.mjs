@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import client from './clients/copilot.mjs';
 import { ALONE, alone } from './harness/alone.mjs';
-import { onCase, onClient, plain } from './harness/cases.mjs';
+import { keyInEnvironment, onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
@@ -243,34 +243,12 @@ onCase(client, namesakes.AGENTS, namesakes.agents);
 onCase(client, namesakes.MAIN, namesakes.main);
 
 onCase(client, 'in a terminal it is the same: the agent alone has it, and nobody is asked', async ({ t, home, seen }) => {
-  if (spawnSync('python3', ['--version']).status !== 0) return t.skip('skipped: copilot in a terminal (no python3)');
+  if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('skipped: a terminal (no python3)');
   home.document();
   client.configure(home);
   // The user's yes to the folder, as the client notes it.
   home.write(home.home, '.copilot/config.json', JSON.stringify({ trusted_folders: [home.project] }));
-  const terminal = ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', 'stty cols 120 rows 40; exec "$@"', 'sh'];
-  home.client = {
-    ...client,
-    command(...given) {
-      const { program, args, env } = client.command(...given);
-      const [loader, , prompt] = args;
-      return { program: 'python3', args: [...terminal, program, loader, '-i', prompt], env: { ...env, TERM: 'xterm-256color' } };
-    },
-  };
-  const { main, scanner } = plain(client);
-  let told;
-  const end = new Promise((resolve) => (told = resolve));
-  const session = await home.session(
-    { main: [main[0], () => (told(), main[1])], scanner },
-    {
-      during: async (child) => {
-        let over = false;
-        end.then(() => (over = true));
-        await home.until('the end of the session', () => over);
-        home.kill(child);
-      },
-    },
-  );
+  const session = await home.terminal(plain(client), 'Begin.', ({ has }) => home.until('the last turn', () => has('main', 1)));
   assert.deepEqual(session.unscripted, []);
   assert.equal(session.answer('scanner', tool).text, DOCUMENT);
   assert.ok(!session.tools('main').includes(tool));
@@ -286,4 +264,20 @@ onCase(client, "an agent of Claude Code's that a project has is an agent here, w
   session.assertPlayed();
   assert.deepEqual(session.tools('scanner'), ['view']);
   session.assertOnlyIn(CANARY);
+});
+
+onCase(client, "an agent of a project does not take the place of the user's of the same name", async ({ home }) => {
+  home.document();
+  client.configure(home);
+  const [head] = home.example('copilot-agent.md').replace(/^tools:.*\n/m, '').split('\n---\n');
+  home.write(home.project, '.github/agents/identifier-scanner.agent.md', `${head}\n---\n\nOf the project.\n`);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.ok(session.of('scanner').every(({ text }) => !text.includes('Of the project.')));
+  assert.deepEqual(session.tools('scanner').sort(), [tool, 'view'].sort());
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'a key in the environment is passed on', async ({ home }) => {
+  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
 });

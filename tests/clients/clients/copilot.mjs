@@ -19,6 +19,21 @@ const spawn = (actor, agent, mode = 'sync') =>
     mode,
   });
 
+const start = (model, ...args) => ({
+  program: process.execPath,
+  args: [path.join(root, 'npm-loader.js'), ...args],
+  env: {
+    // Its program unpacks itself once, some 200 MB.
+    COPILOT_CACHE_HOME: path.join(root, '../../.cache/copilot'),
+    COPILOT_AUTO_UPDATE: 'false',
+    COPILOT_OFFLINE: 'true',
+    COPILOT_PROVIDER_TYPE: 'anthropic',
+    COPILOT_PROVIDER_BASE_URL: model.url,
+    COPILOT_PROVIDER_API_KEY: 'dummy',
+    COPILOT_MODEL: 'claude-sonnet-5',
+  },
+});
+
 export default {
   name: 'copilot-cli',
   version,
@@ -61,18 +76,6 @@ export default {
     },
   },
 
-  command: (home, model, prompt) => ({
-    program: process.execPath,
-    args: [path.join(root, 'npm-loader.js'), '-p', prompt],
-    env: {
-      // Its program unpacks itself once, some 200 MB.
-      COPILOT_CACHE_HOME: path.join(root, '../../.cache/copilot'),
-      COPILOT_AUTO_UPDATE: 'false',
-      COPILOT_OFFLINE: 'true',
-      COPILOT_PROVIDER_TYPE: 'anthropic',
-      COPILOT_PROVIDER_BASE_URL: model.url,
-      COPILOT_PROVIDER_API_KEY: 'dummy',
-      COPILOT_MODEL: 'claude-sonnet-5',
-    },
-  }),
+  command: (home, model, prompt) => start(model, '-p', prompt),
+  interactive: (home, model, prompt) => start(model, '-i', prompt),
 };
