@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import client from './clients/agent-sdk.mjs';
 import { ALONE, alone } from './harness/alone.mjs';
-import { keyInEnvironment, onCase, onClient, plain } from './harness/cases.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
+import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 

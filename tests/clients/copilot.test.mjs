@@ -6,10 +6,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import client from './clients/copilot.mjs';
 import { ALONE, alone } from './harness/alone.mjs';
-import { keyInEnvironment, onCase, onClient, plain } from './harness/cases.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
+import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 
