@@ -92,3 +92,27 @@ onEachClient('12d: without leave the call is refused, and nothing is read', asyn
   session.assertOnlyIn(CANARY);
   seen("an agent's `tools:` offers a tool, and gives no leave to call it");
 });
+
+/** The agent tries to start another, which tries the call. */
+const NESTED = {
+  parent: [spawn('scanner', AGENT), say('Done.')],
+  scanner: [load, spawn('nested', 'general-purpose'), say('Done.')],
+  nested: [load, say('Done.')],
+};
+
+onEachClient('12e: the agent can start no other, which would have its server too', async ({ home, seen }) => {
+  const env = world(home, home.home);
+  const alone = await home.session(NESTED, LEAVE, env);
+  alone.assertPlayed();
+  assert.equal(alone.answer('scanner', 'Agent').error, true);
+  assert.equal(alone.of('nested').length, 0);
+  alone.assertOnlyIn(CANARY, 'scanner');
+
+  const open = example('claude-code-agent.md').replace(/^tools:.*\n/m, '');
+  home.write(home.home, `.claude/agents/${AGENT}.md`, open);
+  const session = await home.session(NESTED, LEAVE, env);
+  session.assertPlayed();
+  assert.equal(session.answer('nested', TOOL).text, CATALOG, 'it hands nothing down any more: tell so in docs/use-from.md');
+  session.assertOnlyIn(CANARY, 'scanner', 'nested');
+  seen('an agent without `tools:` can start others, and they have its server');
+});

@@ -6,8 +6,8 @@
 // them a request belongs to is told by a mark that the test puts in the prompt;
 // which turn it is, by the number of answers that the conversation holds already.
 
-import { randomUUID } from 'node:crypto';
 import http from 'node:http';
+import { reply } from './messages.mjs';
 
 /** The text that makes a prompt the prompt of `actor`. */
 export const mark = (actor) => `[[actor:${actor}]]`;
@@ -68,15 +68,11 @@ export class Api {
     const place = placeOf(body.messages);
     this.requests.push({ ...place, body, text });
     const parts = await this.#turn(place, body);
-    const message = this.#message(body.model, parts);
-    if (!body.stream) {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      return response.end(JSON.stringify(message));
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const event of stream(message)) {
-      response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-    }
+    const content = parts.filter(({ type }) => type !== 'used');
+    const { tokens } = parts.find(({ type }) => type === 'used') ?? {};
+    const answer = reply(body, content, tokens);
+    response.writeHead(200, { 'content-type': answer.type });
+    for (const chunk of answer.chunks) response.write(chunk);
     response.end();
   }
 
@@ -90,24 +86,6 @@ export class Api {
     }
     const parts = typeof step === 'function' ? await step(body) : step;
     return Array.isArray(parts) ? parts : [parts];
-  }
-
-  #message(model, given) {
-    const parts = given.filter(({ type }) => type !== 'used');
-    const { tokens = 1 } = given.find(({ type }) => type === 'used') ?? {};
-    const content = parts.map((part) =>
-      part.type === 'tool_use' ? { ...part, id: `toolu_${randomUUID()}` } : part,
-    );
-    return {
-      id: `msg_${randomUUID()}`,
-      type: 'message',
-      role: 'assistant',
-      model,
-      content,
-      stop_reason: content.some((part) => part.type === 'tool_use') ? 'tool_use' : 'end_turn',
-      stop_sequence: null,
-      usage: { input_tokens: tokens, output_tokens: 1 },
-    };
   }
 }
 
@@ -128,30 +106,4 @@ function placeOf(messages) {
     }
   }
   return { actor, turn, from };
-}
-
-function* stream(message) {
-  yield { type: 'message_start', message: { ...message, content: [], stop_reason: null } };
-  for (const [index, part] of message.content.entries()) {
-    const tool = part.type === 'tool_use';
-    yield {
-      type: 'content_block_start',
-      index,
-      content_block: tool ? { ...part, input: {} } : { type: 'text', text: '' },
-    };
-    yield {
-      type: 'content_block_delta',
-      index,
-      delta: tool
-        ? { type: 'input_json_delta', partial_json: JSON.stringify(part.input) }
-        : { type: 'text_delta', text: part.text },
-    };
-    yield { type: 'content_block_stop', index };
-  }
-  yield {
-    type: 'message_delta',
-    delta: { stop_reason: message.stop_reason, stop_sequence: null },
-    usage: { output_tokens: 1 },
-  };
-  yield { type: 'message_stop' };
 }

@@ -1,13 +1,12 @@
-// One case's world: a home, a project and a temporary directory that nothing
-// else uses, the plugin installed in it, and the client run in it.
+// One case's world with the plugin installed in it, and the client run in it.
 
 import assert from 'node:assert/strict';
-import { spawn as start, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { Api, mark } from './api.mjs';
 import { Session } from './session.mjs';
+import { World, stop } from './world.mjs';
 
 /** The packaged plugin and its marketplace: what `./x client` built, or another. */
 export const DIST = path.resolve(
@@ -23,38 +22,11 @@ export function marketplace(dist) {
   return { name, id: `${plugins[0].name}@${name}`, plugin: path.join(dist, plugins[0].source) };
 }
 
-/** A run that takes longer hangs. The longest take some 20 s. */
-const LIMIT_MS = 120_000;
-
-export class Home {
-  /** Removed, with all that is in it, when the test `t` ends. */
+export class Home extends World {
   constructor(t, client) {
+    super(t);
     this.client = client;
-    this.root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'keyhole-client-')));
-    t.after(() => fs.rmSync(this.root, { recursive: true, force: true, maxRetries: 5 }));
-    for (const name of ['home', 'project', 'tmp']) fs.mkdirSync(path.join(this.root, name));
-    this.home = path.join(this.root, 'home');
-    this.project = path.join(this.root, 'project');
-    this.configured = path.join(this.home, '.config/keyhole');
     this.plugins = path.join(this.home, '.claude/plugins');
-  }
-
-  /** Writes a file at `name` below `root`, with the directories it needs. */
-  write(root, name, text) {
-    const file = path.join(root, name);
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, text);
-    return file;
-  }
-
-  /** Writes the user's map; `keys` is { key: path or { path, agents } }. */
-  map(keys) {
-    const value = (entry) =>
-      typeof entry === 'string'
-        ? JSON.stringify(entry)
-        : `{ path = ${JSON.stringify(entry.path)}, agents = ${JSON.stringify(entry.agents)} }`;
-    const lines = Object.entries(keys).map(([key, entry]) => `${JSON.stringify(key)} = ${value(entry)}`);
-    return this.write(this.configured, 'context-map.toml', ['[keys]', ...lines, ''].join('\n'));
   }
 
   /** The two commands that README gives, for the marketplace in the folder `dist`. */
@@ -246,55 +218,13 @@ export class Home {
     return [program, args];
   }
 
-  /**
-   * Runs a program in this world, and stops it, and what it left, by its id: when
-   * it ends, as soon as `enough(output)` holds, or when it takes too long.
-   */
-  run(program, args, env = {}, enough = () => false) {
-    const child = start(program, args, {
-      cwd: this.project,
-      env: { ...this.env(), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    });
-    const output = { stdout: '', stderr: '' };
-    for (const name of ['stdout', 'stderr']) {
-      child[name].setEncoding('utf8').on('data', (text) => {
-        output[name] += text;
-        if (enough(output)) stop(child.pid);
-      });
-    }
-    return new Promise((done, failed) => {
-      const limit = setTimeout(() => {
-        stop(child.pid);
-        failed(new Error(`${path.basename(program)} ${args.join(' ')}: still running after ${LIMIT_MS} ms\n${output.stdout}\n${output.stderr}`));
-      }, LIMIT_MS);
-      child.on('error', failed);
-      child.on('exit', () => clearTimeout(limit));
-      child.on('exit', () => stop(child.pid));
-      child.on('close', (code, signal) => done({ code: code ?? signal, ...output }));
-    });
-  }
-
   /** Nothing of the tester's own settings, and nothing that leaves this machine. */
   env() {
     return {
-      HOME: this.home,
-      PATH: process.env.PATH,
-      TMPDIR: path.join(this.root, 'tmp'),
-      LANG: 'C.UTF-8',
+      ...super.env(),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
       GIT_ALLOW_PROTOCOL: 'file',
     };
-  }
-}
-
-/** Stops all of a process group that was started here. */
-function stop(group) {
-  try {
-    process.kill(-group, 'SIGKILL');
-  } catch {
-    // Nothing of it is left.
   }
 }

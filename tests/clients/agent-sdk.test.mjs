@@ -1,0 +1,137 @@
+// The Claude Agent SDK: the cases of all clients, and what docs/use-from.md tells of it.
+
+import assert from 'node:assert/strict';
+import client from './clients/agent-sdk.mjs';
+import { ALONE, alone } from './harness/alone.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
+import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { say } from './harness/model.mjs';
+import * as namesakes from './harness/namesakes.mjs';
+import { keyInEnvironment } from './harness/reach.mjs';
+
+onClient(client);
+
+const { spawn, load, finish, tool } = client;
+
+/** The example's program with `change` made to it, which has to change something. */
+function program(home, change) {
+  home.document();
+  client.configure(home);
+  const text = home.example('claude-agent-sdk.mjs');
+  const changed = change(text);
+  assert.notEqual(changed, text, 'the example has what the case changes');
+  home.write(home.project, 'scan.mjs', changed);
+}
+
+const LEAVE = /^ {2}allowedTools: .*\n/m;
+
+onCase(client, 'without leave the call is refused, and nothing is read', async ({ home, seen }) => {
+  program(home, (text) => text.replace(LEAVE, ''));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  const { text, error } = session.answer('scanner', tool);
+  assert.equal(error, true);
+  session.assertOnlyIn(CANARY);
+  seen(`without leave the agent is told: ${text}`);
+});
+
+onCase(client, 'a program that streams its prompts may give the leave call by call', async ({ home }) => {
+  program(home, (text) =>
+    text
+      .replace(LEAVE, `  canUseTool: async (name, input) => (console.log('asked for', name), { behavior: 'allow', updatedInput: input }),\n`)
+      .replace('for await', `async function* prompts() {\n  yield { type: 'user', message: { role: 'user', content: process.argv[2] }, parent_tool_use_id: null };\n}\n\nfor await`)
+      .replace('prompt: process.argv[2]', 'prompt: prompts()'),
+  );
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  assert.ok(session.stdout.includes(`asked for ${tool}`), session.report());
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'a program that takes no settings and no other servers has the agent all the same', async ({ home }) => {
+  program(home, (text) => text.replace(LEAVE, (line) => `${line}  settingSources: [],\n  strictMcpConfig: true,\n`));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'a server among the options is also the main conversation\'s', async ({ home, seen }) => {
+  program(home, (text) => {
+    const [, server] = text.match(/mcpServers: \[\{ (.*) \}\],\n/);
+    return text.replace(LEAVE, (line) => `${line}  mcpServers: { ${server} },\n`);
+  });
+  const session = await home.session({ main: [load(), say('Done.')] });
+  session.assertPlayed();
+  assert.equal(session.answer('main', tool).text, DOCUMENT, 'it has it no more: tell so in docs/use-from.md');
+  seen("the option `mcpServers` gives a server to the main conversation");
+});
+
+onCase(client, 'with persistSession: false the client keeps the document in no file', async ({ home }) => {
+  program(home, (text) => text.replace(LEAVE, (line) => `${line}  persistSession: false,\n`));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  assert.deepEqual(home.holding(CANARY), []);
+});
+
+onCase(client, ALONE, alone);
+
+onCase(client, 'the agent of the example has no tool to start another', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  const session = await home.session({
+    main: [spawn('scanner', 'scanner'), say('Done.')],
+    scanner: [load(), spawn('inner', 'general-purpose'), finish('Nothing was found.')],
+  });
+  session.assertPlayed();
+  const { text, error } = session.answer('scanner', 'Agent');
+  assert.equal(error, true);
+  session.assertOnlyIn(CANARY, 'scanner');
+  seen(`it is told: ${text}`);
+});
+
+onCase(client, 'an agent that may start others hands its server down to them', async ({ home, seen }) => {
+  program(home, (text) => text.replace(/^ {6}tools: .*\n/m, ''));
+  const session = await home.session({
+    main: [spawn('scanner', 'scanner'), say('Done.')],
+    scanner: [load(), spawn('inner', 'general-purpose'), finish('Nothing was found.')],
+    inner: [load(), finish('Nothing was done.')],
+  });
+  session.assertPlayed();
+  assert.equal(session.answer('inner', tool).text, DOCUMENT, 'it hands nothing down any more: tell so in docs/use-from.md');
+  session.assertOnlyIn(CANARY, 'scanner', 'inner');
+  seen('without `tools`, the agents that an agent starts have its server');
+});
+
+onCase(client, 'a session that is resumed holds nothing of the document', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  (await home.session(plain(client))).assertPlayed();
+  program(home, (text) => text.replace(LEAVE, (line) => `${line}  continue: true,\n`));
+  // The two turns before are part of it.
+  const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
+  assert.deepEqual(unscripted, []);
+  assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);
+  assert.ok(!requests[0].text.includes(CANARY));
+});
+
+onCase(client, namesakes.AGENTS, namesakes.agents);
+onCase(client, namesakes.MAIN, namesakes.main);
+
+onCase(client, "an agent of a project does not take the place of the program's of the same name", async ({ home }) => {
+  home.document();
+  client.configure(home);
+  const [head] = home.example('claude-code-agent.md').replace(/^tools:.*\n/m, '').split('\n---\n');
+  home.write(home.project, '.claude/agents/identifier-scanner.md', `${head}\n---\n\nOf the project.\n`);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  assert.ok(session.of('scanner').every(({ text }) => !text.includes('Of the project.')));
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'a key in the environment is passed on', async ({ home }) => {
+  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
+});

@@ -1,0 +1,72 @@
+// The Claude Agent SDK: an agent that a program defines may have servers of its own.
+// The SDK brings the client, Claude Code, and starts it; that starts the server.
+
+import fs from 'node:fs';
+import path from 'node:path';
+import { messages } from '../harness/dialects/messages.mjs';
+import { pinned } from '../harness/installed.mjs';
+import { call, mark, say } from '../harness/model.mjs';
+import { SECOND } from '../harness/namesakes.mjs';
+
+const { version, root, missing } = pinned('@anthropic-ai/claude-agent-sdk');
+const TOOL = 'mcp__scanner-catalog__load_context';
+const PROGRAM = 'scan.mjs';
+const EXAMPLE = 'claude-agent-sdk.mjs';
+
+const spawn = (actor, agent, run_in_background = false) =>
+  call('Agent', {
+    description: `start ${actor}`,
+    subagent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
+    prompt: `${mark(actor)} Do your task.`,
+    run_in_background,
+  });
+
+/** The program, and what `npm install` puts beside it. */
+function install(home, text) {
+  home.write(home.project, PROGRAM, text);
+  const packages = path.join(home.project, 'node_modules');
+  if (!fs.existsSync(packages)) fs.symlinkSync(path.join(root, '../..'), packages);
+}
+
+export default {
+  name: 'agent-sdk',
+  version,
+  missing,
+  dialect: messages,
+  tool: TOOL,
+  load: () => call(TOOL),
+  spawn: (actor, agent) => spawn(actor, agent),
+  background: (actor, agent) => spawn(actor, agent, true),
+  finish: say,
+  shown: (text) => text,
+  limit: { characters: 500_000 },
+  keeps: [/^home\/\.claude\/projects\/[^/]+\/[^/]+\/subagents\/[^/]+\.jsonl$/],
+
+  // In the list of agents to start. It is not offered, and a call of it is an error.
+  namesTools: true,
+
+  configure(home, options) {
+    install(home, home.example(EXAMPLE, options));
+    home.write(home.home, '.claude/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+  },
+
+  namesakes: {
+    wins: 'main',
+    agents(home) {
+      const agent = / {4}'identifier-scanner': \{\n[^]*?\n {4}\},\n/;
+      const [other] = home.example(EXAMPLE, { binding: SECOND }).match(agent);
+      install(home, home.example(EXAMPLE).replace(agent, (mine) => mine + other.replace('identifier-scanner', 'other')));
+    },
+    main(home) {
+      const server = { type: 'stdio', command: home.keyhole, args: ['serve', '--bind', SECOND] };
+      const option = `  mcpServers: ${JSON.stringify({ 'scanner-catalog': server })},\n`;
+      install(home, home.example(EXAMPLE).replace(/^ {2}allowedTools/m, (line) => option + line));
+    },
+  },
+
+  command: (home, model, prompt) => ({
+    program: process.execPath,
+    args: [PROGRAM, prompt],
+    env: { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'dummy', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+  }),
+};

@@ -1,0 +1,56 @@
+// Qwen Code: an agent's file may name servers that only this agent has.
+
+import path from 'node:path';
+import { chat } from '../harness/dialects/chat.mjs';
+import { node, pinned } from '../harness/installed.mjs';
+import { call, mark } from '../harness/model.mjs';
+
+const { version, root, missing } = pinned('@qwen-code/qwen-code');
+const { program, missing: noNode } = node(22);
+const TOOL = 'mcp__scanner-catalog__load_context';
+
+export default {
+  name: 'qwen-code',
+  version,
+  missing: missing ?? noNode,
+  dialect: chat,
+  tool: TOOL,
+  load: () => call(TOOL, {}),
+  spawn: (actor, agent) =>
+    call('agent', {
+      description: `start ${actor}`,
+      prompt: `${mark(actor)} Do your task.`,
+      subagent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
+      run_in_background: false,
+    }),
+  shown: (text) => text,
+  finish: (text) => ({ say: text }),
+  aside: () => undefined,
+  keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-identifier-scanner-[^/]+\.jsonl$/],
+  // Its threshold of 25,000, and 3,000 more. Beyond that the agent is shown the
+  // beginning, and the whole lies in a file.
+  limit: { characters: 28_000 },
+  cannot: {
+    beyond: {
+      seen: 'of a result of more than 28,000 characters the agent gets the first 2,000; the whole lies in a file below ~/.qwen/tmp',
+      thread: 'https://github.com/QwenLM/qwen-code/pull/2446',
+      fails: /in part: 2\d{3} characters/,
+    },
+  },
+
+  configure(home, options) {
+    home.write(home.home, '.qwen/agents/identifier-scanner.md', home.example('qwen-code-agent.md', options));
+    const settings = JSON.parse(home.text('qwen-code-settings.json'));
+    settings.permissions.allow.push('agent(other)');
+    home.write(home.home, '.qwen/settings.json', JSON.stringify(settings));
+    // As the client notes that its user has said yes to the folder.
+    home.write(home.home, '.qwen/trustedFolders.json', JSON.stringify({ [home.project]: 'TRUST_FOLDER' }));
+    home.write(home.home, '.qwen/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+  },
+
+  command: (home, model, prompt) => ({
+    program,
+    args: [path.join(root, 'cli-entry.js'), '--approval-mode', 'default', '-p', prompt],
+    env: { OPENAI_API_KEY: 'dummy', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'scripted' },
+  }),
+};

@@ -1,0 +1,273 @@
+// The cases that every client has to stand, on one binding for one agent. What a
+// client cannot do is told by its adapter, and has to be seen here as it is told.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { CANARY, DOCUMENT, Home, KEY } from './home.mjs';
+import { say } from './model.mjs';
+
+const LIMIT_MS = 300_000;
+
+/** As long as the canary: a line of a second document, in the same home. */
+const ALIEN = 'ZQ-CANARY-90b2c4';
+
+/** Each case: the promise that it keeps, and what holds it. */
+const CASES = {
+  content: ['the agent gets the document byte for byte, in its first session', content],
+  again: ['a second session gets it as well, as it is by then', again],
+  main: ['the main conversation has neither the tool nor the key nor the document', main],
+  other: ['another agent has neither, not even while the first one runs', other],
+  unbound: ['a binding that the map has no more is refused in words, with its code', unbound],
+  mapless: ['without a map the call is refused in words, with its code', mapless],
+  absent: ['a binding that the map never had is no tool of anybody, and the session goes on', absent],
+  killed: ['no server is left when the client is killed', killed],
+  ended: ['no server is left when the client has ended', ended],
+  limit: ['a document at the limit of one result arrives whole', limit],
+  beyond: ['a document beyond that limit arrives whole or is refused', beyond],
+  capped: ['with max_bytes in the map, a document beyond that limit is refused, and lies in no file', capped],
+  kept: ['what the client keeps of the document lies where its adapter says', kept],
+};
+
+/** Registers all cases for `client`, which is an adapter; see README.md. */
+export function onClient(client) {
+  for (const [id, [promise, run]] of Object.entries(CASES)) {
+    onCase(client, promise, async (world) => {
+      const limit = client.cannot?.[id];
+      if (limit === undefined) return run(world);
+      // Checked both ways: it has to fail, and as it is told.
+      await assert.rejects(run(world), limit.fails, `${client.name} can do this now: take "${id}" out of its adapter's "cannot"`);
+      world.seen(`it cannot: ${limit.seen} (${limit.thread ?? 'no thread'})`);
+    });
+  }
+}
+
+/** Registers a case of one client's own: `run({ t, client, home, seen })`. */
+export function onCase(client, promise, run) {
+  test(`${client.name} ${client.version}: ${promise}`, { timeout: LIMIT_MS }, async (t) => {
+    if (client.missing) return t.skip(`skipped: ${client.name} (${client.missing})`);
+    const seen = (text) => t.diagnostic(`seen with ${client.name} ${client.version}: ${text}`);
+    await run({ t, client, seen, home: new Home(t, client) });
+  });
+}
+
+/** The shortest session: main starts the agent, which loads its document. */
+export const plain = ({ spawn, load, finish }) => ({
+  main: [spawn('scanner', 'scanner'), say('Done.')],
+  scanner: [load(), finish('Nothing was found.')],
+});
+
+async function content({ client, home, seen }) {
+  home.document();
+  client.configure(home);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
+  if (session.outside.length > 0) seen(`it asks the way to ${session.outside.join(', ')}, and is shown none`);
+}
+
+async function again({ client, home }) {
+  home.document();
+  client.configure(home);
+  (await home.session(plain(client))).assertPlayed();
+  home.document('# Changed\n');
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', client.tool).text, client.shown('# Changed\n'), session.report());
+}
+
+/** By reading what it is sent, and by the call that it may try all the same. */
+async function main({ client, home, seen }) {
+  home.document();
+  client.configure(home);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
+  assert.ok(!session.tools('main').includes(client.tool), session.report());
+  const named = session.of('main').some(({ text }) => text.includes(client.tool));
+  assert.equal(named, client.namesTools ?? false, 'whether the main conversation is told what an agent has');
+  session.assertOnlyIn(CANARY, 'scanner');
+  session.assertOnlyIn(KEY);
+
+  for (const script of [
+    { main: [client.load(), say('Done.')] },
+    // After the agent, whose server is there by now.
+    { ...plain(client), main: [plain(client).main[0], client.load(), say('Done.')] },
+  ]) {
+    const tried = await home.session(script);
+    tried.assertPlayed();
+    tried.assertOnlyIn(CANARY, 'scanner');
+    seen(`the main conversation's call of it: ${tried.answer('main', client.tool).text}`);
+  }
+}
+
+/** The other agent runs after the first one, and within its life. */
+async function other({ client, home, seen }) {
+  home.document();
+  client.configure(home);
+  const { spawn, load, finish } = client;
+  const tried = { other: [load(), finish('Nothing was done.')] };
+  const after = await home.session({
+    ...plain(client),
+    ...tried,
+    main: [spawn('scanner', 'scanner'), spawn('other', 'other'), say('Done.')],
+  });
+  after.assertPlayed();
+  assertNothing(after);
+  seen(`another agent's call of it: ${after.answer('other', client.tool).text}`);
+
+  if (client.atOnce === false) return;
+  // The first waits with the document in its hands until the other has been answered.
+  let answered;
+  const other = new Promise((resolve) => (answered = resolve));
+  const within = await home.session({
+    main: [[spawn('scanner', 'scanner'), spawn('other', 'other')], say('Done.')],
+    scanner: [load(), () => other.then(() => finish('Nothing was found.'))],
+    other: [load(), () => (answered(), finish('Nothing was done.'))],
+  });
+  within.assertPlayed();
+  assertNothing(within);
+
+  function assertNothing(session) {
+    assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
+    assert.ok(!session.tools('other').includes(client.tool), session.report());
+    session.assertOnlyIn(CANARY, 'scanner');
+    session.assertOnlyIn(KEY);
+  }
+}
+
+async function unbound(world) {
+  await refused(world, /unknown-key/, (map) => fs.writeFileSync(map, '[keys]\n'));
+}
+
+async function mapless(world) {
+  await refused(world, /map-missing/, (map) => fs.rmSync(map));
+}
+
+/** The model reads the code and the advice, and the client goes on. */
+async function refused({ client, home, seen }, code, change) {
+  home.document();
+  client.configure(home);
+  const script = plain(client);
+  const [load, finish] = script.scanner;
+  // The server runs by then: it does not start without its binding.
+  const changed = () => {
+    change(path.join(home.configured, 'context-map.toml'));
+    return load;
+  };
+  const session = await home.session({ ...script, scanner: [changed, finish] });
+  session.assertPlayed();
+  const { text, error } = session.answer('scanner', client.tool);
+  assert.match(text, code, session.report());
+  assert.match(text, /[a-z]+ [a-z]+ [a-z]+/, 'advice, in words');
+  // Undefined in a dialect that has no sign of failure.
+  if (error !== undefined) assert.equal(error, client.marksErrors ?? true, session.report());
+  seen(`a refusal, as the model reads it: ${text}`);
+}
+
+async function absent({ client, home, seen }) {
+  home.document();
+  client.configure(home, { binding: 'no-such-binding' });
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.ok(!session.requests.some(({ tools }) => tools.includes(client.tool)), session.report());
+  session.assertOnlyIn(CANARY);
+  seen(`the agent's call of a server that did not start: ${session.answer('scanner', client.tool).text}`);
+}
+
+/** At once, with no time for a word: as by the system, when memory is short. */
+async function killed({ client, home }) {
+  home.document();
+  client.configure(home);
+  let loaded;
+  const called = new Promise((resolve) => (loaded = resolve));
+  const never = new Promise(() => {});
+  await home.session(
+    {
+      main: [client.spawn('scanner', 'scanner'), say('Done.')],
+      scanner: [client.load(), () => (loaded(), never)],
+    },
+    {
+      during: async (child) => {
+        await called;
+        assert.ok(home.servers().length > 0, 'the server runs');
+        home.kill(child);
+        await home.until('the end of the server', () => home.servers().length === 0);
+      },
+    },
+  );
+}
+
+async function ended({ client, home }) {
+  home.document();
+  client.configure(home);
+  const session = await home.session(plain(client), {
+    during: async (child) => {
+      await home.until('the end of the client', () => child.exitCode !== null || child.signalCode !== null);
+      await home.until('the end of the server', () => home.servers().length === 0);
+    },
+  });
+  session.assertPlayed();
+}
+
+/** A document of so many characters, of which each line is told from the others. */
+const lines = (characters) => {
+  let text = `# ${CANARY}\n`;
+  for (let line = 1; text.length < characters; line += 1) text += `${String(line).padStart(9, '0')} identifier\n`;
+  return text.slice(0, characters - 1) + '\n';
+};
+
+async function limit({ client, home, seen }) {
+  const text = lines(client.limit.characters);
+  home.document(text);
+  client.configure(home);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.ok(session.answer('scanner', client.tool).text === client.shown(text), `not whole: ${session.answer('scanner', client.tool).text.slice(0, 600)}`);
+  seen(`${client.limit.characters} characters in one result arrive whole`);
+}
+
+async function beyond({ client, home, seen }) {
+  const text = lines(client.limit.characters + 1);
+  home.document(text);
+  client.configure(home);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  session.assertOnlyIn(CANARY, 'scanner');
+  const answer = session.answer('scanner', client.tool).text;
+  seen(`one character more: ${answer.slice(0, 200)}`);
+  assert.ok(answer === client.shown(text) || !answer.includes('identifier'), `in part: ${answer.length} characters`);
+}
+
+async function capped({ client, home }) {
+  const bytes = client.limit.characters;
+  home.document(lines(bytes));
+  client.configure(home);
+  home.atMost(bytes);
+  const whole = await home.session(plain(client));
+  whole.assertPlayed();
+  assert.ok(whole.answer('scanner', client.tool).text === client.shown(lines(bytes)), 'a document at the limit arrives whole');
+
+  home.document(lines(bytes + 1).replaceAll(CANARY, ALIEN));
+  home.atMost(bytes);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.match(session.answer('scanner', client.tool).text, /too-large/, session.report());
+  session.assertOnlyIn(ALIEN);
+  assert.deepEqual(home.holding(ALIEN), []);
+}
+
+/** `client.keeps` are patterns of paths below the case's folder. */
+async function kept({ client, home, seen }) {
+  home.document();
+  client.configure(home);
+  (await home.session(plain(client))).assertPlayed();
+  const files = home.holding(CANARY);
+  seen(`the document is kept in ${files.join(', ') || 'no file'}`);
+  const patterns = client.keeps ?? [];
+  for (const file of files) assert.ok(patterns.some((pattern) => pattern.test(file)), `kept, and not told: ${file}`);
+  for (const pattern of patterns) assert.ok(files.some((file) => pattern.test(file)), `told, and not kept: ${pattern}`);
+  assert.deepEqual(home.holding(KEY).filter((file) => !file.endsWith('context-map.toml')), [], 'the key is kept nowhere');
+}
+

@@ -1,0 +1,142 @@
+// A stand-in for a model's API on loopback. It plays a script instead of thinking,
+// and keeps every request, so that a test can say what was in whose context. How
+// the API speaks is its dialect's matter; see dialects/.
+//
+// A script names its actors: { main: [turn, turn], scanner: [turn] }. An actor is a
+// conversation of the client: the session itself, or one agent. Which of them a
+// request belongs to is told by a mark in its prompt; which turn it is, by the
+// model's turns that the conversation holds since.
+
+import http from 'node:http';
+
+/** The text that makes a prompt the prompt of `actor`. */
+export const mark = (actor) => `[[actor:${actor}]]`;
+
+/** A turn's parts: words, and a tool call. */
+export const say = (text) => ({ say: text });
+export const call = (name, input = {}) => ({ call: name, input });
+
+/** How long a turn that is a function may take. */
+const LIMIT_MS = 60_000;
+
+export class Model {
+  /** Every request for a turn, in order; see `Request` in README.md. */
+  requests = [];
+  /** What no script has a turn for, and what no dialect knows. A test should find none. */
+  unscripted = [];
+  /** The hosts outside that the client asked the way to. It gets none. */
+  outside = new Set();
+  #script;
+  #dialect;
+  #aside;
+  #server;
+
+  /**
+   * `aside(request)` answers what the client asks beside its conversations (which
+   * model to take, say): a part or several, or nothing. Its actor is then 'aside'.
+   */
+  static async start(dialect, script, aside = () => undefined) {
+    const model = new Model();
+    model.#dialect = dialect;
+    model.#script = script;
+    model.#aside = aside;
+    model.#server = http.createServer((request, response) => {
+      model.#serve(request, response).catch((error) => model.#refuse(response, `the script failed: ${error.stack}`));
+    });
+    // As a proxy, it lets nothing pass.
+    model.#server.on('connect', (request, socket) => {
+      model.outside.add(request.url);
+      socket.on('error', () => {});
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    await new Promise((ready) => model.#server.listen(0, '127.0.0.1', ready));
+    model.url = `http://127.0.0.1:${model.#server.address().port}`;
+    return model;
+  }
+
+  async close() {
+    this.#server.closeAllConnections();
+    await new Promise((closed) => this.#server.close(closed));
+  }
+
+  #refuse(response, why) {
+    this.unscripted.push(why);
+    if (!response.headersSent) response.writeHead(400, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ error: { type: 'invalid_request_error', code: 400, message: why } }));
+  }
+
+  async #serve(request, response) {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    if (/^https?:/.test(request.url) && !request.url.startsWith(this.url)) {
+      this.outside.add(new URL(request.url).host);
+      response.writeHead(403);
+      return response.end();
+    }
+    const url = new URL(request.url, this.url);
+    const asked = { method: request.method, path: url.pathname, url, headers: request.headers, text };
+    try {
+      asked.body = text === '' ? undefined : JSON.parse(text);
+    } catch {
+      return this.#refuse(response, `not JSON: ${request.method} ${request.url}`);
+    }
+    if (!this.#dialect.isTurn(asked)) {
+      const other = this.#dialect.other?.(asked);
+      if (other === undefined) return this.#refuse(response, `unknown: ${request.method} ${request.url}`);
+      return send(response, other);
+    }
+    const conversation = this.#dialect.conversation(asked);
+    const full = { ...asked, ...conversation, ...placeOf(conversation) };
+    const aside = this.#aside(full);
+    if (aside !== undefined) full.actor = 'aside';
+    this.requests.push(full);
+    const parts = aside ?? (await this.#turn(full));
+    if (parts === undefined) {
+      const who = full.actor === undefined ? 'a request that no prompt marks' : `${full.actor}, turn ${full.turn}`;
+      return this.#refuse(response, `no turn for ${who}: ${excerpt(full)}`);
+    }
+    send(response, this.#dialect.reply(asked, Array.isArray(parts) ? parts : [parts]));
+  }
+
+  async #turn(request) {
+    const step = this.#script[request.actor]?.[request.turn];
+    if (step === undefined) return undefined;
+    return typeof step === 'function' ? within(step(request)) : step;
+  }
+}
+
+/** The last mark decides: an agent may be told of its parent's prompt, then its own. */
+function placeOf({ system, messages }) {
+  const last = (text) => [...text.matchAll(/\[\[actor:([\w-]+)\]\]/g)].at(-1)?.[1];
+  let actor = last(system);
+  let turn = 0;
+  let from = 0;
+  for (const [index, { role, texts }] of messages.entries()) {
+    if (role === 'model') {
+      // Some dialects have an item for each part: what follows at once is the same turn.
+      if (messages[index - 1]?.role !== 'model') turn += 1;
+      continue;
+    }
+    const found = last(texts.join('\n'));
+    if (found !== undefined && found !== actor) [actor, turn, from] = [found, 0, index];
+  }
+  return { actor, turn, from };
+}
+
+const excerpt = ({ system, messages }) =>
+  JSON.stringify({ system: system.slice(0, 200), last: messages.at(-1) }).slice(0, 800);
+
+function send(response, { status = 200, type = 'application/json', chunks }) {
+  response.writeHead(status, { 'content-type': type });
+  for (const chunk of chunks) response.write(chunk);
+  response.end();
+}
+
+function within(promise) {
+  let timer;
+  const late = new Promise((_, failed) => {
+    timer = setTimeout(() => failed(new Error(`a turn took more than ${LIMIT_MS} ms`)), LIMIT_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

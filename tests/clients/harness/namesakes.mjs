@@ -1,0 +1,90 @@
+// For clients in which several agents, or an agent and the main conversation, may
+// have servers of one name. `client.namesakes` writes their configurations; the
+// second binding, SECOND, stands for another document.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { DOCUMENT } from './home.mjs';
+import { say } from './model.mjs';
+
+export const SECOND = 'second';
+const OTHER_DOCUMENT = '# Others\n\n- ZQ-CANARY-52e8f0\n';
+
+/** Both documents, and a map that has both bindings. */
+function documents(home) {
+  home.document();
+  home.write(home.home, 'notes/others.md', OTHER_DOCUMENT);
+  const map = path.join(home.configured, 'context-map.toml');
+  const key = 'k-8b5d03f1c9a74e62';
+  const entry = `[keys]\n${JSON.stringify(key)} = "~/notes/others.md"\n`;
+  const binding = `\n[bindings.${SECOND}]\nkey = ${JSON.stringify(key)}\ntitle = "Others"\ndescription = "Other names."\n`;
+  fs.writeFileSync(map, fs.readFileSync(map, 'utf8').replace('[keys]\n', entry) + binding);
+}
+
+/** A promise, and what fulfils it. */
+function signal() {
+  let give;
+  const given = new Promise((resolve) => (give = resolve));
+  return { give, given };
+}
+
+export const AGENTS = 'agents whose servers have one name get each its own document, in turn and at once';
+
+export async function agents({ client, home }) {
+  documents(home);
+  client.namesakes.agents(home);
+  const { spawn, load, finish, tool } = client;
+  const inTurn = await home.session({
+    main: [spawn('scanner', 'scanner'), spawn('other', 'other'), spawn('again', 'scanner'), say('Done.')],
+    scanner: [load(), finish('Nothing was found.')],
+    other: [load(), finish('Nothing was done.')],
+    again: [load(), finish('Nothing was found.')],
+  });
+  inTurn.assertPlayed();
+  const [ready, called] = [signal(), signal()];
+  const atOnce = await home.session({
+    main: [[spawn('scanner', 'scanner'), spawn('other', 'other')], say('Done.')],
+    // Both servers run when the first is called.
+    scanner: [() => ready.given.then(load), () => (called.give(), finish('Nothing was found.'))],
+    other: [() => (ready.give(), called.given.then(load)), finish('Nothing was done.')],
+  });
+  atOnce.assertPlayed();
+  for (const [session, actor, text] of [
+    [inTurn, 'scanner', DOCUMENT],
+    [inTurn, 'other', OTHER_DOCUMENT],
+    [inTurn, 'again', DOCUMENT],
+    [atOnce, 'scanner', DOCUMENT],
+    [atOnce, 'other', OTHER_DOCUMENT],
+  ]) {
+    assert.equal(session.answer(actor, tool).text, client.shown(text), session.report());
+  }
+}
+
+export const MAIN = "a server of that name that the main conversation has never gives it the agent's document";
+
+/** The agent runs, with its document or the other one, as `client.namesakes.wins` has it. */
+export async function main({ client, home, seen }) {
+  documents(home);
+  client.namesakes.main(home);
+  const { background, load, finish, tool } = client;
+  const [ready, called] = [signal(), signal()];
+  const session = await home.session({
+    main: [
+      load(),
+      background('scanner', 'scanner'),
+      () => ready.given.then(load),
+      () => (called.give(), say('Wait.')),
+      // When the agent ends, the client tells so, in one turn or more.
+      ...Array(4).fill(say('Done.')),
+    ],
+    scanner: [load(), () => (ready.give(), called.given.then(load)), finish('Nothing was found.')],
+  });
+  assert.deepEqual([session.unscripted, session.code], [[], 0], session.report());
+  const texts = (actor) => session.answers(actor).filter((answer) => answer.tool === tool).map(({ text }) => text);
+  const mine = client.shown(client.namesakes.wins === 'agent' ? DOCUMENT : OTHER_DOCUMENT);
+  assert.deepEqual(texts('scanner'), [mine, mine], session.report());
+  const theirs = client.shown(OTHER_DOCUMENT);
+  assert.deepEqual(texts('main'), [theirs, theirs], session.report());
+  seen(`of two servers of one name, the agent has ${client.namesakes.wins === 'agent' ? 'its own' : "the main conversation's"}`);
+}

@@ -1,0 +1,72 @@
+// What one session showed: every context that the client sent, and what it wrote.
+
+import assert from 'node:assert/strict';
+
+export class Session {
+  constructor(run, model, script) {
+    Object.assign(this, run); // code, stdout, stderr
+    this.requests = model.requests;
+    this.unscripted = model.unscripted;
+    this.outside = [...model.outside];
+    this.script = script;
+  }
+
+  /** Every request of `actor`, of which there has to be one. */
+  of(actor) {
+    const found = this.requests.filter((request) => request.actor === actor);
+    assert.ok(found.length > 0, `${actor} asked nothing\n${this.report()}`);
+    return found;
+  }
+
+  /** The names of the tools that `actor` was ever offered. */
+  tools(actor) {
+    return [...new Set(this.of(actor).flatMap(({ tools }) => tools))];
+  }
+
+  /** What `actor` was answered: [{ tool, input, text, error }], call by call. */
+  answers(actor) {
+    const request = this.of(actor).at(-1);
+    const messages = request.messages.slice(request.from);
+    const results = messages.flatMap(({ results }) => results);
+    return messages
+      .flatMap(({ calls }) => calls)
+      .map(({ id, name, input }) => {
+        const result = results.find((one) => (id === undefined ? one.name === name : one.id === id));
+        assert.ok(result, `${actor}'s call of ${name} was not answered\n${this.report()}`);
+        return { tool: name, input, text: result.text, error: result.error };
+      });
+  }
+
+  /** The one answer that `actor` got from `tool`. */
+  answer(actor, tool) {
+    const found = this.answers(actor).filter((answer) => answer.tool === tool);
+    assert.equal(found.length, 1, `${actor}'s calls of ${tool}\n${this.report()}`);
+    return found[0];
+  }
+
+  /** The script was played to its end, nothing else was asked, and the client is content. */
+  assertPlayed() {
+    assert.deepEqual(this.unscripted, [], `requests that no script has\n${this.report()}`);
+    assert.equal(this.code, 0, this.report());
+    for (const [actor, turns] of Object.entries(this.script)) {
+      const played = new Set(this.of(actor).map(({ turn }) => turn));
+      assert.equal(played.size, turns.length, `${actor}'s turns\n${this.report()}`);
+    }
+  }
+
+  /** `secret` is in no context but the named actors'. Without names: in none. */
+  assertOnlyIn(secret, ...actors) {
+    for (const [index, { actor, text }] of this.requests.entries()) {
+      if (actors.includes(actor)) continue;
+      assert.ok(!text.includes(secret), `request ${index}, of ${actor}, holds ${secret}`);
+    }
+  }
+
+  /** For a failure: what the client wrote, and who asked what. */
+  report() {
+    const asked = this.requests.map(({ actor, turn, path, tools, messages }) =>
+      `${actor} ${turn} ${path} [${tools.join(' ')}] ${JSON.stringify(messages.at(-1))?.slice(0, 600)}`,
+    );
+    return [`code ${this.code}`, this.stdout.slice(-3000), this.stderr.slice(-3000), ...asked, ...this.unscripted].join('\n');
+  }
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import client from './clients/qwen-code.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
+import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { call, say } from './harness/model.mjs';
+import { keyInEnvironment, projectAgent, readBack } from './harness/reach.mjs';
+
+onClient(client);
+
+const SETTINGS = '.qwen/settings.json';
+const AGENT = '.qwen/agents/identifier-scanner.md';
+
+const GREP = (path) => call('grep_search', { pattern: CANARY, path });
+
+onCase(client, 'the permissions deny the main conversation what the client keeps of the agent\'s', async ({ home, seen }) => {
+  const { document, kept } = await readBack(client, home, (file) => call('read_file', { file_path: file }));
+  for (const text of [document, kept]) assert.ok(!text.includes(CANARY), text);
+  seen(`its read_file, of the document: ${document}; of what is kept: ${kept}`);
+
+  const [start] = plain(client).main;
+  const places = ['', '/.qwen', '/.qwen/.', '/.qwen/projects', '/./.qwen/projects/..'];
+  const session = await home.session({ ...plain(client), main: [start, ...places.map((place) => GREP(home.home + place)), say('Done.')] });
+  session.assertPlayed();
+  const found = session.answers('main').filter(({ text }) => /Found \d+ match/.test(text));
+  assert.deepEqual(found, []);
+});
+
+onCase(client, 'without its deny the main conversation reads what the client keeps without asking', async ({ home }) => {
+  const open = {
+    ...client,
+    configure(...all) {
+      client.configure(...all);
+      home.change(SETTINGS, (text) => text.replace('Read(~/.qwen/**)', 'Read(~/none/**)'));
+    },
+  };
+  const { document, kept } = await readBack(open, home, (file) => call('read_file', { file_path: file }));
+  assert.ok(!document.includes(CANARY), document);
+  assert.ok(kept.includes(CANARY), 'the client asks by now: the deny is not needed');
+});
+
+onCase(client, 'servers as a list, as in Claude Code, are no servers', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  home.change(AGENT, (text) => text.replace(/^mcpServers: (.*)$/m, 'mcpServers: [$1]'));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.ok(!session.tools('scanner').includes(client.tool), session.report());
+  session.assertOnlyIn(CANARY);
+  seen(`a list of servers is dropped: ${session.answer('scanner', client.tool).text}`);
+});
+
+onCase(client, 'an agent that lists the tool has none of it', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  home.change('.qwen/agents/other.md', (text) => text.replace('\n---\n\n', `\ntools: [read_file, ${client.tool}, mcp__scanner-catalog]\n---\n\n`));
+  const { spawn, load, finish } = client;
+  const session = await home.session({
+    ...plain(client),
+    main: [spawn('scanner', 'scanner'), spawn('other', 'other'), say('Done.')],
+    other: [load(), finish('Nothing was done.')],
+  });
+  session.assertPlayed();
+  assert.ok(!session.tools('other').includes(client.tool), session.report());
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'without the two permissions the call is declined where nobody can be asked', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  home.change(SETTINGS, (text) => text.replace(`"${client.tool}"`, '"read_file"'));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  session.assertOnlyIn(CANARY);
+  seen(`without the tool among the permissions: ${session.answer('scanner', client.tool).text}`);
+});
+
+onCase(client, 'an agent that the agent starts has the tool only where the agent may start one', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  const { spawn, load, finish } = client;
+  const nested = {
+    main: [spawn('scanner', 'scanner'), say('Done.')],
+    scanner: [spawn('other', 'other'), finish('Nothing was found.')],
+  };
+  const kept = await home.session(nested);
+  kept.assertPlayed();
+  seen(`its call of agent, which its tools do not name: ${kept.answer('scanner', 'agent').text}`);
+
+  home.change(AGENT, (text) => text.replace(/^tools: .*\n/m, ''));
+  const open = await home.session({ ...nested, other: [load(), finish('Nothing was done.')] });
+  open.assertPlayed();
+  seen(`with all tools, the agent that it starts is answered: ${open.answer('other', client.tool).text.slice(0, 40)}`);
+});
+
+onCase(client, 'a key in the environment is passed on', async ({ home }) => {
+  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
+});
+
+/** As Claude Code does. What such an agent is given, it may say to the main conversation. */
+onCase(client, "an agent of a trusted project takes the place of the user's of the same name", async ({ home, seen }) => {
+  const { taken, text } = await projectAgent(client, home, '.qwen');
+  assert.ok(taken, 'the client does not take it by now: say so');
+  assert.equal(text, DOCUMENT);
+  seen('with that server in its file it gets the document, and no question is asked');
+});
+
+onCase(client, 'in a folder that is not trusted nobody gets the document', async ({ home, seen }) => {
+  const untrusted = { ...client, configure: (...all) => (client.configure(...all), fs.rmSync(path.join(home.home, '.qwen/trustedFolders.json'))) };
+  const { text } = await projectAgent(untrusted, home, '.qwen');
+  assert.ok(!text.includes(CANARY), text);
+  seen(`no agent's server is started there: ${text}`);
+});
