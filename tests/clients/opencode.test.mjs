@@ -1,0 +1,4 @@
+import client from './clients/opencode.mjs';
+import { onClient } from './harness/cases.mjs';
+
+onClient(client);
