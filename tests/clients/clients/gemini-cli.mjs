@@ -20,17 +20,27 @@ export default {
   finish: (text) => call('complete_task', { result: text }),
   // Which model to take: it asks a small one.
   aside: ({ tools, path }) => (tools.length === 0 && path.endsWith(':generateContent') ? say('{"complexity_reasoning":"","complexity_score":1}') : undefined),
-  limit: { characters: 40_000 },
+  // 40,000 with what it puts around a result. Beyond that the agent is shown the
+  // beginning and the end, and the whole lies in a file.
+  limit: { characters: 39_959 },
+  keeps: [/^home\/\.gemini\/tmp\/project\/chats\/[^/]+\/[^/]+\.jsonl$/],
+  cannot: {
+    beyond: {
+      seen: 'of a result of more than 40,000 characters the agent gets the first 8,000 and the last 32,000; the whole lies in a file below ~/.gemini/tmp',
+      fails: /in part: 40\d{3} characters/,
+    },
+  },
 
   configure(home, options) {
     home.write(home.home, '.gemini/agents/identifier-scanner.md', home.example('gemini-cli-agent.md', options));
+    home.write(home.home, '.gemini/policies/keyhole.toml', home.text('gemini-cli-policy.toml'));
     home.write(home.home, '.gemini/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
     home.write(home.home, '.gemini/settings.json', JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));
   },
 
   command: (home, model, prompt) => ({
     program: process.execPath,
-    args: [path.join(root, 'bundle/gemini.js'), '--yolo', '-p', prompt],
+    args: [path.join(root, 'bundle/gemini.js'), '-p', prompt],
     env: { GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
   }),
 };

@@ -2,6 +2,8 @@
 // client cannot do is told by its adapter, and has to be seen here as it is told.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import { CANARY, DOCUMENT, Home, KEY } from './home.mjs';
 import { say } from './model.mjs';
@@ -14,8 +16,9 @@ const CASES = {
   again: ['a second session gets it as well, as it is by then', again],
   main: ['the main conversation has neither the tool nor the key nor the document', main],
   other: ['another agent has neither, not even while the first one runs', other],
-  unbound: ['a binding that the map lacks is refused in words, with its code', unbound],
+  unbound: ['a binding that the map has no more is refused in words, with its code', unbound],
   mapless: ['without a map the call is refused in words, with its code', mapless],
+  absent: ['a binding that the map never had is no tool of anybody, and the session goes on', absent],
   killed: ['no server is left when the client is killed', killed],
   ended: ['no server is left when the client has ended', ended],
   limit: ['a document at the limit of one result arrives whole', limit],
@@ -128,26 +131,43 @@ async function other({ client, home, seen }) {
   }
 }
 
-async function unbound({ client, home }) {
-  home.document();
-  client.configure(home, { binding: 'no-such-binding' });
-  await refused(client, home, /unknown-key/);
+async function unbound(world) {
+  await refused(world, /unknown-key/, (map) => fs.writeFileSync(map, '[keys]\n'));
 }
 
-async function mapless({ client, home }) {
-  client.configure(home);
-  await refused(client, home, /map-missing/);
+async function mapless(world) {
+  await refused(world, /map-missing/, (map) => fs.rmSync(map));
 }
 
 /** The model reads the code and the advice, and the client goes on. */
-async function refused(client, home, code) {
-  const session = await home.session(plain(client));
+async function refused({ client, home, seen }, code, change) {
+  home.document();
+  client.configure(home);
+  const script = plain(client);
+  const [load, finish] = script.scanner;
+  // The server runs by then: it does not start without its binding.
+  const changed = () => {
+    change(path.join(home.configured, 'context-map.toml'));
+    return load;
+  };
+  const session = await home.session({ ...script, scanner: [changed, finish] });
   session.assertPlayed();
   const { text, error } = session.answer('scanner', client.tool);
   assert.match(text, code, session.report());
   assert.match(text, /[a-z]+ [a-z]+ [a-z]+/, 'advice, in words');
-  // Undefined where a dialect has no sign of failure.
+  // Undefined in a dialect that has no sign of failure.
   if (error !== undefined) assert.equal(error, client.marksErrors ?? true, session.report());
+  seen(`a refusal, as the model reads it: ${text}`);
+}
+
+async function absent({ client, home, seen }) {
+  home.document();
+  client.configure(home, { binding: 'no-such-binding' });
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.ok(!session.requests.some(({ tools }) => tools.includes(client.tool)), session.report());
+  session.assertOnlyIn(CANARY);
+  seen(`the agent's call of a server that did not start: ${session.answer('scanner', client.tool).text}`);
 }
 
 /** At once, with no time for a word: as by the system, when memory is short. */

@@ -36,8 +36,13 @@ export class Home extends World {
 
   /** The map of docs/examples, and the document that it names. */
   document(text = DOCUMENT) {
-    this.write(this.configured, 'context-map.toml', fs.readFileSync(path.join(EXAMPLES, 'context-map.toml'), 'utf8'));
+    this.write(this.configured, 'context-map.toml', this.text('context-map.toml'));
     return this.write(this.home, 'notes/identifiers.md', text);
+  }
+
+  /** The text of a file in docs/examples, as it stands. */
+  text(name) {
+    return fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
   }
 
   /**
@@ -45,8 +50,7 @@ export class Home extends World {
    * stands in place of the example's own as the argument of --bind.
    */
   example(name, { binding = BINDING } = {}) {
-    const text = fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
-    const here = text
+    const here = this.text(name)
       .replace(/(["']?command["']?\s*[:=]\s*\[?\s*)(["']?)keyhole\2(?=[\s,\]}]|$)/gm, (_, field) => field + JSON.stringify(this.keyhole))
       .replace(/(--bind["']?[\s,-]*["']?)scanner-catalog/g, (_, option) => option + binding);
     assert.ok(here.includes(this.keyhole), `${name} names the command keyhole`);

@@ -1,0 +1,4 @@
+import client from './clients/qwen-code.mjs';
+import { onClient } from './harness/cases.mjs';
+
+onClient(client);
