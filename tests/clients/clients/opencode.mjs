@@ -1,10 +1,9 @@
 // opencode: its servers are the whole client's. Which agent is offered a tool is told
 // by the permissions: denied to all, allowed in the agent's own file.
 
-import fs from 'node:fs';
-import path from 'node:path';
 import { carried } from '../harness/carried.mjs';
 import { chat } from '../harness/dialects/chat.mjs';
+import { refuseLonger } from '../harness/longer.mjs';
 import { call, mark, say } from '../harness/model.mjs';
 
 const { version, program, missing } = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
@@ -26,6 +25,7 @@ export default {
       prompt: `${mark(actor)} Do your task.`,
       subagent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
     }),
+  shown: (text) => text,
   finish: say,
   // The title of a session, from its first prompt.
   aside: ({ tools }) => (tools.length === 0 ? say('A title') : undefined),
@@ -45,14 +45,6 @@ export default {
     env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(provider(model)) },
   }),
 };
-
-/** Tells the map, if there is one, to refuse what the client would cut. */
-export function refuseLonger(home, bytes) {
-  const map = path.join(home.configured, 'context-map.toml');
-  if (!fs.existsSync(map)) return;
-  const [schema, ...rest] = fs.readFileSync(map, 'utf8').split('\n');
-  fs.writeFileSync(map, [schema, `max_bytes = ${bytes}`, ...rest].join('\n'));
-}
 
 const provider = ({ url }) => ({
   model: 'scripted/scripted',

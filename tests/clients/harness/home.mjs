@@ -57,11 +57,6 @@ export class Home extends World {
     return here;
   }
 
-  /** The text of an example that names no program. */
-  text(name) {
-    return fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
-  }
-
   /**
    * Plays `script` to one prompt of the client, and returns what there was to see. It
    * lasts until the client ends, or else as long as `during(child)`.
