@@ -1,4 +1,48 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import client from './clients/opencode.mjs';
-import { onClient } from './harness/cases.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
+import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { say } from './harness/model.mjs';
 
 onClient(client);
+
+// Checked so that an opencode that asks first shows: docs/use-from.md warns of it.
+// https://github.com/anomalyco/opencode/issues/7136, https://github.com/anomalyco/opencode/issues/6361
+onCase(client, "a project's own configuration gives it to the main conversation, unless opencode reads none", async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  const allow = { 'scanner-catalog_*': 'allow' };
+  const taken = { permission: allow, agent: { build: { permission: allow } } };
+  for (const file of ['opencode.json', '.opencode/opencode.json']) home.write(home.project, file, JSON.stringify(taken));
+  const script = { main: [client.load(), say('Done.')] };
+
+  const open = await home.session(script);
+  open.assertPlayed();
+  assert.equal(open.answer('main', client.tool).text, DOCUMENT, 'opencode does not follow a project any more: say so in docs/use-from.md');
+  seen('the main conversation gets the document if the project says so, and nobody is asked');
+
+  home.environment = { OPENCODE_DISABLE_PROJECT_CONFIG: '1' };
+  const closed = await home.session(script);
+  closed.assertPlayed();
+  assert.ok(!closed.tools('main').includes(client.tool), closed.report());
+  closed.assertOnlyIn(CANARY);
+});
+
+// https://github.com/anomalyco/opencode/pull/7239
+onCase(client, 'without max_bytes in the map a longer document is cut, and lies in a file', async ({ home, seen }) => {
+  const text = `# ${CANARY}\n`.padEnd(client.limit.characters, 'identifier\n') + '\n';
+  home.document(text);
+  const map = path.join(home.configured, 'context-map.toml');
+  const own = fs.readFileSync(map);
+  client.configure(home);
+  fs.writeFileSync(map, own);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  const { text: shown } = session.answer('scanner', client.tool);
+  assert.match(shown, /output was truncated/, 'opencode cuts nothing any more: say so in docs/use-from.md');
+  const files = home.holding(CANARY);
+  assert.ok(files.some((file) => file.includes('/opencode/tool-output/')), files.join());
+  seen(shown.slice(-400));
+});

@@ -16,7 +16,7 @@ export default {
   name: 'opencode',
   version,
   missing,
-  dialect: chat,
+  dialect: { ...chat, conversation: asTried },
   tool: TOOL,
   load: () => call(TOOL, {}),
   spawn: (actor, agent) =>
@@ -42,9 +42,18 @@ export default {
   command: (home, model, prompt) => ({
     program,
     args: ['run', '--format', 'json', prompt],
-    env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(provider(model)) },
+    env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(provider(model)), ...home.environment },
   }),
 };
+
+/** The call of a tool that is not offered is told to the model as one of `invalid`. */
+function asTried(asked) {
+  const told = chat.conversation(asked);
+  for (const made of told.messages.flatMap(({ calls }) => calls)) {
+    if (made.name === 'invalid') Object.assign(made, { name: made.input.tool, input: {} });
+  }
+  return told;
+}
 
 const provider = ({ url }) => ({
   model: 'scripted/scripted',
