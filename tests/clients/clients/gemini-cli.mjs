@@ -27,6 +27,7 @@ export default {
   cannot: {
     beyond: {
       seen: 'of a result of more than 40,000 characters the agent gets the first 8,000 and the last 32,000; the whole lies in a file below ~/.gemini/tmp',
+      thread: 'https://github.com/google-gemini/gemini-cli/issues/17037',
       fails: /in part: 40\d{3} characters/,
     },
   },

@@ -26,16 +26,29 @@ export default {
   shown: (text) => text,
   finish: (text) => ({ say: text }),
   aside: () => undefined,
-  limit: { characters: 25_000 },
+  keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-identifier-scanner-[^/]+\.jsonl$/],
+  // Its threshold of 25,000, and 3,000 more. Beyond that the agent is shown the
+  // beginning, and the whole lies in a file.
+  limit: { characters: 28_000 },
+  cannot: {
+    beyond: {
+      seen: 'of a result of more than 28,000 characters the agent gets the first 2,000; the whole lies in a file below ~/.qwen/tmp',
+      thread: 'https://github.com/QwenLM/qwen-code/pull/2446',
+      fails: /in part: 2\d{3} characters/,
+    },
+  },
 
   configure(home, options) {
     home.write(home.home, '.qwen/agents/identifier-scanner.md', home.example('qwen-code-agent.md', options));
+    const { permissions } = JSON.parse(home.text('qwen-code-settings.json'));
+    permissions.allow.push('agent(other)');
+    home.write(home.home, '.qwen/settings.json', JSON.stringify({ permissions }));
     home.write(home.home, '.qwen/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
   },
 
   command: (home, model, prompt) => ({
     program,
-    args: [path.join(root, 'cli-entry.js'), '--yolo', '-p', prompt],
+    args: [path.join(root, 'cli-entry.js'), '--approval-mode', 'default', '-p', prompt],
     env: { OPENAI_API_KEY: 'dummy', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'scripted' },
   }),
 };

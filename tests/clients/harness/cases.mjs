@@ -10,6 +10,9 @@ import { say } from './model.mjs';
 
 const LIMIT_MS = 300_000;
 
+/** As long as the canary: a line of a second document, in the same home. */
+const ALIEN = 'ZQ-CANARY-90b2c4';
+
 /** Each case: the promise that it keeps, and what holds it. */
 const CASES = {
   content: ['the agent gets the document byte for byte, in its first session', content],
@@ -23,6 +26,7 @@ const CASES = {
   ended: ['no server is left when the client has ended', ended],
   limit: ['a document at the limit of one result arrives whole', limit],
   beyond: ['a document beyond that limit arrives whole or is refused', beyond],
+  capped: ['with max_bytes in the map, a document beyond that limit is refused, and lies in no file', capped],
   kept: ['what the client keeps of the document lies where its adapter says', kept],
 };
 
@@ -232,6 +236,24 @@ async function beyond({ client, home, seen }) {
   const answer = session.answer('scanner', client.tool).text;
   seen(`one character more: ${answer.slice(0, 200)}`);
   assert.ok(answer === client.shown(text) || !answer.includes('identifier'), `in part: ${answer.length} characters`);
+}
+
+async function capped({ client, home }) {
+  const bytes = client.limit.characters;
+  home.document(lines(bytes));
+  client.configure(home);
+  home.atMost(bytes);
+  const whole = await home.session(plain(client));
+  whole.assertPlayed();
+  assert.ok(whole.answer('scanner', client.tool).text === client.shown(lines(bytes)), 'a document at the limit arrives whole');
+
+  home.document(lines(bytes + 1).replaceAll(CANARY, ALIEN));
+  home.atMost(bytes);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.match(session.answer('scanner', client.tool).text, /too-large/, session.report());
+  session.assertOnlyIn(ALIEN);
+  assert.deepEqual(home.holding(ALIEN), []);
 }
 
 /** `client.keeps` are patterns of paths below the case's folder. */

@@ -40,6 +40,13 @@ export class Home extends World {
     return this.write(this.home, 'notes/identifiers.md', text);
   }
 
+  /** Has the map refuse longer documents, in its second line: the first names its schema. */
+  atMost(bytes) {
+    const map = path.join(this.configured, 'context-map.toml');
+    const [schema, ...rest] = fs.readFileSync(map, 'utf8').split('\n').filter((line) => !line.startsWith('max_bytes'));
+    fs.writeFileSync(map, [schema, `max_bytes = ${bytes}`, ...rest].join('\n'));
+  }
+
   /** The text of a file in docs/examples, as it stands. */
   text(name) {
     return fs.readFileSync(path.join(EXAMPLES, name), 'utf8');

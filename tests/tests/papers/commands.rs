@@ -29,6 +29,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("./x fuzz [SECONDS]", Elsewhere(".ci/run", "./x fuzz 20")),
     ("./x fuzz 1200", Elsewhere(".ci/run", "./x fuzz 20")),
     ("./x client", Elsewhere("x", "(client)")),
+    ("./x clients", Elsewhere("x", "(clients)")),
     ("./x interop", Elsewhere("x", "(interop)")),
     (
         "./x dist",
