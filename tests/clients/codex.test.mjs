@@ -95,6 +95,11 @@ onCase(newer, 'in a script a document at the limit arrives whole, and a session 
   session.assertPlayed();
   assert.ok(session.answer('main', 'exec').text.endsWith(`\nOutput:\n${text}`), session.report());
 
+  home.document(`${text}.`);
+  const cut = await home.session({ main: [call('exec', LOAD), say('Done.')] });
+  cut.assertPlayed();
+  assert.match(cut.answer('main', 'exec').text, /truncated output/, 'one byte more; `max_bytes` in the map prevents it');
+
   home.profile = undefined;
   const other = await home.session({ main: [call('exec', LIST), call('exec', LOAD), say('Done.')] });
   other.assertPlayed();
@@ -103,6 +108,16 @@ onCase(newer, 'in a script a document at the limit arrives whole, and a session 
   assert.match(load.text, /is not a function/, other.report());
   other.assertOnlyIn(CANARY);
   other.assertOnlyIn(KEY);
+});
+
+onCase(client, 'a session that is not ephemeral is kept, and the document in it', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  home.profile = PROFILE;
+  (await home.session({ main: [client.load(), say('Done.')] })).assertPlayed();
+  const files = home.holding(CANARY);
+  assert.ok(files.some((file) => /^home\/\.codex\/sessions\/.*\/rollout-[^/]*\.jsonl$/.test(file)), files.join());
+  seen(files.join(', '));
 });
 
 onCase(client, 'what it prints has the document with --json alone', async ({ home }) => {

@@ -5,15 +5,11 @@
 
 import { carried } from '../harness/carried.mjs';
 import { responses } from '../harness/dialects/responses.mjs';
-import { refuseLonger } from '../harness/longer.mjs';
 import { call, mark, say } from '../harness/model.mjs';
 
 const { version, program, missing } = carried('@openai/codex', /(^|\/)bin\/codex(\.exe)?$/);
 const TOOL = 'mcp__scanner_catalog.load_context';
 export const PROFILE = 'identifier-scanner';
-
-/** In a script of its newer models' the least: 10,000 tokens of four bytes. */
-const BYTES = 40_000;
 
 /** What it sets before a result. */
 const HEAD = /^Wall time: [\d.]+ seconds\nOutput:/;
@@ -28,14 +24,15 @@ const client = {
   shown: (text) => text,
   spawn: (actor, agent) => call('exec_command', { cmd: start(actor, agent), yield_time_ms: 30_000 }),
   finish: say,
-  limit: { characters: BYTES },
-  keeps: [/^home\/\.codex\/sessions\/.*\/rollout-[^/]*\.jsonl$/, /^home\/\.codex\/thread_history_\d+\.sqlite(-wal)?$/],
+  // Of a script, as newer models write them, the least; a plain call shows some more.
+  limit: { characters: 40_000 },
+  // None, with --ephemeral.
+  keeps: [],
   /** The model that it is told to use: one that it knows nothing of. */
   model: 'scripted',
 
   configure(home, options) {
     home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml', options));
-    refuseLonger(home, BYTES);
   },
 
   command(home, model, prompt) {
@@ -48,10 +45,10 @@ export default client;
 
 const exec = (...more) => ['exec', '--json', '--skip-git-repo-check', '-s', 'danger-full-access', ...more];
 
-/** A session of its own, which writes its last words. */
+/** A session of its own, which writes its last words, and keeps nothing. */
 function start(actor, agent) {
   const profile = agent === 'scanner' ? ` -p ${PROFILE}` : '';
-  return `'${program}' exec --skip-git-repo-check${profile} '${mark(actor)} Do your task.' </dev/null 2>&1`;
+  return `'${program}' exec --ephemeral --skip-git-repo-check${profile} '${mark(actor)} Do your task.' </dev/null 2>&1`;
 }
 
 const provider = (name, { url }) => `model = "${name}"

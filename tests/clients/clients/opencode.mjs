@@ -3,14 +3,10 @@
 
 import { carried } from '../harness/carried.mjs';
 import { chat } from '../harness/dialects/chat.mjs';
-import { refuseLonger } from '../harness/longer.mjs';
 import { call, mark, say } from '../harness/model.mjs';
 
 const { version, program, missing } = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
 const TOOL = 'scanner-catalog_load_context';
-
-/** What it shows of one result before it cuts it. */
-const CHARACTERS = 51_200;
 
 export default {
   name: 'opencode',
@@ -29,14 +25,22 @@ export default {
   finish: say,
   // The title of a session, from its first prompt.
   aside: ({ tools }) => (tools.length === 0 ? say('A title') : undefined),
-  limit: { characters: CHARACTERS },
+  // Beyond that the agent is shown the beginning, and the whole lies in a file.
+  limit: { characters: 51_200 },
   keeps: [/^home\/\.local\/share\/opencode\/opencode\.db(-wal)?$/],
+
+  cannot: {
+    beyond: {
+      seen: 'of a result of more than 51,200 bytes (or 2,000 lines, without max_lines) the agent gets the first; the whole lies below ~/.local/share/opencode/tool-output, where every agent may read it',
+      thread: 'https://github.com/anomalyco/opencode/pull/7239',
+      fails: /in part: 51\d{3} characters/,
+    },
+  },
 
   configure(home, options) {
     home.write(home.home, '.config/opencode/opencode.json', home.example('opencode.json', options));
     home.write(home.home, '.config/opencode/agents/identifier-scanner.md', home.text('opencode-agent.md'));
     home.write(home.home, '.config/opencode/agents/other.md', '---\ndescription: Does something else.\nmode: subagent\n---\n\nDo your task.\n');
-    refuseLonger(home, CHARACTERS);
   },
 
   command: (home, model, prompt) => ({
