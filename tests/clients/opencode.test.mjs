@@ -28,6 +28,31 @@ onCase(client, "a project's own configuration gives it to the main conversation,
   closed.assertOnlyIn(CANARY);
 });
 
+// Nothing can be configured against it but which agents there are to start.
+onCase(client, "another agent that is told to continue the first one's task has the document in its conversation", async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  const other = client.spawn('other', 'other');
+  const session = await home.session({
+    main: [
+      client.spawn('scanner', 'scanner'),
+      ({ messages }) => {
+        const [task_id] = messages.at(-1).results.at(-1).text.match(/ses_\w+/);
+        return { ...other, input: { ...other.input, task_id } };
+      },
+      say('Done.'),
+    ],
+    scanner: [client.load(), say('Nothing was found.')],
+    other: [say('Nothing was done.')],
+  });
+  session.assertPlayed();
+  const [{ text, tools }] = session.of('other');
+  assert.ok(text.includes(CANARY), 'opencode begins anew for another agent: say so in docs/use-from.md');
+  assert.ok(!tools.includes(client.tool), session.report());
+  session.assertOnlyIn(CANARY, 'scanner', 'other');
+  seen('the other agent is sent all of the first one');
+});
+
 // https://github.com/anomalyco/opencode/pull/7239
 onCase(client, 'the whole of a document that it cuts lies in a file, which max_bytes in the map prevents', async ({ home, seen }) => {
   home.document(`# ${CANARY}\n`.padEnd(client.limit.characters, 'identifier\n') + '\n');
