@@ -1,4 +1,134 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
 import client from './clients/gemini-cli.mjs';
-import { onClient } from './harness/cases.mjs';
+import { onCase, onClient, plain, readBack } from './harness/cases.mjs';
+import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { call, say } from './harness/model.mjs';
 
 onClient(client);
+
+const AGENT = '.gemini/agents/identifier-scanner.md';
+const POLICY = '.gemini/policies/keyhole.toml';
+
+/** Changes a file below the home, which has to change by it. */
+function change(home, name, by) {
+  const file = path.join(home.home, name);
+  const old = fs.readFileSync(file, 'utf8');
+  assert.notEqual(by(old), old, name);
+  fs.writeFileSync(file, by(old));
+}
+
+onCase(client, "the field's name in the client's documentation has the agent refused, not its server shared", async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  change(home, AGENT, (text) => text.replace('mcp_servers:', 'mcpServers:'));
+  const session = await home.session({ main: plain(client).main });
+  session.assertPlayed();
+  assert.match(session.stderr, /Unrecognized key\(s\) in object: 'mcpServers'/);
+  session.assertOnlyIn(client.tool);
+  seen(`it reads mcp_servers, and documents mcpServers (google-gemini/gemini-cli#26015): ${session.answer('main', 'invoke_agent').text}`);
+});
+
+onCase(client, 'without the policy no agent is offered the tool where nobody can be asked', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  fs.rmSync(path.join(home.home, POLICY));
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  assert.ok(!session.tools('scanner').includes(client.tool), session.report());
+  session.assertOnlyIn(CANARY);
+  seen('the default without a user is to deny, and what is denied is not offered');
+});
+
+onCase(client, 'an agent that lists the tool, the server or all of them has none of it', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  change(home, '.gemini/agents/other.md', (text) =>
+    text.replace('\n---\n\n', `\ntools: ["*", "mcp_*", "mcp_scanner-catalog_*", "${client.tool}"]\n---\n\n`));
+  const { spawn, load, finish } = client;
+  const session = await home.session({
+    ...plain(client),
+    main: [spawn('scanner', 'scanner'), spawn('other', 'other'), say('Done.')],
+    other: [load(), finish('Nothing was done.')],
+  });
+  session.assertPlayed();
+  assert.ok(session.tools('other').includes('run_shell_command') || session.tools('other').includes('read_file'), 'it has others');
+  assert.ok(!session.tools('other').includes(client.tool), session.report());
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+onCase(client, 'where every call is approved, the main conversation still has nothing', async ({ home }) => {
+  home.document();
+  const yolo = { ...client, command: (...all) => withArgument(client.command(...all), '--yolo') };
+  yolo.configure(home);
+  home.client = yolo;
+  const [start] = plain(client).main;
+  const session = await home.session({ ...plain(client), main: [start, client.load(), say('Done.')] });
+  session.assertPlayed();
+  assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT));
+  session.assertOnlyIn(CANARY, 'scanner');
+});
+
+const withArgument = ({ args, ...more }, argument) => ({ ...more, args: [...args, argument] });
+
+/**
+ * The client's own way to a leak, seen in 0.61.0: it keeps the agent's server among
+ * all, and connects them all anew for the main conversation.
+ */
+for (const [what, policy] of [
+  ['the policy refuses the main conversation what /mcp reload gives it', true],
+  ['without the policy, /mcp reload gives the main conversation the tool', false],
+]) {
+  onCase(client, what, async ({ t, home, seen }) => {
+    if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('skipped: a terminal (no python3)');
+    home.document();
+    client.configure(home);
+    // Without the deny, but so that nobody need be asked.
+    if (!policy) change(home, POLICY, () => '[[rule]]\nmcpName = "scanner-catalog"\ntoolName = "load_context"\ndecision = "allow"\npriority = 100\n');
+    const session = await home.terminal({ ...plain(client), later: [client.load(), say('Later.')] }, 'Begin.', async ({ type, has, screen }) => {
+      await home.until('the end of the first turn', () => has('main', 1) && screen().includes('Done.'));
+      await type('/mcp reload', () => screen().includes('Configured MCP servers'));
+      await type('[[actor:later]] Go on.', () => has('later', 1));
+    });
+    assert.deepEqual(session.unscripted, [], session.report());
+    assert.ok(session.tools('later').includes(client.tool), 'the client does no more: say so, and drop the policy');
+    const { text } = session.answer('later', client.tool);
+    seen(`after /mcp reload the main conversation is offered the agent's tool; its call: ${text.slice(0, 60)}`);
+    if (policy) {
+      assert.match(text, /denied by policy/);
+      session.assertOnlyIn(CANARY, 'scanner');
+    } else {
+      assert.equal(text, client.shown(DOCUMENT));
+    }
+  });
+}
+
+const READ = (file) => call('read_file', { file_path: file });
+
+onCase(client, "the policy denies the main conversation what the client keeps of the agent's", async ({ home, seen }) => {
+  const { document, kept } = await readBack(client, home, READ);
+  for (const text of [document, kept]) assert.ok(!text.includes(CANARY), text);
+  seen(`its read_file, of the document: ${document.slice(0, 40)}; of what is kept: ${kept}`);
+
+  const [start] = plain(client).main;
+  const places = ['.gemini/tmp/project', '.gemini/tmp/project/chats', '.gemini/policies/../tmp/project', '.gemini', '.'];
+  const looks = places.map((place) => call('grep_search', { pattern: CANARY, dir_path: path.join(home.home, '/') + place }));
+  const session = await home.session({ ...plain(client), main: [start, ...looks, say('Done.')] });
+  session.assertPlayed();
+  session.assertOnlyIn(`- ${CANARY}`, 'scanner');
+});
+
+onCase(client, 'without the policy the main conversation reads it without asking', async ({ home }) => {
+  const open = {
+    ...client,
+    configure(...all) {
+      client.configure(...all);
+      change(home, POLICY, (text) => text.slice(0, text.indexOf('# What the client keeps')));
+    },
+  };
+  const { document, kept } = await readBack(open, home, READ);
+  assert.ok(!document.includes(CANARY), document);
+  assert.ok(kept.includes(CANARY), 'the client asks by now: that rule is not needed');
+});

@@ -39,9 +39,12 @@ export default {
     home.write(home.home, '.gemini/settings.json', JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));
   },
 
-  command: (home, model, prompt) => ({
-    program: process.execPath,
-    args: [path.join(root, 'bundle/gemini.js'), '-p', prompt],
-    env: { GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
-  }),
+  command: (home, model, prompt) => start(model, '-p', prompt),
+  interactive: (home, model, prompt) => start(model, '-i', prompt),
 };
+
+const start = (model, ...args) => ({
+  program: process.execPath,
+  args: [path.join(root, 'bundle/gemini.js'), ...args],
+  env: { GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
+});

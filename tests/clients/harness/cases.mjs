@@ -58,6 +58,21 @@ export const plain = ({ spawn, load, finish }) => ({
   scanner: [load(), finish('Nothing was found.')],
 });
 
+/**
+ * What the main conversation is answered where it reads, by `read(file)`, the document
+ * where it lies, and what the client kept of it.
+ */
+export async function readBack(client, home, read) {
+  const file = home.document();
+  client.configure(home);
+  const [start] = plain(client).main;
+  const kept = () => read(path.join(home.root, home.holding(CANARY)[0]));
+  const session = await home.session({ ...plain(client), main: [start, read(file), kept, say('Done.')] });
+  session.assertPlayed();
+  const answers = session.answers('main').map(({ text }) => text);
+  return { document: answers[1], kept: answers[2] };
+}
+
 async function content({ client, home }) {
   home.document();
   client.configure(home);

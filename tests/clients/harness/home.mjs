@@ -20,7 +20,7 @@ export const KEY = 'k-2c1f8a96d0e34b57';
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const DOCUMENT = `# Identifiers\n\n- ${CANARY}\n- Zoë "Quote" \\ Example\t\n`;
 
-const LIMIT_MS = 90_000;
+const LIMIT_MS = 60_000;
 
 export class Home extends World {
   constructor(t, client) {
@@ -82,20 +82,72 @@ export class Home extends World {
     }
   }
 
+  /**
+   * The same in a terminal, as long as `during(terminal)`: `screen()` is all that was
+   * written so far, `type(text, holds)` types a line until that holds, and
+   * `has(actor, turn)` says whether there was that request.
+   */
+  async terminal(script, prompt, during) {
+    const model = await Model.start(this.client.dialect, script, this.client.aside);
+    const group = path.join(this.root, 'group');
+    try {
+      const { program, args, env = {} } = this.client.interactive(this, model, `${mark('main')} ${prompt}`);
+      // What is in a terminal is in a process group of its own.
+      const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
+      const words = ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, group, program, ...args];
+      const run = await this.#attended('python3', words, { ...proxy(model), TERM: 'xterm-256color', ...env }, (child, run) =>
+        during({
+          screen: () => plainText(run.stdout),
+          type: (text, holds) => this.#type(child, text, () => plainText(run.stdout), holds),
+          has: (actor, turn) => model.requests.some((one) => one.actor === actor && one.turn === turn),
+        }),
+      );
+      return new Session(run, model, script);
+    } finally {
+      if (fs.existsSync(group)) stop(Number(fs.readFileSync(group, 'utf8')));
+      await model.close();
+    }
+  }
+
+  /**
+   * As by hand, letter by letter: what comes at once is taken for something pasted, and
+   * its end for a new line. So the end of the line is typed again until `holds()`.
+   */
+  async #type(child, text, screen, holds) {
+    const before = screen().length;
+    for (const letter of text) {
+      child.stdin.write(letter);
+      await new Promise((later) => setTimeout(later, 30));
+    }
+    await this.until(`${text}, on the screen`, () => screen().slice(before).includes(text));
+    // What is offered to complete it would be taken by the end of the line.
+    await new Promise((later) => setTimeout(later, 1500));
+    child.stdin.write('\x1b');
+    let next = Date.now() + 1000;
+    await this.until(`what follows ${text}`, () => {
+      if (Date.now() >= next) {
+        child.stdin.write('\r');
+        next = Date.now() + 3000;
+      }
+      return new Promise((later) => setTimeout(later, 200)).then(holds);
+    });
+  }
+
   /** Runs the client while `during(child)` looks on, and stops it, and what it left, after that. */
   async #attended(program, args, env, during) {
     const child = start(program, args, {
       cwd: this.project,
       env: { ...this.env(), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     });
+    child.stdin.on('error', () => {});
     const run = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (run[name] += text));
     try {
-      await during(child);
+      await during(child, run);
     } catch (error) {
-      error.message += `\n${run.stdout.slice(-3000)}\n${run.stderr.slice(-3000)}`;
+      error.stack += `\n${plainText(run.stdout).slice(-3000)}\n${run.stderr.slice(-3000)}`;
       throw error;
     } finally {
       stop(child.pid);
@@ -147,6 +199,9 @@ export class Home extends World {
       .sort();
   }
 }
+
+/** What a terminal was sent, without colours and moves. */
+const plainText = (text) => text.replace(/\x1b\[[0-9;?]*[a-zA-Z]/g, '');
 
 /** Whoever asks for the way out asks the model's server, which notes it and refuses. */
 function proxy({ url }) {
