@@ -135,3 +135,15 @@ onCase(client, 'what it prints has the document with --json alone', async ({ hom
   assert.match(shown.answer('main', 'exec_command').text, /Nothing was found/);
   shown.assertOnlyIn(CANARY, 'scanner');
 });
+
+// The sandbox of its shell keeps from writing and from the network, not from reading.
+onCase(client, "a main conversation's shell may read the document where it lies, and asks nobody", async ({ home, seen }) => {
+  const file = home.document();
+  client.configure(home);
+  home.sandbox = 'read-only';
+  const session = await home.session({ main: [call('exec_command', { cmd: `cat '${file}'`, yield_time_ms: 30_000 }), say('Done.')] });
+  session.assertPlayed();
+  const { text } = session.answer('main', 'exec_command');
+  assert.ok(text.includes(CANARY), `Codex asks by now: say so in docs/use-from.md; ${text}`);
+  seen('its default sandbox lets every file be read');
+});

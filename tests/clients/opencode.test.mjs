@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import client from './clients/opencode.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
-import { say } from './harness/model.mjs';
+import { call, say } from './harness/model.mjs';
 
 onClient(client);
 
@@ -63,4 +63,18 @@ onCase(client, 'the whole of a document that it cuts lies in a file, which max_b
   assert.match(text, /output was truncated/);
   assert.ok(home.holding(CANARY).some((file) => file.includes('/opencode/tool-output/')));
   seen(text.slice(-400));
+});
+
+// `opencode run` has nobody to ask, and ends.
+onCase(client, "the main conversation's reading the document is asked for, its shell's is not", async ({ home, seen }) => {
+  const file = home.document();
+  client.configure(home);
+  const asked = await home.session({ main: [call('read', { filePath: file }), say('Done.')] });
+  assert.match(asked.stderr, /permission requested: external_directory .*; auto-rejecting/, asked.report());
+  asked.assertOnlyIn(CANARY);
+
+  const shell = await home.session({ main: [call('bash', { command: `cat < '${file}'`, description: 'read' }), say('Done.')] });
+  shell.assertPlayed();
+  assert.ok(shell.answer('main', 'bash').text.includes(CANARY), `opencode asks by now: say so in docs/use-from.md; ${shell.report()}`);
+  seen('its bash tool may read any file, if no permission of yours says otherwise');
 });

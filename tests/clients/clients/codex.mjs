@@ -35,15 +35,16 @@ const client = {
     home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml', options));
   },
 
+  // What a case of its own asks for: `home.profile`, and the shell's `home.sandbox`.
   command(home, model, prompt) {
-    home.write(home.home, '.codex/config.toml', provider(this.model, model) + (home.more ?? ''));
-    return { program, args: exec(...(home.profile ? ['-p', home.profile] : []), prompt), env: { SCRIPTED_KEY: 'dummy' } };
+    home.write(home.home, '.codex/config.toml', provider(this.model, model));
+    return { program, args: exec(home.sandbox ?? 'danger-full-access', ...(home.profile ? ['-p', home.profile] : []), prompt), env: { SCRIPTED_KEY: 'dummy' } };
   },
 };
 
 export default client;
 
-const exec = (...more) => ['exec', '--json', '--skip-git-repo-check', '-s', 'danger-full-access', ...more];
+const exec = (sandbox, ...more) => ['exec', '--json', '--skip-git-repo-check', '-s', sandbox, ...more];
 
 /** A session of its own, which writes its last words, and keeps nothing. */
 function start(actor, agent) {
