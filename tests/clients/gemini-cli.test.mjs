@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import client from './clients/gemini-cli.mjs';
-import { onCase, onClient, plain, readBack } from './harness/cases.mjs';
+import { keyInEnvironment, onCase, onClient, plain, projectAgent, readBack } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
 
@@ -12,18 +12,10 @@ onClient(client);
 const AGENT = '.gemini/agents/identifier-scanner.md';
 const POLICY = '.gemini/policies/keyhole.toml';
 
-/** Changes a file below the home, which has to change by it. */
-function change(home, name, by) {
-  const file = path.join(home.home, name);
-  const old = fs.readFileSync(file, 'utf8');
-  assert.notEqual(by(old), old, name);
-  fs.writeFileSync(file, by(old));
-}
-
 onCase(client, "the field's name in the client's documentation has the agent refused, not its server shared", async ({ home, seen }) => {
   home.document();
   client.configure(home);
-  change(home, AGENT, (text) => text.replace('mcp_servers:', 'mcpServers:'));
+  home.change(AGENT, (text) => text.replace('mcp_servers:', 'mcpServers:'));
   const session = await home.session({ main: plain(client).main });
   session.assertPlayed();
   assert.match(session.stderr, /Unrecognized key\(s\) in object: 'mcpServers'/);
@@ -45,7 +37,7 @@ onCase(client, 'without the policy no agent is offered the tool where nobody can
 onCase(client, 'an agent that lists the tool, the server or all of them has none of it', async ({ home }) => {
   home.document();
   client.configure(home);
-  change(home, '.gemini/agents/other.md', (text) =>
+  home.change('.gemini/agents/other.md', (text) =>
     text.replace('\n---\n\n', `\ntools: ["*", "mcp_*", "mcp_scanner-catalog_*", "${client.tool}"]\n---\n\n`));
   const { spawn, load, finish } = client;
   const session = await home.session({
@@ -86,7 +78,7 @@ for (const [what, policy] of [
     home.document();
     client.configure(home);
     // Without the deny, but so that nobody need be asked.
-    if (!policy) change(home, POLICY, () => '[[rule]]\nmcpName = "scanner-catalog"\ntoolName = "load_context"\ndecision = "allow"\npriority = 100\n');
+    if (!policy) home.change(POLICY, () => '[[rule]]\nmcpName = "scanner-catalog"\ntoolName = "load_context"\ndecision = "allow"\npriority = 100\n');
     const session = await home.terminal({ ...plain(client), later: [client.load(), say('Later.')] }, 'Begin.', async ({ type, has, screen }) => {
       await home.until('the end of the first turn', () => has('main', 1) && screen().includes('Done.'));
       await type('/mcp reload', () => screen().includes('Configured MCP servers'));
@@ -125,10 +117,22 @@ onCase(client, 'without the policy the main conversation reads it without asking
     ...client,
     configure(...all) {
       client.configure(...all);
-      change(home, POLICY, (text) => text.slice(0, text.indexOf('# What the client keeps')));
+      home.change(POLICY, (text) => text.slice(0, text.indexOf('# What the client keeps')));
     },
   };
   const { document, kept } = await readBack(open, home, READ);
   assert.ok(!document.includes(CANARY), document);
   assert.ok(kept.includes(CANARY), 'the client asks by now: that rule is not needed');
+});
+
+onCase(client, 'a key in the environment is passed on, unless its variable is named like one', async ({ home, seen }) => {
+  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG'), client.shown(DOCUMENT));
+  assert.match(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), /unknown-key/);
+  seen('it keeps variables with KEY in their name from its servers');
+});
+
+onCase(client, "a project's agent of the same name does not take the place of the user's, where nobody can be asked", async ({ home }) => {
+  const { taken, text } = await projectAgent(client, home, '.gemini');
+  assert.equal(taken, false);
+  assert.equal(text, client.shown(DOCUMENT));
 });

@@ -2,21 +2,14 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import client from './clients/qwen-code.mjs';
-import { onCase, onClient, plain, readBack } from './harness/cases.mjs';
-import { CANARY } from './harness/home.mjs';
+import { keyInEnvironment, onCase, onClient, plain, projectAgent, readBack } from './harness/cases.mjs';
+import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
 
 onClient(client);
 
 const SETTINGS = '.qwen/settings.json';
 const AGENT = '.qwen/agents/identifier-scanner.md';
-
-function change(home, name, by) {
-  const file = path.join(home.home, name);
-  const old = fs.readFileSync(file, 'utf8');
-  assert.notEqual(by(old), old, name);
-  fs.writeFileSync(file, by(old));
-}
 
 const GREP = (path) => call('grep_search', { pattern: CANARY, path });
 
@@ -39,7 +32,7 @@ onCase(client, 'without its deny the main conversation reads what the client kee
     ...client,
     configure(...all) {
       client.configure(...all);
-      change(home, SETTINGS, (text) => JSON.stringify({ permissions: { allow: JSON.parse(text).permissions.allow } }));
+      home.change(SETTINGS, (text) => text.replace('Read(~/.qwen/**)', 'Read(~/none/**)'));
     },
   };
   const { document, kept } = await readBack(open, home, (file) => call('read_file', { file_path: file }));
@@ -50,7 +43,7 @@ onCase(client, 'without its deny the main conversation reads what the client kee
 onCase(client, 'servers as a list, as in Claude Code, are no servers', async ({ home, seen }) => {
   home.document();
   client.configure(home);
-  change(home, AGENT, (text) => text.replace(/^mcpServers: (.*)$/m, 'mcpServers: [$1]'));
+  home.change(AGENT, (text) => text.replace(/^mcpServers: (.*)$/m, 'mcpServers: [$1]'));
   const session = await home.session(plain(client));
   session.assertPlayed();
   assert.ok(!session.tools('scanner').includes(client.tool), session.report());
@@ -61,7 +54,7 @@ onCase(client, 'servers as a list, as in Claude Code, are no servers', async ({ 
 onCase(client, 'an agent that lists the tool has none of it', async ({ home }) => {
   home.document();
   client.configure(home);
-  change(home, '.qwen/agents/other.md', (text) => text.replace('\n---\n\n', `\ntools: [read_file, ${client.tool}, mcp__scanner-catalog]\n---\n\n`));
+  home.change('.qwen/agents/other.md', (text) => text.replace('\n---\n\n', `\ntools: [read_file, ${client.tool}, mcp__scanner-catalog]\n---\n\n`));
   const { spawn, load, finish } = client;
   const session = await home.session({
     ...plain(client),
@@ -76,7 +69,7 @@ onCase(client, 'an agent that lists the tool has none of it', async ({ home }) =
 onCase(client, 'without the two permissions the call is declined where nobody can be asked', async ({ home, seen }) => {
   home.document();
   client.configure(home);
-  change(home, SETTINGS, () => JSON.stringify({ permissions: { allow: ['agent(identifier-scanner)'] } }));
+  home.change(SETTINGS, (text) => text.replace(`"${client.tool}"`, '"read_file"'));
   const session = await home.session(plain(client));
   session.assertPlayed();
   session.assertOnlyIn(CANARY);
@@ -95,8 +88,27 @@ onCase(client, 'an agent that the agent starts has the tool only where the agent
   kept.assertPlayed();
   seen(`its call of agent, which its tools do not name: ${kept.answer('scanner', 'agent').text}`);
 
-  change(home, AGENT, (text) => text.replace(/^tools: .*\n/m, ''));
+  home.change(AGENT, (text) => text.replace(/^tools: .*\n/m, ''));
   const open = await home.session({ ...nested, other: [load(), finish('Nothing was done.')] });
   open.assertPlayed();
   seen(`with all tools, the agent that it starts is answered: ${open.answer('other', client.tool).text.slice(0, 40)}`);
+});
+
+onCase(client, 'a key in the environment is passed on', async ({ home }) => {
+  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
+});
+
+/** As Claude Code does. What such an agent is given, it may say to the main conversation. */
+onCase(client, "an agent of a trusted project takes the place of the user's of the same name", async ({ home, seen }) => {
+  const { taken, text } = await projectAgent(client, home, '.qwen');
+  assert.ok(taken, 'the client does not take it by now: say so');
+  assert.equal(text, DOCUMENT);
+  seen('with that server in its file it gets the document, and no question is asked');
+});
+
+onCase(client, 'in a folder that is not trusted nobody gets the document', async ({ home, seen }) => {
+  const untrusted = { ...client, configure: (...all) => (client.configure(...all), fs.rmSync(path.join(home.home, '.qwen/trustedFolders.json'))) };
+  const { text } = await projectAgent(untrusted, home, '.qwen');
+  assert.ok(!text.includes(CANARY), text);
+  seen(`no agent's server is started there: ${text}`);
 });

@@ -40,9 +40,11 @@ export default {
 
   configure(home, options) {
     home.write(home.home, '.qwen/agents/identifier-scanner.md', home.example('qwen-code-agent.md', options));
-    const { permissions } = JSON.parse(home.text('qwen-code-settings.json'));
-    permissions.allow.push('agent(other)');
-    home.write(home.home, '.qwen/settings.json', JSON.stringify({ permissions }));
+    const settings = JSON.parse(home.text('qwen-code-settings.json'));
+    settings.permissions.allow.push('agent(other)');
+    home.write(home.home, '.qwen/settings.json', JSON.stringify(settings));
+    // As the client notes that its user has said yes to the folder.
+    home.write(home.home, '.qwen/trustedFolders.json', JSON.stringify({ [home.project]: 'TRUST_FOLDER' }));
     home.write(home.home, '.qwen/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
   },
 

@@ -73,6 +73,37 @@ export async function readBack(client, home, read) {
   return { document: answers[1], kept: answers[2] };
 }
 
+/** What the call is answered where the map names the variable `name` with the key, and the client has it. */
+export async function keyInEnvironment(client, home, name) {
+  home.document();
+  client.configure(home);
+  const map = path.join(home.configured, 'context-map.toml');
+  const text = fs.readFileSync(map, 'utf8');
+  fs.writeFileSync(map, text.replace(`\nkey = "${KEY}"`, `\nkey_env = "${name}"`));
+  assert.notEqual(fs.readFileSync(map, 'utf8'), text);
+  const session = await home.session(plain(client), { env: { [name]: KEY } });
+  session.assertPlayed();
+  session.assertOnlyIn(KEY);
+  return session.answer('scanner', client.tool).text;
+}
+
+/**
+ * A project has an agent of the same name and with the same server, of another text, in
+ * `folder`/agents. Whether it was `taken`, and what its call, or the user's agent's, is
+ * answered.
+ */
+export async function projectAgent(client, home, folder) {
+  home.document();
+  client.configure(home);
+  const own = `${folder}/agents/identifier-scanner.md`;
+  const [head] = fs.readFileSync(path.join(home.home, own), 'utf8').split('\n---\n');
+  home.write(home.project, own, `${head}\n---\n\nOf the project.\n`);
+  const session = await home.session(plain(client));
+  session.assertPlayed();
+  session.assertOnlyIn(CANARY, 'scanner');
+  return { taken: session.of('scanner')[0].system.includes('Of the project.'), text: session.answer('scanner', client.tool).text };
+}
+
 async function content({ client, home }) {
   home.document();
   client.configure(home);

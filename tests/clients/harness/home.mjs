@@ -40,6 +40,15 @@ export class Home extends World {
     return this.write(this.home, 'notes/identifiers.md', text);
   }
 
+  /** Changes the text of a file below the home, which has to change by it. */
+  change(name, by) {
+    const file = path.join(this.home, name);
+    const old = fs.readFileSync(file, 'utf8');
+    const changed = by(old);
+    assert.notEqual(changed, old, name);
+    fs.writeFileSync(file, changed);
+  }
+
   /** Has the map refuse longer documents, in its second line: the first names its schema. */
   atMost(bytes) {
     const map = path.join(this.configured, 'context-map.toml');
@@ -68,11 +77,11 @@ export class Home extends World {
    * Plays `script` to one prompt of the client, and returns what there was to see. It
    * lasts until the client ends, or else as long as `during(child)`.
    */
-  async session(script, { prompt = 'Begin.', during } = {}) {
+  async session(script, { prompt = 'Begin.', during, env: more } = {}) {
     const model = await Model.start(this.client.dialect, script, this.client.aside);
     try {
       const { program, args, env = {} } = this.client.command(this, model, `${mark('main')} ${prompt}`);
-      const proxied = { ...proxy(model), ...env };
+      const proxied = { ...proxy(model), ...env, ...more };
       const run = during
         ? await this.#attended(program, args, proxied, during)
         : await this.run(program, args, proxied);
