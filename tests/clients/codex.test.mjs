@@ -134,6 +134,7 @@ onCase(client, 'what it prints has the document with --json alone', async ({ hom
   shown.assertPlayed();
   assert.match(shown.answer('main', 'exec_command').text, /Nothing was found/);
   shown.assertOnlyIn(CANARY, 'scanner');
+  shown.assertOnlyIn(`mcp__${SERVER}`, 'scanner');
 });
 
 // The sandbox of its shell keeps from writing and from the network, not from reading.
