@@ -3,9 +3,10 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import client from './clients/gemini-cli.mjs';
-import { keyInEnvironment, onCase, onClient, plain, projectAgent, readBack } from './harness/cases.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
+import { keyInEnvironment, projectAgent, readBack } from './harness/reach.mjs';
 
 onClient(client);
 

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import client from './clients/qwen-code.mjs';
-import { keyInEnvironment, onCase, onClient, plain, projectAgent, readBack } from './harness/cases.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
+import { keyInEnvironment, projectAgent, readBack } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -19,12 +20,11 @@ onCase(client, 'the permissions deny the main conversation what the client keeps
   seen(`its read_file, of the document: ${document}; of what is kept: ${kept}`);
 
   const [start] = plain(client).main;
-  const places = [home.home, `${home.home}/.qwen`, `${home.home}/.qwen/.`, `${home.home}/.qwen/projects`, `${home.home}/./.qwen/projects/..`];
-  for (const place of places) {
-    const session = await home.session({ ...plain(client), main: [start, GREP(place), say('Done.')] });
-    session.assertPlayed();
-    assert.doesNotMatch(session.answer('main', 'grep_search').text, /Found \d+ match/, place);
-  }
+  const places = ['', '/.qwen', '/.qwen/.', '/.qwen/projects', '/./.qwen/projects/..'];
+  const session = await home.session({ ...plain(client), main: [start, ...places.map((place) => GREP(home.home + place)), say('Done.')] });
+  session.assertPlayed();
+  const found = session.answers('main').filter(({ text }) => /Found \d+ match/.test(text));
+  assert.deepEqual(found, []);
 });
 
 onCase(client, 'without its deny the main conversation reads what the client keeps without asking', async ({ home }) => {

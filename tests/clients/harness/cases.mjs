@@ -38,7 +38,7 @@ export function onClient(client) {
       if (limit === undefined) return run(world);
       // Checked both ways: it has to fail, and as it is told.
       await assert.rejects(run(world), limit.fails, `${client.name} can do this now: take "${id}" out of its adapter's "cannot"`);
-      world.seen(`it cannot: ${limit.seen}`);
+      world.seen(`it cannot: ${limit.seen} (${limit.thread ?? 'no thread'})`);
     });
   }
 }
@@ -58,58 +58,13 @@ export const plain = ({ spawn, load, finish }) => ({
   scanner: [load(), finish('Nothing was found.')],
 });
 
-/**
- * What the main conversation is answered where it reads, by `read(file)`, the document
- * where it lies, and what the client kept of it.
- */
-export async function readBack(client, home, read) {
-  const file = home.document();
-  client.configure(home);
-  const [start] = plain(client).main;
-  const kept = () => read(path.join(home.root, home.holding(CANARY)[0]));
-  const session = await home.session({ ...plain(client), main: [start, read(file), kept, say('Done.')] });
-  session.assertPlayed();
-  const answers = session.answers('main').map(({ text }) => text);
-  return { document: answers[1], kept: answers[2] };
-}
-
-/** What the call is answered where the map names the variable `name` with the key, and the client has it. */
-export async function keyInEnvironment(client, home, name) {
-  home.document();
-  client.configure(home);
-  const map = path.join(home.configured, 'context-map.toml');
-  const text = fs.readFileSync(map, 'utf8');
-  fs.writeFileSync(map, text.replace(`\nkey = "${KEY}"`, `\nkey_env = "${name}"`));
-  assert.notEqual(fs.readFileSync(map, 'utf8'), text);
-  const session = await home.session(plain(client), { env: { [name]: KEY } });
-  session.assertPlayed();
-  session.assertOnlyIn(KEY);
-  return session.answer('scanner', client.tool).text;
-}
-
-/**
- * A project has an agent of the same name and with the same server, of another text, in
- * `folder`/agents. Whether it was `taken`, and what its call, or the user's agent's, is
- * answered.
- */
-export async function projectAgent(client, home, folder) {
-  home.document();
-  client.configure(home);
-  const own = `${folder}/agents/identifier-scanner.md`;
-  const [head] = fs.readFileSync(path.join(home.home, own), 'utf8').split('\n---\n');
-  home.write(home.project, own, `${head}\n---\n\nOf the project.\n`);
-  const session = await home.session(plain(client));
-  session.assertPlayed();
-  session.assertOnlyIn(CANARY, 'scanner');
-  return { taken: session.of('scanner')[0].system.includes('Of the project.'), text: session.answer('scanner', client.tool).text };
-}
-
-async function content({ client, home }) {
+async function content({ client, home, seen }) {
   home.document();
   client.configure(home);
   const session = await home.session(plain(client));
   session.assertPlayed();
   assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
+  if (session.outside.length > 0) seen(`it asks the way to ${session.outside.join(', ')}, and is shown none`);
 }
 
 async function again({ client, home }) {
