@@ -5,6 +5,7 @@ import client, { PROFILE } from './clients/codex.mjs';
 import { onCase, onClient } from './harness/cases.mjs';
 import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
 import { call, mark, say } from './harness/model.mjs';
+import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -148,3 +149,17 @@ onCase(client, "a main conversation's shell may read the document where it lies,
   assert.ok(text.includes(CANARY), `Codex asks by now: say so in docs/use-from.md; ${text}`);
   seen('its default sandbox lets every file be read');
 });
+
+onCase(client, "a key in the client's environment does not reach the server, unless env_vars names it", async ({ home, seen }) => {
+  const text = await keyInEnvironment(client, home, 'SCANNER_KEY');
+  assert.ok(!text.includes(CANARY), 'Codex hands it on by now: say so in docs/use-from.md');
+  seen(`without env_vars: ${text}`);
+  const named = { ...client, configure: (...all) => (client.configure(...all), name(home)) };
+  home.client = named;
+  assert.equal(await keyInEnvironment(named, home, 'SCANNER_KEY'), DOCUMENT);
+});
+
+/** As a user adds it, at the end of the server's table. */
+function name(home) {
+  fs.appendFileSync(path.join(home.home, `.codex/${PROFILE}.config.toml`), 'env_vars = ["SCANNER_KEY"]\n');
+}
