@@ -86,12 +86,14 @@ onCase(client, 'an agent that the agent starts has the tool only where the agent
   };
   const kept = await home.session(nested);
   kept.assertPlayed();
+  assert.match(kept.answer('scanner', 'agent').text, /not found/);
   seen(`its call of agent, which its tools do not name: ${kept.answer('scanner', 'agent').text}`);
 
   home.change(AGENT, (text) => text.replace(/^tools: .*\n/m, ''));
   const open = await home.session({ ...nested, other: [load(), finish('Nothing was done.')] });
   open.assertPlayed();
-  seen(`with all tools, the agent that it starts is answered: ${open.answer('other', client.tool).text.slice(0, 40)}`);
+  assert.equal(open.answer('other', client.tool).text, DOCUMENT, 'the client keeps it from that agent by now: say so');
+  seen('an agent without a list of tools may start others, and they have its server');
 });
 
 onCase(client, 'a key in the environment is passed on', async ({ home }) => {
