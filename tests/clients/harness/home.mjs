@@ -83,7 +83,7 @@ export class Home extends World {
       const { program, args, env = {} } = this.client.command(this, model, `${mark('main')} ${prompt}`);
       const proxied = { ...proxy(model), ...env, ...more };
       const run = during
-        ? await this.#attended(program, args, proxied, during)
+        ? await this.#attended(program, args, proxied, during, 'ignore')
         : await this.run(program, args, proxied);
       return new Session(run, model, script);
     } finally {
@@ -143,14 +143,15 @@ export class Home extends World {
   }
 
   /** Runs the client while `during(child)` looks on, and stops it, and what it left, after that. */
-  async #attended(program, args, env, during) {
+  async #attended(program, args, env, during, stdin = 'pipe') {
     const child = start(program, args, {
       cwd: this.project,
       env: { ...this.env(), ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      // Some clients read what is piped to them to its end, before they begin.
+      stdio: [stdin, 'pipe', 'pipe'],
       detached: true,
     });
-    child.stdin.on('error', () => {});
+    child.stdin?.on('error', () => {});
     const run = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (run[name] += text));
     try {

@@ -1,0 +1,69 @@
+// Codex: an agent's own servers are not started (codex.test.mjs), so what can be one's
+// own is a session: it gets the servers of the profile that it is started with. Here
+// `scanner` is such a session and `other` one without. The shell of the main one stands
+// for the user who starts them.
+
+import { carried } from '../harness/carried.mjs';
+import { responses } from '../harness/dialects/responses.mjs';
+import { call, mark, say } from '../harness/model.mjs';
+
+const { version, program, missing } = carried('@openai/codex', /(^|\/)bin\/codex(\.exe)?$/);
+const TOOL = 'mcp__scanner_catalog.load_context';
+export const PROFILE = 'identifier-scanner';
+
+/** What it sets before a result. */
+const HEAD = /^Wall time: [\d.]+ seconds\nOutput:/;
+
+const client = {
+  name: 'codex',
+  version,
+  missing,
+  dialect: { ...responses, conversation: bare },
+  tool: TOOL,
+  load: () => call(TOOL),
+  shown: (text) => text,
+  spawn: (actor, agent) => call('exec_command', { cmd: start(actor, agent), yield_time_ms: 30_000 }),
+  finish: say,
+  // Of a script, as newer models write them, the least; a plain call shows some more.
+  limit: { characters: 40_000 },
+  // None, with --ephemeral.
+  keeps: [],
+  /** The model that it is told to use: one that it knows nothing of. */
+  model: 'scripted',
+
+  configure(home, options) {
+    home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml', options));
+  },
+
+  // What a case of its own asks for: `home.profile`, and the shell's `home.sandbox`.
+  command(home, model, prompt) {
+    home.write(home.home, '.codex/config.toml', provider(this.model, model));
+    return { program, args: exec(home.sandbox ?? 'danger-full-access', ...(home.profile ? ['-p', home.profile] : []), prompt), env: { SCRIPTED_KEY: 'dummy' } };
+  },
+};
+
+export default client;
+
+const exec = (sandbox, ...more) => ['exec', '--json', '--skip-git-repo-check', '-s', sandbox, ...more];
+
+/** A session of its own, which writes its last words, and keeps nothing. */
+function start(actor, agent) {
+  const profile = agent === 'scanner' ? ` -p ${PROFILE}` : '';
+  return `'${program}' exec --ephemeral --skip-git-repo-check${profile} '${mark(actor)} Do your task.' </dev/null 2>&1`;
+}
+
+const provider = (name, { url }) => `model = "${name}"
+model_provider = "scripted"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "${url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+`;
+
+function bare(asked) {
+  const told = responses.conversation(asked);
+  for (const result of told.messages.flatMap(({ results }) => results)) result.text = result.text.replace(HEAD, '');
+  return told;
+}

@@ -1,0 +1,73 @@
+// opencode: its servers are the whole client's. Which agent is offered a tool is told
+// by the permissions: denied to all, allowed in the agent's own file.
+
+import { carried } from '../harness/carried.mjs';
+import { chat } from '../harness/dialects/chat.mjs';
+import { call, mark, say } from '../harness/model.mjs';
+
+const { version, program, missing } = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
+const TOOL = 'scanner-catalog_load_context';
+
+export default {
+  name: 'opencode',
+  version,
+  missing,
+  dialect: { ...chat, conversation: asTried },
+  tool: TOOL,
+  load: () => call(TOOL, {}),
+  spawn: (actor, agent) =>
+    call('task', {
+      description: `start ${actor}`,
+      prompt: `${mark(actor)} Do your task.`,
+      subagent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
+    }),
+  shown: (text) => text,
+  finish: say,
+  // The title of a session, from its first prompt.
+  aside: ({ tools }) => (tools.length === 0 ? say('A title') : undefined),
+  // Beyond that the agent is shown the beginning, and the whole lies in a file.
+  limit: { characters: 51_200 },
+  keeps: [/^home\/\.local\/share\/opencode\/opencode\.db(-wal)?$/],
+
+  cannot: {
+    beyond: {
+      seen: 'of a result of more than 51,200 bytes (or 2,000 lines, without max_lines) the agent gets the first; the whole lies below ~/.local/share/opencode/tool-output, where every agent may read it',
+      thread: 'https://github.com/anomalyco/opencode/pull/7239',
+      fails: /in part: 51\d{3} characters/,
+    },
+  },
+
+  configure(home, options) {
+    home.write(home.home, '.config/opencode/opencode.json', home.example('opencode.json', options));
+    home.write(home.home, '.config/opencode/agents/identifier-scanner.md', home.text('opencode-agent.md'));
+    home.write(home.home, '.config/opencode/agents/other.md', '---\ndescription: Does something else.\nmode: subagent\n---\n\nDo your task.\n');
+  },
+
+  command: (home, model, prompt) => ({
+    program,
+    args: ['run', '--format', 'json', prompt],
+    env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(provider(model)), ...home.environment },
+  }),
+};
+
+/** The call of a tool that is not offered is told to the model as one of `invalid`. */
+function asTried(asked) {
+  const told = chat.conversation(asked);
+  for (const made of told.messages.flatMap(({ calls }) => calls)) {
+    if (made.name === 'invalid') Object.assign(made, { name: made.input.tool, input: {} });
+  }
+  return told;
+}
+
+const provider = ({ url }) => ({
+  model: 'scripted/scripted',
+  small_model: 'scripted/scripted',
+  provider: {
+    scripted: {
+      npm: '@ai-sdk/openai-compatible',
+      name: 'scripted',
+      options: { baseURL: `${url}/v1`, apiKey: 'dummy' },
+      models: { scripted: { name: 'scripted', limit: { context: 400_000, output: 8_000 } } },
+    },
+  },
+});
