@@ -65,13 +65,16 @@ impl Map {
         self.bindings.get(name)
     }
 
-    /// What `other` has, by the rules of this map: its roots, and its limit of size.
+    /// What `other` has, by the rules of this map: its roots, and its limit of size
+    /// for entries that have none.
     pub(crate) fn ruling(&self, mut other: Self) -> Self {
         other.roots.clone_from(&self.roots);
-        other.max_bytes = self.max_bytes;
         for entry in other.entries.values_mut() {
-            entry.max_bytes = self.max_bytes;
+            if entry.max_bytes == other.max_bytes {
+                entry.max_bytes = self.max_bytes;
+            }
         }
+        other.max_bytes = self.max_bytes;
         other
     }
 

@@ -14,6 +14,9 @@ pub(super) struct Recipe {
     /// The first line. It says who gets the document.
     pub(super) who: &'static str,
     pub(super) parts: &'static [Part],
+    /// The longest document that arrives whole, in bytes, if the client would put a
+    /// longer one elsewhere, and our own limit would not come first.
+    pub(super) max_bytes: Option<u64>,
     /// What to know besides, a sentence or two each.
     pub(super) notes: &'static [&'static str],
     /// Commands that tell that the client is here.
@@ -65,6 +68,7 @@ const RECIPES: &[Recipe] = &[
             "claude-code-agent.md",
             "Write this to ~/.claude/agents/identifier-scanner.md, or to .claude/agents/identifier-scanner.md in a project that you trust"
         )],
+        max_bytes: None,
         notes: &[
             "Each call needs your leave: when asked, or as mcp__scanner-catalog__load_context among the permissions that you allow.",
             "Change the agent's description and text to what it is for.",
@@ -81,6 +85,7 @@ const RECIPES: &[Recipe] = &[
             "claude-desktop.json",
             "Put this into claude_desktop_config.json (Settings, Developer, Edit Config)"
         )],
+        max_bytes: None,
         notes: &[],
         commands: &[],
         folders: &["~/.config/Claude", "~/Library/Application Support/Claude"],
@@ -91,6 +96,7 @@ const RECIPES: &[Recipe] = &[
         reach: Reach::Client,
         who: WHOLE,
         parts: &[part!("vscode.json", "Put this into .vscode/mcp.json")],
+        max_bytes: None,
         notes: &[],
         commands: &["code"],
         folders: &["~/.config/Code", "~/Library/Application Support/Code"],
@@ -101,6 +107,7 @@ const RECIPES: &[Recipe] = &[
         reach: Reach::Client,
         who: WHOLE,
         parts: &[part!("cursor.json", "Put this into ~/.cursor/mcp.json")],
+        max_bytes: None,
         notes: &[],
         commands: &["cursor", "cursor-agent"],
         folders: &["~/.cursor"],
@@ -114,6 +121,7 @@ const RECIPES: &[Recipe] = &[
             "codex.toml",
             "Put this at the end of ~/.codex/config.toml"
         )],
+        max_bytes: None,
         notes: &[],
         commands: &["codex"],
         folders: &["~/.codex"],
@@ -121,15 +129,90 @@ const RECIPES: &[Recipe] = &[
     Recipe {
         name: "gemini-cli",
         title: "Gemini CLI",
-        reach: Reach::Client,
-        who: WHOLE,
-        parts: &[part!(
-            "gemini-cli.json",
-            "Put this into ~/.gemini/settings.json"
-        )],
-        notes: &[],
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document: the main conversation has no such tool.",
+        parts: &[
+            part!(
+                "gemini-cli-agent.md",
+                "Write this to ~/.gemini/agents/identifier-scanner.md, or to .gemini/agents/identifier-scanner.md in a project that you trust"
+            ),
+            part!(
+                "gemini-cli-policy.toml",
+                "If you run it without a terminal, as `gemini -p`, write this to ~/.gemini/policies/keyhole.toml as well"
+            ),
+        ],
+        max_bytes: Some(39_959),
+        notes: &["With a terminal, you are asked at the call."],
         commands: &["gemini"],
         folders: &["~/.gemini"],
+    },
+    Recipe {
+        name: "qwen-code",
+        title: "Qwen Code",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document: the main conversation has no such tool.",
+        parts: &[part!(
+            "qwen-code-agent.md",
+            "Write this to ~/.qwen/agents/identifier-scanner.md"
+        )],
+        max_bytes: Some(25_000),
+        notes: &[],
+        commands: &["qwen"],
+        folders: &["~/.qwen"],
+    },
+    Recipe {
+        name: "opencode",
+        title: "opencode",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document, as long as the permissions below stand: the server itself is the whole client's.",
+        parts: &[
+            part!(
+                "opencode.json",
+                "Put this into ~/.config/opencode/opencode.json"
+            ),
+            part!(
+                "opencode-agent.md",
+                "Write this to ~/.config/opencode/agents/identifier-scanner.md"
+            ),
+        ],
+        max_bytes: Some(51_200),
+        notes: &[],
+        commands: &["opencode"],
+        folders: &["~/.config/opencode"],
+    },
+    Recipe {
+        name: "copilot-cli",
+        title: "GitHub Copilot CLI",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document, unless a session is started as that agent: the main conversation has no such tool.",
+        parts: &[part!(
+            "copilot-agent.md",
+            "Write this to ~/.copilot/agents/identifier-scanner.agent.md, or to .github/agents/identifier-scanner.agent.md in a repository"
+        )],
+        max_bytes: Some(20_480),
+        notes: &[
+            "Keep both lists of tools. Without the first, the agent can start others, which get its server too; without the second, the agent is left out.",
+            "Put nothing into ~/.copilot/mcp-config.json: that is for the whole client.",
+        ],
+        commands: &["copilot"],
+        folders: &["~/.copilot"],
+    },
+    Recipe {
+        name: "agent-sdk",
+        title: "Claude Agent SDK",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document: the program's main conversation has no such tool.",
+        parts: &[part!(
+            "claude-agent-sdk.mjs",
+            "Put this into your program. It needs @anthropic-ai/claude-agent-sdk"
+        )],
+        max_bytes: None,
+        notes: &[
+            "Do not move the server to mcpServers among the options themselves: that gives it to the main conversation too.",
+            "If you set env among the options, hand on HOME and PATH.",
+        ],
+        commands: &[],
+        folders: &[],
     },
     Recipe {
         name: "agent-mcp-gateway",
@@ -143,6 +226,7 @@ const RECIPES: &[Recipe] = &[
                 "Put this into .mcp-gateway-rules.json, with your agent's name for scanner"
             ),
         ],
+        max_bytes: None,
         notes: &["Remove the line with XDG_CONFIG_HOME if you do not set that variable."],
         commands: &["agent-mcp-gateway"],
         folders: &[],
@@ -156,6 +240,7 @@ const RECIPES: &[Recipe] = &[
             "bernstein-mcp-servers.yaml",
             "Write this to .sdd/config/mcp_servers.yaml"
         )],
+        max_bytes: None,
         notes: &["Change the keywords to words of the tasks that are to have the document."],
         commands: &["bernstein"],
         folders: &[],

@@ -23,7 +23,12 @@ const RANDOM: usize = 16;
 
 /// The entry for `file`. What would keep it from being served as things are is said
 /// in a warning.
-pub(super) fn for_file(file: &Path, names: &Names, user: &UserMap) -> Result<Said, SetupError> {
+pub(super) fn for_file(
+    file: &Path,
+    names: &Names,
+    max_bytes: Option<u64>,
+    user: &UserMap,
+) -> Result<Said, SetupError> {
     let path = written(file)?;
     let taken = |name: &str| {
         user.map
@@ -33,7 +38,7 @@ pub(super) fn for_file(file: &Path, names: &Names, user: &UserMap) -> Result<Sai
     if names.bind.as_deref().is_some_and(taken) {
         return Err(SetupError::BindingExists);
     }
-    let text = table(&fresh()?, &path, names);
+    let text = table(&fresh()?, &path, names, max_bytes);
     let text = user.conceals(
         text,
         &[Some(&path), names.bind.as_deref(), names.agent.as_deref()],
@@ -76,10 +81,13 @@ fn fresh() -> Result<String, SetupError> {
 /// As a table of its own, and not a line beneath `[keys]`: that head stands in a map
 /// once, and what is appended would land beneath whatever comes last. It begins with
 /// an empty line, since a file may not end with one.
-fn table(key: &str, path: &str, names: &Names) -> String {
+fn table(key: &str, path: &str, names: &Names, max_bytes: Option<u64>) -> String {
     let quote = |text| TomlStringBuilder::new(text).as_basic();
     let quoted = |text| toml_writer::ToTomlValue::to_toml_value(&quote(text));
     let mut text = format!("\n[keys.\"{key}\"]\npath = {}\n", quoted(path));
+    if let Some(bytes) = max_bytes {
+        text += &format!("max_bytes = {bytes}\n");
+    }
     if let Some(agent) = &names.agent {
         text += &format!("agents = [{}]\n", quoted(agent));
     }

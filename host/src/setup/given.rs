@@ -27,6 +27,23 @@ pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// As a text of JavaScript, in single quotes if it can be.
+pub(super) fn script_text(text: &str) -> String {
+    match text.contains(['\'', '\\']) {
+        true => quoted(text),
+        false => format!("'{text}'"),
+    }
+}
+
+/// As a text of YAML, without quotes if it can be. It is an absolute path.
+pub(super) fn yaml_text(path: &str) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    match path.chars().all(is_safe) {
+        true => path.to_owned(),
+        false => quoted(path),
+    }
+}
+
 /// As one word of a shell's command line.
 pub(super) fn shell_word(text: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./+,:=@%".contains(c);

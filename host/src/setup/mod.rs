@@ -15,6 +15,7 @@ mod tests;
 
 use crate::{
     check::Secrets,
+    limits::MAX_MAX_BYTES,
     map::{FreezeError, LiveMap, Location, LocationError, Map, MapError, ParseError},
     sandbox::SandboxError,
     usage::{agent_name, binding_name},
@@ -64,6 +65,9 @@ Exit codes: 0 printed, 1 not, since the map cannot be used or would not take it.
         file: PathBuf,
         #[command(flatten)]
         names: Names,
+        /// The largest size that is served, as a client's limit may want it
+        #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=MAX_MAX_BYTES))]
+        max_bytes: Option<u64>,
     },
 }
 
@@ -87,6 +91,8 @@ impl From<String> for Said {
 /// Why nothing is printed. None repeats what was given: it may be a key.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SetupError {
+    #[error("name a client, or `key` and a file; `keyhole setup` lists the clients")]
+    NoClient,
     #[error("the path of this program cannot be found ({0}); start it by its full path")]
     NoProgram(#[source] io::Error),
     #[error(
@@ -137,15 +143,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Said, SetupError> {
     let variable = |name: &str| std::env::var_os(name);
     match arguments {
         Arguments {
-            what: Some(What::Key { file, names }),
+            what:
+                Some(What::Key {
+                    file,
+                    names,
+                    max_bytes,
+                }),
             ..
-        } => entry::for_file(file, names, &UserMap::read()?),
+        } => entry::for_file(file, names, *max_bytes, &UserMap::read()?),
         Arguments {
             client: Some(client),
             names,
             ..
         } => recipe::of(client.recipe(), names, &UserMap::read()?),
-        _ => Ok(found::list(variable).into()),
+        Arguments {
+            names: Names {
+                bind: None,
+                agent: None,
+            },
+            ..
+        } => Ok(found::list(variable).into()),
+        _ => Err(SetupError::NoClient),
     }
 }
 

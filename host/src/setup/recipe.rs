@@ -3,7 +3,7 @@
 use super::{
     Names, Said, SetupError, UserMap,
     clients::{Part, Reach, Recipe},
-    given::{is_expanded, plain, quoted, shell_word},
+    given::{is_expanded, plain, quoted, script_text, shell_word, yaml_text},
     program::Program,
 };
 use crate::{
@@ -31,7 +31,7 @@ pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said,
     if names.bind.is_none() {
         text += &format!("\nThe name {bind} is an example; --bind takes another.\n");
     }
-    text += &format!("\n{}\n", map(user, &program.path, bind, agent)?);
+    text += &format!("\n{}\n", map(recipe, user, &program.path, bind, agent)?);
     for part in recipe.parts {
         text += &format!("\n{}:\n\n{}", filled.fill(part.place), filled.block(part));
     }
@@ -44,6 +44,7 @@ pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said,
 
 /// What the map needs for it.
 fn map(
+    recipe: &Recipe,
     user: &UserMap,
     program: &str,
     bind: &str,
@@ -57,7 +58,7 @@ fn map(
         .and_then(|map| Some((map, map.binding(bind)?)));
     if let Some((map, binding)) = found {
         let line = binding.line();
-        return Ok(match lacks(map, binding, agent) {
+        return Ok(match lacks(recipe, map, binding, agent) {
             None => format!("Your map, {shown}, has [bindings.{bind}] already, on line {line}."),
             Some(what) => {
                 format!("Your map, {shown}, has [bindings.{bind}] on line {line}, but {what}.")
@@ -66,20 +67,32 @@ fn map(
     }
     let map = plain(file).ok_or(SetupError::OddMap)?;
     let folder = file.parent().and_then(Path::to_str).unwrap_or("/");
-    let agent = agent.map_or_else(String::new, |agent| {
+    let mut options = agent.map_or_else(String::new, |agent| {
         format!(" --agent {}", shell_word(agent))
     });
+    let mut why = String::new();
+    if let Some(most) = recipe.max_bytes {
+        options += &format!(" --max-bytes {most}");
+        why = format!("\n\n{}", why_limited(recipe, most));
+    }
     Ok(format!(
         "Your map, {shown}, has no [bindings.{bind}] yet. Add it, with a fresh key for the Markdown file that you name in FILE's place:\n\n\
-         ```sh\n(umask 077; mkdir -p {folder} &&\n  {program} setup key FILE --bind {bind}{agent} >> {map})\n```",
+         ```sh\n(umask 077; mkdir -p {folder} &&\n  {program} setup key FILE --bind {bind}{options} >> {map})\n```{why}",
         folder = shell_word(folder),
         program = shell_word(program),
         map = shell_word(map),
     ))
 }
 
+fn why_limited(recipe: &Recipe, most: u64) -> String {
+    format!(
+        "{} cuts a result that is longer than {most} bytes, and keeps the whole of it in a file that others may read; with the limit it is refused instead.",
+        recipe.title
+    )
+}
+
 /// What keeps the binding from being served to this agent, in words that hold no key.
-fn lacks(map: &Map, binding: &Binding, agent: Option<&str>) -> Option<String> {
+fn lacks(recipe: &Recipe, map: &Map, binding: &Binding, agent: Option<&str>) -> Option<String> {
     let key = match binding.key(map) {
         Ok(key) => key,
         Err(_) => return Some("its key cannot be had here: see `keyhole check`".to_owned()),
@@ -88,6 +101,15 @@ fn lacks(map: &Map, binding: &Binding, agent: Option<&str>) -> Option<String> {
         return Some("its key has no entry beneath [keys]: see `keyhole check`".to_owned());
     };
     let line = entry.line();
+    if let Some(most) = recipe.max_bytes
+        && entry.max_bytes() > most
+    {
+        return Some(format!(
+            "the entry on line {line} allows files of {} bytes: add max_bytes = {most} to it. {}",
+            entry.max_bytes(),
+            why_limited(recipe, most)
+        ));
+    }
     match (map.find_for(&key, agent), agent) {
         (Some(_), None) => None,
         (Some(_), Some(_)) if entry.agents().is_some() => None,
@@ -117,13 +139,33 @@ impl Filled {
         if agent.is_some_and(is_expanded) {
             return Err(SetupError::OddAgent);
         }
-        let mut bound = format!("\"--bind\", \"{bind}\"");
-        if let Some(agent) = agent {
-            bound += &format!(", \"--agent\", {}", quoted(agent));
-        }
+        let agent_option = |quote: &str| {
+            agent.map_or_else(String::new, |agent| {
+                format!(", {quote}--agent{quote}, {}", quoted(agent))
+            })
+        };
+        let name = match is_word(bind) {
+            true => bind.to_owned(),
+            false => quoted(bind),
+        };
+        // The first that fits is taken, so longer ones stand before what they begin with.
         let mut places = vec![
+            (
+                "\"--bind\", \"scanner-catalog\"",
+                format!("\"--bind\", \"{bind}\"{}", agent_option("\"")),
+            ),
+            (
+                "'--bind', 'scanner-catalog'",
+                format!("'--bind', '{bind}'{}", agent_option("'")),
+            ),
             ("\"keyhole\"", quoted(program)),
-            ("\"--bind\", \"scanner-catalog\"", bound),
+            ("'keyhole'", script_text(program)),
+            (
+                "command: keyhole",
+                format!("command: {}", yaml_text(program)),
+            ),
+            // A name in YAML, if the client's example has it so.
+            ("scanner-catalog:", format!("{name}:")),
             (BINDING, bind.to_owned()),
         ];
         if let (Reach::Agent(example), Some(agent)) = (recipe.reach, agent) {
@@ -158,7 +200,7 @@ impl Filled {
     fn block(&self, part: &Part) -> String {
         let language = match part.example.rsplit('.').next() {
             Some("md") => "markdown",
-            Some("mjs" | "js") => "js",
+            Some("mjs") => "js",
             Some(ending) => ending,
             None => "",
         };
@@ -171,9 +213,13 @@ impl Filled {
     }
 }
 
-/// What each client with agents takes for an agent's name, and a file's. Words that
-/// are no text to YAML are none.
+/// What each client with agents takes for an agent's name, and a file's.
 fn is_agent(name: &str) -> bool {
-    let is_word = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name);
-    Binding::is_name(name) && name.starts_with(|c: char| c.is_ascii_lowercase()) && !is_word
+    Binding::is_name(name) && is_word(name)
+}
+
+/// Whether a name of a binding's form is a text to YAML also without quotes.
+fn is_word(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && !["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name)
 }
