@@ -30,6 +30,8 @@ pub(super) struct Recipe {
 pub(super) enum Reach {
     /// One agent, which the example calls so.
     Agent(&'static str),
+    /// A session that is started for it, which the example calls so.
+    Session(&'static str),
     /// All that runs in the client.
     Client,
 }
@@ -115,14 +117,18 @@ const RECIPES: &[Recipe] = &[
     Recipe {
         name: "codex",
         title: "Codex",
-        reach: Reach::Client,
-        who: WHOLE,
+        reach: Reach::Session("identifier-scanner"),
+        who: "The whole session gets the document that you start with `codex -p identifier-scanner`, its agents too; no other session does. One agent of a session cannot have it alone.",
         parts: &[part!(
-            "codex.toml",
-            "Put this at the end of ~/.codex/config.toml"
+            "codex-profile.toml",
+            "Write this to ~/.codex/identifier-scanner.config.toml"
         )],
-        max_bytes: None,
-        notes: &[],
+        max_bytes: Some(40_000),
+        notes: &[
+            "Start it with `codex -p identifier-scanner`, or `codex exec -p identifier-scanner`.",
+            "If you set XDG_CONFIG_HOME, add env_vars = [\"XDG_CONFIG_HOME\"] at the end.",
+            "Codex keeps each session beneath ~/.codex, the document with it, and the shell of any other session may read that, and the document itself.",
+        ],
         commands: &["codex"],
         folders: &["~/.codex"],
     },
@@ -151,10 +157,16 @@ const RECIPES: &[Recipe] = &[
         title: "Qwen Code",
         reach: Reach::Agent("identifier-scanner"),
         who: "Only the agent identifier-scanner gets the document: the main conversation has no such tool.",
-        parts: &[part!(
-            "qwen-code-agent.md",
-            "Write this to ~/.qwen/agents/identifier-scanner.md"
-        )],
+        parts: &[
+            part!(
+                "qwen-code-agent.md",
+                "Write this to ~/.qwen/agents/identifier-scanner.md"
+            ),
+            part!(
+                "qwen-code-settings.json",
+                "If you run it without a terminal, as `qwen --approval-mode default -p`, put this into ~/.qwen/settings.json as well"
+            ),
+        ],
         max_bytes: Some(25_000),
         notes: &[],
         commands: &["qwen"],
@@ -164,7 +176,7 @@ const RECIPES: &[Recipe] = &[
         name: "opencode",
         title: "opencode",
         reach: Reach::Agent("identifier-scanner"),
-        who: "Only the agent identifier-scanner gets the document, as long as the permissions below stand: the server itself is the whole client's.",
+        who: "Only the agent identifier-scanner gets the document, as long as the permissions below stand: the server is the whole client's, and a project's configuration can give its tool to all.",
         parts: &[
             part!(
                 "opencode.json",
@@ -176,7 +188,10 @@ const RECIPES: &[Recipe] = &[
             ),
         ],
         max_bytes: Some(51_200),
-        notes: &[],
+        notes: &[
+            "If you have `permission` as one word, say \"ask\", write { \"*\": \"ask\", \"scanner-catalog_*\": \"deny\" } in its place: the last line that fits counts.",
+            "A project's own opencode.json can take the denial back without asking you: in one that you do not trust, start opencode with OPENCODE_DISABLE_PROJECT_CONFIG=1.",
+        ],
         commands: &["opencode"],
         folders: &["~/.config/opencode"],
     },

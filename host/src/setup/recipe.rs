@@ -86,7 +86,7 @@ fn map(
 
 fn why_limited(recipe: &Recipe, most: u64) -> String {
     format!(
-        "{} cuts a result that is longer than {most} bytes, and keeps the whole of it in a file that others may read; with the limit it is refused instead.",
+        "{} cuts a longer result, or keeps it in a file that others may read; with the limit it is refused instead.",
         recipe.title
     )
 }
@@ -168,7 +168,9 @@ impl Filled {
             ("scanner-catalog:", format!("{name}:")),
             (BINDING, bind.to_owned()),
         ];
-        if let (Reach::Agent(example), Some(agent)) = (recipe.reach, agent) {
+        if let (Reach::Agent(example) | Reach::Session(example), Some(agent)) =
+            (recipe.reach, agent)
+        {
             if !is_agent(agent) {
                 return Err(SetupError::NotItsAgent);
             }
