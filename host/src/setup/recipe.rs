@@ -73,7 +73,7 @@ fn map(
     let mut why = String::new();
     if let Some(most) = recipe.max_bytes {
         options += &format!(" --max-bytes {most}");
-        why = format!("\n\n{}", why_limited(recipe, most));
+        why = format!("\n\n{}", why_limited(recipe));
     }
     Ok(format!(
         "Your map, {shown}, has no [bindings.{bind}] yet. Add it, with a fresh key for the Markdown file that you name in FILE's place:\n\n\
@@ -84,7 +84,7 @@ fn map(
     ))
 }
 
-fn why_limited(recipe: &Recipe, most: u64) -> String {
+fn why_limited(recipe: &Recipe) -> String {
     format!(
         "{} cuts a longer result, or keeps it in a file that others may read; with the limit it is refused instead.",
         recipe.title
@@ -107,7 +107,7 @@ fn lacks(recipe: &Recipe, map: &Map, binding: &Binding, agent: Option<&str>) -> 
         return Some(format!(
             "the entry on line {line} allows files of {} bytes: add max_bytes = {most} to it. {}",
             entry.max_bytes(),
-            why_limited(recipe, most)
+            why_limited(recipe)
         ));
     }
     match (map.find_for(&key, agent), agent) {

@@ -44,8 +44,8 @@ const CLIENTS: [(&str, &[&str]); 12] = [
 /// What is printed for a client with these names.
 #[track_caller]
 fn setup(world: &World, client: &str, names: &[&str]) -> Ran {
-    let arguments = ["setup", client].iter().chain(names);
-    world.run(arguments).exits(0).says_nothing_on_stderr()
+    let ran = world.run(["setup", client].iter().chain(names));
+    ran.exits(0).says_nothing_on_stderr()
 }
 
 /// The blocks that are no commands, as they are to be pasted.
