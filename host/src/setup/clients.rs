@@ -73,6 +73,7 @@ const RECIPES: &[Recipe] = &[
         max_bytes: None,
         notes: &[
             "Each call needs your leave: when asked, or as mcp__scanner-catalog__load_context among the permissions that you allow.",
+            "Keep the list of tools: without it, the agent can start others, which then have its server too.",
             "Change the agent's description and text to what it is for.",
         ],
         commands: &["claude"],
@@ -125,9 +126,9 @@ const RECIPES: &[Recipe] = &[
         )],
         max_bytes: Some(40_000),
         notes: &[
-            "Start it with `codex -p identifier-scanner`, or `codex exec -p identifier-scanner`.",
+            "Start it with `codex exec --ephemeral -p identifier-scanner`, which keeps nothing. With a terminal, `codex -p identifier-scanner`, the session is kept.",
             "If you set XDG_CONFIG_HOME, add env_vars = [\"XDG_CONFIG_HOME\"] at the end.",
-            "Codex keeps each session beneath ~/.codex, the document with it, and the shell of any other session may read that, and the document itself.",
+            "A session that is kept lies beneath ~/.codex, the document with it. The shell of any other session may read that, and your document itself.",
         ],
         commands: &["codex"],
         folders: &["~/.codex"],
@@ -136,7 +137,7 @@ const RECIPES: &[Recipe] = &[
         name: "gemini-cli",
         title: "Gemini CLI",
         reach: Reach::Agent("identifier-scanner"),
-        who: "Only the agent identifier-scanner gets the document: the main conversation has no such tool.",
+        who: "Only the agent identifier-scanner gets the document, with the policy below: without it, the main conversation can get the tool too.",
         parts: &[
             part!(
                 "gemini-cli-agent.md",
@@ -144,11 +145,14 @@ const RECIPES: &[Recipe] = &[
             ),
             part!(
                 "gemini-cli-policy.toml",
-                "If you run it without a terminal, as `gemini -p`, write this to ~/.gemini/policies/keyhole.toml as well"
+                "Write this to ~/.gemini/policies/keyhole.toml. It also keeps the main conversation from reading what the client keeps of the agent's"
             ),
         ],
         max_bytes: Some(39_959),
-        notes: &["With a terminal, you are asked at the call."],
+        notes: &[
+            "Keep the list of tools: without it, the agent has all of the session's.",
+            "If the binding has a key_env, do not name the variable like a secret, with KEY in it say: Gemini CLI keeps such variables from its servers.",
+        ],
         commands: &["gemini"],
         folders: &["~/.gemini"],
     },
@@ -156,7 +160,7 @@ const RECIPES: &[Recipe] = &[
         name: "qwen-code",
         title: "Qwen Code",
         reach: Reach::Agent("identifier-scanner"),
-        who: "Only the agent identifier-scanner gets the document: the main conversation has no such tool.",
+        who: "Only the agent identifier-scanner gets the document, with the settings below; an agent of a project that you trust can take its name, and its place.",
         parts: &[
             part!(
                 "qwen-code-agent.md",
@@ -164,11 +168,14 @@ const RECIPES: &[Recipe] = &[
             ),
             part!(
                 "qwen-code-settings.json",
-                "If you run it without a terminal, as `qwen --approval-mode default -p`, put this into ~/.qwen/settings.json as well"
+                "Put this into ~/.qwen/settings.json. Without it, the main conversation can read what the client keeps of the agent's, and an agent of any project can take its name"
             ),
         ],
-        max_bytes: Some(25_000),
-        notes: &[],
+        max_bytes: Some(28_000),
+        notes: &[
+            "Keep the list of tools: without it, the agent can start others.",
+            "Without a terminal, start it with `--approval-mode default`.",
+        ],
         commands: &["qwen"],
         folders: &["~/.qwen"],
     },
@@ -176,7 +183,7 @@ const RECIPES: &[Recipe] = &[
         name: "opencode",
         title: "opencode",
         reach: Reach::Agent("identifier-scanner"),
-        who: "Only the agent identifier-scanner gets the document, as long as the permissions below stand: the server is the whole client's, and a project's configuration can give its tool to all.",
+        who: "Only the agent identifier-scanner gets the document, as long as the permissions below stand and no other agent is told to go on with its task: the server is the whole client's.",
         parts: &[
             part!(
                 "opencode.json",
@@ -190,6 +197,7 @@ const RECIPES: &[Recipe] = &[
         max_bytes: Some(51_200),
         notes: &[
             "If you have `permission` as one word, say \"ask\", write { \"*\": \"ask\", \"scanner-catalog_*\": \"deny\" } in its place: the last line that fits counts.",
+            "The main conversation can start another agent to go on with this one's task, and that one has the document. Only \"task\": { \"*\": \"deny\", \"identifier-scanner\": \"allow\" } among the permissions prevents it, and then no other agent can be started.",
             "A project's own opencode.json can take the denial back without asking you: in one that you do not trust, start opencode with OPENCODE_DISABLE_PROJECT_CONFIG=1.",
         ],
         commands: &["opencode"],
@@ -224,6 +232,8 @@ const RECIPES: &[Recipe] = &[
         max_bytes: None,
         notes: &[
             "Do not move the server to mcpServers among the options themselves: that gives it to the main conversation too.",
+            "Keep the list of tools: without it, the agent can start others, which then have its server too.",
+            "Give the server a name that no other has: one of the main conversation's with the same name wins.",
             "If you set env among the options, hand on HOME and PATH.",
         ],
         commands: &[],
