@@ -1,16 +1,16 @@
 //! The command line: what can be asked of `keyhole`, and its exit codes.
 
 use crate::{
-    Binding, Callers, Loader, arenas, check, contract, demo, guard,
+    Callers, Loader, arenas, check, contract, demo, guard,
     limits::Limits,
     map::{Key, LiveMap, Location},
     resources::runtime,
     sandbox::{COMPONENT, Sandbox},
     seal::Standing,
     serve::{self, ServeError},
-    shell,
+    setup, shell,
     ticket::Tickets,
-    usage,
+    usage::{self, agent_name, binding_name},
 };
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::{
@@ -38,6 +38,7 @@ const AFTER_HELP: &str = "\
 Examples:
   keyhole demo                       watch a whole session, on files of its own
   keyhole check                      would every key in my map load?
+  keyhole setup                      what do I tell my client?
   claude mcp add keyhole -- keyhole serve
 
 The map is $XDG_CONFIG_HOME/keyhole/context-map.toml, or
@@ -119,6 +120,18 @@ Exit codes: 0 everything would load, 1 something would not, 2 no map, or an inva
         json: bool,
     },
 
+    /// Print what to put where for a client, or an entry for the map; writes nothing
+    #[command(after_help = "\
+The first line says who gets the document: one agent, or the whole client.
+
+Examples:
+  keyhole setup                      the clients that are known, and who is here
+  keyhole setup key ~/notes/identifiers.md --bind scanner-catalog
+  keyhole setup claude-code --bind scanner-catalog
+
+Exit codes: 0 printed, 1 not, since the map cannot be used or a key would be shown.")]
+    Setup(setup::Arguments),
+
     /// Decide, as a hook of the Claude Code plugin, whether a call may be made
     #[command(after_help = "\
 Reads a PreToolUse question on standard input and answers on standard output.
@@ -169,8 +182,8 @@ pub fn run() -> ExitCode {
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,
         Err(error) => {
-            let first = std::env::args_os().nth(1);
-            return usage::explain(&error, Cli::command(), first.as_deref());
+            let words: Vec<_> = std::env::args_os().skip(1).collect();
+            return usage::explain(&error, Cli::command(), &words);
         }
     };
     let done = match command {
@@ -217,6 +230,17 @@ pub fn run() -> ExitCode {
         Command::Shell { what } => unless_hung_up(shell::write(Cli::command(), what))
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| error.to_string()),
+        Command::Setup(arguments) => setup::run(&arguments)
+            .map_err(|error| error.to_string())
+            .and_then(|said| {
+                for warning in &said.warnings {
+                    // Nobody is left to tell where standard error is gone too.
+                    let _ = writeln!(io::stderr(), "keyhole: {warning}");
+                }
+                unless_hung_up(io::stdout().write_all(said.text.as_bytes()))
+                    .map_err(|error| error.to_string())
+            })
+            .map(|()| ExitCode::SUCCESS),
         Command::Demo => demo::run()
             .map_err(|error| error.to_string())
             .map(|()| ExitCode::SUCCESS),
@@ -232,24 +256,6 @@ fn live_map(map: &MapArg) -> Result<LiveMap, String> {
     Location::find(map.file.as_deref(), |name| std::env::var_os(name))
         .map(LiveMap::new)
         .map_err(|error| error.to_string())
-}
-
-/// The name of a binding, as a map could have it.
-fn binding_name(text: &str) -> Result<String, &'static str> {
-    match Binding::is_name(text) {
-        true => Ok(text.to_owned()),
-        false => Err("a binding's name is 1 to 64 of a to z, digits and -"),
-    }
-}
-
-/// The name of an agent, as a map could have it: any other is bound to nothing.
-fn agent_name(text: &str) -> Result<String, &'static str> {
-    match Key::try_from(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => {
-            Err("an agent's name is 1 to 128 visible ASCII characters, as in the map's agents")
-        }
-    }
 }
 
 /// The key in a variable of the environment. What stands there is not repeated.

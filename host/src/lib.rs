@@ -68,6 +68,7 @@ pub mod sandbox;
 pub mod seal;
 mod serve;
 mod settle;
+mod setup;
 mod shell;
 mod threads;
 pub mod ticket;

@@ -1,13 +1,15 @@
 //! What is said of arguments that cannot be used. None of them is repeated: a key in
 //! the wrong place must not end up in a log.
 
+use crate::map::{Binding, Key};
 use clap::{
     Arg, Command, Error,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use std::{
-    ffi::OsStr,
+    ffi::OsString,
     io::{self, Write as _},
+    iter,
     process::ExitCode,
 };
 
@@ -15,8 +17,8 @@ use std::{
 const USAGE: u8 = 2;
 
 /// Prints help or the version if that is what was asked for; else says what is wrong,
-/// in words of our own. `first` is the first argument.
-pub(crate) fn explain(error: &Error, mut command: Command, first: Option<&OsStr>) -> ExitCode {
+/// in words of our own. `words` are the arguments.
+pub(crate) fn explain(error: &Error, mut command: Command, words: &[OsString]) -> ExitCode {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp
@@ -27,16 +29,16 @@ pub(crate) fn explain(error: &Error, mut command: Command, first: Option<&OsStr>
     }
     command.build();
     let message = message(error, &command);
-    let asked = first
-        .and_then(OsStr::to_str)
-        .and_then(|name| command.find_subcommand_mut(name));
-    let (name, usage) = match asked {
-        Some(command) => (
-            command.get_bin_name().unwrap_or_default().to_owned(),
-            command.render_usage(),
-        ),
-        None => ("keyhole".to_owned(), command.render_usage()),
-    };
+    // The command that was asked for; one may have others beneath it.
+    let mut asked = command;
+    for word in words {
+        let Some(next) = word.to_str().and_then(|name| asked.find_subcommand(name)) else {
+            break;
+        };
+        asked = next.clone();
+    }
+    let name = asked.get_bin_name().unwrap_or("keyhole").to_owned();
+    let usage = asked.render_usage();
     // Nobody is left to tell where standard error is gone too.
     let _ = writeln!(
         io::stderr(),
@@ -82,8 +84,9 @@ fn named<'a>(error: &Error, command: &'a Command) -> Option<&'a Arg> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    command
-        .get_subcommands()
+    let commands = command.get_subcommands();
+    commands
+        .flat_map(|command| iter::once(command).chain(command.get_subcommands()))
         .flat_map(Command::get_arguments)
         .find(|argument| argument.to_string() == *name)
 }
@@ -94,4 +97,22 @@ fn choices(argument: &Arg) -> Vec<String> {
         .iter()
         .map(|value| value.get_name().to_owned())
         .collect()
+}
+
+/// The name of a binding, as a map could have it.
+pub(crate) fn binding_name(text: &str) -> Result<String, &'static str> {
+    match Binding::is_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err("a binding's name is 1 to 64 of a to z, digits and -"),
+    }
+}
+
+/// The name of an agent, as a map could have it: any other is bound to nothing.
+pub(crate) fn agent_name(text: &str) -> Result<String, &'static str> {
+    match Key::try_from(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => {
+            Err("an agent's name is 1 to 128 visible ASCII characters, as in the map's agents")
+        }
+    }
 }

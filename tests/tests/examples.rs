@@ -6,57 +6,126 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs};
 
 /// Each file and where in it the servers stand. What is not here is no example.
-const SERVERS: [(&str, &str); 7] = [
+const SERVERS: [(&str, &str); 12] = [
     ("agent-mcp-gateway.json", "mcpServers"),
     ("claude-code-agent.md", "mcpServers"),
     ("claude-desktop.json", "mcpServers"),
+    ("codex-profile.toml", "mcp_servers"),
     ("codex.toml", "mcp_servers"),
+    ("copilot-agent.md", "mcp-servers"),
     ("cursor.json", "mcpServers"),
+    ("gemini-cli-agent.md", "mcp_servers"),
     ("gemini-cli.json", "mcpServers"),
+    ("opencode.json", "mcp"),
+    ("qwen-code-agent.md", "mcpServers"),
     ("vscode.json", "servers"),
 ];
-/// Those without a server in them.
-const OTHERS: [&str; 4] = [
+/// Those without a server in them, or that nothing here parses.
+const OTHERS: [&str; 8] = [
     "agent-mcp-gateway-rules.json",
     // These two are tried in integrations/bernstein/tests.
     "bernstein-mcp-servers.yaml",
     "bernstein.yaml",
+    // A program, which tests/clients runs.
+    "claude-agent-sdk.mjs",
     "context-map.toml",
+    "gemini-cli-policy.toml",
+    "opencode-agent.md",
+    "qwen-code-settings.json",
 ];
 
-fn read(name: &str) -> String {
+pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(workspace().join("docs/examples").join(name)).unwrap()
 }
 
-/// The file as data.
+/// The names of all examples.
+pub(crate) fn files() -> BTreeSet<String> {
+    fs::read_dir(workspace().join("docs/examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
+}
+
+/// A text of the kind that the example's name says, as data. None if nothing here
+/// parses that kind.
+pub(crate) fn parse(name: &str, text: &str) -> Option<Value> {
+    match name.rsplit('.').next().unwrap() {
+        "toml" => Some(toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))),
+        "json" => {
+            Some(serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}")))
+        }
+        "md" => {
+            let front = text.strip_prefix("---\n").unwrap().split("\n---\n").next();
+            let lines: Vec<&str> = front.unwrap().lines().collect();
+            Some(block(&lines, 0))
+        }
+        _ => None,
+    }
+}
+
+/// The part of YAML that agents are written in: a field a line, with a text, or what
+/// JSON has, or a block of fields that stand further in. All else is refused.
+fn block(lines: &[&str], indent: usize) -> Value {
+    let mut fields = serde_json::Map::new();
+    let mut rest = lines;
+    while let [line, after @ ..] = rest {
+        let line = line.strip_prefix(&*" ".repeat(indent)).expect("a field");
+        let (field, value) = line.split_once(':').expect("one field a line");
+        let field = match scalar(field) {
+            Value::String(field) => field,
+            other => panic!("{line}: to YAML, {other} is no text"),
+        };
+        let deeper = after
+            .iter()
+            .take_while(|line| line.starts_with(&*" ".repeat(indent + 1)));
+        let (inner, next) = after.split_at(deeper.count());
+        let value = match (value.strip_prefix(' '), inner) {
+            (None, [_, ..]) if value.is_empty() => block(inner, indent + 2),
+            (Some(value), []) => scalar(value),
+            _ => panic!("{line}"),
+        };
+        assert!(fields.insert(field, value).is_none(), "{line}: twice");
+        rest = next;
+    }
+    fields.into()
+}
+
+/// What JSON has, a list of words, or a text that needs no quotes.
+fn scalar(text: &str) -> Value {
+    if let Ok(value) = serde_json::from_str(text) {
+        return value;
+    }
+    if let Some(list) = text
+        .strip_prefix('[')
+        .and_then(|list| list.strip_suffix(']'))
+    {
+        return list.split(", ").map(scalar).collect();
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_ /.,'`".contains(c);
+    let is_word = !["y", "n", "yes", "no", "on", "off"].contains(&text);
+    assert!(
+        is_word
+            && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
+            && text.chars().all(is_plain),
+        "{text}: is this a text to YAML?"
+    );
+    text.into()
+}
+
+/// The file as data, with one table of servers.
 fn data(name: &str) -> Value {
-    let text = read(name);
-    if name.ends_with(".toml") {
-        return toml::from_str(&text).unwrap();
+    let mut data = parse(name, &read(name)).unwrap();
+    // Claude Code's agents have a list of them.
+    if let Some(list) = data["mcpServers"].as_array().cloned() {
+        assert_eq!(list.len(), 1, "one server");
+        data["mcpServers"] = list[0].clone();
     }
-    if name.ends_with(".json") {
-        return serde_json::from_str(&text).unwrap();
-    }
-    // The front matter of an agent. Its servers are in one line, in the part of
-    // YAML that is JSON.
-    let front = text.strip_prefix("---\n").unwrap().split("\n---\n").next();
-    let mut data = json!({});
-    for line in front.unwrap().lines() {
-        let (field, value) = line.split_once(": ").expect("one field a line");
-        data[field] = serde_json::from_str(value).unwrap_or_else(|_| value.into());
-    }
-    let list = data["mcpServers"].as_array().expect("a list").clone();
-    assert_eq!(list.len(), 1, "one server");
-    data["mcpServers"] = list[0].clone();
     data
 }
 
 #[test]
 fn every_example_is_known_here() {
-    let files: BTreeSet<String> = fs::read_dir(workspace().join("docs/examples"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let files = files();
     let known = SERVERS.iter().map(|(name, _)| *name).chain(OTHERS);
     assert_eq!(files, known.map(str::to_owned).collect());
     let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
@@ -72,15 +141,16 @@ fn each_server_in_an_example_starts_and_serves_its_context() {
         let servers = data[field].as_object().unwrap();
         assert_eq!(servers.keys().collect::<Vec<_>>(), ["scanner-catalog"]);
         let server = &servers["scanner-catalog"];
-        assert_eq!(server["command"], "keyhole", "{name}");
-        let arguments: Vec<&str> = server["args"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|argument| argument.as_str().unwrap())
+        // Some clients take the command and its arguments in one list.
+        let words: Vec<&str> = [&server["command"], &server["args"]]
+            .into_iter()
+            .flat_map(|value| match value {
+                Value::Array(words) => words.iter().map(|word| word.as_str().unwrap()).collect(),
+                other => other.as_str().into_iter().collect::<Vec<_>>(),
+            })
             .collect();
-        let ["serve", arguments @ ..] = &arguments[..] else {
-            panic!("{name}: {arguments:?}")
+        let ["keyhole", "serve", arguments @ ..] = &words[..] else {
+            panic!("{name}: {words:?}")
         };
         let mut world = World::new()
             .file("notes/identifiers.md", "- Jane Q. Example\n")

@@ -7,7 +7,7 @@ mod wall;
 use crate::{
     Caller, Code,
     limits::MAX_CLAUDE_CHARS,
-    map::{BindingError, Key, LiveMap, Location, Map, MapError},
+    map::{BindingError, Entry, Key, LiveMap, Location, Map, MapError},
     seal::Standing,
     walk::{Distrust, Policy, System, Walker},
 };
@@ -114,27 +114,7 @@ pub async fn check(
             roots.iter_mut().for_each(|root| secrets.hide(root));
             let mut entries = Vec::new();
             for (key, entry) in map.entries() {
-                // As one who may: what is checked is whether the file would load.
-                let agent = entry.agents().and_then(|agents| agents.first());
-                let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent((**agent).into()));
-                let path = entry.path();
-                let is_shown = path.ends_with(".md") && !secrets.are_in(path);
-                let result = load(key, &caller).await;
-                let is_wide = result.is_ok() && is_wide(path, live.location());
-                let warnings = [
-                    key.is_weak().then_some(Warning::WeakKey),
-                    result
-                        .is_ok_and(|bytes| bytes > MAX_CLAUDE_CHARS as u64)
-                        .then_some(Warning::LongForClaude),
-                    is_wide.then_some(Warning::WideDirectory),
-                ];
-                entries.push(EntryReport {
-                    line: entry.line(),
-                    path: is_shown.then(|| path.to_owned()),
-                    is_bound: agent.is_some(),
-                    result,
-                    warnings: warnings.into_iter().flatten().collect(),
-                });
+                entries.push(judge(key, entry, &secrets, live.location(), &load).await);
             }
             for ((name, binding), key) in map.bindings().into_iter().zip(&keys) {
                 let shows_a_key = binding.shows_a_key(name, key.as_ref().ok(), &map);
@@ -172,14 +152,45 @@ pub async fn check(
     }
 }
 
+/// Loads one entry as a call would.
+pub(crate) async fn judge(
+    key: &Key,
+    entry: &Entry,
+    secrets: &Secrets<'_>,
+    location: &Location,
+    load: &impl AsyncFn(&Key, &Caller) -> Result<u64, Code>,
+) -> EntryReport {
+    // As one who may: what is checked is whether the file would load.
+    let agent = entry.agents().and_then(|agents| agents.first());
+    let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent((**agent).into()));
+    let path = entry.path();
+    let is_shown = path.ends_with(".md") && !secrets.are_in(path);
+    let result = load(key, &caller).await;
+    let is_wide = result.is_ok() && is_wide(path, location);
+    let warnings = [
+        key.is_weak().then_some(Warning::WeakKey),
+        result
+            .is_ok_and(|bytes| bytes > MAX_CLAUDE_CHARS as u64)
+            .then_some(Warning::LongForClaude),
+        is_wide.then_some(Warning::WideDirectory),
+    ];
+    EntryReport {
+        line: entry.line(),
+        path: is_shown.then(|| path.to_owned()),
+        is_bound: agent.is_some(),
+        result,
+        warnings: warnings.into_iter().flatten().collect(),
+    }
+}
+
 /// The keys that a map and its bindings hold, however short.
-struct Secrets<'a> {
+pub(crate) struct Secrets<'a> {
     keys: HashSet<&'a [u8]>,
     lengths: BTreeSet<usize>,
 }
 
 impl<'a> Secrets<'a> {
-    fn of(map: &'a Map, bound: impl Iterator<Item = &'a Key>) -> Self {
+    pub(crate) fn of(map: &'a Map, bound: impl Iterator<Item = &'a Key>) -> Self {
         let entries = map.entries().into_iter().map(|(key, _)| key);
         let keys: HashSet<&[u8]> = entries
             .chain(bound)
@@ -194,6 +205,18 @@ impl<'a> Secrets<'a> {
         if self.are_in(&distrust.path.to_string_lossy()) {
             distrust.path = "…".into();
         }
+    }
+
+    /// Whether `text`, which is not the map's, gives one of them away: is one of
+    /// them, or holds one that is too long to be any word.
+    pub(crate) fn are_told_by(&self, text: &str) -> bool {
+        let is_key = |part: &[u8]| self.keys.contains(part);
+        let is_strong = |part: &[u8]| str::from_utf8(part).is_ok_and(|key| !Key::is_guessable(key));
+        is_key(text.as_bytes())
+            || self.lengths.range(Key::STRONG_LEN..).any(|length| {
+                let mut parts = text.as_bytes().windows(*length);
+                parts.any(|part| is_key(part) && is_strong(part))
+            })
     }
 
     /// Whether one of them is anywhere in `text`.
@@ -269,7 +292,7 @@ impl Report {
 
 /// What the user does about a code at the terminal. [`Code::advice`] speaks to an
 /// agent instead, who is to ask the user.
-const fn remedy(code: Code) -> &'static str {
+pub(crate) const fn remedy(code: Code) -> &'static str {
     match code {
         Code::CallerNotVerified | Code::UnknownKey => {
             "the key left the map during the check; check again"

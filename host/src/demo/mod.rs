@@ -144,9 +144,8 @@ pub(crate) fn run() -> Result<(), DemoError> {
 
 const OWN_MAP: &str = "\
 map=\"${XDG_CONFIG_HOME:-$HOME/.config}/keyhole/context-map.toml\"
-(umask 077; set -C; mkdir -p \"${map%/*}\" &&
-  printf '[keys]\\n\"k-%s\" = \"~/notes/identifiers.md\"\\n' \
-    \"$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')\" >\"$map\")
+(umask 077; mkdir -p \"${map%/*}\" &&
+  keyhole setup key ~/notes/identifiers.md >>\"$map\")
 keyhole check
 claude mcp add keyhole -- keyhole serve
 ";

@@ -61,9 +61,7 @@ impl FrozenMap {
     /// [`FreezeError`]. That a file cannot be served is not one: it is refused
     /// when it is asked for.
     pub fn freeze(live: &LiveMap, limits: Limits) -> Result<Self, FreezeError> {
-        let map = live.current()?;
-        let entries = map.entries().into_iter().map(|(_, entry)| entry);
-        Self::of(&map, entries, None, most_directories(limits))
+        Self::hold(&live.current()?, limits)
     }
 
     /// As [`Self::freeze`], for the one file of the binding `name`. No other
@@ -77,6 +75,15 @@ impl FrozenMap {
         let key = map.binding(name).and_then(|binding| binding.key(&map).ok());
         let entry = key.as_ref().and_then(|key| map.find(key));
         Self::of(&map, entry, key.clone(), most_directories(limits))
+    }
+
+    /// A map that is in no file, with its directories.
+    ///
+    /// # Errors
+    /// As for [`Self::freeze`].
+    pub(crate) fn hold(map: &Arc<Map>, limits: Limits) -> Result<Self, FreezeError> {
+        let entries = map.entries().into_iter().map(|(_, entry)| entry);
+        Self::of(map, entries, None, most_directories(limits))
     }
 
     /// With `most` directories at the most.

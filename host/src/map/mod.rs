@@ -34,6 +34,8 @@ pub struct Map {
     location: Location,
     /// Absolute, or beneath `~/`; as written. None: files may lie anywhere.
     roots: Option<Box<[Box<str>]>>,
+    /// For entries that say nothing of it.
+    max_bytes: u64,
     entries: HashMap<Key, Entry>,
     /// By name.
     bindings: BTreeMap<Box<str>, Binding>,
@@ -61,6 +63,19 @@ impl Map {
     #[must_use]
     pub fn binding(&self, name: &str) -> Option<&Binding> {
         self.bindings.get(name)
+    }
+
+    /// What `other` has, by the rules of this map: its roots, and its limit of size
+    /// for entries that have none.
+    pub(crate) fn ruling(&self, mut other: Self) -> Self {
+        other.roots.clone_from(&self.roots);
+        for entry in other.entries.values_mut() {
+            if entry.max_bytes == other.max_bytes {
+                entry.max_bytes = self.max_bytes;
+            }
+        }
+        other.max_bytes = self.max_bytes;
+        other
     }
 
     /// All bindings with their names, in the order of the file. For the user's own

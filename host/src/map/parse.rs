@@ -125,6 +125,7 @@ impl Reader<'_> {
         Map {
             location: location.clone(),
             roots,
+            max_bytes,
             entries,
             bindings,
         }

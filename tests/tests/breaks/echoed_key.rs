@@ -68,12 +68,22 @@ fn misplaced(text: &str) -> Vec<Vec<OsString>> {
 #[test]
 fn no_argument_comes_back_whatever_is_wrong_with_it() {
     for command in [
-        "", "serve", "check", "guard", "contract", "demo", "shell", "help",
+        "",
+        "serve",
+        "check",
+        "guard",
+        "contract",
+        "demo",
+        "shell",
+        "help",
+        "setup",
+        "setup key",
+        "setup cursor",
     ] {
         for text in [KEY, ODD] {
             for line in misplaced(text) {
-                let mut arguments: Vec<OsString> = vec![command.into()];
-                arguments.retain(|argument| !argument.is_empty());
+                let words = command.split(' ').filter(|word| !word.is_empty());
+                let mut arguments: Vec<OsString> = words.map(Into::into).collect();
                 arguments.extend(line);
                 // What a command does take, a name of a map say, is not refused.
                 let ran = conceals(World::new().run(&arguments));

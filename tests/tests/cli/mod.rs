@@ -1,8 +1,9 @@
-//! `keyhole check`, `contract`, `demo`, and the command line itself.
+//! `keyhole check`, `contract`, `demo`, `setup`, and the command line itself.
 
 mod check;
 mod contract;
 mod demo;
+mod setup;
 
 use keyhole_tests::World;
 
@@ -22,7 +23,9 @@ fn a_shell_and_man_are_told_of_every_command() {
             .run(["shell", what])
             .exits(0)
             .says_nothing_on_stderr();
-        for text in ["keyhole", "serve", "check", "contract", "demo", "guard"] {
+        for text in [
+            "keyhole", "serve", "check", "contract", "demo", "setup", "guard",
+        ] {
             ran = ran.mentions(text);
         }
     }
@@ -40,12 +43,13 @@ fn help_names_every_command_and_gives_examples() {
         "check",
         "contract",
         "demo",
+        "setup",
         "Examples:",
         "context-map.toml",
     ] {
         ran = ran.mentions(text);
     }
-    for command in ["serve", "check", "contract", "demo"] {
+    for command in ["serve", "check", "contract", "demo", "setup"] {
         World::new()
             .run([command, "--help"])
             .exits(0)
@@ -64,6 +68,8 @@ fn what_is_not_a_command_is_refused_with_2_and_nothing_on_stdout() {
         &["check", "--show-keys"],
         &["contract", "x"],
         &["serve", "--map"],
+        &["setup", "key"],
+        &["setup", "claude-code", "key", "a.md"],
     ] {
         let ran = World::new().run(arguments).exits(2).says("");
         assert!(ran.stderr.contains("Usage: keyhole"), "{ran:?}");

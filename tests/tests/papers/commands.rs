@@ -83,8 +83,29 @@ const COMMANDS: &[(&str, Run)] = &[
     ),
     // What users type.
     (
-        "echo \"k-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \\n')\"",
-        Here(0, "k-"),
+        "keyhole setup key ~/notes/identifiers.md",
+        Here(0, "[keys.\"k-"),
+    ),
+    (
+        "keyhole setup key ~/private/house-rules.md --agent acme:reviewer",
+        Here(0, "agents = [\"acme:reviewer\"]"),
+    ),
+    (
+        // The map here has such a binding.
+        "keyhole setup key ~/notes/identifiers.md --bind scanner-catalog",
+        Elsewhere(
+            "tests/tests/cli/setup.rs",
+            "fn the_command_that_is_printed_for_the_map",
+        ),
+    ),
+    ("keyhole setup", Here(0, "CLIENT ")),
+    (
+        "keyhole setup claude-code --bind scanner-catalog",
+        Here(0, "Only the agent "),
+    ),
+    (
+        "keyhole setup CLIENT --bind NAME",
+        Not("CLIENT is none; the line above has one"),
     ),
     ("keyhole check", Here(0, "1 would be served")),
     ("keyhole contract", Here(0, "sha256:")),
@@ -151,11 +172,10 @@ const COMMANDS: &[(&str, Run)] = &[
 ];
 
 /// What a command begins with.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 8] = [
     "./x",
     "cargo",
     "claude",
-    "echo",
     "gh",
     "grep",
     "keyhole",

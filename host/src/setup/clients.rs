@@ -1,0 +1,308 @@
+//! The clients that are known, one recipe each. docs/use-from.md has the same list,
+//! and a test holds the two together.
+
+use clap::{ValueEnum, builder::PossibleValue};
+
+/// What to put where, for one client.
+#[derive(Debug)]
+pub(super) struct Recipe {
+    /// As the user names it.
+    pub(super) name: &'static str,
+    /// As its makers call it.
+    pub(super) title: &'static str,
+    pub(super) reach: Reach,
+    /// The first line. It says who gets the document.
+    pub(super) who: &'static str,
+    pub(super) parts: &'static [Part],
+    /// The longest document that arrives whole, in bytes, if the client would put a
+    /// longer one elsewhere, and our own limit would not come first.
+    pub(super) max_bytes: Option<u64>,
+    /// What to know besides, a sentence or two each.
+    pub(super) notes: &'static [&'static str],
+    /// Commands that tell that the client is here.
+    pub(super) commands: &'static [&'static str],
+    /// Folders that do, beneath the home.
+    pub(super) folders: &'static [&'static str],
+}
+
+/// Who gets the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// One agent, which the example calls so.
+    Agent(&'static str),
+    /// A session that is started for it, which the example calls so.
+    Session(&'static str),
+    /// All that runs in the client.
+    Client,
+}
+
+/// A text that goes into one file.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// Which example it is; and the end of its name says what format.
+    pub(super) example: &'static str,
+    pub(super) text: &'static str,
+    /// What to do with it; the text follows.
+    pub(super) place: &'static str,
+}
+
+/// An example of docs/examples, and what to do with it.
+macro_rules! part {
+    ($example:literal, $place:literal) => {
+        Part {
+            example: $example,
+            text: include_str!(concat!("../../../docs/examples/", $example)),
+            place: $place,
+        }
+    };
+}
+
+/// The first line if nothing is told apart.
+const WHOLE: &str = "The whole client gets the document: every conversation and every agent in it. Bind only what all of them may read.";
+
+const RECIPES: &[Recipe] = &[
+    Recipe {
+        name: "claude-code",
+        title: "Claude Code",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document: the session that starts it has no such tool.",
+        parts: &[part!(
+            "claude-code-agent.md",
+            "Write this to ~/.claude/agents/identifier-scanner.md, or to .claude/agents/identifier-scanner.md in a project that you trust"
+        )],
+        max_bytes: None,
+        notes: &[
+            "Each call needs your leave: when asked, or as mcp__scanner-catalog__load_context among the permissions that you allow.",
+            "Keep the list of tools: without it, the agent can start others, which then have its server too.",
+            "Change the agent's description and text to what it is for.",
+        ],
+        commands: &["claude"],
+        folders: &["~/.claude"],
+    },
+    Recipe {
+        name: "claude-desktop",
+        title: "Claude Desktop",
+        reach: Reach::Client,
+        who: WHOLE,
+        parts: &[part!(
+            "claude-desktop.json",
+            "Put this into claude_desktop_config.json (Settings, Developer, Edit Config)"
+        )],
+        max_bytes: None,
+        notes: &[],
+        commands: &[],
+        folders: &["~/.config/Claude", "~/Library/Application Support/Claude"],
+    },
+    Recipe {
+        name: "vscode",
+        title: "VS Code",
+        reach: Reach::Client,
+        who: WHOLE,
+        parts: &[part!("vscode.json", "Put this into .vscode/mcp.json")],
+        max_bytes: None,
+        notes: &[],
+        commands: &["code"],
+        folders: &["~/.config/Code", "~/Library/Application Support/Code"],
+    },
+    Recipe {
+        name: "cursor",
+        title: "Cursor",
+        reach: Reach::Client,
+        who: WHOLE,
+        parts: &[part!("cursor.json", "Put this into ~/.cursor/mcp.json")],
+        max_bytes: None,
+        notes: &[],
+        commands: &["cursor", "cursor-agent"],
+        folders: &["~/.cursor"],
+    },
+    Recipe {
+        name: "codex",
+        title: "Codex",
+        reach: Reach::Session("identifier-scanner"),
+        who: "The whole session gets the document that you start with `codex -p identifier-scanner`, its agents too; no other session does. One agent of a session cannot have it alone.",
+        parts: &[part!(
+            "codex-profile.toml",
+            "Write this to ~/.codex/identifier-scanner.config.toml"
+        )],
+        max_bytes: Some(40_000),
+        notes: &[
+            "Start it with `codex exec --ephemeral -p identifier-scanner`, which keeps nothing. With a terminal, `codex -p identifier-scanner`, the session is kept.",
+            "If you set XDG_CONFIG_HOME, add env_vars = [\"XDG_CONFIG_HOME\"] at the end.",
+            "A session that is kept lies beneath ~/.codex, the document with it. The shell of any other session may read that, and your document itself.",
+        ],
+        commands: &["codex"],
+        folders: &["~/.codex"],
+    },
+    Recipe {
+        name: "gemini-cli",
+        title: "Gemini CLI",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document, with the policy below: without it, the main conversation can get the tool too.",
+        parts: &[
+            part!(
+                "gemini-cli-agent.md",
+                "Write this to ~/.gemini/agents/identifier-scanner.md, or to .gemini/agents/identifier-scanner.md in a project that you trust"
+            ),
+            part!(
+                "gemini-cli-policy.toml",
+                "Write this to ~/.gemini/policies/keyhole.toml. It also keeps the main conversation from reading what the client keeps of the agent's"
+            ),
+        ],
+        max_bytes: Some(39_959),
+        notes: &[
+            "Keep the list of tools: without it, the agent has all of the session's.",
+            "If the binding has a key_env, do not name the variable like a secret, with KEY in it say: Gemini CLI keeps such variables from its servers.",
+        ],
+        commands: &["gemini"],
+        folders: &["~/.gemini"],
+    },
+    Recipe {
+        name: "qwen-code",
+        title: "Qwen Code",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document, with the settings below; an agent of a project that you trust can take its name, and its place.",
+        parts: &[
+            part!(
+                "qwen-code-agent.md",
+                "Write this to ~/.qwen/agents/identifier-scanner.md"
+            ),
+            part!(
+                "qwen-code-settings.json",
+                "Put this into ~/.qwen/settings.json. Without it, the main conversation can read what the client keeps of the agent's, and an agent of any project can take its name"
+            ),
+        ],
+        max_bytes: Some(28_000),
+        notes: &[
+            "Keep the list of tools: without it, the agent can start others.",
+            "Without a terminal, start it with `--approval-mode default`.",
+        ],
+        commands: &["qwen"],
+        folders: &["~/.qwen"],
+    },
+    Recipe {
+        name: "opencode",
+        title: "opencode",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document, as long as the permissions below stand and no other agent is told to go on with its task: the server is the whole client's.",
+        parts: &[
+            part!(
+                "opencode.json",
+                "Put this into ~/.config/opencode/opencode.json"
+            ),
+            part!(
+                "opencode-agent.md",
+                "Write this to ~/.config/opencode/agents/identifier-scanner.md"
+            ),
+        ],
+        max_bytes: Some(51_200),
+        notes: &[
+            "If you have `permission` as one word, say \"ask\", write { \"*\": \"ask\", \"scanner-catalog_*\": \"deny\" } in its place: the last line that fits counts.",
+            "The main conversation can start another agent to go on with this one's task, and that one has the document. Only \"task\": { \"*\": \"deny\", \"identifier-scanner\": \"allow\" } among the permissions prevents it, and then no other agent can be started.",
+            "A project's own opencode.json can take the denial back without asking you: in one that you do not trust, start opencode with OPENCODE_DISABLE_PROJECT_CONFIG=1.",
+        ],
+        commands: &["opencode"],
+        folders: &["~/.config/opencode"],
+    },
+    Recipe {
+        name: "copilot-cli",
+        title: "GitHub Copilot CLI",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document, unless a session is started as that agent: the main conversation has no such tool.",
+        parts: &[part!(
+            "copilot-agent.md",
+            "Write this to ~/.copilot/agents/identifier-scanner.agent.md, or to .github/agents/identifier-scanner.agent.md in a repository"
+        )],
+        max_bytes: Some(20_480),
+        notes: &[
+            "Keep both lists of tools. Without the first, the agent can start others, which get its server too; without the second, the agent is left out.",
+            "Put nothing into ~/.copilot/mcp-config.json: that is for the whole client.",
+        ],
+        commands: &["copilot"],
+        folders: &["~/.copilot"],
+    },
+    Recipe {
+        name: "agent-sdk",
+        title: "Claude Agent SDK",
+        reach: Reach::Agent("identifier-scanner"),
+        who: "Only the agent identifier-scanner gets the document: the program's main conversation has no such tool.",
+        parts: &[part!(
+            "claude-agent-sdk.mjs",
+            "Put this into your program. It needs @anthropic-ai/claude-agent-sdk"
+        )],
+        max_bytes: None,
+        notes: &[
+            "Do not move the server to mcpServers among the options themselves: that gives it to the main conversation too.",
+            "Keep the list of tools: without it, the agent can start others, which then have its server too.",
+            "Give the server a name that no other has: one of the main conversation's with the same name wins.",
+            "If you set env among the options, hand on HOME and PATH.",
+        ],
+        commands: &[],
+        folders: &[],
+    },
+    Recipe {
+        name: "agent-mcp-gateway",
+        title: "agent-mcp-gateway",
+        reach: Reach::Client,
+        who: "The whole client gets the document if it means to: agents tell the gateway their own names, and nothing verifies them.",
+        parts: &[
+            part!("agent-mcp-gateway.json", "Put this into .mcp.json"),
+            part!(
+                "agent-mcp-gateway-rules.json",
+                "Put this into .mcp-gateway-rules.json, with your agent's name for scanner"
+            ),
+        ],
+        max_bytes: None,
+        notes: &["Remove the line with XDG_CONFIG_HOME if you do not set that variable."],
+        commands: &["agent-mcp-gateway"],
+        folders: &[],
+    },
+    Recipe {
+        name: "bernstein",
+        title: "Bernstein",
+        reach: Reach::Client,
+        who: "The whole client gets the document if its tasks say so: each worker whose task has the words.",
+        parts: &[part!(
+            "bernstein-mcp-servers.yaml",
+            "Write this to .sdd/config/mcp_servers.yaml"
+        )],
+        max_bytes: None,
+        notes: &["Change the keywords to words of the tasks that are to have the document."],
+        commands: &["bernstein"],
+        folders: &[],
+    },
+];
+
+/// A client that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Client(&'static Recipe);
+
+const CLIENTS: [Client; RECIPES.len()] = {
+    let mut clients = [Client(&RECIPES[0]); RECIPES.len()];
+    let mut next = 0;
+    while next < RECIPES.len() {
+        clients[next] = Client(&RECIPES[next]);
+        next += 1;
+    }
+    clients
+};
+
+impl Client {
+    pub(super) fn recipe(self) -> &'static Recipe {
+        self.0
+    }
+}
+
+impl ValueEnum for Client {
+    fn value_variants<'a>() -> &'a [Self] {
+        &CLIENTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name).help(self.0.title))
+    }
+}
+
+/// All of them.
+pub(super) fn all() -> impl Iterator<Item = &'static Recipe> {
+    RECIPES.iter()
+}

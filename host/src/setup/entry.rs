@@ -1,0 +1,126 @@
+//! An entry for the map, with a fresh key.
+
+use super::{Names, Said, SetupError, UserMap, given::plain};
+use crate::{
+    Loader,
+    check::{Secrets, judge, remedy},
+    contract::hex,
+    limits::Limits,
+    map::{FrozenMap, Map},
+    printable::printable,
+    resources::runtime,
+    sandbox::Sandbox,
+};
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+    sync::Arc,
+};
+use toml_writer::TomlStringBuilder;
+
+/// As many random bytes as a key is made of: 128 bits.
+const RANDOM: usize = 16;
+
+/// The entry for `file`. What would keep it from being served as things are is said
+/// in a warning.
+pub(super) fn for_file(
+    file: &Path,
+    names: &Names,
+    max_bytes: Option<u64>,
+    user: &UserMap,
+) -> Result<Said, SetupError> {
+    let path = written(file)?;
+    let taken = |name: &str| {
+        user.map
+            .as_ref()
+            .is_some_and(|map| map.binding(name).is_some())
+    };
+    if names.bind.as_deref().is_some_and(taken) {
+        return Err(SetupError::BindingExists);
+    }
+    let text = table(&fresh()?, &path, names, max_bytes);
+    let text = user.conceals(
+        text,
+        &[Some(&path), names.bind.as_deref(), names.agent.as_deref()],
+    )?;
+    let mut warnings = warnings(&text, user)?;
+    if io::stdout().is_terminal() {
+        warnings.push(format!(
+            "put this at the end of your map, {}; or let the shell do it: see `keyhole setup key --help`",
+            printable(user.location.file())
+        ));
+    }
+    Ok(Said { text, warnings })
+}
+
+/// The path as the map should have it: as it was given, if that means the same there.
+fn written(file: &Path) -> Result<String, SetupError> {
+    let text = plain(file).ok_or(SetupError::OddPath)?;
+    // It may be a key in the wrong place, so this comes before it is said.
+    if !text.ends_with(".md") {
+        return Err(SetupError::NotMarkdown);
+    }
+    if text.starts_with("~/") {
+        return Ok(text.to_owned());
+    }
+    if text.starts_with('~') {
+        return Err(SetupError::OddPath);
+    }
+    let absolute = std::path::absolute(file).map_err(SetupError::Start)?;
+    plain(&absolute)
+        .map(str::to_owned)
+        .ok_or(SetupError::OddPath)
+}
+
+fn fresh() -> Result<String, SetupError> {
+    let mut bytes = [0; RANDOM];
+    getrandom::fill(&mut bytes).map_err(SetupError::Random)?;
+    Ok(format!("k-{}", hex(&bytes)))
+}
+
+/// As a table of its own, and not a line beneath `[keys]`: that head stands in a map
+/// once, and what is appended would land beneath whatever comes last. It begins with
+/// an empty line, since a file may not end with one.
+fn table(key: &str, path: &str, names: &Names, max_bytes: Option<u64>) -> String {
+    let quote = |text| TomlStringBuilder::new(text).as_basic();
+    let quoted = |text| toml_writer::ToTomlValue::to_toml_value(&quote(text));
+    let mut text = format!("\n[keys.\"{key}\"]\npath = {}\n", quoted(path));
+    if let Some(bytes) = max_bytes {
+        text += &format!("max_bytes = {bytes}\n");
+    }
+    if let Some(agent) = &names.agent {
+        text += &format!("agents = [{}]\n", quoted(agent));
+    }
+    if let Some(bind) = &names.bind {
+        text += &format!("\n[bindings.{bind}]\nkey = \"{key}\"\n");
+    }
+    text
+}
+
+/// Loads the file as a call would, by the rules of the user's map.
+fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
+    let limits = Limits::default();
+    let entry = Map::parse(text.as_bytes(), &user.location).map_err(SetupError::Entry)?;
+    let map = Arc::new(match &user.map {
+        Some(map) => map.ruling(entry),
+        None => entry,
+    });
+    let frozen = FrozenMap::hold(&map, limits)?;
+    let loader = Loader::new(frozen, Sandbox::embedded(limits)?, limits);
+    let runtime = runtime().map_err(SetupError::Start)?;
+    let load = async |key: &crate::Key, caller: &crate::Caller| {
+        let content = loader.load(key.expose(), caller).await?;
+        Ok(content.text.len() as u64)
+    };
+    let secrets = Secrets::of(&map, [].into_iter());
+    let mut warnings = Vec::new();
+    for (key, entry) in map.entries() {
+        let report = runtime.block_on(judge(key, entry, &secrets, &user.location, &load));
+        if let Err(code) = report.result {
+            warnings.push(format!("warning: {}: {}", code.as_str(), remedy(code)));
+        }
+        warnings.extend(report.warnings.iter().map(|why| format!("warning: {why}")));
+    }
+    runtime.shutdown_background();
+    Ok(warnings)
+}

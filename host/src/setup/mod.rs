@@ -1,0 +1,208 @@
+//! `keyhole setup`: what to put where, for each client, and a fresh key for the map.
+//!
+//! Nothing is written and no program is started. What is printed for a client is the
+//! example of docs/examples, which is tried with that client, with this program and
+//! the user's names in it.
+
+mod clients;
+mod entry;
+mod found;
+mod given;
+mod program;
+mod recipe;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    check::Secrets,
+    limits::MAX_MAX_BYTES,
+    map::{FreezeError, LiveMap, Location, LocationError, Map, MapError, ParseError},
+    sandbox::SandboxError,
+    usage::{agent_name, binding_name},
+};
+use clients::Client;
+use std::{io, path::PathBuf, sync::Arc};
+
+/// What `keyhole setup` is asked for.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    /// The client; without one, those that are known are listed
+    client: Option<Client>,
+    #[command(flatten)]
+    names: Names,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Names {
+    /// The binding that the server serves: [bindings.NAME] in the map
+    #[arg(long, value_name = "NAME", value_parser = binding_name)]
+    bind: Option<String>,
+    /// The agent that the key is bound to: agents = ["NAME"] in the map
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
+    agent: Option<String>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Print an entry for the map, with a fresh key for FILE
+    #[command(after_help = "\
+The entry is a table of its own, so it may be put at the end of any map, an empty or a
+new one too: there is no [keys] to look for. Each time, the key is another.
+
+Examples:
+  keyhole setup key ~/notes/identifiers.md
+  (umask 077; mkdir -p ~/.config/keyhole &&
+    keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml)
+
+Standard error says if the file would be refused as it is now.
+
+Exit codes: 0 printed, 1 not, since the map cannot be used or would not take it.")]
+    Key {
+        /// The Markdown file: absolute, beneath ~/, or seen from here
+        file: PathBuf,
+        #[command(flatten)]
+        names: Names,
+        /// The largest size that is served, as a client's limit may want it
+        #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=MAX_MAX_BYTES))]
+        max_bytes: Option<u64>,
+    },
+}
+
+/// What is printed.
+pub(crate) struct Said {
+    /// On standard output.
+    pub(crate) text: String,
+    /// On standard error, each in a line.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Why nothing is printed. None repeats what was given: it may be a key.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SetupError {
+    #[error("name a client, or `key` and a file; `keyhole setup` lists the clients")]
+    NoClient,
+    #[error("the path of this program cannot be found ({0}); start it by its full path")]
+    NoProgram(#[source] io::Error),
+    #[error(
+        "the path of this program holds a character that clients do not take as it is; install it in another place"
+    )]
+    OddProgram,
+    #[error(
+        "the path of the map holds a character that cannot be printed here; move it, or write its entry yourself"
+    )]
+    OddMap,
+    #[error("in this client, an agent's name is 1 to 64 of a to z, digits and -, a letter first")]
+    NotItsAgent,
+    #[error("an agent's name may hold no $, {{ or }} here: clients put other text in their place")]
+    OddAgent,
+    #[error("what would be printed holds a key of your map; choose another name")]
+    HoldsAKey,
+    #[error(
+        "the map has a binding of this name already, and a second would make it invalid; choose another"
+    )]
+    BindingExists,
+    #[error(
+        "only a file whose name ends in .md is ever served; the file's name must be one, and is not shown here"
+    )]
+    NotMarkdown,
+    #[error("a path is UTF-8 without control or direction characters, absolute or beneath ~/")]
+    OddPath,
+    #[error("the map would not take this: {}", .0.message)]
+    Entry(ParseError),
+    #[error("{}", .0.at_start())]
+    Map(MapError),
+    #[error("{0}")]
+    Location(#[from] LocationError),
+    #[error("the system gives no random bytes: {0}")]
+    Random(getrandom::Error),
+    #[error("the file cannot be tried: {0}")]
+    Sandbox(#[from] SandboxError),
+    #[error("the file cannot be tried: {0}")]
+    Freeze(#[from] FreezeError),
+    #[error("the file cannot be tried: {0}")]
+    Start(#[source] io::Error),
+}
+
+/// Says it.
+///
+/// # Errors
+/// [`SetupError`].
+pub(crate) fn run(arguments: &Arguments) -> Result<Said, SetupError> {
+    let variable = |name: &str| std::env::var_os(name);
+    match arguments {
+        Arguments {
+            what:
+                Some(What::Key {
+                    file,
+                    names,
+                    max_bytes,
+                }),
+            ..
+        } => entry::for_file(file, names, *max_bytes, &UserMap::read()?),
+        Arguments {
+            client: Some(client),
+            names,
+            ..
+        } => recipe::of(client.recipe(), names, &UserMap::read()?),
+        Arguments {
+            names: Names {
+                bind: None,
+                agent: None,
+            },
+            ..
+        } => Ok(found::list(variable).into()),
+        _ => Err(SetupError::NoClient),
+    }
+}
+
+/// The user's map, as it is now.
+struct UserMap {
+    location: Location,
+    /// None if there is none yet.
+    map: Option<Arc<Map>>,
+}
+
+impl UserMap {
+    /// # Errors
+    /// If there is a map, and it cannot be used: then nobody knows which texts are
+    /// keys, and what is printed could not be used either.
+    fn read() -> Result<Self, SetupError> {
+        let location = Location::find(None, |name| std::env::var_os(name))?;
+        let live = LiveMap::new(location.clone());
+        let map = match live.current() {
+            Ok(map) => Some(map),
+            Err(MapError::Missing { .. }) => None,
+            Err(error) => return Err(SetupError::Map(error)),
+        };
+        Ok(Self { location, map })
+    }
+
+    /// Passes a text on that gives no key of the map away, made of these names.
+    fn conceals(&self, text: String, names: &[Option<&str>]) -> Result<String, SetupError> {
+        let Some(map) = &self.map else {
+            return Ok(text);
+        };
+        let bindings = map.bindings();
+        let keys: Vec<_> = bindings.iter().map(|(_, b)| b.key(map)).collect();
+        let secrets = Secrets::of(map, keys.iter().flatten());
+        let names = names.iter().flatten().copied();
+        let tells = |text: &str| secrets.are_told_by(text);
+        let is_told = names.chain([&*text]).any(tells);
+        match is_told {
+            true => Err(SetupError::HoldsAKey),
+            false => Ok(text),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Where this program is, as a client should start it: also after an update.
+
+use super::{
+    SetupError,
+    given::{is_expanded, plain},
+};
+use crate::{
+    printable::printable,
+    walk::{Policy, System, WalkError, Walker},
+};
+use std::{
+    ffi::OsString,
+    path::{Component, Path, PathBuf},
+};
+
+/// This program's path.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) path: String,
+    /// Why a client should not be told to start it there.
+    pub(super) caution: Option<String>,
+}
+
+impl Program {
+    /// # Errors
+    /// If it cannot be found, or cannot be written down for all clients.
+    pub(super) fn this() -> Result<Self, SetupError> {
+        let exe = std::env::current_exe()
+            .and_then(|exe| exe.canonicalize())
+            .map_err(SetupError::NoProgram)?;
+        let named = on_path(&exe, std::env::var_os("PATH"));
+        // What a package manager's link is called survives an update; where it leads
+        // to may not.
+        let path = match named {
+            Some(named) if fleeting(&named).is_none() => named,
+            _ => exe,
+        };
+        let text = plain(&path)
+            .filter(|text| !is_expanded(text))
+            .ok_or(SetupError::OddProgram)?;
+        let caution = match fleeting(&path) {
+            Some(why) => Some(format!(
+                "this program lies in {why}. Install it (README, Quick start), and ask that one"
+            )),
+            None => replaceable(&path),
+        };
+        Ok(Self {
+            path: text.to_owned(),
+            caution,
+        })
+    }
+}
+
+/// The name under which `exe` is found on the path.
+fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
+    std::env::split_paths(&path?)
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join("keyhole"))
+        .find(|named| named.canonicalize().is_ok_and(|real| real == exe))
+}
+
+/// Why a program at this place is not sure to be there next week, if so.
+pub(super) fn fleeting(path: &Path) -> Option<&'static str> {
+    let parts: Vec<&str> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    let has = |names: &[&str]| parts.windows(names.len()).any(|part| part == names);
+    let within = |place: &str| path.starts_with(place);
+    if has(&[".claude", "plugins"]) || has(&["plugins", "cache"]) || has(&["plugins", "data"]) {
+        Some("a plugin's folder, which goes with the plugin's next version")
+    } else if has(&["Claude Extensions"]) {
+        Some("an installed bundle's folder, which goes with the bundle's next version")
+    } else if has(&["target", "debug"]) || has(&["target", "release"]) || has(&["target", "dist"]) {
+        Some("a folder of cargo's, which `cargo clean` empties")
+    } else if has(&["nix", "store"]) || has(&["gnu", "store"]) || has(&["Cellar"]) {
+        Some("the folder of one version, which goes with the next one")
+    } else if has(&[".cache"]) || has(&["Caches"]) || has(&["_npx"]) {
+        Some("a cache, which may be emptied at any time")
+    } else if path.starts_with(std::env::temp_dir())
+        || ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/run"]
+            .iter()
+            .chain(&["/var/folders", "/private/var/folders"])
+            .any(|place| within(place))
+    {
+        Some("a folder for temporary files, which may be emptied at any time")
+    } else {
+        None
+    }
+}
+
+/// Who could put another program there, to be started in the user's name.
+fn replaceable(path: &Path) -> Option<String> {
+    let walked = Walker::new(System).walk(path, Policy::TRUSTED_FILE);
+    match walked {
+        Err(WalkError::Untrusted(distrust)) => Some(format!(
+            "other users could put another program in this one's place, because of {}. Install it where only you can write",
+            printable(&distrust.path)
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,227 @@
+//! One client's recipe, with this program and the user's names in it.
+
+use super::{
+    Names, Said, SetupError, UserMap,
+    clients::{Part, Reach, Recipe},
+    given::{is_expanded, plain, quoted, script_text, shell_word, yaml_text},
+    program::Program,
+};
+use crate::{
+    map::{Binding, Map},
+    printable::printable,
+};
+use std::path::Path;
+
+/// The binding of the examples, which is taken if none is named.
+const BINDING: &str = "scanner-catalog";
+
+pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said, SetupError> {
+    let program = Program::this()?;
+    let bind = names.bind.as_deref().unwrap_or(BINDING);
+    let agent = names.agent.as_deref();
+    let filled = Filled::new(recipe, &program.path, bind, agent)?;
+    let mut text = filled.fill(recipe.who);
+    if let (Reach::Client, Some(agent)) = (recipe.reach, agent) {
+        text += &format!(" All of them count as the agent {agent}.");
+    }
+    text.push('\n');
+    if let Some(caution) = &program.caution {
+        text += &format!("\nCareful: {caution}.\n");
+    }
+    if names.bind.is_none() {
+        text += &format!("\nThe name {bind} is an example; --bind takes another.\n");
+    }
+    text += &format!("\n{}\n", map(recipe, user, &program.path, bind, agent)?);
+    for part in recipe.parts {
+        text += &format!("\n{}:\n\n{}", filled.fill(part.place), filled.block(part));
+    }
+    for note in recipe.notes {
+        text += &format!("\n{}\n", filled.fill(note));
+    }
+    user.conceals(text, &[names.bind.as_deref(), agent])
+        .map(Said::from)
+}
+
+/// What the map needs for it.
+fn map(
+    recipe: &Recipe,
+    user: &UserMap,
+    program: &str,
+    bind: &str,
+    agent: Option<&str>,
+) -> Result<String, SetupError> {
+    let file = user.location.file();
+    let shown = printable(file);
+    let found = user
+        .map
+        .as_ref()
+        .and_then(|map| Some((map, map.binding(bind)?)));
+    if let Some((map, binding)) = found {
+        let line = binding.line();
+        return Ok(match lacks(recipe, map, binding, agent) {
+            None => format!("Your map, {shown}, has [bindings.{bind}] already, on line {line}."),
+            Some(what) => {
+                format!("Your map, {shown}, has [bindings.{bind}] on line {line}, but {what}.")
+            }
+        });
+    }
+    let map = plain(file).ok_or(SetupError::OddMap)?;
+    let folder = file.parent().and_then(Path::to_str).unwrap_or("/");
+    let mut options = agent.map_or_else(String::new, |agent| {
+        format!(" --agent {}", shell_word(agent))
+    });
+    let mut why = String::new();
+    if let Some(most) = recipe.max_bytes {
+        options += &format!(" --max-bytes {most}");
+        why = format!("\n\n{}", why_limited(recipe));
+    }
+    Ok(format!(
+        "Your map, {shown}, has no [bindings.{bind}] yet. Add it, with a fresh key for the Markdown file that you name in FILE's place:\n\n\
+         ```sh\n(umask 077; mkdir -p {folder} &&\n  {program} setup key FILE --bind {bind}{options} >> {map})\n```{why}",
+        folder = shell_word(folder),
+        program = shell_word(program),
+        map = shell_word(map),
+    ))
+}
+
+fn why_limited(recipe: &Recipe) -> String {
+    format!(
+        "{} cuts a longer result, or keeps it in a file that others may read; with the limit it is refused instead.",
+        recipe.title
+    )
+}
+
+/// What keeps the binding from being served to this agent, in words that hold no key.
+fn lacks(recipe: &Recipe, map: &Map, binding: &Binding, agent: Option<&str>) -> Option<String> {
+    let key = match binding.key(map) {
+        Ok(key) => key,
+        Err(_) => return Some("its key cannot be had here: see `keyhole check`".to_owned()),
+    };
+    let Some(entry) = map.find(&key) else {
+        return Some("its key has no entry beneath [keys]: see `keyhole check`".to_owned());
+    };
+    let line = entry.line();
+    if let Some(most) = recipe.max_bytes
+        && entry.max_bytes() > most
+    {
+        return Some(format!(
+            "the entry on line {line} allows files of {} bytes: add max_bytes = {most} to it. {}",
+            entry.max_bytes(),
+            why_limited(recipe)
+        ));
+    }
+    match (map.find_for(&key, agent), agent) {
+        (Some(_), None) => None,
+        (Some(_), Some(_)) if entry.agents().is_some() => None,
+        (Some(_), Some(agent)) => Some(format!(
+            "any agent may use its key: add agents = [{}] to the entry on line {line}",
+            quoted(agent)
+        )),
+        (None, Some(_)) => Some(format!(
+            "its key is bound to other agents: add this one to those on line {line}"
+        )),
+        (None, None) => Some(format!(
+            "its key is bound to agents, on line {line}: name one of them with --agent"
+        )),
+    }
+}
+
+/// What stands in an example, and what stands in its place.
+struct Filled(Vec<(&'static str, String)>);
+
+impl Filled {
+    fn new(
+        recipe: &Recipe,
+        program: &str,
+        bind: &str,
+        agent: Option<&str>,
+    ) -> Result<Self, SetupError> {
+        if agent.is_some_and(is_expanded) {
+            return Err(SetupError::OddAgent);
+        }
+        let agent_option = |quote: &str| {
+            agent.map_or_else(String::new, |agent| {
+                format!(", {quote}--agent{quote}, {}", quoted(agent))
+            })
+        };
+        let name = match is_word(bind) {
+            true => bind.to_owned(),
+            false => quoted(bind),
+        };
+        // The first that fits is taken, so longer ones stand before what they begin with.
+        let mut places = vec![
+            (
+                "\"--bind\", \"scanner-catalog\"",
+                format!("\"--bind\", \"{bind}\"{}", agent_option("\"")),
+            ),
+            (
+                "'--bind', 'scanner-catalog'",
+                format!("'--bind', '{bind}'{}", agent_option("'")),
+            ),
+            ("\"keyhole\"", quoted(program)),
+            ("'keyhole'", script_text(program)),
+            (
+                "command: keyhole",
+                format!("command: {}", yaml_text(program)),
+            ),
+            // A name in YAML, if the client's example has it so.
+            ("scanner-catalog:", format!("{name}:")),
+            (BINDING, bind.to_owned()),
+        ];
+        if let (Reach::Agent(example) | Reach::Session(example), Some(agent)) =
+            (recipe.reach, agent)
+        {
+            if !is_agent(agent) {
+                return Err(SetupError::NotItsAgent);
+            }
+            places.push((example, agent.to_owned()));
+        }
+        Ok(Self(places))
+    }
+
+    /// In one pass: what was put in is not looked at again.
+    fn fill(&self, text: &str) -> String {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            match self.0.iter().find(|(place, _)| rest.starts_with(place)) {
+                Some((place, with)) => {
+                    filled += with;
+                    rest = rest.get(place.len()..).unwrap_or_default();
+                }
+                None => {
+                    filled.push(c);
+                    rest = rest.get(c.len_utf8()..).unwrap_or_default();
+                }
+            }
+        }
+        filled
+    }
+
+    /// As a block that can be told from the words around it.
+    fn block(&self, part: &Part) -> String {
+        let language = match part.example.rsplit('.').next() {
+            Some("md") => "markdown",
+            Some("mjs") => "js",
+            Some(ending) => ending,
+            None => "",
+        };
+        // Longer than any that stands in it.
+        let fence = match part.text.contains("```") {
+            true => "````",
+            false => "```",
+        };
+        format!("{fence}{language}\n{}{fence}\n", self.fill(part.text))
+    }
+}
+
+/// What each client with agents takes for an agent's name, and a file's.
+fn is_agent(name: &str) -> bool {
+    Binding::is_name(name) && is_word(name)
+}
+
+/// Whether a name of a binding's form is a text to YAML also without quotes.
+fn is_word(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && !["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name)
+}

@@ -1,0 +1,73 @@
+//! What a client is told to start, and how names and paths are written down. What is
+//! printed for each client is tried from outside.
+
+use super::{
+    given::{is_expanded, plain, quoted, script_text, shell_word, yaml_text},
+    program::fleeting,
+};
+use std::path::Path;
+
+#[test]
+fn a_program_where_it_will_stay_is_told_from_one_that_an_update_takes_away() {
+    for stays in [
+        "/usr/local/bin/keyhole",
+        "/home/u/.cargo/bin/keyhole",
+        "/home/u/.local/bin/keyhole",
+        "/opt/homebrew/bin/keyhole",
+        "/nix/var/nix/profiles/default/bin/keyhole",
+        "/home/u/targets/release/keyhole",
+        "/home/tmp/keyhole",
+    ] {
+        assert_eq!(fleeting(Path::new(stays)), None, "{stays}");
+    }
+    for goes in [
+        "/home/u/.claude/plugins/data/keyhole-keyhole/keyhole-1f",
+        "/home/u/.claude/plugins/cache/k/0.1.0/server/keyhole",
+        "/Users/u/Library/Application Support/Claude/Claude Extensions/k/server/keyhole",
+        "/opt/homebrew/Cellar/keyhole/0.1.0/bin/keyhole",
+        "/nix/store/0a-keyhole-0.1.0/bin/keyhole",
+        "/home/u/.cache/uv/keyhole",
+        "/Users/u/Library/Caches/keyhole",
+        "/home/u/.npm/_npx/1f/keyhole",
+        "/home/u/keyhole/target/debug/keyhole",
+        "/tmp/keyhole",
+        "/private/var/folders/x/keyhole",
+    ] {
+        assert!(fleeting(Path::new(goes)).is_some(), "{goes}");
+    }
+}
+
+#[test]
+fn a_text_is_written_so_that_each_format_reads_the_same() {
+    for (text, json, script, yaml, shell) in [
+        ("/a/b", r#""/a/b""#, "'/a/b'", "/a/b", "/a/b"),
+        ("/a b", r#""/a b""#, "'/a b'", r#""/a b""#, "'/a b'"),
+        ("/o'd", r#""/o'd""#, r#""/o'd""#, r#""/o'd""#, r"'/o'\''d'"),
+        (
+            r#"/q"\"#,
+            r#""/q\"\\""#,
+            r#""/q\"\\""#,
+            r#""/q\"\\""#,
+            r#"'/q"\'"#,
+        ),
+        ("/#: é", r#""/#: é""#, "'/#: é'", r#""/#: é""#, "'/#: é'"),
+    ] {
+        assert_eq!(quoted(text), json);
+        assert_eq!(script_text(text), script);
+        assert_eq!(yaml_text(text), yaml);
+        assert_eq!(shell_word(text), shell);
+    }
+    assert_eq!(shell_word(""), "''");
+    assert_eq!(shell_word("~/a"), "'~/a'");
+}
+
+#[test]
+fn a_text_that_some_format_would_read_otherwise_is_none() {
+    for odd in ["", "a\nb", "a\u{7f}", "a\u{202e}", "a\u{2028}", "a\u{fffe}"] {
+        assert_eq!(plain(Path::new(odd)), None, "{odd:?}");
+    }
+    assert_eq!(plain(Path::new("/é b")), Some("/é b"));
+    for expanded in ["$HOME", "${HOME}", "{env:HOME}"] {
+        assert!(is_expanded(expanded));
+    }
+}

@@ -1,0 +1,655 @@
+//! `keyhole setup`: what is printed is the example that is tried with the client, with
+//! this program and the user's names in it, in the client's own format.
+
+use crate::examples::{self, parse};
+use keyhole_tests::{Ran, World, binary, workspace};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Who gets the document, by the first words of what is printed.
+const WHO: [&str; 3] = ["Only the agent ", "The whole session ", "The whole client "];
+
+const KEY: &str = "k-7f3a9c55aa01beef";
+
+/// A client, and the examples that it is told to use, in this order.
+const CLIENTS: [(&str, &[&str]); 12] = [
+    ("claude-code", &["claude-code-agent.md"]),
+    ("claude-desktop", &["claude-desktop.json"]),
+    ("vscode", &["vscode.json"]),
+    ("cursor", &["cursor.json"]),
+    ("codex", &["codex-profile.toml"]),
+    (
+        "gemini-cli",
+        &["gemini-cli-agent.md", "gemini-cli-policy.toml"],
+    ),
+    (
+        "qwen-code",
+        &["qwen-code-agent.md", "qwen-code-settings.json"],
+    ),
+    ("opencode", &["opencode.json", "opencode-agent.md"]),
+    ("copilot-cli", &["copilot-agent.md"]),
+    ("agent-sdk", &["claude-agent-sdk.mjs"]),
+    (
+        "agent-mcp-gateway",
+        &["agent-mcp-gateway.json", "agent-mcp-gateway-rules.json"],
+    ),
+    ("bernstein", &["bernstein-mcp-servers.yaml"]),
+];
+
+/// What is printed for a client with these names.
+#[track_caller]
+fn setup(world: &World, client: &str, names: &[&str]) -> Ran {
+    let ran = world.run(["setup", client].iter().chain(names));
+    ran.exits(0).says_nothing_on_stderr()
+}
+
+/// The blocks that are no commands, as they are to be pasted.
+fn pastes(text: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some(language) = line.strip_prefix("```") else {
+            continue;
+        };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        if language != "sh" {
+            blocks.push(block.join("\n") + "\n");
+        }
+    }
+    blocks
+}
+
+/// An example, with other values in the place of its own, as data.
+fn expected(
+    value: &Value,
+    program: &str,
+    bind: &str,
+    agent: Option<&str>,
+    is_named: bool,
+) -> Value {
+    let text = |text: &str| {
+        let text = text.replace("scanner-catalog", bind);
+        match agent {
+            Some(agent) if is_named => text.replace("identifier-scanner", agent),
+            _ => text,
+        }
+    };
+    let inner = |value: &Value| expected(value, program, bind, agent, is_named);
+    match value {
+        Value::String(word) if word == "keyhole" => program.into(),
+        Value::String(word) => text(word).into(),
+        Value::Array(items) => {
+            let mut items: Vec<Value> = items.iter().map(inner).collect();
+            if let (Some(agent), true) = (agent, items.contains(&json!("--bind"))) {
+                items.extend([json!("--agent"), json!(agent)]);
+            }
+            items.into()
+        }
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| (text(name), inner(value)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+/// A copy of the program at `place`, made by another process: while one thread here
+/// has it open for writing, a child of another would hold it open too.
+fn program_at(place: &Path) {
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    let copied = Command::new("cp").arg(binary()).arg(place).status();
+    assert!(copied.unwrap().success());
+}
+
+fn run_at(program: &Path, world: &World, arguments: &[&str]) -> Ran {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env_clear()
+        .env("HOME", world.home())
+        .current_dir(world.home());
+    Ran::of(&mut command, b"")
+}
+
+#[test]
+fn with_no_client_it_lists_those_it_knows_and_which_are_here() {
+    let world = World::new()
+        .file("bin/codex", "")
+        .directory(".gemini")
+        .directory(".config/opencode");
+    let path = world.path("bin");
+    let world = world.env("PATH", path);
+    let ran = world.run(["setup"]).exits(0).says_nothing_on_stderr();
+    let rows: Vec<&str> = ran.stdout.lines().collect();
+    assert!(rows[0].starts_with("CLIENT "), "{ran:#?}");
+    for ((name, _), row) in CLIENTS.iter().zip(&rows[1..]) {
+        assert!(row.starts_with(&format!("{name} ")), "{name} {ran:#?}");
+        let here = match *name {
+            "codex" => "  yes, the command codex",
+            "gemini-cli" => "  yes, ~/.gemini",
+            "opencode" => "  yes, ~/.config/opencode",
+            _ => "  -",
+        };
+        assert!(row.ends_with(here), "{name} {ran:#?}");
+    }
+    assert_eq!(rows[CLIENTS.len() + 1], "", "{ran:#?}");
+}
+
+#[test]
+fn an_unknown_client_is_refused_and_the_known_ones_are_named() {
+    for name in ["claude", "kez", "Claude-Code", ""] {
+        let ran = World::new().run(["setup", name]).exits(2).says("");
+        let names: Vec<&str> = CLIENTS.iter().map(|(name, _)| *name).collect();
+        let known = format!("[CLIENT] is one of: {}\n", names.join(", "));
+        assert!(
+            ran.stderr.contains(&known) || name.is_empty(),
+            "{name} {ran:#?}"
+        );
+    }
+    let ran = World::new().run(["setup", "--bind", "a"]).exits(1).says("");
+    assert!(ran.stderr.contains("name a client"), "{ran:#?}");
+}
+
+#[test]
+fn every_example_with_a_server_is_what_setup_prints_for_some_client() {
+    let printed: Vec<&str> = CLIENTS
+        .iter()
+        .flat_map(|(_, files)| *files)
+        .copied()
+        .collect();
+    for file in examples::files() {
+        // The map itself, and what is for other ways than the one that is told.
+        let is_other = [
+            "context-map.toml",
+            "bernstein.yaml",
+            "codex.toml",
+            "gemini-cli.json",
+        ];
+        assert_eq!(
+            !printed.contains(&&*file),
+            is_other.contains(&&*file),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn the_first_line_says_who_gets_the_document_and_the_list_says_the_same() {
+    let list = World::new().run(["setup"]).stdout;
+    for (client, _) in CLIENTS {
+        let ran = setup(&World::new(), client, &["--bind", "a"]);
+        let who = WHO.iter().position(|who| ran.stdout.starts_with(who));
+        let row = list
+            .lines()
+            .find(|row| row.starts_with(&format!("{client} ")));
+        let listed = ["only one agent", "one session", "the whole client"]
+            .iter()
+            .position(|who| row.unwrap().contains(&format!("  {who}  ")));
+        assert_eq!((who.is_some(), who), (true, listed), "{ran:#?}");
+    }
+}
+
+#[test]
+fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
+    // Odd, and yet it can be written down everywhere.
+    let world = World::new();
+    let program = world.path("o d'd \"p\\q\" é #: %s/keyhole");
+    program_at(&program);
+    let path = program.to_str().unwrap();
+    for (client, files) in CLIENTS {
+        for (bind, agent) in [
+            ("scanner-catalog", None),
+            ("other-names-2", Some("reviewer")),
+            // To YAML, these are no texts.
+            ("123", Some("r-1")),
+            ("null", None),
+            ("-", None),
+        ] {
+            let mut arguments = vec!["setup", client, "--bind", bind];
+            arguments.extend(agent.iter().flat_map(|agent| ["--agent", agent]));
+            let ran = run_at(&program, &world, &arguments)
+                .exits(0)
+                .says_nothing_on_stderr();
+            let is_named = !ran.stdout.starts_with("The whole client ");
+            let pastes = pastes(&ran.stdout);
+            assert_eq!(pastes.len(), files.len(), "{ran:#?}");
+            for (file, paste) in files.iter().zip(&pastes) {
+                let example = examples::read(file);
+                if let (Some(example), Some(paste)) = (parse(file, &example), parse(file, paste)) {
+                    let expected = expected(&example, path, bind, agent, is_named);
+                    assert_eq!(paste, expected, "{ran:#?}");
+                }
+                // What follows the front matter, and what nothing here parses.
+                let name = agent.filter(|_| is_named).unwrap_or("identifier-scanner");
+                let words = |text: &str| text.split("\n---\n").nth(1).map(str::to_owned);
+                let filled = example
+                    .replace("scanner-catalog", bind)
+                    .replace("identifier-scanner", name);
+                assert_eq!(words(paste), words(&filled), "{ran:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_name_of_an_agent_is_quoted_where_the_whole_client_counts_as_it() {
+    for (client, files) in CLIENTS {
+        let odd = r#"acme:"r\e#v'[x]"#;
+        let ran = World::new().run(["setup", client, "--agent", odd]);
+        if !ran.stdout.starts_with("The whole client ") {
+            // It becomes a file's name, and a name in the client.
+            let ran = ran.exits(1).says("");
+            assert!(ran.stderr.contains("an agent's name is"), "{ran:#?}");
+            continue;
+        }
+        let first = ran.stdout.lines().next().unwrap();
+        assert!(
+            first.ends_with(&format!(" All of them count as the agent {odd}.")),
+            "{ran:#?}"
+        );
+        let paste = &pastes(&ran.stdout)[0];
+        match parse(files[0], paste) {
+            Some(data) => assert!(
+                data.to_string()
+                    .contains(&json!(["--agent", odd]).to_string()[1..]),
+                "{ran:#?}"
+            ),
+            None => assert!(
+                paste.contains(&format!("\"--agent\", {}]", json!(odd))),
+                "{ran:#?}"
+            ),
+        }
+    }
+    for odd in ["a${HOME}", "{env:HOME}", "a}"] {
+        let ran = World::new().run(["setup", "cursor", "--agent", odd]);
+        let ran = ran.exits(1).says("");
+        assert!(ran.stderr.contains("clients put other text"), "{ran:#?}");
+    }
+    for odd in ["../../x", "a/b", "true", "n", "1", "-a", "A"] {
+        let ran = World::new().run(["setup", "claude-code", &format!("--agent={odd}")]);
+        let _ = ran.exits(1).says("");
+    }
+}
+
+#[test]
+fn a_program_that_will_not_last_is_said_to_be_one_and_an_odd_one_is_not_printed() {
+    let world = World::new();
+    for (place, why) in [
+        (
+            ".claude/plugins/data/keyhole-keyhole/keyhole-1f",
+            "a plugin's folder",
+        ),
+        (
+            ".claude/plugins/cache/k/1.0/server/keyhole",
+            "a plugin's folder",
+        ),
+        ("x/target/release/keyhole", "a folder of cargo's"),
+        (
+            "Cellar/keyhole/1.0/bin/keyhole",
+            "the folder of one version",
+        ),
+        ("bin/keyhole", "a folder for temporary files"),
+    ] {
+        let program = world.path(place);
+        program_at(&program);
+        let ran = run_at(&program, &world, &["setup", "claude-desktop"]).exits(0);
+        let ran = ran.mentions(&format!("\n\nCareful: this program lies in {why}, "));
+        assert!(ran.stdout.starts_with("The whole client "), "{ran:#?}");
+        fs::remove_file(program).unwrap();
+    }
+    for place in [
+        "a${HOME}/keyhole",
+        "a\nb/keyhole",
+        "{x}/keyhole",
+        "a\u{202e}b/keyhole",
+    ] {
+        let program = world.path(place);
+        program_at(&program);
+        let ran = run_at(&program, &world, &["setup", "claude-desktop"]);
+        let ran = ran.exits(1).says("");
+        assert!(
+            ran.stderr.contains("install it in another place"),
+            "{ran:#?}"
+        );
+        fs::remove_file(program).unwrap();
+    }
+}
+
+/// A map with a binding, whose entry says this of its agents and limit.
+fn bound(rest: &str) -> World {
+    World::new().file("a.md", "a").map(format!(
+        "[bindings.a]\nkey = '{KEY}'\n\n[keys]\n{KEY} = {{ path = '~/a.md'{rest} }}\n"
+    ))
+}
+
+#[test]
+fn it_says_what_the_map_still_needs_and_no_key() {
+    for (rest, client, agent, says) in [
+        ("", "cursor", None, "has [bindings.a] already, on line 1."),
+        (
+            "",
+            "copilot-cli",
+            None,
+            "but the entry on line 5 allows files of 1048576 bytes: add max_bytes = 20480 to it.",
+        ),
+        (
+            ", max_bytes = 20480",
+            "copilot-cli",
+            None,
+            "has [bindings.a] already",
+        ),
+        (
+            "",
+            "cursor",
+            Some("r"),
+            "but any agent may use its key: add agents = [\"r\"] to the entry on line 5.",
+        ),
+        (
+            ", agents = ['r']",
+            "cursor",
+            Some("r"),
+            "has [bindings.a] already",
+        ),
+        (
+            ", agents = ['r']",
+            "cursor",
+            Some("s"),
+            "but its key is bound to other agents: add this one to those on line 5.",
+        ),
+        (
+            ", agents = ['r']",
+            "cursor",
+            None,
+            "but its key is bound to agents, on line 5: name one of them with --agent.",
+        ),
+    ] {
+        let mut names = vec!["--bind", "a"];
+        names.extend(agent.iter().flat_map(|agent| ["--agent", agent]));
+        let _ = setup(&bound(rest), client, &names)
+            .mentions(says)
+            .conceals("setup key")
+            .conceals("7f3a");
+    }
+    let world = World::new().map(format!("[bindings.a]\nkey = '{KEY}'\n"));
+    let _ = setup(&world, "cursor", &["--bind", "a"])
+        .mentions("but its key has no entry beneath [keys]")
+        .conceals("7f3a");
+    for (map, code) in [("[keys", "map-invalid"), ("[keys]\nx = 7\n", "map-invalid")] {
+        let ran = World::new().map(map).run(["setup", "cursor"]);
+        let ran = ran.exits(1).says("");
+        assert!(ran.stderr.contains(code), "{ran:#?}");
+    }
+}
+
+#[test]
+fn the_command_that_is_printed_for_the_map_makes_the_binding_that_is_served() {
+    for (client, names) in [
+        ("cursor", &["--bind", "a"][..]),
+        ("copilot-cli", &["--bind", "a", "--agent", "reviewer"]),
+        ("vscode", &["--bind", "a", "--agent", "o'd\"d"]),
+    ] {
+        // A folder with a blank, and no map yet.
+        let world = World::new().file("notes of mine/it's.md", "private words\n");
+        let config = world.path("con fig");
+        let world = world.env("XDG_CONFIG_HOME", &config);
+        let ran = setup(&world, client, names);
+        let command = ran.stdout.split("```sh\n").nth(1).unwrap();
+        let command = command.split("\n```").next().unwrap();
+        let command = command
+            .replace("HOME", world.home().to_str().unwrap())
+            .replace("FILE", "\"$HOME/notes of mine/it's.md\"");
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", &command])
+            .env("HOME", world.home())
+            .env("XDG_CONFIG_HOME", &config);
+        let _ = Ran::of(&mut shell, b"").exits(0).says("");
+        let map = config.join("keyhole/context-map.toml");
+        let mode = fs::metadata(&map).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        // Now the same command line has nothing more to ask for.
+        let key = fs::read_to_string(&map).unwrap();
+        let key = key.split('"').nth(1).unwrap().to_owned();
+        let _ = setup(&world, client, names)
+            .mentions("has [bindings.a] already")
+            .conceals(&key);
+        let paste = &pastes(&setup(&world, client, names).stdout)[0];
+        assert!(paste.contains("\"--bind\", \"a\""));
+        let mut served = world;
+        for name in names {
+            served = served.argument(name);
+        }
+        let mut session = served.client();
+        session
+            .request("tools/call", json!({ "name": "load_context" }))
+            .is("private words\n");
+        session.end();
+    }
+}
+
+#[test]
+fn nothing_is_written_and_no_key_of_the_map_is_printed() {
+    // As a name, whole and in part; and as a word that the text has anyway.
+    for (key, names) in [
+        (KEY, &["--bind", KEY][..]),
+        (KEY, &["--bind", "a-k-7f3a9c55aa01beef-b"]),
+        (KEY, &["--agent", KEY]),
+        ("short", &["--bind", "short"]),
+        ("The-whole-client", &["--agent", "The-whole-client"]),
+        ("identifier-scanner", &["--bind", "a"]),
+    ] {
+        for client in ["claude-code", "cursor"] {
+            if (key, client) == ("identifier-scanner", "cursor") {
+                continue;
+            }
+            let world = World::new().map(format!("[keys]\n{key} = 'a.md'\n"));
+            let before = fs::read(world.map_path()).unwrap();
+            let ran = world.run(["setup", client].iter().chain(names));
+            let ran = ran.exits(1).says("");
+            assert!(!ran.stderr.contains(key), "{ran:#?}");
+            assert_eq!(fs::read(world.map_path()).unwrap(), before);
+        }
+    }
+    let world = World::new();
+    for (client, _) in CLIENTS {
+        let _ = setup(&world, client, &["--bind", "a"]);
+    }
+    let _ = world.run(["setup", "key", "a.md"]).exits(0);
+    assert_eq!(fs::read_dir(world.home()).unwrap().count(), 0);
+}
+
+/// The map that what is printed makes of an earlier one.
+fn appended(world: &World, earlier: &str, arguments: &[&str]) -> Ran {
+    let ran = world.run(["setup", "key"].iter().chain(arguments)).exits(0);
+    world.write_map(format!("{earlier}{}", ran.stdout));
+    ran
+}
+
+#[test]
+fn an_entry_may_be_put_at_the_end_of_any_map() {
+    for earlier in [
+        "",
+        "[keys]\n",
+        "[keys]\n\"k-2c1f8a96d0e34b57\" = '~/notes/a.md'",
+        "max_bytes = 9\n",
+        "[keys]\n\"k-2c1f8a96d0e34b57\" = '~/notes/a.md'\n\n[bindings.b]\nkey = 'k-2c1f8a96d0e34b57'",
+        "[keys.\"k-2c1f8a96d0e34b57\"]\npath = '~/notes/a.md'\n# the end",
+    ] {
+        let world = World::new().file("notes/a.md", "a").map(earlier);
+        let _ = appended(&world, earlier, &["~/notes/a.md"]).says_nothing_on_stderr();
+        let _ = world.run(["check"]).exits(0).conceals("may be guessed");
+        let key = fs::read_to_string(world.map_path()).unwrap();
+        let key = key.rsplit("[keys.\"").next().unwrap().split('"').next();
+        let mut session = world.client();
+        session.load(key.unwrap()).is("a");
+        session.end();
+    }
+}
+
+#[test]
+fn each_key_is_another_and_strong() {
+    let world = World::new().file("notes/a.md", "a");
+    let keys: std::collections::BTreeSet<String> = (0..8)
+        .map(|_| {
+            let ran = world.run(["setup", "key", "~/notes/a.md"]).exits(0);
+            let key = ran.stdout.strip_prefix("\n[keys.\"k-").unwrap();
+            let (key, rest) = key.split_at(32);
+            assert!(key.bytes().all(|b| b.is_ascii_hexdigit()), "{ran:#?}");
+            assert_eq!(rest, "\"]\npath = \"~/notes/a.md\"\n");
+            key.to_owned()
+        })
+        .collect();
+    assert_eq!(keys.len(), 8);
+}
+
+#[test]
+fn the_file_is_written_as_it_means_the_same_in_the_map() {
+    let world = World::new()
+        .file("notes/o'd \"d\\é.md", "odd")
+        .file("a.md", "a");
+    let odd = world.path("notes/o'd \"d\\é.md");
+    for (file, path) in [
+        (PathBuf::from("notes/o'd \"d\\é.md"), odd.clone()),
+        (odd.clone(), odd),
+        ("./a.md".into(), world.path("a.md")),
+        ("~/a.md".into(), "~/a.md".into()),
+    ] {
+        let file = file.to_str().unwrap();
+        let ran = world.run(["setup", "key", file]).exits(0);
+        let map: toml::Table = toml::from_str(&ran.stdout).unwrap();
+        let (_, entry) = map["keys"].as_table().unwrap().iter().next().unwrap();
+        let shown = path.to_str().unwrap();
+        let shown = shown.replace(world.home().to_str().unwrap(), "HOME");
+        assert_eq!(entry["path"].as_str(), Some(&*shown));
+    }
+    for file in ["~user/a.md", "", "a\nb.md", "a\u{202e}.md"] {
+        let ran = world.run(["setup", "key", file]).says("");
+        assert!(matches!(ran.exit, Some(1 | 2)), "{ran:#?}");
+    }
+    let ran = world.run([
+        "setup",
+        "key",
+        "~/a.md",
+        "--bind",
+        "b",
+        "--agent",
+        "x\"y\\",
+        "--max-bytes",
+        "7",
+    ]);
+    let map: toml::Table = toml::from_str(&ran.exits(0).stdout).unwrap();
+    let (key, entry) = map["keys"].as_table().unwrap().iter().next().unwrap();
+    assert_eq!(entry["agents"][0].as_str(), Some("x\"y\\"));
+    assert_eq!(entry["max_bytes"].as_integer(), Some(7));
+    assert_eq!(map["bindings"]["b"]["key"].as_str(), Some(&**key));
+}
+
+#[test]
+fn a_file_that_would_be_refused_is_warned_of_and_its_content_is_never_printed() {
+    let world = World::new()
+        .file("n/long.md", "private words")
+        .file("n/latin.md", b"caf\xe9 private words")
+        .file("n/a.md", "private words")
+        .directory("n/dir.md")
+        .map("roots = ['~/n']\nmax_bytes = 12\n");
+    for (file, code) in [
+        ("~/n/gone.md", "not-found"),
+        ("~/n/long.md", "too-large"),
+        ("~/n/dir.md", "not-a-file"),
+        ("/etc/os-release.md", "outside-root"),
+    ] {
+        let ran = world
+            .run(["setup", "key", file])
+            .exits(0)
+            .conceals("private");
+        // The file of the last is mostly not there, which is found first.
+        let said = [code, "not-found"].map(|code| format!("keyhole: warning: {code}: "));
+        assert!(
+            said.iter().any(|said| ran.stderr.starts_with(said)),
+            "{ran:#?}"
+        );
+        assert!(!ran.stderr.contains("private"), "{ran:#?}");
+    }
+    let more = ["setup", "key", "~/n/latin.md", "--max-bytes", "99"];
+    let ran = world.run(more).exits(0);
+    assert!(ran.stderr.contains("not-utf8"), "{ran:#?}");
+    let more = ["setup", "key", "~/n/a.md", "--max-bytes", "99"];
+    let _ = world.run(more).exits(0).says_nothing_on_stderr();
+}
+
+#[test]
+fn an_entry_that_the_map_would_not_take_or_that_shows_a_key_is_not_printed() {
+    let map = format!("[keys]\n{KEY} = '~/a.md'\n[bindings.a]\nkey = '{KEY}'\n");
+    let secret = format!("~/{KEY}/a.md");
+    for (arguments, says) in [
+        (
+            &["~/a.md", "--bind", "a"][..],
+            "a binding of this name already",
+        ),
+        (&["~/a.md", "--bind", KEY], "holds a key of your map"),
+        (&["~/a.md", "--agent", KEY], "holds a key of your map"),
+        (&[&*secret], "holds a key of your map"),
+        // A key in the wrong place has no such end.
+        (&[KEY], "a file whose name ends in .md"),
+    ] {
+        let ran = World::new()
+            .map(&map)
+            .run(["setup", "key"].iter().chain(arguments));
+        let ran = ran.exits(1).says("");
+        assert!(
+            ran.stderr.contains(says) && !ran.stderr.contains("7f3a"),
+            "{ran:#?}"
+        );
+    }
+    let ran = World::new().map("[keys").run(["setup", "key", "~/a.md"]);
+    let ran = ran.exits(1).says("");
+    assert!(ran.stderr.contains("map-invalid"), "{ran:#?}");
+}
+
+/// The page's table, held against the list, the examples and what is printed.
+#[test]
+fn the_pages_table_says_of_each_client_what_setup_says() {
+    let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .skip_while(|line| !line.starts_with("| client |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    let list = World::new().run(["setup"]).stdout;
+    assert_eq!(rows.len(), CLIENTS.len(), "{rows:#?}");
+    for ((client, files), row) in CLIENTS.iter().zip(&rows) {
+        let [_, name, who, how, longest, version, _] = &row[..] else {
+            panic!("{row:?}")
+        };
+        let (_, slug) = name.split_once("](#").expect("a link to its section");
+        let title = name.trim_start_matches('[').split(']').next().unwrap();
+        assert!(page.contains(&format!("\n### {title}\n")), "{title}");
+        let anchor = title.to_lowercase().replace(' ', "-");
+        assert_eq!(slug, format!("{anchor}), `{client}`"), "{row:?}");
+        let listed = list
+            .lines()
+            .find(|row| row.starts_with(&format!("{client} ")));
+        assert!(listed.unwrap().contains(&format!("  {who}  ")), "{row:?}");
+        for file in *files {
+            assert!(how.contains(&format!("(examples/{file})")), "{file}");
+        }
+        let ran = setup(&World::new(), client, &["--bind", "a"]);
+        match longest.strip_suffix(" bytes") {
+            Some(bytes) => {
+                let option = format!(" --max-bytes {} ", bytes.replace(',', ""));
+                let _ = ran.mentions(&option);
+            }
+            None => {
+                let _ = ran.conceals("--max-bytes");
+            }
+        }
+        assert!(version.starts_with(|c: char| c.is_ascii_digit()) || *version == "not run");
+    }
+}
