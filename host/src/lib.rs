@@ -69,6 +69,7 @@ pub mod seal;
 mod serve;
 mod settle;
 mod shell;
+mod soon;
 mod threads;
 pub mod ticket;
 mod usage;

@@ -1,0 +1,27 @@
+//! What the host's files use instead of the system: the same names, on shuttle's
+//! scheduler and on a clock of ours.
+//!
+//! Locks and threads are shuttle's. What is tokio's stays tokio's own wherever it
+//! needs no runtime (semaphores, channels, notices), so that its rules count, who is
+//! next first of all; before each such step the scheduler may let others go first.
+//! `shuttle-tokio` has models of its own instead, and its time does not pass.
+
+pub mod clock;
+pub mod rustix;
+pub mod std;
+pub mod tokio;
+
+/// Here the scheduler may let another thread or task go first.
+pub fn others_first() {
+    let in_a_run = shuttle::current::try_get_current_task().is_some();
+    if in_a_run && !::std::thread::panicking() {
+        shuttle::thread::sleep(::std::time::Duration::ZERO);
+    }
+}
+
+/// A number below `below`, which the scheduler chooses. It is a part of what is
+/// replayed.
+pub fn choose(below: usize) -> usize {
+    use shuttle::rand::Rng as _;
+    shuttle::rand::thread_rng().gen_range(0..below)
+}
