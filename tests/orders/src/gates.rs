@@ -5,7 +5,7 @@ use crate::{
     host::{Code, gates::Gates},
     run::Scenario,
     shim::{
-        choose,
+        Plain, choose,
         clock::{Instant, Pace, sleep},
         tokio::{
             sync::{permits_out, semaphores},
@@ -15,7 +15,7 @@ use crate::{
 };
 use shuttle::future::{block_on, spawn};
 use std::{
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
@@ -24,12 +24,12 @@ const WIDTH: usize = 2;
 
 /// Who is or was inside one gate.
 #[derive(Default)]
-struct Seen(Mutex<(usize, Vec<(Instant, Option<Instant>)>)>);
+struct Seen(Plain<(usize, Vec<(Instant, Option<Instant>)>)>);
 
 impl Seen {
     /// Who came at `since` has leave. The gate may have seen it enter before we do.
     fn enter(&self, since: Instant) -> usize {
-        let mut seen = self.0.lock().unwrap();
+        let mut seen = self.0.lock();
         seen.0 += 1;
         assert!(seen.0 <= WIDTH, "{} are inside", seen.0);
         seen.1.push((since, None));
@@ -37,16 +37,16 @@ impl Seen {
     }
 
     fn leaves(&self) {
-        self.0.lock().unwrap().0 -= 1;
+        self.0.lock().0 -= 1;
     }
 
     fn has_left(&self, number: usize) {
-        self.0.lock().unwrap().1[number].1 = Some(Instant::now());
+        self.0.lock().1[number].1 = Some(Instant::now());
     }
 
     /// Whether anybody was inside for so long that one may be sent away now.
     fn some_hung(&self) -> bool {
-        self.0.lock().unwrap().1.iter().any(|(since, left)| {
+        self.0.lock().1.iter().any(|(since, left)| {
             left.unwrap_or_else(Instant::now).duration_since(*since) >= HUNG_AFTER
         })
     }

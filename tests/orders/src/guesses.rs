@@ -5,7 +5,7 @@ use crate::{
     host::{guesses::Guesses, limits::Limits},
     run::Scenario,
     shim::{
-        choose,
+        Plain, choose,
         clock::{Instant, Pace, sleep},
         tokio::{
             sync::permits_out,
@@ -15,7 +15,7 @@ use crate::{
 };
 use shuttle::future::{block_on, spawn};
 use std::{
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
@@ -55,7 +55,7 @@ impl Looked {
 /// Four that guess, by waiting, by not waiting, and by giving up; some are right.
 fn guessing() {
     let guesses = Guesses::new(limits());
-    let looked = Arc::new(Mutex::new(Looked::default()));
+    let looked = Arc::new(Plain::new(Looked::default()));
     let guessers: Vec<_> = (0..4)
         .map(|_| {
             let (guesses, looked) = (Arc::clone(&guesses), Arc::clone(&looked));
@@ -67,12 +67,12 @@ fn guessing() {
                         _ => Some(guesses.take().await.unwrap()),
                     };
                     let Some(guess) = guess else { continue };
-                    looked.lock().unwrap().under_way += 1;
+                    looked.lock().under_way += 1;
                     if choose(2) == 0 {
                         sleep(EVERY / 3).await;
                     }
                     let is_wrong = choose(3) > 0;
-                    let mut looked = looked.lock().unwrap();
+                    let mut looked = looked.lock();
                     looked.under_way -= 1;
                     if is_wrong {
                         looked.wrong.push(Instant::now());

@@ -28,10 +28,7 @@ struct Done {
 
 impl Done {
     fn one(&self) {
-        // When a run fails, what is left of it is dropped.
-        if let Ok(mut jobs) = self.jobs.lock() {
-            *jobs += 1;
-        }
+        *self.jobs.lock().unwrap() += 1;
         self.more.notify_all();
     }
 

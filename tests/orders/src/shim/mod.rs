@@ -25,3 +25,20 @@ pub fn choose(below: usize) -> usize {
     use shuttle::rand::Rng as _;
     shuttle::rand::thread_rng().gen_range(0..below)
 }
+
+/// A lock that the scheduler does not see, for what only we look at. It is never
+/// held where others may go first.
+#[derive(Debug, Default)]
+pub struct Plain<T>(::std::sync::Mutex<T>);
+
+impl<T> Plain<T> {
+    pub fn new(value: T) -> Self {
+        Self(::std::sync::Mutex::new(value))
+    }
+
+    pub fn lock(&self) -> ::std::sync::MutexGuard<'_, T> {
+        self.0
+            .lock()
+            .unwrap_or_else(::std::sync::PoisonError::into_inner)
+    }
+}

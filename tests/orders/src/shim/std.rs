@@ -5,7 +5,7 @@ pub use ::std::*;
 pub mod sync {
     //! `std::sync`.
 
-    use crate::shim::{choose, clock, others_first};
+    use crate::shim::{Plain, choose, clock, others_first};
     use ::std::{
         fmt,
         ops::{Deref, DerefMut},
@@ -29,14 +29,11 @@ pub mod sync {
             Self(shuttle::sync::Mutex::new(value))
         }
 
+        /// Never poisoned: a panic that is caught on one of shuttle's threads looks
+        /// to all of them as if it were theirs. The host goes on with a lock that is.
         pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-            match self.0.lock() {
-                Ok(guard) => Ok(MutexGuard { guard, of: self }),
-                Err(poisoned) => Err(PoisonError::new(MutexGuard {
-                    guard: poisoned.into_inner(),
-                    of: self,
-                })),
-            }
+            let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(MutexGuard { guard, of: self })
         }
     }
 
@@ -62,15 +59,15 @@ pub mod sync {
 
     /// Shuttle's has no time. Whoever is woken is whom the scheduler chooses.
     #[derive(Default)]
-    pub struct Condvar(::std::sync::Mutex<Vec<Arc<Waiter>>>);
+    pub struct Condvar(Plain<Vec<Arc<Waiter>>>);
 
     #[derive(Default)]
-    struct Waiter(::std::sync::Mutex<(bool, Option<Waker>)>);
+    struct Waiter(Plain<(bool, Option<Waker>)>);
 
     impl Waiter {
         fn wake(&self) {
             let waker = {
-                let mut state = self.0.lock().unwrap();
+                let mut state = self.0.lock();
                 state.0 = true;
                 state.1.take()
             };
@@ -123,36 +120,30 @@ pub mod sync {
             // Nobody wakes it any more.
             self.0
                 .lock()
-                .unwrap()
                 .retain(|waiting| !Arc::ptr_eq(waiting, &waiter));
-            match of.lock() {
-                Ok(guard) => Ok((guard, WaitTimeoutResult(timed_out))),
-                Err(poisoned) => Err(PoisonError::new((
-                    poisoned.into_inner(),
-                    WaitTimeoutResult(timed_out),
-                ))),
-            }
+            let guard = of.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok((guard, WaitTimeoutResult(timed_out)))
         }
 
         fn enter(&self) -> Arc<Waiter> {
             let waiter = Arc::new(Waiter::default());
-            self.0.lock().unwrap().push(Arc::clone(&waiter));
+            self.0.lock().push(Arc::clone(&waiter));
             waiter
         }
 
         pub fn notify_one(&self) {
             others_first();
-            let waiting = self.0.lock().unwrap().len();
+            let waiting = self.0.lock().len();
             if waiting > 0 {
                 let chosen = choose(waiting);
-                let waiter = self.0.lock().unwrap().remove(chosen);
+                let waiter = self.0.lock().remove(chosen);
                 waiter.wake();
             }
         }
 
         pub fn notify_all(&self) {
             others_first();
-            let waiting = ::std::mem::take(&mut *self.0.lock().unwrap());
+            let waiting = ::std::mem::take(&mut *self.0.lock());
             for waiter in waiting {
                 waiter.wake();
             }
@@ -161,7 +152,7 @@ pub mod sync {
 
     async fn woken(waiter: &Waiter) {
         ::std::future::poll_fn(|cx| {
-            let mut state = waiter.0.lock().unwrap();
+            let mut state = waiter.0.lock();
             if state.0 {
                 return Poll::Ready(());
             }
@@ -173,14 +164,14 @@ pub mod sync {
 
     pub struct OnceLock<T> {
         value: ::std::sync::OnceLock<T>,
-        waiting: ::std::sync::Mutex<Vec<Waker>>,
+        waiting: Plain<Vec<Waker>>,
     }
 
     impl<T> OnceLock<T> {
         pub fn new() -> Self {
             Self {
                 value: ::std::sync::OnceLock::new(),
-                waiting: ::std::sync::Mutex::default(),
+                waiting: Plain::default(),
             }
         }
 
@@ -192,7 +183,7 @@ pub mod sync {
         pub fn set(&self, value: T) -> Result<(), T> {
             others_first();
             self.value.set(value)?;
-            let waiting = ::std::mem::take(&mut *self.waiting.lock().unwrap());
+            let waiting = ::std::mem::take(&mut *self.waiting.lock());
             waiting.into_iter().for_each(Waker::wake);
             Ok(())
         }
@@ -202,7 +193,7 @@ pub mod sync {
             block_on(::std::future::poll_fn(|cx| match self.value.get() {
                 Some(value) => Poll::Ready(value),
                 None => {
-                    self.waiting.lock().unwrap().push(cx.waker().clone());
+                    self.waiting.lock().push(cx.waker().clone());
                     Poll::Pending
                 }
             }))
