@@ -194,12 +194,6 @@ pub const BREAKS: &[Break] = &[
         "OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW",
         "OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW",
     ),
-    broken(
-        "a ticket is good before it is whole",
-        "ticket.rs",
-        "text.strip_suffix('\\n')",
-        "Some(&*text)",
-    ),
     // The lazy start.
     broken(
         "a sandbox that is ready counts as failed",

@@ -211,6 +211,8 @@ pub mod mcp {
     of_the_host!(message, "mcp_message.rs");
     of_the_host!(transport, "mcp_transport.rs");
 
+    pub mod service;
+
     use rmcp::model::{ErrorCode, ErrorData};
     use std::io;
 

@@ -17,7 +17,12 @@ mod run;
 mod shim;
 
 mod gates;
-mod guesses;
+mod guess_limit;
+mod guest;
+mod lazy_start;
+mod loader;
+mod requests;
 mod threads;
+mod tickets;
 
 use run::is_broken;

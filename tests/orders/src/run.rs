@@ -2,7 +2,7 @@
 
 use crate::shim::{
     clock::{self, Pace},
-    std::thread::refuse_some,
+    std::{sync::begin_process, thread::refuse_some},
     tokio::{sync, task},
 };
 use shuttle::{
@@ -21,7 +21,15 @@ use std::{
 };
 
 thread_local! {
+    static VIOLATED: Cell<Option<String>> = const { Cell::new(None) };
     static BROKEN: Cell<Option<&'static str>> = const { Cell::new(None) };
+}
+
+/// For an assertion on a thread where the host catches panics.
+pub fn holds(it_does: bool, otherwise: impl FnOnce() -> String) {
+    if !it_does {
+        VIOLATED.set(Some(otherwise()));
+    }
 }
 
 /// Whether this broken variant is switched on.
@@ -131,11 +139,14 @@ impl Scenario {
                 tried.fetch_add(1, Ordering::Relaxed);
                 task::forget_all();
                 sync::forget_all();
+                begin_process();
+                VIOLATED.set(None);
                 refuse_some(false);
                 clock::start(self.pace);
                 (self.play)();
                 task::join_all();
                 clock::stop();
+                assert_eq!(VIOLATED.take(), None);
             })
         }));
         if let Err(panic) = ran {

@@ -7,6 +7,7 @@ pub mod sync {
 
     use crate::shim::{Plain, choose, clock, others_first};
     use ::std::{
+        cell::{Cell, RefCell},
         fmt,
         ops::{Deref, DerefMut},
         task::{Poll, Waker},
@@ -190,21 +191,52 @@ pub mod sync {
 
         pub fn wait(&self) -> &T {
             others_first();
-            block_on(::std::future::poll_fn(|cx| match self.value.get() {
-                Some(value) => Poll::Ready(value),
-                None => {
-                    self.waiting.lock().push(cx.waker().clone());
-                    Poll::Pending
+            let value = block_on(::std::future::poll_fn(|cx| {
+                let value = self.value.get();
+                if value.is_some() || ended() {
+                    return Poll::Ready(value);
                 }
-            }))
+                self.waiting.lock().push(cx.waker().clone());
+                AT_END.with_borrow_mut(|waiting| waiting.push(cx.waker().clone()));
+                Poll::Pending
+            }));
+            value.unwrap_or_else(|| ::std::panic::resume_unwind(Box::new(())))
         }
+    }
+
+    thread_local! {
+        static ENDED: Cell<bool> = const { Cell::new(false) };
+        static AT_END: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
+    }
+
+    fn ended() -> bool {
+        ENDED.get()
+    }
+
+    /// The process begins, which a run may do anew.
+    pub fn begin_process() {
+        ENDED.set(false);
+        AT_END.with_borrow_mut(Vec::clear);
+    }
+
+    /// The process ends, and with it who waits for what will never be: the run ends
+    /// when all its threads have.
+    pub fn end_process() {
+        ENDED.set(true);
+        let waiting = AT_END.with_borrow_mut(::std::mem::take);
+        waiting.into_iter().for_each(Waker::wake);
     }
 }
 
 pub mod thread {
     //! `std::thread`. The system refuses a thread if a run says so.
 
-    use ::std::{cell::Cell, io, time::Duration};
+    use ::std::{
+        cell::Cell,
+        io,
+        panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+        time::Duration,
+    };
 
     pub use shuttle::thread::{JoinHandle, spawn};
 
@@ -232,15 +264,17 @@ pub mod thread {
             Self(self.0.name(name))
         }
 
-        pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
-        where
-            F: FnOnce() -> T + Send + 'static,
-            T: Send + 'static,
-        {
+        /// A thread that panics ends alone, if it panics without a message. With
+        /// one, it is a test that fails.
+        pub fn spawn(self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
             if REFUSED.get() && crate::shim::choose(2) == 0 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            self.0.spawn(f)
+            let work = move || match catch_unwind(AssertUnwindSafe(work)) {
+                Err(panic) if !panic.is::<()>() => resume_unwind(panic),
+                _ => {}
+            };
+            self.0.spawn(work).map(drop)
         }
     }
 }
