@@ -3,7 +3,7 @@
 
 use crate::{
     host::{Code, gates::Gates},
-    run::Scenario,
+    run::{Scenario, met},
     shim::{
         Plain, choose,
         clock::{Instant, Pace, sleep},
@@ -66,16 +66,17 @@ fn calls() {
                 let entered = match choose(3) {
                     0 => match timeout(HUNG_AFTER / 4, gates.enter(thing)).await {
                         Ok(entered) => entered,
-                        Err(_gave_up) => return,
+                        Err(_gave_up) => return met("gave up"),
                     },
                     1 => match gates.try_enter(thing) {
                         Some(pass) => Ok(pass),
-                        None => return,
+                        None => return met("full"),
                     },
                     _ => gates.enter(thing).await,
                 };
                 match entered {
                     Ok(pass) => {
+                        met("entered");
                         let number = seen.enter(since);
                         sleep(HUNG_AFTER * choose(4) as u32 / 3).await;
                         seen.leaves();
@@ -83,6 +84,7 @@ fn calls() {
                         seen.has_left(number);
                     }
                     Err(code) => {
+                        met("busy");
                         assert_eq!(code, Code::Busy);
                         assert!(seen.some_hung(), "sent away for nothing");
                     }
@@ -134,22 +136,25 @@ fn two() {
     assert_eq!((semaphores(), permits_out()), (0, 0));
 }
 
-const CALLS: Scenario = Scenario {
+pub const CALLS: Scenario = Scenario {
     name: "gates let in as many as may be and leave nothing behind",
     pace: Pace::Any,
     play: calls,
+    meets: &["entered", "busy", "gave up", "full"],
 };
 
 const ONE_HANGS: Scenario = Scenario {
     name: "nobody waits for ever behind a call that hangs",
     pace: Pace::Any,
     play: one_hangs,
+    meets: &[],
 };
 
 const TWO: Scenario = Scenario {
     name: "two calls at one gate in every order",
     pace: Pace::Frozen,
     play: two,
+    meets: &[],
 };
 
 #[test]

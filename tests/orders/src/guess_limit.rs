@@ -3,7 +3,7 @@
 
 use crate::{
     host::{guesses::Guesses, limits::Limits},
-    run::Scenario,
+    run::{Scenario, met},
     shim::{
         Plain, choose,
         clock::{Instant, Pace, sleep},
@@ -61,17 +61,22 @@ fn guessing() {
             let (guesses, looked) = (Arc::clone(&guesses), Arc::clone(&looked));
             spawn(async move {
                 for _ in 0..2 {
-                    let guess = match choose(3) {
+                    let way = choose(3);
+                    let guess = match way {
                         0 => guesses.try_take(),
                         1 => timeout(EVERY / 3, guesses.take()).await.ok().map(Result::unwrap),
                         _ => Some(guesses.take().await.unwrap()),
                     };
-                    let Some(guess) = guess else { continue };
+                    let Some(guess) = guess else {
+                        met(["none at once", "gave up"][way]);
+                        continue;
+                    };
                     looked.lock().under_way += 1;
                     if choose(2) == 0 {
                         sleep(EVERY / 3).await;
                     }
                     let is_wrong = choose(3) > 0;
+                    met(if is_wrong { "wrong" } else { "right" });
                     let mut looked = looked.lock();
                     looked.under_way -= 1;
                     if is_wrong {
@@ -122,17 +127,47 @@ fn right() {
     assert_eq!(permits_out(), 0);
 }
 
-const GUESSING: Scenario = Scenario {
+/// Small enough for every order: two right keys, of which one may be looked up at once.
+fn two_right() {
+    let guesses = Guesses::new(Limits {
+        free_guesses: 1,
+        ..limits()
+    });
+    let other = {
+        let guesses = Arc::clone(&guesses);
+        spawn(async move { drop(guesses.take().await.unwrap()) })
+    };
+    drop(block_on(guesses.take()).unwrap());
+    block_on(other).unwrap();
+    assert_eq!(permits_out(), 0);
+    drop(guesses.try_take().unwrap());
+}
+
+pub const GUESSING: Scenario = Scenario {
     name: "no more wrong guesses than the limit whoever gives up",
     pace: Pace::Any,
     play: guessing,
+    meets: &["wrong", "right", "none at once", "gave up"],
 };
 
 const RIGHT: Scenario = Scenario {
     name: "right keys cost nothing and wait for no clock",
     pace: Pace::Frozen,
     play: right,
+    meets: &[],
 };
+
+const TWO_RIGHT: Scenario = Scenario {
+    name: "two right keys in every order",
+    pace: Pace::Frozen,
+    play: two_right,
+    meets: &[],
+};
+
+#[test]
+fn two_right_keys_in_every_order() {
+    TWO_RIGHT.holds_in_all(None);
+}
 
 #[test]
 fn no_more_wrong_guesses_than_the_limit_whoever_gives_up() {

@@ -10,7 +10,7 @@ use crate::{
         map::LiveMap,
         soon::Soon,
     },
-    run::Scenario,
+    run::{Scenario, met},
     shim::{
         choose,
         clock::Pace,
@@ -37,6 +37,12 @@ enum Load {
     Hangs,
     Fails,
     Panics,
+}
+
+impl Load {
+    fn is_bad(self) -> bool {
+        matches!(self, Self::Fails | Self::Panics)
+    }
 }
 
 const LOADS: [Load; 5] = [
@@ -82,11 +88,22 @@ fn session() {
         spawn(async move {
             match loader.load(KEY, &Caller::Nobody).await {
                 Ok(content) => {
+                    met(match load {
+                        Load::Works => "Works: served",
+                        _ => "TakesLong: served",
+                    });
                     assert_eq!(content.text, text(KEY, "quick-1.md"));
                     assert!(matches!(load, Load::Works | Load::TakesLong), "{load:?}");
                 }
                 // Time passes as it likes, so any call may take too long.
-                Err(code) => assert!(matches!(code, Code::Busy | Code::TimedOut)),
+                Err(Code::Busy | Code::TimedOut) => {
+                    if load == Load::Hangs {
+                        met("Hangs: refused");
+                    }
+                }
+                // The session has ended, and nobody is told.
+                Err(Code::Internal) => assert!(load.is_bad()),
+                Err(code) => panic!("{code:?}"),
             }
         })
     });
@@ -96,7 +113,6 @@ fn session() {
             call.await.unwrap();
         }
     };
-    let is_bad = matches!(load, Load::Fails | Load::Panics);
     block_on(async {
         let (mut failed, all) = (pin!(failed), pin!(all));
         // No call waits for ever, whatever becomes of the load ...
@@ -107,9 +123,14 @@ fn session() {
         };
         // ... and one that failed ends the session, and says why.
         let ended = match ended {
-            None if is_bad => Some(failed.await),
+            None if load.is_bad() => Some(failed.await),
             ended => ended,
         };
+        match load {
+            Load::Fails => met("Fails: ended"),
+            Load::Panics => met("Panics: ended"),
+            _ => {}
+        }
         let said = match load {
             Load::Fails => Some("told".to_owned()),
             Load::Panics => Some("the sandbox could not be loaded".to_owned()),
@@ -119,16 +140,17 @@ fn session() {
     });
     *hung.0.lock().unwrap() = false;
     hung.1.notify_all();
-    if is_bad {
+    if load.is_bad() {
         end_process();
     }
     join_all();
 }
 
-const SESSION: Scenario = Scenario {
+pub const SESSION: Scenario = Scenario {
     name: "a session that starts early answers every call or ends",
     pace: Pace::Any,
     play: session,
+    meets: &["Works: served", "TakesLong: served", "Hangs: refused", "Fails: ended", "Panics: ended"],
 };
 
 #[test]

@@ -26,3 +26,21 @@ mod threads;
 mod tickets;
 
 use run::is_broken;
+
+/// What a failure prints would be of no use otherwise.
+#[test]
+fn an_order_that_is_played_again_goes_the_same_way() {
+    for scenario in [
+        gates::CALLS,
+        guess_limit::GUESSING,
+        threads::JOBS,
+        loader::CALLS,
+        loader::STUCK,
+        tickets::ASKED_WHILE_LEFT,
+        tickets::IN_A_CALL,
+        lazy_start::SESSION,
+        requests::SESSION,
+    ] {
+        scenario.goes_the_same_way_again();
+    }
+}

@@ -4,7 +4,7 @@
 
 use crate::{
     host::mcp::service::{Answers, serve},
-    run::Scenario,
+    run::{Scenario, met},
     shim::{
         Plain, choose,
         clock::{Pace, sleep},
@@ -44,6 +44,7 @@ impl Answers for Keys {
     }
 
     fn cancelled(&self, key: &str) {
+        met("cancelled in time");
         self.cancelled.lock().insert(key.to_owned());
     }
 }
@@ -95,6 +96,11 @@ fn session() {
     for request in 0..REQUESTS {
         let cancelled = client.cancelled.contains(&request);
         let answered = client.answered.contains(&request);
+        met(match (answered, cancelled) {
+            (true, false) => "answered",
+            (true, true) => "answered although cancelled",
+            (false, _) => "not answered",
+        });
         assert!(answered || cancelled, "{request} has no answer");
     }
     assert_eq!(permits_out(), 0);
@@ -151,10 +157,11 @@ fn is_due(line: &str, client: &mut Client, keys: &Keys) {
     }
 }
 
-const SESSION: Scenario = Scenario {
+pub const SESSION: Scenario = Scenario {
     name: "every request gets one answer and its own",
     pace: Pace::Any,
     play: session,
+    meets: &["answered", "answered although cancelled", "not answered", "cancelled in time"],
 };
 
 #[test]

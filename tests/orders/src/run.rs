@@ -7,10 +7,14 @@ use crate::shim::{
 };
 use shuttle::{
     Config, FailurePersistence, MaxSteps, Runner,
-    scheduler::{DfsScheduler, PctScheduler, RandomScheduler, ReplayScheduler},
+    scheduler::{
+        DfsScheduler, PctScheduler, RandomScheduler, ReplayScheduler,
+        UncontrolledNondeterminismCheckScheduler,
+    },
 };
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
     env,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -22,6 +26,7 @@ use std::{
 
 thread_local! {
     static VIOLATED: Cell<Option<String>> = const { Cell::new(None) };
+    static MET: RefCell<BTreeMap<&'static str, usize>> = const { RefCell::new(BTreeMap::new()) };
     static BROKEN: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
@@ -30,6 +35,11 @@ pub fn holds(it_does: bool, otherwise: impl FnOnce() -> String) {
     if !it_does {
         VIOLATED.set(Some(otherwise()));
     }
+}
+
+/// Says that a run met this. See [`Scenario::meets`].
+pub fn met(what: &'static str) {
+    MET.with_borrow_mut(|met| *met.entry(what).or_insert(0_usize) += 1);
 }
 
 /// Whether this broken variant is switched on.
@@ -50,13 +60,17 @@ pub struct Scenario {
     pub name: &'static str,
     pub pace: Pace,
     pub play: fn(),
+    /// What some orders have to come to, else the scenario tries less than it says.
+    pub meets: &'static [&'static str],
 }
 
 impl Scenario {
     /// Tries it in random orders, and in such where few threads are held up at few
     /// places, which is what most faults take ("PCT").
     pub fn holds(self) {
-        if let Ok(schedule) = env::var("KEYHOLE_ORDER") {
+        if let Ok(mut schedule) = env::var("KEYHOLE_ORDER") {
+            // It is printed in lines.
+            schedule.retain(|c| c.is_ascii_hexdigit());
             let scheduler = ReplayScheduler::new_from_encoded(&schedule);
             self.run(scheduler, FailurePersistence::None);
             return;
@@ -64,6 +78,7 @@ impl Scenario {
         let schedules = number("KEYHOLE_ORDERS", SCHEDULES);
         let seed = number("KEYHOLE_ORDERS_SEED", 1) as u64;
         let start = Instant::now();
+        MET.take();
         let print = FailurePersistence::Print;
         self.run(
             RandomScheduler::new_from_seed(seed, schedules.div_ceil(2)),
@@ -74,10 +89,23 @@ impl Scenario {
             print,
         );
         println!(
-            "{}: {schedules} orders in {:.1} s",
+            "{}: {schedules} orders in {:.1} s; met {:?}",
             self.name,
-            start.elapsed().as_secs_f64()
+            start.elapsed().as_secs_f64(),
+            MET.with_borrow(BTreeMap::clone),
         );
+        let met = MET.take();
+        for what in self.meets {
+            assert!(met.contains_key(what), "no order came to this: {what}");
+        }
+    }
+
+    /// Plays some orders twice, which must go the same way: else what is printed of a
+    /// failure would not show it again.
+    pub fn goes_the_same_way_again(self) {
+        let random = RandomScheduler::new_from_seed(1, 50);
+        let twice = UncontrolledNondeterminismCheckScheduler::new(random);
+        self.run(twice, FailurePersistence::Print);
     }
 
     /// Tries it in every order there is, or in the first so many.
@@ -131,7 +159,7 @@ impl Scenario {
         config.max_steps = MaxSteps::FailAfter(50_000);
         let tried = Arc::clone(tried);
         let again = format!(
-            "to see it again: KEYHOLE_ORDER=SCHEDULE cargo test --locked -p keyhole-orders {}",
+            "to see it again: KEYHOLE_ORDER='SCHEDULE' ./x test {}, with the last schedule above",
             self.name.replace(' ', "_")
         );
         let ran = catch_unwind(AssertUnwindSafe(|| {

@@ -3,7 +3,7 @@
 
 use crate::{
     host::threads::Threads,
-    run::Scenario,
+    run::{Scenario, met},
     shim::{
         choose,
         clock::Pace,
@@ -73,12 +73,17 @@ fn jobs() {
                     }
                     let counted = Counted(Arc::clone(&done));
                     // A job that the system refuses a thread is dropped, and counts.
-                    let _ = threads.run(move || {
+                    let ran = threads.run(move || {
                         let _counted = counted;
                         if (caller, job) == (0, 0) {
+                            met("panicked");
                             resume_unwind(Box::new(()));
                         }
+                        met("ran");
                     });
+                    if ran.is_err() {
+                        met("refused");
+                    }
                 }
             })
         })
@@ -95,10 +100,11 @@ fn jobs() {
     drop(threads);
 }
 
-const JOBS: Scenario = Scenario {
+pub const JOBS: Scenario = Scenario {
     name: "no job is lost or waits for one that hangs and threads end with the pool",
     pace: Pace::Any,
     play: jobs,
+    meets: &["refused", "ran", "panicked"],
 };
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
         map::LiveMap,
         ticket::{TicketError, Tickets},
     },
-    run::Scenario,
+    run::{Scenario, met},
     shim::{
         clock::Pace,
         std::thread,
@@ -20,6 +20,9 @@ use crate::{
 use shuttle::future::{block_on, spawn};
 use std::{cell::Cell, sync::Arc};
 use tempfile::TempDir;
+
+/// A key that waits for nothing.
+const STRONG: &str = "k-2c1f8a96d0e34b57";
 
 thread_local! {
     static DATA: TempDir = tempfile::tempdir().unwrap();
@@ -75,16 +78,17 @@ fn asked_while_left() {
     let (tickets, id) = new();
     let left = [leave(&tickets, &id, "acme:one"), leave(&tickets, &id, "acme:one")];
     let asked = [ask(&tickets, &id), ask(&tickets, &id), ask(&tickets, &id)];
-    let left = left.into_iter().filter(|_| true).map(|it| it.join().unwrap());
+    let left = left.into_iter().map(|it| it.join().unwrap());
     let left = left.filter(Result::is_ok).count();
     let got: Vec<_> = asked.into_iter().filter_map(|it| it.join().unwrap()).collect();
+    met(["none", "one", "two", "three"][got.len()]);
     assert!(got.len() <= left, "{} of {left}", got.len());
     assert!(got.iter().all(|agent| **agent == *"acme:one"), "{got:?}");
     let _ = tickets.redeem(&id);
 }
 
-/// Two calls with one ticket, for a key that has to wait: only one place, only one
-/// guess at once, and others are at both.
+/// Two calls with one ticket, of which one has to wait: only one guess at a time is
+/// looked up, and others are at it.
 fn in_a_call() {
     let limits = Limits {
         free_guesses: 1,
@@ -93,6 +97,7 @@ fn in_a_call() {
     let map = Arc::new(LiveMap::default());
     map.write("k-1", "slow-1.md");
     map.write("k-2", "slow-2.md");
+    map.write(STRONG, "quick-3.md");
     let loader = Loader::new(MapSource::Live(map), Fake(Files::new(limits)), limits);
     loader.start().unwrap();
     let loader = Arc::new(loader);
@@ -109,12 +114,14 @@ fn in_a_call() {
     };
     let other = call("k-2", Caller::Nobody);
     let wrong = call("k-3", Caller::Nobody);
-    let calls = [call("k-1", ticket.clone()), call("k-1", ticket)];
+    let calls = [call("k-1", ticket.clone()), call(STRONG, ticket)];
     let answers = calls.map(|it| block_on(it).unwrap());
     let _ = (block_on(other).unwrap(), block_on(wrong).unwrap());
     let refused = answers.iter().filter(|it| **it == Err(Code::CallerNotVerified));
     let refused = refused.count();
     let served = answers.iter().filter(|it| it.is_ok()).count();
+    (0..served).for_each(|_| met("served"));
+    (0..refused).for_each(|_| met("not verified"));
     assert!(served <= 1 && refused <= 1, "{answers:?}");
     join_all();
     let _ = tickets.redeem(&id);
@@ -124,24 +131,28 @@ const TWO_ASK: Scenario = Scenario {
     name: "one of two gets a ticket in every order",
     pace: Pace::Frozen,
     play: two_ask,
+    meets: &[],
 };
 
 const TWO_LEAVE: Scenario = Scenario {
     name: "one of two leaves the ticket for a call",
     pace: Pace::Frozen,
     play: two_leave,
+    meets: &[],
 };
 
-const ASKED_WHILE_LEFT: Scenario = Scenario {
+pub const ASKED_WHILE_LEFT: Scenario = Scenario {
     name: "a ticket that is asked for while it is left is whole or none",
     pace: Pace::Frozen,
     play: asked_while_left,
+    meets: &["none", "one", "two"],
 };
 
-const IN_A_CALL: Scenario = Scenario {
+pub const IN_A_CALL: Scenario = Scenario {
     name: "a ticket is redeemed once by calls that wait",
     pace: Pace::Any,
     play: in_a_call,
+    meets: &["served", "not verified"],
 };
 
 #[test]
