@@ -8,6 +8,7 @@
 
 use std::{env, fs, path::Path};
 
+#[allow(unreachable_pub, reason = "the tests read it too")]
 #[path = "breaks.rs"]
 mod breaks;
 
@@ -107,7 +108,8 @@ fn paths(line: &str) -> String {
             .rfind(|c: char| !c.is_alphanumeric() && c != '_')
             .map_or(0, |at| at + 1);
         let (prefix, word) = head.split_at(start);
-        let is_first = !prefix.ends_with(':') && !(prefix.is_empty() && out.ends_with("::"));
+        let goes_on = prefix.is_empty() && out.ends_with("::");
+        let is_first = !goes_on && !prefix.ends_with(':');
         let ours = after.starts_with("is_broken");
         let root = ROOTS
             .iter()

@@ -14,17 +14,17 @@ use crate::{
     },
 };
 use shuttle::future::{block_on, spawn};
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 const HUNG_AFTER: Duration = Duration::from_secs(2);
 const WIDTH: usize = 2;
 
 /// Who is or was inside one gate.
 #[derive(Default)]
-struct Seen(Plain<(usize, Vec<(Instant, Option<Instant>)>)>);
+struct Seen(Plain<(usize, Vec<Stay>)>);
+
+/// Since when, and until when.
+type Stay = (Instant, Option<Instant>);
 
 impl Seen {
     /// Who came at `since` has leave. The gate may have seen it enter before we do.

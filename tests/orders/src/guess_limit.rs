@@ -7,17 +7,11 @@ use crate::{
     shim::{
         Plain, choose,
         clock::{Instant, Pace, sleep},
-        tokio::{
-            sync::permits_out,
-            time::timeout,
-        },
+        tokio::{sync::permits_out, time::timeout},
     },
 };
 use shuttle::future::{block_on, spawn};
-use std::{
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 const EVERY: Duration = Duration::from_secs(1);
 const FREE: u32 = 2;
@@ -41,7 +35,11 @@ struct Looked {
 impl Looked {
     /// In any stretch of time: those that are free, and one for each second of it.
     fn is_within(&self) -> bool {
-        assert!(self.under_way <= FREE as usize, "{} at once", self.under_way);
+        assert!(
+            self.under_way <= FREE as usize,
+            "{} at once",
+            self.under_way
+        );
         self.wrong.iter().enumerate().all(|(before, first)| {
             let since = &self.wrong[before..];
             since.iter().enumerate().all(|(count, last)| {
@@ -64,7 +62,10 @@ fn guessing() {
                     let way = choose(3);
                     let guess = match way {
                         0 => guesses.try_take(),
-                        1 => timeout(EVERY / 3, guesses.take()).await.ok().map(Result::unwrap),
+                        1 => timeout(EVERY / 3, guesses.take())
+                            .await
+                            .ok()
+                            .map(Result::unwrap),
                         _ => Some(guesses.take().await.unwrap()),
                     };
                     let Some(guess) = guess else {

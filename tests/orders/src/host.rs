@@ -32,7 +32,6 @@ of_the_host!(watch, "watch.rs");
 
 pub use caller::Caller;
 pub use code::Code;
-pub use map::Key;
 
 /// Leave to read one file.
 #[derive(Debug)]
@@ -60,7 +59,7 @@ pub mod map {
 
     of_the_host!(key, "map_key.rs");
 
-    pub use key::{Key, KeyError};
+    pub use key::Key;
 
     #[derive(Clone, Debug)]
     pub struct Entry(PathBuf);
@@ -108,7 +107,8 @@ pub mod map {
         pub fn write(&self, key: &str, file: &str) {
             let mut map = self.0.lock().unwrap();
             let mut new = Map::clone(&map);
-            new.0.insert(Key::try_from(key).unwrap(), Entry(file.into()));
+            new.0
+                .insert(Key::try_from(key).unwrap(), Entry(file.into()));
             *map = Arc::new(new);
         }
 

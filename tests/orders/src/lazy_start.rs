@@ -72,7 +72,7 @@ fn session() {
                     }
                 }
                 Load::Fails => return Err(io::Error::other("told")),
-                Load::Panics => drop(resume_unwind(Box::new(()))),
+                Load::Panics => resume_unwind(Box::new(())),
             }
             Ok(Fake(files))
         })
@@ -150,7 +150,13 @@ pub const SESSION: Scenario = Scenario {
     name: "a session that starts early answers every call or ends",
     pace: Pace::Any,
     play: session,
-    meets: &["Works: served", "TakesLong: served", "Hangs: refused", "Fails: ended", "Panics: ended"],
+    meets: &[
+        "Works: served",
+        "TakesLong: served",
+        "Hangs: refused",
+        "Fails: ended",
+        "Panics: ended",
+    ],
 };
 
 #[test]

@@ -10,6 +10,7 @@
     reason = "tests"
 )]
 
+#[allow(dead_code, reason = "the build script reads the rest")]
 #[path = "../breaks.rs"]
 mod breaks;
 mod host;
@@ -36,6 +37,7 @@ fn an_order_that_is_played_again_goes_the_same_way() {
         threads::JOBS,
         loader::CALLS,
         loader::STUCK,
+        loader::IN_TIME,
         tickets::ASKED_WHILE_LEFT,
         tickets::IN_A_CALL,
         lazy_start::SESSION,

@@ -13,7 +13,7 @@ use crate::{
     run::{Scenario, met},
     shim::{
         choose,
-        clock::{Pace, sleep},
+        clock::{Instant, Pace, sleep},
         others_first,
         std::thread::refuse_some,
         tokio::{
@@ -75,7 +75,12 @@ fn calls() {
     let (first, second) = (format!("{}-1.md", kind()), format!("{}-2.md", kind()));
     let third = format!("{}-3.md", kind());
     let map = Arc::new(LiveMap::default());
-    for (key, file) in [(ONE, &first), (SAME, &first), (OTHER, &second), (SHORT, &third)] {
+    for (key, file) in [
+        (ONE, &first),
+        (SAME, &first),
+        (OTHER, &second),
+        (SHORT, &third),
+    ] {
         map.write(key, file);
     }
     let files = Files::new(limits());
@@ -106,7 +111,11 @@ fn calls() {
                         SHORT => &[&third],
                         _ => &[],
                     };
-                    is_due(key, files, answer.as_ref().map(|it| &*it.text).map_err(|it| *it));
+                    is_due(
+                        key,
+                        files,
+                        answer.as_ref().map(|it| &*it.text).map_err(|it| *it),
+                    );
                     // The answer is written.
                     others_first();
                 }
@@ -172,11 +181,69 @@ fn stuck() {
     is_whole();
 }
 
+/// The same, on a clock that waits for everybody: the other call is served as soon as
+/// those that hang have given their places up, and each call is answered in time.
+fn in_time() {
+    let limits = Limits {
+        for_one_file: 2,
+        left_behind: 2,
+        ..limits()
+    };
+    let map = Arc::new(LiveMap::default());
+    let kind = ["stuck", "late", "computes", "slow"][choose(4)];
+    map.write(ONE, &format!("{kind}-1.md"));
+    map.write(SAME, &format!("{kind}-1.md"));
+    map.write(OTHER, "quick-2.md");
+    let files = Files::new(limits);
+    let loader = loader(&map, &files, limits);
+    let late = |key| {
+        let loader = Arc::clone(&loader);
+        spawn(async move {
+            let start = Instant::now();
+            let answer = loader.load(key, &Caller::Nobody).await.map(drop);
+            // It waits for as long as it may run, at most, and then runs.
+            let took = start.elapsed();
+            assert!(took <= limits.deadline * 2, "{took:?}");
+            match answer {
+                Ok(()) => assert_eq!(kind, "slow"),
+                Err(Code::Busy) => assert!(kind != "slow" && took <= limits.deadline),
+                Err(Code::TimedOut) => assert!(kind != "slow" && took >= limits.deadline),
+                Err(code) => panic!("{code:?}"),
+            }
+            met(answer.map_or_else(Code::as_str, |()| "served late"));
+        })
+    };
+    let clients = [ONE, ONE, SAME].map(late);
+    let others = Arc::clone(&loader);
+    let other = spawn(async move {
+        sleep(Duration::from_millis([0, 50, 3000][choose(3)])).await;
+        let start = Instant::now();
+        let answer = others.load(OTHER, &Caller::Nobody).await;
+        assert_eq!(answer.map(|it| it.text), Ok(text(OTHER, "quick-2.md")));
+        let took = start.elapsed();
+        assert!(took <= limits.slow_after, "{took:?}");
+        met("served in time");
+    });
+    for client in clients.into_iter().chain([other]) {
+        block_on(client).unwrap();
+    }
+    files.release();
+    is_whole();
+}
+
 pub const CALLS: Scenario = Scenario {
     name: "every call gets its own answer and gives back what it held",
     pace: Pace::Any,
     play: calls,
-    meets: &["ok", "gave up", "unknown-key", "internal", "busy", "timed-out", "out-of-resources"],
+    meets: &[
+        "ok",
+        "gave up",
+        "unknown-key",
+        "internal",
+        "busy",
+        "timed-out",
+        "out-of-resources",
+    ],
 };
 
 pub const STUCK: Scenario = Scenario {
@@ -185,6 +252,18 @@ pub const STUCK: Scenario = Scenario {
     play: stuck,
     meets: &["served at once", "had to try again"],
 };
+
+pub const IN_TIME: Scenario = Scenario {
+    name: "every call is answered in time whatever hangs",
+    pace: Pace::Idle,
+    play: in_time,
+    meets: &["served in time", "served late", "busy", "timed-out"],
+};
+
+#[test]
+fn every_call_is_answered_in_time_whatever_hangs() {
+    IN_TIME.holds();
+}
 
 #[test]
 fn every_call_gets_its_own_answer_and_gives_back_what_it_held() {
@@ -205,4 +284,6 @@ fn a_broken_loader_is_found() {
     CALLS.finds("a file is read without leave");
     CALLS.finds("a gate stays when all have left");
     STUCK.finds("a slow call never gives its place up");
+    IN_TIME.finds("a slow call never gives its place up");
+    IN_TIME.finds("a late call is not answered");
 }

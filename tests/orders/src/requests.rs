@@ -121,8 +121,11 @@ async fn write(mut to: tokio::io::DuplexStream, client: &Plain<Client>) {
                     }
                     let method = "notifications/cancelled";
                     let params = json!({"requestId": id});
-                    line(&mut to, &json!({"jsonrpc": "2.0", "method": method, "params": params}))
-                        .await;
+                    line(
+                        &mut to,
+                        &json!({"jsonrpc": "2.0", "method": method, "params": params}),
+                    )
+                    .await;
                 }
                 Some(_) => sleep(Duration::from_millis(5)).await,
             }
@@ -140,7 +143,9 @@ async fn write(mut to: tokio::io::DuplexStream, client: &Plain<Client>) {
 
 async fn line(to: &mut tokio::io::DuplexStream, message: &Value) {
     others_first();
-    to.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    to.write_all(format!("{message}\n").as_bytes())
+        .await
+        .unwrap();
 }
 
 fn is_due(line: &str, client: &mut Client, keys: &Keys) {
@@ -161,7 +166,12 @@ pub const SESSION: Scenario = Scenario {
     name: "every request gets one answer and its own",
     pace: Pace::Any,
     play: session,
-    meets: &["answered", "answered although cancelled", "not answered", "cancelled in time"],
+    meets: &[
+        "answered",
+        "answered although cancelled",
+        "not answered",
+        "cancelled in time",
+    ],
 };
 
 #[test]

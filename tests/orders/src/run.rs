@@ -111,10 +111,7 @@ impl Scenario {
     /// Tries it in every order there is, or in the first so many.
     pub fn holds_in_all(self, most: Option<usize>) {
         let start = Instant::now();
-        let tried = self.run(
-            DfsScheduler::new(most, true),
-            FailurePersistence::Print,
-        );
+        let tried = self.run(DfsScheduler::new(most, true), FailurePersistence::Print);
         println!(
             "{}: all {tried} orders in {:.1} s",
             self.name,
@@ -132,7 +129,11 @@ impl Scenario {
         let tried = Arc::new(AtomicUsize::new(0));
         let found = catch_unwind(AssertUnwindSafe(|| {
             let none = FailurePersistence::None;
-            self.counted(RandomScheduler::new_from_seed(seed, half), none.clone(), &tried);
+            self.counted(
+                RandomScheduler::new_from_seed(seed, half),
+                none.clone(),
+                &tried,
+            );
             self.counted(PctScheduler::new_from_seed(seed, 3, half), none, &tried);
         }));
         BROKEN.set(None);
@@ -141,7 +142,11 @@ impl Scenario {
         println!("{}: found in {tried} orders: {broken}", self.name);
     }
 
-    fn run(self, by: impl shuttle::scheduler::Scheduler + 'static, on_failure: FailurePersistence) -> usize {
+    fn run(
+        self,
+        by: impl shuttle::scheduler::Scheduler + 'static,
+        on_failure: FailurePersistence,
+    ) -> usize {
         let tried = Arc::new(AtomicUsize::new(0));
         self.counted(by, on_failure, &tried);
         tried.load(Ordering::Relaxed)

@@ -13,11 +13,7 @@ use crate::{
         },
     },
 };
-use std::{
-    panic::resume_unwind,
-    sync::Arc,
-    time::Duration,
-};
+use std::{panic::resume_unwind, sync::Arc, time::Duration};
 
 /// How many jobs are done.
 #[derive(Default)]
@@ -54,7 +50,11 @@ impl Drop for Counted {
 fn jobs() {
     let threads = Arc::new(Threads::new(3));
     threads.start().unwrap();
-    let (hung, ended, done) = (Arc::new(Done::default()), Arc::new(Done::default()), Arc::new(Done::default()));
+    let (hung, ended, done) = (
+        Arc::new(Done::default()),
+        Arc::new(Done::default()),
+        Arc::new(Done::default()),
+    );
     let counted = (Counted(Arc::clone(&ended)), Arc::clone(&hung));
     threads
         .run(move || {

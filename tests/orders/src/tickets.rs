@@ -11,11 +11,7 @@ use crate::{
         ticket::{TicketError, Tickets},
     },
     run::{Scenario, met},
-    shim::{
-        clock::Pace,
-        std::thread,
-        tokio::task::join_all,
-    },
+    shim::{clock::Pace, std::thread, tokio::task::join_all},
 };
 use shuttle::future::{block_on, spawn};
 use std::{cell::Cell, sync::Arc};
@@ -55,7 +51,10 @@ fn two_ask() {
     let (tickets, id) = new();
     tickets.leave(&id, "acme:one").unwrap();
     let asked = [ask(&tickets, &id), ask(&tickets, &id)];
-    let got: Vec<_> = asked.into_iter().filter_map(|it| it.join().unwrap()).collect();
+    let got: Vec<_> = asked
+        .into_iter()
+        .filter_map(|it| it.join().unwrap())
+        .collect();
     assert_eq!(got, ["acme:one".into()]);
     assert_eq!(tickets.redeem(&id), None);
 }
@@ -66,8 +65,14 @@ fn two_leave() {
     let agents = ["acme:one", "acme:other"];
     let left = agents.map(|agent| leave(&tickets, &id, agent));
     let left = left.map(|it| it.join().unwrap());
-    let whose: Vec<_> = agents.iter().zip(&left).filter(|(_, left)| left.is_ok()).collect();
-    let again = left.iter().filter(|left| matches!(left, Err(TicketError::Again)));
+    let whose: Vec<_> = agents
+        .iter()
+        .zip(&left)
+        .filter(|(_, left)| left.is_ok())
+        .collect();
+    let again = left
+        .iter()
+        .filter(|left| matches!(left, Err(TicketError::Again)));
     assert_eq!((whose.len(), again.count()), (1, 1));
     assert_eq!(tickets.redeem(&id).as_deref(), Some(*whose[0].0));
 }
@@ -76,11 +81,17 @@ fn two_leave() {
 /// half of a name.
 fn asked_while_left() {
     let (tickets, id) = new();
-    let left = [leave(&tickets, &id, "acme:one"), leave(&tickets, &id, "acme:one")];
+    let left = [
+        leave(&tickets, &id, "acme:one"),
+        leave(&tickets, &id, "acme:one"),
+    ];
     let asked = [ask(&tickets, &id), ask(&tickets, &id), ask(&tickets, &id)];
     let left = left.into_iter().map(|it| it.join().unwrap());
     let left = left.filter(Result::is_ok).count();
-    let got: Vec<_> = asked.into_iter().filter_map(|it| it.join().unwrap()).collect();
+    let got: Vec<_> = asked
+        .into_iter()
+        .filter_map(|it| it.join().unwrap())
+        .collect();
     met(["none", "one", "two", "three"][got.len()]);
     assert!(got.len() <= left, "{} of {left}", got.len());
     assert!(got.iter().all(|agent| **agent == *"acme:one"), "{got:?}");
@@ -117,7 +128,9 @@ fn in_a_call() {
     let calls = [call("k-1", ticket.clone()), call(STRONG, ticket)];
     let answers = calls.map(|it| block_on(it).unwrap());
     let _ = (block_on(other).unwrap(), block_on(wrong).unwrap());
-    let refused = answers.iter().filter(|it| **it == Err(Code::CallerNotVerified));
+    let refused = answers
+        .iter()
+        .filter(|it| **it == Err(Code::CallerNotVerified));
     let refused = refused.count();
     let served = answers.iter().filter(|it| it.is_ok()).count();
     (0..served).for_each(|_| met("served"));

@@ -3,7 +3,10 @@
 //! nothing is late before its time has come.
 
 use super::{choose, others_first};
-use shuttle::thread::{self, Thread};
+use shuttle::{
+    current::context_switches,
+    thread::{self, Thread},
+};
 use std::{
     cell::RefCell,
     collections::BTreeMap,
@@ -35,16 +38,36 @@ pub enum Pace {
     Frozen,
     /// As the scheduler likes.
     Any,
+    /// When there is nothing else to do: computing takes no time.
+    Idle,
 }
 
 /// Starts the clock of a run.
 pub fn start(pace: Pace) {
     CLOCK.with_borrow_mut(|clock| *clock = Clock::default());
-    if pace == Pace::Any {
-        // Some runs are in a hurry, in others there is time for everything.
-        let patience = [0, 2, 8, 40][choose(4)];
-        let thread = thread::spawn(move || run(patience));
-        CLOCK.with_borrow_mut(|clock| clock.thread = Some(thread.thread().clone()));
+    // Some runs are in a hurry, in others there is time for everything.
+    let wait: Box<dyn Fn() + Send> = match pace {
+        Pace::Frozen => return,
+        Pace::Any => {
+            let patience = [0, 2, 8, 40][choose(4)];
+            Box::new(move || (0..=patience).for_each(|_| thread::yield_now()))
+        }
+        Pace::Idle => Box::new(until_idle),
+    };
+    let thread = thread::spawn(move || run(&*wait));
+    CLOCK.with_borrow_mut(|clock| clock.thread = Some(thread.thread().clone()));
+}
+
+/// Until nobody else was chosen so many times in a row that nobody else is left.
+fn until_idle() {
+    let mut alone = 0;
+    while alone < 32 {
+        let before = context_switches();
+        thread::yield_now();
+        alone = match context_switches() - before {
+            1 => alone + 1,
+            _ => 0,
+        };
     }
 }
 
@@ -59,11 +82,9 @@ pub fn stop() {
     }
 }
 
-fn run(patience: usize) {
+fn run(wait: &dyn Fn()) {
     loop {
-        for _ in 0..=patience {
-            thread::yield_now();
-        }
+        wait();
         let (stopped, due) = CLOCK.with_borrow_mut(|clock| {
             let due = clock.timers.pop_first();
             if let Some(((at, _), _)) = &due {

@@ -7,8 +7,8 @@ pub mod fs {
     //! `rustix::fs`.
 
     use crate::shim::others_first;
-    use ::std::{ffi::CStr, os::fd::OwnedFd};
     use ::rustix::{fd::AsFd, io::Result, path::Arg};
+    use ::std::{ffi::CStr, os::fd::OwnedFd};
 
     pub use ::rustix::fs::*;
 

@@ -36,7 +36,8 @@ pub mod task {
 
     pub fn forget_all() {
         // Those of a run that failed are not there any more.
-        TASKS.with_borrow_mut(::std::mem::take)
+        TASKS
+            .with_borrow_mut(::std::mem::take)
             .into_iter()
             .for_each(::std::mem::forget);
     }
@@ -52,7 +53,7 @@ pub mod task {
 pub mod time {
     //! `tokio::time`.
 
-    pub use crate::shim::clock::{Instant, Sleep, sleep, sleep_until};
+    pub use crate::shim::clock::{Instant, sleep_until};
     use ::std::{pin::pin, time::Duration};
 
     #[derive(Debug)]
@@ -82,6 +83,7 @@ pub mod sync {
     use crate::shim::others_first;
     use ::std::{
         cell::RefCell,
+        marker::PhantomData,
         sync::{Arc, Weak},
     };
     use ::tokio::sync as real;
@@ -162,7 +164,11 @@ pub mod sync {
 
     /// With the lifetime of tokio's, which nothing here uses.
     #[derive(Debug)]
-    pub struct SemaphorePermit<'a>(OwnedSemaphorePermit, ::std::marker::PhantomData<&'a ()>);
+    pub struct SemaphorePermit<'a> {
+        #[expect(dead_code, reason = "held, not read")]
+        permit: OwnedSemaphorePermit,
+        of: PhantomData<&'a Semaphore>,
+    }
 
     #[derive(Debug)]
     pub struct OwnedSemaphorePermit(Option<real::OwnedSemaphorePermit>);
@@ -193,13 +199,19 @@ pub mod sync {
         pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
             others_first();
             let permit = Arc::clone(&self.0).try_acquire_owned().map(owned)?;
-            Ok(SemaphorePermit(permit, ::std::marker::PhantomData))
+            Ok(SemaphorePermit {
+                permit,
+                of: PhantomData,
+            })
         }
 
         pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
             others_first();
             let permit = Arc::clone(&self.0).acquire_owned().await.map(owned)?;
-            Ok(SemaphorePermit(permit, ::std::marker::PhantomData))
+            Ok(SemaphorePermit {
+                permit,
+                of: PhantomData,
+            })
         }
 
         pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {

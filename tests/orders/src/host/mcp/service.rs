@@ -2,11 +2,7 @@
 //! goes: rmcp's own needs tokio's runtime. Requests are handled in tasks of their own,
 //! answers are written in others, and those of cancelled requests are dropped.
 
-use super::{
-    ServeError,
-    flight::Call,
-    transport::Edge,
-};
+use super::{ServeError, flight::Call, transport::Edge};
 use crate::shim::{
     others_first,
     tokio::{
