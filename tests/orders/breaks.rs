@@ -181,6 +181,17 @@ pub const BREAKS: &[Break] = &[
         "table.numbers.remove(&flight.id);",
         "",
     ),
+    broken(
+        "an answer that waits for another cannot be cancelled",
+        "mcp/transport.rs",
+        "let mut out = out.lock().await;",
+        "if let ServerJsonRpcMessage::Response(response) = &mut message {
+            let Some(flight) = flights.finish(&response.id) else { return Ok(()) };
+            response.id = flight.id.clone();
+            return out.lock().await.write(&message).await;
+        }
+        let mut out = out.lock().await;",
+    ),
     // Tickets.
     broken(
         "a ticket is good although another removed it",

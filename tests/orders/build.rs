@@ -67,6 +67,14 @@ fn with_breaks(file: &str, mut text: String) -> Result<String, String> {
     }
     for broken in breaks::BREAKS.iter().filter(|it| it.file == file) {
         let (name, good, bad) = (broken.name, broken.good, broken.bad);
+        // What is done first, before the same.
+        if let Some(first) = bad.strip_suffix(good) {
+            replace(
+                good,
+                &format!("if crate::is_broken({name:?}) {{ {first} }} {good}"),
+            )?;
+            continue;
+        }
         let either = format!("if crate::is_broken({name:?}) {{ {bad} }} else {{ {good} }}");
         match good.ends_with(';') {
             true => replace(good, &either)?,

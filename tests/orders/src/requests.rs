@@ -32,10 +32,12 @@ const REQUESTS: usize = 4;
 struct Keys {
     places: Arc<Semaphore>,
     cancelled: Plain<HashSet<String>>,
+    asked: Plain<HashSet<String>>,
 }
 
 impl Answers for Keys {
     async fn answer(&self, key: &str) -> (String, Box<dyn Send>) {
+        self.asked.lock().insert(key.to_owned());
         let place = Arc::clone(&self.places).acquire_owned().await.unwrap();
         if choose(2) == 0 {
             sleep(Duration::from_millis(10)).await;
@@ -70,6 +72,7 @@ fn session() {
     let keys = Arc::new(Keys {
         places: Arc::new(Semaphore::new(2)),
         cancelled: Plain::default(),
+        asked: Plain::default(),
     });
     let server = spawn(serve(Arc::clone(&keys), from_client, to_client));
     let client = Arc::new(Plain::new(Client::default()));
@@ -119,13 +122,7 @@ async fn write(mut to: tokio::io::DuplexStream, client: &Plain<Client>) {
                         client.waits.remove(&id);
                         client.cancelled.insert(other);
                     }
-                    let method = "notifications/cancelled";
-                    let params = json!({"requestId": id});
-                    line(
-                        &mut to,
-                        &json!({"jsonrpc": "2.0", "method": method, "params": params}),
-                    )
-                    .await;
+                    line(&mut to, &cancel(id)).await;
                 }
                 Some(_) => sleep(Duration::from_millis(5)).await,
             }
@@ -135,10 +132,18 @@ async fn write(mut to: tokio::io::DuplexStream, client: &Plain<Client>) {
             client.waits.insert(id, request);
             client.ids.insert(request, id);
         }
-        let params = json!({"name": "load_context", "arguments": {"key": request.to_string()}});
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
-        line(&mut to, &request).await;
+        line(&mut to, &call(id, request)).await;
     }
+}
+
+fn call(id: u64, request: usize) -> Value {
+    let params = json!({"name": "load_context", "arguments": {"key": request.to_string()}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+fn cancel(id: u64) -> Value {
+    let params = json!({"requestId": id});
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
 }
 
 async fn line(to: &mut tokio::io::DuplexStream, message: &Value) {
@@ -160,6 +165,65 @@ fn is_due(line: &str, client: &mut Client, keys: &Keys) {
     if client.waits.get(&id) == Some(&request) {
         client.waits.remove(&id);
     }
+}
+
+/// Nothing is read of the answers until both requests are cancelled. One answer may be
+/// half written by then; the other, which waits behind it, is not sent any more.
+fn cancelled_behind_another() {
+    let (mut to_server, from_client) = duplex(4096);
+    let (to_client, from_server) = duplex(48);
+    let keys = Arc::new(Keys {
+        places: Arc::new(Semaphore::new(2)),
+        cancelled: Plain::default(),
+        asked: Plain::default(),
+    });
+    let server = spawn(serve(Arc::clone(&keys), from_client, to_client));
+    block_on(spawn({
+        let keys = Arc::clone(&keys);
+        async move {
+            line(&mut to_server, &call(0, 0)).await;
+            line(&mut to_server, &call(1, 1)).await;
+            sleep(Duration::from_millis(20)).await;
+            line(&mut to_server, &cancel(0)).await;
+            line(&mut to_server, &cancel(1)).await;
+            // It says that what came before was seen.
+            line(&mut to_server, &call(2, 2)).await;
+            while !keys.asked.lock().contains("2") {
+                sleep(Duration::from_millis(1)).await;
+            }
+        }
+    }))
+    .unwrap();
+    let reader = spawn(async move {
+        let mut lines = BufReader::new(from_server).lines();
+        let mut of = Vec::new();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            let answer: Value = serde_json::from_str(&line).unwrap();
+            of.push(answer["id"].as_u64().unwrap());
+        }
+        of
+    });
+    let failures = block_on(server).unwrap();
+    assert!(failures.is_empty(), "{failures:?}");
+    join_all();
+    let of = block_on(reader).unwrap();
+    met(["", "none was written", "one was half written"]
+        .get(of.len())
+        .unwrap_or(&""));
+    assert!(of.ends_with(&[2]) && of.len() <= 2, "{of:?}");
+    assert_eq!(permits_out(), 0);
+}
+
+pub const BEHIND_ANOTHER: Scenario = Scenario {
+    name: "an answer behind another is not sent once it is cancelled",
+    pace: Pace::Any,
+    play: cancelled_behind_another,
+    meets: &["none was written", "one was half written"],
+};
+
+#[test]
+fn an_answer_behind_another_is_not_sent_once_it_is_cancelled() {
+    BEHIND_ANOTHER.holds();
 }
 
 pub const SESSION: Scenario = Scenario {
@@ -189,4 +253,5 @@ fn broken_requests_are_found() {
     ] {
         SESSION.finds(broken);
     }
+    BEHIND_ANOTHER.finds("an answer that waits for another cannot be cancelled");
 }

@@ -95,7 +95,7 @@ impl Scenario {
             MET.with_borrow(BTreeMap::clone),
         );
         let met = MET.take();
-        for what in self.meets {
+        for what in self.meets.iter().filter(|_| schedules >= SCHEDULES) {
             assert!(met.contains_key(what), "no order came to this: {what}");
         }
     }
