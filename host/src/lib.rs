@@ -70,6 +70,7 @@ mod serve;
 mod settle;
 mod setup;
 mod shell;
+mod soon;
 mod threads;
 pub mod ticket;
 mod usage;

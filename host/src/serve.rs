@@ -1,27 +1,25 @@
 //! `keyhole serve`: the process around one MCP session.
 
 use crate::{
-    Callers, Code, Grant, Loader,
+    Callers, Loader,
     limits::Limits,
     map::{FreezeError, FrozenMap, Key, LiveMap, Map, MapError},
     mcp::{self, Bound, Surface},
     resources::{is_exhaustion, make_threads, runtime, streams_are_pipes},
     sandbox::{Guest, Sandbox, SandboxError},
     seal::{Loading, Reach, Seal, SealError, leave_no_core},
+    soon::Soon,
 };
 use rmcp::transport::io::{StdioReader, StdioWriter};
 use std::{
     future::pending,
     io::{self, Write as _},
     os::fd::OwnedFd,
-    sync::{Arc, OnceLock},
-    thread,
-    time::Instant,
+    sync::Arc,
 };
 use tokio::{
     runtime::Runtime,
     signal::unix::{Signal, SignalKind, signal},
-    sync::oneshot,
 };
 
 /// Why serving could not start, or broke off.
@@ -141,7 +139,7 @@ fn serve_surface(
 ) -> Result<(), ServeError> {
     let process = Process::start()?;
     let loading = put_up_wall(&callers)?;
-    let (sandbox, failed) = Soon::start(limits, loading)?;
+    let (sandbox, failed) = Soon::start(move || load(limits, loading))?;
     let loader = Loader::new(Arc::new(map), sandbox, limits);
     process.serve(loader, callers, surface, failed)
 }
@@ -166,56 +164,11 @@ fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
     Ok(loading)
 }
 
-/// The sandbox, made ready on a thread of its own while the client and the server
-/// still introduce themselves. A call that comes earlier waits for it.
-struct Soon(Arc<OnceLock<Sandbox>>);
-
-impl Soon {
-    /// What is given with it is ready when there will be no sandbox, and says why.
-    fn start(
-        limits: Limits,
-        loading: Loading,
-    ) -> io::Result<(Self, impl Future<Output = ServeError>)> {
-        let ready = Arc::new(OnceLock::new());
-        let (failed, failure) = oneshot::channel();
-        thread::Builder::new().name("sandbox".to_owned()).spawn({
-            let ready = Arc::clone(&ready);
-            move || match load(limits, loading) {
-                Ok(sandbox) => drop(ready.set(sandbox)),
-                // Nobody listens any more if the session has ended.
-                Err(error) => drop(failed.send(error)),
-            }
-        })?;
-        let soon = Self(Arc::clone(&ready));
-        let failed = async move {
-            match failure.await {
-                Ok(error) => error,
-                Err(_) if ready.get().is_some() => pending().await,
-                // The thread panicked.
-                Err(_) => io::Error::other("the sandbox could not be loaded").into(),
-            }
-        };
-        Ok((soon, failed))
-    }
-}
-
 /// No call runs before the last rights are given up too.
 fn load(limits: Limits, loading: Loading) -> Result<Sandbox, ServeError> {
     let sandbox = Sandbox::embedded(limits)?;
     loading.done()?;
     Ok(sandbox)
-}
-
-impl Guest for Soon {
-    fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
-        self.0.wait().call(key, grant, deadline)
-    }
-
-    fn interrupt(&self) {
-        if let Some(sandbox) = self.0.get() {
-            sandbox.interrupt();
-        }
-    }
 }
 
 /// As [`serve`], in a process that first gives up its own rights to everything

@@ -56,6 +56,7 @@ const COMMANDS: &[(&str, Run)] = &[
         Elsewhere(".ci/run", "./x bench --short"),
     ),
     ("./x model [SEEDS]", Not("it takes long")),
+    ("./x orders [ORDERS]", Not("it takes long")),
     ("./x soak [CALLS]", Not("it takes long")),
     (".ci/run", Elsewhere(".github/workflows/ci.yml", ".ci/run")),
     (

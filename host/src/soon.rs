@@ -1,0 +1,61 @@
+//! The sandbox, made ready on a thread of its own while the client and the server
+//! still introduce themselves.
+
+use crate::{
+    Code, Grant,
+    sandbox::{Guest, Sandbox},
+};
+use std::{
+    future::pending,
+    io,
+    sync::{Arc, OnceLock},
+    thread,
+    time::Instant,
+};
+use tokio::sync::oneshot;
+
+/// A guest that is being made ready. A call that comes earlier waits for it.
+pub(crate) struct Soon<G = Sandbox>(Arc<OnceLock<G>>);
+
+impl<G: Guest> Soon<G> {
+    /// Begins to `load`. The future resolves only if that fails, with the error.
+    ///
+    /// # Errors
+    /// What the operating system says if it refuses the thread.
+    pub(crate) fn start<E: From<io::Error> + Send + 'static>(
+        load: impl FnOnce() -> Result<G, E> + Send + 'static,
+    ) -> io::Result<(Self, impl Future<Output = E>)> {
+        let ready = Arc::new(OnceLock::new());
+        let (failed, failure) = oneshot::channel();
+        thread::Builder::new().name("sandbox".to_owned()).spawn({
+            let ready = Arc::clone(&ready);
+            move || match load() {
+                Ok(guest) => drop(ready.set(guest)),
+                // Nobody listens any more if the session has ended.
+                Err(error) => drop(failed.send(error)),
+            }
+        })?;
+        let soon = Self(Arc::clone(&ready));
+        let failed = async move {
+            match failure.await {
+                Ok(error) => error,
+                Err(_) if ready.get().is_some() => pending().await,
+                // The thread panicked.
+                Err(_) => io::Error::other("the sandbox could not be loaded").into(),
+            }
+        };
+        Ok((soon, failed))
+    }
+}
+
+impl<G: Guest> Guest for Soon<G> {
+    fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+        self.0.wait().call(key, grant, deadline)
+    }
+
+    fn interrupt(&self) {
+        if let Some(guest) = self.0.get() {
+            guest.interrupt();
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What is broken on purpose, to see that it is found: in which file, which code,
+//! and what stands there instead while the switch of that name is on.
+
+/// A broken variant.
+pub struct Break {
+    pub name: &'static str,
+    pub file: &'static str,
+    pub good: &'static str,
+    pub bad: &'static str,
+}
+
+/// What is set otherwise than in the host, always.
+pub struct Setting {
+    pub file: &'static str,
+    pub from: &'static str,
+    pub to: &'static str,
+}
+
+/// So that the third request has to wait for room, not the thousandth.
+pub const SETTINGS: &[Setting] = &[Setting {
+    file: "mcp/transport.rs",
+    from: "const MIN_REQUEST_BYTES: u32 = 2048;",
+    to: "const MIN_REQUEST_BYTES: u32 = MAX_IN_FLIGHT_BYTES / 2;",
+}];
+
+const fn broken(
+    name: &'static str,
+    file: &'static str,
+    good: &'static str,
+    bad: &'static str,
+) -> Break {
+    Break {
+        name,
+        file,
+        good,
+        bad,
+    }
+}
+
+pub const BREAKS: &[Break] = &[
+    // Gates.
+    broken(
+        "a gate stays when all have left",
+        "gates.rs",
+        "gates.remove(&self.thing.0);",
+        "",
+    ),
+    broken(
+        "who left counts as being in",
+        "gates.rs",
+        "gate.inside.retain(|(inside, _)| inside != number);",
+        "let _ = number;",
+    ),
+    broken(
+        "who waits never asks whether those inside hang",
+        "gates.rs",
+        "self.hangs(thing)",
+        "false",
+    ),
+    broken(
+        "who gives up waiting is still present",
+        "gates.rs",
+        "gate.present -= 1;",
+        "if self.slot.is_some() { gate.present -= 1; }",
+    ),
+    // Guesses.
+    broken(
+        "a guess is counted after the lock was let go",
+        "guesses.rs",
+        "bucket.out += 1;",
+        "drop(bucket); self.lock().out += 1;",
+    ),
+    broken(
+        "a wrong guess costs nothing",
+        "guesses.rs",
+        "self.wrong = true;",
+        "self.wrong = false;",
+    ),
+    broken(
+        "a guess that came back wakes nobody",
+        "guesses.rs",
+        "self.of.given_back.notify_one();",
+        "",
+    ),
+    broken(
+        "a guess is out for good",
+        "guesses.rs",
+        "bucket.out -= 1;",
+        "if self.wrong { bucket.out -= 1; }",
+    ),
+    // Threads.
+    broken(
+        "a job is left to a thread that another job woke",
+        "threads.rs",
+        "state.jobs.len() <= state.idle",
+        "state.idle > 0",
+    ),
+    broken(
+        "a thread ends although there is a job",
+        "threads.rs",
+        "waited.timed_out() && state.jobs.is_empty() && state.threads > 1",
+        "waited.timed_out()",
+    ),
+    broken(
+        "a thread that was refused leaves its job behind",
+        "threads.rs",
+        "spawned.is_err().then(|| state.jobs.pop_back())",
+        "None::<Option<Job>>",
+    ),
+    broken(
+        "a pool that is dropped does not say so",
+        "threads.rs",
+        "self.0.lock().closed = true;",
+        "",
+    ),
+    // The loader and its watch.
+    broken(
+        "the place of a call that nobody wants is lost",
+        "watch.rs",
+        "drop(tell.send(told(ran, place)));\n            return;",
+        "std::mem::forget(tell.send(told(ran, place))); return;",
+    ),
+    broken(
+        "a slow call keeps its place too",
+        "watch.rs",
+        "place = slow;",
+        "std::mem::forget(std::mem::replace(&mut place, slow));",
+    ),
+    broken(
+        "a slow call never gives its place up",
+        "watch.rs",
+        "!is_slow",
+        "false",
+    ),
+    broken(
+        "a late call is not stopped",
+        "watch.rs",
+        "self.guest.interrupt();",
+        "",
+    ),
+    broken(
+        "a late call is not answered",
+        "watch.rs",
+        "drop(tell.send(Told::Done(Err(Code::TimedOut))));",
+        "std::mem::forget(tell);",
+    ),
+    broken(
+        "a ticket is asked for again after a wait",
+        "loader.rs",
+        "&mut call.agent",
+        "{ call.agent = None; &mut call.agent }",
+    ),
+    broken(
+        "a file is read without leave",
+        "loader.rs",
+        "self.enter(&mut call.file, self.files.thing(entry.path()))?;",
+        "",
+    ),
+    // Requests in flight.
+    broken(
+        "a cancelled request is answered",
+        "mcp/flight.rs",
+        "table.flights.remove(&number);",
+        "",
+    ),
+    broken(
+        "the room of a cancelled request is lost",
+        "mcp/flight.rs",
+        "table.flights.remove(&number);",
+        "std::mem::forget(table.flights.remove(&number));",
+    ),
+    broken(
+        "an id is known by itself, not by a number of ours",
+        "mcp/flight.rs",
+        "table.last = table.last.wrapping_add(1);",
+        "if let RequestId::Number(id) = &id { table.last = *id; }",
+    ),
+    broken(
+        "an id that was answered is still in use",
+        "mcp/flight.rs",
+        "table.numbers.remove(&flight.id);",
+        "",
+    ),
+    broken(
+        "an answer that waits for another cannot be cancelled",
+        "mcp/transport.rs",
+        "let mut out = out.lock().await;",
+        "if let ServerJsonRpcMessage::Response(response) = &mut message {
+            let Some(flight) = flights.finish(&response.id) else { return Ok(()) };
+            response.id = flight.id.clone();
+            return out.lock().await.write(&message).await;
+        }
+        let mut out = out.lock().await;",
+    ),
+    // Tickets.
+    broken(
+        "a ticket is good although another removed it",
+        "ticket.rs",
+        "rustix::fs::unlinkat(&folder, &name, AtFlags::empty()).ok()?;",
+        "let _ = rustix::fs::unlinkat(&folder, &name, AtFlags::empty());",
+    ),
+    broken(
+        "a ticket is written over another",
+        "ticket.rs",
+        "OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW",
+        "OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW",
+    ),
+    // The lazy start.
+    broken(
+        "a sandbox that is ready counts as failed",
+        "soon.rs",
+        "ready.get().is_some()",
+        "false",
+    ),
+    broken(
+        "an interrupt waits for the sandbox",
+        "soon.rs",
+        "self.0.get()",
+        "Some(self.0.wait())",
+    ),
+    broken(
+        "a load that failed says nothing",
+        "soon.rs",
+        "drop(failed.send(error))",
+        "{ drop(error); std::mem::forget(failed) }",
+    ),
+];

@@ -1,0 +1,232 @@
+//! The host's own files on the shim, and stand-ins for what they call that has no
+//! threads and tasks of its own: the map, the walk, the sandbox.
+
+macro_rules! of_the_host {
+    ($name:ident, $file:literal) => {
+        #[allow(
+            dead_code,
+            unused_imports,
+            unused_parens,
+            unreachable_pub,
+            missing_docs,
+            clippy::all,
+            clippy::allow_attributes_without_reason,
+            reason = "the host's own, and checked there; not all of it is used here"
+        )]
+        pub mod $name {
+            include!(concat!(env!("OUT_DIR"), "/", $file));
+        }
+    };
+}
+
+of_the_host!(caller, "caller.rs");
+of_the_host!(code, "code.rs");
+of_the_host!(gates, "gates.rs");
+of_the_host!(guesses, "guesses.rs");
+of_the_host!(limits, "limits.rs");
+of_the_host!(loader, "loader.rs");
+of_the_host!(soon, "soon.rs");
+of_the_host!(threads, "threads.rs");
+of_the_host!(ticket, "ticket.rs");
+of_the_host!(watch, "watch.rs");
+
+pub use caller::Caller;
+pub use code::Code;
+
+/// Leave to read one file.
+#[derive(Debug)]
+pub struct Grant {
+    pub name: String,
+}
+
+pub mod contract {
+    //! How a hash is written.
+
+    pub fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+pub mod map {
+    //! A map that is a table. An entry may be changed while calls are under way.
+
+    use super::{Code, Grant};
+    use std::{
+        collections::HashMap,
+        path::{Path, PathBuf},
+        sync::{Arc, Mutex},
+    };
+
+    of_the_host!(key, "map_key.rs");
+
+    pub use key::Key;
+
+    #[derive(Clone, Debug)]
+    pub struct Entry(PathBuf);
+
+    impl Entry {
+        pub fn path(&self) -> &Path {
+            &self.0
+        }
+    }
+
+    #[derive(Clone, Debug, Default)]
+    pub struct Map(HashMap<Key, Entry>);
+
+    impl Map {
+        pub fn find_for(&self, key: &Key, _: Option<&str>) -> Option<&Entry> {
+            self.0.get(key)
+        }
+
+        pub fn binding(&self, _: &str) -> Option<Binding> {
+            None
+        }
+    }
+
+    pub struct Binding;
+
+    impl Binding {
+        pub fn key(&self, _: &Map) -> Result<Key, Code> {
+            Err(Code::UnknownKey)
+        }
+    }
+
+    pub struct MapError;
+
+    impl MapError {
+        pub fn code(&self) -> Code {
+            Code::MapInvalid
+        }
+    }
+
+    #[derive(Debug, Default)]
+    pub struct LiveMap(Mutex<Arc<Map>>);
+
+    impl LiveMap {
+        /// From now on, `key` stands for `file`.
+        pub fn write(&self, key: &str, file: &str) {
+            let mut map = self.0.lock().unwrap();
+            let mut new = Map::clone(&map);
+            new.0
+                .insert(Key::try_from(key).unwrap(), Entry(file.into()));
+            *map = Arc::new(new);
+        }
+
+        pub fn current(&self) -> Result<Arc<Map>, MapError> {
+            crate::shim::others_first();
+            Ok(Arc::clone(&self.0.lock().unwrap()))
+        }
+    }
+
+    /// Not used: it does nothing that another could meet.
+    #[derive(Debug)]
+    pub struct FrozenMap(Arc<Map>);
+
+    impl FrozenMap {
+        pub fn map(&self) -> &Arc<Map> {
+            &self.0
+        }
+
+        pub fn bound(&self) -> Option<&Key> {
+            None
+        }
+
+        pub fn resolve(&self, entry: &Entry) -> Result<Grant, Code> {
+            resolve(&self.0, entry)
+        }
+    }
+
+    pub fn resolve(_: &Map, entry: &Entry) -> Result<Grant, Code> {
+        crate::shim::others_first();
+        Ok(Grant {
+            name: entry.0.to_str().unwrap().to_owned(),
+        })
+    }
+}
+
+pub mod sandbox {
+    //! The trait of whatever runs a call. See `crate::guest`.
+
+    use super::{Code, Grant};
+    use std::time::Instant;
+
+    pub trait Guest: Send + Sync + 'static {
+        fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code>;
+        fn interrupt(&self);
+    }
+
+    /// The host's default, which no test uses.
+    #[derive(Debug)]
+    pub struct Sandbox;
+
+    pub mod engine {
+        //! What a limit is made of.
+        pub const MAX_MEMORY: usize = 16 << 20;
+    }
+}
+
+pub mod walk {
+    //! The way to the plugin's data folder, which is the test's own.
+
+    use rustix::fs::{Mode, OFlags, open};
+    use std::{os::fd::OwnedFd, path::Path};
+
+    pub struct System;
+    pub struct Policy;
+    pub struct Walker;
+    pub struct Found {
+        pub handle: OwnedFd,
+    }
+
+    #[allow(dead_code, reason = "the host's own are all matched")]
+    pub enum WalkError {
+        Untrusted(()),
+        Missing,
+        Denied,
+        Other,
+    }
+
+    impl Policy {
+        pub const TRUSTED_DIRECTORY: Self = Self;
+    }
+
+    impl Walker {
+        pub fn new(_: System) -> Self {
+            Self
+        }
+
+        pub fn walk(&self, path: &Path, _: Policy) -> Result<Found, WalkError> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let handle = open(path, flags, Mode::empty()).map_err(|_| WalkError::Missing)?;
+            Ok(Found { handle })
+        }
+    }
+}
+
+pub mod mcp {
+    //! The protocol's edge. What answers requests is in `crate::requests`.
+
+    of_the_host!(flight, "mcp_flight.rs");
+    of_the_host!(line, "mcp_line.rs");
+    of_the_host!(message, "mcp_message.rs");
+    of_the_host!(transport, "mcp_transport.rs");
+
+    pub mod service;
+
+    use rmcp::model::{ErrorCode, ErrorData};
+    use std::io;
+
+    /// Why a session did not end in order.
+    #[derive(Debug)]
+    #[allow(dead_code, reason = "shown when a test fails")]
+    pub enum ServeError {
+        Input(io::Error),
+        Output(io::Error),
+    }
+
+    mod server {
+        pub(super) fn method_not_found() -> super::ErrorData {
+            super::ErrorData::new(super::ErrorCode::METHOD_NOT_FOUND, "method not found", None)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What rmcp does between the transport and the server, as far as the order of things
+//! goes: rmcp's own needs tokio's runtime. Requests are handled in tasks of their own,
+//! answers are written in others, and those of cancelled requests are dropped.
+
+use super::{ServeError, flight::Call, transport::Edge};
+use crate::shim::{
+    others_first,
+    tokio::{
+        select,
+        sync::{Notify, mpsc},
+        task::spawn,
+    },
+};
+use rmcp::{
+    model::{
+        CallToolResult, ClientJsonRpcMessage, ClientNotification, ClientRequest, ContentBlock,
+        GetExtensions, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+    },
+    transport::Transport,
+};
+use std::{collections::HashMap, sync::Arc};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// What answers a request that asks for `key`: the text, and what is to be kept until
+/// it is written.
+pub trait Answers: Send + Sync + 'static {
+    fn answer(&self, key: &str) -> impl Future<Output = (String, Box<dyn Send>)> + Send;
+    /// The request for `key` is cancelled, and was not answered before.
+    fn cancelled(&self, key: &str);
+}
+
+enum Event {
+    Answer(ServerJsonRpcMessage),
+    Request(ClientJsonRpcMessage),
+    End,
+}
+
+/// Serves until the input ends and what came is answered. What is broken is told.
+pub async fn serve<A, R, W>(answers: Arc<A>, from: R, to: W) -> Vec<ServeError>
+where
+    A: Answers,
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let (failed, mut failures) = mpsc::unbounded_channel();
+    let mut edge = Edge::new(from, to, failed, &["tools/call"]);
+    let (sink, mut answered) = mpsc::unbounded_channel();
+    let mut under_way: HashMap<RequestId, (Arc<Notify>, String)> = HashMap::new();
+    let mut has_ended = false;
+    while !has_ended || !under_way.is_empty() {
+        let event = if has_ended {
+            Event::Answer(answered.recv().await.unwrap())
+        } else {
+            select! {
+                answer = answered.recv() => { Event::Answer(answer.unwrap()) }
+                request = edge.receive() => { request.map_or(Event::End, Event::Request) }
+            }
+        };
+        match event {
+            Event::End => has_ended = true,
+            Event::Answer(answer) => {
+                let JsonRpcMessage::Response(response) = &answer else {
+                    continue;
+                };
+                if under_way.remove(&response.id).is_some() {
+                    let sent = edge.send(answer);
+                    spawn(async move { sent.await.unwrap() });
+                }
+            }
+            Event::Request(JsonRpcMessage::Request(request)) => {
+                let (number, ClientRequest::CallToolRequest(call)) = (request.id, request.request)
+                else {
+                    panic!("another method");
+                };
+                let key = call.params.arguments.as_ref().unwrap()["key"].as_str();
+                let key = key.unwrap().to_owned();
+                let cancelled = Arc::new(Notify::new());
+                let same = (Arc::clone(&cancelled), key.clone());
+                let before = under_way.insert(number.clone(), same);
+                assert!(before.is_none(), "a number was given twice");
+                let (answers, sink) = (Arc::clone(&answers), sink.clone());
+                spawn(async move {
+                    let text = tokio::select! {
+                        biased;
+                        () = cancelled.notified() => "cancelled".to_owned(),
+                        (text, place) = answers.answer(&key) => {
+                            call.extensions().get::<Call>().unwrap().keep(place);
+                            text
+                        }
+                    };
+                    let result = CallToolResult::success(vec![ContentBlock::text(text)]);
+                    others_first();
+                    let _ = sink.send(ServerJsonRpcMessage::response(result.into(), number));
+                });
+            }
+            Event::Request(JsonRpcMessage::Notification(notification)) => {
+                let ClientNotification::CancelledNotification(cancelled) =
+                    notification.notification
+                else {
+                    panic!("another notification");
+                };
+                let number = cancelled.params.request_id.unwrap();
+                // It may be answered, and the answer not yet written.
+                if let Some((cancelled, key)) = under_way.remove(&number) {
+                    answers.cancelled(&key);
+                    cancelled.notify_one();
+                }
+            }
+            Event::Request(_) => panic!("neither a request nor a notification"),
+        }
+    }
+    drop(edge);
+    let mut told = Vec::new();
+    while let Ok(failure) = failures.try_recv() {
+        told.push(failure);
+    }
+    told
+}
