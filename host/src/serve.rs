@@ -3,7 +3,7 @@
 use crate::{
     Callers, Loader,
     limits::Limits,
-    map::{FreezeError, FrozenMap, Key, LiveMap, Map, MapError},
+    map::{FreezeError, FrozenMap, Key, LiveMap, Map},
     mcp::{self, Bound, Surface},
     resources::{is_exhaustion, make_threads, runtime, streams_are_pipes},
     sandbox::{Guest, Sandbox, SandboxError},
@@ -37,15 +37,9 @@ pub enum ServeError {
     /// The sandbox could not be made ready.
     #[error("cannot start: {0}")]
     Sandbox(#[from] SandboxError),
-    /// There is no usable map, and it has to say what a bound server is. Clients
-    /// keep what a server says here, so it does not tell where the map is.
-    #[error("cannot start: {}", .0.at_start())]
-    Map(#[from] MapError),
-    /// The map has no such binding. The name is not repeated: it may be a key that
-    /// was put in the wrong place.
-    #[error(
-        "cannot start: the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind"
-    )]
+    /// A map that cannot change any more has no such binding. The name is not
+    /// repeated: it may be a key that was put in the wrong place.
+    #[error("cannot start: {NO_BINDING}")]
     NoBinding,
     /// The binding's name, title or description would show a key to every client.
     #[error(
@@ -62,6 +56,8 @@ pub enum ServeError {
     #[error("{0}")]
     Session(#[from] mcp::ServeError),
 }
+
+const NO_BINDING: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind";
 
 impl From<SealError> for ServeError {
     fn from(error: SealError) -> Self {
@@ -90,9 +86,9 @@ impl From<io::Error> for ServeError {
 /// The process must have no other thread.
 ///
 /// # Errors
-/// [`ServeError`]. An unusable map is not one: the map may be mended at any
-/// time, and until then each call is told so. With `binding` it is one, and so is
-/// a map without that binding: it says what the server shows of itself.
+/// [`ServeError`]. An unusable map is not one, nor is a map without that binding:
+/// the map may be fixed at any time. Until then each call is refused with its code,
+/// which a model can pass on; what a server says as it ends, no model reads.
 pub fn serve(
     map: LiveMap,
     binding: Option<&str>,
@@ -102,9 +98,28 @@ pub fn serve(
     leave_no_core()?;
     let surface = match binding {
         None => Surface::General,
-        Some(name) => bound(&*map.current()?, name)?,
+        Some(name) => bound_or_waiting(&map, name)?,
     };
     serve_surface(map, surface, callers, limits)
+}
+
+/// The surface of the binding, or one that shows nothing if there is no such binding
+/// yet. Standard error says why.
+fn bound_or_waiting(map: &LiveMap, name: &str) -> Result<Surface, ServeError> {
+    let missing = match map.current() {
+        Ok(map) => match bound(&map, name) {
+            Err(ServeError::NoBinding) => NO_BINDING,
+            surface => return surface,
+        },
+        Err(error) => error.at_start(),
+    };
+    // Whoever is not there to read it does not need it. Clients keep what a server
+    // says here, so it tells neither the name nor where the map is.
+    let _ = writeln!(
+        io::stderr(),
+        "keyhole: {missing}; until then each call is refused"
+    );
+    Ok(Surface::Bound(Bound::waiting(name)))
 }
 
 /// As [`serve`], bound to what `key` stands for in the map at each call. The map

@@ -276,13 +276,50 @@ fn a_sealed_server_can_be_bound() {
 }
 
 #[test]
-fn a_server_that_would_be_nothing_does_not_start() {
+fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
+    let map = format!("[keys]\n{KEY} = '~/a.md'\n[bindings.later]\nkey = '{KEY}'\n");
+    let of_another = map.replace("later", "another");
+    for (world, code, says) in [
+        (
+            self::world().map(of_another),
+            "unknown-key",
+            "has no binding of the name given",
+        ),
+        (self::world().map(""), "unknown-key", "has no binding"),
+        (World::new().file("a.md", "# A\n"), "map-missing", "map-missing"),
+        (self::world().map("bindings = 1"), "map-invalid", "map-invalid"),
+    ] {
+        let world = bound(world, "later");
+        let mut client = world.client();
+        let shown = client.request("tools/list", json!({})).result().clone();
+        load(&mut client).refused(code);
+        world.replace_map(&map);
+        load(&mut client).is("# A\n");
+        // What is shown stays, and tells nothing.
+        let still = client.request("tools/list", json!({}));
+        assert_eq!(still.result(), &shown);
+        client.hang_up();
+        let ended = client.ended();
+        assert_eq!(ended.exit, Some(0));
+        let stderr = ended.stderr;
+        assert!(stderr.contains(says), "{stderr}");
+        for secret in [KEY, "later", "another", "context-map", "/"] {
+            assert!(!stderr.contains(secret), "{stderr}");
+        }
+        let shown = shown.to_string();
+        assert!(!shown.contains("later") && !shown.contains(KEY), "{shown}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sealed_server_whose_map_has_no_such_binding_does_not_start() {
     for (world, says) in [
         (world(), "has no binding of the name given"),
         (World::new(), "map-missing"),
         (World::new().map("bindings = 1"), "map-invalid"),
     ] {
-        let ended = bound(world, "none").serve().ended();
+        let ended = bound(world.argument("--sealed"), "none").serve().ended();
         assert_eq!((ended.exit, ended.messages), (Some(1), Vec::<Value>::new()));
         assert!(ended.stderr.contains(says), "{}", ended.stderr);
         for secret in [KEY, "scanner-catalog", "none", "context-map", "/"] {

@@ -13,7 +13,11 @@ use std::sync::Arc;
 /// whatever becomes of the map; what is served does not.
 #[derive(Clone, Debug)]
 pub struct Bound {
+    /// The map's name for it.
     name: Arc<str>,
+    /// Whether the name is shown. One that the map has not may be a key that was put
+    /// in the wrong place.
+    shows_name: bool,
     /// The operator's key; None means that of the map's binding.
     key: Option<Key>,
     title: Option<Box<str>>,
@@ -24,7 +28,7 @@ pub struct Bound {
 /// stand between these two.
 const BEFORE: &str = "\
 Returns one private Markdown document, unchanged. It takes no arguments: \
-this server has this one document, ";
+this server has this one document";
 
 const AFTER: &str = "
 
@@ -41,6 +45,7 @@ impl Bound {
     pub fn new(name: &str, binding: &Binding) -> Self {
         Self {
             name: name.into(),
+            shows_name: true,
             key: None,
             title: binding.title().map(Into::into),
             description: binding.description().map(Into::into),
@@ -53,7 +58,21 @@ impl Bound {
     pub fn to_key(name: &str, key: Key) -> Self {
         Self {
             name: name.into(),
+            shows_name: true,
             key: Some(key),
+            title: None,
+            description: None,
+        }
+    }
+
+    /// The context that the map does not call `name` yet, or there is no map. What
+    /// the map says of it later is served, but not shown.
+    #[must_use]
+    pub fn waiting(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            shows_name: false,
+            key: None,
             title: None,
             description: None,
         }
@@ -72,11 +91,13 @@ impl Bound {
         let name = &self.name;
         let title = match &self.title {
             Some(title) => title.to_string(),
-            None => format!("Load context: {name}"),
+            None if self.shows_name => format!("Load context: {name}"),
+            None => "Load context".to_owned(),
         };
         let what = match &self.description {
-            Some(description) => format!("\"{name}\":\n{description}"),
-            None => format!("\"{name}\"."),
+            Some(description) => format!(", \"{name}\":\n{description}"),
+            None if self.shows_name => format!(", \"{name}\"."),
+            None => ".".to_owned(),
         };
         tool::with_schema(&title, format!("{BEFORE}{what}{AFTER}"), input_schema())
     }

@@ -21,7 +21,7 @@ const CASES = {
   other: ['another agent has neither, not even while the first one runs', other],
   unbound: ['a binding that the map has no more is refused in words, with its code', unbound],
   mapless: ['without a map the call is refused in words, with its code', mapless],
-  absent: ['a binding that the map never had is no tool of anybody, and the session goes on', absent],
+  absent: ['a binding that the map never had is refused in words, and nobody else is told', absent],
   killed: ['no server is left when the client is killed', killed],
   ended: ['no server is left when the client has ended', ended],
   limit: ['a document at the limit of one result arrives whole', limit],
@@ -151,7 +151,6 @@ async function refused({ client, home, seen }, code, change) {
   client.configure(home);
   const script = plain(client);
   const [load, finish] = script.scanner;
-  // The server runs by then: it does not start without its binding.
   const changed = () => {
     change(path.join(home.configured, 'context-map.toml'));
     return load;
@@ -171,9 +170,10 @@ async function absent({ client, home, seen }) {
   client.configure(home, { binding: 'no-such-binding' });
   const session = await home.session(plain(client));
   session.assertPlayed();
-  assert.ok(!session.requests.some(({ tools }) => tools.includes(client.tool)), session.report());
+  const { text } = session.answer('scanner', client.tool);
+  assert.match(text, /unknown-key: [a-z]+ [a-z]+/, session.report());
   session.assertOnlyIn(CANARY);
-  seen(`the agent's call of a server that did not start: ${session.answer('scanner', client.tool).text}`);
+  seen(`a binding that the map never had: ${text}`);
 }
 
 /** At once, with no time for a word: as by the system, when memory is short. */
