@@ -44,8 +44,6 @@ pub struct Asked {
     pub kind: Kind,
     /// When all of it had been written: the clock, and the step.
     pub sent: Option<(u64, u64)>,
-    /// An answer came.
-    pub answered: bool,
     /// It was cancelled, so that there may be no answer.
     pub cancelled: bool,
 }
@@ -56,6 +54,8 @@ pub struct Client {
     pub acts: std::collections::VecDeque<Act>,
     /// What was or will be asked.
     pub asked: Vec<Asked>,
+    /// What came: the id, and which requests it may answer.
+    answers: Vec<(Value, Vec<usize>)>,
     /// Part of a line.
     line: Vec<u8>,
     broken: Option<Broken>,
@@ -71,6 +71,7 @@ impl Client {
         let mut client = Self {
             acts: std::collections::VecDeque::new(),
             asked: Vec::new(),
+            answers: Vec::new(),
             line: Vec::new(),
             broken,
             bound,
@@ -144,7 +145,6 @@ impl Client {
             id,
             kind,
             sent: None,
-            answered: false,
             cancelled: false,
         });
         self.write(rng, line);
@@ -224,15 +224,26 @@ impl Client {
     /// Whether something was asked that is not answered.
     #[must_use]
     pub fn waits(&self) -> bool {
-        self.asked
-            .iter()
-            .any(|asked| asked.sent.is_some() && !asked.answered && !asked.cancelled)
+        let due = |index: &usize| {
+            let asked = &self.asked[*index];
+            asked.sent.is_some() && !asked.cancelled
+        };
+        let due: Vec<usize> = (0..self.asked.len()).filter(due).collect();
+        !pairs(&due, |request, answer| {
+            self.answers.get(answer).map(|(_, fits)| fits.contains(&request))
+        })
     }
 
-    /// All that was sent for this id and is not answered may stay so.
+    /// Whether this request may have been answered.
+    #[must_use]
+    pub fn is_answered(&self, request: usize) -> bool {
+        self.answers.iter().any(|(_, fits)| fits.contains(&request))
+    }
+
+    /// All that was sent for this id may stay without an answer.
     pub fn cancel(&mut self, id: &Value) {
         for asked in self.asked.iter_mut().filter(|asked| asked.id == *id) {
-            asked.cancelled |= asked.sent.is_some() && !asked.answered;
+            asked.cancelled |= asked.sent.is_some();
         }
     }
 
@@ -266,7 +277,7 @@ impl Client {
             Some(Broken::Silent) if sim.rng.once_in(30) => return,
             Some(Broken::WrongId) => {
                 let others: Vec<_> = self.asked.iter().filter(|asked| {
-                    asked.sent.is_some() && !asked.answered && asked.id != answer["id"]
+                    asked.sent.is_some() && asked.id != answer["id"]
                 }).collect();
                 if !others.is_empty() && sim.rng.once_in(8) {
                     answer["id"] = others[sim.rng.below(others.len())].id.clone();
@@ -321,23 +332,26 @@ impl Client {
                 Kind::Result => has("result") && text.is_none(),
                 Kind::Error => error.is_some(),
             };
-            asked.id == answer["id"] && !asked.answered && kind
+            asked.id == answer["id"] && kind
         };
-        let mut all = 0..self.asked.len();
-        let found = match in_use {
-            true => all.rfind(|index| fits(&self.asked[*index])),
-            // Who was not cancelled comes first.
-            false => all
-                .clone()
-                .find(|index| !self.asked[*index].cancelled && fits(&self.asked[*index]))
-                .or_else(|| all.find(|index| fits(&self.asked[*index]))),
-        };
-        let Some(found) = found else {
+        // With ids that are used again, several may fit: then it must be possible that
+        // each answer is another request's.
+        let fits: Vec<usize> = (0..self.asked.len())
+            .filter(|index| fits(&self.asked[*index]))
+            .collect();
+        let sent = fits.iter().filter_map(|index| self.asked[*index].sent);
+        let sent = sent.map(|(at, _)| at).max();
+        self.answers.push((answer["id"].clone(), fits));
+        let of_id: Vec<usize> = (0..self.answers.len())
+            .filter(|index| self.answers[*index].0 == answer["id"])
+            .collect();
+        let possible = pairs(&of_id, |answer, request| {
+            (request < self.asked.len()).then(|| self.answers[answer].1.contains(&request))
+        });
+        if !possible {
             return sim.violation(|| format!("this answers no request: {answer}"));
-        };
-        let asked = &mut self.asked[found];
-        asked.answered = true;
-        let took = sim.world.disk.clock - asked.sent.map_or(0, |sent| sent.0);
+        }
+        let took = sim.world.disk.clock - sent.unwrap_or(0);
         if took > crate::host::LONGEST + blocked {
             sim.violation(|| format!("this took {} ms: {answer}", took / 1_000_000));
         }
@@ -348,4 +362,33 @@ impl Client {
     pub fn agent(rng: &mut Rng) -> Option<&'static str> {
         rng.once_in(3).then_some(AGENTS[0])
     }
+}
+
+/// Whether each of these can have another partner of its own. `fits` tells whether two
+/// go together; none: there are no more partners.
+fn pairs(ones: &[usize], fits: impl Fn(usize, usize) -> Option<bool>) -> bool {
+    fn find(
+        one: usize,
+        fits: &impl Fn(usize, usize) -> Option<bool>,
+        seen: &mut Vec<usize>,
+        taken: &mut Vec<(usize, usize)>,
+    ) -> bool {
+        for partner in 0.. {
+            match fits(one, partner) {
+                None => return false,
+                Some(true) if !seen.contains(&partner) => {}
+                Some(_) => continue,
+            }
+            seen.push(partner);
+            let by = taken.iter().position(|(_, taken)| *taken == partner);
+            if by.is_none_or(|by| find(taken[by].0, fits, seen, taken)) {
+                taken.retain(|(_, taken)| *taken != partner);
+                taken.push((one, partner));
+                return true;
+            }
+        }
+        false
+    }
+    let mut taken = Vec::new();
+    ones.iter().all(|one| find(*one, &fits, &mut Vec::new(), &mut taken))
 }

@@ -8,7 +8,10 @@ use std::{
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    sync::Notify,
+};
 
 /// One direction.
 #[derive(Debug, Default)]
@@ -22,6 +25,8 @@ pub struct Pipe {
     /// The reader has gone, or the stream is broken.
     pub broken: bool,
     waker: Option<Waker>,
+    /// Something was written.
+    pub written: Arc<Notify>,
 }
 
 impl Pipe {
@@ -94,6 +99,7 @@ impl AsyncWrite for Output {
             return Poll::Pending;
         }
         pipe.bytes.extend(&bytes[..room]);
+        pipe.written.notify_one();
         Poll::Ready(Ok(room))
     }
 
