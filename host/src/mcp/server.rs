@@ -2,7 +2,11 @@
 //! `message.rs` lets through.
 
 use super::{flight::Call, surface::Surface, tool};
-use crate::{Caller, Callers, Code, Loader, loader::{Asked, Maps}, sandbox::Guest};
+use crate::{
+    Caller, Callers, Code, Loader,
+    loader::{Asked, Maps},
+    sandbox::Guest,
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{

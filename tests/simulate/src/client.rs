@@ -230,7 +230,9 @@ impl Client {
         };
         let due: Vec<usize> = (0..self.asked.len()).filter(due).collect();
         !pairs(&due, |request, answer| {
-            self.answers.get(answer).map(|(_, fits)| fits.contains(&request))
+            self.answers
+                .get(answer)
+                .map(|(_, fits)| fits.contains(&request))
         })
     }
 
@@ -276,9 +278,11 @@ impl Client {
         match self.broken {
             Some(Broken::Silent) if sim.rng.once_in(30) => return,
             Some(Broken::WrongId) => {
-                let others: Vec<_> = self.asked.iter().filter(|asked| {
-                    asked.sent.is_some() && asked.id != answer["id"]
-                }).collect();
+                let others: Vec<_> = self
+                    .asked
+                    .iter()
+                    .filter(|asked| asked.sent.is_some() && asked.id != answer["id"])
+                    .collect();
                 if !others.is_empty() && sim.rng.once_in(8) {
                     answer["id"] = others[sim.rng.below(others.len())].id.clone();
                 }
@@ -303,7 +307,9 @@ impl Client {
         let refused = answer["result"]["isError"] == true;
         if refused || has("error") {
             let told = answer.to_string();
-            let leaks = KEYS[..5].iter().chain(&["/home", "/srv", " of a; ", "acme", BINDING]);
+            let leaks = KEYS[..5]
+                .iter()
+                .chain(&["/home", "/srv", " of a; ", "acme", BINDING]);
             // A binding's name is a word that may stand anywhere.
             for secret in leaks.filter(|secret| **secret != BINDING) {
                 if told.contains(secret) {
@@ -322,11 +328,12 @@ impl Client {
                 return false;
             };
             let kind = match &asked.kind {
-                // Before the session's first answer, all may be refused so.
                 _ if in_use => true,
                 Kind::Call(_) if refused => {
                     let code = answer["result"]["structuredContent"]["code"].as_str();
-                    keyhole::Code::ALL.iter().any(|known| Some(known.as_str()) == code)
+                    keyhole::Code::ALL
+                        .iter()
+                        .any(|known| Some(known.as_str()) == code)
                 }
                 Kind::Call(key) => text.is_some() && given(key, from),
                 Kind::Result => has("result") && text.is_none(),
@@ -390,5 +397,6 @@ fn pairs(ones: &[usize], fits: impl Fn(usize, usize) -> Option<bool>) -> bool {
         false
     }
     let mut taken = Vec::new();
-    ones.iter().all(|one| find(*one, &fits, &mut Vec::new(), &mut taken))
+    ones.iter()
+        .all(|one| find(*one, &fits, &mut Vec::new(), &mut taken))
 }

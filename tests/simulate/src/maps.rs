@@ -65,8 +65,12 @@ impl Map {
             broken: false,
         };
         for index in 0..KEYS.len() {
-            map.entries[index] = (index < 3 || rng.once_in(2))
-                .then(|| (index % DOCUMENTS.len(), rng.once_in(6).then(|| rng.below(2))));
+            map.entries[index] = (index < 3 || rng.once_in(2)).then(|| {
+                (
+                    index % DOCUMENTS.len(),
+                    rng.once_in(6).then(|| rng.below(2)),
+                )
+            });
         }
         map
     }

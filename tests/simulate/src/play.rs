@@ -33,7 +33,10 @@ pub fn play(seed: u64, broken: Option<Broken>, tell: bool) -> Played {
         sim::with(|sim| {
             sim.faults = faults(&mut sim.rng);
             sim.note(("server", server), |sim| {
-                format!("server {server} of {servers} starts; faults: {:?}", sim.faults)
+                format!(
+                    "server {server} of {servers} starts; faults: {:?}",
+                    sim.faults
+                )
             });
         });
         session(server == servers);

@@ -102,7 +102,10 @@ impl Session {
                 Some(Broken::NoDeadline) => Duration::from_secs(60),
                 _ => Limits::default().deadline,
             };
-            let limits = Limits { deadline, ..Limits::default() };
+            let limits = Limits {
+                deadline,
+                ..Limits::default()
+            };
             let rooms = sim.rng.of(&[64, 700, 1 << 16, 1 << 20]);
             let base = sim.world.disk.clock;
             let lazy = sim.rng.of(&[1, 1, 2, 30]);
@@ -114,10 +117,13 @@ impl Session {
             false => Surface::General,
         };
         let callers = agent.map_or(Callers::Unknown, |agent| Callers::Stated(agent.into()));
-        let loader = Arc::new(Loader::over(Source::new(), Native { agent }, limits, Threads));
-        let pipe = || {
-            Arc::new(Mutex::new(Pipe::with(rooms)))
-        };
+        let loader = Arc::new(Loader::over(
+            Source::new(),
+            Native { agent },
+            limits,
+            Threads,
+        ));
+        let pipe = || Arc::new(Mutex::new(Pipe::with(rooms)));
         let (input, output) = (pipe(), pipe());
         let (stop, stopped) = oneshot::channel::<()>();
         let served = tokio::spawn(mcp::serve(
@@ -185,7 +191,11 @@ impl Session {
             } else if turns == closed || turns == broken {
                 self.end = End::Gone;
                 sim::with(|sim| sim.note("gone", |_| "a stream breaks".into()));
-                let pipe = if turns == closed { &self.output } else { &self.input };
+                let pipe = if turns == closed {
+                    &self.output
+                } else {
+                    &self.input
+                };
                 let mut pipe = pipe.lock().unwrap();
                 pipe.broken = true;
                 pipe.wake();
@@ -230,7 +240,8 @@ impl Session {
         if with_others && chance < 72 {
             let acted = sim::with(|sim| {
                 let told = sim.world.act(&mut sim.rng);
-                told.inspect(|told| sim.note(told, |_| told.clone())).is_some()
+                told.inspect(|told| sim.note(told, |_| told.clone()))
+                    .is_some()
             });
             if acted {
                 return;
@@ -308,7 +319,8 @@ impl Session {
     fn client_acts(&mut self, now: u64) -> bool {
         let (input, output) = (Arc::clone(&self.input), Arc::clone(&self.output));
         let mut output = output.lock().unwrap();
-        if !output.bytes.is_empty() && !output.broken && sim::with(|sim| sim.rng.once_in(self.lazy)) {
+        if !output.bytes.is_empty() && !output.broken && sim::with(|sim| sim.rng.once_in(self.lazy))
+        {
             let most = match sim::with(|sim| sim.rng.once_in(2)) {
                 true => output.bytes.len(),
                 false => 1 + sim::with(|sim| sim.rng.below(output.bytes.len())),
@@ -343,7 +355,10 @@ impl Session {
                 sim::with(|sim| {
                     sim.note(("writes", bytes.len()), |_| {
                         let most = &bytes[..bytes.len().min(300)];
-                        format!("client: writes {}", String::from_utf8_lossy(most).trim_end())
+                        format!(
+                            "client: writes {}",
+                            String::from_utf8_lossy(most).trim_end()
+                        )
                     });
                 });
                 if let Some(Act::Asked(index)) = self.client.acts.get(1) {
@@ -360,7 +375,10 @@ impl Session {
         let now = sim::with(|sim| sim.world.disk.clock);
         if let End::Ended(at) = self.end
             && now > at + LONGEST_END + self.blocked + 700 * MS
-            && self.served.as_ref().is_some_and(|served| !served.is_finished())
+            && self
+                .served
+                .as_ref()
+                .is_some_and(|served| !served.is_finished())
         {
             sim::with(|sim| sim.violation(|| "the server does not end".into()));
         }
@@ -368,7 +386,9 @@ impl Session {
 
     /// The server has ended. What it holds comes back, and all was answered.
     async fn finish(&mut self) {
-        let Some(served) = self.served.take() else { return };
+        let Some(served) = self.served.take() else {
+            return;
+        };
         let ended = served.await;
         sim::with(|sim| {
             sim.note("ended", |_| format!("the server has ended: {ended:?}"));
@@ -391,7 +411,10 @@ impl Session {
         }
         for turn in 0.. {
             settle().await;
-            if self.calls.is_empty() && sim::with(|sim| sim.jobs.is_empty()) && self.loader.is_idle() {
+            if self.calls.is_empty()
+                && sim::with(|sim| sim.jobs.is_empty())
+                && self.loader.is_idle()
+            {
                 break;
             }
             if turn > MOST_TURNS / 4 || sim::with(|sim| sim.trouble.is_some()) {

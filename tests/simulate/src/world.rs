@@ -33,7 +33,12 @@ const NAMES: [&str; 6] = [
     "/srv/his/x.md",
     "/srv/his/sub",
 ];
-const TARGETS: [&str; 4] = ["/home/jane/diary.md", "/home/jane", "/srv/his", "/srv/his/x.md"];
+const TARGETS: [&str; 4] = [
+    "/home/jane/diary.md",
+    "/home/jane",
+    "/srv/his",
+    "/srv/his/x.md",
+];
 
 static MOVES: LazyLock<Vec<Move>> = LazyLock::new(|| moves::all(&NAMES, &TARGETS, FORGED_TEXT));
 
@@ -178,9 +183,13 @@ impl World {
         for map in self.since(from).filter(|span| span.label == MAP_LABEL) {
             granted.extend(maps::granted(&map.bytes, key, agent));
         }
-        let mut saved = self.since(from).filter(|span| *span.bytes == *text.as_bytes());
+        let mut saved = self
+            .since(from)
+            .filter(|span| *span.bytes == *text.as_bytes());
         if granted.is_empty() {
-            return Err(format!("the map does not grant this key anything: {text:?}"));
+            return Err(format!(
+                "the map does not grant this key anything: {text:?}"
+            ));
         }
         // He may have put it there, and his own saves are his own affair.
         if granted.contains(&MALLORYS) && [FORGED_TEXT, FORGED_MAP, ""].contains(&text) {
@@ -188,8 +197,15 @@ impl World {
         }
         match saved.next() {
             None => Err(format!("what was served was never saved so: {text:?}")),
-            Some(first) if !saved.chain([first]).any(|span| granted.contains(&span.label)) => {
-                Err(format!("the map does not grant this: {text:?} ({})", first.label))
+            Some(first)
+                if !saved
+                    .chain([first])
+                    .any(|span| granted.contains(&span.label)) =>
+            {
+                Err(format!(
+                    "the map does not grant this: {text:?} ({})",
+                    first.label
+                ))
             }
             Some(_) => Ok(()),
         }
@@ -359,7 +375,10 @@ impl World {
         let disk = &self.disk;
         let ongoing: Vec<usize> = saving
             .iter()
-            .filter_map(|saving| disk.find(saving.save.path, ROOT, true, &mut Vec::new()).ok())
+            .filter_map(|saving| {
+                disk.find(saving.save.path, ROOT, true, &mut Vec::new())
+                    .ok()
+            })
             .collect();
         for (id, inode) in self.disk.nodes.iter_mut().enumerate() {
             if let Node::File(file) = &mut inode.node
