@@ -108,7 +108,7 @@ impl Session {
             };
             let rooms = sim.rng.of(&[64, 700, 1 << 16, 1 << 20]);
             let base = sim.world.disk.clock;
-            let lazy = sim.rng.of(&[1, 1, 2, 30]);
+            let lazy = sim.rng.of(&[1, 1, 2, 8]);
             let client = Client::new(&mut sim.rng, bound, sim.broken);
             (agent, bound, limits, lazy, rooms, base, client)
         });
@@ -300,6 +300,7 @@ impl Session {
             (_, Some(next)) if idle => (next - now).div_ceil(MS).min(200),
             (2, _) => 1 + sim.rng.below(20) as u64,
             (3, None) => 1 + sim.rng.below(600) as u64,
+            _ if idle => 1 + sim.rng.below(30) as u64,
             _ => 1,
         });
         let (lies, written) = {

@@ -40,6 +40,15 @@ const TARGETS: [&str; 4] = [
     "/srv/his/x.md",
 ];
 
+/// What comes to mind first.
+const FIRST: [Move; 5] = [
+    Move::Rename("/srv/shared/d.md", "/srv/shared/x.md"),
+    Move::Symlink("/home/jane/diary.md", "/srv/shared/d.md"),
+    Move::Rename("/srv/shared/sub", "/srv/his/sub"),
+    Move::Symlink("/home/jane", "/srv/shared/sub"),
+    Move::Fifo("/srv/shared/d.md"),
+];
+
 static MOVES: LazyLock<Vec<Move>> = LazyLock::new(|| moves::all(&NAMES, &TARGETS, FORGED_TEXT));
 
 /// Something that was there as it was saved, from one step to another.
@@ -265,7 +274,10 @@ impl World {
 
     fn attack(&mut self, rng: &mut Rng) -> Option<String> {
         for _ in 0..6 {
-            let made = rng.of(&MOVES);
+            let made = match rng.once_in(3) {
+                true => rng.of(&FIRST),
+                false => rng.of(&MOVES),
+            };
             if made.plan(&self.disk, &[], &[]).is_some() {
                 made.perform(&mut self.disk);
                 return Some(format!("mallory: {made}"));
