@@ -150,7 +150,9 @@ impl World {
                 continue;
             };
             file.whole |= file.writing.is_none() && clock - file.touched >= rest;
-            let there = inode.names > 0 && file.whole;
+            // Who has it open can still read it when its last name is gone.
+            let is_held = Rc::strong_count(&inode.held) > 1;
+            let there = file.whole && (inode.names > 0 || is_held);
             if let Some(span) = self.current.get(&id) {
                 let known = &mut self.spans[*span];
                 if there && known.bytes == file.bytes && known.label == file.label {
