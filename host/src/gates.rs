@@ -131,7 +131,6 @@ impl Gates {
     }
 
     /// How many gates there are.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.lock().len()
     }

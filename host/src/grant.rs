@@ -3,13 +3,13 @@
 use cap_std::fs::Dir;
 
 /// What one call may reach. Made by [`crate::resolve`] for one entry of the map,
-/// used up by one call.
+/// used up by one call. `D` is a directory that is open.
 #[derive(Debug)]
-pub struct Grant {
+pub struct Grant<D = Dir> {
     /// The real file's own directory, open: what its path means by the time it
     /// is read does not matter. It can be listed unless the user may only
     /// search it.
-    pub directory: Dir,
+    pub directory: D,
     /// The real file's name in that directory. It ends in `.md`. What it names
     /// was not looked at: it may be gone, or a link, by the time it is opened.
     pub name: String,

@@ -115,6 +115,12 @@ impl Guesses {
         })
     }
 
+    /// Whether no key is being looked up, and none waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        let waits = self.waiting.available_permits() < self.most_waiting;
+        !waits && self.turn.available_permits() == 1 && self.lock().out == 0
+    }
+
     /// Nothing panics while it is held.
     fn lock(&self) -> MutexGuard<'_, Bucket> {
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner)

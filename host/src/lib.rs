@@ -82,9 +82,13 @@ pub use check::{BindingReport, EntryReport, Report, Warning, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;
+#[doc(hidden)]
+pub use loader::Maps;
 pub use loader::{Content, Loader, MapSource};
 pub use map::{
     Binding, BindingError, Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location,
     LocationError, Map, MapError, ParseError, locate, resolve,
 };
 pub use serve::{ServeError, serve, serve_key, serve_sealed, session};
+#[doc(hidden)]
+pub use threads::{Job, Runner};

@@ -7,10 +7,11 @@ use crate::{
     limits::Limits,
     map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
     sandbox::{Guest, Sandbox},
-    threads::Threads,
+    threads::{Runner, Threads},
     watch::Watch,
 };
-use std::{io, sync::Arc};
+use cap_std::fs::Dir;
+use std::{fmt, io, sync::Arc};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     task::spawn,
@@ -29,9 +30,8 @@ pub struct Content {
 }
 
 /// Loads files for keys. Shared by all calls of a server.
-#[derive(Debug)]
-pub struct Loader<G = Sandbox> {
-    work: Arc<Work<G>>,
+pub struct Loader<G = Sandbox, M = MapSource> {
+    work: Arc<Work<G, M>>,
     limits: Limits,
     /// One permit for each call that runs or waits.
     queue: Arc<Semaphore>,
@@ -43,7 +43,35 @@ pub struct Loader<G = Sandbox> {
     /// is given back when the thread is done, which for a read that hangs in the
     /// kernel is after its call was answered.
     slow: Arc<Semaphore>,
-    threads: Threads,
+    threads: Box<dyn Runner>,
+}
+
+/// The map, and how its entries are resolved. It is a [`MapSource`] wherever a
+/// user's files are read; tests have one over files in memory.
+#[doc(hidden)]
+pub trait Maps: Send + Sync + 'static {
+    /// A directory that is open.
+    type Directory;
+
+    /// The map that counts for this call.
+    ///
+    /// # Errors
+    /// The [`Code`] of a map that cannot be used.
+    fn current(&self) -> Result<Arc<Map>, Code>;
+
+    /// The key that a binding stands for. Without one, there is nothing to serve:
+    /// the binding is gone, or so is the file or variable that held its key. What a
+    /// caller learns is the same as if the key had left the map.
+    ///
+    /// # Errors
+    /// [`Code::UnknownKey`].
+    fn bound(&self, map: &Map, name: &str) -> Result<Key, Code>;
+
+    /// The grant for an entry of that map.
+    ///
+    /// # Errors
+    /// As for [`resolve`].
+    fn resolve(&self, map: &Map, entry: &Entry) -> Result<Grant<Self::Directory>, Code>;
 }
 
 /// The map, and how its entries are resolved.
@@ -56,8 +84,9 @@ pub enum MapSource {
     Frozen(FrozenMap),
 }
 
-impl MapSource {
-    /// The map that counts for this call.
+impl Maps for MapSource {
+    type Directory = Dir;
+
     fn current(&self) -> Result<Arc<Map>, Code> {
         match self {
             Self::Live(live) => live.current().map_err(|error| error.code()),
@@ -65,9 +94,6 @@ impl MapSource {
         }
     }
 
-    /// The key that a binding stands for. Without one, there is nothing to serve:
-    /// the binding is gone, or so is the file or variable that held its key. What a
-    /// caller learns is the same as if the key had left the map.
     fn bound(&self, map: &Map, name: &str) -> Result<Key, Code> {
         match self {
             Self::Live(_) => map.binding(name).and_then(|binding| binding.key(map).ok()),
@@ -76,7 +102,6 @@ impl MapSource {
         .ok_or(Code::UnknownKey)
     }
 
-    /// The grant for an entry of that map.
     fn resolve(&self, map: &Map, entry: &Entry) -> Result<Grant, Code> {
         match self {
             Self::Live(_) => resolve(map, entry),
@@ -94,6 +119,13 @@ impl From<Arc<LiveMap>> for MapSource {
 impl From<FrozenMap> for MapSource {
     fn from(frozen: FrozenMap) -> Self {
         Self::Frozen(frozen)
+    }
+}
+
+/// It shows nothing of its calls.
+impl<G, M> fmt::Debug for Loader<G, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loader").finish_non_exhaustive()
     }
 }
 
@@ -119,9 +151,8 @@ impl Asked {
 }
 
 /// What a call's thread needs.
-#[derive(Debug)]
-struct Work<G> {
-    map: MapSource,
+struct Work<G, M> {
+    map: M,
     sandbox: Arc<G>,
     /// One for each file that is being read.
     files: Gates,
@@ -167,6 +198,17 @@ impl<G: Guest> Loader<G> {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
     pub fn new(map: impl Into<MapSource>, sandbox: G, limits: Limits) -> Self {
+        // Each call that has one also has a place, or that of a slow call.
+        let threads = Threads::new(limits.running + limits.left_behind);
+        Self::over(map.into(), sandbox, limits, threads)
+    }
+}
+
+impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
+    /// As [`Loader::new`], for any map, and with any threads.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn over(map: M, sandbox: G, limits: Limits, threads: impl Runner) -> Self {
         let gates = || {
             Gates::new(
                 limits.for_one_file,
@@ -176,7 +218,7 @@ impl<G: Guest> Loader<G> {
         };
         Self {
             work: Arc::new(Work {
-                map: map.into(),
+                map,
                 sandbox: Arc::new(sandbox),
                 files: gates(),
                 guesses: Guesses::new(limits),
@@ -186,8 +228,7 @@ impl<G: Guest> Loader<G> {
             keys: gates(),
             places: Arc::new(Semaphore::new(limits.running)),
             slow: Arc::new(Semaphore::new(limits.left_behind)),
-            // Each call that has one also has a place, or that of a slow call.
-            threads: Threads::new(limits.running + limits.left_behind),
+            threads: Box::new(threads),
         }
     }
 
@@ -198,6 +239,18 @@ impl<G: Guest> Loader<G> {
     /// What the operating system says.
     pub fn start(&self) -> io::Result<()> {
         self.threads.start()
+    }
+
+    /// Whether nothing is held: no call runs, waits or is stuck.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        let limits = &self.limits;
+        self.queue.available_permits() == limits.running + limits.waiting
+            && self.places.available_permits() == limits.running
+            && self.slow.available_permits() == limits.left_behind
+            && (self.keys.len(), self.work.files.len()) == (0, 0)
+            && self.work.guesses.is_idle()
     }
 
     /// The file that `key` stands for in the map as it is now, if `caller` may
@@ -267,15 +320,16 @@ impl<G: Guest> Loader<G> {
         let (done, ran) = oneshot::channel();
         let work = Arc::clone(&self.work);
         self.threads
-            .run(move || {
+            .run(Box::new(move || {
                 // What the call holds is given back before anybody is told.
                 let ran = work.run(call, deadline.into_std());
                 drop(done.send(ran));
-            })
+            }))
             .map_err(|_| Code::OutOfResources)?;
         let (tell, told) = oneshot::channel();
+        let guest = Arc::clone(&self.work.sandbox);
         let watch = Watch {
-            guest: Arc::clone(&self.work.sandbox),
+            interrupt: move || guest.interrupt(),
             slow: Arc::clone(&self.slow),
             slow_after: self.limits.slow_after,
             deadline,
@@ -304,7 +358,7 @@ impl From<Code> for Stop {
     }
 }
 
-impl<G: Guest> Work<G> {
+impl<M: Maps, G: Guest<M::Directory>> Work<G, M> {
     /// The call itself, on a thread that may block.
     fn run(&self, mut call: Box<Call>, deadline: std::time::Instant) -> Ran {
         match self.load(&mut call, deadline) {

@@ -15,7 +15,35 @@ use std::{
 /// How long a thread waits for work before it ends. The last one stays.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-type Job = Box<dyn FnOnce() + Send>;
+/// What is to be run.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// Runs jobs that may block, each beside the others. It is [`Threads`] wherever a
+/// user's files are read; tests run jobs at moments of their own.
+#[doc(hidden)]
+pub trait Runner: Send + Sync + 'static {
+    /// Makes ready for the first job.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    fn start(&self) -> io::Result<()>;
+
+    /// Runs `job` soon, and does not wait for it.
+    ///
+    /// # Errors
+    /// What the operating system says if it refuses a thread. The job is dropped.
+    fn run(&self, job: Job) -> io::Result<()>;
+}
+
+impl Runner for Threads {
+    fn start(&self) -> io::Result<()> {
+        Self::start(self)
+    }
+
+    fn run(&self, job: Job) -> io::Result<()> {
+        Self::run(self, job)
+    }
+}
 
 /// Threads that are made when they are needed and used again.
 pub(crate) struct Threads(Arc<Shared>);

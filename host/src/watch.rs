@@ -3,7 +3,6 @@
 use crate::{
     Code,
     loader::{Content, Ran, Told},
-    sandbox::Guest,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -16,15 +15,16 @@ use tokio::{
 };
 
 /// Watches one call on its thread.
-pub(crate) struct Watch<G> {
-    pub(crate) guest: Arc<G>,
+pub(crate) struct Watch<I> {
+    /// Stops the guests that are past their deadline.
+    pub(crate) interrupt: I,
     /// One permit for each call that may take long without a place.
     pub(crate) slow: Arc<Semaphore>,
     pub(crate) slow_after: Duration,
     pub(crate) deadline: Instant,
 }
 
-impl<G: Guest> Watch<G> {
+impl<I: Fn() + Send> Watch<I> {
     /// Tells how the call ended, or that it took too long. Holds its place, or that
     /// of a slow call, until the thread is free and the answer is written.
     pub(crate) async fn over(
@@ -58,7 +58,7 @@ impl<G: Guest> Watch<G> {
                     }
                 }
                 () = &mut too_late, if tell.is_some() => {
-                    self.guest.interrupt();
+                    (self.interrupt)();
                     if let Some(tell) = tell.take() {
                         drop(tell.send(Told::Done(Err(Code::TimedOut))));
                     }

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 use zeroize::Zeroizing;
 
@@ -95,8 +95,7 @@ impl<F: FileSystem> LiveMap<F> {
     /// [`MapError`]: why every key is refused until the map is fixed.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
         // The lock is held throughout, so that one reading serves all calls.
-        // Whoever panicked while holding it left a whole value behind.
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.walker.files().lock(&self.seen);
         // What is not found again is forgotten, whatever comes.
         let mut known = seen.take();
         let mut before = None;

@@ -18,7 +18,7 @@ mod tests;
 mod tool;
 mod transport;
 
-use crate::{Callers, Loader, sandbox::Guest};
+use crate::{Callers, Loader, loader::Maps, sandbox::Guest};
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
 use server::{Load, Server};
 use std::{io, sync::Arc};
@@ -76,8 +76,8 @@ impl ServeError {
 ///
 /// # Errors
 /// [`ServeError`].
-pub async fn serve<G, R, W>(
-    loader: Arc<Loader<G>>,
+pub async fn serve<G, M, R, W>(
+    loader: Arc<Loader<G, M>>,
     callers: Callers,
     surface: Surface,
     stdin: R,
@@ -85,7 +85,8 @@ pub async fn serve<G, R, W>(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeError>
 where
-    G: Guest,
+    M: Maps,
+    G: Guest<M::Directory>,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {

@@ -2,7 +2,11 @@
 //! `message.rs` lets through.
 
 use super::{flight::Call, surface::Surface, tool};
-use crate::{Caller, Callers, Code, Loader, loader::Asked, sandbox::Guest};
+use crate::{
+    Caller, Callers, Code, Loader,
+    loader::{Asked, Maps},
+    sandbox::Guest,
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -36,7 +40,7 @@ pub(super) struct Loaded {
     pub(super) place: Box<dyn Send>,
 }
 
-impl<G: Guest> Load for Loader<G> {
+impl<M: Maps, G: Guest<M::Directory>> Load for Loader<G, M> {
     async fn load(&self, asked: Asked, caller: &Caller) -> Result<Loaded, Code> {
         let mut content = self.answer(asked, caller).await?;
         Ok(Loaded {

@@ -12,6 +12,7 @@ mod imports;
 
 use crate::{Code, Grant, limits::Limits};
 use bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError};
+use cap_std::fs::Dir;
 use imports::CallState;
 use std::{fmt, time::Instant};
 use wasmtime::{
@@ -43,14 +44,14 @@ mod bindings {
 
 /// What a [`crate::Loader`] hands a call to. It is the [`Sandbox`] wherever a
 /// user's files are read; the benches measure it against one that runs the same
-/// guest natively.
+/// guest natively, and tests over files in memory. `D` is what a grant's directory is.
 #[doc(hidden)]
-pub trait Guest: Send + Sync + 'static {
+pub trait Guest<D = Dir>: Send + Sync + 'static {
     /// As [`Sandbox::call`].
     ///
     /// # Errors
     /// As [`Sandbox::call`].
-    fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code>;
+    fn call(&self, key: &str, grant: Option<Grant<D>>, deadline: Instant) -> Result<String, Code>;
 
     /// As [`Sandbox::interrupt`].
     fn interrupt(&self);

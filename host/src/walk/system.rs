@@ -4,6 +4,7 @@ use rustix::io::Errno;
 use std::{
     ffi::{OsStr, OsString},
     io,
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -95,6 +96,13 @@ pub trait FileSystem {
 
     /// Lets time pass.
     fn pause(&self, time: Duration);
+
+    /// Waits for what another call holds while it asks this file system. Where calls
+    /// are no threads, as in tests, they give way to each other here.
+    fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
+        // Whoever panicked while holding it left a whole value behind.
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What something is.

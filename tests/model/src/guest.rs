@@ -2,18 +2,24 @@
 //! it. What the host does here for the guest is what the sandbox's file calls do,
 //! step by step, by the same rules of rest.
 
-use crate::files::{Files, Handle};
-use keyhole::walk::{self, FileSystem as _, Kind, LOOKS, QUIET, Stat};
+use keyhole::walk::{self, FileSystem, Kind, LOOKS, QUIET, Stat};
 use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError};
-use std::{cell::RefCell, ffi::OsStr};
+use std::{
+    cell::RefCell,
+    ffi::OsStr,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// How long an empty file must have been left alone, as the host has it.
+const QUIET_EMPTY: Duration = Duration::from_millis(200);
 
 /// Loads the granted name of `directory`, as the component would.
 ///
 /// # Errors
 /// The contract's case, by name.
-pub fn load(
-    files: &Files,
-    directory: Handle,
+pub fn load<F: FileSystem>(
+    files: &F,
+    directory: F::Handle,
     name: &str,
     max_bytes: u64,
 ) -> Result<String, String> {
@@ -45,15 +51,15 @@ impl Grants for OneGrant<'_> {
     }
 }
 
-struct GrantedDirectory<'a> {
-    files: &'a Files,
-    directory: Handle,
+struct GrantedDirectory<'a, F: FileSystem> {
+    files: &'a F,
+    directory: F::Handle,
     max_bytes: u64,
 }
 
-struct GrantedFile {
-    files: Files,
-    handle: Handle,
+struct GrantedFile<'a, F: FileSystem> {
+    files: &'a F,
+    handle: F::Handle,
     /// What it said of itself when it was found at rest, until that is asked for; and
     /// how often the call may still wait.
     state: RefCell<(Option<Stat>, usize)>,
@@ -63,8 +69,8 @@ struct GrantedFile {
     is_reliable: bool,
 }
 
-impl Directory for GrantedDirectory<'_> {
-    type File = GrantedFile;
+impl<'a, F: FileSystem> Directory for GrantedDirectory<'a, F> {
+    type File = GrantedFile<'a, F>;
 
     fn is_regular(&self, name: &str) -> Result<bool, Fault> {
         let held = self.files.hold(&self.directory, OsStr::new(name));
@@ -77,13 +83,13 @@ impl Directory for GrantedDirectory<'_> {
         }
     }
 
-    fn open(&self, name: &str) -> Result<GrantedFile, Fault> {
+    fn open(&self, name: &str) -> Result<GrantedFile<'a, F>, Fault> {
         let opened = self.files.open(&self.directory, OsStr::new(name));
         let handle = opened.map_err(fault)?;
         let mut looks = LOOKS;
         let (stat, is_reliable) = settle(self.files, &handle, self.max_bytes, &mut looks)?;
         Ok(GrantedFile {
-            files: self.files.clone(),
+            files: self.files,
             handle,
             state: RefCell::new((Some(stat), looks)),
             end: stat.size.min(self.max_bytes).saturating_add(1),
@@ -93,9 +99,9 @@ impl Directory for GrantedDirectory<'_> {
 }
 
 /// Waits until the file is at rest.
-fn settle(
-    files: &Files,
-    file: &Handle,
+fn settle<F: FileSystem>(
+    files: &F,
+    file: &F::Handle,
     max_bytes: u64,
     looks: &mut usize,
 ) -> Result<(Stat, bool), Fault> {
@@ -107,7 +113,7 @@ fn settle(
         let is_reliable = stat.is_reliable(files.now());
         if !is_reliable {
             wait(files, looks)?;
-        } else if !stat.is_settled(files.now()) {
+        } else if !is_settled(&stat, files.now()) {
             wait(files, looks)?;
             stat = look(files, file)?;
             continue;
@@ -122,13 +128,20 @@ fn settle(
     }
 }
 
-fn wait(files: &Files, looks: &mut usize) -> Result<(), Fault> {
+/// Whether it was left alone for long enough: an empty file for longer.
+fn is_settled(stat: &Stat, now: SystemTime) -> bool {
+    let changed = UNIX_EPOCH + Duration::new(stat.changed.0 as u64, stat.changed.1 as u32);
+    let age = now.duration_since(changed);
+    stat.is_settled(now) && (stat.size > 0 || age.is_ok_and(|age| age >= QUIET_EMPTY))
+}
+
+fn wait<F: FileSystem>(files: &F, looks: &mut usize) -> Result<(), Fault> {
     *looks = looks.checked_sub(1).ok_or(unsettled())?;
     files.pause(QUIET);
     Ok(())
 }
 
-fn look(files: &Files, file: &Handle) -> Result<Stat, Fault> {
+fn look<F: FileSystem>(files: &F, file: &F::Handle) -> Result<Stat, Fault> {
     let stat = files.stat(file).map_err(fault)?;
     match stat.kind {
         Kind::File => Ok(stat),
@@ -136,17 +149,17 @@ fn look(files: &Files, file: &Handle) -> Result<Stat, Fault> {
     }
 }
 
-impl File for GrantedFile {
+impl<F: FileSystem> File for GrantedFile<'_, F> {
     fn stat(&self) -> Result<keyhole_guest::Stat, Fault> {
         let (first, looks) = &mut *self.state.borrow_mut();
         let stat = match first.take() {
             Some(stat) => stat,
             None => {
                 if !self.is_reliable {
-                    wait(&self.files, looks)?;
+                    wait(self.files, looks)?;
                     self.files.settle(&self.handle);
                 }
-                look(&self.files, &self.handle)?
+                look(self.files, &self.handle)?
             }
         };
         Ok(told(&stat, self.is_reliable))

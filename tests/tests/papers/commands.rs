@@ -57,6 +57,11 @@ const COMMANDS: &[(&str, Run)] = &[
     ),
     ("./x model [SEEDS]", Not("it takes long")),
     ("./x orders [ORDERS]", Not("it takes long")),
+    ("./x simulate [SEEDS]", Not("it takes long")),
+    (
+        "./x simulate --replay SEED",
+        Not("SEED is no number; the line above plays many"),
+    ),
     ("./x soak [CALLS]", Not("it takes long")),
     (".ci/run", Elsewhere(".github/workflows/ci.yml", ".ci/run")),
     (

@@ -1,0 +1,406 @@
+//! The disk, its user at work, and another who moves as far as his rights go; and what
+//! of all that was ever saved, and when: what the host is judged by.
+
+use crate::{
+    maps::{self, Map},
+    rng::Rng,
+};
+use keyhole_model::{
+    disk::{Disk, File, JANE, Label, MALLORY, MS, Node, ROOT, START},
+    moves::{self, FORGED_MAP, FORGED_TEXT, MALLORYS, Move},
+    save::{Save, Step},
+};
+use std::{collections::HashMap, rc::Rc, sync::LazyLock};
+
+/// A file must have been left alone for so long to count as saved; see `keyhole-model`.
+const REST: u64 = 20 * MS;
+
+/// The user's documents: label, where they lie, and where they really lie.
+pub const DOCUMENTS: [(Label, &str, &str); 5] = [
+    ("a", "/home/jane/notes/a.md", "/home/jane/notes/a.md"),
+    ("b", "/home/jane/notes/b.md", "/home/jane/notes/b.md"),
+    ("c", "/home/jane/notes/link.md", "/home/jane/real/c.md"),
+    ("d", "/srv/shared/d.md", "/srv/shared/d.md"),
+    ("e", "/srv/shared/sub/e.md", "/srv/shared/sub/e.md"),
+];
+/// The label of the map.
+pub const MAP_LABEL: Label = "map";
+const NAMES: [&str; 6] = [
+    "/srv/shared/d.md",
+    "/srv/shared/sub",
+    "/srv/shared/sub/e.md",
+    "/srv/shared/x.md",
+    "/srv/his/x.md",
+    "/srv/his/sub",
+];
+const TARGETS: [&str; 4] = [
+    "/home/jane/diary.md",
+    "/home/jane",
+    "/srv/his",
+    "/srv/his/x.md",
+];
+
+/// What comes to mind first.
+const FIRST: [Move; 5] = [
+    Move::Rename("/srv/shared/d.md", "/srv/shared/x.md"),
+    Move::Symlink("/home/jane/diary.md", "/srv/shared/d.md"),
+    Move::Rename("/srv/shared/sub", "/srv/his/sub"),
+    Move::Symlink("/home/jane", "/srv/shared/sub"),
+    Move::Fifo("/srv/shared/d.md"),
+];
+
+static MOVES: LazyLock<Vec<Move>> = LazyLock::new(|| moves::all(&NAMES, &TARGETS, FORGED_TEXT));
+
+/// Something that was there as it was saved, from one step to another.
+#[derive(Clone, Debug)]
+pub struct Span {
+    /// What.
+    pub bytes: Rc<[u8]>,
+    /// Whose text.
+    pub label: Label,
+    /// When it came.
+    pub from: u64,
+    /// When it went. None: it is still there.
+    pub to: Option<u64>,
+}
+
+/// A save that has begun.
+#[derive(Clone, Debug)]
+struct Saving {
+    save: Save,
+    done: usize,
+    not_before: u64,
+    /// The disk is full after so many steps.
+    full_after: usize,
+}
+
+/// See the module.
+pub struct World {
+    /// The disk as it is.
+    pub disk: Disk,
+    /// All that was ever there as it was saved.
+    pub spans: Vec<Span>,
+    /// How many things have happened.
+    pub now: u64,
+    /// The map as the user last wanted it.
+    pub wanted: Map,
+    /// Whether writing fails sometimes, one save in so many.
+    pub full: usize,
+    current: HashMap<usize, usize>,
+    saving: Vec<Saving>,
+    texts: usize,
+}
+
+impl World {
+    /// The disk before the first call.
+    #[must_use]
+    pub fn new(rng: &mut Rng) -> Self {
+        let mut disk = Disk {
+            tick: rng.of(&[1, MS, 4 * MS, 10 * MS, 1000 * MS]),
+            ..Disk::default()
+        };
+        for directory in ["/home/jane/.config", "/home/jane/.config/keyhole"] {
+            disk.directory(directory, JANE, 0o700);
+        }
+        disk.directory("/home/jane/notes", JANE, 0o755);
+        disk.directory("/home/jane/real", JANE, 0o755);
+        disk.directory("/srv", ROOT, 0o755);
+        disk.directory("/srv/shared", JANE, 0o777);
+        disk.directory("/srv/shared/sub", JANE, 0o755);
+        disk.directory("/srv/his", MALLORY, 0o755);
+        disk.file("/srv/his/x.md", MALLORY, 0o644, MALLORYS, FORGED_TEXT);
+        disk.file("/home/jane/diary.md", JANE, 0o600, "diary", "dear diary");
+        for (index, (label, _, real)) in DOCUMENTS.iter().enumerate() {
+            disk.file(real, JANE, 0o644, label, maps::text(index, 0));
+        }
+        disk.link("/home/jane/notes/link.md", JANE, "../real/c.md");
+        let wanted = Map::new(rng);
+        disk.file(maps::PATH, JANE, 0o600, MAP_LABEL, wanted.text());
+        let mut world = Self {
+            disk,
+            spans: Vec::new(),
+            now: 0,
+            wanted,
+            full: rng.of(&[0, 0, 3, 8]),
+            current: HashMap::new(),
+            saving: Vec::new(),
+            texts: 0,
+        };
+        world.sync();
+        world
+    }
+
+    /// How long it all has taken.
+    #[must_use]
+    pub fn elapsed(&self) -> u64 {
+        self.disk.clock - START
+    }
+
+    /// Notes what is there as it was saved: what was written to its end, or was left
+    /// alone for long enough.
+    pub fn sync(&mut self) {
+        self.now += 1;
+        let rest = match self.disk.tick {
+            tick if tick < REST => REST - tick,
+            _ => REST,
+        };
+        let clock = self.disk.clock;
+        for (id, inode) in self.disk.nodes.iter_mut().enumerate() {
+            let Node::File(file) = &mut inode.node else {
+                continue;
+            };
+            file.whole |= file.writing.is_none() && clock - file.touched >= rest;
+            // Who has it open can still read it when its last name is gone.
+            let is_held = Rc::strong_count(&inode.held) > 1;
+            let there = file.whole && (inode.names > 0 || is_held);
+            if let Some(span) = self.current.get(&id) {
+                let known = &mut self.spans[*span];
+                if there && known.bytes == file.bytes && known.label == file.label {
+                    continue;
+                }
+                known.to = Some(self.now);
+                self.current.remove(&id);
+            }
+            if there {
+                self.current.insert(id, self.spans.len());
+                self.spans.push(Span {
+                    bytes: file.bytes.clone(),
+                    label: file.label,
+                    from: self.now,
+                    to: None,
+                });
+            }
+        }
+    }
+
+    /// What was there as it was saved, since `from`.
+    pub fn since(&self, from: u64) -> impl Iterator<Item = &Span> {
+        let recent = move |span: &&Span| span.to.is_none_or(|to| to > from);
+        self.spans.iter().filter(recent)
+    }
+
+    /// Whether this text may be given for this key, to a call that began at `from`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn judge(
+        &self,
+        key: &str,
+        agent: Option<&str>,
+        text: &str,
+        from: u64,
+    ) -> Result<(), String> {
+        let mut granted: Vec<Label> = Vec::new();
+        for map in self.since(from).filter(|span| span.label == MAP_LABEL) {
+            granted.extend(maps::granted(&map.bytes, key, agent));
+        }
+        let mut saved = self
+            .since(from)
+            .filter(|span| *span.bytes == *text.as_bytes());
+        if granted.is_empty() {
+            return Err(format!(
+                "the map does not grant this key anything: {text:?}"
+            ));
+        }
+        // He may have put it there, and his own saves are his own affair.
+        if granted.contains(&MALLORYS) && [FORGED_TEXT, FORGED_MAP, ""].contains(&text) {
+            return Ok(());
+        }
+        match saved.next() {
+            None => Err(format!("what was served was never saved so: {text:?}")),
+            Some(first)
+                if !saved
+                    .chain([first])
+                    .any(|span| granted.contains(&span.label)) =>
+            {
+                Err(format!(
+                    "the map does not grant this: {text:?} ({})",
+                    first.label
+                ))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// When the user next does something that he waits for.
+    #[must_use]
+    pub fn next_save(&self) -> Option<u64> {
+        let waits = self.saving.iter().map(|saving| saving.not_before);
+        waits.filter(|at| *at > self.disk.clock).min()
+    }
+
+    /// One move of the user, or of the other. Tells it.
+    pub fn act(&mut self, rng: &mut Rng) -> Option<String> {
+        let told = match rng.below(8) {
+            0..4 => self.go_on_saving(rng),
+            4 | 5 => self.begin_to_save(rng),
+            _ => self.attack(rng),
+        };
+        if told.is_some() {
+            self.sync();
+        }
+        told
+    }
+
+    /// The user ends what he has begun, mends the map, and the other is gone.
+    pub fn calm_down(&mut self, rng: &mut Rng) {
+        self.full = 0;
+        self.disk.clock += 100 * MS;
+        for _ in 0..200 {
+            if self.saving.is_empty() {
+                break;
+            }
+            self.disk.clock += 50 * MS;
+            self.go_on_saving(rng);
+            self.sync();
+        }
+        self.wanted.mend();
+        for (path, label, text) in [
+            (maps::PATH, MAP_LABEL, self.wanted.text()),
+            (DOCUMENTS[0].2, "a", maps::text(0, 1)),
+        ] {
+            self.put(path, label, text);
+        }
+        self.sync();
+    }
+
+    /// A finished file takes this name.
+    fn put(&mut self, path: &str, label: Label, text: &'static str) {
+        let clock = self.disk.clock;
+        let file = Node::File(File::with(label, text, clock));
+        let id = self.disk.add(file, JANE, 0o600, 0);
+        self.disk.touch(id, true);
+        let (directory, name) = self.disk.parent(path, ROOT, &mut Vec::new()).unwrap();
+        self.disk.insert(directory, name, id);
+    }
+
+    fn attack(&mut self, rng: &mut Rng) -> Option<String> {
+        for _ in 0..6 {
+            let made = match rng.once_in(3) {
+                true => rng.of(&FIRST),
+                false => rng.of(&MOVES),
+            };
+            if made.plan(&self.disk, &[], &[]).is_some() {
+                made.perform(&mut self.disk);
+                return Some(format!("mallory: {made}"));
+            }
+        }
+        None
+    }
+
+    fn begin_to_save(&mut self, rng: &mut Rng) -> Option<String> {
+        if rng.once_in(3) {
+            self.wanted.edit(rng);
+            let text = self.wanted.text();
+            return self.begin(rng, maps::PATH, MAP_LABEL, text);
+        }
+        let index = rng.below(DOCUMENTS.len());
+        let (label, _, path) = DOCUMENTS[index];
+        self.texts += 1;
+        let text = maps::text(index, self.texts);
+        self.begin(rng, path, label, text)
+    }
+
+    fn begin(
+        &mut self,
+        rng: &mut Rng,
+        path: &'static str,
+        label: Label,
+        text: &'static str,
+    ) -> Option<String> {
+        if self.saving.iter().any(|saving| saving.save.path == path) {
+            return None;
+        }
+        let there = self.disk.find(path, ROOT, true, &mut Vec::new());
+        let writable = there.is_ok_and(|id| {
+            let inode = &self.disk.nodes[id];
+            inode.uid == JANE.uid && inode.file().is_some_and(|f| f.label == label)
+        });
+        let mut save = match rng.below(8) {
+            _ if !writable => return None,
+            0..3 => {
+                if let Some(id) = self.rename_beside(path, label, text) {
+                    return Some(format!("jane: saves {path} by renaming (node {id})"));
+                }
+                return None;
+            }
+            3 | 4 => Save::in_place(path, label, text),
+            5 => Save::over(path, label, text),
+            _ => Save::in_two(path, label, text, rng.of(&[1, 5, 12, 15, 60, 400])),
+        };
+        if rng.once_in(2) && matches!(save.steps[0], Step::Begin(..)) {
+            save.steps.insert(0, Step::Truncate(path));
+        }
+        let full_after = match rng.once_in(self.full) {
+            true => 1 + rng.below(save.steps.len()),
+            false => usize::MAX,
+        };
+        self.saving.push(Saving {
+            save,
+            done: 0,
+            not_before: 0,
+            full_after,
+        });
+        Some(format!("jane: begins to save {path}"))
+    }
+
+    /// A file is written beside it and takes its name.
+    fn rename_beside(&mut self, path: &str, label: Label, text: &'static str) -> Option<usize> {
+        let (directory, _) = self.disk.parent(path, JANE, &mut Vec::new()).ok()?;
+        (self.disk.nodes[directory].uid == JANE.uid).then(|| self.put(path, label, text))?;
+        Some(self.disk.nodes.len() - 1)
+    }
+
+    fn go_on_saving(&mut self, rng: &mut Rng) -> Option<String> {
+        if self.saving.is_empty() {
+            return None;
+        }
+        let index = rng.below(self.saving.len());
+        let clock = self.disk.clock;
+        let mut saving = self.saving.swap_remove(index);
+        if saving.not_before > clock {
+            self.saving.push(saving);
+            return None;
+        }
+        let step = saving.save.steps[saving.done];
+        if step.plan(&self.disk).is_none() {
+            // Somebody moved it away: whoever writes it has it open, and ends the write.
+            self.end_writes();
+            return Some(format!("jane: cannot go on saving {}", saving.save.path));
+        }
+        if saving.done >= saving.full_after && matches!(step, Step::Begin(..)) {
+            return Some(format!("jane: the disk is full, amid {}", saving.save.path));
+        }
+        if let Step::Wait(ms) = step {
+            saving.not_before = clock + ms * MS;
+        } else {
+            step.perform(&mut self.disk, &saving.save);
+        }
+        saving.done += 1;
+        if saving.done < saving.save.steps.len() {
+            self.saving.push(saving);
+        }
+        Some(format!("jane: {step}"))
+    }
+
+    /// Writes that nobody goes on with come to their end.
+    fn end_writes(&mut self) {
+        let saving = &self.saving;
+        let disk = &self.disk;
+        let ongoing: Vec<usize> = saving
+            .iter()
+            .filter_map(|saving| {
+                disk.find(saving.save.path, ROOT, true, &mut Vec::new())
+                    .ok()
+            })
+            .collect();
+        for (id, inode) in self.disk.nodes.iter_mut().enumerate() {
+            if let Node::File(file) = &mut inode.node
+                && !ongoing.contains(&id)
+                && let Some(text) = file.writing.take()
+            {
+                file.bytes = text;
+            }
+        }
+    }
+}
