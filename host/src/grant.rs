@@ -1,11 +1,12 @@
 //! Leave to read one file: what resolution makes and the sandbox confines to.
 
-use cap_std::fs::Dir;
+/// A directory of a user's files that is open.
+pub(crate) type Directory = cap_std::fs::Dir;
 
 /// What one call may reach. Made by [`crate::resolve`] for one entry of the map,
 /// used up by one call. `D` is a directory that is open.
 #[derive(Debug)]
-pub struct Grant<D = Dir> {
+pub struct Grant<D = Directory> {
     /// The real file's own directory, open: what its path means by the time it
     /// is read does not matter. It can be listed unless the user may only
     /// search it.

@@ -3,6 +3,7 @@
 use crate::{
     Caller, Code, Grant,
     gates::{Gates, Pass, Thing},
+    grant::Directory,
     guesses::{Guess, Guesses},
     limits::Limits,
     map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
@@ -10,7 +11,6 @@ use crate::{
     threads::{Runner, Threads},
     watch::Watch,
 };
-use cap_std::fs::Dir;
 use std::{fmt, io, sync::Arc};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
@@ -85,7 +85,7 @@ pub enum MapSource {
 }
 
 impl Maps for MapSource {
-    type Directory = Dir;
+    type Directory = Directory;
 
     fn current(&self) -> Result<Arc<Map>, Code> {
         match self {
@@ -301,6 +301,8 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
             // asked again.
             match self.run(call, place).await? {
                 Told::Done(answer) => return answer,
+                // What it would wait for may be there by now, but its time is over.
+                Told::Wait(..) if Instant::now() >= until => return Err(Code::Busy),
                 Told::Wait(again, Wait::File(file)) => {
                     call = again;
                     let pass = by(until, self.work.files.enter(file)).await??;

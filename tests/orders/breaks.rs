@@ -135,7 +135,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a late call is not stopped",
         "watch.rs",
-        "self.guest.interrupt();",
+        "(self.interrupt)();",
         "",
     ),
     broken(

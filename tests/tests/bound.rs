@@ -286,8 +286,16 @@ fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
             "has no binding of the name given",
         ),
         (self::world().map(""), "unknown-key", "has no binding"),
-        (World::new().file("a.md", "# A\n"), "map-missing", "map-missing"),
-        (self::world().map("bindings = 1"), "map-invalid", "map-invalid"),
+        (
+            World::new().file("a.md", "# A\n"),
+            "map-missing",
+            "map-missing",
+        ),
+        (
+            self::world().map("bindings = 1"),
+            "map-invalid",
+            "map-invalid",
+        ),
     ] {
         let world = bound(world, "later");
         let mut client = world.client();

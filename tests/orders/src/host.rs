@@ -33,10 +33,22 @@ of_the_host!(watch, "watch.rs");
 pub use caller::Caller;
 pub use code::Code;
 
-/// Leave to read one file.
-#[derive(Debug)]
-pub struct Grant {
-    pub name: String,
+pub use grant::Grant;
+
+pub mod grant {
+    //! Leave to read one file.
+
+    use std::marker::PhantomData;
+
+    /// What the tests' files lie in.
+    #[derive(Debug)]
+    pub struct Directory;
+
+    #[derive(Debug)]
+    pub struct Grant<D = Directory> {
+        pub name: String,
+        pub directory: PhantomData<D>,
+    }
 }
 
 pub mod contract {
@@ -140,6 +152,7 @@ pub mod map {
         crate::shim::others_first();
         Ok(Grant {
             name: entry.0.to_str().unwrap().to_owned(),
+            directory: std::marker::PhantomData,
         })
     }
 }
@@ -147,11 +160,19 @@ pub mod map {
 pub mod sandbox {
     //! The trait of whatever runs a call. See `crate::guest`.
 
-    use super::{Code, Grant};
+    use super::{
+        Code,
+        grant::{Directory, Grant},
+    };
     use std::time::Instant;
 
-    pub trait Guest: Send + Sync + 'static {
-        fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code>;
+    pub trait Guest<D = Directory>: Send + Sync + 'static {
+        fn call(
+            &self,
+            key: &str,
+            grant: Option<Grant<D>>,
+            deadline: Instant,
+        ) -> Result<String, Code>;
         fn interrupt(&self);
     }
 
