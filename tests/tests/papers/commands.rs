@@ -55,6 +55,12 @@ const COMMANDS: &[(&str, Run)] = &[
         Elsewhere(".ci/run", "./x bench --short"),
     ),
     ("./x model [SEEDS]", Not("it takes long")),
+    (
+        "./x mutants --touched [BASE]",
+        Elsewhere(".ci/run", "./x mutants --touched"),
+    ),
+    ("./x mutants [ARGS]", Not("it takes hours")),
+    ("./x coverage", Not("it builds everything again")),
     ("./x soak [CALLS]", Not("it takes long")),
     (".ci/run", Elsewhere(".github/workflows/ci.yml", ".ci/run")),
     (
