@@ -7,7 +7,7 @@
     reason = "tests"
 )]
 
-use super::{Fault, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walker};
+use super::{Fault, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walker, Why};
 use rustix::{
     fs::OFlags,
     io::{FdFlags, fcntl_getfd},
@@ -17,6 +17,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     os::{fd::OwnedFd, unix::fs::symlink},
+    path::Path,
     time::{Duration, SystemTime},
 };
 
@@ -25,6 +26,8 @@ use std::{
 struct Told {
     /// How often it says of a last name that it is a link.
     links: Cell<usize>,
+    /// That everything's group may write to it.
+    groups_write: bool,
     /// How much each read may give at most, and was asked for, from where.
     at_most: Option<usize>,
     reads: RefCell<Vec<(usize, u64)>>,
@@ -59,7 +62,9 @@ impl FileSystem for Told {
         }
     }
     fn stat(&self, handle: &OwnedFd) -> Result<Stat, Fault> {
-        System.stat(handle)
+        let mut stat = System.stat(handle)?;
+        stat.mode |= if self.groups_write { 0o020 } else { 0 };
+        Ok(stat)
     }
     fn read_link(&self, link: &OwnedFd, at: &OwnedFd, name: &OsStr) -> Result<OsString, Fault> {
         System.read_link(link, at, name)
@@ -111,6 +116,23 @@ fn a_name_that_was_a_link_just_now_is_tried_again_three_times() {
     });
     let walked = walker.walk(&path, Policy::FOLLOWED).unwrap();
     assert_eq!(walked.name, "map.toml");
+}
+
+/// Else who is in that group would be asked of the same file, for ever.
+#[test]
+fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it() {
+    let walker = Walker::new(Told {
+        groups_write: true,
+        ..Told::default()
+    });
+    let ended = walker.walk(Path::new("/etc/hosts"), Policy::TRUSTED_FILE);
+    let Err(WalkError::Untrusted(distrust)) = ended.map(|_| ()) else {
+        panic!("it is trusted");
+    };
+    assert_eq!(
+        (distrust.path.as_path(), distrust.why),
+        (Path::new("/"), Why::WritableByOthers)
+    );
 }
 
 #[test]
