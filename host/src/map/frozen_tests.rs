@@ -62,11 +62,11 @@ fn descriptors_are_left_for_all_calls_that_may_run() {
         ..Limits::default()
     };
     let reserved = |limits| limit.unwrap() as usize - super::most_directories(limits);
-    let besides = reserved(calls(0, 0));
-    assert!(besides > 0);
-    let each = reserved(calls(1, 0)) - besides;
-    assert!(each > 0);
-    assert_eq!(reserved(calls(3, 4)), besides + 7 * each);
+    assert_eq!(reserved(calls(0, 0)), super::DESCRIPTORS_BESIDES);
+    assert_eq!(
+        reserved(calls(3, 4)) - reserved(calls(0, 0)),
+        7 * super::DESCRIPTORS_PER_CALL
+    );
 }
 
 #[test]

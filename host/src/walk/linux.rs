@@ -237,7 +237,16 @@ impl Stat {
 
 #[cfg(test)]
 mod tests {
-    use super::says_own;
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{is_own, says_own};
+    use std::{fs, os::unix::fs::MetadataExt as _};
+
+    #[test]
+    fn a_mount_is_looked_up_by_its_device() {
+        assert!(is_own(fs::metadata("/proc/self").unwrap().dev(), 1000));
+        assert!(!is_own(u64::MAX, 0));
+    }
 
     #[test]
     fn a_fuse_mount_is_whose_every_line_says_so() {
