@@ -170,7 +170,8 @@ fn a_file_that_is_read_at_once_is_not_copied() {
         },
         ..good()
     };
-    assert_eq!(run(script).unwrap().as_ptr(), at.get());
+    let text = run(script).unwrap();
+    assert_eq!(text.as_ptr(), at.get());
 }
 
 #[test]
