@@ -79,3 +79,32 @@ impl Caller {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::Callers;
+    use crate::{Code, ticket::Tickets};
+
+    #[test]
+    fn a_ticket_says_who_calls_and_to_the_server_of_one_agent_only_that_one() {
+        let data = tempfile::tempdir().unwrap();
+        let tickets = || Tickets::under(data.path());
+        for (only, agent, named) in [
+            (None, "a:b", Ok(Some("a:b"))),
+            (Some("a:b"), "a:b", Ok(Some("a:b"))),
+            (Some("a:b"), "a:c", Err(Code::CallerNotVerified)),
+        ] {
+            let callers = Callers::Ticketed {
+                tickets: tickets().into(),
+                only: only.map(Into::into),
+            };
+            tickets().leave("call", agent).unwrap();
+            let caller = callers.of_call(Some("call"));
+            assert_eq!(caller.agent(), named.map(|name| name.map(Into::into)));
+            // It is used up.
+            assert_eq!(caller.agent(), Err(Code::CallerNotVerified));
+        }
+    }
+}

@@ -207,6 +207,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_right_key_uses_nothing_up_and_lets_the_next_one_in() {
         let guesses = guesses();
+        // However long nobody asked.
+        advance(10 * SECOND).await;
         for _ in 0..1000 {
             drop(guesses.take().await.unwrap());
         }
@@ -218,7 +220,8 @@ mod tests {
             let guesses = Arc::clone(&guesses);
             async move { guesses.take().await.map(drop) }
         });
-        yield_now().await;
+        // It sleeps until then; the clock would not go on if it did not.
+        tokio::time::sleep(10 * SECOND).await;
         assert!(!next.is_finished());
         let start = Instant::now();
         held.pop();

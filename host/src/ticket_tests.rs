@@ -56,6 +56,18 @@ impl Data {
     }
 }
 
+#[test]
+fn what_stands_for_the_folder_and_is_none_is_not_used() {
+    let data = Data::new();
+    fs::write(data.folder(), "").unwrap();
+    mode(&data.folder(), 0o600);
+    assert!(matches!(
+        data.tickets().leave("id", AGENT),
+        Err(TicketError::NotPrivate)
+    ));
+    assert_eq!(data.tickets().redeem("id"), None);
+}
+
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }

@@ -156,6 +156,24 @@ fn a_read_that_comes_back_short_is_continued() {
     }
 }
 
+/// The component's memory has room for the largest file twice, and not three times.
+#[test]
+fn a_file_that_is_read_at_once_is_not_copied() {
+    let at = std::cell::Cell::new(std::ptr::null());
+    let script = Script {
+        read: &|len, offset| {
+            let bytes = read_from(CONTENT, len, offset);
+            if offset == 0 {
+                at.set(bytes.as_ptr());
+            }
+            Ok(bytes)
+        },
+        ..good()
+    };
+    let text = run(script).unwrap();
+    assert_eq!(text.as_ptr(), at.get());
+}
+
 #[test]
 fn a_character_in_two_reads_is_one_character() {
     let text = "€€€x".as_bytes();

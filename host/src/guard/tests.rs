@@ -340,6 +340,8 @@ fn a_question_may_be_long_but_not_endless() {
     let user = User::new();
     assert!(user.ask(padded(most).as_bytes()).is_ok());
     User::new().fails(padded(most + 1), HookError::NotUnderstood);
+    // Blanks behind it count as well.
+    User::new().fails(padded(most) + " ", HookError::NotUnderstood);
 
     let named = user.0.path().join("map.toml");
     let map = LiveMap::new(Location::find(Some(&named), |_| None).unwrap());

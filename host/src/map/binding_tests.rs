@@ -119,3 +119,39 @@ fn what_is_no_file_or_not_there_gives_no_key() {
         assert_eq!(key(directory.path(), source, ""), Err(expected), "{source}");
     }
 }
+
+#[test]
+fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
+    let directory = tempfile::tempdir().unwrap();
+    let shows = |name: &str, texts: &str, own: Option<&str>| {
+        let text = format!(
+            "[keys]\nk-long-and-random-7f3a = '/a.md'\nword = '/b.md'\n\
+             [bindings.{name}]\nkey_env = 'OWN'\n{texts}\n"
+        );
+        let map = Map::parse(text.as_bytes(), &location(directory.path())).unwrap();
+        let own = own.map(|key| crate::Key::try_from(key).unwrap());
+        map.binding(name)
+            .unwrap()
+            .shows_a_key(name, own.as_ref(), &map)
+    };
+    assert!(!shows("a", "title = 'any word'", Some("k-own")));
+    // Its own, however short; and a long one of the map, whosever it is.
+    assert!(shows("a", "title = 'it is k-own'", Some("k-own")));
+    assert!(shows("a-k-own", "", Some("k-own")));
+    assert!(shows("a", "description = 'k-long-and-random-7f3a'", None));
+    // A short one of another may be any word.
+    assert!(!shows("a", "description = 'a word'", None));
+}
+
+#[test]
+fn a_key_file_holds_the_longest_key_and_no_more_is_read_of_it() {
+    let longest = "k".repeat(128);
+    let file = with(format!("{longest}\r\n").as_bytes(), 0o600);
+    assert_eq!(key(file.path(), "key_file = 'key'", "").unwrap(), longest);
+    let file = with(&[0xff; 140], 0o600);
+    let refused = key(file.path(), "key_file = 'key'", "").unwrap_err();
+    assert!(
+        matches!(refused, BindingError::NotAKey(KeyError::TooLong)),
+        "{refused:?}"
+    );
+}

@@ -54,6 +54,41 @@ fn read(frozen: &FrozenMap, key: &str) -> String {
 }
 
 #[test]
+fn descriptors_are_left_for_all_calls_that_may_run() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let calls = |running, left_behind| Limits {
+        running,
+        left_behind,
+        ..Limits::default()
+    };
+    let reserved = |limits| limit.unwrap() as usize - super::most_directories(limits);
+    assert_eq!(reserved(calls(0, 0)), super::DESCRIPTORS_BESIDES);
+    assert_eq!(
+        reserved(calls(3, 4)) - reserved(calls(0, 0)),
+        7 * super::DESCRIPTORS_PER_CALL
+    );
+}
+
+#[test]
+fn files_of_one_directory_share_it_and_each_is_found() {
+    let (tree, live) = tree();
+    write(&tree.path().join("one/e.md"), "one/e.md");
+    let map = tree.path().join("map.toml");
+    let text = fs::read_to_string(&map).unwrap() + "e = 'one/e.md'\n";
+    write(&map, &text);
+    let frozen = FrozenMap::freeze(&live, Limits::default()).unwrap();
+    assert_eq!(frozen.directories().count(), 2);
+    for (key, text) in [
+        ("a", "one/a.md"),
+        ("b", "one/b.md"),
+        ("c", "two/c.md"),
+        ("e", "one/e.md"),
+    ] {
+        assert_eq!(read(&frozen, key), text);
+    }
+}
+
+#[test]
 fn the_keys_stay_as_they_were_at_the_start() {
     let (tree, live) = tree();
     let frozen = FrozenMap::freeze(&live, Limits::default()).unwrap();

@@ -192,6 +192,15 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_spread_over_a_table() {
+        use std::hash::{BuildHasher, RandomState};
+        let state = RandomState::new();
+        let hash = |key: &str| state.hash_one(Key::try_from(key).unwrap());
+        assert_ne!(hash("k-1"), hash("k-2"));
+        assert_eq!(hash("k-1"), hash("k-1"));
+    }
+
+    #[test]
     fn debug_hides_the_key() {
         let key = Key::try_from("k-secret-and-long-enough").unwrap();
         assert_eq!(format!("{key:?}"), "Key(<redacted>)");

@@ -216,6 +216,8 @@ fn replacing_the_map_shows_the_old_one_or_the_new_one() {
 struct Restless {
     readings: AtomicU8,
     pauses: AtomicUsize,
+    /// Its clock is right.
+    on_time: bool,
 }
 
 impl FileSystem for Restless {
@@ -264,7 +266,10 @@ impl FileSystem for Restless {
     }
 
     fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH
+        match self.on_time {
+            true => SystemTime::now(),
+            false => SystemTime::UNIX_EPOCH,
+        }
     }
 
     fn pause(&self, _: Duration) {
@@ -285,6 +290,35 @@ fn a_map_that_never_rests_is_refused_after_a_second() {
         Duration::from_millis(1020)
     );
     assert!(home.has("a"));
+}
+
+#[test]
+fn a_small_map_is_compared_at_each_call_though_its_times_tell_of_no_change() {
+    let home = Home::with(&format!("{A}\n#."));
+    thread::sleep(2 * QUIET);
+    let location = Location::find(Some(&home.map()), |_| None).unwrap();
+    let restless = Restless {
+        on_time: true,
+        ..Restless::default()
+    };
+    let live = LiveMap::over(restless, location);
+    for parsed in 1..4 {
+        assert!(live.current().is_ok());
+        assert_eq!(live.parsed.load(Ordering::Relaxed), parsed);
+    }
+}
+
+#[test]
+fn a_large_map_is_read_again_if_its_times_changed_and_only_then() {
+    let rest = "#".repeat(usize::try_from(super::COMPARED).unwrap());
+    let home = Home::with(&format!("{A}\n{rest}"));
+    for _ in 0..3 {
+        assert!(home.has("a"));
+        assert_eq!(home.parsed(), 1);
+    }
+    home.replace(&format!("{B}\n{rest}"));
+    assert!(home.has("b") && !home.has("a"));
+    assert_eq!(home.parsed(), 2);
 }
 
 #[test]

@@ -174,5 +174,7 @@ mod tests {
         let found = find(Some("./maps/m.toml"), &[]).unwrap();
         assert_eq!(found.file(), here.join("maps/m.toml"));
         assert_eq!(found.directory(), here.join("maps"));
+        assert!(found.is_named());
+        assert!(!find(None, &[("HOME", "/home/u")]).unwrap().is_named());
     }
 }

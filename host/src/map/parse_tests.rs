@@ -86,6 +86,16 @@ fn entries_come_in_the_order_of_the_file() {
 }
 
 #[test]
+fn lines_are_told_in_whatever_order_the_tables_stand() {
+    let map =
+        parse("[bindings.b]\nkey_env = '_B1'\n\n[keys]\nk-1 = 'a.md'\n[bindings.a]\nkey = 'k-1'\n");
+    let map = map.unwrap();
+    assert_eq!(map.binding("b").unwrap().line(), 1);
+    assert_eq!(map.find(&key("k-1")).unwrap().line(), 5);
+    assert_eq!(map.binding("a").unwrap().line(), 6);
+}
+
+#[test]
 fn a_map_without_keys_is_a_map() {
     for text in ["", "\u{feff}", "# nothing yet\n", "[keys]\n", "keys = {}"] {
         assert!(parse(text).unwrap().entries().is_empty());

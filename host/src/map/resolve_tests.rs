@@ -69,6 +69,22 @@ impl Home {
     }
 }
 
+#[test]
+fn a_root_that_others_could_have_put_there_is_named_with_the_reason() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::with(&["open/root/a.md", "own/a.md"]);
+    fs::set_permissions(home.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
+    let location = Location::find(Some(&home.path("map.toml")), |_| None).unwrap();
+    let roots = ["open/root", "own", "gone"].map(|root| home.path(root));
+    let text = format!("roots = {roots:?}\n[keys]\n");
+    let map = Map::parse(text.as_bytes(), &location).unwrap();
+    let distrusted = map.distrusted_roots();
+    let [root] = &distrusted[..] else {
+        panic!("{distrusted:?}");
+    };
+    assert_eq!(root.path, home.path("open"));
+}
+
 /// Reads as the guest does: beneath the directory, following nothing.
 fn read(resolved: &Grant) -> String {
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NOFOLLOW;

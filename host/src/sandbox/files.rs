@@ -260,3 +260,58 @@ impl From<ResourceTableError> for Refusal {
         Self::Trap(error.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Datetime, ErrorCode, Refusal, datetime};
+    use rustix::io::Errno;
+    use std::io;
+
+    #[test]
+    fn a_guest_is_told_of_each_error_what_the_contract_has_for_it() {
+        for (error, code) in [
+            (Errno::NOENT, ErrorCode::NoEntry),
+            (Errno::NOTDIR, ErrorCode::NoEntry),
+            (Errno::NAMETOOLONG, ErrorCode::NoEntry),
+            (Errno::ACCESS, ErrorCode::Access),
+            (Errno::PERM, ErrorCode::Access),
+            (Errno::LOOP, ErrorCode::Loop),
+            (Errno::WOULDBLOCK, ErrorCode::WouldBlock),
+            (Errno::NXIO, ErrorCode::NoSuchDevice),
+            (Errno::NODEV, ErrorCode::NoSuchDevice),
+            (Errno::OPNOTSUPP, ErrorCode::NoSuchDevice),
+            (Errno::IO, ErrorCode::Io),
+            (Errno::INVAL, ErrorCode::Io),
+        ] {
+            let told = Refusal::from(io::Error::from(error));
+            assert!(
+                matches!(told, Refusal::Code(told) if told == code),
+                "{error:?} {told:?}"
+            );
+        }
+        for (kind, code) in [
+            (io::ErrorKind::PermissionDenied, ErrorCode::NotPermitted),
+            (io::ErrorKind::NotFound, ErrorCode::Io),
+        ] {
+            let told = Refusal::from(io::Error::from(kind));
+            assert!(
+                matches!(told, Refusal::Code(told) if told == code),
+                "{kind:?} {told:?}"
+            );
+        }
+        let told = Refusal::from(io::Error::from(Errno::MFILE));
+        assert!(matches!(told, Refusal::OutOfResources), "{told:?}");
+    }
+
+    #[test]
+    fn a_time_is_told_from_1970_on() {
+        assert!(matches!(
+            datetime((7, 5)),
+            Some(Datetime {
+                seconds: 7,
+                nanoseconds: 5
+            })
+        ));
+        assert!(datetime((-1, 5)).is_none());
+    }
+}

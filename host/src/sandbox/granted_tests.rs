@@ -40,11 +40,33 @@ fn errno(refused: io::Result<impl Sized>) -> Errno {
 
 #[test]
 fn a_file_that_was_just_written_is_at_rest_when_it_is_open() {
-    let (_tree, directory) = tree("content");
-    let mut file = open(&directory, "x.md").unwrap();
-    let changed = file.look(&mut patience()).unwrap().changed;
-    assert!(changed.age(SystemTime::now()).unwrap() >= QUIET);
-    assert!(file.is_telling());
+    // One of exactly as many bytes as it may have, too.
+    for content in ["content".to_owned(), "x".repeat(100)] {
+        let (_tree, directory) = tree(&content);
+        let mut file = open(&directory, "x.md").unwrap();
+        let changed = file.look(&mut patience()).unwrap().changed;
+        assert!(changed.age(SystemTime::now()).unwrap() >= QUIET);
+        assert!(file.is_telling());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn reading_leaves_no_trace_in_the_users_own_file() {
+    let (tree, directory) = tree("content");
+    let path = tree.path().join("x.md");
+    // Older than the last write, so that a read would be noted.
+    let long_ago = UNIX_EPOCH + Duration::from_secs(1_000);
+    let times = fs::FileTimes::new().set_accessed(long_ago);
+    File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_times(times)
+        .unwrap();
+    let file = open(&directory, "x.md").unwrap();
+    assert_eq!(file.read(100, 0).unwrap(), b"content");
+    assert_eq!(fs::metadata(&path).unwrap().accessed().unwrap(), long_ago);
 }
 
 #[test]

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_group_is_the_users_own_if_nobody_else_is_in_it() {
-        let groups = "root:x:0:\njane:x:1000:\njoe:x:1001:\nboth:x:50:joe,root\nteam:x:60:joe,jane\nempty:x:70:\n";
+        let groups = "root:x:0:\njane:x:1000:\njoe:x:1001:\nboth:x:50:joe,root\nteam:x:60:joe,jane\nempty:x:70:\nops:x:80:root\n\n# a comment\n";
         for (group, user, alone) in [
             (1001, 1001, true),
             (50, 1001, true),
@@ -112,6 +112,7 @@ mod tests {
             (70, 1001, false),
             (1001, 1000, false),
             (0, 1001, false),
+            (80, 1001, false),
             // Not known here: a network directory's.
             (5000, 1001, false),
         ] {

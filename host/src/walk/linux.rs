@@ -190,10 +190,14 @@ fn is_own(device: u64, user: u32) -> bool {
         return false;
     };
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let device = format!("{major}:{minor}");
+    says_own(&mounts, &format!("{major}:{minor}"), user)
+}
+
+/// The same, by the text of a mountinfo. See proc_pid_mountinfo(5).
+fn says_own(mounts: &str, device: &str, user: u32) -> bool {
     let mut found = mounts
         .lines()
-        .filter(|line| line.split(' ').nth(2) == Some(&device))
+        .filter(|line| line.split(' ').nth(2) == Some(device))
         .filter_map(|line| line.split_once(" - "))
         .map(|(_, after)| {
             let options = after.split(' ').nth(2).unwrap_or_default();
@@ -227,6 +231,49 @@ impl Stat {
             size: u64::try_from(stat.st_size).unwrap_or(0),
             modified: (stat.st_mtime, stat.st_mtime_nsec as i64),
             changed: (stat.st_ctime, stat.st_ctime_nsec as i64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{is_own, says_own};
+    use std::{fs, os::unix::fs::MetadataExt as _};
+
+    #[test]
+    fn a_mount_is_looked_up_by_its_device() {
+        assert!(is_own(fs::metadata("/proc/self").unwrap().dev(), 1000));
+        assert!(!is_own(u64::MAX, 0));
+    }
+
+    #[test]
+    fn a_fuse_mount_is_whose_every_line_says_so() {
+        let mounts = "31 1 8:1 / / rw - ext4 /dev/sda1 rw,user_id=1001\n\
+            40 31 0:50 / /jane rw,nosuid - fuse.sshfs jane@h:/ rw,user_id=1000,group_id=1000\n\
+            41 31 0:51 / /root rw shared:7 - fuse.x x rw,user_id=0,group_id=0\n\
+            42 31 0:52 / /vm rw - virtiofs vm rw\n\
+            43 31 0:53 / /a rw - fuse.x x rw,user_id=1000\n\
+            44 31 0:53 / /b rw - fuse.x x rw,user_id=1001\n\
+            45 31 0:54 / /odd rw - fuse.x x rw,user_id=jane\n\
+            46 31 0:55 / /short\n";
+        for (device, user, own) in [
+            ("0:50", 1000, true),
+            ("0:50", 1001, false),
+            ("0:50", 0, false),
+            // Root's are everybody's, and what only root can mount says nobody.
+            ("0:51", 1000, true),
+            ("0:52", 1000, true),
+            // One that is both his and another's is not his.
+            ("0:53", 1000, false),
+            ("0:53", 1001, false),
+            // What cannot be understood, or is not there, is nobody's.
+            ("0:54", 1000, false),
+            ("0:55", 1000, false),
+            ("0:5", 1000, false),
+        ] {
+            assert_eq!(says_own(mounts, device, user), own, "{device} {user}");
         }
     }
 }

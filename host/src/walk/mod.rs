@@ -32,6 +32,8 @@ mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 mod rest;
+#[cfg(test)]
+mod steps_tests;
 mod system;
 #[cfg(test)]
 mod tests;

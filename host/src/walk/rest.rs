@@ -34,3 +34,36 @@ impl From<super::Time> for ChangeTime {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::walk::{Kind, Stat};
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn a_file_is_settled_after_20_ms_and_reliable_if_its_clock_is_fine_or_its_second_over() {
+        let now = UNIX_EPOCH + Duration::from_secs(100);
+        for (changed, settled, reliable) in [
+            ((99, 980_000_000), true, true),
+            ((99, 980_000_001), false, true),
+            ((99, 0), true, false),
+            ((97, 0), true, true),
+            ((101, 1), false, false),
+        ] {
+            let stat = Stat {
+                kind: Kind::File,
+                mode: 0o600,
+                owner: 0,
+                group: 0,
+                names: 1,
+                device: 1,
+                inode: 1,
+                size: 1,
+                modified: (0, 0),
+                changed,
+            };
+            assert_eq!(stat.is_settled(now), settled, "{changed:?}");
+            assert_eq!(stat.is_reliable(now), reliable, "{changed:?}");
+        }
+    }
+}

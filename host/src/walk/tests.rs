@@ -289,29 +289,37 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
     if !give(&tree.path("a"), None, Some(Gid::ROOT.as_raw()), "an ACL") {
         return;
     }
-    tree.mode("a", 0o775);
-    // Version 2; user::rwx, user:54321:rwx, group::rwx, mask::rwx, other::r-x.
-    let mut acl = 2_u32.to_le_bytes().to_vec();
-    for (tag, right, id) in [
-        (1_u16, 7_u16, u32::MAX),
-        (2, 7, STRANGER),
-        (4, 7, u32::MAX),
-        (16, 7, u32::MAX),
-        (32, 5, u32::MAX),
-    ] {
-        acl.extend(tag.to_le_bytes());
-        acl.extend(right.to_le_bytes());
-        acl.extend(id.to_le_bytes());
-    }
-    let flags = rustix::fs::XattrFlags::empty();
-    match rustix::fs::setxattr(tree.path("a"), "system.posix_acl_access", &acl, flags) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::OPNOTSUPP) => {
-            eprintln!("skipped: an ACL (this file system has none)");
-            return;
+    // What the ACL lets STRANGER do, the mask takes away, and with it the group's bits
+    // of the mode.
+    for (mode, mask, trusted) in [(0o775, 7, false), (0o755, 5, true), (0o1775, 7, true)] {
+        tree.mode("a", mode);
+        // Version 2; user::rwx, user:54321:rwx, group::rwx, mask, other::r-x.
+        let mut acl = 2_u32.to_le_bytes().to_vec();
+        for (tag, right, id) in [
+            (1_u16, 7_u16, u32::MAX),
+            (2, 7, STRANGER),
+            (4, 7, u32::MAX),
+            (16, mask, u32::MAX),
+            (32, 5, u32::MAX),
+        ] {
+            acl.extend(tag.to_le_bytes());
+            acl.extend(right.to_le_bytes());
+            acl.extend(id.to_le_bytes());
         }
-        Err(error) => panic!("{error}"),
+        let flags = rustix::fs::XattrFlags::empty();
+        match rustix::fs::setxattr(tree.path("a"), "system.posix_acl_access", &acl, flags) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::OPNOTSUPP) => {
+                eprintln!("skipped: an ACL (this file system has none)");
+                return;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        if trusted {
+            assert!(tree.read("a/map.toml").is_ok(), "{mode:o}");
+        } else {
+            let found = tree.distrust("a/map.toml", Policy::TRUSTED_FILE);
+            assert_eq!(found, ("a".into(), Why::WritableByOthers), "{mode:o}");
+        }
     }
-    let found = tree.distrust("a/map.toml", Policy::TRUSTED_FILE);
-    assert_eq!(found, ("a".into(), Why::WritableByOthers));
 }

@@ -129,3 +129,121 @@ fn origin(stat: &Stat, mount: Mount, user: u32) -> Option<Why> {
         Mount::Ordinary => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Distrust, Kind, Mount, Seat, Stat, Why, link, object};
+
+    const USER: u32 = 1000;
+    const STRANGER: u32 = 1001;
+
+    fn stat(kind: Kind, mode: u32, owner: u32, names: u64) -> Stat {
+        Stat {
+            kind,
+            mode,
+            owner,
+            group: 7,
+            names,
+            device: 1,
+            inode: 1,
+            size: 0,
+            modified: (0, 0),
+            changed: (0, 0),
+        }
+    }
+
+    #[test]
+    fn what_the_user_or_root_owns_is_trusted_unless_the_mount_is_anothers() {
+        use Mount::{AnothersOwn, Kernel, Ordinary};
+        for (mount, owner, why) in [
+            (Ordinary, USER, None),
+            (Ordinary, 0, None),
+            (Ordinary, STRANGER, Some(Why::ForeignOwner)),
+            (AnothersOwn, USER, Some(Why::ForeignMount)),
+            (Kernel, 0, Some(Why::KernelFileSystem)),
+        ] {
+            assert_eq!(
+                link(&stat(Kind::Link, 0o777, owner, 2), mount, false, USER),
+                why
+            );
+            let seat = Seat {
+                shared: false,
+                hidden_writers: false,
+            };
+            let found = object(
+                &stat(Kind::File, 0o644, owner, 2),
+                mount,
+                seat,
+                USER,
+                || Err("a group that may not write does not matter"),
+            );
+            assert_eq!(found, Ok(why));
+        }
+    }
+
+    #[test]
+    fn among_names_that_others_may_make_a_second_name_is_not_trusted_but_of_a_directory() {
+        let seat = Seat {
+            shared: true,
+            hidden_writers: false,
+        };
+        for (kind, names, trusted) in [
+            (Kind::File, 1, true),
+            (Kind::File, 2, false),
+            (Kind::Directory, 2, true),
+        ] {
+            let found = object(
+                &stat(kind, 0o755, USER, names),
+                Mount::Ordinary,
+                seat,
+                USER,
+                || Ok::<_, ()>(false),
+            );
+            assert_eq!(found, Ok((!trusted).then_some(Why::SecondName)));
+        }
+        for (names, why) in [(1, None), (2, Some(Why::SecondName))] {
+            assert_eq!(
+                link(
+                    &stat(Kind::Link, 0o777, USER, names),
+                    Mount::Ordinary,
+                    true,
+                    USER
+                ),
+                why
+            );
+        }
+    }
+
+    #[test]
+    fn a_directory_is_shared_if_it_is_sticky_and_others_may_write_to_it() {
+        for (mode, shared) in [
+            (0o1777, true),
+            (0o1775, true),
+            (0o1757, true),
+            (0o1755, false),
+            (0o0777, false),
+            (0o0755, false),
+        ] {
+            let stat = stat(Kind::Directory, mode, USER, 2);
+            assert_eq!(stat.is_shared(), shared, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn a_user_is_told_which_path_is_not_trusted_and_why() {
+        let mut said = std::collections::BTreeSet::new();
+        for (why, what) in [
+            (Why::ForeignOwner, "belongs to another user"),
+            (Why::WritableByOthers, "chmod go-w"),
+            (Why::SecondName, "second name"),
+            (Why::ForeignMount, "another user mounted"),
+            (Why::KernelFileSystem, "of the kernel"),
+        ] {
+            let path = "/home/jane".into();
+            let text = Distrust { path, why }.to_string();
+            assert!(text.contains("/home/jane") && text.contains(what), "{text}");
+            said.insert(text);
+        }
+        assert_eq!(said.len(), 5);
+    }
+}

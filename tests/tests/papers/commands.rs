@@ -62,6 +62,12 @@ const COMMANDS: &[(&str, Run)] = &[
         "./x simulate --replay SEED",
         Not("SEED is no number; the line above plays many"),
     ),
+    (
+        "./x mutants --touched [BASE]",
+        Elsewhere(".ci/run", "./x mutants --touched"),
+    ),
+    ("./x mutants [ARGS]", Not("it takes hours")),
+    ("./x coverage", Not("it builds everything again")),
     ("./x soak [CALLS]", Not("it takes long")),
     (".ci/run", Elsewhere(".github/workflows/ci.yml", ".ci/run")),
     (

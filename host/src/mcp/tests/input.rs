@@ -74,6 +74,9 @@ async fn json_that_is_no_message_is_an_invalid_request_with_its_id_if_usable() {
             json!(7),
         ),
         (json!({"jsonrpc": "2.0", "result": {}}), json!(null)),
+        (json!({"id": 7, "result": {}}), json!(7)),
+        (json!({"error": {}}), json!(null)),
+        (json!({"jsonrpc": "2.0"}), json!(null)),
     ] {
         client.send(message).await;
         client.error(-32600, id).await;
