@@ -278,7 +278,7 @@ fn a_sealed_server_can_be_bound() {
 #[test]
 fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
     let map = format!("[keys]\n{KEY} = '~/a.md'\n[bindings.later]\nkey = '{KEY}'\n");
-    let of_another = map.replace("later", "another");
+    let of_another = map.replace("later", "of-others");
     for (world, code, says) in [
         (
             self::world().map(of_another),
@@ -311,7 +311,7 @@ fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
         assert_eq!(ended.exit, Some(0));
         let stderr = ended.stderr;
         assert!(stderr.contains(says), "{stderr}");
-        for secret in [KEY, "later", "another", "context-map", "/"] {
+        for secret in [KEY, "later", "of-others", "context-map", "/"] {
             assert!(!stderr.contains(secret), "{stderr}");
         }
         let shown = shown.to_string();

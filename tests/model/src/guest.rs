@@ -112,9 +112,13 @@ fn settle<F: FileSystem>(
         }
         let is_reliable = stat.is_reliable(files.now());
         if !is_reliable {
-            wait(files, looks)?;
+            wait(files, looks, QUIET)?;
         } else if !is_settled(&stat, files.now()) {
-            wait(files, looks)?;
+            let quiet = match stat.size {
+                0 => QUIET_EMPTY,
+                _ => QUIET,
+            };
+            wait(files, looks, quiet)?;
             stat = look(files, file)?;
             continue;
         }
@@ -124,7 +128,7 @@ fn settle<F: FileSystem>(
             return Ok((stat, is_reliable));
         }
         stat = again;
-        wait(files, looks)?;
+        wait(files, looks, QUIET)?;
     }
 }
 
@@ -135,9 +139,14 @@ fn is_settled(stat: &Stat, now: SystemTime) -> bool {
     stat.is_settled(now) && (stat.size > 0 || age.is_ok_and(|age| age >= QUIET_EMPTY))
 }
 
-fn wait<F: FileSystem>(files: &F, looks: &mut usize) -> Result<(), Fault> {
-    *looks = looks.checked_sub(1).ok_or(unsettled())?;
-    files.pause(QUIET);
+/// Waits once, and counts it as so many looks.
+fn wait<F: FileSystem>(files: &F, looks: &mut usize, time: Duration) -> Result<(), Fault> {
+    let cost = time.as_millis() / QUIET.as_millis();
+    let left = usize::try_from(cost)
+        .ok()
+        .and_then(|cost| looks.checked_sub(cost));
+    *looks = left.ok_or(unsettled())?;
+    files.pause(time);
     Ok(())
 }
 
@@ -156,7 +165,7 @@ impl<F: FileSystem> File for GrantedFile<'_, F> {
             Some(stat) => stat,
             None => {
                 if !self.is_reliable {
-                    wait(self.files, looks)?;
+                    wait(self.files, looks, QUIET)?;
                     self.files.settle(&self.handle);
                 }
                 look(self.files, &self.handle)?

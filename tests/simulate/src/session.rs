@@ -201,6 +201,12 @@ impl Session {
                 pipe.broken = true;
                 pipe.wake();
                 drop(pipe);
+            } else if turns == closed.saturating_add(2000) {
+                // It notices a reader that has gone when it has something to say. If
+                // it has not, its input ends some day.
+                let mut input = self.input.lock().unwrap();
+                input.ended = true;
+                input.wake();
             }
             self.turn(true).await;
             if turns % 256 == 0 {
