@@ -30,7 +30,7 @@ cross_tools() {
     export CARGO_ZIGBUILD_CACHE_DIR
     # The crate exacl asks for Linux's libacl, if it is Linux that builds it. For macOS
     # nothing of it is used, so an empty one will do.
-    libraries=$tools/cache/$(cargo-zigbuild --version | sed 's/.* //')/deps
+    libraries=$tools/cache/cargo-zigbuild/$(cargo-zigbuild --version | sed 's/.* //')/deps
     mkdir -p "$libraries"
     printf '!<arch>\n' >"$libraries/libacl.a"
     # shellcheck disable=SC2086 # several
@@ -38,6 +38,13 @@ cross_tools() {
         echo "skipped: $1 (rustup cannot fetch Rust's library for other systems)"
         return 1
     }
+}
+
+# The oldest macOS that Rust supports on the system $1; zig would ask for a newer one.
+oldest() {
+    case $1 in
+        *-darwin) rustc --print deployment-target --target "$1" | sed 's/.*=//' ;;
+    esac
 }
 
 # The program for the system $1, as released, with no path of this machine in it: the
@@ -53,7 +60,8 @@ cross_build() {
     remap "$PWD" keyhole
     remap "${CARGO_TARGET_DIR:-$PWD/target}" target
     # shellcheck disable=SC2086 # none or one
-    CARGO_ENCODED_RUSTFLAGS=$flags cargo ${auditable-} zigbuild --locked --profile dist -p keyhole --target "$1"
+    MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
+        cargo ${auditable-} zigbuild --locked --profile dist -p keyhole --target "$1"
 }
 
 # Where cargo puts it; $2 is the folder of a profile.
@@ -65,16 +73,21 @@ built() {
 # macOS share all code but wasmtime's. `./x dist --all` makes the rest.
 cross() {
     cross_tools "programs for other systems" || return 0
-    # Symbols for a debugger take a third of the time.
-    CARGO_PROFILE_DEV_DEBUG=false
-    export CARGO_PROFILE_DEV_DEBUG
-    cargo zigbuild --locked -p keyhole --target aarch64-apple-darwin
-    KEYHOLE_MACOS=$(built aarch64-apple-darwin debug)
-    export KEYHOLE_MACOS
-    cargo test --locked -p keyhole-tests --test outside -- macos::
-    cargo zigbuild --locked -p keyhole --target $ARM64
+    zig_quick zigbuild aarch64-apple-darwin -p keyhole
+    # What `./x test` has built.
+    # shellcheck disable=SC2086 # several
+    KEYHOLE_MACOS=$(built aarch64-apple-darwin debug) cargo test --locked $TESTED --test outside -- macos::
+    zig_quick zigbuild $ARM64 -p keyhole
     arm64_smoke "$(built $ARM64 debug)"
-    cargo-zigbuild clippy --locked --workspace --all-targets --target aarch64-apple-darwin -- -D warnings
+    zig_quick clippy aarch64-apple-darwin --workspace --all-targets -- -D warnings
+}
+
+# Unoptimised, and without symbols for a debugger.
+zig_quick() {
+    verb=$1 system=$2
+    shift 2
+    MACOSX_DEPLOYMENT_TARGET=$(oldest "$system") CARGO_PROFILE_DEV_DEBUG=false \
+        cargo-zigbuild "$verb" --locked --target "$system" "$@"
 }
 
 # Whether programs for arm64 run here. `as_arm64` is what to put before a command.
@@ -88,7 +101,7 @@ can_run_arm64() {
     }
     as_arm64="sh packaging/as-arm64.sh"
     # shellcheck disable=SC2086 # a command
-    $as_arm64 true || {
+    $as_arm64 true 2>/dev/null || {
         echo "skipped: $1 (no user namespace with interpreters of its own; needs Linux 6.7)"
         return 1
     }
@@ -104,9 +117,7 @@ arm64_smoke() {
 # those from outside built for this machine.
 arm64() {
     cross_tools "the arm64 tests" && can_run_arm64 "the arm64 tests" || return 0
-    CARGO_PROFILE_DEV_DEBUG=false
-    export CARGO_PROFILE_DEV_DEBUG
-    cargo zigbuild --locked -p keyhole --target $ARM64
+    zig_quick zigbuild $ARM64 -p keyhole
     KEYHOLE_BIN=$(built $ARM64 debug)
     export KEYHOLE_BIN
     skip=
@@ -117,8 +128,8 @@ arm64() {
     done <packaging/not-under-qemu.txt
     # shellcheck disable=SC2086 # commands and arguments
     {
-        $as_arm64 cargo-zigbuild test --locked --target $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native --lib --bins "$@" -- $skip
-        $as_arm64 cargo test --locked -p keyhole-tests --test outside "$@" -- $skip
+        CARGO_PROFILE_DEV_DEBUG=false $as_arm64 cargo-zigbuild test --locked --target $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native --lib --bins "$@" -- $skip
+        $as_arm64 cargo test --locked $TESTED --test outside "$@" -- $skip
     }
 }
 
