@@ -110,9 +110,8 @@ impl Image {
         let word = |at: usize| u32::from_be_bytes(blob[at..at + 4].try_into().unwrap());
         assert_eq!(word(0), SIGNATURE);
         // An index of parts, by kind and offset.
-        let parts = (0..word(8) as usize).map(|part| word(16 + 8 * part) as usize);
-        let directory = parts
-            .into_iter()
+        let directory = (0..word(8) as usize)
+            .map(|part| word(16 + 8 * part) as usize)
             .find(|at| word(*at) == CODE_DIRECTORY)
             .expect("a signature has a code directory");
         let field = |at: usize| word(directory + at) as usize;

@@ -12,6 +12,7 @@ const X86_64: u32 = 0x0100_0007;
 const ARM64: u32 = 0x0100_000c;
 
 /// Each program that is there, with its name.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn programs(what: &str) -> Vec<(String, Image)> {
     let Ok(named) = env::var("KEYHOLE_MACOS") else {
         eprintln!("skipped: {what} (./x cross builds programs for macOS)");
@@ -56,7 +57,7 @@ fn a_program_runs_on_every_macos_that_rust_supports() {
     for (name, image) in programs("macOS programs' versions") {
         let oldest = match image.processor {
             ARM64 => 11 << 16,
-            _ => 10 << 16 | 12 << 8,
+            _ => (10 << 16) | (12 << 8),
         };
         assert_eq!(image.runs_on, Some((MACOS, oldest)), "{name}");
     }
@@ -86,7 +87,7 @@ fn no_part_of_a_program_can_be_written_to_and_run() {
 fn a_program_is_signed_to_its_end_and_each_page_is_what_was_signed() {
     const AD_HOC: u32 = 2;
     /// `CS_RUNTIME`: the hardened runtime would not let the sandbox make its memory
-    /// executable, and `CS_RESTRICT`, `CS_ENFORCEMENT`, ... are not for us.
+    /// executable.
     const RUNTIME: u32 = 0x1_0000;
     for (name, image) in programs("macOS programs' signatures") {
         let Some(signature) = image.signature() else {
