@@ -28,7 +28,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("./x deny", Elsewhere(".ci/run", "./x deny")),
     ("./x cross", Elsewhere(".ci/run", "./x cross")),
     (
-        "./x arm64",
+        "./x arm",
         Not("it takes long; `./x cross` has a part of it"),
     ),
     (
