@@ -28,6 +28,10 @@ fn run() -> Result<(), String> {
         println!("cargo::rerun-if-changed={input}");
     }
     println!("cargo::rerun-if-env-changed=KEYHOLE_GUEST_CARGO");
+    // Libraries that a dependency names and nothing uses.
+    if variable("CARGO_CFG_TARGET_OS")? == "macos" {
+        println!("cargo::rustc-link-arg-bins=-Wl,-dead_strip_dylibs");
+    }
 
     let component = build(&here, &out).map_err(|error| error.to_string())?;
     let image = precompile(&component, &target).map_err(|error| error.to_string())?;

@@ -21,6 +21,7 @@ const DESCRIPTORS: usize = 5;
 
 /// Descriptors that are still to be taken when the streams are opened: for signals,
 /// and one in passing.
+#[cfg(target_os = "linux")]
 const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
 
 /// Whether the operating system says that there are too few file descriptors, or

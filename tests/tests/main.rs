@@ -37,6 +37,8 @@ mod lifecycle;
 mod lines;
 /// The map is live: what the user changes counts from the next call on.
 mod live;
+/// What can be said of programs for macOS without running them.
+mod macos;
 /// The papers, held against the program and the repository.
 mod papers;
 /// Where the map is, and where its files are.

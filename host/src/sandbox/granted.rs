@@ -234,15 +234,13 @@ fn settle(
 /// Waits for a write that is under way. The kernel sets a file's times when a
 /// write begins, so that they do not tell when it ends; but on ext4, btrfs and
 /// tmpfs a look for data takes the lock that a write holds. (XFS takes that lock
-/// to read.) cap-std has no such call. What comes of it does not matter.
+/// to read.) cap-std has no such call. What comes of it does not matter. macOS has the
+/// same call; what APFS locks for it is not known.
 ///
 /// Whoever may write the file can keep that lock for as long as he likes, so this
 /// may hang. It is asked only of files that were changed in the last seconds.
 fn let_writers_finish(file: &File) {
-    #[cfg(target_os = "linux")]
     let _ = rustix::fs::seek(file, rustix::fs::SeekFrom::Data(0));
-    #[cfg(not(target_os = "linux"))]
-    let _ = file;
 }
 
 #[cfg(test)]

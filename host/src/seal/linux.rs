@@ -66,7 +66,8 @@ impl Seal {
     /// be deleted. They may have been opened with `O_PATH`.
     ///
     /// It cannot be undone, and holds for this thread and those it starts. So the
-    /// process must have no other.
+    /// process must have no other, unless there is nothing to put up: an emulator of
+    /// another processor has threads of its own, and neither part of the wall.
     ///
     /// With [`Reach::Sealed`] that is all, so the sandbox must be loaded by then.
     /// Otherwise the rest is given up by [`Loading::done`].
@@ -78,16 +79,23 @@ impl Seal {
         self,
         directories: impl IntoIterator<Item = D>,
     ) -> Result<(Standing, Loading), SealError> {
-        match fs::read_dir("/proc/self/task").map(Iterator::count) {
-            Ok(1) => {}
+        let is_alone = match fs::read_dir("/proc/self/task").map(Iterator::count) {
+            Ok(threads) => threads == 1,
             // Our own program starts no thread before.
-            Err(_) if self.reach != Reach::Sealed => {}
-            _ => return Err(SealError::NotAlone),
-        }
+            Err(_) => self.reach != Reach::Sealed,
+        };
         if self.reach == Reach::Sealed {
+            if !is_alone {
+                return Err(SealError::NotAlone);
+            }
             hide_memory()?;
         }
-        self.apply_here(directories)
+        match self.apply_here(directories)? {
+            (standing, _) if !is_alone && standing != Standing::default() => {
+                Err(SealError::NotAlone)
+            }
+            applied => Ok(applied),
+        }
     }
 
     /// For this thread and those it starts.

@@ -5,6 +5,9 @@
 //! does, we ask who is in it: `/etc/passwd` and `/etc/group`, read by a walk of
 //! their own. Members that only a network directory knows are not seen there; a
 //! group that is not in these files is never the user's own.
+//!
+//! macOS keeps its users elsewhere (Open Directory): there, the files are for single-user
+//! mode, and name root alone in groups that have other members. So no group counts.
 
 use super::{FileSystem, Policy, WalkError, Walker};
 use std::path::Path;
@@ -25,6 +28,9 @@ pub(super) fn is_of_user_alone<F: FileSystem>(
     walker: &Walker<F>,
     group: u32,
 ) -> Result<bool, WalkError> {
+    if cfg!(target_os = "macos") {
+        return Ok(false);
+    }
     let (Some(users), Some(groups)) = (read(walker, USERS)?, read(walker, GROUPS)?) else {
         return Ok(false);
     };

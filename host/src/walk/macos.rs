@@ -1,11 +1,16 @@
 //! The walk's interface on macOS.
 //!
 //! It has no descriptor that only holds a place. What comes closest is one for
-//! events, which needs no right to read; and a link can be opened itself.
+//! events, which keeps no volume from being ejected; and a link can be opened itself.
+//! Unlike on Linux, that takes the right to read: of a directory on the way, search
+//! permission alone will not do, and the walk ends with [`Fault::Denied`].
+//!
+//! Nothing here runs on the machines that we build on: what the kernel does is read
+//! in its published source (xnu), and the workflow on GitHub runs the tests.
 
 use super::{Fault, FileSystem, Kind, Mount, Stat};
 use exacl::{AclOption, Perm};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom};
 use std::{
     ffi::{OsStr, OsString},
     os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
@@ -21,7 +26,8 @@ pub struct System;
 const EVENTS_ONLY: OFlags = OFlags::from_bits_retain(0x8000);
 
 /// Without NONBLOCK, opening a FIFO would wait for a writer. SYMLINK opens a link
-/// itself instead of following it.
+/// itself instead of following it. `O_NOFOLLOW_ANY` would add nothing: each name is
+/// one component.
 const HOLD: OFlags = EVENTS_ONLY
     .union(OFlags::SYMLINK)
     .union(OFlags::NONBLOCK)
@@ -33,8 +39,12 @@ const OPEN: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// File systems whose content the kernel makes up.
-const KERNEL: [&[u8]; 3] = [b"devfs", b"fdesc", b"autofs"];
+/// File systems whose content the kernel makes up. `autofs` is not among them: it
+/// holds nothing but the directories on which root has homes mounted.
+const KERNEL: [&[u8]; 2] = [b"devfs", b"fdesc"];
+
+/// `MNT_IGNORE_OWNERSHIP` of `sys/mount.h`, which rustix does not name.
+const NO_OWNERS: u32 = 0x0020_0000;
 
 impl FileSystem for System {
     type Handle = OwnedFd;
@@ -52,6 +62,12 @@ impl FileSystem for System {
         let held =
             rustix::io::retry_on_intr(|| rustix::fs::openat(directory, name, HOLD, Mode::empty()));
         Ok(held?)
+    }
+
+    /// By its name, so that it need not be readable, and no device is opened.
+    fn kind(&self, directory: &OwnedFd, name: &OsStr) -> Result<Kind, Fault> {
+        let found = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Stat::of(&found).kind)
     }
 
     fn open(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
@@ -83,6 +99,9 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
+    /// Where a volume's ownership is ignored, as Finder sets it for most that are
+    /// plugged in, the kernel tells everybody that all is his own, and lets him write
+    /// to it as its owner.
     fn mount(&self, handle: &OwnedFd, _: &Stat) -> Result<Mount, Fault> {
         let found = rustix::fs::fstatfs(handle)?;
         let kind: Vec<u8> = found
@@ -93,14 +112,16 @@ impl FileSystem for System {
             .collect();
         Ok(match found.f_owner {
             _ if KERNEL.contains(&kind.as_slice()) => Mount::Kernel,
+            _ if found.f_flags & NO_OWNERS != 0 => Mount::WithoutOwners,
             owner if owner == 0 || owner == self.user() => Mount::Ordinary,
             _ => Mount::AnothersOwn,
         })
     }
 
     /// Any leave to change counts, whoever has it: an ACL that names the user alone is
-    /// not worth telling apart. The ACL is read by the path that the descriptor has now. Nobody else could have
-    /// changed that path: the directories above were judged before.
+    /// not worth telling apart. The ACL is read by the path that the descriptor has
+    /// now. Nobody else could have changed that path: the directories above were judged
+    /// before.
     fn has_hidden_writers(&self, handle: &OwnedFd, _: &Stat) -> Result<bool, Fault> {
         let path = match rustix::fs::getpath(handle) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
@@ -133,8 +154,11 @@ impl FileSystem for System {
         })?)
     }
 
-    /// There is no such question to ask here.
-    fn settle(&self, _: &OwnedFd) {}
+    /// As on Linux, as far as the file system takes a lock for it. Of APFS that is not
+    /// known: there, what the times tell has to do.
+    fn settle(&self, file: &OwnedFd) {
+        let _ = rustix::fs::seek(file, SeekFrom::Data(0));
+    }
 
     fn user(&self) -> u32 {
         rustix::process::geteuid().as_raw()

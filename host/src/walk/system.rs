@@ -161,6 +161,8 @@ pub enum Mount {
     Ordinary,
     /// Another user made it, and answers for what it says: owners and modes too.
     AnothersOwn,
+    /// It keeps no owners: whoever asks is told that all is his own.
+    WithoutOwners,
     /// The kernel makes up its content.
     Kernel,
 }

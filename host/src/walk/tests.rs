@@ -6,7 +6,10 @@
     reason = "tests"
 )]
 
-use super::{Distrust, Policy, System, WalkError, Walked, Walker, Why};
+use super::{
+    Distrust, Mount, Policy, System, WalkError, Walked, Walker, Why,
+    trust::{self, Seat},
+};
 use rustix::process::{Gid, Uid};
 use std::{
     fs::{self, Permissions},
@@ -132,6 +135,7 @@ fn a_group_that_holds_others_is_others() {
     assert_eq!(found, ("a".into(), Why::WritableByOthers));
 }
 
+/// macOS keeps its groups where we do not look: there, none is anybody's own.
 #[test]
 fn a_group_of_root_alone_is_root() {
     let tree = Tree::with(&["a/map.toml"]);
@@ -144,7 +148,29 @@ fn a_group_of_root_alone_is_root() {
         return;
     }
     tree.mode("a", 0o775);
-    assert!(tree.read("a/map.toml").is_ok());
+    let is_trusted = tree.read("a/map.toml").is_ok();
+    assert_eq!(is_trusted, cfg!(not(target_os = "macos")));
+}
+
+/// As macOS mounts most volumes that are plugged in: it tells each user that all there
+/// is theirs, and lets them write to it.
+#[test]
+fn where_everybody_owns_everything_nothing_is_trusted() {
+    let tree = Tree::with(&["map.toml"]);
+    let own = tree.walk("map.toml", Policy::TRUSTED_FILE).unwrap().stat;
+    let seat = Seat {
+        shared: false,
+        hidden_writers: false,
+    };
+    for (mount, why) in [
+        (Mount::Ordinary, None),
+        (Mount::WithoutOwners, Some(Why::NoOwners)),
+    ] {
+        let user = own.owner;
+        let judged = trust::object(&own, mount, seat, user, || Ok::<_, ()>(true));
+        assert_eq!(judged, Ok(why));
+        assert_eq!(trust::link(&own, mount, false, user), why);
+    }
 }
 
 #[test]

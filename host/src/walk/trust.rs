@@ -43,6 +43,8 @@ pub enum Why {
     SecondName,
     /// It is in a file system that another user mounted.
     ForeignMount,
+    /// It is in a file system that keeps no owners.
+    NoOwners,
     /// It is in procfs, sysfs or the like.
     KernelFileSystem,
 }
@@ -63,6 +65,9 @@ impl Why {
             Self::ForeignMount => {
                 format!("{path} is in a file system that another user mounted; use another place")
             }
+            Self::NoOwners => format!(
+                "{path} is in a file system that keeps no owners, so that every user could change what it leads to; use another place, or run: sudo diskutil enableOwnership on its volume"
+            ),
             Self::KernelFileSystem => format!(
                 "{path} is in a file system of the kernel, where no files are kept; use another place"
             ),
@@ -125,6 +130,7 @@ fn origin(stat: &Stat, mount: Mount, user: u32) -> Option<Why> {
     match mount {
         Mount::Kernel => Some(Why::KernelFileSystem),
         Mount::AnothersOwn => Some(Why::ForeignMount),
+        Mount::WithoutOwners => Some(Why::NoOwners),
         Mount::Ordinary if stat.owner != user && stat.owner != ROOT => Some(Why::ForeignOwner),
         Mount::Ordinary => None,
     }

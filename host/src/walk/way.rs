@@ -130,7 +130,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
         };
         match mount {
             Mount::Kernel => Err(self.distrust(Why::KernelFileSystem, name).into()),
-            Mount::Ordinary | Mount::AnothersOwn => Ok(mount),
+            Mount::Ordinary | Mount::AnothersOwn | Mount::WithoutOwners => Ok(mount),
         }
     }
 

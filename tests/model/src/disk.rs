@@ -175,6 +175,8 @@ pub enum Mounted {
     Ordinary,
     /// By this user, through FUSE: it may say anything.
     By(u32),
+    /// It keeps no owners, and tells everybody that all is his own.
+    WithoutOwners,
     /// The kernel makes up what is in there.
     Kernel,
 }

@@ -274,6 +274,7 @@ impl FileSystem for Files {
                 Mounted::Ordinary => Mount::Ordinary,
                 Mounted::By(uid) if uid == JANE.uid => Mount::Ordinary,
                 Mounted::By(_) => Mount::AnothersOwn,
+                Mounted::WithoutOwners => Mount::WithoutOwners,
                 Mounted::Kernel => Mount::Kernel,
             },
         )

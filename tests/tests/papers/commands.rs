@@ -26,6 +26,15 @@ const COMMANDS: &[(&str, Run)] = &[
     ("./x test", Elsewhere(".ci/run", "./x test")),
     ("./x lint", Elsewhere(".ci/run", "./x lint")),
     ("./x deny", Elsewhere(".ci/run", "./x deny")),
+    ("./x cross", Elsewhere(".ci/run", "./x cross")),
+    (
+        "./x arm",
+        Not("it takes long; `./x cross` has a part of it"),
+    ),
+    (
+        "./x dist --all",
+        Elsewhere(".github/workflows/release.yml", "./x dist --all"),
+    ),
     ("./x fuzz [SECONDS]", Elsewhere(".ci/run", "./x fuzz 20")),
     ("./x fuzz 1200", Elsewhere(".ci/run", "./x fuzz 20")),
     ("./x client", Elsewhere("x", "(client)")),
@@ -162,8 +171,8 @@ const COMMANDS: &[(&str, Run)] = &[
     (
         "sha256sum -c keyhole-plugin.tar.gz.sha256",
         Elsewhere(
-            ".github/workflows/release.yml",
-            "sha256sum keyhole-plugin.tar.gz > keyhole-plugin.tar.gz.sha256",
+            "packaging/cross.sh",
+            "sum keyhole-plugin.tar.gz >keyhole-plugin.tar.gz.sha256",
         ),
     ),
     (

@@ -16,6 +16,7 @@ pub(super) fn all() -> Vec<Scene> {
         old_map_in_tmp(),
         dotfile_manager(),
         foreign_mount(),
+        volume_without_owners(),
         access_list(),
         key_beside_tmp(),
         mode_opened(),
@@ -161,6 +162,17 @@ fn foreign_mount() -> Scene {
     scene.calm = Calm::Refused;
     scene.other = false;
     scene.depth = 3;
+    scene
+}
+
+/// A volume on which everybody owns everything, as macOS mounts most that are plugged
+/// in.
+fn volume_without_owners() -> Scene {
+    let mut scene = foreign_mount();
+    scene.name = "volume-without-owners";
+    let map = scene.disk.at("/tmp/mnt/map.toml");
+    let device = scene.disk.nodes[map].device;
+    scene.disk.mounts[device] = Mounted::WithoutOwners;
     scene
 }
 

@@ -1,0 +1,164 @@
+# shellcheck shell=sh
+# Programs for other systems than this one: read by ./x, which has `has`, `die` and
+# `sum`. One Linux machine builds all that a release has.
+
+SYSTEMS="x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-apple-darwin aarch64-apple-darwin"
+ARM64=aarch64-unknown-linux-musl
+
+# Puts zig and cargo-zigbuild into PATH. Says what $1 is skipped for if it cannot.
+cross_tools() {
+    tools=${CARGO_TARGET_DIR:-$PWD/target}/tools/cross
+    if [ "$(uname -s)" != Linux ]; then
+        echo "skipped: $1 (needs Linux)"
+        return 1
+    fi
+    if ! has python3 || ! has rustup; then
+        echo "skipped: $1 (not installed: Python 3 or rustup)"
+        return 1
+    fi
+    if ! cmp -s packaging/cross.txt "$tools/installed.txt"; then
+        python3 -m venv --clear "$tools" >&2 &&
+            "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes \
+                -r packaging/cross.txt >&2 &&
+            cp packaging/cross.txt "$tools/installed.txt" || {
+            echo "skipped: $1 (zig and cargo-zigbuild cannot be installed)"
+            return 1
+        }
+    fi
+    PATH=$tools/bin:$PATH
+    CARGO_ZIGBUILD_CACHE_DIR=$tools/cache
+    export CARGO_ZIGBUILD_CACHE_DIR
+    # The crate exacl asks for Linux's libacl, if it is Linux that builds it. For macOS
+    # nothing of it is used, so an empty one will do.
+    libraries=$tools/cache/cargo-zigbuild/$(cargo-zigbuild --version | sed 's/.* //')/deps
+    mkdir -p "$libraries"
+    printf '!<arch>\n' >"$libraries/libacl.a"
+    # shellcheck disable=SC2086 # several
+    rustup target add $SYSTEMS >&2 || {
+        echo "skipped: $1 (rustup cannot fetch Rust's library for other systems)"
+        return 1
+    }
+}
+
+# The oldest macOS that Rust supports on the system $1; zig would ask for a newer one.
+oldest() {
+    case $1 in
+        *-darwin) rustc --print deployment-target --target "$1" | sed 's/.*=//' ;;
+    esac
+}
+
+# The program for the system $1, as released, with no path of this machine in it: the
+# same sources give the same bytes, wherever they lie.
+cross_build() {
+    flags= separator=$(printf '\037')
+    remap() { flags=$flags${flags:+$separator}--remap-path-prefix=$1=$2; }
+    # Of two that fit, the last counts.
+    home=${CARGO_HOME:-$HOME/.cargo}
+    remap "$home" cargo
+    for registry in "$home"/registry/src/*; do remap "$registry" crates; done
+    remap "$(rustc --print sysroot)/lib/rustlib/src/rust" "/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
+    remap "$PWD" keyhole
+    remap "${CARGO_TARGET_DIR:-$PWD/target}" target
+    # shellcheck disable=SC2086 # none or one
+    MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
+        cargo ${auditable-} zigbuild --locked --profile dist -p keyhole --target "$1"
+}
+
+# Where cargo puts it; $2 is the folder of a profile.
+built() {
+    echo "${CARGO_TARGET_DIR:-$PWD/target}/$1/$2/keyhole"
+}
+
+# What CI does of it: unoptimised, and one of each system; the two processors of
+# macOS share all code but wasmtime's. `./x dist --all` makes the rest.
+cross() {
+    cross_tools "programs for other systems" || return 0
+    zig_quick zigbuild aarch64-apple-darwin -p keyhole
+    # What `./x test` has built.
+    # shellcheck disable=SC2086 # several
+    KEYHOLE_MACOS=$(built aarch64-apple-darwin debug) cargo test --locked $TESTED --test outside -- macos::
+    zig_quick zigbuild $ARM64 -p keyhole
+    arm64_smoke "$(built $ARM64 debug)"
+    # Not the whole workspace: the tests' own guests would be built once more.
+    zig_quick clippy aarch64-apple-darwin -p keyhole --all-targets -- -D warnings
+}
+
+# Unoptimised, and without symbols for a debugger.
+zig_quick() {
+    verb=$1 system=$2
+    shift 2
+    MACOSX_DEPLOYMENT_TARGET=$(oldest "$system") CARGO_PROFILE_DEV_DEBUG=false \
+        cargo-zigbuild "$verb" --locked --target "$system" "$@"
+}
+
+# Whether programs for arm64 run here. `as_arm64` is what to put before a command.
+can_run_arm64() {
+    as_arm64=
+    [ "$(uname -m)" != aarch64 ] || return 0
+    has qemu-aarch64-static ||
+        { has apt-get && apt-get install -y --no-install-recommends qemu-user-static >&2; } || {
+        echo "skipped: $1 (no qemu-aarch64-static)"
+        return 1
+    }
+    as_arm64="sh packaging/as-arm64.sh"
+    # shellcheck disable=SC2086 # a command
+    $as_arm64 true 2>/dev/null || {
+        echo "skipped: $1 (no user namespace with interpreters of its own; needs Linux 6.7)"
+        return 1
+    }
+}
+
+arm64_smoke() {
+    can_run_arm64 "arm64 smoke" || return 0
+    # shellcheck disable=SC2086 # a command
+    $as_arm64 sh packaging/smoke.sh "$1" keyhole-linux-aarch64 "Linux aarch64"
+}
+
+# All Rust tests of an arm64 program: those of the crates built for arm64 themselves,
+# those from outside built for this machine.
+arm64() {
+    cross_tools "the arm64 tests" && can_run_arm64 "the arm64 tests" || return 0
+    zig_quick zigbuild $ARM64 -p keyhole
+    KEYHOLE_BIN=$(built $ARM64 debug)
+    export KEYHOLE_BIN
+    skip=
+    while read -r name why; do
+        case $name in '' | '#'*) continue ;; esac
+        echo "skipped: $name under qemu ($why)"
+        skip="$skip --skip $name"
+    done <packaging/not-under-qemu.txt
+    # shellcheck disable=SC2086 # commands and arguments
+    {
+        CARGO_PROFILE_DEV_DEBUG=false $as_arm64 cargo-zigbuild test --locked --target $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native --lib --bins "$@" -- $skip
+        $as_arm64 cargo test --locked $TESTED --test outside "$@" -- $skip
+    }
+}
+
+# All that a release consists of, from the package in $1: in $1-release.
+release() {
+    rm -rf "$1-release"
+    mkdir -p "$1-release"
+    cp "$1"/plugin/server/keyhole-* "$1-bundle/keyhole.mcpb" "$1-bundle/server.json" "$1-release/"
+    cp "$1/plugin/manifest.sha256" "$1-release/"
+    bill_of_materials >"$1-release/keyhole.cdx.json"
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(git log -1 --format=%ct)" \
+        --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
+    cd "$1-release"
+    sum keyhole-plugin.tar.gz >keyhole-plugin.tar.gz.sha256
+    echo "released in $1-release:" *
+}
+
+# In CycloneDX, for all systems at once. Like the list in each program, it is made of
+# cargo's metadata, which does not tell a crate's features in the build from those in
+# the program: so both name the compiler, which only the build has.
+bill_of_materials() {
+    tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
+    has cargo-cyclonedx || [ -x "$tools/bin/cargo-cyclonedx" ] ||
+        cargo install --quiet --locked --root "$tools" cargo-cyclonedx@0.5.9 >&2
+    # With a date, it says the same each time.
+    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) PATH=$tools/bin:$PATH \
+        cargo cyclonedx --quiet --manifest-path host/Cargo.toml --format json --spec-version 1.5 \
+        --no-build-deps --target all --override-filename keyhole.cdx >&2
+    cat host/keyhole.cdx.json
+    rm host/keyhole.cdx.json
+}

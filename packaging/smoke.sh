@@ -1,0 +1,51 @@
+#!/bin/sh
+# smoke.sh PROGRAM NAME SYSTEM: whether a server works at all, on a system that
+# `uname -sm` calls SYSTEM and the plugin NAME.
+set -eu
+program=$1 name=$2 system=$3
+root=$(cd "$(dirname "$0")/.." && pwd)
+home=$(mktemp -d)
+trap 'rm -rf "$home"' EXIT
+fail() {
+    echo "smoke: $1" >&2
+    exit 1
+}
+
+mkdir -p "$home/.config/keyhole" "$home/notes" "$home/bin" "$home/plugin/server"
+printf '# A\n' >"$home/notes/a.md"
+printf '[keys]\n"k-2c1f8a96d0e34b57" = "~/notes/a.md"\n' >"$home/.config/keyhole/context-map.toml"
+chmod -R go-w "$home"
+
+run() { env -i HOME="$home" PATH="$home/bin:$PATH" "$@"; }
+
+# Five calls with the key, five with others.
+calls() {
+    echo '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"smoke","version":"1"}}}'
+    echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    for id in 1 2 3 4 5 6 7 8 9 10; do
+        key=k-2c1f8a96d0e34b57
+        [ $id -le 5 ] || key=k-0000000000000000000$id
+        echo '{"jsonrpc":"2.0","id":'$id',"method":"tools/call","params":{"name":"load_context","arguments":{"key":"'$key'"}}}'
+    done
+}
+serves() {
+    calls | run "$@" >"$home/answers" || fail "$1 failed"
+    [ "$(grep -c '"text":"# A\\n"' "$home/answers")" = 5 ] || fail "not five documents: $(cat "$home/answers")"
+    [ "$(grep -c 'unknown-key' "$home/answers")" = 5 ] || fail "not five refusals: $(cat "$home/answers")"
+}
+
+run "$program" --version
+run "$program" demo >"$home/demo" || fail "the demo: $(cat "$home/demo")"
+run "$program" check >"$home/check" || fail "check: $(cat "$home/check")"
+grep -q '1 would be served' "$home/check" || fail "check: $(cat "$home/check")"
+tail -n 1 "$home/check"
+serves "$program" serve
+
+printf '#!/bin/sh\necho "%s"\n' "$system" >"$home/bin/uname"
+chmod 755 "$home/bin/uname"
+cp "$root/plugin/start.sh" "$home/plugin/"
+cp "$program" "$home/plugin/server/$name"
+(cd "$home/plugin" && sha256sum "server/$name" >manifest.sha256)
+run sh "$home/plugin/start.sh" "$home/data" install || fail "the launcher installs nothing"
+serves sh "$home/plugin/start.sh" "$home/data" serve
+echo "smoke: $name: the demo, check, ten calls, and the same by the plugin's launcher"

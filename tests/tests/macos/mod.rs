@@ -1,0 +1,112 @@
+//! What can be said of a program for macOS without running it, from its bytes.
+//!
+//! `./x cross` and `./x dist --all` build such programs on Linux, and name them in
+//! `KEYHOLE_MACOS`, a blank between two.
+
+mod image;
+
+use image::Image;
+use std::{env, fs};
+
+const X86_64: u32 = 0x0100_0007;
+const ARM64: u32 = 0x0100_000c;
+
+/// Each program that is there, with its name.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn programs(what: &str) -> Vec<(String, Image)> {
+    let Ok(named) = env::var("KEYHOLE_MACOS") else {
+        eprintln!("skipped: {what} (./x cross builds programs for macOS)");
+        return Vec::new();
+    };
+    let programs: Vec<_> = named
+        .split_whitespace()
+        .map(|path| (path.to_owned(), Image::of(fs::read(path).unwrap())))
+        .collect();
+    assert!(!programs.is_empty());
+    programs
+}
+
+#[test]
+fn a_program_is_for_one_processor_and_lies_anywhere_in_memory() {
+    const EXECUTABLE: u32 = 2;
+    /// `MH_PIE` and `MH_ALLOW_STACK_EXECUTION`.
+    const ANYWHERE: u32 = 0x20_0000;
+    const STACK_RUNS: u32 = 0x2_0000;
+    for (name, image) in programs("macOS programs' headers") {
+        assert!([X86_64, ARM64].contains(&image.processor), "{name}");
+        assert_eq!(image.kind, EXECUTABLE, "{name}");
+        assert_eq!(image.flags & (ANYWHERE | STACK_RUNS), ANYWHERE, "{name}");
+    }
+}
+
+#[test]
+fn a_program_needs_the_system_library_and_no_other() {
+    // `LC_RPATH`, where more would be looked for, and `LC_DYLD_ENVIRONMENT`.
+    const ELSEWHERE: [u32; 2] = [0x8000_001c, 0x27];
+    for (name, image) in programs("macOS programs' libraries") {
+        assert_eq!(image.libraries, ["/usr/lib/libSystem.B.dylib"], "{name}");
+        for command in ELSEWHERE {
+            assert!(!image.commands.contains(&command), "{name}: {command:#x}");
+        }
+    }
+}
+
+#[test]
+fn a_program_runs_on_every_macos_that_rust_supports() {
+    const MACOS: u32 = 1;
+    for (name, image) in programs("macOS programs' versions") {
+        let oldest = match image.processor {
+            ARM64 => 11 << 16,
+            _ => (10 << 16) | (12 << 8),
+        };
+        assert_eq!(image.runs_on, Some((MACOS, oldest)), "{name}");
+    }
+}
+
+#[test]
+fn no_part_of_a_program_can_be_written_to_and_run() {
+    for (name, image) in programs("macOS programs' segments") {
+        let mut runs = 0;
+        for segment in &image.segments {
+            let (most, first) = segment.rights;
+            assert_ne!(most & 6, 6, "{name}: {}", segment.name);
+            assert_ne!(first & 6, 6, "{name}: {}", segment.name);
+            runs += u32::from(first & 4 != 0);
+            assert!(
+                segment.offset + segment.size <= image.len() as u64,
+                "{name}"
+            );
+        }
+        assert_eq!(runs, 1, "{name}");
+        assert_eq!(image.segments[0].name, "__PAGEZERO", "{name}");
+    }
+}
+
+/// An arm64 Mac kills a program at the first page whose hash is wrong.
+#[test]
+fn a_program_is_signed_to_its_end_and_each_page_is_what_was_signed() {
+    const AD_HOC: u32 = 2;
+    /// `CS_RUNTIME`: the hardened runtime would not let the sandbox make its memory
+    /// executable.
+    const RUNTIME: u32 = 0x1_0000;
+    for (name, image) in programs("macOS programs' signatures") {
+        let Some(signature) = image.signature() else {
+            assert_ne!(image.processor, ARM64, "{name} is not signed");
+            continue;
+        };
+        assert_eq!(signature.flags & (AD_HOC | RUNTIME), AD_HOC, "{name}");
+        assert_eq!(signature.limit, signature.at.0, "{name}");
+        assert_eq!(signature.at.1, image.len(), "{name}");
+        assert!(!signature.identifier.is_empty(), "{name}");
+        for (page, (said, is)) in signature.pages.iter().enumerate() {
+            assert_eq!(said, is, "{name}: page {page}");
+        }
+        let linkedit = image.segments.last().unwrap();
+        let end = (linkedit.offset + linkedit.size) as usize;
+        assert_eq!(
+            (&*linkedit.name, end),
+            ("__LINKEDIT", image.len()),
+            "{name}"
+        );
+    }
+}
