@@ -30,6 +30,9 @@ pub(super) struct Recipe {
 pub(super) enum Reach {
     /// One agent, which the example calls so.
     Agent(&'static str),
+    /// The same, by rules of a client that holds the server as a whole: others could
+    /// undo them.
+    Ruled(&'static str),
     /// A session that is started for it, which the example calls so.
     Session(&'static str),
     /// All that runs in the client.
@@ -182,7 +185,7 @@ const RECIPES: &[Recipe] = &[
     Recipe {
         name: "opencode",
         title: "opencode",
-        reach: Reach::Agent("identifier-scanner"),
+        reach: Reach::Ruled("identifier-scanner"),
         who: "Only the agent identifier-scanner gets the document, as long as the permissions below stand and no other agent is told to go on with its task: the server is the whole client's.",
         parts: &[
             part!(

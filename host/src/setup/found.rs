@@ -41,6 +41,7 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
     for recipe in all() {
         let who = match recipe.reach {
             Reach::Agent(_) => "only one agent",
+            Reach::Ruled(_) => "one agent, by rules",
             Reach::Session(_) => "one session",
             Reach::Client => "the whole client",
         };

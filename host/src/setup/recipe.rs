@@ -168,8 +168,10 @@ impl Filled {
             ("scanner-catalog:", format!("{name}:")),
             (BINDING, bind.to_owned()),
         ];
-        if let (Reach::Agent(example) | Reach::Session(example), Some(agent)) =
-            (recipe.reach, agent)
+        if let (
+            Reach::Agent(example) | Reach::Ruled(example) | Reach::Session(example),
+            Some(agent),
+        ) = (recipe.reach, agent)
         {
             if !is_agent(agent) {
                 return Err(SetupError::NotItsAgent);

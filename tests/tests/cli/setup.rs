@@ -187,9 +187,15 @@ fn the_first_line_says_who_gets_the_document_and_the_list_says_the_same() {
         let row = list
             .lines()
             .find(|row| row.starts_with(&format!("{client} ")));
-        let listed = ["only one agent", "one session", "the whole client"]
-            .iter()
-            .position(|who| row.unwrap().contains(&format!("  {who}  ")));
+        let listed = [
+            ("only one agent", 0),
+            ("one agent, by rules", 0),
+            ("one session", 1),
+            ("the whole client", 2),
+        ]
+        .iter()
+        .find(|(who, _)| row.unwrap().contains(&format!("  {who}  ")))
+        .map(|(_, first)| *first);
         assert_eq!((who.is_some(), who), (true, listed), "{ran:#?}");
     }
 }
