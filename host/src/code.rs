@@ -127,7 +127,7 @@ impl Code {
                 "the operating system does not let the server read the mapped file. Ask the user to check the file's permissions."
             }
             Self::TooLarge => {
-                "the mapped file is larger than its limit, or than Claude Code lets through (500,000 characters). Ask the user to shorten it, or to raise max_bytes in the map."
+                "the mapped file is larger than its limit, or than the client takes (Claude Code: 500,000 characters). Ask the user to shorten it, or to raise max_bytes in the map."
             }
             Self::NotUtf8 => "the mapped file is not UTF-8 text. Ask the user to convert it.",
             Self::Changed => "the mapped file was being written to. Call again.",
