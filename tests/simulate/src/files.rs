@@ -150,6 +150,7 @@ impl FileSystem for Files {
             Ok(match disk.mounts[disk.nodes[handle.id].device] {
                 Mounted::By(uid) if uid != JANE.uid => Mount::AnothersOwn,
                 Mounted::Ordinary | Mounted::By(_) => Mount::Ordinary,
+                Mounted::WithoutOwners => Mount::WithoutOwners,
                 Mounted::Kernel => Mount::Kernel,
             })
         })
