@@ -8,6 +8,7 @@
 )]
 
 use super::{Fault, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walker, Why};
+#[cfg(target_os = "linux")]
 use rustix::{
     fs::OFlags,
     io::{FdFlags, fcntl_getfd},
