@@ -659,3 +659,82 @@ fn the_pages_table_says_of_each_client_what_setup_says() {
         assert!(version.starts_with(|c: char| c.is_ascii_digit()) || *version == "not run");
     }
 }
+
+/// Where the version that the tests run is pinned, and by which words.
+const PINS: [(&str, &str, &str); 9] = [
+    (
+        "claude-code",
+        "tests/client/package.json",
+        "npm:@anthropic-ai/claude-code@",
+    ),
+    (
+        "codex",
+        "tests/clients/package.json",
+        "\"@openai/codex\": \"",
+    ),
+    (
+        "gemini-cli",
+        "tests/clients/package.json",
+        "\"@google/gemini-cli\": \"",
+    ),
+    (
+        "qwen-code",
+        "tests/clients/package.json",
+        "\"@qwen-code/qwen-code\": \"",
+    ),
+    (
+        "opencode",
+        "tests/clients/package.json",
+        "\"opencode-ai\": \"",
+    ),
+    (
+        "copilot-cli",
+        "tests/clients/package.json",
+        "\"@github/copilot\": \"",
+    ),
+    (
+        "agent-sdk",
+        "tests/clients/package.json",
+        "\"@anthropic-ai/claude-agent-sdk\": \"",
+    ),
+    (
+        "agent-mcp-gateway",
+        "tests/interop/requirements-gateway.txt",
+        "agent-mcp-gateway==",
+    ),
+    (
+        "bernstein",
+        "tests/interop/requirements-bernstein.txt",
+        "bernstein==",
+    ),
+];
+
+#[test]
+fn the_pages_table_names_the_versions_that_the_tests_run() {
+    let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
+    let mut run = Vec::new();
+    for (client, file, before) in PINS {
+        let pins = fs::read_to_string(workspace().join(file)).unwrap();
+        let is_version = |c: &char| c.is_ascii_digit() || *c == '.';
+        let mut pinned: Vec<String> = pins
+            .split(before)
+            .skip(1)
+            .map(|pin| pin.chars().take_while(is_version).collect())
+            .collect();
+        let row = page
+            .lines()
+            .find(|line| line.starts_with("| [") && line.contains(&format!(", `{client}` |")));
+        let row = row.unwrap().trim_end_matches([' ', '|']);
+        let (_, versions) = row.rsplit_once("| ").unwrap();
+        let mut named: Vec<_> = versions.split(", ").map(str::to_owned).collect();
+        named.sort();
+        pinned.sort();
+        assert_eq!(named, pinned, "{client}");
+        run.push(client);
+    }
+    // And no other row names one.
+    let not_run = page
+        .lines()
+        .filter(|line| line.starts_with("| [") && line.ends_with("| not run |"));
+    assert_eq!(not_run.count() + run.len(), CLIENTS.len());
+}
