@@ -4,6 +4,8 @@ mod check;
 mod contract;
 mod demo;
 mod setup;
+mod setup_key;
+mod setup_page;
 
 use keyhole_tests::World;
 

@@ -1,0 +1,128 @@
+//! The table of docs/use-from.md says what `keyhole setup` says, and which versions the
+//! tests run.
+
+use super::setup::{CLIENTS, setup};
+use keyhole_tests::{World, workspace};
+use std::fs;
+
+/// The page's table, held against the list, the examples and what is printed.
+#[test]
+fn the_pages_table_says_of_each_client_what_setup_says() {
+    let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .skip_while(|line| !line.starts_with("| client |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.split('|').map(str::trim).collect())
+        .collect();
+    let list = World::new().run(["setup"]).stdout;
+    assert_eq!(rows.len(), CLIENTS.len(), "{rows:#?}");
+    for ((client, files), row) in CLIENTS.iter().zip(&rows) {
+        let [_, name, who, how, longest, version, _] = &row[..] else {
+            panic!("{row:?}")
+        };
+        let (_, slug) = name.split_once("](#").expect("a link to its section");
+        let title = name.trim_start_matches('[').split(']').next().unwrap();
+        assert!(page.contains(&format!("\n### {title}\n")), "{title}");
+        let anchor = title.to_lowercase().replace(' ', "-");
+        assert_eq!(slug, format!("{anchor}), `{client}`"), "{row:?}");
+        let listed = list
+            .lines()
+            .find(|row| row.starts_with(&format!("{client} ")));
+        assert!(listed.unwrap().contains(&format!("  {who}  ")), "{row:?}");
+        for file in *files {
+            assert!(how.contains(&format!("(examples/{file})")), "{file}");
+        }
+        let ran = setup(&World::new(), client, &["--bind", "a"]);
+        match longest.strip_suffix(" bytes") {
+            Some(bytes) => {
+                let option = format!(" --max-bytes {} ", bytes.replace(',', ""));
+                let _ = ran.mentions(&option);
+            }
+            None => {
+                let _ = ran.conceals("--max-bytes");
+            }
+        }
+        assert!(version.starts_with(|c: char| c.is_ascii_digit()) || *version == "not run");
+    }
+}
+
+/// Where the version that the tests run is pinned, and by which words.
+const PINS: [(&str, &str, &str); 9] = [
+    (
+        "claude-code",
+        "tests/client/package.json",
+        "npm:@anthropic-ai/claude-code@",
+    ),
+    (
+        "codex",
+        "tests/clients/package.json",
+        "\"@openai/codex\": \"",
+    ),
+    (
+        "gemini-cli",
+        "tests/clients/package.json",
+        "\"@google/gemini-cli\": \"",
+    ),
+    (
+        "qwen-code",
+        "tests/clients/package.json",
+        "\"@qwen-code/qwen-code\": \"",
+    ),
+    (
+        "opencode",
+        "tests/clients/package.json",
+        "\"opencode-ai\": \"",
+    ),
+    (
+        "copilot-cli",
+        "tests/clients/package.json",
+        "\"@github/copilot\": \"",
+    ),
+    (
+        "agent-sdk",
+        "tests/clients/package.json",
+        "\"@anthropic-ai/claude-agent-sdk\": \"",
+    ),
+    (
+        "agent-mcp-gateway",
+        "tests/interop/requirements-gateway.txt",
+        "agent-mcp-gateway==",
+    ),
+    (
+        "bernstein",
+        "tests/interop/requirements-bernstein.txt",
+        "bernstein==",
+    ),
+];
+
+#[test]
+fn the_pages_table_names_the_versions_that_the_tests_run() {
+    let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
+    let mut run = Vec::new();
+    for (client, file, before) in PINS {
+        let pins = fs::read_to_string(workspace().join(file)).unwrap();
+        let is_version = |c: &char| c.is_ascii_digit() || *c == '.';
+        let mut pinned: Vec<String> = pins
+            .split(before)
+            .skip(1)
+            .map(|pin| pin.chars().take_while(is_version).collect())
+            .collect();
+        let row = page
+            .lines()
+            .find(|line| line.starts_with("| [") && line.contains(&format!(", `{client}` |")));
+        let row = row.unwrap().trim_end_matches([' ', '|']);
+        let (_, versions) = row.rsplit_once("| ").unwrap();
+        let mut named: Vec<_> = versions.split(", ").map(str::to_owned).collect();
+        named.sort();
+        pinned.sort();
+        assert_eq!(named, pinned, "{client}");
+        run.push(client);
+    }
+    // And no other row names one.
+    let not_run = page
+        .lines()
+        .filter(|line| line.starts_with("| [") && line.ends_with("| not run |"));
+    assert_eq!(not_run.count() + run.len(), CLIENTS.len());
+}
