@@ -1,0 +1,38 @@
+#!/usr/bin/env node
+'use strict'
+// Starts the program of the package for this system. It has this process's own input
+// and output, is sent the signals that this one gets, and this one ends as it ends.
+
+const { spawn } = require('node:child_process')
+const { constants } = require('node:os')
+const { optionalDependencies } = require('./package.json')
+
+function fail(why) {
+  process.stderr.write(`keyhole: ${why}\n`)
+  process.exit(1)
+}
+
+function program() {
+  const system = `${process.platform}-${process.arch}`
+  const name = Object.keys(optionalDependencies).find((one) => one.endsWith(`/${system}`))
+  if (!name) fail(`there is no program for this system (${system})`)
+  try {
+    return require.resolve(`${name}/bin/${process.platform === 'win32' ? 'keyhole.exe' : 'keyhole'}`)
+  } catch {
+    return fail(`${name}, which holds the program for this system, is not installed; ` +
+      'install again, on this system and with optional packages (npm install --include=optional)')
+  }
+}
+
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM']
+
+const child = spawn(program(), process.argv.slice(2), { stdio: 'inherit', windowsHide: true })
+for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
+child.on('error', (error) => fail(`the program cannot be started: ${error.code}`))
+child.on('exit', (code, signal) => {
+  if (!signal) process.exit(code)
+  for (const own of SIGNALS) process.removeAllListeners(own)
+  // If this signal does not end us: the shell's number for it.
+  process.exitCode = 128 + constants.signals[signal]
+  process.kill(process.pid, signal)
+})

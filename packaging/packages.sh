@@ -1,0 +1,59 @@
+# shellcheck shell=sh
+# Packages of the programs, for npm, PyPI, Homebrew, winget and containers: read by ./x,
+# which has the functions that are not here.
+
+# Of the package of the plugin in $1, in $2.
+pack() {
+    has python3 || die "Python 3 is missing, which packs"
+    python3 packaging/packages "$1" "$2"
+}
+
+# Each package of the package in $1, installed from what was packed, in a fresh home and
+# without a network. Without $1, of the program as it is tested, and of a static one if
+# ./x cross has built it.
+installs() {
+    python=$(python 11)
+    if [ -z "$python" ]; then
+        echo "skipped: installs of the packages (no Python 3.11 or newer)"
+        return
+    fi
+    if [ -n "${1-}" ]; then
+        KEYHOLE_DIST=$1
+    else
+        KEYHOLE_DIST=${CARGO_TARGET_DIR:-target}/installs/dist
+        unpackaged=${CARGO_TARGET_DIR:-target}/installs/servers
+        rm -rf "$unpackaged"
+        mkdir -p "$unpackaged"
+        cargo build --quiet --locked -p keyhole
+        # Without symbols, which are most of an unoptimised program.
+        strip -o "$unpackaged/$(server_name "$(rustc --print host-tuple)")" "${CARGO_TARGET_DIR:-target}/debug/keyhole"
+        static=$(built $ARM64 debug)
+        if [ ! -e "$static" ] || [ -e "$unpackaged/$(server_name $ARM64)" ]; then
+            echo "skipped: installs of an arm64 image (./x cross has built none)"
+        else
+            cp "$static" "$unpackaged/$(server_name $ARM64)"
+        fi
+        dist --quick --servers "$unpackaged" --out "$KEYHOLE_DIST"
+    fi
+    KEYHOLE_DIST=$(cd "$KEYHOLE_DIST" && pwd)
+    KEYHOLE_AS_ARM64=
+    if [ "$(uname -s)" = Linux ] && can_run_arm64 "installs of an arm64 image" && [ -n "$as_arm64" ]; then
+        KEYHOLE_AS_ARM64=$PWD/packaging/as-arm64.sh
+    fi
+    KEYHOLE_PYTHON_TOOLS=$(python_tools)
+    export KEYHOLE_DIST KEYHOLE_AS_ARM64 KEYHOLE_PYTHON_TOOLS
+    (cd tests/packages && "$python" -m unittest -v)
+}
+
+# Where uv and pipx are, in the versions that are pinned; nothing if they cannot be had.
+python_tools() {
+    mkdir -p "${CARGO_TARGET_DIR:-target}"
+    venv=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/installs/python
+    pinned=tests/packages/requirements.txt
+    if ! cmp -s $pinned "$venv/installed.txt"; then
+        "$python" -m venv --clear "$venv" >&2 &&
+            "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -r $pinned >&2 &&
+            cp $pinned "$venv/installed.txt" || return 0
+    fi
+    echo "$venv/bin"
+}

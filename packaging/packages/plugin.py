@@ -1,0 +1,32 @@
+"""The plugin's package for one system: a fourth of what the one for all weighs. It is
+the same but for the programs, and the lines of the manifest that name them."""
+
+import pathlib
+
+from archives import tar_gz
+
+FOLDER = "keyhole-plugin"
+
+
+def pack(programs, dist):
+    files = {}
+    for path in sorted(pathlib.Path(dist).rglob("*")):
+        name = path.relative_to(dist).as_posix()
+        if path.is_dir():
+            files[name] = (0o755, None)
+        elif not name.startswith("plugin/server/"):
+            files[name] = (0o755 if path.stat().st_mode & 0o100 else 0o644, path.read_bytes())
+    manifest = files["plugin/manifest.sha256"][1].decode().splitlines(keepends=True)
+    for program in programs:
+        # There, start.sh is not run; another way would have to start the program.
+        if program.system.is_windows:
+            continue
+        its = f"server/{program.system.program}"
+        kept = [line for line in manifest if "  server/" not in line or line.rstrip().endswith(f"  {its}")]
+        alone = {
+            **files,
+            "plugin/manifest.sha256": (0o644, "".join(kept).encode()),
+            f"plugin/{its}": (0o755, program.content),
+        }
+        content = {f"{FOLDER}/{path}": file for path, file in alone.items()}
+        yield f"{FOLDER}-{program.system.name}.tar.gz", tar_gz({FOLDER: (0o755, None), **content})

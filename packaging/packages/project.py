@@ -1,0 +1,88 @@
+"""What all packages are made of: the project's names, and the programs of a build."""
+
+import hashlib
+import pathlib
+import re
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DESCRIPTION = "Serves one private Markdown document of yours, and nothing else, from a sandbox"
+LICENCE = "MIT OR Apache-2.0"
+LICENCE_FILES = ("LICENSE-APACHE", "LICENSE-MIT")
+
+
+class CannotPack(Exception):
+    """Said to whoever packs, and nothing is left behind."""
+
+
+def lines(name):
+    """A file of packaging/, without its comments."""
+    text = (ROOT / "packaging" / name).read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+NAMES = dict(line.split("=", 1) for line in lines("names.env"))
+HOME_PAGE = f"https://github.com/{NAMES['REPOSITORY']}"
+VERSION = re.search(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
+RELEASE = f"{HOME_PAGE}/releases/download/v{VERSION}"
+
+
+@dataclass(frozen=True)
+class System:
+    """A line of packaging/systems.txt."""
+
+    program: str
+    target: str
+    npm: str
+    image: str
+    wheel: str
+
+    @property
+    def is_windows(self):
+        return self.program.endswith(".exe")
+
+    @property
+    def name(self):
+        """As in the plugin's package for this system alone: linux-x86_64."""
+        return self.program.removeprefix("keyhole-").removesuffix(".exe")
+
+    def command(self, name):
+        return f"{name}.exe" if self.is_windows else name
+
+
+SYSTEMS = [System(*line.split()) for line in lines("systems.txt")]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The program for a system, as it was built."""
+
+    system: System
+    content: bytes
+
+    @property
+    def sha256(self):
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def programs(dist):
+    """Those of a package of the plugin: each must be what its manifest says."""
+    plugin = pathlib.Path(dist) / "plugin"
+    manifest = plugin / "manifest.sha256"
+    if not manifest.is_file():
+        raise CannotPack(f"{dist} is no package of the plugin; make one with ./x dist")
+    sums = dict(reversed(line.split("  ", 1)) for line in manifest.read_text().splitlines())
+    there = {path.name for path in (plugin / "server").iterdir()}
+    if strangers := there - {system.program for system in SYSTEMS}:
+        raise CannotPack(f"no system of packaging/systems.txt has this: {', '.join(sorted(strangers))}")
+    found = [
+        Program(system, (plugin / "server" / system.program).read_bytes())
+        for system in SYSTEMS
+        if system.program in there
+    ]
+    for program in found:
+        if sums.get(f"server/{program.system.program}") != program.sha256:
+            raise CannotPack(f"{program.system.program} is not what {manifest} says")
+    if not found:
+        raise CannotPack(f"{dist} holds no program")
+    return found

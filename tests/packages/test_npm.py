@@ -1,0 +1,168 @@
+"""The npm packages, installed by npm and started as its users start them."""
+
+import contextlib
+import http.server
+import json
+import os
+import signal
+import subprocess
+import tarfile
+import threading
+import urllib.parse
+
+from world import BEGIN, Case, folder, packages, project, sha256, sum_in_manifest, system
+
+NAME = project.NAMES["NPM"]
+
+
+def own_package():
+    return f"{project.NAMES['NPM_SCOPE']}/{system().npm}"
+
+
+def file_of(name):
+    return f"{name.removeprefix('@').replace('/', '-')}-{project.VERSION}.tgz"
+
+
+class Npm(Case):
+    def setUp(self):
+        self.need("npm", "node")
+        self.main, self.own = packages() / file_of(NAME), packages() / file_of(own_package())
+
+    def globally(self, home, *what, **more):
+        """Where npm puts it."""
+        prefix = home / "prefix"
+        self.run_in(home, "npm", "install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", *what, **more)
+        return prefix
+
+    def test_installed_from_files_without_a_network_it_works(self):
+        home = self.home()
+        prefix = self.globally(home, "--offline", self.main, self.own)
+        self.works(home, prefix / "bin" / NAME)
+        self.works(home, prefix / "bin/keyhole")
+        [program] = prefix.rglob("lib/**/bin/keyhole")
+        self.assertEqual(sha256(program), sum_in_manifest(system()))
+
+    def test_npx_starts_what_is_installed_in_a_project(self):
+        home = self.home()
+        self.run_in(home, "npm", "install", "--offline", "--no-audit", "--no-fund", self.main, self.own)
+        self.works(home, "npx", "--offline", NAME)
+
+    def test_from_a_registry_npm_takes_the_package_of_this_system_and_no_other(self):
+        with registry() as address:
+            home = self.home()
+            more = {"network": True, "environment": {"npm_config_registry": address}}
+            prefix = self.globally(home, NAME, **more)
+            self.works(home, prefix / "bin" / NAME)
+            there = {path.name for path in prefix.rglob(f"{project.NAMES['NPM_SCOPE']}/*")}
+            self.assertEqual(there, {system().npm})
+            # The line that users type, with nothing installed before.
+            said = self.run_in(home, "npx", "--yes", NAME, "--version", **more)
+            self.assertEqual(said, f"keyhole {project.VERSION}\n")
+
+    def test_nothing_is_run_when_it_is_installed(self):
+        for file in packages().glob("*.tgz"):
+            with tarfile.open(file) as archive:
+                manifest = json.load(archive.extractfile("package/package.json"))
+            self.assertNotIn("scripts", manifest, file)
+            self.assertNotIn("dependencies", manifest, file)
+
+    def test_without_the_package_for_this_system_it_says_what_to_do(self):
+        home = self.home()
+        prefix = self.globally(home, "--offline", self.main)
+        said = self.run_in(home, prefix / "bin/keyhole", "--version", exits=1)
+        self.assertIn(f"{own_package()}, which holds the program for this system, is not installed", said)
+        self.assertIn("npm install --include=optional", said)
+
+    def test_it_ends_as_the_program_ends(self):
+        home = self.home()
+        prefix = self.globally(home, "--offline", self.main, self.own)
+        [program] = prefix.rglob("lib/**/bin/keyhole")
+        launcher = prefix / "bin/keyhole"
+        environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+        for arguments in (["--no-such-option"], ["check", "--map", "/none"]):
+            codes = [
+                subprocess.run([one, *arguments], env=environment, capture_output=True).returncode
+                for one in (program, launcher)
+            ]
+            self.assertNotEqual(codes[0], 0)
+            self.assertEqual(codes[0], codes[1], arguments)
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            with self.subTest(number):
+                self.assertEqual(ended(program, number, environment), ended(launcher, number, environment))
+        # The program alone is killed: its launcher does not outlive it.
+        with serving(launcher, environment) as server:
+            [child] = children(server.pid)
+            os.kill(child, signal.SIGKILL)
+            self.assertEqual(server.wait(timeout=60), -signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def serving(program, environment):
+    """A server that has answered once, so that its own signals are in place."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([program, "serve"], env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        server.stdin.write("".join(f"{json.dumps(one)}\n" for one in BEGIN).encode())
+        server.stdin.flush()
+        json.loads(server.stdout.readline())
+        yield server
+
+
+def ended(program, number, environment):
+    with serving(program, environment) as server:
+        before = children(server.pid)
+        server.send_signal(number)
+        code = server.wait(timeout=60)
+        # Who inherited its output has ended too: else this would not.
+        server.stdout.read()
+        assert not any(os.path.exists(f"/proc/{child}") for child in before)
+        return code
+
+
+def children(process):
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True)
+    return [int(one) for one in listed.stdout.split()]
+
+
+@contextlib.contextmanager
+def registry():
+    """Says of our packages what a registry says of a package; of no other."""
+    files = {}
+    for path in packages().glob("*.tgz"):
+        with tarfile.open(path) as archive:
+            manifest = json.load(archive.extractfile("package/package.json"))
+        files[manifest["name"]] = (path, manifest)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            name = urllib.parse.unquote(self.path.removeprefix("/"))
+            address = f"http://127.0.0.1:{self.server.server_port}"
+            body = None
+            if name.endswith(".tgz"):
+                [body] = [path.read_bytes() for path, _ in files.values() if path.name == name]
+            elif name in files:
+                path, manifest = files[name]
+                version = {**manifest, "dist": {"tarball": f"{address}/{path.name}"}}
+                body = json.dumps(
+                    {
+                        "name": name,
+                        "dist-tags": {"latest": project.VERSION},
+                        "versions": {project.VERSION: version},
+                    }
+                ).encode()
+            self.send_response(200 if body else 404)
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,159 @@
+"""Packing itself, with stand-ins for the programs of all systems."""
+
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import struct
+import tarfile
+
+from world import DIST, Case, folder, pack, packages, project
+
+# An ELF program for 64 bits, with one segment: its kind says whether it is static.
+def elf(kind):
+    return b"\x7fELF\x02".ljust(0x20, b"\0") + struct.pack("<Q", 64) + b"\0" * 14 + struct.pack("<HH", 56, 1) + (
+        b"\0" * 6 + struct.pack("<I", kind) + b"\0" * 52
+    )
+
+
+LOAD, INTERPRETER = 1, 3
+
+
+def stand_ins(systems, kind=LOAD):
+    """A package of the plugin, with these systems' programs."""
+    dist = folder() / "dist"
+    server = dist / "plugin/server"
+    server.mkdir(parents=True)
+    (dist / "plugin/start.sh").write_text("# start\n")
+    sums = []
+    for system in systems:
+        content = elf(kind) + system.program.encode()
+        (server / system.program).write_bytes(content)
+        sums.append(f"{hashlib.sha256(content).hexdigest()}  server/{system.program}\n")
+    (dist / "plugin/manifest.sha256").write_text("".join(sums) + "0  contract/context.wit\n")
+    return dist
+
+
+def files_of(out):
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+class Packing(Case):
+    def packed(self, dist):
+        out = folder() / "out"
+        ran = pack(dist, out)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return files_of(out)
+
+    def refused(self, dist, out=None):
+        ran = pack(dist, out or folder() / "out")
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        return ran.stderr
+
+    def test_two_packings_give_the_same_bytes(self):
+        copy = folder() / "dist"
+        # Other dates, and another place.
+        shutil.copytree(DIST, copy, copy_function=shutil.copyfile)
+        for path in copy.rglob("*"):
+            os.utime(path, (1, 1))
+        for path in DIST.rglob("*"):
+            if path.is_file():
+                shutil.copymode(path, copy / path.relative_to(DIST))
+        first, second = files_of(packages()), self.packed(copy)
+        self.assertEqual(sorted(first), sorted(second))
+        for name, content in first.items():
+            self.assertEqual(hashlib.sha256(content).digest(), hashlib.sha256(second[name]).digest(), name)
+
+    def test_each_package_is_what_the_list_of_sums_says(self):
+        files = files_of(packages())
+        sums = files.pop("packages.sha256").decode()
+        expected = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items()))
+        self.assertEqual(sums, expected)
+
+    def test_each_system_has_its_npm_package_and_its_wheel(self):
+        files = self.packed(stand_ins(project.SYSTEMS))
+        version = project.VERSION
+        with tarfile.open(fileobj=io.BytesIO(files[f"{project.NAMES['NPM']}-{version}.tgz"])) as archive:
+            main = json.load(archive.extractfile("package/package.json"))
+        self.assertEqual(len(main["optionalDependencies"]), len(project.SYSTEMS))
+        for system in project.SYSTEMS:
+            name = f"{project.NAMES['NPM_SCOPE']}/{system.npm}"
+            self.assertEqual(main["optionalDependencies"][name], version)
+            with tarfile.open(fileobj=io.BytesIO(files[f"{name[1:].replace('/', '-')}-{version}.tgz"])) as archive:
+                its = json.load(archive.extractfile("package/package.json"))
+                [program] = [one for one in archive.getnames() if "/bin/" in one]
+                self.assertEqual(archive.getmember(program).mode, 0o755)
+                self.assertTrue(archive.extractfile(program).read().endswith(system.program.encode()))
+            self.assertEqual((its["name"], f"{its['os'][0]}-{its['cpu'][0]}"), (name, system.npm))
+            self.assertEqual(program.endswith(".exe"), system.is_windows)
+            self.assertTrue(any(one.endswith(f"-py3-none-{system.wheel}.whl") for one in files), system)
+
+    def test_the_formula_has_each_systems_program_and_its_sum(self):
+        dist = stand_ins(project.SYSTEMS)
+        formula = self.packed(dist)["keyhole.rb"].decode()
+        pairs = re.findall(r'url "(.+)"\n\s+sha256 "(.+)"', formula)
+        expected = [
+            (f"{project.RELEASE}/{one.program}", hashlib.sha256((dist / "plugin/server" / one.program).read_bytes()).hexdigest())
+            for one in project.SYSTEMS
+            if not one.is_windows
+        ]
+        self.assertEqual(sorted(pairs), sorted(expected))
+        self.assertEqual(len(re.findall(r"\b(?:do|class|def)\b", formula)), len(re.findall(r"^\s*end$", formula, re.MULTILINE)))
+        # `brew audit` allows so much.
+        self.assertLess(len(project.DESCRIPTION), 80)
+
+    def test_winget_is_told_of_windows_programs_and_of_nothing_if_there_is_none(self):
+        files = self.packed(stand_ins(project.SYSTEMS))
+        name = project.NAMES["WINGET"]
+        own = {one for one in files if one.endswith(".yaml")}
+        self.assertEqual(own, {f"{name}.yaml", f"{name}.installer.yaml", f"{name}.locale.en-US.yaml"})
+        installer = files[f"{name}.installer.yaml"].decode()
+        for system in project.SYSTEMS:
+            self.assertEqual(f"InstallerUrl: {project.RELEASE}/{system.program}\n" in installer, system.is_windows)
+        for one in own:
+            text = files[one].decode()
+            self.assertIn(f"PackageIdentifier: {name}\nPackageVersion: {project.VERSION}\n", text)
+            # What YAML would take for something else than a text.
+            for line in text.splitlines()[1:]:
+                self.assertRegex(line, r"^(- |  )?[A-Za-z0-9]+(:|: [^ '\"&*!|>%@`{\[].*)?$")
+                self.assertNotRegex(line.partition(": ")[2], r": | #")
+        without = [one for one in project.SYSTEMS if not one.is_windows]
+        self.assertFalse([one for one in self.packed(stand_ins(without)) if one.endswith(".yaml")])
+
+    def test_a_program_that_is_not_static_is_in_no_image(self):
+        self.assertIn("keyhole-image.tar", self.packed(stand_ins(project.SYSTEMS)))
+        self.assertNotIn("keyhole-image.tar", self.packed(stand_ins(project.SYSTEMS, INTERPRETER)))
+
+    def test_a_plugin_for_one_system_is_the_plugin_without_the_other_programs(self):
+        files = self.packed(stand_ins(project.SYSTEMS))
+        for system in project.SYSTEMS:
+            name = f"keyhole-plugin-{system.name}.tar.gz"
+            self.assertEqual(name in files, not system.is_windows)
+            if system.is_windows:
+                continue
+            with tarfile.open(fileobj=io.BytesIO(files[name])) as archive:
+                names = sorted(one.name for one in archive if one.isfile())
+                manifest = archive.extractfile("keyhole-plugin/plugin/manifest.sha256").read().decode()
+            plugin = "keyhole-plugin/plugin"
+            self.assertEqual(names, [f"{plugin}/manifest.sha256", f"{plugin}/server/{system.program}", f"{plugin}/start.sh"])
+            named = [line.split("  ")[1] for line in manifest.splitlines()]
+            self.assertEqual(named, [f"server/{system.program}", "contract/context.wit"])
+
+    def test_a_program_that_is_not_what_the_manifest_says_is_not_packed(self):
+        dist = stand_ins(project.SYSTEMS[:1])
+        with open(dist / "plugin/server" / project.SYSTEMS[0].program, "ab") as program:
+            program.write(b"more")
+        self.assertIn("is not what", self.refused(dist))
+
+    def test_a_program_of_an_unknown_system_is_not_left_out_in_silence(self):
+        dist = stand_ins(project.SYSTEMS[:1])
+        (dist / "plugin/server/keyhole-plan9-x86_64").write_bytes(b"")
+        self.assertIn("keyhole-plan9-x86_64", self.refused(dist))
+
+    def test_a_folder_that_holds_something_else_is_not_replaced(self):
+        out = folder()
+        (out / "precious").write_text("")
+        self.assertIn("holds no packages", self.refused(stand_ins(project.SYSTEMS[:1]), out))
+        self.assertTrue((out / "precious").exists())

@@ -1,0 +1,165 @@
+"""The packages under test, and a fresh home to install them in.
+
+`./x installs` says where the package of the plugin is, in KEYHOLE_DIST."""
+
+import atexit
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACK = ROOT / "packaging/packages"
+sys.path.insert(0, str(PACK))
+
+import project  # noqa: E402
+
+DIST = pathlib.Path(os.environ["KEYHOLE_DIST"])
+# What runs programs for arm64 on another processor.
+AS_ARM64 = [part for part in ["sh", os.environ.get("KEYHOLE_AS_ARM64")] if os.environ.get("KEYHOLE_AS_ARM64")]
+
+KEY = "k-2c1f8a96d0e34b57"
+DOCUMENT = "# Identifiers\n\nJane Q. Example\n"
+MAP = f'[keys]\n"{KEY}" = "~/notes/identifiers.md"\n'
+
+# An address at which nothing answers, for what would ask somewhere else all the same.
+NOWHERE = "http://127.0.0.1:9/"
+
+
+def folder():
+    """One that is gone when the tests end. Its name has a space, as a home may."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="keyhole packages-")).resolve()
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+def pack(dist, out):
+    return subprocess.run([sys.executable, PACK, dist, out], capture_output=True, text=True)
+
+
+@functools.cache
+def packages():
+    """All packages of KEYHOLE_DIST."""
+    out = folder() / "out"
+    packed = pack(DIST, out)
+    if packed.returncode != 0:
+        raise AssertionError(packed.stderr)
+    return out
+
+
+@functools.cache
+def system():
+    """The system that this is."""
+    name = {"Linux": "linux", "Darwin": "macos"}.get(platform.system())
+    processor = {"x86_64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}.get(platform.machine())
+    [found] = [one for one in project.SYSTEMS if one.name == f"{name}-{processor}"]
+    return found
+
+
+def sha256(path):
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+def sum_in_manifest(system):
+    for line in (DIST / "plugin/manifest.sha256").read_text().splitlines():
+        its_sum, name = line.split("  ")
+        if name == f"server/{system.program}":
+            return its_sum
+    raise AssertionError(f"no {system.program} in the manifest")
+
+
+@functools.cache
+def without_network():
+    """What to put before a command, so that it has no network. Elsewhere, each tool's own
+    option and NOWHERE have to do."""
+    command = ["unshare", "--net"]
+    try:
+        return command if subprocess.run([*command, "true"], capture_output=True).returncode == 0 else []
+    except FileNotFoundError:
+        return []
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def skip(self, why):
+        print(f"skipped: {self.id()} ({why})", flush=True)
+        self.skipTest(why)
+
+    def need(self, *tools):
+        for tool in tools:
+            if not shutil.which(tool):
+                self.skip(f"no {tool} here")
+
+    def home(self):
+        """A home with a map, and the document that it names."""
+        home = folder()
+        for path, text in {".config/keyhole/context-map.toml": MAP, "notes/identifiers.md": DOCUMENT}.items():
+            path = home / path
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+            path.chmod(0o600)
+        for path in (home / ".config", home / ".config/keyhole", home / "notes"):
+            path.chmod(0o700)
+        return home
+
+    def run_in(self, home, *command, path=(), network=False, exits=0, **more):
+        """What a command says, in an environment of a new user."""
+        environment = {
+            "HOME": str(home),
+            "PATH": os.pathsep.join([*map(str, path), os.environ["PATH"]]),
+            "npm_config_registry": NOWHERE,
+            "npm_config_update_notifier": "false",
+            "PIP_INDEX_URL": NOWHERE,
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            **more.pop("environment", {}),
+        }
+        prefix = [] if network else without_network()
+        ran = subprocess.run(
+            [*prefix, *map(str, command)], capture_output=True, text=True, env=environment, cwd=home, timeout=300, **more
+        )
+        self.assertEqual(ran.returncode, exits, f"{command}: {ran.stdout}{ran.stderr}")
+        return ran.stdout + ran.stderr
+
+    def works(self, home, *command, path=()):
+        """That `command` is this version, likes the map, and serves its document."""
+        self.assertEqual(self.run_in(home, *command, "--version", path=path), f"keyhole {project.VERSION}\n")
+        self.assertIn("1 would be served", self.run_in(home, *command, "check", path=path))
+        answers = self.run_in(home, *command, "serve", path=path, input=SESSION)
+        self.loads(answers)
+
+    def loads(self, answers):
+        """That what SESSION was answered is the document, once, and one refusal."""
+        found = [json.loads(line) for line in answers.splitlines() if line.startswith("{")]
+        texts = {one["id"]: one["result"]["content"][0]["text"] for one in found if one["id"] > 0}
+        self.assertEqual(texts.pop(1), DOCUMENT, answers)
+        self.assertTrue(texts.pop(2).startswith("unknown-key: "), answers)
+        self.assertEqual(texts, {})
+
+
+def call(id, key):
+    parameters = {"name": "load_context", "arguments": {"key": key}}
+    return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": parameters}
+
+
+BEGIN = [
+    {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "packages", "version": "0"},
+        },
+    },
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+]
+SESSION = "".join(f"{json.dumps(one)}\n" for one in [*BEGIN, call(1, KEY), call(2, KEY[:-1] + "8")])
