@@ -10,7 +10,7 @@ import tarfile
 import threading
 import urllib.parse
 
-from world import BEGIN, Case, folder, packages, project, sha256, sum_in_manifest, system
+from world import BEGIN, LASTING, Case, folder, packages, project, sha256, sum_in_manifest, system
 
 NAME = project.NAMES["NPM"]
 
@@ -47,9 +47,17 @@ class Npm(Case):
         self.run_in(home, "npm", "install", "--offline", "--no-audit", "--no-fund", self.main, self.own)
         self.works(home, "npx", "--offline", NAME)
 
+    def test_setup_tells_clients_the_program_and_not_the_launcher(self):
+        home = self.home(LASTING)
+        prefix = self.globally(home, "--offline", self.main, self.own)
+        said = self.run_in(home, prefix / "bin/keyhole", "setup", "claude-code")
+        [program] = prefix.rglob("lib/**/bin/keyhole")
+        self.assertIn(f'"command": "{program}"', said)
+        self.assertNotIn("Careful", said)
+
     def test_from_a_registry_npm_takes_the_package_of_this_system_and_no_other(self):
         with registry() as address:
-            home = self.home()
+            home = self.home(LASTING)
             more = {"network": True, "environment": {"npm_config_registry": address}}
             prefix = self.globally(home, NAME, **more)
             self.works(home, prefix / "bin" / NAME)
@@ -58,6 +66,8 @@ class Npm(Case):
             # The line that users type, with nothing installed before.
             said = self.run_in(home, "npx", "--yes", NAME, "--version", **more)
             self.assertEqual(said, f"keyhole {project.VERSION}\n")
+            said = self.run_in(home, "npx", "--yes", NAME, "setup", "vscode", **more)
+            self.assertIn("Careful: this program lies in a cache", said)
 
     def test_nothing_is_run_when_it_is_installed(self):
         for file in packages().glob("*.tgz"):

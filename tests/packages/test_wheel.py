@@ -9,7 +9,7 @@ import pathlib
 import sys
 import zipfile
 
-from world import Case, packages, project, sha256, sum_in_manifest, system
+from world import LASTING, Case, packages, project, sha256, sum_in_manifest, system
 
 TOOLS = os.environ.get("KEYHOLE_PYTHON_TOOLS")
 NAME = project.NAMES["PYPI"]
@@ -54,9 +54,16 @@ class Wheel(Case):
         self.run_in(home, uv, "tool", "install", "--offline", *self.from_files(), NAME)
         self.is_the_program(home / ".local/bin/keyhole")
         self.works(home, NAME, path=[home / ".local/bin"])
-        # It is told to clients by the name that stays.
-        said = self.run_in(home, "keyhole", "setup", "claude-code", path=[home / ".local/bin"])
-        self.assertIn(f"{home}/.local/bin/keyhole", said)
+
+    def test_setup_tells_clients_the_name_that_stays(self):
+        uv = self.tool("uv")
+        home = self.home(LASTING)
+        self.run_in(home, uv, "tool", "install", "--offline", *self.from_files(), NAME)
+        said = self.run_in(home, NAME, "setup", "claude-code", path=[home / ".local/bin"])
+        self.assertIn(f'"command": "{home}/.local/bin/keyhole"', said)
+        self.assertNotIn("Careful", said)
+        said = self.run_in(home, self.tool("uvx"), "--isolated", "--offline", *self.from_files(), NAME, "setup", "vscode")
+        self.assertIn("Careful: this program lies in a cache", said)
 
     def test_pipx_installs_it_without_a_network(self):
         pipx = self.tool("pipx")
