@@ -141,6 +141,7 @@ release() {
     cp "$1"/plugin/server/keyhole-* "$1-bundle/keyhole.mcpb" "$1-bundle/server.json" "$1-release/"
     cp "$1/plugin/manifest.sha256" "$1-release/"
     bill_of_materials >"$1-release/keyhole.cdx.json"
+    pack "$1" "$1-packages" && cp "$1-packages"/* "$1-release/"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(git log -1 --format=%ct)" \
         --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
     cd "$1-release"

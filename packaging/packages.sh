@@ -27,11 +27,11 @@ installs() {
         cargo build --quiet --locked -p keyhole
         # Without symbols, which are most of an unoptimised program.
         strip -o "$unpackaged/$(server_name "$(rustc --print host-tuple)")" "${CARGO_TARGET_DIR:-target}/debug/keyhole"
-        static=$(built $ARM64 debug)
-        if [ ! -e "$static" ] || [ -e "$unpackaged/$(server_name $ARM64)" ]; then
+        static=$(built "$ARM64" debug)
+        if [ ! -e "$static" ] || [ -e "$unpackaged/$(server_name "$ARM64")" ]; then
             echo "skipped: installs of an arm64 image (./x cross has built none)"
         else
-            cp "$static" "$unpackaged/$(server_name $ARM64)"
+            cp "$static" "$unpackaged/$(server_name "$ARM64")"
         fi
         dist --quick --servers "$unpackaged" --out "$KEYHOLE_DIST"
     fi

@@ -64,20 +64,24 @@ class Names(Case):
             self.assertEqual(one["description"], project.DESCRIPTION)
             self.assertEqual(one["version"], project.VERSION)
 
-    def test_the_papers_name_the_packages_as_they_are_called(self):
+    def test_the_page_names_the_packages_as_they_are_called(self):
         install = text("docs/install.md")
         for command in [
             f"npx -y {NAMES['NPM']} setup",
             f"npm install -g {NAMES['NPM']}",
             f"uvx {NAMES['PYPI']} setup",
+            f"uv tool install {NAMES['PYPI']}",
             f"pipx install {NAMES['PYPI']}",
+            f"pip install {NAMES['PYPI']}",
             f"brew install {NAMES['TAP']}/keyhole",
             f"winget install {NAMES['WINGET']}",
             f"cargo binstall --git https://github.com/{NAMES['REPOSITORY']} keyhole",
             f"claude plugin marketplace add {NAMES['REPOSITORY']}@plugin",
         ]:
-            self.assertIn(f"`{command}", install)
-        self.assertIn(f"{NAMES['IMAGE']}:{project.VERSION}", install)
+            self.assertIn(f"`{command}`", install)
+        self.assertIn(f" {NAMES['IMAGE']}:{project.VERSION} serve ", install)
+        for system in project.SYSTEMS:
+            self.assertEqual(f"`@plugin-{system.name}`" in install, not system.is_windows)
 
     def test_the_systems_are_those_that_are_built(self):
         [built] = re.findall(r'^SYSTEMS="(.+)"$', text("packaging/cross.sh"), re.MULTILINE)

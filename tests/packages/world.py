@@ -38,6 +38,8 @@ NOWHERE = "http://127.0.0.1:9/"
 
 def folder(place=None):
     """One that is gone when the tests end. Its name has a space, as a home may."""
+    if place:
+        place.mkdir(exist_ok=True)
     path = pathlib.Path(tempfile.mkdtemp(prefix="keyhole packages-", dir=place)).resolve()
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path

@@ -27,6 +27,19 @@ const COMMANDS: &[(&str, Run)] = &[
     ("./x lint", Elsewhere(".ci/run", "./x lint")),
     ("./x deny", Elsewhere(".ci/run", "./x deny")),
     ("./x cross", Elsewhere(".ci/run", "./x cross")),
+    ("./x installs", Elsewhere(".ci/run", "./x installs")),
+    (
+        "./x installs [PACKAGE]",
+        Not("`./x installs` does the same with an unoptimised program"),
+    ),
+    (
+        "./x packages",
+        Elsewhere("packaging/cross.sh", "pack \"$1\""),
+    ),
+    (
+        "./x packages [PACKAGE [OUT]]",
+        Elsewhere("tests/packages/world.py", "packaging/packages"),
+    ),
     (
         "./x arm",
         Not("it takes long; `./x cross` has a part of it"),
@@ -167,6 +180,68 @@ const COMMANDS: &[(&str, Run)] = &[
             "claude mcp add keyhole -- keyhole serve",
         ),
     ),
+    // With each installer.
+    (
+        "npx -y keyhole-mcp setup",
+        Elsewhere(
+            "tests/packages/test_npm.py",
+            "\"npx\", \"-y\", NAME, \"setup\"",
+        ),
+    ),
+    (
+        "npm install -g keyhole-mcp",
+        Elsewhere(
+            "tests/packages/test_npm.py",
+            "\"npm\", \"install\", \"-g\"",
+        ),
+    ),
+    (
+        "uvx keyhole-mcp setup",
+        Elsewhere("tests/packages/test_wheel.py", "NAME, \"setup\""),
+    ),
+    (
+        "uv tool install keyhole-mcp",
+        Elsewhere(
+            "tests/packages/test_wheel.py",
+            "uv, \"tool\", \"install\"",
+        ),
+    ),
+    (
+        "pipx install keyhole-mcp",
+        Elsewhere("tests/packages/test_wheel.py", "pipx, \"install\""),
+    ),
+    (
+        "pip install keyhole-mcp",
+        Elsewhere("tests/packages/test_wheel.py", "env/bin/pip\", \"install\""),
+    ),
+    (
+        "brew install keyhole-mcp/tap/keyhole",
+        Not("Homebrew is not here, and the page says so"),
+    ),
+    (
+        "winget install KeyholeMCP.Keyhole",
+        Not("winget is not here, and the page says so"),
+    ),
+    (
+        "cargo binstall --git https://github.com/keyhole-mcp/keyhole keyhole",
+        Not("it downloads a release, and the page says that it was never run"),
+    ),
+    (
+        "docker run -i --rm --network none --read-only --cap-drop ALL --security-opt no-new-privileges --user \"$(id -u):$(id -g)\" -v ~/.config/keyhole:/home/.config/keyhole:ro -v ~/notes:/home/notes:ro ghcr.io/keyhole-mcp/keyhole:0.1.0 serve --bind scanner-catalog",
+        Not("no engine is here; tests/packages/test_image.py runs the image's files so"),
+    ),
+    (
+        "docker load",
+        Not("no engine is here, and the page says so"),
+    ),
+    (
+        "podman load",
+        Not("no engine is here, and the page says so"),
+    ),
+    (
+        "skopeo copy oci-archive:",
+        Not("tests/packages/test_image.py reads the archive"),
+    ),
     // Of a release.
     (
         "sha256sum -c keyhole-plugin.tar.gz.sha256",
@@ -193,15 +268,26 @@ const COMMANDS: &[(&str, Run)] = &[
 ];
 
 /// What a command begins with.
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 19] = [
     "./x",
+    "brew",
     "cargo",
     "claude",
+    "docker",
     "gh",
     "grep",
     "keyhole",
+    "npm",
+    "npx",
+    "pip",
+    "pipx",
+    "podman",
     "sh",
     "sha256sum",
+    "skopeo",
+    "uv",
+    "uvx",
+    "winget",
 ];
 
 /// The commands of a paper: the lines of its blocks for a shell, and what it

@@ -16,12 +16,13 @@ use std::fs;
 
 /// All of them that a reader is sent to. What each client is configured with is
 /// tried in `examples`.
-const PAPERS: [&str; 9] = [
+const PAPERS: [&str; 10] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "docs/alternatives.md",
+    "docs/install.md",
     "docs/own-subagent.md",
     "docs/second-wall.md",
     "docs/use-from.md",
