@@ -5,6 +5,7 @@
 
 const { spawn } = require('node:child_process')
 const { constants } = require('node:os')
+const { join, sep } = require('node:path')
 const { optionalDependencies } = require('./package.json')
 
 function fail(why) {
@@ -12,22 +13,36 @@ function fail(why) {
   process.exit(1)
 }
 
+// The folder that all packages of this installation lie in. Node also looks in each
+// folder above it, where others may be able to write, and on NODE_PATH.
+function installation() {
+  const folder = `${sep}node_modules${sep}`
+  const start = __dirname.indexOf(folder)
+  return start < 0 ? join(__dirname, folder) : __dirname.slice(0, start + folder.length)
+}
+
 function program() {
   const system = `${process.platform}-${process.arch}`
   const name = Object.keys(optionalDependencies).find((one) => one.endsWith(`/${system}`))
   if (!name) fail(`there is no program for this system (${system})`)
   try {
-    return require.resolve(`${name}/bin/${process.platform === 'win32' ? 'keyhole.exe' : 'keyhole'}`)
+    const found = require.resolve(`${name}/bin/${process.platform === 'win32' ? 'keyhole.exe' : 'keyhole'}`)
+    // Yarn's Plug'n'Play has no such folder, and looks up nothing but what is installed.
+    if (process.versions.pnp || found.startsWith(installation())) return found
   } catch {
-    return fail(`${name}, which holds the program for this system, is not installed; ` +
-      'install again, on this system and with optional packages (npm install --include=optional)')
+    // Not there.
   }
+  return fail(`${name}, which holds the program for this system, is not installed; ` +
+    'install again, on this system and with optional packages (npm install --include=optional)')
 }
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM']
 
-const child = spawn(program(), process.argv.slice(2), { stdio: 'inherit', windowsHide: true })
+// First, so that no signal ends this process and leaves the program behind. They are
+// handled when this script has ended, and then there is a child.
+let child
 for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
+child = spawn(program(), process.argv.slice(2), { stdio: 'inherit', windowsHide: true })
 child.on('error', (error) => fail(`the program cannot be started: ${error.code}`))
 child.on('exit', (code, signal) => {
   if (!signal) process.exit(code)

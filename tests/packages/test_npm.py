@@ -4,6 +4,8 @@ import contextlib
 import http.server
 import json
 import os
+import select
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -83,6 +85,44 @@ class Npm(Case):
         self.assertIn(f"{own_package()}, which holds the program for this system, is not installed", said)
         self.assertIn("npm install --include=optional", said)
 
+    def test_a_signal_that_comes_as_the_program_starts_leaves_nothing_behind(self):
+        home = self.home()
+        prefix = self.globally(home, "--offline", self.main, self.own)
+        early = home / "early.js"
+        early.write_text(
+            "const processes = require('node:child_process'), { spawn } = processes\n"
+            "processes.spawn = (...its) => {\n"
+            "  const child = spawn(...its)\n"
+            "  process.kill(process.pid, 'SIGTERM')\n"
+            "  return child\n"
+            "}\n"
+        )
+        launcher = [shutil.which("node"), "--require", early, prefix / "bin/keyhole", "serve"]
+        pipe = subprocess.PIPE
+        environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+        with subprocess.Popen(launcher, env=environment, stdin=pipe, stdout=pipe) as server:
+            server.wait(timeout=60)
+            self.assertTrue(is_closed(server.stdout), "the program has outlived its launcher")
+
+    def test_a_program_in_a_folder_above_or_on_nodes_own_path_is_not_run(self):
+        home = self.home()
+        project_folder = home / "project"
+        project_folder.mkdir()
+        install = ["npm", "install", "--offline", "--no-audit", "--no-fund", "--prefix", project_folder]
+        self.run_in(home, *install, self.main)
+        # As whoever may write to a folder above the project would put it there.
+        foreign = home / "node_modules" / own_package() / "bin/keyhole"
+        foreign.parent.mkdir(parents=True)
+        foreign.write_text("#!/bin/sh\necho foreign\n")
+        foreign.chmod(0o755)
+        launcher = project_folder / "node_modules/.bin/keyhole"
+        for environment in ({}, {"NODE_PATH": str(home / "node_modules")}):
+            said = self.run_in(home, launcher, "--version", exits=1, environment=environment)
+            self.assertIn("is not installed", said)
+            self.assertNotIn("foreign", said)
+        self.run_in(home, *install, self.main, self.own)
+        self.works(home, launcher)
+
     def test_it_ends_as_the_program_ends(self):
         home = self.home()
         prefix = self.globally(home, "--offline", self.main, self.own)
@@ -121,9 +161,16 @@ def ended(program, number, environment):
     with serving(program, environment) as server:
         server.send_signal(number)
         code = server.wait(timeout=60)
-        # Whoever inherited its output has ended too: else this would not return.
-        server.stdout.read()
+        assert is_closed(server.stdout), "somebody has outlived the server"
         return code
+
+
+def is_closed(output):
+    """Whether all have ended who had inherited this."""
+    while select.select([output], [], [], 60)[0]:
+        if not os.read(output.fileno(), 4096):
+            return True
+    return False
 
 
 def children(process):

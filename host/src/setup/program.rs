@@ -76,7 +76,11 @@ pub(super) fn fleeting(path: &Path) -> Option<&'static str> {
         Some("an installed bundle's folder, which goes with the bundle's next version")
     } else if has(&["target", "debug"]) || has(&["target", "release"]) || has(&["target", "dist"]) {
         Some("a folder of cargo's, which `cargo clean` empties")
-    } else if has(&["nix", "store"]) || has(&["gnu", "store"]) || has(&["Cellar"]) {
+    } else if has(&["nix", "store"])
+        || has(&["gnu", "store"])
+        || has(&["Cellar"])
+        || has(&[".pnpm"])
+    {
         Some("the folder of one version, which goes with the next one")
     } else if has(&[".cache"]) || has(&["Caches"]) || has(&["_npx"]) {
         Some("a cache, which may be emptied at any time")

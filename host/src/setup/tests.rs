@@ -17,6 +17,8 @@ fn a_program_where_it_will_stay_is_told_from_one_that_an_update_takes_away() {
         "/nix/var/nix/profiles/default/bin/keyhole",
         "/home/u/targets/release/keyhole",
         "/home/tmp/keyhole",
+        "/home/u/.local/share/uv/tools/k/bin/keyhole",
+        "/usr/local/lib/node_modules/k/node_modules/@k/linux-x64/bin/keyhole",
     ] {
         assert_eq!(fleeting(Path::new(stays)), None, "{stays}");
     }
@@ -29,6 +31,7 @@ fn a_program_where_it_will_stay_is_told_from_one_that_an_update_takes_away() {
         "/home/u/.cache/uv/keyhole",
         "/Users/u/Library/Caches/keyhole",
         "/home/u/.npm/_npx/1f/keyhole",
+        "/home/u/.local/share/pnpm/global/5/.pnpm/@k+linux-x64@0.1.0/node_modules/@k/linux-x64/bin/keyhole",
         "/home/u/keyhole/target/debug/keyhole",
         "/tmp/keyhole",
         "/private/var/folders/x/keyhole",

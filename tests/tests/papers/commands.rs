@@ -190,10 +190,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ),
     (
         "npm install -g keyhole-mcp",
-        Elsewhere(
-            "tests/packages/test_npm.py",
-            "\"npm\", \"install\", \"-g\"",
-        ),
+        Elsewhere("tests/packages/test_npm.py", "\"npm\", \"install\", \"-g\""),
     ),
     (
         "uvx keyhole-mcp setup",
@@ -201,10 +198,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ),
     (
         "uv tool install keyhole-mcp",
-        Elsewhere(
-            "tests/packages/test_wheel.py",
-            "uv, \"tool\", \"install\"",
-        ),
+        Elsewhere("tests/packages/test_wheel.py", "uv, \"tool\", \"install\""),
     ),
     (
         "pipx install keyhole-mcp",
