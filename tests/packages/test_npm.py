@@ -1,7 +1,6 @@
 """The npm packages, installed by npm and started as its users start them."""
 
 import contextlib
-import http.server
 import json
 import os
 import select
@@ -9,9 +8,8 @@ import shutil
 import signal
 import subprocess
 import tarfile
-import threading
-import urllib.parse
 
+from registry import registry
 from world import BEGIN, LASTING, Case, folder, packages, project, sha256, sum_in_manifest, system
 
 NAME = project.NAMES["NPM"]
@@ -58,7 +56,7 @@ class Npm(Case):
         self.assertNotIn("Careful", said)
 
     def test_from_a_registry_npm_takes_the_package_of_this_system_and_no_other(self):
-        with registry() as address:
+        with registry(packages()) as address:
             home = self.home(LASTING)
             more = {"network": True, "environment": {"npm_config_registry": address}}
             prefix = self.globally(home, NAME, **more)
@@ -177,48 +175,3 @@ def children(process):
     listed = subprocess.run(["ps", "-A", "-o", "ppid=,pid="], capture_output=True, text=True, check=True)
     pairs = [map(int, line.split()) for line in listed.stdout.splitlines()]
     return [child for parent, child in pairs if parent == process]
-
-
-@contextlib.contextmanager
-def registry():
-    """Says of our packages what a registry says of a package; of no other."""
-    files = {}
-    for path in packages().glob("*.tgz"):
-        with tarfile.open(path) as archive:
-            manifest = json.load(archive.extractfile("package/package.json"))
-        files[manifest["name"]] = (path, manifest)
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            name = urllib.parse.unquote(self.path.removeprefix("/"))
-            address = f"http://127.0.0.1:{self.server.server_port}"
-            body = None
-            if name.endswith(".tgz"):
-                [body] = [path.read_bytes() for path, _ in files.values() if path.name == name]
-            elif name in files:
-                path, manifest = files[name]
-                version = {**manifest, "dist": {"tarball": f"{address}/{path.name}"}}
-                body = json.dumps(
-                    {
-                        "name": name,
-                        "dist-tags": {"latest": project.VERSION},
-                        "versions": {project.VERSION: version},
-                    }
-                ).encode()
-            self.send_response(200 if body else 404)
-            self.send_header("Content-Length", str(len(body or b"")))
-            self.end_headers()
-            self.wfile.write(body or b"")
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -6,34 +6,10 @@ import json
 import os
 import re
 import shutil
-import struct
 import tarfile
 
+from stand_ins import INTERPRETER, stand_ins
 from world import DIST, Case, folder, pack, packages, project
-
-# An ELF program for 64 bits, with one segment: its kind says whether it is static.
-def elf(kind):
-    return b"\x7fELF\x02".ljust(0x20, b"\0") + struct.pack("<Q", 64) + b"\0" * 14 + struct.pack("<HH", 56, 1) + (
-        b"\0" * 6 + struct.pack("<I", kind) + b"\0" * 52
-    )
-
-
-LOAD, INTERPRETER = 1, 3
-
-
-def stand_ins(systems, kind=LOAD):
-    """A package of the plugin, with these systems' programs."""
-    dist = folder() / "dist"
-    server = dist / "plugin/server"
-    server.mkdir(parents=True)
-    (dist / "plugin/start.sh").write_text("# start\n")
-    sums = []
-    for system in systems:
-        content = elf(kind) + system.program.encode()
-        (server / system.program).write_bytes(content)
-        sums.append(f"{hashlib.sha256(content).hexdigest()}  server/{system.program}\n")
-    (dist / "plugin/manifest.sha256").write_text("".join(sums) + "0  contract/context.wit\n")
-    return dist
 
 
 def files_of(out):
