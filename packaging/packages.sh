@@ -22,7 +22,7 @@ installs() {
     else
         KEYHOLE_DIST=${CARGO_TARGET_DIR:-target}/installs/dist
         unpackaged=${CARGO_TARGET_DIR:-target}/installs/servers
-        rm -rf "$unpackaged"
+        rm -rf "$unpackaged" "$KEYHOLE_DIST"
         mkdir -p "$unpackaged"
         cargo build --quiet --locked -p keyhole
         # Without symbols, which are most of an unoptimised program.
@@ -40,7 +40,8 @@ installs() {
     pack "$KEYHOLE_DIST" "$KEYHOLE_PACKAGES"
     KEYHOLE_DIST=$(cd "$KEYHOLE_DIST" && pwd)
     KEYHOLE_AS_ARM64=
-    if [ "$(uname -s)" = Linux ] && can_run_arm64 "installs of an arm64 image" && [ -n "$as_arm64" ]; then
+    if [ -e "$KEYHOLE_DIST/plugin/server/$(server_name "$ARM64")" ] && [ "$(uname -s)" = Linux ] &&
+        can_run_arm64 "installs of an arm64 image" && [ -n "$as_arm64" ]; then
         KEYHOLE_AS_ARM64=$PWD/packaging/as-arm64.sh
     fi
     KEYHOLE_PYTHON_TOOLS=$(python_tools)

@@ -4,14 +4,11 @@ import base64
 import csv
 import hashlib
 import io
-import os
-import pathlib
 import sys
 import zipfile
 
-from world import LASTING, Case, packages, project, sha256, sum_in_manifest, system
+from world import LASTING, TOOLS, Case, packages, project, sha256, sum_in_manifest, system
 
-TOOLS = os.environ.get("KEYHOLE_PYTHON_TOOLS")
 NAME = project.NAMES["PYPI"]
 
 
@@ -29,7 +26,7 @@ class Wheel(Case):
     def tool(self, name):
         if not TOOLS:
             self.skip(f"{name} could not be installed")
-        return pathlib.Path(TOOLS) / name
+        return TOOLS / name
 
     def test_pip_installs_it_without_a_network(self):
         home = self.home()

@@ -23,6 +23,8 @@ sys.path.insert(0, str(PACK))
 import project  # noqa: E402
 
 DIST = pathlib.Path(os.environ["KEYHOLE_DIST"])
+# Where pip, uv and pipx are, if they could be installed.
+TOOLS = pathlib.Path(os.environ["KEYHOLE_PYTHON_TOOLS"]) if os.environ.get("KEYHOLE_PYTHON_TOOLS") else None
 # What runs programs for arm64 on another processor.
 AS_ARM64 = [part for part in ["sh", os.environ.get("KEYHOLE_AS_ARM64")] if os.environ.get("KEYHOLE_AS_ARM64")]
 
