@@ -4,8 +4,9 @@
 
 # Of the package of the plugin in $1, in $2.
 pack() {
-    has python3 || die "Python 3 is missing, which packs"
-    python3 packaging/packages "$1" "$2"
+    packer=$(python 9)
+    [ -n "$packer" ] || die "Python 3.9 or newer is missing, which packs"
+    "$packer" packaging/packages "$1" "$2"
 }
 
 # Each package of the package in $1, installed from what was packed, in a fresh home and

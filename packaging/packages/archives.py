@@ -25,7 +25,11 @@ def tar(files):
 
 
 def tar_gz(files):
-    return gzip.compress(tar(files), LEVEL, mtime=0)
+    out = io.BytesIO()
+    # Not gzip.compress: what it writes besides the content differs from Python to Python.
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=out, mtime=0) as archive:
+        archive.write(tar(files))
+    return out.getvalue()
 
 
 def zip_file(files):
