@@ -242,10 +242,9 @@ impl World {
         told
     }
 
-    /// The user ends what he has begun, mends the map, and the other is gone.
-    pub fn calm_down(&mut self, rng: &mut Rng) {
+    /// The user ends what he has begun.
+    pub fn end_saves(&mut self, rng: &mut Rng) {
         self.full = 0;
-        self.disk.clock += 100 * MS;
         for _ in 0..200 {
             if self.saving.is_empty() {
                 break;
@@ -254,6 +253,12 @@ impl World {
             self.go_on_saving(rng);
             self.sync();
         }
+    }
+
+    /// The user ends what he has begun, mends the map, and the other is gone.
+    pub fn calm_down(&mut self, rng: &mut Rng) {
+        self.disk.clock += 100 * MS;
+        self.end_saves(rng);
         self.wanted.mend();
         for (path, label, text) in [
             (maps::PATH, MAP_LABEL, self.wanted.text()),
