@@ -6,7 +6,7 @@ use std::fmt;
 ///
 /// A code carries nothing but itself, so that no key, path or content can reach
 /// an error by any route. The names are stable: clients match on them, and one
-/// is never renamed or given another meaning. README.md lists them for users.
+/// is never renamed or given another meaning. docs/refusals.md lists them for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
     /// The server was told to serve verified callers only, and nothing shows that
@@ -51,7 +51,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// Every code there is, in the order of README's table.
+    /// Every code there is, in the order of the table there.
     pub const ALL: [Self; 16] = [
         Self::CallerNotVerified,
         Self::UnknownKey,
@@ -115,7 +115,7 @@ impl Code {
                 "only files whose names end in .md are served. Ask the user to map a Markdown file."
             }
             Self::NotFound => {
-                "the mapped file is not there. Ask the user to run `keyhole check` and to restore the file or mend the map."
+                "the mapped file is not there. Ask the user to run `keyhole check` and to restore the file or fix the map."
             }
             Self::NotAFile => {
                 "what is mapped is not a regular file. Ask the user to map a Markdown file."

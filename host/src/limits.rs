@@ -1,4 +1,4 @@
-//! What one call may use. Every limit is on by default; README.md lists them.
+//! What one call may use. Every limit is on by default; docs/refusals.md lists them.
 
 use crate::sandbox::engine::MAX_MEMORY;
 use std::time::Duration;
@@ -120,7 +120,7 @@ mod tests {
         assert!(limits.free_guesses as usize >= limits.running + limits.left_behind);
     }
 
-    /// README promises it.
+    /// docs/refusals.md promises it.
     #[test]
     fn three_files_can_hang_and_leave_others_threads_and_most_of_the_queue() {
         let limits = Limits::default();

@@ -123,7 +123,7 @@ fn bound_or_waiting(map: &LiveMap, name: &str) -> Result<Surface, ServeError> {
 }
 
 /// As [`serve`], bound to what `key` stands for in the map at each call. The map
-/// needs no binding, and may be mended at any time; `name` is what clients show.
+/// needs no binding, and may be fixed at any time; `name` is what clients show.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -193,7 +193,7 @@ fn load(limits: Limits, loading: Loading) -> Result<Sandbox, ServeError> {
 /// must have no other thread.
 ///
 /// # Errors
-/// [`ServeError`]. An unusable map is one here, since it could not be mended.
+/// [`ServeError`]. An unusable map is one here, since it could not be fixed.
 pub fn serve_sealed(
     map: &LiveMap,
     binding: Option<&str>,

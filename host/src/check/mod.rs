@@ -302,14 +302,14 @@ pub(crate) const fn remedy(code: Code) -> &'static str {
             "the name in the map, and that of the real file behind any link, must end in .md"
         }
         Code::NotFound => {
-            "nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"
+            "nothing is there; create the file or fix the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"
         }
         Code::NotAFile => "this is no regular file; map a Markdown file",
         Code::OutsideRoot => {
             "the real file lies in none of the map's roots (a root must be a directory that is there), or is a link that changes; move it, or add its directory to roots"
         }
         Code::PermissionDenied => {
-            "you may not read the file, or enter its directory; mend their permissions"
+            "you may not read the file, or enter its directory; fix their permissions"
         }
         Code::TooLarge => "the file is larger than its limit; shorten it or raise max_bytes",
         Code::NotUtf8 => "the file is not UTF-8 text; convert it",

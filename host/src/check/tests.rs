@@ -76,7 +76,7 @@ ok             4     2  a.md
 not-found      -     3  gone.md
 too-large      -     4  big.md
 
-not-found: nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory
+not-found: nothing is there; create the file or fix the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory
 too-large: the file is larger than its limit; shorten it or raise max_bytes
 warning: a key of fewer than 16 characters, or fewer than 6 different ones, may be guessed: line 3
 1 of 3 would be served.
@@ -94,7 +94,7 @@ fn the_json_has_its_stable_shape() {
             "entries": [
                 {"line": 2, "path": "a.md", "bound": false, "weak_key": false, "ok": true, "bytes": 4, "code": null, "message": null},
                 {"line": 3, "path": "gone.md", "bound": false, "weak_key": true, "ok": false, "bytes": null, "code": "not-found",
-                 "message": "nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"},
+                 "message": "nothing is there; create the file or fix the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"},
                 {"line": 4, "path": "big.md", "bound": false, "weak_key": false, "ok": false, "bytes": null, "code": "too-large",
                  "message": "the file is larger than its limit; shorten it or raise max_bytes"},
             ],

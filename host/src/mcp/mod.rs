@@ -47,7 +47,7 @@ pub enum ServeError {
     /// Writing failed. A client that has gone is not a failure.
     #[error("cannot write answers to standard output")]
     Output(#[source] io::Error),
-    /// The protocol's own machinery stopped. Ours to mend, not the user's.
+    /// The protocol's own machinery stopped. Ours to fix, not the user's.
     #[error("the session stopped by itself; please report it")]
     Stopped,
 }

@@ -91,7 +91,7 @@ impl Map {
     }
 
     /// The first key stands for the first document.
-    pub fn mend(&mut self) {
+    pub fn fix(&mut self) {
         self.broken = false;
         self.entries[0] = Some((0, None));
     }

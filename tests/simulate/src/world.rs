@@ -255,11 +255,11 @@ impl World {
         }
     }
 
-    /// The user ends what he has begun, mends the map, and the other is gone.
+    /// The user ends what he has begun, fixes the map, and the other is gone.
     pub fn calm_down(&mut self, rng: &mut Rng) {
         self.disk.clock += 100 * MS;
         self.end_saves(rng);
-        self.wanted.mend();
+        self.wanted.fix();
         for (path, label, text) in [
             (maps::PATH, MAP_LABEL, self.wanted.text()),
             (DOCUMENTS[0].2, "a", maps::text(0, 1)),
