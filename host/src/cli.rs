@@ -234,7 +234,7 @@ pub fn run() -> ExitCode {
             .map_err(|error| error.to_string())
             .and_then(|said| {
                 for warning in &said.warnings {
-                    // Nobody is left to tell where standard error is gone too.
+                    // If standard error is closed too, nobody is left to tell.
                     let _ = writeln!(io::stderr(), "keyhole: {warning}");
                 }
                 unless_hung_up(io::stdout().write_all(said.text.as_bytes()))
@@ -246,7 +246,7 @@ pub fn run() -> ExitCode {
             .map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|message| {
-        // Nobody is left to tell where standard error is gone too.
+        // If standard error is closed too, nobody is left to tell.
         let _ = writeln!(io::stderr(), "keyhole: {message}");
         ExitCode::FAILURE
     })
