@@ -18,8 +18,8 @@ struct Json<'a> {
     entries: Option<Vec<JsonEntry<'a>>>,
     /// In the order of the map; `null` if the map itself is invalid.
     bindings: Option<Vec<JsonBinding<'a>>>,
-    /// What is not as it should be, and keeps no file from being served; `null` where
-    /// the map itself is wrong.
+    /// Problems that do not prevent that a file is served; `null` if the map itself
+    /// is invalid.
     warnings: Option<Vec<JsonWarning>>,
     /// What is wrong with the map itself.
     error: Option<JsonError>,

@@ -29,7 +29,7 @@ pub struct Report {
     /// The roots in which no file is served, because others could put another
     /// directory in their place.
     roots: Vec<Distrust>,
-    /// The parts of the second wall that stand, if the check looked.
+    /// The parts of the second wall that stand. None if the check did not look.
     wall: Option<Standing>,
 }
 

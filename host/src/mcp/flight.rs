@@ -104,7 +104,8 @@ impl Flights {
     }
 }
 
-/// Ignores poisoning: a panic elsewhere leaves these tables consistent.
+/// Ignores poisoning: each change is one step, so a panic elsewhere leaves these
+/// tables consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
