@@ -3,7 +3,7 @@
 use rustix::process::{Resource, getrlimit};
 use std::{env, os::unix::process::CommandExt as _, process::Command};
 
-/// glibc's own setting for this. If the user has set it, we leave it.
+/// glibc's own setting for this. If the user has set it, we do not change it.
 const ARENAS: &str = "MALLOC_ARENA_MAX";
 
 /// Restarts this program with one arena for all threads, if its address space is

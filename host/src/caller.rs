@@ -20,9 +20,9 @@ pub enum Callers {
     /// Each call needs a ticket of its own: `serve --require-ticket`. With
     /// `--agent` as well, the ticket must name that agent.
     Ticketed {
-        /// Where tickets are left.
+        /// The folder of tickets.
         tickets: Arc<Tickets>,
-        /// The one agent that is served; None means whoever the ticket names.
+        /// The one agent that the server serves. None means any that a ticket names.
         only: Option<Arc<str>>,
     },
 }
@@ -51,11 +51,11 @@ pub enum Caller {
     Nobody,
     /// This agent, as `plugin:agent`.
     Agent(Arc<str>),
-    /// Whoever the ticket for this call names.
+    /// The agent that the ticket for this call names.
     Ticket {
-        /// Where tickets are left.
+        /// The folder of tickets.
         tickets: Arc<Tickets>,
-        /// The one agent that is served; None means whoever the ticket names.
+        /// The one agent that the server serves. None means any that a ticket names.
         only: Option<Arc<str>>,
         /// The client's id of this call, if it sent one.
         id: Option<Box<str>>,

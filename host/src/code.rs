@@ -10,8 +10,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
     /// The operator wants only verified callers to be served, and nothing shows that
-    /// a subagent makes this call. The server decides this before it looks at the
-    /// key, so the code tells nothing about keys or the map.
+    /// a subagent makes this call, or that it is the one agent that the server
+    /// serves. The server decides this before it looks at the key, so the code tells
+    /// nothing about keys or the map.
     CallerNotVerified,
     /// The map has no entry for this key and this caller: there is none, or it is
     /// bound to other agents, or the key is not well formed. The code does not tell
@@ -33,7 +34,8 @@ pub enum Code {
     OutsideRoot,
     /// The operating system does not let us read the file.
     PermissionDenied,
-    /// The file is larger than its limit.
+    /// The file is larger than its limit, or longer than what Claude Code passes to
+    /// its model.
     TooLarge,
     /// The file's bytes are not UTF-8.
     NotUtf8,
@@ -41,7 +43,8 @@ pub enum Code {
     Changed,
     /// The call took longer than its deadline.
     TimedOut,
-    /// Too many calls were waiting already.
+    /// Too many calls wait, the call has waited too long, or earlier calls for the
+    /// same key or file hang. Too many wrong guessable keys can cause it too.
     Busy,
     /// The operating system gave the server no file descriptor, thread or memory
     /// for the call.

@@ -4,8 +4,8 @@
 //! given a key calls the tool `load_context` and gets the file. These parts are between
 //! the two, in the order of a call:
 //!
-//! 1. [`mcp`]: the protocol. It takes one parameter, the key, and answers with
-//!    content or with a [`Code`], which carries no data.
+//! 1. [`mcp`]: the protocol. It takes one parameter, the key (a bound server takes none),
+//!    and answers with content or with a [`Code`], which carries no data.
 //! 2. [`Loader`]: one call end to end, within its [`limits`].
 //! 3. [`LiveMap`]: the map as it is now. [`resolve`] turns its entry for the key
 //!    into a [`Grant`]: an open directory, and a name in it.

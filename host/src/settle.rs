@@ -47,7 +47,7 @@ pub(crate) enum Rest {
     /// changes it.
     In(Duration),
     /// The clock cannot tell: the time is in the future, or the file system seems
-    /// to count whole seconds and the present one may not be over yet.
+    /// to count whole seconds and the current one may not be over.
     Unknown,
 }
 
@@ -64,7 +64,7 @@ impl ChangeTime {
     }
 
     /// Whether the next change must give another time. It need not if the file
-    /// system seems to count whole seconds and the present one may not be over yet.
+    /// system seems to count whole seconds and the current one may not be over.
     pub(crate) fn is_telling(self, now: SystemTime) -> bool {
         let age = self.age(now);
         age.is_some_and(|age| self.nanoseconds != 0 || age > COARSEST)

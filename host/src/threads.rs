@@ -129,7 +129,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The life of a thread.
+    /// Runs jobs until the thread must end.
     fn work(&self) {
         while let Some(job) = self.next() {
             // The panic has printed its message, and whoever waits for the job

@@ -18,7 +18,7 @@ struct Json<'a> {
     entries: Option<Vec<JsonEntry<'a>>>,
     /// In the order of the map; `null` if the map itself is invalid.
     bindings: Option<Vec<JsonBinding<'a>>>,
-    /// Problems that do not prevent that a file is served; `null` if the map itself
+    /// Problems that do not keep a file from being served; `null` if the map itself
     /// is invalid.
     warnings: Option<Vec<JsonWarning>>,
     /// What is wrong with the map itself.

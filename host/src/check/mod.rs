@@ -71,12 +71,12 @@ pub struct EntryReport {
     pub is_bound: bool,
     /// The file's size in bytes, or why it is not served.
     pub result: Result<u64, Code>,
-    /// What else the user should know. A warning does not prevent that the file is
-    /// served.
+    /// What else the user should know. A warning alone does not keep the file from
+    /// being served.
     pub warnings: Vec<Warning>,
 }
 
-/// Something that is not an error, but should be better.
+/// A problem that is not an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
@@ -87,7 +87,8 @@ pub enum Warning {
         Key::STRONG_CHARS
     )]
     WeakKey,
-    /// The file is longer than what Claude Code shows its model in one result.
+    /// The file may be longer than what Claude Code shows its model in one result: it
+    /// has more bytes than Claude Code takes characters.
     #[error(
         "in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large"
     )]

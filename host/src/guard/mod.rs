@@ -3,9 +3,9 @@
 //!
 //! It is the plugin's PreToolUse hook for our tool. On standard input, the client
 //! says who is about to call, and with what. The client never tells the server
-//! this. So the guard denies a call that no subagent makes, or that a subagent
-//! makes which may not use this key. If the call may be made, the guard writes a
-//! ticket for the server.
+//! this. So the guard denies a call if no subagent makes it, or if the subagent may
+//! not use this key. If the call may be made, the guard writes a ticket for the
+//! server.
 //!
 //! If the hook crashes, times out or is missing, the client lets the call pass. But
 //! then there is no ticket, and without a ticket the server returns no file.

@@ -65,8 +65,8 @@ const THREAD: u64 = (CLONE_VM
     | CLONE_CHILD_CLEARTID) as u64;
 const THREAD_OF_MUSL: u64 = THREAD | CLONE_DETACHED as u64;
 
-/// The flags with which `open` writes, creates or truncates a file. `O_ACCMODE` is
-/// not used here, because in musl it has a bit that only looks.
+/// The flags that make `open` write, create or truncate a file. `O_ACCMODE` is not
+/// used here, because in musl it has a bit that only looks.
 const WRITES: u32 = (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & !O_DIRECTORY)) as u32;
 
 /// The last of the system's clocks. The clocks of another process, or of a device,
@@ -90,7 +90,7 @@ pub struct Absent {
     pub instead: &'static str,
 }
 
-/// The calls that do not exist for a walled process.
+/// The calls that do not exist for a process behind the wall.
 pub const ABSENT: [Absent; 2] = [
     Absent {
         name: "clone3",

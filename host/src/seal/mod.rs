@@ -17,7 +17,7 @@
 //! It cannot open files to write, delete or change anything, start a program or a
 //! process, make a socket, or signal or trace another process. It leaves no core
 //! file, and once the sandbox is loaded, it cannot make machine code. With
-//! [`Reach::Tickets`] it also deletes files in the folder of tickets.
+//! [`Reach::Tickets`] it can also delete files in the folder of tickets.
 //!
 //! `serve --sealed` ([`Reach::Sealed`]) reads the map once and gives up more. It
 //! can open files in the mapped files' directories, and in directories under them.

@@ -21,7 +21,7 @@ use toml_writer::TomlStringBuilder;
 /// The number of random bytes in a key: 128 bits.
 const RANDOM: usize = 16;
 
-/// The entry for `file`. Warnings say what would prevent that the file is served now.
+/// The entry for `file`. Warnings say what would keep the file from being served now.
 pub(super) fn for_file(
     file: &Path,
     names: &Names,

@@ -91,7 +91,8 @@ fn why_limited(recipe: &Recipe) -> String {
     )
 }
 
-/// What prevents that this agent gets the binding's file. The text contains no key.
+/// What keeps this agent from getting the binding's file as it should. The text contains
+/// no key.
 fn lacks(recipe: &Recipe, map: &Map, binding: &Binding, agent: Option<&str>) -> Option<String> {
     let key = match binding.key(map) {
         Ok(key) => key,

@@ -1,4 +1,4 @@
-//! Lines that are not valid messages, and lines that just are.
+//! Lines that are not valid messages, and lines that barely are.
 
 use super::{Client, DOCUMENT, MARKER, call, initialize, request};
 use crate::mcp::line::MAX_LINE_BYTES;
