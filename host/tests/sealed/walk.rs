@@ -186,21 +186,22 @@ fn in_child(world: &World, wall: Wall, number: i64) -> i32 {
 const HEAD: &str = "\
 # The second wall
 
-What `keyhole serve` can ask of Linux, whatever happens to it: these system calls,
-and no others. Why there is such a wall, and what else is part of it, is at the top
-of [host/src/seal/mod.rs](../host/src/seal/mod.rs). This page is made from
-[list.rs](../host/src/seal/list.rs) by `./x bless`; the tests try every number there
-is, behind each wall, and compare
+Whatever happens to `keyhole serve`, it can make these system calls, and no others.
+The top of [host/src/seal/mod.rs](../host/src/seal/mod.rs) says why this wall exists,
+and what else is part of it. `./x bless` makes this page from
+[list.rs](../host/src/seal/list.rs). The tests try every number of a system call,
+behind each wall, and compare the answers with the list
 (`sealed::walk::every_call_is_answered_as_the_list_says`).
 
-All other calls are refused with `EPERM`; but for `uretprobe` and `uprobe`, which the
-kernel never filters, and which end the process or fail. Those made in the manner of another
-architecture end the process, and those in the x32 manner are refused.
+The filter refuses all other calls with `EPERM`, except `uretprobe` and `uprobe`: the
+kernel never filters these, and they end the process or fail. A call by another
+architecture's convention ends the process, and a call by the x32 convention is
+refused.
 
 *plain* is `keyhole serve`, *tickets* is `serve --require-ticket` of the Claude Code
-plugin, *sealed* is `serve --sealed`. Which files a call can reach is Landlock's
-part: *plain* reads any, *tickets* also deletes in the folder of tickets, *sealed*
-opens those in the mapped files' directories only.
+plugin, *sealed* is `serve --sealed`. Landlock decides which files a call can reach:
+*plain* reads any file, *tickets* also deletes in the folder of tickets, *sealed*
+opens only the files in the mapped files' directories.
 
 | call | plain | tickets | sealed | on condition that | what for |
 |---|---|---|---|---|---|
