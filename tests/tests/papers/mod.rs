@@ -1,6 +1,6 @@
-//! The papers, held against the program and the repository.
+//! The documents, compared with the program and the repository.
 
-/// The tests that they cite and the files that they link to are there.
+/// The tests that they cite and the files that they link to exist.
 mod citations;
 /// Every command in them is run, here or at a named place.
 mod commands;
@@ -8,16 +8,16 @@ mod commands;
 mod contract;
 /// The pictures of a terminal.
 mod pictures;
-/// What the tables of codes and limits say of the program.
+/// What the tables of codes and limits say about the program.
 mod refusals;
-/// Every map, agent and setting in them is one.
+/// Every map, agent and setting in them is valid.
 mod settings;
 
 use keyhole_tests::workspace;
 use std::fs;
 
-/// All of them that a reader is sent to. What each client is configured with is
-/// tried in `examples`.
+/// All documents that we send a reader to. `examples` tests the configuration of each
+/// client.
 const PAPERS: [&str; 11] = [
     "README.md",
     "SECURITY.md",
@@ -56,7 +56,7 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
     blocks
 }
 
-/// What stands between single backticks in `text`, outside of blocks.
+/// The parts of `text` between single backticks, outside of blocks.
 fn quotes(text: &str) -> Vec<String> {
     let mut quotes = Vec::new();
     let mut in_block = false;

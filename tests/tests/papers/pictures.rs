@@ -5,7 +5,7 @@ use std::{env, fmt::Write as _, fs};
 
 /// Longer lines end with `…`.
 const COLUMNS: usize = 104;
-/// Of a character and of a line, in pixels.
+/// The width of a character and the height of a line, in pixels.
 const SIZE: (f32, usize) = (7.3, 18);
 
 /// A terminal with `command` and what it printed, as SVG.
@@ -51,7 +51,7 @@ fn picture(command: &str, printed: &str) -> String {
     svg + "</svg>\n"
 }
 
-/// Compares a picture with the committed one, or replaces that.
+/// Compares a picture with the committed one, or replaces the committed one.
 fn is_committed(path: &str, picture: &str) {
     let path = workspace().join(path);
     if env::var_os("KEYHOLE_BLESS").is_some() {

@@ -1,4 +1,4 @@
-//! What the tables of codes and limits say that can be held against the program.
+//! What the tables of codes and limits say, compared with the program.
 
 use super::read;
 use keyhole::{
@@ -34,9 +34,9 @@ fn its_limits_are_those_of_the_program() {
         host_call_bytes,
         tables,
         table_elements,
-        // What components are made of: not for users to run into.
+        // A limit of what components are made of, which users do not reach.
         instances: _,
-        // When a place is given up is nobody's concern but the next call's.
+        // When the host gives up a permit matters only to the next call.
         slow_after: _,
         for_one_file,
         waiting_for_one_file,
