@@ -209,7 +209,7 @@ fn without_a_key_in_its_variable_it_does_not_start() {
             "keyhole: the variable that --key-env names is not set to a key\n"
         );
     }
-    // The message shows the name.
+    // The key is a part of the server's name, which clients show.
     let ended = bound().env(VARIABLE, "scanner").serve().ended();
     assert_eq!(ended.exit, Some(1));
     assert!(ended.stderr.contains("holds a key"), "{}", ended.stderr);
