@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// Begins a call, a second after the last. It first plays what others do before the call.
+    /// Begins a call, a second after the last. First, it plays what others do before.
     pub fn begin(&mut self, call: usize) {
         self.call = call;
         self.interlude(&|_| vec![Thing::All]);

@@ -104,7 +104,7 @@ impl Session {
             .min();
         let ms = sim::with(|sim| match (sim.rng.below(8), next) {
             (0..2, Some(next)) => (next - now).div_ceil(MS),
-            // Nobody else is there whom the calls could wait for.
+            // There is nobody else that the calls could wait for.
             _ if !with_others && !idle => 1,
             (_, Some(next)) if idle => (next - now).div_ceil(MS).min(200),
             (2, _) => 1 + sim.rng.below(20) as u64,
@@ -125,9 +125,9 @@ impl Session {
         self.tick();
     }
 
-    /// The client reads, or does what is next.
+    /// The client reads, or does its next act.
     fn client_acts(&mut self, now: u64) -> bool {
-        // What is written after the server's end is written by a process that is gone.
+        // A write after the server's end would come from a process that is gone.
         if self.served.is_none() {
             return false;
         }
