@@ -1,10 +1,10 @@
-//! Builds what attacks: the hostile guest, components that ask for what is not
-//! there, and components of a hostile shape. Each is precompiled with the host's
-//! own settings, as the real guest is, for the tested program has no compiler.
+//! Builds the attackers: the hostile guest, components that import what the host does
+//! not offer, and components of a hostile shape. It precompiles each with the host's own
+//! settings, like the real guest, because the tested program has no compiler.
 //!
-//! The tests get a list of them, so that none can be without a test.
+//! The tests get a list of them, so that each has a test.
 //!
-//! And it builds Keyhole's own guest a second time, elsewhere, for a comparison.
+//! It also builds Keyhole's own guest a second time, in another place, for a comparison.
 
 use keyhole_assemble::{component, core_module, describe, precompile};
 use std::{
@@ -19,8 +19,8 @@ use wit_parser::{ManglingAndAbi, Resolve, WorldId};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The packages of which every interface is asked for, in the order in which
-/// they build on each other.
+/// The packages whose interfaces the components import, each of them, in the order in
+/// which they build on each other.
 const PACKAGES: [&str; 7] = [
     "../wit/deps/io/package.wit",
     "../wit/deps/clocks/package.wit",
@@ -31,14 +31,14 @@ const PACKAGES: [&str; 7] = [
     "hostile/wit/http.wit",
 ];
 
-/// The contract. It comes after what it imports.
+/// The contract. It comes after the packages that it imports.
 const CONTRACT: &str = "../wit/context.wit";
 
-/// The one interface that every component may have. Of `filesystem/types`, the
-/// part that streams may not be had, so the whole of it is asked for as well.
+/// The one interface that every component may have. The host does not offer the part of
+/// `filesystem/types` that streams, so a component imports the whole of that as well.
 const ALLOWED: &str = "wasi:filesystem/preopens";
 
-/// What the guest is built of, from the workspace's root.
+/// The sources of the guest, relative to the workspace's root.
 const GUEST: [&str; 5] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -111,7 +111,7 @@ fn run() -> Result<()> {
     Ok(fs::write(out.join("shapes.rs"), list + "}\n")?)
 }
 
-/// Keyhole's own component, built of a copy of its sources that lies elsewhere.
+/// Keyhole's own component, built from a copy of its sources in another place.
 fn elsewhere(out: &Path) -> Result<Vec<u8>> {
     let root = out.join("a copy");
     if root.exists() {
@@ -121,7 +121,7 @@ fn elsewhere(out: &Path) -> Result<Vec<u8>> {
     for source in GUEST {
         copy(&Path::new("..").join(source), &root.join(source))?;
     }
-    // The other members are not there.
+    // The copy does not have the other members.
     let manifest = root.join("Cargo.toml");
     let members = |line: &&str| !line.starts_with("members =") && !line.starts_with("default-");
     let text = fs::read_to_string(&manifest)?;
@@ -152,7 +152,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Precompiles a component; gives the expression that holds its image.
+/// Precompiles a component. Returns the expression for its image.
 fn image(out: &Path, target: &str, name: &str, component: &[u8]) -> Result<String> {
     let path = out.join(format!("{name}.image"));
     fs::write(&path, precompile(component, target)?)?;
@@ -168,7 +168,7 @@ fn packages() -> Result<Resolve> {
     Ok(resolve)
 }
 
-/// For every interface there is, a component that asks for all of it.
+/// For every interface, a component that imports all of it.
 fn imports() -> Result<Vec<(String, Vec<u8>)>> {
     let mut resolve = packages()?;
     let mut interfaces = Vec::new();
@@ -197,7 +197,7 @@ fn imports() -> Result<Vec<(String, Vec<u8>)>> {
         let world = resolve.select_world(&[package], None)?;
         let module = dummy_module(&resolve, world, ManglingAndAbi::Standard32);
         let component = encode(module, &resolve, world)?;
-        // What it does not really ask for, it is not refused for.
+        // The host cannot refuse what the component does not really import.
         if !describe(&component)?.contains(&format!("import {id};")) {
             return Err(format!("the component does not import {id}").into());
         }

@@ -1,13 +1,13 @@
-//! How a guest becomes something that the host can run. Used by build scripts.
+//! Turns a guest into an image that the host can run. Build scripts use it.
 //!
-//! Three steps, each a function: [`core_module`] compiles a crate for wasm,
+//! There are three steps, each a function: [`core_module`] compiles a crate for wasm,
 //! [`component`] wraps it into a component that carries its WIT, [`precompile`]
-//! turns that into machine code for one target. The host embeds the last, so
-//! that it needs no compiler at run time. [`describe`] says what a component
-//! really imports.
+//! turns that into machine code for one target. The host embeds the machine code, so
+//! that it needs no compiler at run time. [`describe`] says what a component really
+//! imports.
 //!
-//! This crate has the compiler, so only build scripts may depend on it. In one, the
-//! three steps are:
+//! This crate has the compiler, so only build scripts may depend on it. In a build
+//! script, the three steps are:
 //!
 //! ```no_run
 //! use keyhole_assemble::{component, core_module, precompile};
@@ -34,15 +34,15 @@ use std::{
 #[path = "../../host/src/sandbox/engine.rs"]
 mod engine;
 
-/// The guest's target: bare wasm, with nothing of an operating system in it that
-/// could turn into an import.
+/// The guest's target: bare wasm, without any part of an operating system that could
+/// turn into an import.
 pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
-/// Why a guest could not be built. Each says what to do.
+/// The reason why a guest could not be built. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AssembleError {
-    /// Rust's core library for wasm is not installed, and its sources neither.
+    /// Neither Rust's core library for wasm nor its sources are installed.
     #[error(
         "the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}"
     )]
@@ -71,12 +71,12 @@ pub enum AssembleError {
 
 /// Compiles a crate of this workspace for wasm and returns the core module.
 ///
-/// `manifest` is its Cargo.toml; `name` its library's name, with underscores;
-/// `out` a directory for cargo's files that no other cargo is using. The bytes
-/// depend on the sources and the toolchain, not on where they lie.
+/// `manifest` is its Cargo.toml; `name` its library's name, with underscores; `out` a
+/// directory for cargo's files that no other cargo is using. The bytes depend on the
+/// sources and the toolchain, not on their place.
 ///
-/// `KEYHOLE_GUEST_CARGO` names another cargo to use for this step, with its
-/// rustc beside it: a distribution's, where rustup cannot download the target.
+/// `KEYHOLE_GUEST_CARGO` names another cargo to use for this step, with its rustc in
+/// the same directory: a distribution's, if rustup cannot download the target.
 ///
 /// # Errors
 /// [`AssembleError`], each with what to do.
@@ -114,11 +114,11 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, A
     })
 }
 
-/// Wraps a core module into a component. What the module does not use of its
-/// world is not imported.
+/// Wraps a core module into a component. The component imports only what the module
+/// uses of its world.
 ///
 /// # Errors
-/// [`AssembleError::Component`] where the module does not fit its world.
+/// [`AssembleError::Component`] if the module does not fit its world.
 pub fn component(core_module: &[u8]) -> Result<Vec<u8>, AssembleError> {
     wit_component::ComponentEncoder::default()
         .validate(true)
@@ -127,11 +127,11 @@ pub fn component(core_module: &[u8]) -> Result<Vec<u8>, AssembleError> {
         .map_err(|error| AssembleError::Component(format!("{error:#}")))
 }
 
-/// What a component imports and exports, as WIT, read from its bytes: not what
-/// its source asked for, but what it has.
+/// What a component imports and exports, as WIT, read from its bytes: not what its
+/// source asked for, but what it has.
 ///
 /// # Errors
-/// [`AssembleError::Component`] where the bytes are not a component.
+/// [`AssembleError::Component`] if the bytes are not a component.
 pub fn describe(component: &[u8]) -> Result<String, AssembleError> {
     let failed = |error| AssembleError::Component(format!("{error:#}"));
     let decoded = wit_component::decode(component).map_err(failed)?;
@@ -150,11 +150,11 @@ pub fn describe(component: &[u8]) -> Result<String, AssembleError> {
     Ok(String::from(printer.output))
 }
 
-/// The machine code of a component for `target`'s baseline processor, so that
-/// it runs on any machine of that architecture.
+/// The machine code of a component for `target`'s baseline processor, so that it runs
+/// on any machine of that architecture.
 ///
 /// # Errors
-/// [`AssembleError::Precompile`] where the engine refuses the component.
+/// [`AssembleError::Precompile`] if the engine refuses the component.
 pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>, AssembleError> {
     let mut config = engine::config();
     config
@@ -210,7 +210,7 @@ fn tool(variable: &str, default: &str) -> PathBuf {
     env::var_os(variable).map_or_else(|| PathBuf::from(default), PathBuf::from)
 }
 
-/// The outer cargo's settings are for the host; none of them is for the guest.
+/// Removes the outer cargo's settings: they are for the host, not for the guest.
 fn clear_cargo_environment(command: &mut Command) {
     let ours = |name: &str| {
         (name.starts_with("CARGO") && name != "CARGO_HOME" && !name.starts_with("CARGO_NET"))
@@ -225,7 +225,7 @@ fn clear_cargo_environment(command: &mut Command) {
     }
 }
 
-/// Flags for the guest: its stack, and no paths of this machine in its bytes.
+/// Flags for the guest: the size of its stack, and no paths of this machine in its bytes.
 fn rustflags(manifest: &Path) -> OsString {
     let mut flags: Vec<OsString> = vec![
         // 32 KiB of stack instead of 1 MiB, so that stack and data fit into one

@@ -1,8 +1,8 @@
 //! A server that answers constants: `keyhole-constant SMALL LARGE`, two files.
 //!
-//! It finds a request's id and method by looking for their spelling, and answers
-//! with what it prepared at the start. So it shows how fast the measuring client
-//! and the pipes are: no server can be measured to be faster.
+//! It finds a request's id and method by their spelling, and sends an answer that it
+//! prepared at the start. So it shows how fast the measuring client and the pipes are:
+//! no server can measure faster.
 
 use std::{
     env,
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             writeln!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)?;
         }
         read.drain(..whole);
-        // The standard library writes up to the last newline at once.
+        // The standard library writes up to the last newline in one call.
         stdout.write_all(&out)?;
         stdout.flush()?;
         out.clear();

@@ -1,5 +1,5 @@
-//! The sandbox from inside one process: the same guest logic natively and in the
-//! component, on the same files, and the parts that a call is made of.
+//! The sandbox measured inside one process: the same guest logic natively and in the
+//! component, on the same files, and the parts of a call.
 //!
 //! `cargo bench -p keyhole-benches --bench inside`
 #![allow(
@@ -67,7 +67,7 @@ fn call(directory: &Path, size: usize) -> String {
         .unwrap()
 }
 
-/// The honest limit: the guest's own logic and checks, without a sandbox.
+/// The fair limit: the guest's own logic and checks, without a sandbox.
 #[divan::bench(args = SIZES)]
 fn native(bencher: Bencher<'_, '_>, size: usize) {
     let files = FILES.path();
@@ -88,7 +88,7 @@ fn component(bencher: Bencher<'_, '_>, size: usize) {
 /// How many keys a map has.
 const KEYS: [usize; 3] = [10, 1_000, 100_000];
 
-/// A map's text; its first key stands for the smallest file that is not empty.
+/// A map's text; its first key is for the smallest file that is not empty.
 fn map(keys: usize) -> String {
     let mut text = format!("[keys]\n\"{KEY}\" = \"{}\"\n", name(SIZES[1]));
     for key in 1..keys {
@@ -101,14 +101,14 @@ fn location() -> Location {
     Location::find(Some(&FILES.path().join("map.toml")), |_| None).unwrap()
 }
 
-/// What a changed map costs once, at the next call.
+/// The cost of a changed map, once, at the next call.
 #[divan::bench(args = KEYS)]
 fn map_parse(bencher: Bencher<'_, '_>, keys: usize) {
     let (text, location) = (map(keys), location());
     bencher.bench_local(|| Map::parse(black_box(text.as_bytes()), &location).unwrap());
 }
 
-/// From a key to its entry.
+/// The way from a key to its entry.
 #[divan::bench(args = KEYS)]
 fn map_lookup(bencher: Bencher<'_, '_>, keys: usize) {
     let map = Map::parse(map(keys).as_bytes(), &location()).unwrap();
@@ -118,7 +118,7 @@ fn map_lookup(bencher: Bencher<'_, '_>, keys: usize) {
     });
 }
 
-/// From an entry to its grant: the path is resolved, its directory opened.
+/// The way from an entry to its grant: resolves the path and opens its directory.
 #[divan::bench]
 fn root_opening(bencher: Bencher<'_, '_>) {
     let map = Map::parse(map(1).as_bytes(), &location()).unwrap();

@@ -1,9 +1,8 @@
-//! What the sandbox costs. `./x bench` measures whole processes and writes
-//! docs/performance.md; `cargo bench -p keyhole-benches` looks inside one.
+//! The cost of the sandbox. `./x bench` measures whole processes and writes
+//! docs/performance.md; `cargo bench -p keyhole-benches` measures inside one process.
 //!
-//! Both compare Keyhole with itself: the same guest, with the same checks on the
-//! same open directory, in the sandbox and without it ([`Native`]). What differs is
-//! the sandbox, and nothing else.
+//! Both compare Keyhole with itself: the same guest, with the same checks on the same
+//! open directory, in the sandbox and without it ([`Native`]). Only the sandbox differs.
 //!
 //! ```
 //! use cap_std::fs::Dir;
@@ -31,8 +30,8 @@ use keyhole_guest::{Grant as Leave, Grants, LoadError, load};
 use keyhole_native::NativeDirectory;
 use std::time::Instant;
 
-/// The guest without its sandbox: the honest limit. It makes the same decision
-/// with the same checks, on the directory that the sandbox would have got.
+/// The guest without its sandbox: the fair limit. It makes the same decision with the
+/// same checks, on the directory that the sandbox would get.
 #[derive(Debug)]
 pub struct Native;
 

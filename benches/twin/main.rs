@@ -1,8 +1,7 @@
 //! Our server without the sandbox: `keyhole-twin MAP`.
 //!
-//! The same map, resolution, loader, protocol and runtime; only the guest runs
-//! natively. It has no command line to parse, which makes it start a little
-//! faster than it ought to.
+//! It has the same map, resolution, loader, protocol and runtime; only the guest runs
+//! natively. It parses no command line, so it starts a little faster than would be fair.
 
 use keyhole::{Callers, LiveMap, Loader, Location, limits::Limits, mcp::Surface, session};
 use keyhole_benches::Native;

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::fmt::Write as _;
 
-/// What is shown, and whether less is better.
+/// The panels: what is shown, and whether less is better.
 const PANELS: [(What, &str); 4] = [
     (What::First, "start to first answer, ms (less is better)"),
     (What::Small50, "call p50, 1 KiB, µs (less is better)"),
@@ -19,7 +19,7 @@ const WIDTH: f64 = 720.0;
 const NAMES: f64 = 230.0;
 const BAR: f64 = 16.0;
 const STEP: f64 = 22.0;
-/// The longest bar; behind it stands its number.
+/// The length of the longest bar, which has its number after it.
 const LONGEST: f64 = WIDTH - NAMES - 90.0;
 
 /// Bars on a logarithmic scale, since the servers differ by powers of ten.
@@ -37,7 +37,7 @@ pub(crate) fn chart(measured: &Measured) -> String {
             .collect();
         let most = bars.iter().map(|bar| bar.1).fold(f64::MIN, f64::max);
         let least = bars.iter().map(|bar| bar.1).fold(f64::MAX, f64::min);
-        // A bar of length nothing would be the power of ten below the least.
+        // A bar of length zero would be the power of ten below the smallest value.
         let zero = least.log10().floor() - 0.3;
         let scale = LONGEST / (most.log10() - zero);
         let _ = writeln!(body, r#"<text class="t" x="10" y="{y}">{title}</text>"#);

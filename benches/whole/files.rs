@@ -1,4 +1,4 @@
-//! The files and maps that are served.
+//! The files and maps that the servers serve.
 
 use std::{
     fs, io,
@@ -7,7 +7,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The two sizes that are asked for, in bytes.
+/// The sizes of the two files, in bytes.
 pub(crate) const SMALL: usize = 1 << 10;
 pub(crate) const LARGE: usize = 1 << 20;
 
@@ -18,7 +18,7 @@ pub(crate) const LARGE_KEY: &str = "k-large-91b05de2c47a83f6";
 /// How many keys the maps have.
 pub(crate) const KEYS: [usize; 3] = [10, 1_000, 100_000];
 
-/// A folder with all that is served. It goes when this is dropped.
+/// A folder with all that the servers serve. Drop removes it.
 pub(crate) struct Files {
     home: TempDir,
 }
@@ -38,7 +38,7 @@ impl Files {
         Ok(files)
     }
 
-    /// By its real path: a server that guards a folder may insist.
+    /// Its real path, because a server that guards a folder may insist on that.
     pub(crate) fn home(&self) -> PathBuf {
         let home = self.home.path();
         fs::canonicalize(home).unwrap_or_else(|_| home.to_owned())
@@ -57,8 +57,8 @@ impl Files {
     }
 }
 
-/// Exactly so many bytes that look like a Markdown list: with line ends, and
-/// with quotes, which JSON has to escape.
+/// Exactly this many bytes that look like a Markdown list: with line ends, and with
+/// quotes, which JSON has to escape.
 fn text(bytes: usize) -> String {
     let mut text = String::new();
     for line in 0.. {

@@ -1,4 +1,4 @@
-//! What the client waits for before a call: the launcher, and the guard.
+//! The programs that the client waits for before a call: the launcher, and the guard.
 
 use crate::files::{Files, SMALL_KEY};
 use serde_json::json;
@@ -19,7 +19,7 @@ const SERVERS: [&str; 4] = [
     "keyhole-macos-aarch64",
 ];
 
-/// An empty program, and a plugin that holds it in the server's place.
+/// An empty program, and a plugin that has it instead of the server.
 pub(crate) struct Hooks {
     empty: PathBuf,
     launcher: PathBuf,
@@ -36,7 +36,7 @@ pub(crate) struct Round {
 }
 
 impl Hooks {
-    /// None where there is no C compiler that links statically.
+    /// None if there is no C compiler that links statically.
     pub(crate) fn new(
         files: &Files,
         keyhole: &Path,
@@ -70,7 +70,7 @@ impl Hooks {
             guard: keyhole.to_owned(),
             map: files.map(10),
         };
-        // Installs. What is measured is each start after the first.
+        // Installs. Only the starts after the first are measured.
         hooks.launch()?;
         Ok(Some(hooks))
     }
@@ -110,7 +110,7 @@ impl Hooks {
     }
 }
 
-/// From before the start to the end, in milliseconds.
+/// The time from before the start to the end, in milliseconds.
 fn timed(command: &mut Command, input: Option<String>) -> io::Result<f64> {
     command
         .stdin(if input.is_some() {

@@ -1,4 +1,4 @@
-//! The sandbox in this very process, against the same guest run natively.
+//! The sandbox in this process, compared with the same guest run natively.
 
 use crate::{files::Files, numbers::quantile};
 use cap_std::fs::Dir;
@@ -23,7 +23,7 @@ pub(crate) struct Round {
     pub(crate) native_large: f64,
     pub(crate) sandbox_small: f64,
     pub(crate) sandbox_large: f64,
-    /// A small file, where large ones were read before: their memory is wiped.
+    /// A small file after large ones, whose memory the sandbox wipes.
     pub(crate) sandbox_small_after_large: f64,
 }
 
@@ -41,7 +41,7 @@ impl Inside {
         })
     }
 
-    /// Both in turn, so that a disturbance meets both.
+    /// Measures both in turn, so that a disturbance affects both.
     pub(crate) fn round(&self, files: &Files, calls: usize) -> Result<Round, Box<dyn Error>> {
         let (small, large) = (calls, calls.div_ceil(10));
         let [native_small, sandbox_small] = turns(&self.small, files, "small.md", small)?;
@@ -72,7 +72,7 @@ fn turns(
     Ok([native.ok_or("no calls")?, sandbox.ok_or("no calls")?])
 }
 
-/// In microseconds, from the open directory to the text.
+/// The time from the open directory to the text, in microseconds.
 fn once(guest: &impl Guest, files: &Files, name: &str) -> Result<f64, Box<dyn Error>> {
     let grant = Grant {
         directory: Dir::from_std_file(File::open(files.home())?),

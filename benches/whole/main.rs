@@ -1,16 +1,16 @@
-//! What the sandbox costs, seen from outside: `./x bench`.
+//! The cost of the sandbox, measured from outside: `./x bench`.
 //!
-//! Starts each server as a client would, over stdio, all in turn and in many
-//! rounds: keyhole, the same server without its sandbox, one that answers a
-//! constant, and what people use instead. Writes the tables of
-//! docs/performance.md and its chart.
+//! Starts each server as a client would, over stdio, all in turn and in many rounds:
+//! keyhole, the same server without its sandbox, one that answers a constant, and
+//! servers that people use instead. Writes the tables of docs/performance.md and its
+//! chart.
 //!
-//! - `files`: the maps and files that are served
-//! - `server`: which servers there are, and how each is asked
+//! - `files`: the maps and files that the servers serve
+//! - `server`: the list of servers, and how to call each
 //! - `session`: the client
-//! - `inside`, `hooks`: what is measured beside servers
+//! - `inside`, `hooks`: what is measured besides servers
 //! - `measure`: the rounds
-//! - `targets`, `report`, `chart`: what comes out
+//! - `targets`, `report`, `chart`: the results
 
 mod chart;
 mod files;
@@ -36,7 +36,7 @@ use std::{
 
 const USAGE: &str = "usage: keyhole-bench [--short] [--peers DIR] [--packaged FILE]";
 
-/// From the repository's root, where `./x` starts it.
+/// Relative to the repository's root, where `./x` starts it.
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
 const START: &str = "plugin/start.sh";
@@ -61,7 +61,7 @@ fn bench(
     peers: Option<PathBuf>,
     packaged: Option<PathBuf>,
 ) -> Result<(), Box<dyn Error>> {
-    // The servers were built beside this program, under its profile.
+    // The servers are in this program's directory, built with its profile.
     let own = env::current_exe()?
         .parent()
         .ok_or("this program lies nowhere")?
@@ -74,7 +74,7 @@ fn bench(
     let programs = Programs {
         own,
         packaged,
-        // A server is started in a folder of its own.
+        // Each server starts in a folder of its own, so the path must be absolute.
         peers: peers.map(fs::canonicalize).transpose()?,
     };
     let files = Files::new()?;
@@ -84,7 +84,7 @@ fn bench(
         .packaged
         .clone()
         .unwrap_or_else(|| programs.own.join("keyhole"));
-    // Of the profiles, only this one strips all.
+    // Only this profile strips all.
     let targets = targets::targets(&measured.results, &keyhole, profile == "dist");
     let conditions = report::conditions(&profile, plan.rounds);
     let tables = report::tables(&measured, &targets, &conditions);

@@ -1,4 +1,4 @@
-//! The rounds: every server in turn, so that a disturbance meets all of them.
+//! The rounds: every server in turn, so that a disturbance affects all of them.
 
 use crate::{
     files::{Files, KEYS},
@@ -20,7 +20,7 @@ use std::{
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
-    /// Slow servers take part in one round of so many.
+    /// Slow servers take part in one of this many rounds.
     pub(crate) slow_every: usize,
     pub(crate) starts: usize,
     pub(crate) small_calls: usize,
@@ -37,7 +37,7 @@ pub(crate) const FULL: Plan = Plan {
     flood_calls: 3000,
 };
 
-/// That it works, not how fast.
+/// Shows that it works, not how fast.
 pub(crate) const SHORT: Plan = Plan {
     rounds: 2,
     slow_every: 1,
@@ -47,10 +47,10 @@ pub(crate) const SHORT: Plan = Plan {
     flood_calls: 128,
 };
 
-/// Calls in flight.
+/// How many calls are in flight.
 pub(crate) const WIDTH: usize = 64;
 
-/// What is measured of a server.
+/// What is measured for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     /// Start to handshake, and to the first answer, in milliseconds.
@@ -67,7 +67,7 @@ pub(crate) enum What {
     Peak,
 }
 
-/// By what and whom, one value a round.
+/// For each measure and server, one value a round.
 #[derive(Default)]
 pub(crate) struct Results(BTreeMap<(What, String), BTreeMap<usize, f64>>);
 
@@ -100,7 +100,7 @@ impl Results {
     }
 }
 
-/// Names in the results that are not servers'.
+/// Names in the results that are not names of servers.
 pub(crate) const NATIVE_INSIDE: &str = "native, inside";
 pub(crate) const SANDBOX_INSIDE: &str = "sandbox, inside";
 pub(crate) const AFTER_LARGE_INSIDE: &str = "sandbox after large files, inside";
@@ -108,12 +108,12 @@ pub(crate) const EMPTY: &str = "empty program";
 pub(crate) const LAUNCHER: &str = "launcher";
 pub(crate) const GUARD: &str = "guard";
 
-/// keyhole with a map of so many keys, in the results.
+/// The name in the results for keyhole with a map of this many keys.
 pub(crate) fn with_keys(keys: usize) -> String {
     format!("keyhole, {keys} keys")
 }
 
-/// All that came of it.
+/// All results.
 pub(crate) struct Measured {
     pub(crate) servers: Vec<Server>,
     pub(crate) absent: Vec<(String, String)>,
@@ -131,8 +131,8 @@ pub(crate) fn measure(
         fs::read_to_string(files.small())?,
         fs::read_to_string(files.large())?,
     ];
-    // What is slow to start is not slow for want of a warm file cache, and what
-    // does not answer at all is not measured. Ours has to.
+    // After this, the file cache is warm, so a slow start has another cause. A server
+    // that does not answer is not measured, but our own must answer.
     let mut failures = Vec::new();
     servers.retain(|server| match tried(server, &texts) {
         Ok(()) => true,
@@ -169,7 +169,7 @@ pub(crate) fn measure(
             .map(|server| (server.name.to_owned(), server))
             .chain(KEYS.map(with_keys).into_iter().zip(&maps))
             .collect();
-        // Whoever comes first in one round comes last in the next.
+        // The server that comes first in one round comes last in the next.
         if round % 2 == 1 {
             turn.reverse();
         }
@@ -219,7 +219,7 @@ pub(crate) fn measure(
     })
 }
 
-/// Whether it serves both files as they are.
+/// Fails unless the server serves both files unchanged.
 fn tried(server: &Server, texts: &[String; 2]) -> std::io::Result<()> {
     let (mut session, _) = Session::start(server)?;
     session.check(&server.small, &texts[0])?;
@@ -252,11 +252,11 @@ fn one_round(
         }
     }
 
-    // All sessions at once, idle but for the one that is asked, in small portions.
+    // All sessions at once. Only the one that gets calls works, in small portions.
     let mut sessions = Vec::new();
     for (_, server) in turn {
         let (mut session, _) = Session::start(server)?;
-        // Warm: caches, allocators, just-in-time compilers.
+        // Warms up caches, allocators and just-in-time compilers.
         session.check(&server.small, &texts[0])?;
         session.calls(&server.small, 20)?;
         sessions.push(session);
@@ -306,8 +306,8 @@ fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Ends the process if it hangs: a server that does not answer must not keep
-/// whoever waits for the result.
+/// Ends the process if it hangs: a server that does not answer must not block whoever
+/// waits for the result.
 pub(crate) fn give_up_after(limit: Duration) {
     let began = Instant::now();
     std::thread::spawn(move || {

@@ -1,6 +1,6 @@
 //! Medians and spreads.
 
-/// A median and the middle half around it.
+/// A median, and the middle half of the values around it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -9,7 +9,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of any number of values; none of none.
+    /// The spread of any number of values. None if there are no values.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         Some(Self {
@@ -20,7 +20,7 @@ impl Spread {
     }
 }
 
-/// The value that this part of all values does not exceed: the nearest rank.
+/// The value that this part of all values does not exceed, by nearest rank.
 pub(crate) fn quantile(values: &mut [f64], part: f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     #[allow(

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::{fmt::Write as _, fs, process::Command};
 
-/// Between these, the page is the program's. The rest is written by hand.
+/// The program writes the page between these. The rest is written by hand.
 const BEGIN: &str = "<!-- measured: begin; written by `./x bench`, never by hand -->";
 const END: &str = "<!-- measured: end -->";
 
@@ -23,7 +23,7 @@ const COLUMNS: [(What, &str); 8] = [
     (What::Peak, "peak, MiB"),
 ];
 
-/// The page with new tables in it; none where it has no place for them.
+/// The page with new tables in it. None if it has no place for them.
 pub(crate) fn insert(page: &str, tables: &str) -> Option<String> {
     let (before, rest) = page.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
@@ -120,7 +120,7 @@ fn table(text: &mut String, measured: &Measured, first: &str, rows: &[(String, S
     }
 }
 
-/// A median, and the middle half in brackets where it is not the same.
+/// A median, and the middle half in brackets if that differs.
 fn cell(spread: Spread) -> String {
     let [median, low, high] = [spread.median, spread.low, spread.high].map(show);
     match low == high {
@@ -162,7 +162,7 @@ pub(crate) fn conditions(profile: &str, rounds: usize) -> String {
   half of them. Slow servers take part in a third of the rounds. A ratio is taken
   round by round, so that what disturbs one server disturbs the other.
 ",
-        // Without what a distribution or a host appends to it.
+        // Without the suffix that a distribution or a host appends.
         system = run("uname", &["-sr"]).split('-').next().unwrap_or_default(),
         rustc = run("rustc", &["--version"]),
         node = run("node", &["--version"]),

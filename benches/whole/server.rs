@@ -1,4 +1,4 @@
-//! What is measured: how each server is started and asked.
+//! The servers that are measured: how to start and call each.
 
 use crate::files::{Files, LARGE_KEY, SMALL_KEY};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How a server is connected.
+/// The connection to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
     /// Two pipes, as most clients do.
@@ -21,14 +21,14 @@ pub(crate) enum Streams {
 pub(crate) struct Server {
     /// Its name in the tables.
     pub(crate) name: &'static str,
-    /// Its version, as the tables say it.
+    /// Its version, as in the tables.
     pub(crate) version: String,
     pub(crate) command: Vec<OsString>,
     pub(crate) streams: Streams,
     /// The params of `tools/call` for the small and for the large file.
     pub(crate) small: Value,
     pub(crate) large: Value,
-    /// Takes so long that it is measured in fewer rounds, with fewer calls.
+    /// Whether it takes so long that it is measured in fewer rounds, with fewer calls.
     pub(crate) slow: bool,
 }
 
@@ -43,17 +43,17 @@ pub(crate) const NPM: &str = "npm filesystem server";
 pub(crate) const RUST: &str = "rust-mcp-filesystem";
 pub(crate) const HYPER: &str = "hyper-mcp";
 
-/// Where the programs are.
+/// The places of the programs.
 pub(crate) struct Programs {
-    /// The folder of our own, built in one go.
+    /// The folder with our own, built in one go.
     pub(crate) own: PathBuf,
-    /// keyhole as it is packaged for this machine, where that is another build.
+    /// keyhole as it is packaged for this machine, if that is another build.
     pub(crate) packaged: Option<PathBuf>,
     /// The folder that `./x bench` installs the others into.
     pub(crate) peers: Option<PathBuf>,
 }
 
-/// All servers that are there, and the names of those that are not, with why.
+/// All servers that are installed, and the names of those that are not, with the reason.
 pub(crate) fn all(files: &Files, programs: &Programs) -> (Vec<Server>, Vec<(String, String)>) {
     let own = |name: &str| programs.own.join(name);
     let ours = env!("CARGO_PKG_VERSION");

@@ -1,4 +1,4 @@
-//! A client that costs as little as can be: prepared lines out, newlines in.
+//! A client that costs as little as possible: prepared lines out, newlines in.
 
 use crate::server::{Server, Streams};
 use serde_json::{Value, json};
@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As much as a read may bring. A pipe holds 64 KiB.
+/// The most that one read may return. A pipe holds 64 KiB.
 const CHUNK: usize = 256 << 10;
 
-/// A server that runs. It is stopped when this is dropped.
+/// A running server. Drop stops it.
 pub(crate) struct Session {
     child: Child,
     to: Option<File>,
@@ -24,8 +24,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Starts `server` and shakes hands. Gives how long that took, from before
-    /// the start to the answer.
+    /// Starts `server` and shakes hands. Returns how long that took, from before the start
+    /// to the answer.
     pub(crate) fn start(server: &Server) -> io::Result<(Self, Duration)> {
         let (program, arguments) = server
             .command
@@ -49,7 +49,7 @@ impl Session {
         };
         let began = Instant::now();
         let mut child = command.spawn()?;
-        // With it goes our copy of the server's ends.
+        // This closes our copy of the server's ends.
         drop(command);
         let (to, from) = match (sockets, child.stdin.take(), child.stdout.take()) {
             (Some((to, from)), _, _) => (to, from),
@@ -78,8 +78,8 @@ impl Session {
         Ok((session, took))
     }
 
-    /// Calls the tool once and sees to it that the answer is `expected`. Gives
-    /// the time since the start.
+    /// Calls the tool once and checks that the answer is `expected`. Returns the time since
+    /// the start.
     pub(crate) fn check(&mut self, params: &Value, expected: &str) -> io::Result<Duration> {
         let answer = self.ask("tools/call", params)?;
         let took = self.began.elapsed();
@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// Calls one after the other. Gives the time of each.
+    /// Makes calls one after the other. Returns the time of each.
     pub(crate) fn calls(&mut self, params: &Value, number: usize) -> io::Result<Vec<Duration>> {
         let requests = self.prepare(params, number);
         let mut times = Vec::with_capacity(number);
@@ -104,7 +104,7 @@ impl Session {
         Ok(times)
     }
 
-    /// So many calls, with up to `width` in flight. Gives the time of all.
+    /// Makes `number` calls, with up to `width` in flight. Returns the time of all.
     pub(crate) fn flood(
         &mut self,
         params: &Value,
@@ -129,8 +129,8 @@ impl Session {
         Ok(took)
     }
 
-    /// The most memory that was resident at any time, in bytes; none where the
-    /// system does not tell.
+    /// The most memory that was resident at any time, in bytes. None if the system does not
+    /// tell.
     pub(crate) fn peak(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status
@@ -191,7 +191,7 @@ impl Session {
         }
     }
 
-    /// Reads until so many lines have ended. Gives the lines and the bytes.
+    /// Reads until `number` lines have ended. Returns the lines and the bytes.
     fn read_lines(&mut self, number: usize) -> io::Result<(usize, usize)> {
         let (mut lines, mut bytes) = (0, 0);
         while lines < number {
@@ -217,7 +217,7 @@ fn plausible(bytes: usize, answers: usize, params: &Value) -> io::Result<()> {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The end of input is a server's word to end. One that does not is killed.
+        // A server should end with its input. One that does not is killed.
         self.to = None;
         for _ in 0..20 {
             if matches!(self.child.try_wait(), Ok(Some(_))) {

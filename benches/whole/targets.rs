@@ -1,4 +1,4 @@
-//! What was aimed at, and what was reached. Nothing here is adjusted to results.
+//! The targets, and what was reached. Nothing here is adjusted to results.
 
 use crate::{
     files::{KEYS, size},
@@ -12,9 +12,9 @@ use std::path::Path;
 pub(crate) struct Target {
     pub(crate) what: String,
     pub(crate) limit: Limit,
-    /// After numbers: a unit, or nothing for a ratio.
+    /// The unit after the numbers, or nothing for a ratio.
     pub(crate) unit: &'static str,
-    /// None where it was not measured here.
+    /// None if it was not measured here.
     pub(crate) got: Option<Spread>,
 }
 

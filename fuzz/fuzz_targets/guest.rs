@@ -1,5 +1,5 @@
-//! Keys, names and files of every kind to the guest's logic, natively, against a
-//! model that says what may be returned.
+//! Keys, names and files of every kind for the guest's logic, natively, compared with a
+//! model that says what it may return.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -11,7 +11,7 @@ use std::cell::Cell;
 #[derive(Arbitrary, Debug)]
 struct World {
     key: String,
-    /// The key that the map answers to, where it is not the call's own.
+    /// The key that the map answers to, if it is not the call's own.
     other_key: Option<String>,
     name: String,
     max_bytes: u16,
@@ -20,16 +20,16 @@ struct World {
     faults: Faults,
 }
 
-/// A file that keeps still, and how it hands out its bytes.
+/// A file that does not change, and how it returns its bytes.
 #[derive(Arbitrary, Debug)]
 struct Content {
     bytes: Vec<u8>,
     is_regular: bool,
-    /// The longest read; 0: as long as is asked for.
+    /// The longest read; 0 means as long as is asked for.
     chunk: u8,
 }
 
-/// Where it does not keep still. All false: an honest file system.
+/// The ways in which it misbehaves. All false means an honest file system.
 #[derive(Arbitrary, Debug, PartialEq, Eq, Default)]
 struct Faults {
     look: Option<Kind>,
@@ -41,9 +41,9 @@ struct Faults {
     time_changes: bool,
     change_time_changes: bool,
     reads_too_much: bool,
-    /// No clock tells of any change.
+    /// The file has no times that show a change.
     has_no_times: bool,
-    /// One byte is another at the second reading of the whole.
+    /// One byte differs at the second read of the whole.
     content_changes: bool,
 }
 
@@ -161,7 +161,7 @@ impl File for Open<'_> {
 
 fuzz_target!(|world: World| {
     let got = load(&world.key, &world, world.has_directory.then_some(&&world));
-    // Without times it is read twice, and is the same.
+    // Without times the guest reads it twice, and both reads are the same.
     let honest = Faults {
         has_no_times: world.faults.has_no_times,
         ..Faults::default()
@@ -181,7 +181,7 @@ fuzz_target!(|world: World| {
             ..
         } = world.faults;
         assert!(world.faults.has_no_times || !(time_changes || change_time_changes));
-        // Read twice, and seen to differ.
+        // The guest read it twice, and saw that the reads differ.
         let Faults {
             has_no_times,
             content_changes,
@@ -191,7 +191,7 @@ fuzz_target!(|world: World| {
     }
 });
 
-/// The model: what an honest file system has to lead to.
+/// The model: the result that an honest file system must lead to.
 fn expected(world: &World) -> Result<String, LoadError> {
     if !is_key(&world.key)
         || world
@@ -219,7 +219,7 @@ fn expected(world: &World) -> Result<String, LoadError> {
     String::from_utf8(world.file.bytes.clone()).map_err(|_| LoadError::NotUtf8)
 }
 
-/// "What a key is" in the contract, said in another way than the guest says it.
+/// "What a key is" in the contract, written in another way than in the guest.
 fn is_key(text: &str) -> bool {
     let length = text.chars().count();
     0 < length && length <= 128 && text.chars().all(|c| ('!'..='~').contains(&c))

@@ -1,7 +1,7 @@
 //! Any bytes as a map, then every entry of it resolved in a small tree.
 //!
-//! What must hold: no panic; an error has a place; whatever a map says, a grant
-//! is a plain Markdown name in a directory inside the map's roots.
+//! What must hold: no panic; an error names a position; whatever a map says, a grant is
+//! a plain Markdown name in a directory inside the map's roots.
 #![no_main]
 
 use keyhole::{Key, Location, Map, ParseError, resolve};

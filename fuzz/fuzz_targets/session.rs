@@ -1,9 +1,9 @@
 //! Any bytes as a client's whole session, in one process.
 //!
-//! What must hold: the session ends in order; what comes out is JSON-RPC, one
-//! message a line, at most one for each line that went in; every valid request is
-//! answered; no path and no neighbour's document comes out, and the document only
-//! if its key went in.
+//! What must hold: the session ends in order; the output is JSON-RPC, one message a
+//! line, at most one for each line of input; every valid request gets an answer; no path
+//! and no neighbour's document comes out, and the document comes out only if its key
+//! went in.
 #![no_main]
 
 use keyhole::{LiveMap, Loader, Location, limits::Limits, mcp, sandbox::Sandbox};
@@ -21,10 +21,10 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
-/// In the corpus, so that the fuzzer knows it.
+/// The key. The corpus has it, so that the fuzzer knows it.
 const KEY: &str = "k-valid";
 const DOCUMENT: &str = "THE DOCUMENT";
-/// In the tree's path, and in a document whose key is never sent.
+/// A word in the tree's path, and in a document whose key is never sent.
 const MARKER: &str = "hunter2";
 
 struct Server {
@@ -80,7 +80,7 @@ fuzz_target!(|data: &[u8]| {
     let lines = data.split(|byte| *byte == b'\n');
     assert!(text.lines().count() <= lines.clone().count());
 
-    // A cancelled request has no answer, or has had it: nothing to be counted.
+    // A cancelled request may have an answer or none, so the test cannot count.
     if contains(data, "cancelled") || contains(data, "\\u") {
         return;
     }
@@ -89,7 +89,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Everything that a client gets that sends `data` and closes its end.
+/// Everything that a client gets if it sends `data` and closes its end.
 async fn session(data: &[u8]) -> Vec<u8> {
     let (mut to, stdin) = duplex(1 << 16);
     let (stdout, mut from) = duplex(1 << 16);

@@ -1,5 +1,5 @@
-//! What is broken on purpose, to see that it is found: in which file, which code,
-//! and what stands there instead while the switch of that name is on.
+//! What is broken on purpose, to see that the tests find it: in which file, which code,
+//! and what replaces it while the switch of that name is on.
 
 /// A broken variant.
 pub struct Break {
@@ -9,14 +9,14 @@ pub struct Break {
     pub bad: &'static str,
 }
 
-/// What is set otherwise than in the host, always.
+/// A value that always differs from the host's.
 pub struct Setting {
     pub file: &'static str,
     pub from: &'static str,
     pub to: &'static str,
 }
 
-/// So that the third request has to wait for room, not the thousandth.
+/// These make the third request wait for room, not the thousandth.
 pub const SETTINGS: &[Setting] = &[Setting {
     file: "mcp/transport.rs",
     from: "const MIN_REQUEST_BYTES: u32 = 2048;",

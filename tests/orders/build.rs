@@ -1,10 +1,10 @@
-//! Takes the host's own files, as they are, and lets them run on `shim`: the paths
-//! that begin with `std`, `tokio`, `rustix` and `crate` begin elsewhere, and their
-//! unit tests are left out. Nothing else is changed but what `breaks.rs` lists, each
-//! behind a switch that is off.
+//! Takes the host's own files, as they are, and makes them use `shim`: it changes the
+//! first part of paths that begin with `std`, `tokio`, `rustix` and `crate`, and leaves
+//! out unit tests. Otherwise it changes only what `breaks.rs` lists, each behind a switch
+//! that is off.
 //!
-//! A line of `breaks.rs` that does not stand exactly once in the host's file fails
-//! the build: whoever changes the host says what the broken variant is now.
+//! If the code in a line of `breaks.rs` is not in the host's file exactly once, the build
+//! fails: whoever changes the host has to say what the broken variant is now.
 
 use std::{env, fs, path::Path};
 
@@ -67,7 +67,7 @@ fn with_breaks(file: &str, mut text: String) -> Result<String, String> {
     }
     for broken in breaks::BREAKS.iter().filter(|it| it.file == file) {
         let (name, good, bad) = (broken.name, broken.good, broken.bad);
-        // What is done first, before the same.
+        // The broken code does something first, and then the same.
         if let Some(first) = bad.strip_suffix(good) {
             replace(
                 good,
@@ -84,7 +84,7 @@ fn with_breaks(file: &str, mut text: String) -> Result<String, String> {
     Ok(text)
 }
 
-/// Where paths begin that do not begin where they do in the host.
+/// The first parts of paths, in the host and here.
 const ROOTS: [(&str, &str); 4] = [
     ("std", "crate::shim::std"),
     ("tokio", "crate::shim::tokio"),
@@ -92,12 +92,12 @@ const ROOTS: [(&str, &str); 4] = [
     ("crate", "crate::host"),
 ];
 
-/// Line by line, since no string in these files holds a path or goes over lines with
-/// one. `crate::is_broken` is ours.
+/// Changes the paths line by line, since no string in these files holds a path or spans
+/// lines with one. `crate::is_broken` is ours.
 fn on_the_shim(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        // Documentation of a file cannot be included in another.
+        // The documentation of a whole file cannot be included in another.
         if !line.trim_start().starts_with("//") {
             out.push_str(&paths(line));
         }

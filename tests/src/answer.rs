@@ -1,4 +1,4 @@
-//! What one request got.
+//! The answer to one request.
 
 use crate::transcript::Transcript;
 use keyhole::Code;
@@ -20,7 +20,7 @@ impl Answer {
         &self.message
     }
 
-    /// The document `text`, and nothing beside it.
+    /// The document `text`, and nothing else.
     #[track_caller]
     pub fn is(&self, text: &str) {
         let result = self.result();
@@ -55,8 +55,8 @@ impl Answer {
             .flatten()
     }
 
-    /// The refusal with this code: in the text, for clients that pass on nothing
-    /// else of an error, and as data.
+    /// The refusal with this code: in the text, for clients that pass on only the
+    /// text of an error, and as data.
     #[track_caller]
     pub fn refused(&self, code: &str) {
         let expected = Code::ALL.iter().find(|known| known.as_str() == code);

@@ -8,12 +8,12 @@ use std::{
     sync::OnceLock,
 };
 
-/// The program under test: the one that `KEYHOLE_BIN` names, else one that is
-/// built here, once a process, with the profile and in the target directory of
+/// The program under test: the one that `KEYHOLE_BIN` names. Without that variable,
+/// this builds one, once a process, with the profile and in the target directory of
 /// the running test.
 ///
 /// # Panics
-/// Where it does not compile, or `KEYHOLE_BIN` names no file.
+/// If it does not compile, or `KEYHOLE_BIN` names no file.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match env::var_os("KEYHOLE_BIN") {
@@ -31,7 +31,7 @@ pub fn binary() -> &'static Path {
 pub fn cargo() -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(workspace());
-    // What cargo told this test about itself is not for the next cargo.
+    // Cargo's variables for this test must not reach the next cargo.
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(|name| {
             name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
@@ -50,8 +50,8 @@ pub fn workspace() -> &'static Path {
         .expect("tests lie in the workspace")
 }
 
-/// Builds `keyhole` alone: together with other packages it could be given
-/// features that it is not shipped with.
+/// Builds `keyhole` alone: together with other packages, it could get features
+/// that we do not ship it with.
 fn build() -> PathBuf {
     // <target directory>/<profile>/deps/<this test>
     let this = env::current_exe().expect("this test's path");

@@ -1,8 +1,8 @@
 //! Keyhole from the outside: the real program, as its users meet it.
 //!
 //! A test reads like a session. [`World`] is a home with files and a map in it,
-//! [`Session`] an MCP client of a `keyhole serve` that lives there, [`Answer`]
-//! what one request got, [`Ran`] what any other command said:
+//! [`Session`] an MCP client of a `keyhole serve` that runs there, [`Answer`] the
+//! answer to one request, [`Ran`] the outcome of any other command:
 //!
 //! ```no_run
 //! use keyhole_tests::World;
@@ -21,10 +21,10 @@
 //!
 //! The program is built once a process, or is the one that `KEYHOLE_BIN` names.
 //! It gets an empty environment and a home of its own. Each wait is bounded by
-//! [`PATIENCE`] and fails with the transcript; each process is killed on drop,
-//! by its handle.
+//! [`PATIENCE`], and a wait that is too long fails with the transcript. Drop kills
+//! each process, by its handle.
 //!
-//! Used by tests alone, so it panics where a library would return an error.
+//! Only tests use this crate, so it panics where a library would return an error.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -53,16 +53,16 @@ use std::{
     time::Duration,
 };
 
-/// How long anything may take before it counts as hung. Nothing is measured by
-/// it: the slowest thing waited for takes some seconds.
+/// How long anything may take before it counts as hung. It measures nothing: the
+/// slowest operation that a test waits for takes some seconds.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Stands in the path of every [`World`], and belongs into every key, file name
-/// and content that must not be told: where it turns up, something leaked.
+/// A word in the path of every [`World`]. Put it into every key, file name and
+/// content that must stay secret: if it turns up in an output, something leaked.
 pub const MARKER: &str = "hunter2";
 
-/// Sets a flag when it goes, so that a thread that works until then ends, also
-/// where the test fails.
+/// Sets a flag on drop, so that a thread that works until then also ends if the
+/// test fails.
 pub struct SetOnDrop<'a>(pub &'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often it is looked whether a process has ended.
+/// The time between two checks whether a process has ended.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A running program. It is killed on drop.
@@ -22,8 +22,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `command` with pipes. Its stdout is not read before it is asked
-    /// for, its stderr is from the start.
+    /// Starts `command` with pipes. Its stdout is read only when a test asks for it,
+    /// its stderr from the start.
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -53,9 +53,9 @@ impl Process {
         self.child.id()
     }
 
-    /// The next line of stdout, with its newline; none at the end. What a last
-    /// line lacks is its newline. From the first call on, stdout is read without
-    /// waiting for the next.
+    /// The next line of stdout, with its newline, which only a last line can lack.
+    /// None means the end. From the first call on, a thread reads stdout without
+    /// waiting for the next call.
     pub(crate) fn line(&mut self) -> Result<Option<Vec<u8>>, &'static str> {
         if let Some(from) = self.stdout.take() {
             let (to, lines) = mpsc::channel();
@@ -107,7 +107,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail where it has ended already.
+        // Both fail if it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,14 +1,14 @@
-//! The two ways that clients speak.
+//! The two protocols that clients speak.
 
 use serde_json::{Value, json};
 
-/// A version of the Model Context Protocol. Both are served by one program.
+/// A version of the Model Context Protocol. One program serves both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// 2025-11-25: a session that begins with `initialize`.
     Initialize,
-    /// 2026-07-28: no session; each request says what it speaks, and
-    /// `server/discover` asks what there is.
+    /// 2026-07-28: no session; each request names its version, and
+    /// `server/discover` asks what the server offers.
     Discover,
 }
 
@@ -16,7 +16,7 @@ impl Protocol {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Initialize, Self::Discover];
 
-    /// The version, as it stands on the wire.
+    /// The version, as it is on the wire.
     #[must_use]
     pub const fn version(self) -> &'static str {
         match self {
@@ -25,8 +25,8 @@ impl Protocol {
         }
     }
 
-    /// `params` as this protocol wants them: with `_meta`, where it carries the
-    /// version. What is there already is kept.
+    /// `params` as this protocol wants them: with `_meta` if that carries the version.
+    /// Existing fields stay.
     #[must_use]
     pub fn params(self, mut params: Value) -> Value {
         if self == Self::Discover

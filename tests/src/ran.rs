@@ -1,17 +1,17 @@
-//! What a command said that ran to its end.
+//! The outcome of a command that ran to its end.
 
 use crate::process::Process;
 use std::{io::Write as _, process::Command};
 
-/// A command's outcome. Each check is exact and gives the outcome back, for the
-/// next.
+/// A command's outcome. Each check is exact and returns the outcome, for the next
+/// check.
 #[derive(Debug)]
 pub struct Ran {
-    /// Standard output, with `HOME` for the world's home.
+    /// Standard output, with `HOME` in place of the world's home.
     pub stdout: String,
-    /// Standard error, likewise.
+    /// Standard error, with the same replacement.
     pub stderr: String,
-    /// The exit status; none where a signal ended it.
+    /// The exit status. None means that a signal ended it.
     pub exit: Option<i32>,
 }
 
@@ -19,7 +19,7 @@ impl Ran {
     /// Runs any command with `input`. Output that names a home stays as it is.
     ///
     /// # Panics
-    /// Where it cannot be started, or does not end.
+    /// If it cannot be started, or does not end.
     pub fn of(command: &mut Command, input: &[u8]) -> Self {
         Self::with_input(command, input, "\0")
     }
@@ -32,8 +32,8 @@ impl Ran {
     fn with_input(command: &mut Command, input: &[u8], home: &str) -> Self {
         let mut process = Process::start(command);
         let mut stdin = process.stdin.take().expect("piped");
-        // Less than a pipe holds, so that nobody waits for anybody; and it may
-        // have ended without reading.
+        // Less than a pipe holds, so that neither side waits for the other; and the
+        // command may have ended without reading.
         assert!(input.len() < 1 << 16, "input that fits in a pipe");
         let _ = stdin.write_all(input);
         drop(stdin);
@@ -65,8 +65,8 @@ impl Ran {
         self
     }
 
-    /// The last line of standard output begins with `text`. What is said of the rest
-    /// of it after this is said without that line.
+    /// The last line of standard output begins with `text`. Later checks see standard
+    /// output without that line.
     #[track_caller]
     pub fn closes_with(mut self, text: &str) -> Self {
         let before = self.stdout.trim_end_matches('\n').rfind('\n');

@@ -15,7 +15,7 @@ pub struct Session {
     process: Process,
     protocol: Protocol,
     last_id: u64,
-    /// Answers that came while another was waited for.
+    /// Answers that came while the client waited for another.
     early: HashMap<u64, Value>,
     transcript: Transcript,
     /// Whether the last line may be cut off.
@@ -24,9 +24,9 @@ pub struct Session {
 
 /// How a server ended.
 pub struct Ended {
-    /// The exit status; none where a signal ended it.
+    /// The exit status. None means that a signal ended it.
     pub exit: Option<i32>,
-    /// What was not received before.
+    /// The messages that were not received before.
     pub messages: Vec<Value>,
     /// All of standard error.
     pub stderr: String,
@@ -44,14 +44,14 @@ impl Session {
         }
     }
 
-    /// Begins as a client of this protocol does, and gives the server's answer.
+    /// Begins as a client of this protocol does, and returns the server's answer.
     #[track_caller]
     pub fn handshake(&mut self) -> Answer {
         let id = self.begin();
         self.answer(id)
     }
 
-    /// As [`Self::handshake`], without waiting. Gives the id of what was asked.
+    /// As [`Self::handshake`], without waiting. Returns the id of the request.
     #[track_caller]
     pub fn begin(&mut self) -> u64 {
         match self.protocol {
@@ -78,7 +78,7 @@ impl Session {
         self.answer(id)
     }
 
-    /// Calls the tool with `key`. Gives the id, to wait with [`Self::answer`].
+    /// Calls the tool with `key`. Returns the id, to wait with [`Self::answer`].
     #[track_caller]
     pub fn call(&mut self, key: &str) -> u64 {
         self.ask(
@@ -94,7 +94,7 @@ impl Session {
         self.answer(id)
     }
 
-    /// Sends a request. Gives its id.
+    /// Sends a request. Returns its id.
     #[track_caller]
     pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.last_id += 1;
@@ -104,8 +104,8 @@ impl Session {
         id
     }
 
-    /// Waits for the answer to the request with this id. Others that come before
-    /// are kept.
+    /// Waits for the answer to the request with this id. Keeps others that come
+    /// before it.
     #[track_caller]
     pub fn answer(&mut self, id: u64) -> Answer {
         let message = loop {
@@ -133,7 +133,7 @@ impl Session {
         }
     }
 
-    /// The next message; none where the server ended its output.
+    /// The next message. None means that the server ended its output.
     #[track_caller]
     pub fn receive_unless_ended(&mut self) -> Option<Answer> {
         let line = match self.process.line() {
@@ -157,8 +157,8 @@ impl Session {
         self.send_bytes(&[line, b"\n"].concat());
     }
 
-    /// Sends any bytes. A server that has gone does not count here: what it said
-    /// before is for the test to judge.
+    /// Sends any bytes. It is no error here if the server has ended: the test judges
+    /// what the server said before.
     #[track_caller]
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         self.transcript.note("->", bytes);
@@ -191,15 +191,15 @@ impl Session {
         kill_process(id.expect("a process id"), signal).expect("our own child");
     }
 
-    /// Ends the session in order: at the end of input the server has nothing
-    /// more to say, said nothing on standard error, and exits with 0.
+    /// Ends the session in order: at the end of its input the server sends nothing
+    /// more, has written nothing to standard error, and exits with 0.
     #[track_caller]
     pub fn end(mut self) {
         self.hang_up();
         self.ends_quietly();
     }
 
-    /// As [`Self::end`], where something else made the server end.
+    /// As [`Self::end`], if something else made the server end.
     #[track_caller]
     pub fn ends_quietly(self) {
         let transcript = self.transcript.clone();
@@ -209,7 +209,7 @@ impl Session {
         assert_eq!(ended.exit, Some(0), "{transcript}");
     }
 
-    /// Waits for the server to end, whose input may still be open.
+    /// Waits until the server ends. Its input may still be open.
     #[track_caller]
     pub fn ended(mut self) -> Ended {
         let mut end = match self.process.end() {
@@ -231,8 +231,8 @@ impl Session {
         }
     }
 
-    /// As [`Self::ended`], where a signal came while answers were on their way:
-    /// the last line may be cut off, and is left out then.
+    /// As [`Self::ended`], if a signal came while answers were on their way: the last
+    /// line may be cut off, and is then left out.
     #[track_caller]
     pub fn ended_with_half_an_answer(mut self) -> Ended {
         self.half = true;

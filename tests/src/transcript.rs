@@ -1,4 +1,4 @@
-//! What was sent and received, for the reader of a failure.
+//! The messages sent and received, for the reader of a failure.
 
 use std::{
     fmt,

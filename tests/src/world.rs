@@ -15,14 +15,14 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A user, and a group, who own nothing, by custom.
+/// The number of a user and of a group that by convention own nothing.
 pub const NOBODY: u32 = 65534;
 
-/// Where the program runs. Made with chained calls; later changes go through
-/// `&self`, while servers run. Files are named relative to the home.
+/// The place where the program runs. Chained calls make it; later changes go
+/// through `&self`, while servers run. Names of files are relative to the home.
 #[must_use]
 pub struct World {
-    /// Holds the home, and what lies outside it.
+    /// Holds the home, and what is outside it.
     temp: TempDir,
     home: PathBuf,
     environment: BTreeMap<OsString, OsString>,
@@ -34,15 +34,15 @@ pub struct World {
 }
 
 impl World {
-    /// A home with nothing in it. `HOME` and `XDG_CONFIG_HOME` are all of the
-    /// environment.
+    /// A home with nothing in it. The environment has only `HOME` and
+    /// `XDG_CONFIG_HOME`.
     #[expect(clippy::new_without_default, reason = "a test says what it makes")]
     pub fn new() -> Self {
         let temp = tempfile::Builder::new()
             .prefix(&format!("keyhole-{MARKER}-"))
             .tempdir()
             .expect("a temporary directory");
-        // Real, so that output can be compared where `/tmp` is a link.
+        // The real path, so that output can be compared if `/tmp` is a link.
         let home = temp
             .path()
             .canonicalize()
@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    /// With a file, whose directories are made.
+    /// With a file, and with its directories.
     pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         self.write(path, content);
         self
@@ -77,7 +77,7 @@ impl World {
         self
     }
 
-    /// With a symbolic link. Its target is taken as it stands.
+    /// With a symbolic link. Its target is used as given.
     pub fn link(self, path: &str, target: impl AsRef<Path>) -> Self {
         let link = self.path(path);
         private_directory(link.parent().expect("not the root"));
@@ -122,8 +122,8 @@ impl World {
         self
     }
 
-    /// With a server that is started by this program, which is given the
-    /// server's command line behind its own arguments.
+    /// With a server that this program starts. The program gets the server's command
+    /// line after its own arguments.
     pub fn through<A: AsRef<OsStr>>(mut self, program: impl IntoIterator<Item = A>) -> Self {
         self.through = program
             .into_iter()
@@ -132,16 +132,16 @@ impl World {
         self
     }
 
-    /// With a server that root's powers do not help. Where the tests run as
-    /// root, the home is given to another user, who runs the server; for any
-    /// other user nothing changes. To be called when all files are made.
+    /// With a server that does not have root's powers. If the tests run as root, this
+    /// gives the home to another user, who runs the server; for any other user nothing
+    /// changes. Call it when all files are made.
     pub fn unprivileged(mut self) -> Self {
         if geteuid().is_root() {
             self.unprivileged = true;
             fs::set_permissions(self.temp.path(), fs::Permissions::from_mode(0o711))
                 .expect("our own directory");
-            // The built program may lie where only root can go.
-            // Copied by another process: while one thread here has the copy open
+            // The built program may be in a place that only root can enter.
+            // Another process copies it: while one thread here has the copy open
             // for writing, a child of another thread would hold it open too.
             let copied = Command::new("cp")
                 .arg(binary())
@@ -190,7 +190,7 @@ impl World {
         self.write(".config/keyhole/context-map.toml", text);
     }
 
-    /// Puts another file in the map's place by renaming, as careful editors do.
+    /// Replaces the map by renaming another file, as careful editors do.
     pub fn replace_map(&self, text: impl AsRef<[u8]>) {
         self.write(".config/keyhole/new", text);
         fs::rename(self.path(".config/keyhole/new"), self.map_path()).expect("a rename");
@@ -240,7 +240,7 @@ impl World {
                 command
             }
             ([], Some(most)) => {
-                // The limit is set by a shell, which then becomes the program.
+                // A shell sets the limit, and then becomes the program.
                 let mut shell = Command::new("/bin/sh");
                 shell
                     .args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")])
@@ -260,8 +260,8 @@ impl World {
     }
 }
 
-/// Makes a directory, and those above it, into which nobody else can write,
-/// whatever the umask: the map's would be refused otherwise.
+/// Makes a directory, and those above it, so that nobody else can write into them,
+/// whatever the umask is: otherwise the program would refuse the map's directory.
 fn private_directory(path: &Path) {
     if !path.is_dir() {
         private_directory(path.parent().expect("not the root"));
@@ -270,7 +270,7 @@ fn private_directory(path: &Path) {
     }
 }
 
-/// Makes everything at `path` and beneath belong to [`NOBODY`]. Links are left.
+/// Gives `path` and everything in it to [`NOBODY`], except links.
 fn give_away(path: &Path) {
     if path.is_symlink() {
         return;

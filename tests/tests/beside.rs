@@ -6,8 +6,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Such a process: it says `ready` when it has begun, and ends with its input. It is
-/// stopped on drop.
+/// Such a process: it says `ready` when it has begun, and ends with its input. Drop
+/// stops it.
 pub(crate) struct Beside(Child);
 
 impl Beside {
@@ -39,7 +39,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // Both fail where it has ended already.
+        // Both fail if it has ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,4 +1,4 @@
-//! `serve --bind NAME`: a server that is one context, with no key in sight.
+//! `serve --bind NAME`: a server for one context, which shows no key.
 
 use crate::surface::shown;
 use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
@@ -10,7 +10,7 @@ use std::{
 
 const KEY: &str = "k-hunter2-9c55aa01beef";
 
-/// A world with one binding among others, and files beside.
+/// A world with one binding among others, and other files.
 fn world() -> World {
     World::new()
         .file("a.md", "# A\n")
@@ -77,8 +77,8 @@ fn the_handshake_is_that_of_the_general_server() {
     }
 }
 
-/// The whole of a bound server. What is not in this list must not be there:
-/// whoever adds something admits it here, or finds this test in the way.
+/// All that a bound server offers. It must not offer anything that is not in this
+/// list: whoever adds something has to add it here, or this test fails.
 #[test]
 fn nothing_is_on_a_bound_surface_that_is_not_admitted_here() {
     const BEFORE_AND_IN_2025: [&str; 5] = [
@@ -226,10 +226,10 @@ fn what_becomes_of_the_map_counts_at_the_next_call() {
     // Its key leaves the map.
     world.replace_map("[keys]\n[bindings.scanner-catalog]\nkey = 'k-b'\n");
     load(&mut client).refused("unknown-key");
-    // It leaves the map.
+    // The binding leaves the map.
     world.replace_map("[keys]\nk-b = '~/b.md'\n");
     load(&mut client).refused("unknown-key");
-    // It stands for a file that is not there.
+    // The binding's key file does not exist.
     world.replace_map("[bindings.scanner-catalog]\nkey_file = '~/none'\n");
     load(&mut client).refused("unknown-key");
     world.replace_map("no map");
@@ -266,7 +266,7 @@ fn a_sealed_server_can_be_bound() {
     let world = bound(world, "from-file");
     let mut client = world.client();
     load(&mut client).is("# A\n");
-    // All of the map is as it was at the start, the key's file among it.
+    // All of the map is as it was at the start, also the key's file.
     world.remove_map();
     world.write("secret/key", "k-other-9c55aa01beef");
     load(&mut client).is("# A\n");
@@ -303,7 +303,7 @@ fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
         load(&mut client).refused(code);
         world.replace_map(&map);
         load(&mut client).is("# A\n");
-        // What is shown stays, and tells nothing.
+        // The surface stays as it was, and tells nothing.
         let still = client.request("tools/list", json!({}));
         assert_eq!(still.result(), &shown);
         client.hang_up();
@@ -391,10 +391,10 @@ fn check_says_of_each_binding_whether_it_would_be_served() {
     let _ = world()
         .run(["check"])
         .exits(1)
-        .mentions("from-file        its key_file cannot be read (entity not found); create it, or mend its path or permissions\n")
+        .mentions("from-file        its key_file cannot be read (entity not found); create it, or fix its path or permissions\n")
         .mentions("from-env         its key_env is not set here")
         .conceals(KEY);
-    // A variable that only the client sets is no failure here.
+    // A variable that only the client sets is not an error here.
     let _ = world()
         .file("secret/key", KEY)
         .run(["check"])
@@ -405,7 +405,7 @@ fn check_says_of_each_binding_whether_it_would_be_served() {
         .run(["check"])
         .exits(1)
         .mentions(
-            "from-file        its key has no entry beneath [keys]; add one, or mend the key\n",
+            "from-file        its key has no entry beneath [keys]; add one, or fix the key\n",
         );
 }
 

@@ -43,8 +43,8 @@ fn the_program_contains_no_compiler() {
         .iter()
         .flat_map(|name| [(*name).to_owned(), name.replace('-', "_")])
         .collect();
-    // A crate's name stands in its symbols and in the places of its panics: so
-    // the run time's is there, and a compiler's would be.
+    // A crate's name is in its symbols and in the locations of its panics. So the
+    // runtime's name is in the program, and a compiler's would be too.
     let (mut run_time, mut compilers) = (false, Vec::new());
     for (at, first) in program.iter().enumerate() {
         if matches!(first, b'c' | b'w') {
@@ -61,12 +61,12 @@ fn the_program_contains_no_compiler() {
     assert_eq!(compilers, [] as [&String; 0]);
 }
 
-/// Built by this package's build script, of a copy of the sources.
+/// The component that this package's build script builds from a copy of the sources.
 const ELSEWHERE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/elsewhere.wasm"));
 
 #[test]
 fn the_component_is_the_same_wherever_it_is_built() {
-    // Where it lay, in a directory of that name, is not in it either.
+    // The name of the copy's directory is not in it either.
     let holds = |part: &[u8]| ELSEWHERE.windows(part.len()).any(|found| found == part);
     assert!(!holds(b"a copy") && !holds(env!("OUT_DIR").as_bytes()));
     assert!(
@@ -77,7 +77,7 @@ fn the_component_is_the_same_wherever_it_is_built() {
     );
 }
 
-/// All code of a module of the host, its tests and comments apart.
+/// All code of a module of the host, without its tests and comments.
 fn code(directory: &Path) -> String {
     let mut code = String::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -102,7 +102,7 @@ fn code(directory: &Path) -> String {
 
 #[test]
 fn modules_know_what_architecture_says_and_no_more() {
-    // What each must not name, but for these.
+    // The names that each module must not use, with their exceptions.
     for (module, strangers, but) in [
         (
             "mcp",
@@ -138,18 +138,18 @@ fn modules_know_what_architecture_says_and_no_more() {
     }
 }
 
-/// What looks up a path beside the walk: not a user's path, or only to write what
-/// the user asked for.
+/// The code outside the walk that looks up a path: not a path of the user's, or only
+/// to write what the user asked for.
 const LOOK_UPS: [&str; 5] = [
     // `contract --save FILE`.
     "cli.rs: fs::write(",
     // This process's own threads.
     "seal/linux.rs: fs::read_dir(",
-    // Beneath a directory that is held, by cap-std.
+    // In an open directory, by cap-std.
     "sandbox/granted.rs: OpenOptions::new(",
     // FUSE mounts, which the kernel lists.
     "walk/linux.rs: fs::read_to_string(",
-    // What this program is called, to be printed.
+    // The name of this program, to print it.
     "setup/program.rs: .canonicalize()",
 ];
 
@@ -199,7 +199,7 @@ fn only_the_walk_turns_a_path_into_an_open_file() {
     assert_eq!(found, LOOK_UPS.map(str::to_owned).into());
 }
 
-/// All source files in a directory and beneath.
+/// All source files in a directory and those in it.
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {

@@ -3,12 +3,12 @@
 use keyhole_tests::{Protocol, World};
 use std::{fs, thread};
 
-/// A key that nobody could guess: such a one never waits for others.
+/// A key that nobody could guess: such a key never waits for others.
 fn key(n: usize) -> String {
     format!("k-2c1f8a96d0e34b57-{n}")
 }
 
-/// A world with so many files, and what is in each.
+/// A world with `count` files, and the key and content of each.
 fn files(count: usize, protocol: Protocol) -> (World, Vec<(String, String)>) {
     let mut world = World::new().speaking(protocol);
     let mut map = String::from("[keys]\n");
@@ -47,7 +47,7 @@ fn documents_and_refusals_in_flight_are_not_mixed_up() {
                 _ => (client.call(&key(1000 + n)), None),
             })
             .collect();
-        // In another order than they were asked in.
+        // In another order than they were sent in.
         for (id, content) in asked.into_iter().rev() {
             match content {
                 Some(content) => client.answer(id).is(content),

@@ -17,7 +17,7 @@ use std::{
 };
 use wit_component::{DecodedWasm, WitPrinter, decode};
 
-/// All that the component may import. Of the clock it is a type only, the one of
+/// All that the component may import. From the clock it imports only a type, that of
 /// a file's modification time.
 const IMPORTS: [&str; 4] = [
     "keyhole:context/grants@0.2.0",
@@ -26,7 +26,7 @@ const IMPORTS: [&str; 4] = [
     "wasi:clocks/wall-clock@0.2.12",
 ];
 const EXPORTS: [&str; 1] = ["keyhole:context/loader@0.2.0"];
-/// The largest that the component may become, in bytes.
+/// The largest size that the component may have, in bytes.
 const LARGEST: usize = 40 * 1024;
 
 #[test]
@@ -41,18 +41,17 @@ fn the_embedded_component_passes_every_case() {
     });
 }
 
-/// What the host would hand over in this case.
+/// The grant that the host would give in this case.
 ///
-/// The host answers `find` for the key of the call and for no other. So where
-/// the table grants to another key, this call has no grant; and without one
-/// there is no directory. That the guest asks for its own key is shown by every
-/// case with an answer.
+/// The host answers `find` only for the key of the call. So if the table has a
+/// grant for another key, this call has none; and without a grant there is no
+/// directory. Every case with an answer shows that the guest asks for its own key.
 fn grant(case: &Case, directory: Option<&Path>) -> Option<Grant> {
     let granted = case.grant_for(case.key())?;
     let directory = match directory {
         Some(path) => open(path),
-        // A grant without a directory cannot even be written down for this
-        // host. What comes closest is a directory that is gone.
+        // This host's types do not allow a grant without a directory. The
+        // closest case is a directory that was removed.
         None => {
             let gone = tempfile::tempdir().unwrap();
             open(gone.path())
@@ -71,7 +70,7 @@ fn open(path: &Path) -> Dir {
 
 #[test]
 fn the_codes_of_the_contract_are_codes_of_the_host() {
-    // `Code` has more: what the host itself refuses.
+    // `Code` has more: those with which the host itself refuses.
     for case in keyhole_cases::cases() {
         if let Err(name) = case.expected() {
             assert!(Code::ALL.iter().any(|code| code.as_str() == name), "{name}");
@@ -79,7 +78,7 @@ fn the_codes_of_the_contract_are_codes_of_the_host() {
     }
 }
 
-/// What the component imports and exports, read from its bytes here and now.
+/// What the component imports and exports, read from its bytes.
 fn described() -> String {
     let decoded = decode(COMPONENT).unwrap();
     let main = decoded.package();

@@ -1,11 +1,12 @@
-//! The configurations in docs/examples are what their clients can read, and name
-//! a command that there is.
+//! Clients can read the configurations in docs/examples, and the command in each of
+//! them exists.
 
 use keyhole_tests::{World, workspace};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs};
 
-/// Each file and where in it the servers stand. What is not here is no example.
+/// Each file, and the field in it that has the servers. The list is complete, with
+/// [`OTHERS`].
 const SERVERS: [(&str, &str); 12] = [
     ("agent-mcp-gateway.json", "mcpServers"),
     ("claude-code-agent.md", "mcpServers"),
@@ -20,7 +21,7 @@ const SERVERS: [(&str, &str); 12] = [
     ("qwen-code-agent.md", "mcpServers"),
     ("vscode.json", "servers"),
 ];
-/// Those without a server in them, or that nothing here parses.
+/// The files without a server in them, and those that nothing here parses.
 const OTHERS: [&str; 8] = [
     "agent-mcp-gateway-rules.json",
     // These two are tried in integrations/bernstein/tests.
@@ -46,8 +47,8 @@ pub(crate) fn files() -> BTreeSet<String> {
         .collect()
 }
 
-/// A text of the kind that the example's name says, as data. None if nothing here
-/// parses that kind.
+/// A text as data, in the format that the example's name says. None if nothing here
+/// parses that format.
 pub(crate) fn parse(name: &str, text: &str) -> Option<Value> {
     match name.rsplit('.').next().unwrap() {
         "toml" => Some(toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))),
@@ -63,8 +64,8 @@ pub(crate) fn parse(name: &str, text: &str) -> Option<Value> {
     }
 }
 
-/// The part of YAML that agents are written in: a field a line, with a text, or what
-/// JSON has, or a block of fields that stand further in. All else is refused.
+/// Parses the part of YAML that agents are written in: one field a line, with a
+/// text, a value of JSON, or a block of fields with more indent. Panics on all else.
 fn block(lines: &[&str], indent: usize) -> Value {
     let mut fields = serde_json::Map::new();
     let mut rest = lines;
@@ -90,7 +91,7 @@ fn block(lines: &[&str], indent: usize) -> Value {
     fields.into()
 }
 
-/// What JSON has, a list of words, or a text that needs no quotes.
+/// A value of JSON, a list of words, or a text that needs no quotes.
 fn scalar(text: &str) -> Value {
     if let Ok(value) = serde_json::from_str(text) {
         return value;

@@ -43,7 +43,7 @@ fn a_call_without_a_last_line_end_is_answered() {
 fn an_input_that_is_empty_from_the_start_is_no_error() {
     let world = world(Protocol::Initialize);
     world.serve().end();
-    // And with no stream at all that could be read.
+    // And also without any stream that it could read.
     world
         .run(["serve"])
         .exits(0)
@@ -70,8 +70,8 @@ fn a_signal_ends_a_server_that_no_client_has_spoken_to() {
     for signal in [Signal::INT, Signal::TERM] {
         let world = world(Protocol::Initialize);
         let mut client = world.serve();
-        // Blank lines are no messages, so it is still waiting for the first. The
-        // garbage's answer tells that the signals have their handlers by now.
+        // Blank lines are no messages, so it still waits for the first. Its answer to
+        // the garbage shows that the signal handlers are in place.
         client.send_line(b"\n\ngarbage");
         client.receive().error(-32700);
         client.signal(signal);
@@ -84,7 +84,7 @@ fn a_signal_ends_a_server_in_the_midst_of_calls() {
     for signal in [Signal::INT, Signal::TERM] {
         let world = world(Protocol::Initialize);
         let mut client = world.client();
-        // Nobody reads the answers: they fill the pipe and hold up the server.
+        // Nobody reads the answers: they fill the pipe and block the server.
         for _ in 0..32 {
             client.call("k-1");
         }
@@ -99,9 +99,9 @@ fn a_signal_ends_a_server_in_the_midst_of_calls() {
 fn a_call_before_the_handshake_is_not_served() {
     let world = world(Protocol::Initialize);
     let mut client = world.serve();
-    // It is taken for a call without a session, and says of itself too little.
+    // The server takes it for a call without a session, which lacks its version.
     client.load("k-1").error(-32602);
-    // No harm is done by it.
+    // The server still works after that.
     let _ = client.handshake();
     client.load("k-x").refused("unknown-key");
     client.end();

@@ -1,9 +1,9 @@
-//! What comes in that is no request: garbage, long lines, odd ends.
+//! Input that is not a request: garbage, long lines, odd ends.
 
 use keyhole_tests::{Protocol, Session, World};
 use serde_json::{Value, json};
 
-/// The longest line that is read, in bytes.
+/// The longest line that the server reads, in bytes.
 const LONGEST: usize = 1 << 20;
 
 fn world(protocol: Protocol) -> World {
@@ -13,7 +13,7 @@ fn world(protocol: Protocol) -> World {
         .map("[keys]\nk-1 = '~/1.md'\n")
 }
 
-/// After `lines`, each of which is answered with an error, the session goes on.
+/// The server answers each of `lines` with an error, and the session goes on.
 fn survives(code: i64, lines: &[&[u8]]) {
     for protocol in Protocol::ALL {
         let world = world(protocol);

@@ -157,12 +157,12 @@ fn a_document_that_changes_is_served_as_it_is_now() {
     client.end();
 }
 
-/// While the map is written in place, over and over, it is read whole or not at
-/// all. Of the old map, half would be another map: one without the limit that
-/// keeps the file from being served. Of the new one, half is not a map.
+/// While a writer writes the map in place, over and over, the server reads all of it
+/// or nothing. Half of the old map would be another map: one without the limit that
+/// keeps the file from being served. Half of the new one is not a map.
 ///
-/// A server that looks while the file is empty, because the writer was held up
-/// for longer than it waits, rightly finds no key in it; so any refusal will do.
+/// The writer may be delayed for longer than the server waits. A server that looks
+/// at the empty file then rightly finds no key in it; so any refusal is right.
 #[test]
 fn no_call_sees_half_of_a_change() {
     let comment = "# a line to make it long\n".repeat(500);
@@ -178,13 +178,13 @@ fn no_call_sees_half_of_a_change() {
             while !done.load(Ordering::Relaxed) && began.elapsed() < PATIENCE {
                 for text in [&new, &old] {
                     world.write_map(text);
-                    // Around the time that the server waits for: 20 ms.
+                    // About as long as the server waits: 20 ms.
                     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
                     thread::sleep(Duration::from_millis(u64::from(now.subsec_micros() % 40)));
                 }
             }
         });
-        // Ends the writer, also where an answer is wrong.
+        // Ends the writer, also if an answer is wrong.
         let _done = SetOnDrop(&done);
         for _ in 0..60 {
             let answer = client.load("k-1");
@@ -196,7 +196,7 @@ fn no_call_sees_half_of_a_change() {
             );
         }
     });
-    // Whatever was seen meanwhile, the last word counts.
+    // Whatever the server saw before, the last map counts.
     world.write_map(&new);
     client.load("k-1").is("one");
     client.end();

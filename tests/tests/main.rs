@@ -8,7 +8,7 @@
 
 /// A process that does something beside the server.
 mod beside;
-/// A server that is one context, and has no key in its surface.
+/// A server for one context, with no key in its surface.
 mod bound;
 /// Attacks that once worked.
 mod breaks;
@@ -18,28 +18,28 @@ mod build;
 mod calls;
 /// `keyhole check`, `contract`, `demo`, and the command line itself.
 mod cli;
-/// Every code there is, earned from the real program, in both protocols.
+/// Every code, as the real program returns it, in both protocols.
 mod codes;
 /// The guest's one table of cases, through the embedded component, and what the
 /// component may import.
 mod component;
-/// A document's bytes arrive as they are.
+/// A document's bytes arrive unchanged.
 mod content;
-/// The configurations for clients, as the papers give them.
+/// The configurations for clients, as the documents give them.
 mod examples;
 /// A hostile guest and a hostile world.
 mod hostile;
-/// A client that means ill: its bytes, its floods, its ends.
+/// A malicious client: its bytes, its floods, how it ends.
 mod hostile_client;
 /// How a server starts and ends.
 mod lifecycle;
-/// What comes in that is no request: garbage, long lines, odd ends.
+/// Input that is not a request: garbage, long lines, odd ends.
 mod lines;
 /// The map is live: what the user changes counts from the next call on.
 mod live;
-/// What can be said of programs for macOS without running them.
+/// What can be tested of programs for macOS without running them.
 mod macos;
-/// The papers, held against the program and the repository.
+/// The documents, compared with the program and the repository.
 mod papers;
 /// Where the map is, and where its files are.
 mod places;
@@ -47,7 +47,7 @@ mod places;
 mod plugin;
 /// Requests that are not quite right.
 mod requests;
-/// Neither a refusal nor standard error tells a key, a path, a content or a count.
+/// Neither a refusal nor standard error contains a key, a path, a content or a count.
 mod secrecy;
-/// What a client is shown of the server and its tool, to the letter.
+/// What a client sees of the server and its tool, to the letter.
 mod surface;

@@ -9,7 +9,7 @@ fn world() -> World {
     World::new().file("1.md", "one")
 }
 
-/// The key is served.
+/// The server serves the key's file.
 #[track_caller]
 fn serves(world: &World) {
     let mut client = world.client();
@@ -17,7 +17,7 @@ fn serves(world: &World) {
     client.end();
 }
 
-/// The key is refused.
+/// The server refuses the key.
 #[track_caller]
 fn refuses(world: &World, code: &str) {
     let mut client = world.client();
@@ -160,7 +160,7 @@ fn roots_hold_the_real_file_by_component() {
         .link("root/in", "../out")
         .map("roots = ['~/root']\n[keys]\nk-1 = '~/root/in/1.md'\n");
     refuses(&link, "outside-root");
-    // A root that is a link is the directory that it leads to.
+    // If a root is a link, it means the directory that the link leads to.
     let linked = World::new()
         .file("store/1.md", "one")
         .link("root", "store")
@@ -170,7 +170,7 @@ fn roots_hold_the_real_file_by_component() {
 
 #[test]
 fn the_servers_own_directory_does_not_matter() {
-    // The server runs in the home; a file there is not the map's neighbour.
+    // The server runs in the home; paths are relative to the map, not to the home.
     let world = World::new()
         .file("1.md", MARKER)
         .map("[keys]\nk-1 = '1.md'\n");

@@ -92,7 +92,7 @@ fn an_id_that_is_in_use_is_refused_and_the_first_call_answered() {
         }));
         let call =
             json!({ "jsonrpc": "2.0", "id": "twin", "method": "tools/call", "params": params });
-        // In one go, so that the second is there while the first is under way.
+        // In one write, so that the second is there while the first is still running.
         client.send_bytes(format!("{call}\n{call}\n").as_bytes());
         client.hang_up();
         let (first, second) = (client.receive(), client.receive());
@@ -141,7 +141,7 @@ fn a_call_that_was_cancelled_is_not_answered() {
         client.send(&json!({
             "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id },
         }));
-        // It may have been answered before the cancellation came, but not after.
+        // An answer may have come before the cancellation, but none after it.
         client.load("k-1").is("one");
     }
     client.hang_up();
@@ -160,7 +160,7 @@ fn ping_is_answered_where_the_protocol_has_it() {
     client.end();
     let world = self::world(Protocol::Discover);
     let mut client = world.client();
-    // The first call tells that this is a client without a session.
+    // The first call shows that this is a client without a session.
     client.load("k-1").is("one");
     client.request("ping", json!({})).error(-32601);
     client.end();

@@ -1,11 +1,11 @@
-//! Neither a refusal nor standard error tells a key, a path, a content or a count.
+//! Neither a refusal nor standard error contains a key, a path, a content or a count.
 
 use crate::codes::{KEY, earn, mapped};
 use keyhole::Code;
 use keyhole_tests::{MARKER, Protocol, Session, World};
 use serde_json::{Value, json};
 
-/// Every switch that makes Rust programs talk.
+/// Sets every variable that makes Rust programs print more.
 fn talkative(world: World) -> World {
     world
         .env("RUST_LOG", "trace")
@@ -16,7 +16,7 @@ fn talkative(world: World) -> World {
         .env("DEBUG", "1")
 }
 
-/// Every key, path and content in these worlds holds the marker, and so does the
+/// Every key, path and content in these worlds contains the marker, and so does the
 /// path of each world itself.
 fn nothing_is_told_by_any_refusal(protocol: Protocol) {
     for code in Code::ALL {
@@ -38,7 +38,7 @@ fn nothing_is_told_by_any_refusal(protocol: Protocol) {
     }
 }
 
-/// The marker is in no form in `text`.
+/// `text` does not contain the marker in any form.
 #[track_caller]
 fn conceals(text: &str) {
     let text = text.to_lowercase();
@@ -76,7 +76,7 @@ fn a_document_is_told_to_the_caller_and_to_nobody_else() {
     }
 }
 
-/// What a session says in which nothing is served, and how it ends.
+/// What the server says in a session in which it serves nothing, and how it ends.
 fn exchange(mut client: Session) -> Vec<String> {
     let mut said = vec![client.handshake().message().to_string()];
     for (method, params) in [
@@ -178,7 +178,7 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
 
 #[test]
 fn a_server_that_cannot_start_says_so_without_paths() {
-    // Nothing says where the map is: what stops a general server at once.
+    // Nothing says where the map is, which stops a general server at once.
     let ran = talkative(World::new())
         .without_env("HOME")
         .without_env("XDG_CONFIG_HOME")

@@ -1,13 +1,13 @@
-//! What a client is shown of the server and its tool, to the letter.
+//! What a client sees of the server and its tool, to the letter.
 //!
 //! A client's user agrees to this surface, so a change of it is a change of the
-//! product. `INSTA_UPDATE=no`, as in CI, refuses to be without a snapshot;
-//! `./x bless` accepts the present one.
+//! product. With `INSTA_UPDATE=no`, as in CI, a missing snapshot is an error;
+//! `./x bless` accepts the present surface.
 
 use keyhole_tests::{Answer, Protocol, World};
 use serde_json::{Value, json};
 
-/// The result, for people, without the version: that changes with each release.
+/// The result as text for people, without the version, which changes with each release.
 pub(crate) fn shown(answer: &Answer) -> String {
     let text = serde_json::to_string_pretty(answer.result()).unwrap();
     text.replace(
@@ -16,7 +16,7 @@ pub(crate) fn shown(answer: &Answer) -> String {
     )
 }
 
-/// What a world with a map full of keys shows.
+/// What a server shows whose map is full of keys.
 fn asked(protocol: Protocol, method: Option<&str>) -> Answer {
     let world = World::new()
         .speaking(protocol)
@@ -125,7 +125,7 @@ fn prompts_resources_and_completion_are_neither_declared_nor_answered() {
     }
 }
 
-/// Shown to every agent of a client, so there is nothing to show.
+/// The client shows this to every agent, so the server has nothing to show.
 #[test]
 fn there_are_no_instructions() {
     for protocol in Protocol::ALL {

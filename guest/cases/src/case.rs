@@ -1,4 +1,4 @@
-//! One case: what is there, what is asked, what must come back.
+//! One case: the files, the call, and the result that must come back.
 
 use crate::{
     table::{Number, RawCase, Table},
@@ -10,9 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The table's `max-bytes` where a grant has none.
+/// The table's `max-bytes` for a grant without one.
 const DEFAULT_MAX_BYTES: u64 = 65_536;
-/// The table's `key` where a case has none.
+/// The table's `key` for a case without one.
 const DEFAULT_KEY: &str = "k-good";
 /// The directory of a case that is preopened.
 const ROOT: &str = "root";
@@ -20,7 +20,7 @@ const ROOT: &str = "root";
 /// Every case of the table, in its order.
 ///
 /// # Panics
-/// Where the table is not well formed: it says which case, and why.
+/// If the table is not well formed: it says which case, and why.
 #[must_use]
 pub fn cases() -> Vec<Case> {
     parse(include_str!("../../cases.toml")).unwrap_or_else(|error| panic!("cases.toml: {error}"))
@@ -52,7 +52,7 @@ pub struct Case {
     expected: Expected,
 }
 
-/// What the host answers for the granted key: the contract's `grant`.
+/// The host's answer for the granted key: the contract's `grant`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The granted name, well formed or not.
@@ -68,13 +68,13 @@ enum Expected {
 }
 
 impl Case {
-    /// The promise the case keeps, unique in the table.
+    /// The promise that the case keeps, unique in the table.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the case guards against, where that is worth saying.
+    /// What the case guards against, if that is worth saying.
     #[must_use]
     pub fn why(&self) -> Option<&str> {
         self.why.as_deref()
@@ -86,9 +86,9 @@ impl Case {
         &self.key
     }
 
-    /// What the host answers for `asked`: the case's grant for the granted key,
-    /// nothing for any other. The host would answer for a key that is not well
-    /// formed too, so that it is the guest that has to refuse it.
+    /// The host's answer for `asked`: the case's grant for the granted key, nothing for any
+    /// other. The host would also answer for a key that is not well formed, so that the
+    /// guest has to refuse it.
     #[must_use]
     pub fn grant_for(&self, asked: &str) -> Option<&Grant> {
         self.grant
@@ -112,7 +112,7 @@ impl Case {
     /// and returns the directory below it to preopen, if the case has one.
     ///
     /// # Errors
-    /// What the file system refused.
+    /// The file system's error.
     pub fn build(&self, fresh: &Path) -> io::Result<Option<PathBuf>> {
         let root = fresh.join(ROOT);
         fs::create_dir(&root)?;
@@ -176,8 +176,8 @@ impl TryFrom<RawCase> for Case {
     }
 }
 
-/// The content of the tree's file of this path: from the table and not from the
-/// disk, so that a file written wrongly does not confirm itself.
+/// The content of the tree's file at this path. It comes from the table and not from the
+/// disk, so that a file that was written wrongly does not confirm itself.
 fn content_of(path: &Text, tree: &[Entry]) -> Result<Vec<u8>, String> {
     let path = PathBuf::from(path.join());
     tree.iter()

@@ -1,9 +1,9 @@
 //! The one table of cases that every engine of Keyhole's guest must pass.
 //!
-//! The table is `guest/cases.toml`, plain data that is explained at its top. An
-//! engine is anything that runs the guest: natively, in wasmtime, in another
-//! runtime. Each calls [`run_all`] with a function that runs one case, so a case
-//! cannot exist for one engine and not for another:
+//! The table is `guest/cases.toml`, plain data, which its top explains. An engine is
+//! anything that runs the guest: natively, in wasmtime, in another runtime. Each calls
+//! [`run_all`] with a function that runs one case, so a case cannot exist for one engine
+//! and not for another:
 //!
 //! ```
 //! keyhole_cases::run_all("one that knows the answers", |case, _directory| {
@@ -14,8 +14,8 @@
 //! });
 //! ```
 //!
-//! Unix only, as Keyhole is. This crate is used by tests alone, so it panics
-//! where a library would return an error.
+//! Unix only, as Keyhole is. Only tests use this crate, so it panics where a library
+//! would return an error.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

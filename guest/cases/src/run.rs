@@ -1,4 +1,4 @@
-//! Running every case in one engine.
+//! Runs every case in one engine.
 
 #![allow(
     clippy::print_stderr,
@@ -15,19 +15,19 @@ use std::{
     time::Duration,
 };
 
-/// How long one case may take. A case takes milliseconds; this is for an engine
-/// that waits for a FIFO's writer, which would wait for ever.
+/// How long one case may take. A case takes milliseconds; this limit is for an engine
+/// that waits for the writer of a FIFO, and would wait for ever.
 const HANG: Duration = Duration::from_secs(120);
 
-/// Runs every case of the table in `engine`, each with its files in a directory
-/// of its own. `run` is given the case and the directory to preopen, if there
-/// is to be one; it returns the answer, or the contract's name of the error
-/// (`not-found`). Says how many ran.
+/// Runs every case of the table in `engine`, each with its files in a directory of its
+/// own. `run` gets the case, and the directory to preopen if the case has one; it
+/// returns the answer, or the contract's name of the error (`not-found`). Prints how
+/// many cases ran.
 ///
 /// # Panics
-/// Where a case came out otherwise than the table says, after all have run,
-/// with a list of them; or where there was no case at all. A case that hangs
-/// ends the process, for it cannot be interrupted.
+/// If cases had other results than the table says: after all have run, with a list of
+/// them. Also if there was no case at all. A case that hangs ends the process, because
+/// nothing can interrupt it.
 pub fn run_all(engine: &str, run: impl Fn(&Case, Option<&Path>) -> Result<String, String>) {
     let cases = cases();
     check_all(engine, &cases, run);
@@ -59,7 +59,7 @@ fn check_all(
     );
 }
 
-/// What is wrong with this case, if anything.
+/// What is wrong with this case. None if it is right.
 fn check(
     case: &Case,
     run: &impl Fn(&Case, Option<&Path>) -> Result<String, String>,
@@ -128,7 +128,7 @@ mod tests {
         .unwrap()
     }
 
-    /// What `check_all` panics with.
+    /// The message with which `check_all` panics.
     fn complaint(
         cases: &[Case],
         run: impl Fn(&Case, Option<&Path>) -> Result<String, String>,

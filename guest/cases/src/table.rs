@@ -1,4 +1,4 @@
-//! The table as it is written. A field it does not know is an error.
+//! The table as it is written. An unknown field is an error.
 
 use crate::text::Text;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ pub(crate) struct RawCase {
     pub(crate) error: Option<String>,
 }
 
-/// What the host answers.
+/// The host's answer.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct RawGrant {
@@ -36,7 +36,7 @@ pub(crate) struct RawGrant {
     pub(crate) max_bytes: Option<Number>,
 }
 
-/// A number, in digits where it is beyond TOML's 63 bits.
+/// A number, as digits in a string if it is beyond TOML's 63 bits.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Number {
@@ -57,7 +57,7 @@ pub(crate) struct RawEntry {
     pub(crate) mode: Option<u32>,
 }
 
-/// What can be made that has no content.
+/// A kind of object without content.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Make {

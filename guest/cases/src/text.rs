@@ -1,9 +1,9 @@
-//! A text of the table: a string, or parts to be joined.
+//! A text of the table: a string, or parts to join.
 
 use serde::Deserialize;
 
-/// A string, or a list of parts to be joined: so that the table stays data
-/// where a value is long.
+/// A string, or a list of parts to join, so that the table stays data even if a value
+/// is long.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Text {
@@ -41,7 +41,7 @@ impl Text {
         }
     }
 
-    /// The bytes that the text spells, two hexadecimal digits each.
+    /// The bytes of the text's hexadecimal digits, two digits each.
     pub(crate) fn unhex(&self) -> Result<Vec<u8>, String> {
         let digits: Vec<u8> = self
             .join()

@@ -21,7 +21,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug)]
 enum Kind {
     File(Vec<u8>),
-    /// So many zeros, which take no space.
+    /// This many zeros, which take no space.
     Sparse(u64),
     Link(PathBuf),
     Directory,
@@ -48,7 +48,7 @@ impl Entry {
             Kind::Link(target) => unix::fs::symlink(target, &path)?,
             Kind::Directory => fs::create_dir(&path)?,
             Kind::Fifo => make_fifo(&path)?,
-            // The name outlives the listener.
+            // The name stays after the listener is closed.
             Kind::Socket => drop(UnixListener::bind(&path)?),
         }
         match self.mode {
@@ -58,7 +58,7 @@ impl Entry {
     }
 }
 
-/// The standard library cannot, and `mkfifo` is on every Unix.
+/// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
 fn make_fifo(path: &Path) -> io::Result<()> {
     let status = Command::new("mkfifo").arg("--").arg(path).status()?;
     if status.success() {

@@ -1,10 +1,10 @@
-//! What must hold of the table as a whole.
+//! What must be true of the table as a whole.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use keyhole_cases::{Case, cases};
 use std::collections::BTreeSet;
 
-/// The errors that no tree of files can bring about, and why.
+/// The errors that no tree of files can cause, and why.
 const NOT_IN_THE_TABLE: [(&str, &str); 3] = [
     ("changed", "needs a writer between two steps of a call"),
     ("internal", "needs a file system that fails"),

@@ -4,8 +4,8 @@ use keyhole_guest::Fault;
 use rustix::io::Errno;
 use std::io;
 
-/// What the component makes of the same refusal: first as the sandbox names it
-/// (`host/src/sandbox/files.rs`), then as the guest reads that name
+/// The component's fault for the same refusal: first the sandbox names it
+/// (`host/src/sandbox/files.rs`), then the guest reads that name
 /// (`guest/src/component.rs`).
 pub(crate) fn fault(error: io::Error) -> Fault {
     match Errno::from_io_error(&error) {
@@ -15,7 +15,7 @@ pub(crate) fn fault(error: io::Error) -> Fault {
         Some(Errno::WOULDBLOCK) => Fault::Unsettled,
         Some(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => Fault::NotAFile,
         Some(_) => Fault::Other,
-        // Not the operating system: cap-std's own refusal of a way out.
+        // Not from the operating system: cap-std's own refusal of a way out.
         None if error.kind() == io::ErrorKind::PermissionDenied => Fault::Escapes,
         None => Fault::Other,
     }

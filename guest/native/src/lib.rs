@@ -1,9 +1,9 @@
 //! The guest without its sandbox: [`load`] over the real file system.
 //!
-//! A native twin of the component. It makes the same decision with the same
-//! checks, and the file system's refusals come out as the same errors, so a
-//! difference between the two is what the sandbox does, or costs. It is for
-//! tests and benchmarks; Keyhole itself never reads a user's file natively.
+//! A native twin of the component. It makes the same decision with the same checks, and
+//! turns the file system's refusals into the same errors. So any difference between the
+//! two is what the sandbox does, or costs. It is for tests and benchmarks; Keyhole itself
+//! never reads a user's file natively.
 //!
 //! ```
 //! use keyhole_guest::{Grant, Grants, load};
@@ -28,7 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod fault;
-/// The host's own, so that a file is opened, waited for and read as there.
+/// The host's own module, so that this opens, waits for and reads a file as the host does.
 #[path = "../../../host/src/sandbox/granted.rs"]
 mod granted;
 #[path = "../../../host/src/settle.rs"]
@@ -45,14 +45,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The largest file that is read at once, as the sandbox has it. A huge sparse
-/// file does not take its size in memory.
+/// The largest file that is read at once: the sandbox's own value. A huge sparse file
+/// does not take its size in memory.
 pub const MAX_READ: u64 = 8 << 20;
 
-/// How long a call may take, as the host has it.
+/// How long a call may take: the host's own value.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// A directory that can be read beneath, and nowhere else.
+/// A directory. Only files in it can be read.
 #[derive(Debug)]
 pub struct NativeDirectory(Dir);
 
@@ -61,17 +61,17 @@ pub struct NativeDirectory(Dir);
 pub struct NativeFile(RefCell<(GrantedFile, Patience)>);
 
 impl NativeDirectory {
-    /// Opens the directory at `path`: what the host's preopen is to the
-    /// component. `path` itself is resolved as any path, links included.
+    /// Opens the directory at `path`, as the host's preopen for the component. `path` itself
+    /// is resolved like any path, following links.
     ///
     /// # Errors
-    /// What the operating system refused.
+    /// The operating system's error.
     pub fn open(path: &Path) -> io::Result<Self> {
         Dir::open_ambient_dir(path, ambient_authority()).map(Self)
     }
 }
 
-/// A directory that is open already.
+/// Takes a directory that is already open.
 impl From<Dir> for NativeDirectory {
     fn from(directory: Dir) -> Self {
         Self(directory)
@@ -119,7 +119,7 @@ impl File for NativeFile {
     }
 }
 
-/// None before 1970, which the component's clock cannot tell either.
+/// None before 1970, because the component's clock cannot express that either.
 fn time(seconds: i64, nanoseconds: i64) -> Option<Time> {
     Some((seconds.try_into().ok()?, nanoseconds.try_into().ok()?))
 }

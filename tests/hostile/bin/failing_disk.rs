@@ -1,6 +1,6 @@
-//! `failing-disk PROGRAM …`: becomes the program, for which each opening of a mapped
-//! file fails as on a disk with a fault (`EIO`). It is told by `O_NOATIME`, with which
-//! nothing else is opened. That the call really fails is checked here.
+//! `failing-disk PROGRAM …`: becomes the program. There, each `open` of a mapped file
+//! fails as on a disk with a fault (`EIO`). The filter knows it by `O_NOATIME`, with which
+//! the program opens nothing else. This checks that the call really fails.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?;
     let rules = BTreeMap::from([
         (libc::SYS_openat, vec![SeccompRule::new(vec![has_flag])?]),
-        // Its flags are in memory, where no filter sees them.
+        // Its flags are in memory, where no filter can see them.
         (libc::SYS_openat2, vec![]),
     ]);
     let filter = SeccompFilter::new(

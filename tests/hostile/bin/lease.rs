@@ -1,5 +1,5 @@
-//! `lease FILE`: holds a write lease on the file until its input ends, and does
-//! not give it up when the kernel asks. Says `ready` when it has it.
+//! `lease FILE`: holds a write lease on the file until its input ends, and does not give
+//! the lease up when the kernel asks. Says `ready` when it has the lease.
 
 /// From `asm-generic/fcntl.h`; the `libc` crate does not have it everywhere.
 #[cfg(target_os = "linux")]
@@ -25,7 +25,7 @@ fn main() -> std::io::Result<()> {
             _ => Ok(()),
         }
     };
-    // The kernel asks by SIGIO, which would end this process; by SIGURG it does not.
+    // The kernel asks with SIGIO, which would end this process; SIGURG does not.
     control(F_SETSIG, libc::SIGURG)?;
     // Nobody else may have the file open.
     let mut tries = 0;

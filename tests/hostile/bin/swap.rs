@@ -1,7 +1,7 @@
 //! `swap A B`: exchanges two names, again and again, until its input ends. Says
-//! `ready` when it has begun. Each exchange is atomic; there is an even number
-//! of them, so that everything ends where it was. Now and then it pauses, or a
-//! file that it swaps would never come to rest.
+//! `ready` when it has begun. Each exchange is atomic; their number is even, so that
+//! everything ends where it was. Now and then it pauses: otherwise a file that it swaps
+//! would never come to rest.
 
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},

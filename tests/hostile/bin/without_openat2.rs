@@ -1,6 +1,6 @@
-//! `without-openat2 PROGRAM …`: becomes the program, for which the kernel has no
-//! `openat2`, as before Linux 5.6 and in some containers. What must not be left
-//! out in silence is checked here: that the call really fails.
+//! `without-openat2 PROGRAM …`: becomes the program. For it, the kernel has no `openat2`,
+//! as before Linux 5.6 and in some containers. This checks that the call really fails,
+//! so that no test is skipped in silence.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,8 +1,8 @@
 //! A guest that attacks.
 //!
-//! It implements the same world as Keyhole's own guest and runs in the same
-//! sandbox. The key says which attack; the answer says what it got. What it may
-//! get stands in the tests, one promise for each line of `registry.rs`.
+//! It implements the same world as Keyhole's own guest and runs in the same sandbox. The
+//! key says which attack; the answer says what it got. The tests say what it may get, one
+//! promise for each line of `registry.rs`.
 //!
 //! The granted file's second line is the absolute path of the directory around
 //! everything, so that attacks know real paths.
@@ -16,7 +16,7 @@ mod report;
 mod resources;
 mod writes;
 
-/// What `wit-bindgen` makes of the contract. Generated: its style is not ours.
+/// What `wit-bindgen` makes from the contract. It is generated: its style is not ours.
 #[allow(
     missing_docs,
     unreachable_pub,

@@ -1,4 +1,4 @@
-//! Attacks that want to read what was not granted.
+//! Attacks that try to read what was not granted.
 
 use crate::{
     bindings::{
@@ -172,7 +172,7 @@ pub(crate) fn subdirectory() -> Answer {
     try_all(&[".", "sub", "sub/", "sub/..", "sub/deep.md", "empty"])
 }
 
-/// As if the file were a directory.
+/// Uses the file as if it were a directory.
 pub(crate) fn beneath_the_file() -> Answer {
     let file = open(&directory()?, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
     tally(["", ".", "..", "granted.md"].into_iter().flat_map(|path| {
@@ -368,7 +368,7 @@ pub(crate) fn find_other_keys() -> Answer {
     }))
 }
 
-/// Says with its refusal what it got, as there is no leave to return a text.
+/// Says what it got by the choice of its refusal, as it may not return a text.
 pub(crate) fn without_grant() -> Answer {
     if !preopens::get_directories().is_empty() {
         return Err(LoadError::NotAFile);

@@ -1,4 +1,4 @@
-//! What attacks share: their directory, and words for what came of a try.
+//! What attacks share: their directory, and words for the outcome of a try.
 
 use crate::bindings::{
     exports::keyhole::context::loader::LoadError,
@@ -75,7 +75,7 @@ pub(crate) fn names(directory: &Descriptor) -> Result<Vec<String>, ErrorCode> {
     Ok(names)
 }
 
-/// What came of opening something: the refusal, or the start of what was read.
+/// The outcome of an `open`: the refusal, or the start of the file.
 pub(crate) fn got(opened: Result<Descriptor, ErrorCode>) -> String {
     let look = || -> Result<String, ErrorCode> {
         let opened = opened?;
@@ -91,7 +91,7 @@ pub(crate) fn got(opened: Result<Descriptor, ErrorCode>) -> String {
     look().unwrap_or_else(|error| error.name().to_string())
 }
 
-/// `3 not-permitted, 1 no-entry`: how often came what, in the alphabet's order.
+/// `3 not-permitted, 1 no-entry`: how often each outcome came, in alphabetical order.
 pub(crate) fn tally(outcomes: impl IntoIterator<Item = String>) -> Answer {
     let mut counts = BTreeMap::<String, usize>::new();
     for outcome in outcomes {
@@ -104,7 +104,7 @@ pub(crate) fn tally(outcomes: impl IntoIterator<Item = String>) -> Answer {
     Ok(parts.join(", "))
 }
 
-/// Opens each path, with a link at the end followed and not, and tallies.
+/// Opens each path, with following a link at its end and without, and counts the outcomes.
 pub(crate) fn try_all<T: AsRef<str>>(paths: &[T]) -> Answer {
     let directory = directory()?;
     tally(paths.iter().flat_map(|path| {

@@ -1,4 +1,4 @@
-//! Attacks that want to use up the host, or to keep it waiting.
+//! Attacks that try to exhaust the host, or to keep it waiting.
 
 use crate::{
     bindings::{
@@ -120,7 +120,7 @@ pub(crate) fn trap_in_the_middle() -> Answer {
     unreachable()
 }
 
-/// Each call has a memory of its own, so that this is always the first.
+/// Each call has a memory of its own, so this always sees the first call.
 pub(crate) fn state_between_calls() -> Answer {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let before: u32 = CALLS.fetch_add(1, Ordering::Relaxed);

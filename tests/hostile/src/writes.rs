@@ -1,4 +1,4 @@
-//! Attacks that want to change something.
+//! Attacks that try to change something.
 
 use crate::{
     bindings::{

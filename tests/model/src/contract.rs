@@ -1,5 +1,5 @@
-//! What the guest has to decide, in a second account: written from the text of the
-//! contract (`wit/context.wit`), which it quotes, and from nothing else.
+//! What the guest has to decide, in a second version: written only from the text of the
+//! contract (`wit/context.wit`), which it quotes.
 
 use crate::decision::{Oracle, Question, Read};
 use keyhole_guest::{Fault, LoadError};
@@ -13,7 +13,7 @@ pub(crate) fn contract(
 ) -> Result<Vec<u8>, LoadError> {
     // "No grant answers to the key, or the key is not well formed."
     let name = grant.filter(|_| key).ok_or(LoadError::UnknownKey)?;
-    // "It is not empty, `.` or `..`, and holds no `/`, `\` or NUL."
+    // "It is not empty, `.` or `..`, and contains no `/`, `\` or NUL."
     if ["", ".", ".."].contains(&name) || name.bytes().any(|b| b"/\\\0".contains(&b)) {
         return Err(LoadError::OutsideRoot);
     }
@@ -41,12 +41,12 @@ pub(crate) fn contract(
     }
     let mut reads = 0;
     let text = whole(oracle, &mut reads, first.size, None)?;
-    // "If both are the same, nothing was written in between."
+    // "If both are the same, nobody wrote in between."
     if said(oracle.stat(1))? != first {
         return Err(LoadError::Changed);
     }
     // "`stat` has no times at all […] Then the guest reads the file twice, and both
-    // must be the same."
+    // reads must be the same."
     if first.changed.is_none() {
         whole(oracle, &mut reads, first.size, Some(&text))?;
     }
@@ -58,7 +58,7 @@ pub(crate) fn contract(
 }
 
 /// Everything up to the end, or what is wrong with it: "it is not as long as it
-/// says", or not what it was.
+/// says", or differs from what it was.
 fn whole(
     oracle: &mut Oracle,
     reads: &mut usize,
@@ -96,7 +96,7 @@ fn said<T>(answer: Result<T, Fault>) -> Result<T, LoadError> {
         // "Is a symbolic link, or the file system says that it leads out."
         Fault::Escapes => LoadError::OutsideRoot,
         Fault::NotAFile => LoadError::NotAFile,
-        // "It did not come to rest, or another process holds a lease on it."
+        // "The file did not come to rest, or another process holds a lease on it."
         Fault::Unsettled => LoadError::Changed,
         Fault::Other => LoadError::Internal,
     })

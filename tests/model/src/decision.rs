@@ -1,24 +1,24 @@
-//! The guest's decision over all worlds to a bound, against a second account of it
-//! that was written from the contract's text (`wit/context.wit`) alone.
+//! The guest's decision in all worlds up to a bound, compared with a second version of it
+//! that was written only from the contract's text (`wit/context.wit`).
 //!
-//! A world is all that the guest may ask and what it is answered. It is made while it
-//! is asked: each question branches into all its answers, first for the guest, then
-//! for whatever the second account wants to know beyond that. So no two worlds are
-//! alike to both, and none within the bound is left out:
+//! A world is all that the guest may ask, with the answers. The questions make it: each
+//! one branches into all its answers, first for the guest, then for whatever else the
+//! second version asks. So no two worlds are the same for both, and none within the bound
+//! is left out:
 //!
 //! - keys: well formed, empty, with a blank, of 128 and of 129 characters;
 //! - no grant, or one for each of [`NAMES`] and so many bytes; a preopen or none;
-//! - each call fails in each way, wherever it is made;
+//! - each call fails in each way, at each place;
 //! - a file says that it has up to one byte more than it may have, and any or none of
-//!   its times; at the second look, it says the same, or something else in one place;
-//! - each read gives all that was asked for, less, nothing, or one byte too many, of
+//!   its times; at the second look, it says the same, or something else in one field;
+//! - each read returns all that was asked for, less, nothing, or one byte too many, of
 //!   bytes that are text, half a character, or its other half.
 
 use crate::contract::contract;
 use keyhole_guest::{Directory, Fault, File, Grant, Grants, Stat, load};
 use std::{cell::RefCell, collections::BTreeMap};
 
-/// Names that a grant may have: two good ones, and each way to be none.
+/// Names that a grant may have: two good ones, and one for each way to be bad.
 pub const NAMES: [&str; 12] = [
     "a.md", "..md.md", ".md", "a.txt", "a.MD", "a.md ", "", ".", "..", "a/b.md", "a\\b.md",
     "a\0.md",
@@ -33,7 +33,7 @@ const FAULTS: [Fault; 6] = [
     Fault::Other,
 ];
 
-/// What a world is asked.
+/// A question to a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Question {
     Look,
@@ -42,7 +42,7 @@ pub(crate) enum Question {
     Read(usize),
 }
 
-/// What a read gives.
+/// The result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     Bytes(Vec<u8>),
@@ -53,9 +53,9 @@ pub(crate) enum Read {
 pub(crate) struct Oracle {
     /// The largest file that is granted, in bytes.
     pub(crate) most: u64,
-    /// What a read can give, by how much it asks for.
+    /// What a read can return, by the number of bytes that it asks for.
     texts: Vec<Vec<Read>>,
-    /// The choice and how many there were, in the order of the questions.
+    /// For each question, in order: the choice, and the number of choices.
     choices: Vec<(usize, usize)>,
     asked: BTreeMap<Question, usize>,
     stats: usize,
@@ -130,7 +130,7 @@ impl Oracle {
                 ..stats[0]
             });
         } else {
-            // The same, and each thing that may be another.
+            // The same answer, and each one that differs in one field.
             let first = self.stat(0)?;
             let other = |time: Option<_>| match time {
                 None => Some((9, 9)),
@@ -171,7 +171,7 @@ fn pick<T: Clone>(choice: usize, answers: &[T]) -> Result<T, Fault> {
     }
 }
 
-/// The world as the guest meets it.
+/// The world as the guest sees it.
 struct World<'a> {
     oracle: &'a RefCell<Oracle>,
     grant: Option<&'static str>,
@@ -225,7 +225,7 @@ impl File for Opened<'_> {
 pub struct Decided {
     /// How many there are.
     pub worlds: usize,
-    /// How many of them end so, by the case's name; `served` is one.
+    /// How many of them end in each case, by its name; `served` is one.
     pub ends: BTreeMap<&'static str, usize>,
     /// The first in which guest and contract differ.
     pub differs: Option<String>,
@@ -246,7 +246,7 @@ pub fn decide(most: u64) -> Decided {
     for (index, (key, good)) in keys.into_iter().enumerate() {
         for grant in std::iter::once(None).chain(NAMES.map(Some)) {
             for preopen in [false, true] {
-                // All that follows is the same for any other good key and name.
+                // What follows is the same for any other good key and name.
                 if index > 0 && good && grant == Some(NAMES[0]) && preopen {
                     continue;
                 }

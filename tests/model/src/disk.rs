@@ -1,8 +1,8 @@
-//! What is on the disk, and who may do what with it: as Linux has it, in memory.
+//! What is on the disk, and who may do what with it: Linux's rules, in memory.
 //!
-//! Left out, because nothing in the host asks for it: the times and the count of
-//! names of a directory (always the same here), access times, and inode numbers
-//! that are used again while somebody holds the old one (the kernel never does).
+//! The model leaves out what nothing in the host asks for: the times and the link
+//! count of a directory (always the same here), access times, and inode numbers that
+//! are reused while somebody holds the old one (the kernel never does that).
 
 use std::{
     collections::BTreeMap,
@@ -10,10 +10,10 @@ use std::{
     rc::Rc,
 };
 
-/// A node's place in [`Disk::nodes`]. Unlike an inode number it is never used again.
+/// A node's place in [`Disk::nodes`]. Unlike an inode number, it is never reused.
 pub type Id = usize;
 
-/// One who acts: a user and the groups that he is in.
+/// Somebody who acts: a user and the user's groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Who {
     /// The user's number.
@@ -22,7 +22,7 @@ pub struct Who {
     pub groups: &'static [u32],
 }
 
-/// A group in which both users are.
+/// A group that has both users in it.
 pub const TEAM: u32 = 60;
 /// The administrator.
 pub const ROOT: Who = Who {
@@ -51,10 +51,10 @@ pub const STICKY: u32 = 0o1000;
 
 /// A millisecond of the disk's clock.
 pub const MS: u64 = 1_000_000;
-/// The clock when a scene begins, in nanoseconds since 1970: amid a second.
+/// The clock when a scene begins, in nanoseconds since 1970: in the middle of a second.
 pub const START: u64 = 1_700_000_000 * 1000 * MS + 503 * MS;
 
-/// Whose text a file holds. A checker reads it; the host never sees it.
+/// Whose text a file holds. The checks read it; the host never sees it.
 pub type Label = &'static str;
 
 /// What a node is.
@@ -73,19 +73,19 @@ pub enum Node {
 /// A regular file.
 #[derive(Clone, Debug, Hash)]
 pub struct File {
-    /// What it holds.
+    /// Its content.
     pub bytes: Rc<[u8]>,
     /// Whose text that is.
     pub label: Label,
-    /// A single write that has begun and not ended: what it will have written.
+    /// A single write that has begun and not ended: the bytes that it will have written.
     pub writing: Option<Rc<[u8]>>,
-    /// Whether that is all of something that was saved.
+    /// Whether the content is the whole of a saved version.
     pub whole: bool,
     /// Who holds a write lease on it.
     pub lease: Option<u32>,
-    /// When the last change of it began. The stamps tell it more coarsely.
+    /// When the last change of it began. The time stamps are coarser.
     pub touched: u64,
-    /// How many bytes one read gives at most.
+    /// How many bytes one read returns at most.
     pub piece: usize,
 }
 
@@ -104,20 +104,20 @@ pub struct Inode {
     pub acl: Option<u32>,
     /// The mount that it is in: an index into [`Disk::mounts`].
     pub device: usize,
-    /// The inode number. One that is free is used again, as ext4 does.
+    /// The inode number. A free one is reused, as ext4 does.
     pub number: u64,
     /// How many names it has.
     pub names: u64,
-    /// What the last change of its content was stamped with.
+    /// The time stamp of the last change of its content.
     pub modified: u64,
-    /// What the last change of anything was stamped with.
+    /// The time stamp of the last change of anything.
     pub changed: u64,
-    /// Shared with all that hold it open.
+    /// Shared with everybody who holds it open.
     pub held: Rc<()>,
 }
 
 impl Clone for Inode {
-    /// Of another disk, so nobody holds it.
+    /// The clone is on another disk, so nobody holds it.
     fn clone(&self) -> Self {
         Self {
             node: self.node.clone(),
@@ -171,31 +171,31 @@ impl Inode {
 /// A file system that is mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mounted {
-    /// By root.
+    /// Mounted by root.
     Ordinary,
-    /// By this user, through FUSE: it may say anything.
+    /// Mounted by this user, through FUSE: it may say anything.
     By(u32),
-    /// It keeps no owners, and tells everybody that all is his own.
+    /// It keeps no owners, and tells every user that everything is the user's own.
     WithoutOwners,
-    /// The kernel makes up what is in there.
+    /// The kernel makes its content.
     Kernel,
 }
 
-/// All that there is.
+/// The whole disk.
 #[derive(Clone, Debug)]
 pub struct Disk {
     /// Every node that ever was. The first is `/`.
     pub nodes: Vec<Inode>,
-    /// By device.
+    /// The mounts, by device.
     pub mounts: Vec<Mounted>,
-    /// In nanoseconds since 1970.
+    /// The time, in nanoseconds since 1970.
     pub clock: u64,
-    /// What a change is stamped with is a multiple of this: a kernel's tick, or
-    /// what the file system keeps.
+    /// Each time stamp is a multiple of this: a kernel's tick, or the unit that the file
+    /// system keeps.
     pub tick: u64,
-    /// How far the clock that stamps is ahead of ours, as a server's may be.
+    /// How far the clock of the time stamps is ahead of ours, as a file server's may be.
     pub skew: u64,
-    /// Whether others' files can be linked (`fs.protected_hardlinks = 0`).
+    /// Whether users can link others' files (`fs.protected_hardlinks = 0`).
     pub free_links: bool,
 }
 
@@ -220,7 +220,7 @@ impl Disk {
     /// Adds a node without a name.
     pub fn add(&mut self, node: Node, who: Who, mode: u32, device: usize) -> Id {
         let now = self.stamp();
-        // The number of a node that is gone is used again.
+        // The number of a removed node is reused.
         let free = self.nodes.iter_mut().find(|n| n.is_gone());
         let number = free.map(|gone| std::mem::take(&mut gone.number));
         self.nodes.push(Inode {
@@ -239,13 +239,13 @@ impl Disk {
         self.nodes.len() - 1
     }
 
-    /// What a change is stamped with now.
+    /// The time stamp of a change now.
     #[must_use]
     pub fn stamp(&self) -> u64 {
         (self.clock + self.skew) / self.tick * self.tick
     }
 
-    /// Notes a change of something, or of its content as well.
+    /// Notes a change of a node, and of its content if `content` says so.
     pub fn touch(&mut self, id: Id, content: bool) {
         let (stamp, now) = (self.stamp(), self.clock);
         let inode = &mut self.nodes[id];
@@ -258,7 +258,7 @@ impl Disk {
         }
     }
 
-    /// Gives a node a name, and says what had it before.
+    /// Gives a node a name, and returns the node that had the name before.
     pub fn insert(&mut self, directory: Id, name: Rc<str>, id: Id) -> Option<Id> {
         self.nodes[id].names += 1;
         let before = self.entries_mut(directory).insert(name, id);
@@ -268,7 +268,7 @@ impl Disk {
         before
     }
 
-    /// Takes a name away.
+    /// Removes a name.
     pub fn remove(&mut self, directory: Id, name: &str) -> Id {
         let id = self.entries_mut(directory).remove(name).unwrap();
         self.nodes[id].names -= 1;
@@ -290,13 +290,13 @@ impl Disk {
         }
     }
 
-    /// Whether something without a name is there, whose number may be used again.
+    /// Whether there is a node without a name, whose number may be reused.
     #[must_use]
     pub fn has_nameless(&self) -> bool {
         self.nodes[1..].iter().any(|n| n.names == 0 && n.number > 0)
     }
 
-    /// One number for all that the host or another can see, but the clock.
+    /// One number for all that the host or others can see, except the clock.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();

@@ -1,23 +1,23 @@
-//! All orders of events to a depth, without the ones that make no difference.
+//! All orders of events up to a depth, without those that make no difference.
 //!
-//! The host is plain code that waits for each step's answer, so a run is played from
-//! its start with a list of choices, and the next list is the next branch of the
-//! tree (depth first). Two things keep the tree small; neither leaves anything out:
+//! The host is plain code that waits for each step's answer. So a run starts from the
+//! beginning with a list of choices, and the next list is the next branch of the tree
+//! (depth first). Two rules keep the tree small, and neither loses anything:
 //!
 //! - **A move waits until it is seen.** A move changes some [`Thing`]s; if the next
 //!   step of the host looks at none of them, the move and the step can change places
-//!   and nobody could tell. So a move is tried only right before a step that looks
-//!   at something it changed, or that lets time pass, or before another move that
-//!   needs it and is itself seen there. For a step that looks at a name, what it
+//!   and nobody could tell. So the search tries a move only right before a step that
+//!   looks at something it changed, or that lets time pass, or before another move that
+//!   needs it and is itself seen there. If a step looks at a name, the node that it
 //!   finds there counts too. The end of a call looks at nothing: a move that only a
-//!   later call sees is tried at that call's begin, before which all are tried.
+//!   later call sees is tried at the begin of that call, before which all are tried.
 //! - **A state is left once.** What the host does from here on depends on what it
 //!   was told so far, on the disk, the clock, the user's saves and the moves that
-//!   are left; what is promised, on the texts that were saved since the call began.
+//!   are left; what is promised depends on the texts saved since the call began.
 //!   If all of that was the same in another run, this one ends.
 //!
-//! For a state one number of 64 bits stands. With ten million of them, the chance
-//! that any two share it is one in 300,000.
+//! One number of 64 bits stands for a state. With ten million states, the chance
+//! that any two share a number is one in 300,000.
 
 use crate::{
     disk::Disk,
@@ -36,32 +36,32 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What was explored, and what it took.
+/// What was explored, and the effort.
 #[derive(Clone, Debug)]
 pub struct Explored {
-    /// The first promise that was not kept, with the fewest moves.
+    /// The first broken promise, with the fewest moves.
     pub violation: Option<Violation>,
     /// How many moves were tried in one run.
     pub depth: usize,
-    /// What came of the calls, in all runs.
+    /// The outcomes of the calls, in all runs.
     pub answers: BTreeSet<Result<String, String>>,
-    /// States that differ.
+    /// The number of different states.
     pub states: usize,
-    /// Runs from the start.
+    /// The number of runs from the start.
     pub runs: usize,
     /// How long it took.
     pub time: Duration,
 }
 
-/// Explores a scene to `depth` moves, with one more each time, up to the first
+/// Explores a scene with up to `depth` moves, one more each time, until the first
 /// violation.
 #[must_use]
 pub fn explore(scene: &Rc<Scene>, code: Code, depth: usize) -> Explored {
     search(scene, code, 0..=depth, false)
 }
 
-/// Explores a scene to exactly `depth` moves, and leaves nothing out: to try whether
-/// what [`explore`] leaves out makes no difference. It goes on after a violation.
+/// Explores a scene with exactly `depth` moves, and leaves nothing out. This tests that
+/// what [`explore`] leaves out makes no difference. It continues after a violation.
 #[must_use]
 pub fn explore_plainly(scene: &Rc<Scene>, code: Code, depth: usize) -> Explored {
     search(scene, code, depth..=depth, true)
@@ -102,7 +102,7 @@ fn search(scene: &Rc<Scene>, code: Code, depths: RangeInclusive<usize>, plain: b
     explored
 }
 
-/// A choice that was made, and the ones that are left.
+/// A choice that was made, and those that are left.
 struct Branch {
     step: usize,
     options: Vec<Next>,
@@ -116,8 +116,8 @@ struct Search {
     plain: bool,
     branches: Vec<Branch>,
     seen: HashSet<u64>,
-    /// In this run: the branch that comes next, the moves that are left, and the
-    /// ones that were made since the last step.
+    /// In this run: the next branch, the moves that are left, and those that were made
+    /// since the last step.
     cursor: usize,
     left: usize,
     step: usize,
@@ -164,8 +164,8 @@ impl Search {
         next
     }
 
-    /// Whether each move since the last step is seen by the next one, or needed by a
-    /// later move that is.
+    /// Whether the next step sees each move since the last one, or a later move that it
+    /// sees needs that move.
     fn are_seen(&self, looks: &[Thing], last: Option<&Effect>) -> bool {
         let made: Vec<_> = self.made.iter().chain(last).collect();
         let mut seen = vec![false; made.len()];
@@ -240,7 +240,7 @@ impl Chooser for Search {
     }
 }
 
-/// Plays what was written down.
+/// Plays a script that was written down.
 pub struct Script {
     moves: Vec<(usize, usize)>,
     at: usize,
@@ -264,7 +264,7 @@ impl Chooser for Script {
                 break;
             }
             self.at += 1;
-            // What cannot be done any more, as when a trace is shortened, is left out.
+            // A move that is no longer possible, as after shortening a trace, is left out.
             if *step == world.step
                 && *index < world.scene.moves.len()
                 && plan(world, *index).is_some()

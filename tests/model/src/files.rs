@@ -1,4 +1,4 @@
-//! The host's view of the disk: the walker's interface, each call of it one step.
+//! The host's view of the disk: the walker's interface. Each call of it is one step.
 
 use crate::{
     disk::{Disk, Id, Inode, JANE, MS, Mounted, Node, R, STICKY},
@@ -19,7 +19,7 @@ use std::{
 #[derive(Clone)]
 pub struct Files(pub Rc<RefCell<World>>);
 
-/// A descriptor. What it stands for does not change.
+/// A descriptor. It always stands for the same node.
 #[derive(Clone, Debug)]
 pub struct Handle {
     /// The node.
@@ -27,7 +27,7 @@ pub struct Handle {
     _held: Rc<()>,
 }
 
-/// What the run's observer notes of an answer.
+/// What the run's observer notes about an answer.
 #[derive(Debug)]
 pub struct Seen<T>(pub Result<T, Fault>);
 
@@ -42,7 +42,7 @@ impl<T: Told> Hash for Seen<T> {
 
 /// Something that a step can answer.
 pub trait Told {
-    /// What the host learns by it.
+    /// Adds what the host learns from it.
     fn tell<H: Hasher>(&self, state: &mut H);
 }
 
@@ -92,7 +92,7 @@ impl Files {
     /// One step.
     ///
     /// # Errors
-    /// What the step says; anything once the run is over.
+    /// The step's own error; any error once the run is over.
     pub fn step<T: Told>(
         &self,
         looks: impl Fn(&Disk) -> Vec<Thing>,
@@ -122,7 +122,7 @@ impl Files {
         }
     }
 
-    /// What stands at `name`, and what it is about to look at.
+    /// The node at `name`. Notes what the step will look at.
     fn child(
         &self,
         directory: &Handle,
@@ -149,11 +149,11 @@ impl Files {
         )
     }
 
-    /// Opens a node for reading. If it `waits`, then for whatever an ordinary `open`
+    /// Opens a node for reading. If it `waits`, it waits for what an ordinary `open`
     /// waits for, which never comes.
     ///
     /// # Errors
-    /// As the kernel would say.
+    /// As the kernel's.
     pub fn open_node(world: &mut World, id: Id, waits: bool) -> Result<Handle, Fault> {
         let inode = &world.disk.nodes[id];
         if let Node::Link(_) = inode.node {
@@ -183,7 +183,7 @@ impl Files {
     }
 }
 
-/// What is said once the run is over.
+/// The answer once the run is over.
 const OVER: Fault = Fault::Failed(io::ErrorKind::Other);
 
 impl Disk {
@@ -206,7 +206,7 @@ impl Disk {
 }
 
 impl Inode {
-    /// What a descriptor of it says of itself.
+    /// The `stat` of a descriptor for it.
     #[must_use]
     pub fn stat(&self) -> Stat {
         let time = |ns: u64| ((ns / (1000 * MS)) as i64, (ns % (1000 * MS)) as i64);
@@ -260,7 +260,7 @@ impl FileSystem for Files {
     }
 
     fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, Fault> {
-        // What a link says never changes, so nobody can move in between.
+        // A link's target never changes, so nobody can make a move in between.
         match &self.0.borrow().disk.nodes[link.id].node {
             Node::Link(target) => Ok(OsString::from(&**target)),
             _ => Err(Fault::Missing),

@@ -1,6 +1,6 @@
 //! The guest's part of a call: its own code, over the one file that the host grants
-//! it. What the host does here for the guest is what the sandbox's file calls do,
-//! step by step, by the same rules of rest.
+//! it. Here the host does for the guest what the sandbox's file calls do, step by step,
+//! by the same rules for a file at rest.
 
 use keyhole::walk::{self, FileSystem, Kind, LOOKS, QUIET, Stat};
 use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError};
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// How long an empty file must have been left alone, as the host has it.
+/// How long nobody must have changed an empty file: the host's own value.
 const QUIET_EMPTY: Duration = Duration::from_millis(200);
 
 /// Loads the granted name of `directory`, as the component would.
@@ -60,12 +60,12 @@ struct GrantedDirectory<'a, F: FileSystem> {
 struct GrantedFile<'a, F: FileSystem> {
     files: &'a F,
     handle: F::Handle,
-    /// What it said of itself when it was found at rest, until that is asked for; and
+    /// What its `stat` was when it was found at rest, until the guest asks for that; and
     /// how often the call may still wait.
     state: RefCell<(Option<Stat>, usize)>,
-    /// Nothing from here on is read.
+    /// The guest reads nothing from here on.
     end: u64,
-    /// Whether its times tell of every change.
+    /// Whether its times show every change.
     is_reliable: bool,
 }
 
@@ -132,14 +132,14 @@ fn settle<F: FileSystem>(
     }
 }
 
-/// Whether it was left alone for long enough: an empty file for longer.
+/// Whether nobody has changed it for long enough: for longer if the file is empty.
 fn is_settled(stat: &Stat, now: SystemTime) -> bool {
     let changed = UNIX_EPOCH + Duration::new(stat.changed.0 as u64, stat.changed.1 as u32);
     let age = now.duration_since(changed);
     stat.is_settled(now) && (stat.size > 0 || age.is_ok_and(|age| age >= QUIET_EMPTY))
 }
 
-/// Waits once, and counts it as so many looks.
+/// Waits once, and counts this as the number of looks that take as long.
 fn wait<F: FileSystem>(files: &F, looks: &mut usize, time: Duration) -> Result<(), Fault> {
     let cost = time.as_millis() / QUIET.as_millis();
     let left = usize::try_from(cost)
@@ -186,7 +186,7 @@ impl<F: FileSystem> File for GrantedFile<'_, F> {
     }
 }
 
-/// What the guest is told. Times that do not tell of every change are kept back.
+/// What the guest is told. Times that do not show every change are left out.
 pub(crate) fn told(stat: &Stat, is_reliable: bool) -> keyhole_guest::Stat {
     let time = |(seconds, nanoseconds): walk::Time| {
         let told = (seconds.try_into().ok()?, nanoseconds.try_into().ok()?);
@@ -200,12 +200,12 @@ pub(crate) fn told(stat: &Stat, is_reliable: bool) -> keyhole_guest::Stat {
     }
 }
 
-/// What the sandbox says of a file that does not come to rest.
+/// The sandbox's answer for a file that does not come to rest.
 fn unsettled() -> Fault {
     Fault::Unsettled
 }
 
-/// As the sandbox names a refusal, and the guest reads that name.
+/// The guest's reading of the sandbox's name for a refusal.
 pub(crate) fn fault(fault: walk::Fault) -> Fault {
     match fault {
         walk::Fault::Missing => Fault::Missing,

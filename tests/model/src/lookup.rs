@@ -1,11 +1,11 @@
-//! From a path to a node, by the kernel's rules. What a look-up has looked at is
-//! noted, so that it is known which changes it would have seen.
+//! The way from a path to a node, by the kernel's rules. It notes what a look-up has
+//! looked at, to know which changes the look-up would have seen.
 
 use crate::disk::{Disk, Id, Node, Who, X};
 use keyhole::walk::Fault;
 use std::rc::Rc;
 
-/// Something that one may look at and another change.
+/// Something that one party may look at and another may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// What this name in this directory stands for.
@@ -16,19 +16,19 @@ pub enum Thing {
     Numbers,
     /// What time it is.
     Clock,
-    /// All of it: for whatever changes with the time.
+    /// All of these, for everything that changes with the time.
     All,
 }
 
 impl Thing {
-    /// Whether a change of the one is seen by who looks at the other.
+    /// Whether whoever looks at the one sees a change of the other.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self == other || *self == Self::All || *other == Self::All
     }
 }
 
-/// Whether a change of `written` is seen by who looks at `looked`.
+/// Whether whoever looks at `looked` sees a change of `written`.
 #[must_use]
 pub fn meet(written: &[Thing], looked: &[Thing]) -> bool {
     written.iter().any(|w| looked.iter().any(|l| w.meets(l)))
@@ -40,7 +40,7 @@ impl Disk {
     /// What `name` is in `directory`.
     ///
     /// # Errors
-    /// As `openat` would say.
+    /// As `openat`'s.
     pub fn child(
         &self,
         directory: Id,
@@ -57,11 +57,11 @@ impl Disk {
         entries.get(name).copied().ok_or(Fault::Missing)
     }
 
-    /// The node at `path`. Links on the way are followed, the last name's only if
+    /// The node at `path`. It follows links on the way, and a link at the last name only if
     /// `follow` says so.
     ///
     /// # Errors
-    /// As the kernel would say; [`Fault::IsLink`] if there are too many of them.
+    /// As the kernel's; [`Fault::IsLink`] if there are too many links.
     pub fn find(
         &self,
         path: &str,
@@ -74,10 +74,10 @@ impl Disk {
         Ok(passed.pop().unwrap_or(0))
     }
 
-    /// The directory that the last name of `path` stands in, and that name.
+    /// The directory that has the last name of `path`, and that name.
     ///
     /// # Errors
-    /// As the kernel would say.
+    /// As the kernel's.
     pub fn parent(
         &self,
         path: &str,
@@ -88,7 +88,7 @@ impl Disk {
         Ok((self.find(directory, who, true, looked)?, name.into()))
     }
 
-    /// `passed` is where the walk begins, and what it passed; empty means `/`.
+    /// `passed` is the start of the walk, and what the walk passed; empty means `/`.
     fn walk(
         &self,
         path: &str,

@@ -1,6 +1,6 @@
-//! The closed list of what another may do between two steps of the host, and what
-//! the user's own editor does. Each is done as far as the rights of who does it
-//! allow, and is one step: as one system call is.
+//! The closed list of what another user may do between two steps of the host, and what
+//! the user's own editor does. Each move needs the rights of whoever makes it, and is
+//! one step, like one system call.
 
 use crate::{
     disk::{Disk, File, Id, Label, MALLORY, MS, Node, STICKY, W, Who, X},
@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, rc::Rc};
 /// A path of a scene.
 pub type Path = &'static str;
 
-/// One step of another. All but the last two are the attacker's.
+/// One step of somebody else. All but the last two are the attacker's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     /// `rename(a, b)`
@@ -42,22 +42,22 @@ pub enum Move {
     Lease(Path),
     /// So many milliseconds pass.
     Wait(u64),
-    /// The next step of this of the user's saves.
+    /// The next step of the user's save with this index.
     Save(usize),
 }
 
 /// What a step looks at, and what it changes.
 #[derive(Clone, Debug, Default)]
 pub struct Effect {
-    /// What decides whether it can be done, and what it does.
+    /// What decides whether it is possible, and what it does.
     pub reads: Vec<Thing>,
-    /// Who looks at any of these may see that it was done.
+    /// Whoever looks at any of these may see that it was done.
     pub writes: Vec<Thing>,
 }
 
-/// What the attacker may write: a map of his own.
+/// What the attacker may write: a map of the attacker's own.
 pub const FORGED_MAP: &str = "[keys]\n\"k-forged\" = \"/home/jane/diary.md\"\n\"k\" = \"/home/jane/diary.md\"\n\"k-old\" = \"/home/jane/diary.md\"\n";
-/// A document of his own.
+/// A document of the attacker's own.
 pub const FORGED_TEXT: &str = "written by mallory, twice: mallory";
 /// Whose texts these are.
 pub const MALLORYS: Label = "mallory's";
@@ -93,7 +93,7 @@ pub fn all(names: &[Path], targets: &[Path], text: &'static str) -> Vec<Move> {
 }
 
 impl Move {
-    /// What doing this looks at and changes, if it can be done and changes anything.
+    /// What this move looks at and changes. None if it is impossible or changes nothing.
     #[must_use]
     pub fn plan(self, disk: &Disk, saves: &[Save], progress: &[usize]) -> Option<Effect> {
         let mut effect = Effect::default();
@@ -131,8 +131,8 @@ impl Move {
         found.map(|_| effect)
     }
 
-    /// Does it, after [`Self::plan`] said that it can be done. A save is done by
-    /// [`crate::world::World`].
+    /// Makes the move, after [`Self::plan`] said that it is possible.
+    /// [`crate::world::World`] does the saves.
     pub fn perform(self, disk: &mut Disk) {
         let who = MALLORY;
         let parent = |disk: &Disk, path| disk.parent(path, who, &mut Vec::new()).unwrap();
@@ -202,20 +202,20 @@ impl Move {
 }
 
 impl Disk {
-    /// A new or lost name is a change of the file. Its content is as old as before.
+    /// A new or lost name changes the file, but not the age of its content.
     fn touch_name(&mut self, id: Id) {
         self.nodes[id].changed = self.stamp();
     }
 }
 
-/// What the kernel asks before it does it. Each notes what it looks at.
+/// The kernel's checks before a move. Each notes what it looks at.
 impl Effect {
     fn all(&mut self) -> Id {
         self.writes.push(Thing::All);
         0
     }
 
-    /// A name that `who` may make or take away, and what it stands for.
+    /// A name that `who` may make or remove, and its node.
     fn name(&mut self, disk: &Disk, path: Path) -> Option<(Id, Rc<str>, Option<Id>)> {
         let who = MALLORY;
         let (directory, name) = disk.parent(path, who, &mut self.reads).ok()?;
@@ -233,7 +233,8 @@ impl Effect {
         }
     }
 
-    /// What may be moved away from its name: in a sticky directory, one's own.
+    /// A node that may be moved away from its name: in a sticky directory, only the
+    /// user's own.
     fn movable(&mut self, disk: &Disk, path: Path, who: Who) -> Option<(Id, Id)> {
         let (directory, _, id) = self.name(disk, path)?;
         let (parent, inode) = (&disk.nodes[directory], &disk.nodes[id?]);
@@ -281,8 +282,8 @@ impl Effect {
         (first != second).then_some(first)
     }
 
-    /// A directory that moves to another has to be writable, must not land in
-    /// itself, and nothing moves to another file system.
+    /// A directory that moves into another one must be writable, and must not move into
+    /// itself. Nothing moves to another file system.
     fn moved(&mut self, disk: &Disk, id: Id, from: Id, to: Id) -> Option<()> {
         let inode = &disk.nodes[id];
         if from == to {
@@ -300,7 +301,7 @@ impl Effect {
         self.writes.push(Thing::Node(id));
         let to = self.create(disk, b)?;
         let inode = &disk.nodes[id];
-        // As `fs.protected_hardlinks` has it.
+        // The rule of `fs.protected_hardlinks`.
         let own = inode.uid == who.uid
             || disk.free_links
             || (inode.file().is_some() && inode.lets(who, 6));
@@ -324,7 +325,7 @@ impl Effect {
 }
 
 impl Disk {
-    /// Whether `inner` is `outer`, or lies in it.
+    /// Whether `inner` is `outer`, or is in it.
     fn holds(&self, outer: Id, inner: Id) -> bool {
         outer == inner
             || self.nodes[outer]

@@ -1,5 +1,5 @@
-//! One run of a scene: call after call, and after each the question whether all that
-//! is promised was kept.
+//! One run of a scene: call after call, and after each the check that all promises were
+//! kept.
 
 use crate::{
     disk::{Disk, Label},
@@ -12,7 +12,7 @@ use crate::{
 use keyhole::{Key, LiveMap, Location, Map, MapError, locate, walk::Walker};
 use std::{cell::RefCell, path::Path, rc::Rc, sync::Arc};
 
-/// Whose code is played.
+/// The code that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// The program's own.
@@ -21,19 +21,19 @@ pub enum Code {
     Old,
 }
 
-/// What came of one call: a text, or why not.
+/// The outcome of one call: a text, or the reason for none.
 pub type Answer = Result<String, String>;
 
 /// A promise that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which, and how.
+    /// Which one, and how.
     pub what: String,
     /// How to play it again.
     pub script: Vec<(usize, usize)>,
 }
 
-/// Where the scene's map is, in its user's home.
+/// The place of the scene's map, in its user's home.
 pub(crate) fn location(scene: &Scene) -> Location {
     Location::find(Some(Path::new(scene.map)), |name| {
         (name == "HOME").then(|| "/home/jane".into())
@@ -78,7 +78,7 @@ fn keyhole(files: &Files, live: &LiveMap<Files>, ask: Ask) -> Answer {
     guest::load(files, directory, &name, entry.max_bytes())
 }
 
-/// Whether this map, or the refusal to parse it, comes of one saved version.
+/// Whether this map, or the refusal to parse it, comes from one saved version.
 fn whole(files: &Files, found: &Result<Arc<Map>, MapError>) -> Result<(), String> {
     let world = files.0.borrow();
     let location = location(&world.scene);
@@ -109,7 +109,7 @@ fn entries(map: &Map) -> Vec<(&str, &str, u64)> {
     all.collect()
 }
 
-/// Begins the refusal of a run in which the host believed what it must not.
+/// The first word of the refusal in a run in which the host believed what it must not.
 pub(crate) const FORGED: &str = "FORGED: ";
 
 pub(crate) fn trusted(is: bool) -> Result<(), String> {
@@ -121,8 +121,8 @@ pub(crate) fn trusted(is: bool) -> Result<(), String> {
     }
 }
 
-/// Plays all calls of a scene, with `chooser` between the steps. Gives what was not
-/// kept, and the world at the end.
+/// Plays all calls of a scene, with `chooser` between the steps. Returns the broken
+/// promise, if any, and the world at the end.
 pub fn play(
     scene: &Rc<Scene>,
     code: Code,
@@ -182,7 +182,7 @@ fn run(scene: &Scene, code: Code, files: &Files) -> Option<String> {
     None
 }
 
-/// What of all that is promised was not kept.
+/// The promise that was not kept, if any.
 fn judge(world: &World, answer: &Answer) -> Option<String> {
     if let Some(trouble) = &world.trouble {
         return Some(trouble.clone());

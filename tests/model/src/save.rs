@@ -15,9 +15,9 @@ pub struct Save {
     pub path: Path,
     /// Whose text it is.
     pub label: Label,
-    /// What it is to hold.
+    /// What it will hold.
     pub text: &'static str,
-    /// Step by step.
+    /// The steps of the save.
     pub steps: Vec<Step>,
 }
 
@@ -26,23 +26,23 @@ pub struct Save {
 pub enum Step {
     /// `open(O_TRUNC)`
     Truncate(Path),
-    /// A `write` of the first so many bytes begins: the kernel sets the times.
+    /// A `write` of this text begins: the kernel sets the times.
     Begin(Path, &'static str),
-    /// Half of what is written is there.
+    /// Half of the new text is there.
     Copy(Path),
     /// The `write` has ended.
     End(Path),
     /// A store through a memory mapping of a page that is dirty already.
     Store(Path, &'static str),
-    /// The file that was written beside it takes its name.
+    /// A file that was written beside it takes its name.
     Rename(Path, Path),
-    /// The file gets its last name away.
+    /// The file loses its name.
     Remove(Path),
     /// So many milliseconds pass.
     Wait(u64),
 }
 
-/// How far a save is.
+/// The state of a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It has not begun.
@@ -62,7 +62,7 @@ impl Save {
         save
     }
 
-    /// One `pwrite` over what is there.
+    /// One `pwrite` over the old content.
     #[must_use]
     pub fn over(path: Path, label: Label, text: &'static str) -> Self {
         let steps = vec![Step::Begin(path, text), Step::Copy(path), Step::End(path)];
@@ -74,7 +74,7 @@ impl Save {
         }
     }
 
-    /// By two `write`s, between which `ms` pass.
+    /// Two `write`s, with `ms` between them.
     #[must_use]
     pub fn in_two(path: Path, label: Label, text: &'static str, ms: u64) -> Self {
         let mut save = Self::over(path, label, text);
@@ -84,7 +84,7 @@ impl Save {
         save
     }
 
-    /// By a mapping of a page that is dirty already, at once.
+    /// A store through a mapping of a page that is dirty already, in one step.
     #[must_use]
     pub fn by_mapping(path: Path, label: Label, text: &'static str) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Save {
         }
     }
 
-    /// The file that lies finished at `beside` takes the name.
+    /// The finished file at `beside` takes the name.
     #[must_use]
     pub fn by_rename(path: Path, label: Label, text: &'static str, beside: Path) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl Save {
         }
     }
 
-    /// How far it is after so many steps.
+    /// Its state after this number of steps.
     #[must_use]
     pub fn stage(&self, done: usize) -> Stage {
         match done {
@@ -114,7 +114,7 @@ impl Save {
 }
 
 impl Step {
-    /// The file that it is about.
+    /// The file of this step.
     #[must_use]
     pub fn path(self) -> Option<Path> {
         match self {
@@ -129,8 +129,8 @@ impl Step {
         }
     }
 
-    /// What it changes, if it can be done. The user's editor is not stopped by modes;
-    /// if somebody moved its file away, it stops.
+    /// What it changes, if it is possible. Modes do not stop the user's editor; it stops if
+    /// somebody moved its file away.
     #[must_use]
     pub fn plan(self, disk: &Disk) -> Option<Effect> {
         let mut effect = Effect::default();
@@ -161,7 +161,7 @@ impl Step {
         Some(effect)
     }
 
-    /// Does it.
+    /// Takes this step.
     pub fn perform(self, disk: &mut Disk, save: &Save) {
         if let Self::Wait(ms) = self {
             disk.clock += ms * MS;
@@ -215,7 +215,7 @@ impl Step {
     }
 }
 
-/// What is there once `text` was written over the begin of `bytes`.
+/// The content after `text` was written over the begin of `bytes`.
 fn over(bytes: &[u8], text: &[u8]) -> Rc<[u8]> {
     let rest = bytes.get(text.len()..).unwrap_or_default();
     [text, rest].concat().into()

@@ -1,4 +1,4 @@
-//! What a scene is: a small disk, what others may do, and what the host is asked.
+//! A scene: a small disk, what others may do, and the calls to the host.
 
 use crate::{
     disk::{Disk, Label},
@@ -6,7 +6,7 @@ use crate::{
     save::{Save, Stage},
 };
 
-/// What the host is asked in one call.
+/// One call to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// The file of this key.
@@ -15,8 +15,8 @@ pub enum Ask {
     Bound(&'static str, &'static str),
 }
 
-/// What comes of the first call if nobody moves. A scene in which nothing is ever
-/// served could not fail.
+/// The outcome of the first call if nobody makes a move. A scene in which the host never
+/// serves anything could not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calm {
     /// The text of this label.
@@ -27,7 +27,7 @@ pub enum Calm {
 
 /// See the module.
 pub struct Scene {
-    /// As tests and seeds name it.
+    /// Its name in tests and seeds.
     pub name: &'static str,
     /// The disk before the first call.
     pub disk: Disk,
@@ -37,25 +37,25 @@ pub struct Scene {
     pub roots: &'static [Path],
     /// What may happen between two steps.
     pub moves: Vec<Move>,
-    /// What the user saves meanwhile.
+    /// What the user saves in the meantime.
     pub saves: Vec<Save>,
-    /// One call after the other, by one server.
+    /// The calls, one after the other, to one server.
     pub asks: Vec<Ask>,
     /// Whose texts the map, as its owner left it, grants to this call.
     pub grants: fn(&[Stage], usize) -> &'static [Label],
-    /// What comes of the first call if nobody moves.
+    /// The outcome of the first call if nobody makes a move.
     pub calm: Calm,
     /// Whether the key [`OTHER_KEY`] must be served, whatever has happened.
     pub other: bool,
-    /// How many moves are tried.
+    /// The most moves that the tests try.
     pub depth: usize,
 }
 
 /// A valid key of a file that nobody else can reach.
 pub const OTHER_KEY: &str = "k-other";
-/// What it stands for.
+/// The text of its file.
 pub const OTHER_TEXT: &str = "the other document";
-/// A key that only a map of the attacker has.
+/// A key that only the attacker's map has.
 pub const FORGED_KEY: &str = "k-forged";
 
 impl Scene {

@@ -1,10 +1,10 @@
-//! Setting the disk of a scene up. A mistake in one is a panic.
+//! Sets up the disk of a scene. A mistake in a scene is a panic.
 
 use crate::disk::{Disk, File, Id, JANE, Label, MS, Mounted, Node, ROOT, START, Who};
 use std::collections::BTreeMap;
 
 impl Default for Disk {
-    /// `/`, and the files that say who there is.
+    /// `/`, and the files that list users and groups.
     fn default() -> Self {
         let mut disk = Self {
             nodes: Vec::new(),
@@ -69,7 +69,7 @@ impl Disk {
         id
     }
 
-    /// The node that a path leads to, links followed.
+    /// The node that a path leads to, following links.
     #[must_use]
     pub fn at(&self, path: &str) -> Id {
         self.find(path, ROOT, true, &mut Vec::new()).unwrap()

@@ -1,4 +1,4 @@
-//! A run in words, as somebody would tell it.
+//! A run in words, as a person would tell it.
 
 use crate::{moves::Move, save::Step};
 use std::fmt;
@@ -39,8 +39,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// A script as it is written down: `3:7 12:0` is move 7 before step 3, then move 0
-/// before step 12.
+/// A script as text: `3:7 12:0` is move 7 before step 3, then move 0 before step 12.
 #[must_use]
 pub fn written(script: &[(usize, usize)]) -> String {
     let moves: Vec<_> = script
@@ -50,7 +49,7 @@ pub fn written(script: &[(usize, usize)]) -> String {
     moves.join(" ")
 }
 
-/// The script that was written down so. None means that it is none.
+/// The script in such a text. None means that it is not a script.
 #[must_use]
 pub fn read(written: &str) -> Option<Vec<(usize, usize)>> {
     let part = |part: &str| {

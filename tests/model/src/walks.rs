@@ -1,4 +1,4 @@
-//! Beyond what can be explored: random runs with many moves, each from one number.
+//! Random runs, with more moves than can be explored, each from one seed.
 
 use crate::{
     disk::Disk,
@@ -17,7 +17,7 @@ const MOST: usize = 24;
 struct Random {
     state: u64,
     left: usize,
-    /// One step in so many is moved before.
+    /// One in this many steps has a move before it.
     rarity: u64,
 }
 
@@ -48,7 +48,7 @@ impl Chooser for Random {
             return Next::Proceed;
         }
         let scene = &world.scene;
-        // A few tries, instead of a list of all that can be done.
+        // A few tries, instead of a list of all possible moves.
         for _ in 0..6 {
             let index = self.below(scene.moves.len() as u64) as usize;
             let can = scene.moves[index].plan(&world.disk, &scene.saves, &world.progress);
@@ -61,7 +61,7 @@ impl Chooser for Random {
     }
 }
 
-/// One random run. What it finds is made as short as leaving moves out makes it.
+/// One random run. It shortens what it finds by leaving out moves.
 #[must_use]
 pub fn walk(scene: &Rc<Scene>, code: Code, seed: u64) -> Option<Violation> {
     let random = Rc::new(RefCell::new(Random::new(seed)));

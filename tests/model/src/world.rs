@@ -1,5 +1,5 @@
-//! The world of one run: the disk, the user at work, and whoever moves between two
-//! steps of the host.
+//! The world of one run: the disk, the user at work, and whoever makes moves between
+//! two steps of the host.
 
 use crate::{
     disk::{Disk, Label, MS, Node},
@@ -20,38 +20,39 @@ use std::{
 pub enum Next {
     /// The step itself.
     Proceed,
-    /// This move of the scene's list, and then it is asked again.
+    /// This move of the scene's list; then the chooser is asked again.
     Move(usize),
-    /// Nothing any more: from here on, all has been seen.
+    /// Nothing more: another run has seen all that follows.
     Cut,
 }
 
-/// Who says what happens between two steps.
+/// Decides what happens between two steps.
 pub trait Chooser {
-    /// What happens next, before a step that will look at `looks`.
+    /// Returns what happens next, before a step that will look at `looks`.
     fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Thing>) -> Next;
 }
 
-/// How long a file must have been left alone to count as saved, if no write is under
-/// way: since the last one *began*, for that is what the kernel notes. So a save by
-/// several writes, of which one takes longer than this, counts as saved after that
-/// one. The host waits for 20 ms by the stamps, and a stamp can be one tick too old.
+/// How long nobody must have changed a file before it counts as saved, if no write is
+/// under way. The time counts since the last write *began*, because the kernel notes
+/// that. So if a save has several writes, and one takes longer than this, it counts as
+/// saved after that one. The host waits for 20 ms by the time stamps, and a stamp can be
+/// one tick too old.
 const REST: u64 = 20 * MS;
-/// More steps than any call takes, even one that waits for as long as it may.
+/// More steps than any call takes, even one that waits for as long as is allowed.
 pub const MOST_STEPS: usize = 6000;
-/// The longest that a call may wait in all: a second for the map, one for the file,
-/// and some.
+/// The longest time that a call may wait in all: a second for the map, one for the file,
+/// and a little more.
 pub const MOST_TIME: u64 = 2200 * MS;
 
 /// See the module.
 pub struct World {
-    /// What is played.
+    /// The scene that is played.
     pub scene: Rc<Scene>,
     /// The disk as it is.
     pub disk: Disk,
     /// How many steps of each save are done.
     pub progress: Vec<usize>,
-    /// The complete texts that were saved when the call began, or since.
+    /// The complete texts that were saved when the call began, or after that.
     pub versions: BTreeMap<Rc<[u8]>, Label>,
     /// Whose texts the user's map grants, or has granted since the call began.
     pub granted: Vec<Label>,
@@ -60,18 +61,18 @@ pub struct World {
     /// Steps of the host so far, and what it was told in them.
     pub step: usize,
     observed: DefaultHasher,
-    /// At which step the call began, and for how long it has waited since.
+    /// The step at which the call began, and how long it has waited since.
     began: usize,
     waited: u64,
-    /// Whether all that can come from here has been seen in another run.
+    /// Whether another run has seen all that can follow.
     pub cut: bool,
-    /// What has gone wrong already: the host hangs, or has no end.
+    /// What has already gone wrong: the host hangs, or does not end.
     pub trouble: Option<String>,
     /// The moves that were made, each with the step that it came before.
     pub script: Vec<(usize, usize)>,
-    /// What came of the calls so far.
+    /// The outcomes of the calls so far.
     pub answers: Vec<Result<String, String>>,
-    /// The run in words, if it is wanted.
+    /// The run in words, if a story is wanted.
     pub story: Option<Vec<String>>,
     chooser: Option<Rc<RefCell<dyn Chooser>>>,
     digest: Option<u64>,
@@ -102,7 +103,7 @@ impl World {
         }
     }
 
-    /// Everybody else is gone from here on. The user ends what he has begun.
+    /// From here on everybody else is gone. The user ends the saves that have begun.
     pub fn calm_down(&mut self) {
         self.chooser = None;
         for index in 0..self.progress.len() {
@@ -114,7 +115,7 @@ impl World {
         }
     }
 
-    /// A call begins, a second after the last. What anybody does before belongs to it.
+    /// Begins a call, a second after the last. First, it plays what others do before.
     pub fn begin(&mut self, call: usize) {
         self.call = call;
         self.interlude(&|_| vec![Thing::All]);
@@ -134,7 +135,7 @@ impl World {
         self.note_saved();
     }
 
-    /// The host waits for so long.
+    /// The host waits for this long.
     pub fn wait(&mut self, nanoseconds: u64) {
         self.waited += nanoseconds;
         self.pass(nanoseconds);
@@ -170,7 +171,7 @@ impl World {
         self.cut || self.trouble.is_some()
     }
 
-    /// A write to this file is waited for.
+    /// Waits until the write to this file ends.
     pub fn finish_write(&mut self, id: usize) {
         while self.disk.nodes[id]
             .file()
@@ -185,7 +186,7 @@ impl World {
                 (found == Ok(id) && step.plan(&self.disk).is_some()).then_some(index)
             };
             let Some(save) = (0..self.progress.len()).find_map(path) else {
-                // Its name was taken away, but the writer has it open.
+                // Somebody removed its name, but the writer has it open.
                 let file = self.disk.file_mut(id);
                 file.bytes = file.writing.take().unwrap_or_default();
                 self.digest = None;
@@ -269,7 +270,7 @@ impl World {
         self.digest = None;
     }
 
-    /// What was left alone for long enough is what was saved.
+    /// A text that nobody has changed for long enough counts as saved.
     fn note_saved(&mut self) {
         let rest = REST.saturating_sub(self.disk.tick.min(REST));
         for inode in &mut self.disk.nodes {

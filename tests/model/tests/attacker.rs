@@ -1,4 +1,4 @@
-//! All orders of events to a depth, in all scenes.
+//! All orders of events up to a depth, in all scenes.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -19,7 +19,7 @@ fn named(name: &str) -> Rc<Scene> {
     Rc::new(scenes::named(name).unwrap())
 }
 
-/// Explores, and says what it took.
+/// Explores, and prints the effort.
 fn find(scene: &Rc<Scene>, code: Code) -> Option<Violation> {
     let explored = explore(scene, code, scene.depth);
     println!(
@@ -108,7 +108,7 @@ fn in_no_order_of_events_is_a_promise_broken() {
 fn what_is_left_out_makes_no_difference() {
     let mut compared = 0;
     for scene in scenes::all().into_iter().map(Rc::new) {
-        // The bad example is judged as well: there is more to be told apart.
+        // The bad example is judged as well: it has more different outcomes.
         for code in [Code::Keyhole, Code::Old] {
             let depth = if scene.moves.len() < 3 { 2 } else { 1 };
             let plain = explore_plainly(&scene, code, depth);
@@ -120,7 +120,7 @@ fn what_is_left_out_makes_no_difference() {
                 "{}, {code:?}",
                 scene.name
             );
-            // Where a violation ends it, the rest is not explored.
+            // If a violation ends it, the rest is not explored.
             if explored.violation.is_none() {
                 let plain: BTreeSet<_> = plain.answers.into_iter().collect();
                 assert_eq!(plain, explored.answers, "{}, {code:?}", scene.name);

@@ -1,4 +1,4 @@
-//! The guest's decision in all worlds to a bound.
+//! The guest's decision in all worlds up to a bound.
 #![allow(clippy::print_stdout, reason = "tests")]
 
 use keyhole_model::decision::decide;
@@ -14,6 +14,6 @@ fn in_every_world_the_guest_decides_as_the_contract_says() {
         decided.worlds, decided.ends
     );
     assert_eq!(decided.differs, None);
-    // Each end there is was reached, so none was compared in vain.
+    // Every possible end was reached, so the comparison covered each.
     assert_eq!(decided.ends.len(), 11);
 }

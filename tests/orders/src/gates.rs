@@ -1,5 +1,5 @@
-//! `gates.rs`: never more inside than may be, nobody waits behind a call that hangs,
-//! nobody is sent away for nothing, and nothing is left behind.
+//! `gates.rs`: never more calls inside than allowed, no call waits behind one that hangs,
+//! no call is refused without a reason, and nothing is left over.
 
 use crate::{
     host::{Code, gates::Gates},
@@ -19,15 +19,15 @@ use std::{sync::Arc, time::Duration};
 const HUNG_AFTER: Duration = Duration::from_secs(2);
 const WIDTH: usize = 2;
 
-/// Who is or was inside one gate.
+/// The calls that are or were inside one gate.
 #[derive(Default)]
 struct Seen(Plain<(usize, Vec<Stay>)>);
 
-/// Since when, and until when.
+/// The start and the end.
 type Stay = (Instant, Option<Instant>);
 
 impl Seen {
-    /// Who came at `since` has leave. The gate may have seen it enter before we do.
+    /// A call that came at `since` may enter. The gate may have seen it enter before we do.
     fn enter(&self, since: Instant) -> usize {
         let mut seen = self.0.lock();
         seen.0 += 1;
@@ -44,7 +44,7 @@ impl Seen {
         self.0.lock().1[number].1 = Some(Instant::now());
     }
 
-    /// Whether anybody was inside for so long that one may be sent away now.
+    /// Whether a call was inside for so long that the gate may refuse others now.
     fn some_hung(&self) -> bool {
         self.0.lock().1.iter().any(|(since, left)| {
             left.unwrap_or_else(Instant::now).duration_since(*since) >= HUNG_AFTER
@@ -99,11 +99,11 @@ fn calls() {
     for call in calls.into_iter().chain([other]) {
         block_on(call).unwrap();
     }
-    // Each gate has a semaphore: none is left.
+    // Each gate has a semaphore, so none may be left.
     assert_eq!((semaphores(), permits_out()), (0, 0));
 }
 
-/// One is inside and stays there until all others have their answer.
+/// One call is inside and stays there until all others have their answer.
 fn one_hangs() {
     let gates = Gates::new(1, 8, HUNG_AFTER);
     let hung = block_on(gates.enter(gates.thing("a"))).unwrap();
@@ -123,8 +123,8 @@ fn one_hangs() {
     assert_eq!((semaphores(), permits_out()), (0, 0));
 }
 
-/// Small enough for every order, without a clock: two calls for a gate of one, of
-/// which one does not wait.
+/// Small enough to try every order, without a clock: two calls at a gate for one. One of
+/// them does not wait.
 fn two() {
     let gates = Gates::new(1, 1, HUNG_AFTER);
     let other = {

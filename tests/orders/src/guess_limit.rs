@@ -1,5 +1,5 @@
-//! `guesses.rs`: never more wrong look-ups than may be, whoever gives up; a right one
-//! costs nothing; nobody waits for ever.
+//! `guesses.rs`: never more wrong look-ups than allowed, even if callers give up; a right
+//! one costs nothing; nobody waits for ever.
 
 use crate::{
     host::{guesses::Guesses, limits::Limits},
@@ -25,7 +25,8 @@ fn limits() -> Limits {
     }
 }
 
-/// The wrong look-ups, by when, and those under way, which may be wrong as well.
+/// The times of the wrong look-ups, and the number of those under way, which may be wrong
+/// as well.
 #[derive(Default)]
 struct Looked {
     wrong: Vec<Instant>,
@@ -33,7 +34,7 @@ struct Looked {
 }
 
 impl Looked {
-    /// In any stretch of time: those that are free, and one for each second of it.
+    /// Whether any stretch of time has at most the free ones, and one for each second.
     fn is_within(&self) -> bool {
         assert!(
             self.under_way <= FREE as usize,
@@ -50,7 +51,7 @@ impl Looked {
     }
 }
 
-/// Four that guess, by waiting, by not waiting, and by giving up; some are right.
+/// Four callers guess: some wait, some do not, some give up; some are right.
 fn guessing() {
     let guesses = Guesses::new(limits());
     let looked = Arc::new(Plain::new(Looked::default()));
@@ -97,7 +98,7 @@ fn guessing() {
         block_on(guesser).unwrap();
     }
     assert_eq!(permits_out(), 0);
-    // What was taken comes back: all that are free can be had again.
+    // All permits come back: a caller can take all free ones again.
     block_on(async {
         let mut all = Vec::new();
         for _ in 0..FREE {
@@ -106,7 +107,7 @@ fn guessing() {
     });
 }
 
-/// Time does not pass, and nobody is wrong: so all can be looked up.
+/// Time does not pass, and nobody is wrong, so the host may look up all.
 fn right() {
     let guesses = Guesses::new(limits());
     let callers: Vec<_> = (0..4)
@@ -128,7 +129,7 @@ fn right() {
     assert_eq!(permits_out(), 0);
 }
 
-/// Small enough for every order: two right keys, of which one may be looked up at once.
+/// Small enough to try every order: two right keys, with one look-up at a time.
 fn two_right() {
     let guesses = Guesses::new(Limits {
         free_guesses: 1,

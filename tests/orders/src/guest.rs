@@ -18,10 +18,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What reading a file is like.
+/// The ways in which a read of a file goes.
 pub const KINDS: [&str; 6] = ["quick", "slow", "late", "stuck", "computes", "panics"];
 
-/// Small, so that few calls meet at every limit.
+/// Small limits, so that few calls reach each of them.
 pub fn limits() -> Limits {
     Limits {
         deadline: Duration::from_secs(5),
@@ -57,7 +57,7 @@ impl Files {
         })
     }
 
-    /// What is stuck goes on.
+    /// Releases the reads that are stuck.
     pub fn release(&self) {
         *self.released.lock().unwrap() = true;
         self.changed.notify_all();
@@ -93,7 +93,7 @@ impl Drop for Inside {
     }
 }
 
-/// What a caller gets who may have `file` for `key`.
+/// What a caller gets for `key` if the map has `file` for it.
 pub fn text(key: &str, file: &str) -> String {
     format!("{file} for {key}")
 }
@@ -111,7 +111,7 @@ impl Guest for Fake {
             "slow" => thread::sleep(self.0.limits.slow_after * 2),
             "late" => thread::sleep(self.0.limits.deadline * 2),
             "stuck" => self.0.wait_until(|released| released),
-            // It is only ever stopped from outside.
+            // Only the host can stop it.
             "computes" => {
                 self.0.wait_until(|_| clock::is_past(deadline));
                 return Err(Code::TimedOut);
@@ -123,7 +123,8 @@ impl Guest for Fake {
     }
 
     fn interrupt(&self) {
-        // With the lock, else it could be missed by who just looked at the clock.
+        // With the lock: otherwise a thread that has just looked at the clock could
+        // miss it.
         drop(self.0.released.lock());
         self.0.changed.notify_all();
     }

@@ -1,5 +1,5 @@
-//! The host's own files on the shim, and stand-ins for what they call that has no
-//! threads and tasks of its own: the map, the walk, the sandbox.
+//! The host's own files on the shim, and stand-ins for those they call that have no
+//! threads and tasks of their own: the map, the walk, the sandbox.
 
 macro_rules! of_the_host {
     ($name:ident, $file:literal) => {
@@ -36,11 +36,11 @@ pub use code::Code;
 pub use grant::Grant;
 
 pub mod grant {
-    //! Leave to read one file.
+    //! The permission to read one file.
 
     use std::marker::PhantomData;
 
-    /// What the tests' files lie in.
+    /// The directory of the tests' files.
     #[derive(Debug)]
     pub struct Directory;
 
@@ -52,7 +52,7 @@ pub mod grant {
 }
 
 pub mod contract {
-    //! How a hash is written.
+    //! Writes a hash as text.
 
     pub fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -60,7 +60,7 @@ pub mod contract {
 }
 
 pub mod map {
-    //! A map that is a table. An entry may be changed while calls are under way.
+    //! A map that is a table. A test may change an entry while calls are under way.
 
     use super::{Code, Grant};
     use std::{
@@ -115,7 +115,7 @@ pub mod map {
     pub struct LiveMap(Mutex<Arc<Map>>);
 
     impl LiveMap {
-        /// From now on, `key` stands for `file`.
+        /// Maps `key` to `file` from now on.
         pub fn write(&self, key: &str, file: &str) {
             let mut map = self.0.lock().unwrap();
             let mut new = Map::clone(&map);
@@ -130,7 +130,7 @@ pub mod map {
         }
     }
 
-    /// Not used: it does nothing that another could meet.
+    /// Not used: it does nothing that another thread or task could see.
     #[derive(Debug)]
     pub struct FrozenMap(Arc<Map>);
 
@@ -158,7 +158,7 @@ pub mod map {
 }
 
 pub mod sandbox {
-    //! The trait of whatever runs a call. See `crate::guest`.
+    //! The trait of what runs a call. See `crate::guest`.
 
     use super::{
         Code,
@@ -225,7 +225,7 @@ pub mod walk {
 }
 
 pub mod mcp {
-    //! The protocol's edge. What answers requests is in `crate::requests`.
+    //! The protocol's transport. `crate::requests` answers the requests.
 
     of_the_host!(flight, "mcp_flight.rs");
     of_the_host!(line, "mcp_line.rs");
@@ -237,7 +237,7 @@ pub mod mcp {
     use rmcp::model::{ErrorCode, ErrorData};
     use std::io;
 
-    /// Why a session did not end in order.
+    /// The reason why a session did not end in order.
     #[derive(Debug)]
     #[allow(dead_code, reason = "shown when a test fails")]
     pub enum ServeError {

@@ -1,6 +1,6 @@
-//! `soon.rs`: a call that comes early waits and is then answered; a load that fails
-//! ends the session, and no call waits for ever; an interrupt may come before there
-//! is anything to interrupt.
+//! `soon.rs`: a call that comes early waits and then gets its answer; a load that fails
+//! ends the session, and no call waits for ever; an interrupt may come before there is
+//! a sandbox to interrupt.
 
 use crate::{
     guest::{Fake, Files, limits, text},
@@ -33,7 +33,7 @@ enum Load {
     Works,
     /// It takes longer than a call may.
     TakesLong,
-    /// It hangs until all calls were answered.
+    /// It hangs until all calls have answers.
     Hangs,
     Fails,
     Panics,
@@ -95,7 +95,7 @@ fn session() {
                     assert_eq!(content.text, text(KEY, "quick-1.md"));
                     assert!(matches!(load, Load::Works | Load::TakesLong), "{load:?}");
                 }
-                // Time passes as it likes, so any call may take too long.
+                // The clock runs at any speed, so any call may take too long.
                 Err(Code::Busy | Code::TimedOut) => {
                     if load == Load::Hangs {
                         met("Hangs: refused");
@@ -115,13 +115,13 @@ fn session() {
     };
     block_on(async {
         let (mut failed, all) = (pin!(failed), pin!(all));
-        // No call waits for ever, whatever becomes of the load ...
+        // No call waits for ever, however the load ends ...
         let ended = tokio::select! {
             biased;
             error = &mut failed => Some(error),
             () = all => None,
         };
-        // ... and one that failed ends the session, and says why.
+        // ... and a load that failed ends the session, and says why.
         let ended = match ended {
             None if load.is_bad() => Some(failed.await),
             ended => ended,

@@ -1,22 +1,22 @@
-//! Keyhole's threads and tasks in all orders, on a clock that runs as it likes.
+//! Keyhole's threads and tasks in all orders, on a clock that runs at any speed.
 //!
-//! The host's own files are compiled once more, over locks, threads, semaphores and
-//! timers that [shuttle] schedules. Each scenario is played in thousands of orders:
-//! random ones, and such where few threads are held up at few places; the smallest in
-//! every order there is. It fails if a promise is broken, if nothing can go on, or if
-//! it never ends. What is printed of a failure shows it again.
+//! The build compiles the host's own files once more, over locks, threads, semaphores and
+//! timers that [shuttle] schedules. Each scenario runs in thousands of orders: random
+//! ones, and some in which a few threads are delayed at a few places; the smallest run in
+//! every possible order. A scenario fails if a promise is broken, if nothing can continue,
+//! or if it never ends. The output of a failure can replay it.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `build.rs` | how the host's files come here |
-//! | `breaks.rs` | what is broken on purpose in them, and has to be found |
+//! | `breaks.rs` | what is broken on purpose in them, which the tests have to find |
 //! | `shim/` | what they use instead of `std`, `tokio` and `rustix` |
 //! | `host.rs`, `host/mcp/service.rs` | stand-ins for what they call: map, walk, rmcp |
-//! | `guest.rs` | a sandbox that hangs, panics or takes its time when told to |
-//! | `run.rs` | how a scenario is played |
+//! | `guest.rs` | a sandbox that hangs, panics or is slow when a test says so |
+//! | `run.rs` | how a scenario runs |
 //! | the others | a scenario or two for each part, and what it promises |
 //!
-//! What it cannot show: weak memory (each step is seen by all at once), what is inside
+//! The tests cannot show: weak memory (all threads see each step at once), what is inside
 //! tokio's own semaphores and channels, which tokio checks with loom, and what rmcp does
 //! between the transport and the server.
 //!
@@ -50,7 +50,7 @@ mod tickets;
 
 use run::is_broken;
 
-/// What a failure prints would be of no use otherwise.
+/// Otherwise the output of a failure would be of no use.
 #[test]
 fn an_order_that_is_played_again_goes_the_same_way() {
     for scenario in [

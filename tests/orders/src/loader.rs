@@ -1,6 +1,6 @@
 //! `loader.rs` and `watch.rs`, with the gates, the guesses and the threads: every call
-//! gets one answer and its own; whatever was cancelled, hung, late or panicked, all
-//! that was held comes back, and calls for other files are served.
+//! gets one answer, its own. If calls are cancelled, hang, are late or panic, all that
+//! they hold comes back, and the host serves calls for other files.
 
 use crate::{
     guest::{Fake, Files, KINDS, limits, text},
@@ -36,8 +36,8 @@ const WRONG: &str = "k-2c1f8a96d0e34b57-5";
 const WRONG_SHORT: &str = "k-6";
 const KEYS: [&str; 6] = [ONE, SAME, OTHER, SHORT, WRONG, WRONG_SHORT];
 
-/// What the loader has of its own: its queue and places, and two of the guesses. Each
-/// gate has one more.
+/// The loader's own semaphores: its queue, its permits, and two of the guesses. Each gate
+/// has one more.
 const SEMAPHORES: usize = 5;
 
 fn loader(map: &Arc<LiveMap>, files: &Arc<Files>, limits: Limits) -> Arc<Loader<Fake>> {
@@ -47,13 +47,13 @@ fn loader(map: &Arc<LiveMap>, files: &Arc<Files>, limits: Limits) -> Arc<Loader<
     Arc::new(loader)
 }
 
-/// Nothing is held any more by anybody.
+/// Asserts that nobody holds anything any more.
 fn is_whole() {
     join_all();
     assert_eq!((semaphores(), permits_out()), (SEMAPHORES, 0));
 }
 
-/// What may be the answer to a call for `key`, whose file is one of `files`.
+/// Asserts that a call for `key`, whose file is one of `files`, may have this answer.
 fn is_due(key: &str, files: &[&str], answer: Result<&str, Code>) {
     let panics = files.iter().any(|file| file.starts_with("panics"));
     let is_wrong = files.is_empty();
@@ -62,14 +62,14 @@ fn is_due(key: &str, files: &[&str], answer: Result<&str, Code>) {
         Ok(answer) => files.iter().any(|file| answer == text(key, file)),
         Err(Code::UnknownKey) => is_wrong,
         Err(Code::Internal) => panics,
-        // Time passes as it likes, so any call may take too long.
+        // The clock runs at any speed, so any call may take too long.
         Err(Code::Busy | Code::TimedOut | Code::OutOfResources) => true,
         Err(_) => false,
     };
     assert!(due, "{key}: {answer:?}");
 }
 
-/// Three clients, whose calls meet at every limit. Some give up.
+/// Three clients, whose calls reach every limit. Some give up.
 fn calls() {
     let kind = || KINDS[choose(KINDS.len())];
     let (first, second) = (format!("{}-1.md", kind()), format!("{}-2.md", kind()));
@@ -104,7 +104,7 @@ fn calls() {
                         continue;
                     };
                     let files: &[&str] = match key {
-                        // The map is written to meanwhile.
+                        // Somebody changes the map in the meantime.
                         ONE => &[&first, &second],
                         SAME => &[&first],
                         OTHER => &[&second],
@@ -133,8 +133,8 @@ fn calls() {
     drop(loader);
 }
 
-/// Two calls for one file are stuck, which take all places. A call for another file
-/// is served all the same: it tries until it is.
+/// Two calls for one file are stuck, and take all permits. A call for another file is
+/// still served: the client tries until it is.
 fn stuck() {
     let limits = Limits {
         for_one_file: 2,
@@ -181,8 +181,8 @@ fn stuck() {
     is_whole();
 }
 
-/// The same, on a clock that waits for everybody: the other call is served as soon as
-/// those that hang have given their places up, and each call is answered in time.
+/// The same, on a clock that waits for everybody: the host serves the other call as soon
+/// as those that hang have given up their permits, and each call gets its answer in time.
 fn in_time() {
     let limits = Limits {
         for_one_file: 2,
@@ -201,7 +201,7 @@ fn in_time() {
         spawn(async move {
             let start = Instant::now();
             let answer = loader.load(key, &Caller::Nobody).await.map(drop);
-            // It waits for as long as it may run, at most, and then runs.
+            // It waits for at most as long as it may run, and then runs.
             let took = start.elapsed();
             assert!(took <= limits.deadline * 2, "{took:?}");
             match answer {

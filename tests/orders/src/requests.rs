@@ -1,6 +1,6 @@
-//! `flight.rs` and `transport.rs`: one answer for each request, and never another's;
-//! none for one that was cancelled; an id that is used again gets its own; and the
-//! room and the places of all come back.
+//! `flight.rs` and `transport.rs`: one answer for each request, and never another's; none
+//! for a request that was cancelled; a reused id gets its own answer; and the room and
+//! the permits of all requests come back.
 
 use crate::{
     host::mcp::service::{Answers, serve},
@@ -24,10 +24,10 @@ use std::{
 };
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, duplex};
 
-/// How many requests a client sends. The third has to wait for room.
+/// How many requests a client sends. The third one has to wait for room.
 const REQUESTS: usize = 4;
 
-/// Each request has a key of its own, which its answer repeats: so it is known whose
+/// Each request has a key of its own, which its answer repeats. So the test knows whose
 /// answer it is, whatever its id.
 struct Keys {
     places: Arc<Semaphore>,
@@ -63,11 +63,11 @@ struct Client {
     answered: HashSet<usize>,
 }
 
-/// A client that uses two ids only, each again as soon as it may: when its answer is
-/// there, or when it was cancelled.
+/// A client that uses only two ids, each again as soon as it may: after its answer came,
+/// or after the request was cancelled.
 fn session() {
     let (to_server, from_client) = duplex(4096);
-    // So that an answer does not fit, and another has to wait for it.
+    // So small that an answer does not fit, and another has to wait for it.
     let (to_client, from_server) = duplex(48);
     let keys = Arc::new(Keys {
         places: Arc::new(Semaphore::new(2)),
@@ -167,8 +167,8 @@ fn is_due(line: &str, client: &mut Client, keys: &Keys) {
     }
 }
 
-/// Nothing is read of the answers until both requests are cancelled. One answer may be
-/// half written by then; the other, which waits behind it, is not sent any more.
+/// The client reads no answer until both requests are cancelled. One answer may be half
+/// written by then; the other, which waits for it, is no longer sent.
 fn cancelled_behind_another() {
     let (mut to_server, from_client) = duplex(4096);
     let (to_client, from_server) = duplex(48);
@@ -186,7 +186,7 @@ fn cancelled_behind_another() {
             sleep(Duration::from_millis(20)).await;
             line(&mut to_server, &cancel(0)).await;
             line(&mut to_server, &cancel(1)).await;
-            // It says that what came before was seen.
+            // Its answer shows that the server has read what came before.
             line(&mut to_server, &call(2, 2)).await;
             while !keys.asked.lock().contains("2") {
                 sleep(Duration::from_millis(1)).await;

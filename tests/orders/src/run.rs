@@ -30,14 +30,14 @@ thread_local! {
     static BROKEN: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// For an assertion on a thread where the host catches panics.
+/// An assertion for threads on which the host catches panics.
 pub fn holds(it_does: bool, otherwise: impl FnOnce() -> String) {
     if !it_does {
         VIOLATED.set(Some(otherwise()));
     }
 }
 
-/// Says that a run met this. See [`Scenario::meets`].
+/// Notes that a run met this. See [`Scenario::meets`].
 pub fn met(what: &'static str) {
     MET.with_borrow_mut(|met| *met.entry(what).or_insert(0_usize) += 1);
 }
@@ -47,29 +47,29 @@ pub fn is_broken(name: &str) -> bool {
     BROKEN.get() == Some(name)
 }
 
-/// How many orders a test tries, half of them of each kind, if nobody says.
+/// How many orders a test tries by default, half of them of each kind.
 const SCHEDULES: usize = 1000;
 
-/// The most orders in which something broken must be found. Fewer than a test tries,
+/// The most orders that a test may need to find something broken: no more than it tries,
 /// so that a fault of that kind would not pass.
 const TO_FIND: usize = 1000;
 
-/// What is played in each order.
+/// What runs in each order.
 #[derive(Clone, Copy)]
 pub struct Scenario {
     pub name: &'static str,
     pub pace: Pace,
     pub play: fn(),
-    /// What some orders have to come to, else the scenario tries less than it says.
+    /// What some orders have to meet. Otherwise the scenario tries less than it says.
     pub meets: &'static [&'static str],
 }
 
 impl Scenario {
-    /// Tries it in random orders, and in such where few threads are held up at few
-    /// places, which is what most faults take ("PCT").
+    /// Tries it in random orders, and in orders in which a few threads are delayed at a
+    /// few places, which is enough for most faults ("PCT").
     pub fn holds(self) {
         if let Ok(mut schedule) = env::var("KEYHOLE_ORDER") {
-            // It is printed in lines.
+            // Shuttle prints it in several lines.
             schedule.retain(|c| c.is_ascii_hexdigit());
             let scheduler = ReplayScheduler::new_from_encoded(&schedule);
             self.run(scheduler, FailurePersistence::None);
@@ -100,15 +100,15 @@ impl Scenario {
         }
     }
 
-    /// Plays some orders twice, which must go the same way: else what is printed of a
-    /// failure would not show it again.
+    /// Plays some orders twice. They must go the same way: otherwise the output of a
+    /// failure could not replay it.
     pub fn goes_the_same_way_again(self) {
         let random = RandomScheduler::new_from_seed(1, 50);
         let twice = UncontrolledNondeterminismCheckScheduler::new(random);
         self.run(twice, FailurePersistence::Print);
     }
 
-    /// Tries it in every order there is, or in the first so many.
+    /// Tries it in every possible order, or in at most the first `most`.
     pub fn holds_in_all(self, most: Option<usize>) {
         let start = Instant::now();
         let tried = self.run(DfsScheduler::new(most, true), FailurePersistence::Print);
@@ -119,7 +119,7 @@ impl Scenario {
         );
     }
 
-    /// Tries it with something broken, which has to be found.
+    /// Tries it with something broken, which it has to find.
     pub fn finds(self, broken: &'static str) {
         let known = crate::breaks::BREAKS.iter().any(|it| it.name == broken);
         assert!(known, "no such variant: {broken}");

@@ -1,4 +1,4 @@
-//! `threads.rs`: a job never waits for one that hangs, none is lost, and the threads
+//! `threads.rs`: a job never waits for one that hangs, no job is lost, and the threads
 //! end with the pool.
 
 use crate::{
@@ -45,8 +45,8 @@ impl Drop for Counted {
     }
 }
 
-/// Three threads, of which one hangs until the jobs of two others are done. Some
-/// panic, some are refused by the system, and between them the threads may end.
+/// Three threads. One hangs until the jobs of two others are done. Some jobs panic, the
+/// system refuses some threads, and between jobs the threads may end.
 fn jobs() {
     let threads = Arc::new(Threads::new(3));
     threads.start().unwrap();
@@ -72,7 +72,7 @@ fn jobs() {
                         thread::sleep(Duration::from_secs(10));
                     }
                     let counted = Counted(Arc::clone(&done));
-                    // A job that the system refuses a thread is dropped, and counts.
+                    // If the system refuses a thread, its job is dropped, and counts.
                     let ran = threads.run(move || {
                         let _counted = counted;
                         if (caller, job) == (0, 0) {
@@ -91,10 +91,10 @@ fn jobs() {
     for caller in callers {
         caller.join().unwrap();
     }
-    // Each is done although one hangs ...
+    // All others are done although one hangs ...
     done.wait_for(4);
     hung.one();
-    // ... and it is all that did.
+    // ... and no other job hangs.
     ended.wait_for(1);
     // Threads that do not end are a deadlock: the run waits for them.
     drop(threads);

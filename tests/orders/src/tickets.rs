@@ -1,5 +1,5 @@
-//! `ticket.rs`: a ticket is redeemed once, whoever of several asks at the same time,
-//! and by a call that has to wait as well.
+//! `ticket.rs`: a ticket is redeemed once, even if several ask at the same time, and even
+//! by a call that has to wait.
 
 use crate::{
     guest::{Fake, Files, limits},
@@ -17,7 +17,7 @@ use shuttle::future::{block_on, spawn};
 use std::{cell::Cell, sync::Arc};
 use tempfile::TempDir;
 
-/// A key that waits for nothing.
+/// A key that never waits.
 const STRONG: &str = "k-2c1f8a96d0e34b57";
 
 thread_local! {
@@ -77,8 +77,8 @@ fn two_leave() {
     assert_eq!(tickets.redeem(&id).as_deref(), Some(*whose[0].0));
 }
 
-/// It is asked for while it is left. Nobody gets more tickets than were left, or
-/// half of a name.
+/// Some ask for a ticket while it is being left. Nobody gets more tickets than were left,
+/// or half of a name.
 fn asked_while_left() {
     let (tickets, id) = new();
     let left = [
@@ -98,8 +98,8 @@ fn asked_while_left() {
     let _ = tickets.redeem(&id);
 }
 
-/// Two calls with one ticket, of which one has to wait: only one guess at a time is
-/// looked up, and others are at it.
+/// Two calls with one ticket. One has to wait: the host looks up only one guess at a
+/// time, and there are others.
 fn in_a_call() {
     let limits = Limits {
         free_guesses: 1,

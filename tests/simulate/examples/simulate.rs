@@ -73,7 +73,7 @@ fn main() {
     }
 }
 
-/// Plays these seeds on all cores. How many, and which failed.
+/// Plays these seeds on all cores. Returns how many, and which failed.
 fn run(
     seeds: u64,
     first: u64,

@@ -1,4 +1,4 @@
-//! The client: what it sends, and what it must get for it.
+//! The client: what it sends, and the answers that it must get.
 
 mod script;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// One thing that the client does.
+/// One act of the client.
 #[derive(Clone, Debug)]
 pub enum Act {
     /// It writes these bytes.
@@ -17,11 +17,11 @@ pub enum Act {
     Asked(usize),
     /// It cancels the request of this id.
     Cancelled(Value),
-    /// It waits until this request is answered.
+    /// It waits until this request has an answer.
     Await(usize),
-    /// It waits for so many milliseconds.
+    /// It waits for this many milliseconds.
     Wait(u64),
-    /// It waits until all is answered.
+    /// It waits until all requests have answers.
     AwaitAll,
 }
 
@@ -30,32 +30,32 @@ pub enum Act {
 pub enum Kind {
     /// The file of a key.
     Call(String),
-    /// Anything that is answered with a result that is not a file.
+    /// Any request whose answer is a result, but not a file.
     Result,
-    /// Anything that is refused as a protocol error.
+    /// Any request whose answer is a protocol error.
     Error,
 }
 
 /// One request.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Null, if the server cannot know it.
+    /// The id. Null if the server cannot know it.
     pub id: Value,
-    /// What for.
+    /// What it asks for.
     pub kind: Kind,
-    /// When all of it had been written: the clock, and the step.
+    /// When all of it was written: the clock, and the step.
     pub sent: Option<(u64, u64)>,
-    /// It was cancelled, so that there may be no answer.
+    /// The client cancelled it, so that there may be no answer.
     pub cancelled: bool,
 }
 
 /// See the module.
 pub struct Client {
-    /// What is still to be done.
+    /// The acts that are left.
     pub acts: std::collections::VecDeque<Act>,
-    /// What was or will be asked.
+    /// The requests that were or will be sent.
     pub asked: Vec<Asked>,
-    /// What came: the id, and which requests it may answer.
+    /// The answers: the id, and the requests that it may answer.
     answers: Vec<(Value, Vec<usize>)>,
     /// Part of a line.
     line: Vec<u8>,
@@ -66,13 +66,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// Whether something was asked that is not answered.
+    /// Whether a request has no answer yet.
     #[must_use]
     pub fn waits(&self) -> bool {
         self.waits_since(u64::MAX)
     }
 
-    /// Whether something was asked before this time that is not answered.
+    /// Whether a request that was sent before this time has no answer yet.
     #[must_use]
     pub fn waits_since(&self, time: u64) -> bool {
         let due = |index: &usize| {
@@ -87,20 +87,20 @@ impl Client {
         })
     }
 
-    /// Whether this request may have been answered.
+    /// Whether this request may have an answer.
     #[must_use]
     pub fn is_answered(&self, request: usize) -> bool {
         self.answers.iter().any(|(_, fits)| fits.contains(&request))
     }
 
-    /// All that was sent for this id may stay without an answer.
+    /// Notes that all requests with this id may stay without an answer.
     pub fn cancel(&mut self, id: &Value) {
         for asked in self.asked.iter_mut().filter(|asked| asked.id == *id) {
             asked.cancelled |= asked.sent.is_some();
         }
     }
 
-    /// Bytes that came.
+    /// Takes bytes that came.
     pub fn take(&mut self, sim: &mut Sim, bytes: &[u8], blocked: u64) {
         for byte in bytes {
             match byte {
@@ -191,8 +191,8 @@ impl Client {
             };
             asked.id == answer["id"] && kind
         };
-        // With ids that are used again, several may fit: then it must be possible that
-        // each answer is another request's.
+        // If the client reused an id, an answer may fit several requests: then it must be
+        // possible to give each answer a request of its own.
         let fits: Vec<usize> = (0..self.asked.len())
             .filter(|index| fits(&self.asked[*index]))
             .collect();
@@ -215,8 +215,8 @@ impl Client {
     }
 }
 
-/// Whether each of these can have another partner of its own. `fits` tells whether two
-/// go together; none: there are no more partners.
+/// Whether each of these can have a partner of its own. `fits` says whether two go
+/// together; None means that there are no more partners.
 fn pairs(ones: &[usize], fits: impl Fn(usize, usize) -> Option<bool>) -> bool {
     fn find(
         one: usize,

@@ -1,5 +1,5 @@
 //! The host's view of the disk. Before each step, whoever is next may act; and the
-//! system may fail, give less than was asked for, or take its time.
+//! system may fail, return less than was asked for, or take a long time.
 
 use crate::sim::{self, Give, Sim};
 use keyhole::walk::{Fault, FileSystem, Mount, Stat};
@@ -19,7 +19,7 @@ use std::{
 #[derive(Clone, Copy, Debug)]
 pub struct Files;
 
-/// A descriptor. What it stands for does not change.
+/// A descriptor. It always stands for the same node.
 #[derive(Clone, Debug)]
 pub struct Handle {
     /// The node.
@@ -137,7 +137,7 @@ impl FileSystem for Files {
     }
 
     fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, Fault> {
-        // What a link says never changes.
+        // A link's target never changes.
         sim::with(|sim| match &sim.world.disk.nodes[link.id].node {
             Node::Link(target) => Ok(OsString::from(&**target)),
             _ => Err(Fault::Missing),
@@ -218,7 +218,7 @@ impl FileSystem for Files {
         sim::give(Give::Until(until));
     }
 
-    /// Calls are no threads here: who waits for a lock gives way.
+    /// Calls are not threads here: a call that waits for a lock yields.
     fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
         loop {
             match mutex.try_lock() {

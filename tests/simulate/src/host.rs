@@ -1,5 +1,5 @@
-//! What stands where the program has its threads, its map and its sandbox. The map and
-//! the resolution are the host's own, the decision is the guest's.
+//! The replacements for the program's threads, map source and sandbox. The map and the
+//! resolution are the host's own, the decision is the guest's.
 
 use crate::{
     files::{Files, Handle},
@@ -19,7 +19,7 @@ use std::{
     time::Instant,
 };
 
-/// Threads that run when the seed says.
+/// Threads that run when the seed says so.
 #[derive(Clone, Copy, Debug)]
 pub struct Threads;
 
@@ -51,7 +51,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The map where the user has it.
+    /// The map at the user's path.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -101,14 +101,14 @@ impl Maps for Source {
     }
 }
 
-/// As a plain `open` would.
+/// Follows all links, as a plain `open` would.
 fn follow(entry: &Entry) -> Result<Grant<Handle>, Code> {
     sim::give(Give::Way);
     sim::with(|sim| {
         let disk = &sim.world.disk;
         let mut path = entry.path().to_owned();
         let mut looked = Vec::new();
-        // The last link of the name, as far as one is.
+        // The target of the last link of the name, if there is one.
         if let Ok(id) = disk.find(&path, JANE, false, &mut looked)
             && let keyhole_model::disk::Node::Link(target) = &disk.nodes[id].node
             && target.starts_with('/')
@@ -176,7 +176,7 @@ impl Guest<Handle> for Native {
     fn interrupt(&self) {}
 }
 
-/// Opened and read, whatever goes on with it.
+/// Opens and reads the file, whatever others do with it.
 fn raw(grant: &Grant<Handle>) -> Result<String, String> {
     use keyhole::walk::FileSystem as _;
     let failed = |_| "internal".to_owned();
@@ -188,6 +188,6 @@ fn raw(grant: &Grant<Handle>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "not-utf8".to_owned())
 }
 
-/// The longest that a call may take, in nanoseconds: as long as it may wait, and then as
-/// long as it may run.
+/// The longest time that a call may take, in nanoseconds: as long as it may wait, and then
+/// as long as it may run.
 pub const LONGEST: u64 = 10_050 * MS;

@@ -1,44 +1,44 @@
 //! A whole server on a simulated clock, file system and client, from one seed.
 //!
-//! What runs is the program's own code: the session (`mcp::serve`, with rmcp beneath),
-//! the loader with its gates, places, guesses and watches, the live map, the walk and
-//! the resolution, and the guest's decision. What is around it is made up, and one number
-//! of 64 bits decides all of it:
+//! It runs the program's own code: the session (`mcp::serve`, with rmcp under it),
+//! the loader with its gates, permits, guesses and watches, the live map, the walk and
+//! the resolution, and the guest's decision. All around it is simulated, and one number
+//! of 64 bits decides all of that:
 //!
-//! - a client of either generation of the protocol, which writes in any pieces, reads
-//!   slowly or not at all, cancels, uses ids again, sends what is no request, ends its
-//!   input, or goes;
-//! - a file system in memory (that of `keyhole-model`), which fails, runs out of
-//!   descriptors, is interrupted, reads short or takes seconds for a step, whose clock is
-//!   fine or coarse; on which the user saves his files and his map in every style, also
-//!   when the disk is full, and another moves as far as his rights allow;
+//! - a client of either generation of the protocol. It writes in any pieces, reads
+//!   slowly or not at all, cancels, reuses ids, sends lines that are not requests, ends
+//!   its input, or disappears;
+//! - a file system in memory (that of `keyhole-model`). It fails, runs out of
+//!   descriptors, is interrupted, reads short or takes seconds for a step, and its clock
+//!   is fine or coarse. On it, the user saves files and the map in every style, also
+//!   when the disk is full, and another user makes every move that the rights allow;
 //! - one clock, for timers and for files;
-//! - threads: each call has a stack of its own and gives way before each of its steps,
-//!   and the seed says who is next;
+//! - threads: each call has a stack of its own and yields before each of its steps, and
+//!   the seed says who is next;
 //! - kills, at any point, and a new server over the same disk.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `play.rs`, `session.rs` | one run; one server from its start to its end, and who is next |
 //! | `sim.rs`, `rng.rs` | what all parts share: chance, faults, trace, story, mistakes |
-//! | `files.rs`, `host.rs`, `pipe.rs` | where the program has its system, threads and streams |
+//! | `files.rs`, `host.rs`, `pipe.rs` | replacements for the program's system, threads, streams |
 //! | `world.rs`, `maps.rs` | the disk, who works on it, and what may be served |
-//! | `client.rs` | what is asked, and what must be answered |
+//! | `client.rs` | the requests, and the answers that they must get |
 //!
-//! Asked is that
+//! Each run checks that
 //!
-//! - each request gets one answer and no other's; none, at most, if it was cancelled or
-//!   the server was killed; and output is lines of JSON-RPC and nothing else;
-//! - what is given was saved so, and was granted by a map that was there since the call
-//!   began: so a key that was removed is refused by the next call;
-//! - no error tells a key, a path or a content;
+//! - each request gets one answer, and not another's; only a request that was cancelled,
+//!   or whose server was killed, may get none; and output is only lines of JSON-RPC;
+//! - each text that is served was saved so, and a map that was there since the call began
+//!   granted it: so the next call refuses a key that was removed;
+//! - no error contains a key, a path or a content;
 //! - each answer comes within its bound, and the server ends within its own;
-//! - afterwards all that calls hold is given back, and a valid key is served.
+//! - afterwards all that calls hold is released, and a valid key is served.
 //!
 //! Not simulated: the seal and the start of the process (the kernel's part), tickets (they
 //! are files of the real system), signals beyond their effect, WebAssembly (the guest's
-//! logic runs natively, over the model's account of `sandbox/granted.rs`), and two threads
-//! within one step: what is between two steps is not divided.
+//! logic runs natively, over the model's version of `sandbox/granted.rs`), and two threads
+//! within one step: a step is not divided.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -11,7 +11,7 @@ use std::{
 
 /// Where the map is.
 pub const PATH: &str = "/home/jane/.config/keyhole/context-map.toml";
-/// The keys that may stand in it. The last two could be guessed.
+/// The keys that it may have. The last two could be guessed.
 pub const KEYS: [&str; 7] = [
     "k-2c1f8a96d0e34b57",
     "k-91c0d2e4f6a8b0c1",
@@ -26,7 +26,7 @@ pub const AGENTS: [&str; 2] = ["acme:reviewer", "acme:other"];
 /// The binding of a server that is bound.
 pub const BINDING: &str = "one";
 
-/// Texts live as long as the program: there are not many.
+/// Keeps a text for as long as the program runs: there are not many.
 fn intern(text: String) -> &'static str {
     static ALL: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
     let mut all = ALL.lock().unwrap();
@@ -57,7 +57,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// Any.
+    /// A random map.
     pub fn new(rng: &mut Rng) -> Self {
         let mut map = Self {
             entries: [None; KEYS.len()],
@@ -75,7 +75,7 @@ impl Map {
         map
     }
 
-    /// One change.
+    /// Makes one random change.
     pub fn edit(&mut self, rng: &mut Rng) {
         let index = rng.below(KEYS.len());
         match rng.below(10) {
@@ -90,13 +90,13 @@ impl Map {
         }
     }
 
-    /// The first key stands for the first document.
-    pub fn mend(&mut self) {
+    /// Maps the first key to the first document.
+    pub fn fix(&mut self) {
         self.broken = false;
         self.entries[0] = Some((0, None));
     }
 
-    /// What stands in the file.
+    /// The text of the file.
     #[must_use]
     pub fn text(&self) -> &'static str {
         let mut text = String::new();
@@ -125,7 +125,7 @@ impl Map {
     }
 }
 
-/// Where the host looks for it.
+/// The place where the host looks for it.
 #[must_use]
 pub fn location() -> Location {
     let found = Location::find(Some(Path::new(PATH)), |name| {
@@ -143,10 +143,16 @@ pub fn granted(map: &[u8], key: &str, agent: Option<&str>) -> Vec<Label> {
     let entry = keyhole::Key::try_from(key)
         .ok()
         .and_then(|key| Some(map.find_for(&key, agent)?.path().to_owned()));
-    let document = entry.and_then(|path| DOCUMENTS.iter().find(|known| known.1 == path));
+    // A map made of two halves may have two slashes where they meet.
+    let document = entry.and_then(|path| {
+        DOCUMENTS
+            .iter()
+            .find(|known| Path::new(known.1) == Path::new(&path))
+    });
     match document {
         None => Vec::new(),
-        // Another may write there: what he puts there, also of the user's own there.
+        // The other user may write there: the attacker's text, or a file of the user's
+        // own that is there.
         Some((_, path, _)) if path.starts_with("/srv/shared") => vec!["d", "e", MALLORYS],
         Some((label, ..)) => vec![label],
     }

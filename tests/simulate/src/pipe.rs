@@ -16,9 +16,9 @@ use tokio::{
 /// One direction.
 #[derive(Debug, Default)]
 pub struct Pipe {
-    /// What was written and not read.
+    /// The bytes that were written and not yet read.
     pub bytes: VecDeque<u8>,
-    /// How much it takes.
+    /// How many bytes it can hold.
     pub room: usize,
     /// The writer has gone.
     pub ended: bool,
@@ -30,7 +30,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// A pipe that takes so many bytes.
+    /// A pipe that holds this many bytes.
     #[must_use]
     pub fn with(room: usize) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Pipe {
         }
     }
 
-    /// Somebody waits for what has changed.
+    /// Wakes whoever waits for a change.
     pub fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();

@@ -7,22 +7,22 @@ use crate::{
     world::World,
 };
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// The first promise that was not kept.
+    /// The first broken promise.
     pub trouble: Option<String>,
     /// One number for all that happened.
     pub trace: u64,
     /// The run in words, if that was wanted.
     pub story: Vec<String>,
-    /// How many documents were given.
+    /// How many documents were served.
     pub given: usize,
-    /// How many milliseconds it took, simulated.
+    /// How many milliseconds of simulated time it took.
     pub ms: u64,
 }
 
-/// Plays what comes of this seed.
+/// Plays the run of this seed.
 #[must_use]
 pub fn play(seed: u64, broken: Option<Broken>, tell: bool) -> Played {
     let mut rng = Rng::new(seed);

@@ -1,11 +1,11 @@
-//! The one source of chance.
+//! The only source of chance.
 
 /// SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// All that comes of this seed.
+    /// The sequence of this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -25,7 +25,7 @@ impl Rng {
         (self.any() % end.max(1) as u64) as usize
     }
 
-    /// Whether it happens, once in `times`. Never, if that is 0.
+    /// Whether something happens that happens once in `times`. 0 means never.
     pub fn once_in(&mut self, times: usize) -> bool {
         times > 0 && self.below(times) == 0
     }

@@ -28,11 +28,13 @@ use tokio::{
     time::Instant,
 };
 
-/// A server ends within this, once its input has: as long as it may still answer.
+/// How soon a server ends after its input: as long as it may still answer.
 const LONGEST_END: u64 = 5_100 * MS;
 /// More turns than any run takes.
 const MOST_TURNS: usize = 200_000;
-/// As much of a stack as a call takes, and more.
+/// For this many turns, the user and the others still act beside the last calls.
+const OTHERS_STAY: usize = 5_000;
+/// The size of a stack: more than a call needs.
 const STACK: usize = 512 << 10;
 
 thread_local! {
@@ -49,7 +51,7 @@ struct Running {
     began: Option<u64>,
 }
 
-/// How it goes with the session.
+/// The state of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
@@ -74,13 +76,13 @@ struct Session {
     last: u128,
     micros: u64,
     client_waits: u64,
-    /// For how long the client has left answers lying.
+    /// How long the client has not read waiting answers.
     blocked: u64,
-    /// Of so many chances to read, it takes one.
+    /// It takes one in this many chances to read.
     lazy: usize,
 }
 
-/// Plays a server. After the last, a valid key must be served.
+/// Plays a server. After the last one, a valid key must be served.
 pub fn session(last: bool) {
     let runtime = Builder::new_current_thread()
         .enable_time()
@@ -159,7 +161,7 @@ impl Session {
         }
     }
 
-    /// Until the end, if it is not killed.
+    /// Plays until the end, if the server is not killed.
     async fn play(&mut self, last: bool) {
         let (killed, stopped, closed, broken) = sim::with(|sim| {
             let mut at = |rarity, most| match sim.rng.once_in(rarity) {
@@ -202,8 +204,8 @@ impl Session {
                 pipe.wake();
                 drop(pipe);
             } else if turns == closed.saturating_add(2000) {
-                // It notices a reader that has gone when it has something to say. If
-                // it has not, its input ends some day.
+                // The server notices that its reader has gone when it writes. If it has
+                // nothing to write, its input ends some day.
                 let mut input = self.input.lock().unwrap();
                 input.ended = true;
                 input.wake();
@@ -220,7 +222,7 @@ impl Session {
         }
     }
 
-    /// Nobody waits for longer than any answer may take.
+    /// Checks that nobody waits for longer than any answer may take.
     fn judge_waits(&self) {
         let now = sim::with(|sim| sim.world.disk.clock);
         let begin = now.saturating_sub(crate::host::LONGEST + self.blocked);
@@ -242,7 +244,8 @@ impl Session {
         }
     }
 
-    /// The server has ended. What it holds comes back, and all was answered.
+    /// The server has ended. Checks that it releases all that it holds, and that all
+    /// requests have answers.
     async fn finish(&mut self) {
         let Some(served) = self.served.take() else {
             return;
@@ -278,18 +281,23 @@ impl Session {
             if turn > MOST_TURNS / 4 || sim::with(|sim| sim.trouble.is_some()) {
                 break;
             }
-            // Nothing runs, and still it is not idle: give timers a chance, then say so.
+            // Nothing runs, but it is not idle: give timers a chance, then report that.
             if self.calls.is_empty() && turn > 2000 {
                 break;
             }
-            self.turn(true).await;
+            // While the user saves the map again and again, calls read it again and
+            // again. So the user must stop as well.
+            if turn == OTHERS_STAY {
+                sim::with(|sim| sim.world.end_saves(&mut sim.rng));
+            }
+            self.turn(turn < OTHERS_STAY).await;
         }
         if !self.loader.is_idle() {
             sim::with(|sim| sim.violation(|| "something is held for ever".into()));
         }
     }
 
-    /// Everybody else has gone.
+    /// Checks the server after everybody else has gone.
     async fn afterwards(&mut self) {
         sim::with(|sim| {
             sim.faults = crate::sim::Faults::default();
@@ -318,7 +326,7 @@ impl Session {
         }
     }
 
-    /// The process is no more: each call ends amid its step.
+    /// The process has ended: each call ends in the middle of its step.
     fn drop_calls(&mut self) {
         for call in self.calls.drain(..) {
             recycle(call);
@@ -335,7 +343,7 @@ fn recycle(call: Running) {
     }
 }
 
-/// Whatever of the server can go on goes on.
+/// Lets every part of the server run that can.
 async fn settle() {
     for _ in 0..4 {
         yield_now().await;

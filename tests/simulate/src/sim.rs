@@ -1,5 +1,5 @@
-//! What all parts of one run share. It belongs to the thread that plays the run, so
-//! that the host's own types, which must be able to change threads, can reach it.
+//! The state that all parts of one run share. It belongs to the thread that plays the
+//! run, so that the host's own types, which must be `Send`, can reach it.
 
 use crate::{rng::Rng, world::World};
 use keyhole::Job;
@@ -11,15 +11,15 @@ use std::{
 /// A deliberate mistake, to show that the simulation can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// The map of the last call answers for this one.
+    /// A call uses the map of the call before.
     StaleMap,
     /// An answer goes to another request.
     WrongId,
-    /// What a call holds is not given back if its thread was refused.
+    /// A call does not release what it holds if its thread was refused.
     LostPermit,
     /// A file is served while it is being saved.
     NoRest,
-    /// A path is followed wherever it leads.
+    /// The host follows a path wherever it leads.
     FollowsAll,
     /// A request gets no answer.
     Silent,
@@ -27,7 +27,7 @@ pub enum Broken {
     Twice,
     /// A refusal names the key.
     Leaks,
-    /// A call waits for its file for as long as that takes.
+    /// A call waits for its file without a limit.
     NoDeadline,
 }
 
@@ -46,7 +46,7 @@ impl Broken {
     ];
 }
 
-/// How often the system fails, one time in so many; 0: never.
+/// How often the system fails: once in this many times; 0 means never.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// `EIO`
@@ -55,17 +55,17 @@ pub struct Faults {
     pub exhausted: usize,
     /// `EINTR`: the call is made again.
     pub interrupted: usize,
-    /// A read gives less than there is.
+    /// A read returns less than there is.
     pub short: usize,
     /// A step takes seconds.
     pub hangs: usize,
-    /// No thread is to be had.
+    /// The system refuses a thread.
     pub no_thread: usize,
 }
 
 /// See the module.
 pub struct Sim {
-    /// The seed's.
+    /// The seed's sequence.
     pub rng: Rng,
     /// The disk, and who works on it.
     pub world: World,
@@ -73,9 +73,9 @@ pub struct Sim {
     pub faults: Faults,
     /// The mistake, if one is played.
     pub broken: Option<Broken>,
-    /// Jobs that no thread has taken up yet.
+    /// Jobs that no thread has started yet.
     pub jobs: Vec<Job>,
-    /// What was given out: by which key, what, and at which step.
+    /// What was served: for which key, which text, and at which step.
     pub given: Vec<(String, String, u64)>,
     /// What has gone wrong.
     pub trouble: Option<String>,
@@ -87,7 +87,7 @@ pub struct Sim {
     story: Option<Vec<String>>,
 }
 
-/// Why a call's thread gives way.
+/// How a call's thread yields.
 #[derive(Clone, Copy, Debug)]
 pub enum Give {
     /// To whoever is next.
@@ -103,17 +103,17 @@ thread_local! {
     static CURRENT: Cell<*const Yielder> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Lets the run of this thread be `sim`, or ends it.
+/// Makes `sim` the run of this thread, or ends the run.
 pub fn set(sim: Option<Sim>) -> Option<Sim> {
     SIM.replace(sim)
 }
 
-/// Works on this thread's run. Nobody else does at the same time.
+/// Works on this thread's run. Nobody else may do so at the same time.
 pub fn with<T>(act: impl FnOnce(&mut Sim) -> T) -> T {
     SIM.with_borrow_mut(|sim| act(sim.as_mut().unwrap()))
 }
 
-/// Runs a job on a stack of its own, until it first gives way.
+/// Runs a job on a stack of its own, until it first yields.
 pub fn fiber(
     stack: corosensei::stack::DefaultStack,
     job: Job,
@@ -124,15 +124,15 @@ pub fn fiber(
     })
 }
 
-/// The call that runs gives way. Outside of calls, nothing happens.
+/// The running call yields. Outside of calls, this does nothing.
 pub fn give(give: Give) {
     let current = CURRENT.get();
     if current.is_null() {
         return;
     }
-    // SAFETY: it is set at the begin of a fiber and after each of its turns, and taken
-    // back when the fiber stops running; so it is that of the fiber that runs now, which
-    // lives as long as its stack.
+    // SAFETY: it is set at the begin of a fiber and of each later turn of it, and unset when
+    // the fiber stops running. So it belongs to the fiber that runs now, and lives as long as
+    // that fiber's stack.
     unsafe { (*current).suspend(give) };
     CURRENT.set(current);
 }
@@ -161,7 +161,7 @@ impl Sim {
         }
     }
 
-    /// Something happened: into the trace, and into the story if one is wanted.
+    /// Adds an event to the trace, and to the story if one is wanted.
     pub fn note(&mut self, what: impl Hash, say: impl FnOnce(&Self) -> String) {
         (self.world.disk.clock, what).hash(&mut self.trace);
         if let Some(mut story) = self.story.take() {
@@ -171,7 +171,7 @@ impl Sim {
         }
     }
 
-    /// A promise was not kept. The first time counts.
+    /// Notes a broken promise. Only the first one counts.
     pub fn violation(&mut self, what: impl FnOnce() -> String) {
         if self.trouble.is_none() {
             let what = what();

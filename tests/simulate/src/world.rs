@@ -1,5 +1,5 @@
-//! The disk, its user at work, and another who moves as far as his rights go; and what
-//! of all that was ever saved, and when: what the host is judged by.
+//! The disk, its user at work, and another user who makes every move that the rights
+//! allow. Also a record of what was ever saved, and when: the run judges the host by it.
 
 use crate::{
     maps::{self, Map},
@@ -12,10 +12,11 @@ use keyhole_model::{
 };
 use std::{collections::HashMap, rc::Rc, sync::LazyLock};
 
-/// A file must have been left alone for so long to count as saved; see `keyhole-model`.
+/// How long nobody must have changed a file before it counts as saved; see
+/// `keyhole-model`.
 const REST: u64 = 20 * MS;
 
-/// The user's documents: label, where they lie, and where they really lie.
+/// The user's documents: label, path, and real path.
 pub const DOCUMENTS: [(Label, &str, &str); 5] = [
     ("a", "/home/jane/notes/a.md", "/home/jane/notes/a.md"),
     ("b", "/home/jane/notes/b.md", "/home/jane/notes/b.md"),
@@ -40,7 +41,7 @@ const TARGETS: [&str; 4] = [
     "/srv/his/x.md",
 ];
 
-/// What comes to mind first.
+/// The most obvious moves.
 const FIRST: [Move; 5] = [
     Move::Rename("/srv/shared/d.md", "/srv/shared/x.md"),
     Move::Symlink("/home/jane/diary.md", "/srv/shared/d.md"),
@@ -51,16 +52,16 @@ const FIRST: [Move; 5] = [
 
 static MOVES: LazyLock<Vec<Move>> = LazyLock::new(|| moves::all(&NAMES, &TARGETS, FORGED_TEXT));
 
-/// Something that was there as it was saved, from one step to another.
+/// A saved text that was on the disk, from one step to another.
 #[derive(Clone, Debug)]
 pub struct Span {
-    /// What.
+    /// The text.
     pub bytes: Rc<[u8]>,
     /// Whose text.
     pub label: Label,
-    /// When it came.
+    /// The step at which it came.
     pub from: u64,
-    /// When it went. None: it is still there.
+    /// The step at which it went. None means that it is still there.
     pub to: Option<u64>,
 }
 
@@ -70,7 +71,7 @@ struct Saving {
     save: Save,
     done: usize,
     not_before: u64,
-    /// The disk is full after so many steps.
+    /// The disk is full after this many steps.
     full_after: usize,
 }
 
@@ -78,13 +79,13 @@ struct Saving {
 pub struct World {
     /// The disk as it is.
     pub disk: Disk,
-    /// All that was ever there as it was saved.
+    /// All saved texts that were ever on the disk.
     pub spans: Vec<Span>,
-    /// How many things have happened.
+    /// How many steps there were.
     pub now: u64,
     /// The map as the user last wanted it.
     pub wanted: Map,
-    /// Whether writing fails sometimes, one save in so many.
+    /// One in this many saves fails, because the disk is full. 0 means none.
     pub full: usize,
     current: HashMap<usize, usize>,
     saving: Vec<Saving>,
@@ -130,14 +131,14 @@ impl World {
         world
     }
 
-    /// How long it all has taken.
+    /// How long the run has taken.
     #[must_use]
     pub fn elapsed(&self) -> u64 {
         self.disk.clock - START
     }
 
-    /// Notes what is there as it was saved: what was written to its end, or was left
-    /// alone for long enough.
+    /// Notes the saved texts that are there: those that were written to their end, or that
+    /// nobody has changed for long enough.
     pub fn sync(&mut self) {
         self.now += 1;
         let rest = match self.disk.tick {
@@ -150,7 +151,7 @@ impl World {
                 continue;
             };
             file.whole |= file.writing.is_none() && clock - file.touched >= rest;
-            // Who has it open can still read it when its last name is gone.
+            // Whoever has it open can still read it after its last name is gone.
             let is_held = Rc::strong_count(&inode.held) > 1;
             let there = file.whole && (inode.names > 0 || is_held);
             if let Some(span) = self.current.get(&id) {
@@ -173,13 +174,13 @@ impl World {
         }
     }
 
-    /// What was there as it was saved, since `from`.
+    /// The saved texts that were there since `from`.
     pub fn since(&self, from: u64) -> impl Iterator<Item = &Span> {
         let recent = move |span: &&Span| span.to.is_none_or(|to| to > from);
         self.spans.iter().filter(recent)
     }
 
-    /// Whether this text may be given for this key, to a call that began at `from`.
+    /// Whether this text may be served for this key, to a call that began at `from`.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -202,7 +203,7 @@ impl World {
                 "the map does not grant this key anything: {text:?}"
             ));
         }
-        // He may have put it there, and his own saves are his own affair.
+        // The other user may have put it there, and may save in any way.
         if granted.contains(&MALLORYS) && [FORGED_TEXT, FORGED_MAP, ""].contains(&text) {
             return Ok(());
         }
@@ -222,14 +223,14 @@ impl World {
         }
     }
 
-    /// When the user next does something that he waits for.
+    /// When the user next does something that is already planned.
     #[must_use]
     pub fn next_save(&self) -> Option<u64> {
         let waits = self.saving.iter().map(|saving| saving.not_before);
         waits.filter(|at| *at > self.disk.clock).min()
     }
 
-    /// One move of the user, or of the other. Tells it.
+    /// One move of the user, or of the other. Returns it in words.
     pub fn act(&mut self, rng: &mut Rng) -> Option<String> {
         let told = match rng.below(8) {
             0..4 => self.go_on_saving(rng),
@@ -242,10 +243,9 @@ impl World {
         told
     }
 
-    /// The user ends what he has begun, mends the map, and the other is gone.
-    pub fn calm_down(&mut self, rng: &mut Rng) {
+    /// The user ends the saves that have begun.
+    pub fn end_saves(&mut self, rng: &mut Rng) {
         self.full = 0;
-        self.disk.clock += 100 * MS;
         for _ in 0..200 {
             if self.saving.is_empty() {
                 break;
@@ -254,7 +254,13 @@ impl World {
             self.go_on_saving(rng);
             self.sync();
         }
-        self.wanted.mend();
+    }
+
+    /// The user ends the saves that have begun, and fixes the map. The other is gone.
+    pub fn calm_down(&mut self, rng: &mut Rng) {
+        self.disk.clock += 100 * MS;
+        self.end_saves(rng);
+        self.wanted.fix();
         for (path, label, text) in [
             (maps::PATH, MAP_LABEL, self.wanted.text()),
             (DOCUMENTS[0].2, "a", maps::text(0, 1)),
@@ -364,7 +370,7 @@ impl World {
         }
         let step = saving.save.steps[saving.done];
         if step.plan(&self.disk).is_none() {
-            // Somebody moved it away: whoever writes it has it open, and ends the write.
+            // Somebody moved it away: the writer has it open, and ends the write.
             self.end_writes();
             return Some(format!("jane: cannot go on saving {}", saving.save.path));
         }
@@ -383,7 +389,7 @@ impl World {
         Some(format!("jane: {step}"))
     }
 
-    /// Writes that nobody goes on with come to their end.
+    /// Ends the writes that nobody continues.
     fn end_writes(&mut self) {
         let saving = &self.saving;
         let disk = &self.disk;

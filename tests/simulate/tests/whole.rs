@@ -1,4 +1,5 @@
-//! A whole server from one seed: it keeps its promises, and would be seen not to.
+//! A whole server from one seed: it keeps its promises, and the test would see if it did
+//! not.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -16,7 +17,7 @@ use std::{
     thread,
 };
 
-/// Plays these seeds on all cores; what `judge` says of any is collected.
+/// Plays these seeds on all cores, and collects what `judge` says about them.
 fn each<T: Send>(seeds: Range<u64>, judge: impl Fn(u64) -> Option<T> + Sync) -> Vec<T> {
     let next = AtomicU64::new(seeds.start);
     let found = Mutex::new(Vec::new());
@@ -49,7 +50,7 @@ fn in_no_run_is_a_promise_broken() {
         let story = play(*seed, None, true).story.join("\n");
         panic!("{story}\nseed {seed}: {what}\nto see it again: ./x simulate --replay {seed}");
     }
-    // A run in which nothing is given could not fail.
+    // A run in which the host serves nothing could not fail.
     assert!(given.into_inner() > 800);
 }
 
@@ -62,7 +63,7 @@ fn the_same_seed_is_the_same_run() {
     assert_eq!(differ, Vec::<u64>::new());
 }
 
-/// In how many seeds, `./x simulate --mistakes` says.
+/// `./x simulate --mistakes` says in how many seeds each is found.
 #[test]
 fn each_mistake_is_found() {
     for broken in Broken::ALL {

@@ -1,5 +1,5 @@
 //! A crash of the server left a core file, with the whole map and the last content
-//! in it; and its memory was open to each process of the same user.
+//! in it; and each process of the same user could read its memory.
 
 #![allow(clippy::print_stderr, reason = "what cannot be tested here is named")]
 
@@ -7,10 +7,10 @@ use keyhole_tests::World;
 use rustix::process::{Resource, Signal, geteuid, getrlimit};
 use std::{fs, os::unix::process::CommandExt as _, path::Path, process::Command};
 
-/// Who runs the servers of [`World::unprivileged`].
+/// The user who runs the servers of [`World::unprivileged`].
 const NOBODY: u32 = 65534;
 
-/// A server that may leave a core file of any size, where it is.
+/// A server that may leave a core file of any size, in its own directory.
 fn world() -> World {
     let shell = "ulimit -S -c \"$(ulimit -H -c)\" && exec \"$0\" \"$@\"";
     World::new()
@@ -68,7 +68,7 @@ fn the_same_user_cannot_read_the_servers_memory() {
             let output = read.output().unwrap();
             assert!(!output.status.success(), "{file}");
             assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{file}");
-            // Else `mem` fails too, at its first byte.
+            // Otherwise `mem` fails too, at its first byte.
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(said.contains("Permission denied"), "{said}");
         }

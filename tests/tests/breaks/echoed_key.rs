@@ -1,5 +1,5 @@
-//! A key that is put in the wrong place is in no output: logs keep what a client's
-//! server writes on standard error, and screens are shared.
+//! No output contains a key that somebody put in the wrong place: logs keep what a
+//! client's server writes to standard error, and people share screens.
 
 use keyhole_tests::{MARKER, Ran, World};
 use serde_json::Value;
@@ -9,13 +9,13 @@ use std::{
 };
 
 const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
-/// As no binding can be called, and no option either.
+/// A name that neither a binding nor an option can have.
 const ODD: &str = "K_hunter2=7f3a9c55aa01beef";
 
 #[track_caller]
 fn conceals(ran: Ran) -> Ran {
     for text in [&ran.stdout, &ran.stderr] {
-        // The tail alone would be too much as well.
+        // Even the end of the key alone would be too much.
         for part in [MARKER, "7f3a", "hunter"] {
             assert!(!text.to_lowercase().contains(part), "{ran:#?}");
         }
@@ -23,7 +23,7 @@ fn conceals(ran: Ran) -> Ran {
     ran
 }
 
-/// Every way to write `text` as something that a command line does not take.
+/// Every way to write `text` as something that a command line does not accept.
 fn misplaced(text: &str) -> Vec<Vec<OsString>> {
     let odd = [text.as_bytes(), b"\xff"].concat();
     let lines = [
@@ -85,7 +85,7 @@ fn no_argument_comes_back_whatever_is_wrong_with_it() {
                 let words = command.split(' ').filter(|word| !word.is_empty());
                 let mut arguments: Vec<OsString> = words.map(Into::into).collect();
                 arguments.extend(line);
-                // What a command does take, a name of a map say, is not refused.
+                // Some of these a command does accept, such as a name of a map.
                 let ran = conceals(World::new().run(&arguments));
                 assert!(matches!(ran.exit, Some(0..=2)), "{arguments:?} {ran:?}");
                 if ran.exit == Some(2) && command != "check" {
@@ -197,7 +197,7 @@ fn check_says_nothing_of_a_key_wherever_it_stands() {
     }
 }
 
-/// Two maps that differ in a key's length and marks alone look the same.
+/// Two maps that differ only in a key's length and marks look the same.
 #[test]
 fn check_tells_neither_a_keys_length_nor_its_marks() {
     let said = |key: &str, value: &str| {

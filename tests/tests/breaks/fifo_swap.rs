@@ -1,12 +1,12 @@
-//! Whoever may write the mapped file's directory swaps the file with a FIFO, so
-//! that the guest sees a file and opens a FIFO. Each such call once held a thread
-//! for ever, and soon no key was served any more.
+//! Somebody who may write to the mapped file's directory swaps the file with a FIFO,
+//! so that the guest sees a file and opens a FIFO. Each such call once held a thread
+//! for ever, and soon the server served no key any more.
 
 use crate::{beside::Beside, hostile::ground::fifo};
 use keyhole_tests::World;
 
 const ROUNDS: usize = 5;
-/// More than run at once.
+/// More calls than the server runs at once.
 const CALLS: usize = 16;
 
 #[test]

@@ -1,5 +1,5 @@
-//! A file system whose reads hang until they are let go. It speaks the kernel's
-//! FUSE protocol itself, as much of it as one flat directory takes.
+//! A file system whose reads hang until the test releases them. It speaks the
+//! kernel's FUSE protocol itself, as much of it as one flat directory needs.
 
 use rustix::{
     fs::{Mode, OFlags},
@@ -14,12 +14,12 @@ use std::{
     thread,
 };
 
-/// What every file says.
+/// The content of every file.
 pub(super) const TEXT: &str = "it did not hang\n";
 
 const ROOT: u64 = 1;
 
-/// Answers about attributes and names may be kept for so many seconds.
+/// How many seconds the kernel may keep answers about attributes and names.
 const VALID: u64 = 3600;
 
 mod opcode {
@@ -39,8 +39,8 @@ mod opcode {
 const ENOENT: i32 = 2;
 const ENOSYS: i32 = 38;
 
-/// A mounted file system. Any name that ends in `.md` is a file in it. It goes on
-/// drop, and whoever waits for it gets an error.
+/// A mounted file system. Any name that ends in `.md` is a file in it. Drop unmounts
+/// it, and whoever waits for it gets an error.
 pub(super) struct Hanging {
     at: PathBuf,
     channel: Arc<Channel>,
@@ -48,8 +48,8 @@ pub(super) struct Hanging {
 
 struct Channel {
     kernel: File,
-    /// Reads that hang, each with how much it asks for from where; none once they
-    /// are let go.
+    /// The reads that hang, each with the offset and length that it asks for. None
+    /// means that the test has released them.
     hung: Mutex<Option<Vec<Ask>>>,
 }
 
@@ -61,7 +61,7 @@ struct Ask {
 }
 
 impl Hanging {
-    /// Mounts one at `at`. None where that cannot be done, with the reason.
+    /// Mounts one at `at`. Fails with the reason if this system cannot do that.
     pub(super) fn mount(at: &Path) -> Result<Self, String> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let kernel = rustix::fs::open("/dev/fuse", flags, Mode::empty())
@@ -97,7 +97,7 @@ impl Hanging {
             .map_or(0, Vec::len)
     }
 
-    /// From now on no read hangs, and those that did are answered.
+    /// Answers the reads that hang. From now on none does.
     pub(super) fn let_go(&self) {
         let hung = self.channel.hung.lock().unwrap().take();
         for ask in hung.into_iter().flatten() {
@@ -108,7 +108,7 @@ impl Hanging {
 
 impl Drop for Hanging {
     fn drop(&mut self) {
-        // Aborts the connection, so that nobody waits for it any more.
+        // This ends the connection, so that nobody waits for it any more.
         let _ = unmount(&self.at, UnmountFlags::FORCE | UnmountFlags::DETACH);
     }
 }
@@ -136,7 +136,7 @@ impl Channel {
                 }
             }
             opcode::GETATTR => self.answer(unique, &attributes(node)),
-            // A handle, and `FOPEN_DIRECT_IO`: each read is asked of us.
+            // A handle, and `FOPEN_DIRECT_IO`: the kernel asks us for each read.
             opcode::OPEN => {
                 self.answer(unique, &join(&[&7_u64.to_ne_bytes(), &1_u64.to_ne_bytes()]))
             }
@@ -179,7 +179,7 @@ impl Channel {
         self.write(unique, -errno, &[]);
     }
 
-    /// A request that was interrupted meanwhile is not there any more.
+    /// Sends an answer. The kernel may have interrupted and dropped the request by then.
     fn write(&self, unique: u64, error: i32, body: &[u8]) {
         let length = u32::try_from(16 + body.len()).unwrap();
         let head = join(&[
@@ -191,7 +191,7 @@ impl Channel {
     }
 }
 
-/// `fuse_init_out`: protocol 7.31, and all else as little as may be.
+/// `fuse_init_out`: protocol 7.31, and the least of everything else.
 fn init(body: &[u8]) -> Vec<u8> {
     let mut out = vec![0; 64];
     out[..4].copy_from_slice(&7_u32.to_ne_bytes());
@@ -225,7 +225,7 @@ fn attributes(node: u64) -> Vec<u8> {
     join(&[&VALID.to_ne_bytes(), &0_u64.to_ne_bytes(), &attr(node)])
 }
 
-/// `fuse_attr`: a directory or a file of root's, long at rest.
+/// `fuse_attr`: a directory or a file of root's that has long been at rest.
 fn attr(node: u64) -> Vec<u8> {
     let (mode, size) = match node {
         ROOT => (0o040_755_u32, 0),

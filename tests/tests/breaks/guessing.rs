@@ -1,4 +1,4 @@
-//! A client that takes silence for "no" and goes on finds nothing sooner.
+//! A client that takes silence for "no" and continues finds nothing sooner.
 
 use keyhole_tests::{Session, World};
 use serde_json::json;
@@ -35,7 +35,7 @@ fn a_client_that_cancels_its_guesses_finds_no_short_key_sooner_and_delays_no_lon
     let mut client = world.client();
     client.load(&right(2)).is("text");
     let began = Instant::now();
-    // What is free: nobody who mistypes a key is slowed down.
+    // The guesses that cost nothing, so that a mistyped key slows nobody down.
     for guess in 0..16 {
         client.load(&format!("k-{guess}")).refused("unknown-key");
     }
@@ -48,14 +48,14 @@ fn a_client_that_cancels_its_guesses_finds_no_short_key_sooner_and_delays_no_lon
         for id in &ids {
             cancel(&mut client, *id);
         }
-        // Behind all that was answered before it was cancelled.
+        // This comes after all that was answered before it was cancelled.
         let marker = client.call(LONG);
         loop {
             let answer = client.receive();
             match answer.message()["id"].as_u64() {
                 Some(id) if id == marker => break answer.is("text"),
                 _ if answer.text().is_some() => found += 1,
-                // As slow as guesses are: no more is told than that.
+                // As slow as guesses are: the answer says no more than that.
                 _ if answer.code() == Some("unknown-key") => {}
                 _ => answer.refused("busy"),
             }

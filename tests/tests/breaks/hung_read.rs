@@ -1,5 +1,5 @@
-//! A read that hangs costs only its own file: every other key is served all the
-//! while, and the file itself again when the cause is gone.
+//! A read that hangs affects only its own file: the server serves every other key all
+//! the time, and the file itself again when the cause is gone.
 
 use super::fuse::{Hanging, TEXT};
 use keyhole_tests::{PATIENCE, World};
@@ -10,7 +10,7 @@ use std::{
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
 
-/// As many as README promises.
+/// As many as docs/refusals.md promises.
 const FILES: usize = 3;
 
 /// Calls for one file that run at once; the others wait.
@@ -32,7 +32,7 @@ fn reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind() {
         .file("honest.md", "honest")
         .map(map);
     let mut client = world.client();
-    // Gone before the client, whose server could not end else.
+    // Dropped before the client, because otherwise its server could not end.
     let hanging = match Hanging::mount(&world.path("hung")) {
         Ok(hanging) => hanging,
         Err(why) => {
@@ -46,7 +46,7 @@ fn reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind() {
     let calls: Vec<u64> = (0..20 * FILES)
         .map(|call| client.call(&key(call % FILES)))
         .collect();
-    // All the while: until the last of them was given up, and for some time after.
+    // All the time: until the last of them was given up, and for some time after.
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(8) {
         client.load(HONEST).is("honest");

@@ -1,4 +1,4 @@
-//! A server that may have next to nothing says so: at its start, or in an answer.
+//! A server with almost no resources says so: at its start, or in an answer.
 
 use keyhole_tests::{Session, World};
 use rustix::process::geteuid;
@@ -11,7 +11,7 @@ fn world() -> World {
         .map(format!("[keys]\n{KEY} = '~/a.md'\n"))
 }
 
-/// Whether the server started. What it says is looked at either way.
+/// Whether the server started. Checks what it says in both cases.
 fn says_what_is_missing(mut session: Session, place: &str) -> bool {
     session.begin();
     let id = session.call(KEY);
@@ -52,12 +52,12 @@ fn with_few_descriptors_a_server_ends_in_order_or_answers_what_is_missing() {
         let place = format!("{most} descriptors");
         started += usize::from(says_what_is_missing(world.serve(), &place));
     }
-    // Both were seen.
+    // Both outcomes happened.
     assert!((1..19).contains(&started), "{started}");
 }
 
-/// The limit counts all of a user's threads, and root is not bound by it. So the
-/// server is one of a user who has few others: those of tests beside this one.
+/// The limit counts all threads of a user, and does not bind root. So the server runs
+/// as a user who has few other threads: those of other tests.
 #[test]
 #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn with_few_threads_a_server_ends_in_order_or_answers_what_is_missing() {

@@ -10,7 +10,7 @@ use std::{
 const KEY: &str = "k-2c1f8a96d0e34b57";
 const REVOKED: &str = "k-91c0d2e4f6a8b0c1";
 
-/// A directory of the user's with a map in it, wherever it stands.
+/// Makes a directory of the user's with a map in it, anywhere.
 fn map_in(directory: &Path, text: &str) {
     fs::create_dir(directory).unwrap();
     let map = directory.join("map.toml");
@@ -27,8 +27,8 @@ fn map_in(directory: &Path, text: &str) {
     fs::set_permissions(&map, Permissions::from_mode(0o600)).unwrap();
 }
 
-/// The map's own directory is the user's, but the one above it is somebody else's, who
-/// moves it away and puts an older copy in its place. No race is needed.
+/// The map's own directory is the user's. The one above it belongs to somebody else, who
+/// moves the map's directory away and puts an older copy in its place. This needs no race.
 #[test]
 fn a_map_beneath_somebody_elses_directory_is_refused() {
     if !stranger::can_be("a_map_beneath_somebody_elses_directory_is_refused") {
@@ -68,7 +68,7 @@ fn a_map_beneath_somebody_elses_directory_is_refused() {
         .mentions("shared belongs to another user");
 }
 
-/// The same for any directory further up, not only the one above the map's.
+/// The same with a directory further up, not only the one above the map's.
 #[test]
 fn a_map_deep_beneath_a_directory_that_all_may_write_to_is_refused() {
     let world = World::new().file("a.md", "a\n").file(
@@ -89,8 +89,8 @@ fn a_map_deep_beneath_a_directory_that_all_may_write_to_is_refused() {
     client.end();
 }
 
-/// A process may be named so that `/proc/PID/comm`, which belongs to root if the
-/// process does and is written by no one else, reads as a map.
+/// A process can have such a name that `/proc/PID/comm` reads as a map. That file
+/// belongs to root if the process does, and nobody else writes it.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_map_in_procfs_is_refused() {
@@ -102,7 +102,7 @@ fn a_map_in_procfs_is_refused() {
     fs::copy("/bin/sleep", &named).unwrap();
     let mut child = Command::new(&named).arg("600").spawn().unwrap();
     let comm = format!("/proc/{}/comm", child.id());
-    // The name is there when the new program is.
+    // The name is there once the new program runs.
     while fs::read_to_string(&comm).unwrap() != "keys.k='a.md'\n" {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }

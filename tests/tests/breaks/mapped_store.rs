@@ -5,8 +5,8 @@ use std::{fs::File, ptr, slice, thread, time::Duration};
 const KEY: &str = "k-2c1f8a96d0e34b57";
 
 /// A program may change a file by storing into memory that the file is mapped to.
-/// The kernel notes the time of the first store; the page is dirty then, and of the
-/// second it notes nothing. So times say that the map did not change.
+/// The kernel notes the time of the first store. Then the page is dirty, and the
+/// kernel notes no time for the second. So the times say that the map did not change.
 #[test]
 fn a_key_removed_by_a_store_into_the_mapped_map_is_refused_at_the_next_call() {
     let text = format!("# a comment\n[keys]\n{KEY} = '~/a.md'\n");
@@ -18,7 +18,7 @@ fn a_key_removed_by_a_store_into_the_mapped_map_is_refused_at_the_next_call() {
         .unwrap();
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: the mapping is new and nothing else points into it; the file is this
-    // test's own and is not made shorter as long as it is mapped.
+    // test's own, and nobody truncates it while it is mapped.
     let mapped = unsafe {
         mmap(
             ptr::null_mut(),
@@ -34,13 +34,13 @@ fn a_key_removed_by_a_store_into_the_mapped_map_is_refused_at_the_next_call() {
     // end of this function. The server reads the file and not this memory.
     let bytes = unsafe { slice::from_raw_parts_mut(mapped.cast::<u8>(), text.len()) };
 
-    // The first store, which changes nothing that counts.
+    // The first store, which does not change what the map means.
     bytes[0] = b'#';
     bytes[2] = b'A';
     thread::sleep(Duration::from_millis(50));
     let mut client = world.client();
     client.load(KEY).is("a\n");
-    // The second: the key is another one now.
+    // The second, which changes the key.
     let at = text.find(KEY).unwrap();
     bytes[at] = b'x';
     client.load(KEY).refused("unknown-key");

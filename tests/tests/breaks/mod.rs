@@ -1,37 +1,37 @@
-//! Attacks that once worked. Each test is named for what was broken, and asserts
-//! what holds instead.
+//! Attacks that once worked. Each test has the name of what was broken, and asserts
+//! the right behaviour.
 
 /// A key in the wrong place came back in an error, or in what `check` printed.
 mod echoed_key;
-/// A FIFO that takes the file's place between the look and the open.
+/// A FIFO that replaces the file between the check and the open.
 mod fifo_swap;
 /// A file system that never answers, made by the test itself.
 mod fuse;
 /// A client that guesses, and does not wait for answers.
 mod guessing;
-/// A file that hangs, and every other file.
+/// A file that hangs must not affect other files.
 mod hung_read;
-/// The key file of a binding, beneath a directory that somebody else owns.
+/// The key file of a binding, under a directory that somebody else owns.
 mod key_file_path;
-/// A server that may have next to nothing.
+/// A server with almost no resources.
 mod low_resources;
-/// The map, beneath a directory that somebody else owns, or in procfs.
+/// The map, under a directory that somebody else owns, or in procfs.
 mod map_path;
-/// A store through a mapping of the map, of which the kernel notes no time.
+/// A store through a mapping of the map, for which the kernel notes no time.
 mod mapped_store;
-/// A teammate that was named as an agent got what was bound to that agent.
+/// A teammate with an agent's name got what was bound to that agent.
 mod named_teammate;
-/// Another user put a program into the plugin's data folder, and it was run.
+/// Another user put a program into the plugin's data folder, and the plugin ran it.
 mod open_data_folder;
-/// An install removed files beneath the folder that it was given.
+/// An install removed files in subfolders of the folder that it was given.
 mod removed_beneath;
-/// A root whose name is flipped by somebody who may write above it.
+/// A root whose directory somebody keeps swapping, who may write to the one above it.
 mod root_flip;
-/// A file that is saved in place, by each of the usual ways, while it is read.
+/// A file that is saved in place, in each of the usual ways, while it is read.
 mod saved_in_place;
 /// Somebody else's directories, and what they do with them.
 mod stranger;
-/// What a hostile guest could carry from one call to the next, and use up.
+/// What a hostile guest could carry from one call to the next, or exhaust.
 mod traces;
 /// A write lease that another process holds on the mapped file.
 mod write_lease;

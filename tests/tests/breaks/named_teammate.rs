@@ -1,6 +1,6 @@
-//! With agent teams, the main conversation names a teammate as it likes, and the
-//! client tells that name to hooks as the type of the agent that calls. With the
-//! client itself this is `client::14`.
+//! With agent teams, the main conversation can give a teammate any name, and the
+//! client tells hooks this name as the type of the agent that calls. `client::14`
+//! tests this with the real client.
 
 use keyhole_tests::{Ran, World, binary};
 use serde_json::{Value, json};

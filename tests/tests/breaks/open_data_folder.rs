@@ -1,4 +1,4 @@
-//! What lies in the plugin's data folder runs with the user's rights. Whoever could
+//! Programs in the plugin's data folder run with the user's rights. Whoever could
 //! write there, or put another folder in its place, chose what runs.
 
 use crate::plugin::launcher::machine::{Machine, identity};
@@ -21,7 +21,8 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Puts a program under the name of version 1's server, and says that it is whole.
+/// Writes a program under the name of version 1's server, and the manifest that marks
+/// that server as installed.
 fn plant(machine: &Machine, owner: Option<u32>) {
     let folder = machine.data();
     fs::create_dir_all(&folder).unwrap();
@@ -33,12 +34,12 @@ fn plant(machine: &Machine, owner: Option<u32>) {
         for path in [&machine.server("v1"), &manifest] {
             chown(path, owner, owner).unwrap();
         }
-        // So that the user could run it.
+        // So that the user can run it.
         mode(&machine.server("v1"), 0o755);
     }
 }
 
-/// A machine whose user is not root, where the tests can tell users apart.
+/// A machine whose user is not root. None if the tests cannot tell users apart here.
 #[allow(clippy::print_stdout, reason = "what is skipped is skipped by name")]
 fn of_another_user(test: &str) -> Option<Machine> {
     if !geteuid().is_root() {
@@ -70,7 +71,7 @@ fn what_another_user_put_into_an_open_folder_is_not_run() {
     else {
         return;
     };
-    // The last one was closed since by the user, who did not look into it.
+    // In the last case the user has closed the folder since, and did not look into it.
     for bits in [0o777, 0o1777, 0o700] {
         plant(&machine, Some(ATTACKER));
         chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -84,7 +85,7 @@ fn what_another_user_put_into_an_open_folder_is_not_run() {
     }
 }
 
-/// Another user can have given the user's own files such names, by links.
+/// Another user can have given the user's own files such names, with links.
 #[test]
 fn what_lay_in_an_open_folder_is_installed_anew_whosever_it_is() {
     for bits in [0o777, 0o770, 0o702, 0o755, 0o711] {
@@ -140,7 +141,7 @@ fn a_directory_above_that_others_may_write_is_refused() {
             machine.refuses(REFUSED);
             mode(&directory, 0o755);
         }
-        // Nobody can move what is the user's own out of such a one.
+        // Nobody else can move the user's own files out of such a directory.
         mode(&above, 0o1777);
         machine.runs("v1");
         assert_eq!(identity(&machine.server("v1")), before);
@@ -196,7 +197,7 @@ fn a_link_that_another_user_made_is_refused() {
     machine.refuses(REFUSED);
 }
 
-/// As where the umask is 002, and each user has a group.
+/// As on systems with umask 002 and a group for each user.
 #[test]
 fn a_group_that_holds_the_user_alone_may_write_above() {
     let machine = Machine::new();
@@ -229,7 +230,7 @@ fn a_group_that_holds_the_user_alone_may_write_above() {
         account(user, group, id, members);
         machine.refuses(REFUSED);
     }
-    // Others than the group.
+    // Now users outside the group may write there.
     account("jane", "jane", gid, "");
     mode(&above, 0o777);
     machine.refuses(REFUSED);

@@ -1,5 +1,5 @@
-//! An install cleans up what earlier versions left. Given a folder that holds more,
-//! it removed what had such names anywhere beneath.
+//! An install cleans up what earlier versions left. If the folder held more, it removed
+//! files with such names in all subfolders too.
 
 use crate::plugin::launcher::machine::Machine;
 use std::{
@@ -99,7 +99,7 @@ fn nothing_is_removed_but_files_of_our_own_names_in_the_folder_itself() {
     machine.runs("v1");
 }
 
-/// Closing a folder that is somebody else's would keep others out of it.
+/// To close a folder that belongs to somebody else would keep others out of it.
 #[test]
 fn a_folder_that_is_open_and_holds_more_is_left_as_it_is() {
     let machine = Machine::new();

@@ -6,9 +6,9 @@ const KEY: &str = "k-2c1f8a96d0e34b57";
 const HONEST: &str = "k-91c0d2e4f6a8b0c1";
 const DIARY: &str = "hunter2, from the diary";
 
-/// The name of the root means, in turn, a directory whose `a.md` is a link to a
-/// private file, and a link to the home that this file lies in. Whoever looks up the
-/// file at one moment and the root at another finds the one in the other.
+/// The root's name means two things by turns: a directory whose `a.md` is a link to a
+/// private file, and a link to the home that has this file in it. A program that looks up
+/// the file at one moment and the root at another finds the file in the root.
 #[test]
 fn a_root_that_others_can_swap_holds_nothing() {
     if !stranger::can_be("a_root_that_others_can_swap_holds_nothing") {
@@ -37,7 +37,7 @@ fn a_root_that_others_can_swap_holds_nothing() {
         client.load(KEY).refused("outside-root");
     }
     drop(flip);
-    // What lies in no root is refused; without roots, it is served.
+    // A file outside all roots is refused; without roots, it is served.
     client.load(HONEST).refused("outside-root");
     world.write_map(format!("[keys]\n{HONEST} = '~/honest.md'\n"));
     client.load(HONEST).is("honest\n");
@@ -45,7 +45,7 @@ fn a_root_that_others_can_swap_holds_nothing() {
 }
 
 /// The same with links that the user made: then the file is where the map says, but
-/// the root is still not to be trusted, and `check` says what to do about it.
+/// the root still cannot be trusted, and `check` says what to do about it.
 #[test]
 fn check_names_the_directory_above_a_root_that_others_can_write_to() {
     if !stranger::can_be("check_names_the_directory_above_a_root_that_others_can_write_to") {

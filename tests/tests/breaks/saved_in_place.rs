@@ -1,11 +1,11 @@
-//! A file that is saved in place every 50 ms, while a client reads it. What was
-//! served once were empty files by the hundred, now and then a half, or a mixture
-//! of two versions: only size and modification time were compared, and the kernel
-//! sets that when a write begins.
+//! A file that is saved in place every 50 ms, while a client reads it. The server once
+//! served hundreds of empty files, and now and then half a file, or a mixture of two
+//! versions: it compared only size and modification time, and the kernel sets that time
+//! when a write begins.
 //!
-//! What holds is said of a writer that does not pause for 20 ms amid its work, or for
-//! 200 ms before it fills what it emptied. On a busy machine one may have to: what is
-//! served in a saving that took so long is left out of account.
+//! The promise is about a writer that does not pause for 20 ms during its work, or for
+//! 200 ms before it fills the file that it emptied. On a busy machine a writer may have
+//! to pause: the test ignores what is served during a saving that took so long.
 //!
 //! Each writer runs for 3 seconds; with `KEYHOLE_LONG=1` for 12.
 
@@ -22,13 +22,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Of each version, in bytes.
+/// The size of each version, in bytes.
 const SIZE: usize = 512 << 10;
-/// From the end of one saving to the next.
+/// The time from the end of one saving to the next.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Two versions of a file, each of its own letter; of one length, as some writers
-/// do not cut off what is behind.
+/// Two versions of a file, each made of one letter. They have one length, because some
+/// writers do not truncate the file.
 fn versions() -> [String; 2] {
     ["a", "b"].map(|letter| letter.repeat(SIZE))
 }
@@ -60,11 +60,11 @@ fn pwrite(version: &Path, file: &Path) {
     assert_eq!(file.write_at(&text, 0).unwrap(), SIZE);
 }
 
-/// How long a file, and an empty one, must be left alone to be at rest.
+/// How long nobody must change a file, and an empty one, before it is at rest.
 const QUIET: Duration = Duration::from_millis(20);
 const QUIET_EMPTY: Duration = Duration::from_millis(200);
 
-/// A saving, or a call: from when to when.
+/// The start and end of a saving, or of a call.
 type Span = (Instant, Instant);
 
 /// An answer that is neither version.
@@ -75,7 +75,7 @@ struct NotWhole {
 }
 
 impl NotWhole {
-    /// Whether the writer may have paused for so long that this was at rest.
+    /// Whether the writer may have paused for so long that the file was at rest.
     fn is_a_pause_of(&self, saving: &Span) -> bool {
         let quiet = match self.bytes {
             0 => QUIET_EMPTY,
@@ -85,8 +85,8 @@ impl NotWhole {
     }
 }
 
-/// Reads the file while `save` saves the two versions in turn. No answer is
-/// anything but one of them, or `changed`; and one of them comes through.
+/// Reads the file while `save` saves the two versions in turn. Each answer is one of
+/// them, or `changed`; and at least one answer is a version.
 fn saved_by(name: &str, save: fn(&Path, &Path)) {
     let [a, b] = versions();
     let world = World::new()

@@ -1,4 +1,4 @@
-//! Somebody else: what they own, and what they do with it.
+//! Another user: what they own, and what they do with it.
 
 use keyhole_tests::World;
 use rustix::{
@@ -16,10 +16,10 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// The user whose name nobody has: neither root nor the one who runs the server.
+/// A user who is neither root nor the one who runs the server, and who has no name.
 pub(super) const STRANGER: u32 = 54_321;
 
-/// Whether this can be tried here: files can only be given away by root.
+/// Whether the test can run here: only root can give files away.
 #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub(super) fn can_be(test: &str) -> bool {
     let can = geteuid().is_root();
@@ -38,13 +38,13 @@ pub(super) fn directory(world: &World, name: &str) -> PathBuf {
     path
 }
 
-/// Makes a file or directory the stranger's.
+/// Gives a file or directory to the stranger.
 pub(super) fn give(path: &Path) {
     chown(path, Some(STRANGER), Some(STRANGER)).unwrap();
 }
 
 /// Exchanges two names as fast as it can, until it is dropped. The number of
-/// exchanges is even, so that everything ends where it was.
+/// exchanges is even, so that everything ends where it began.
 pub(super) struct Flip {
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

@@ -1,6 +1,6 @@
-//! A hostile guest once read a neighbour of its file, and found the access time
-//! changed at the next call: a bit carried from call to call. And it listed a
-//! directory of 100,000 names, which took 100 MB of the host, outside every limit.
+//! A hostile guest once read a neighbour of its file, and saw a changed access time
+//! at the next call: so it carried a bit from call to call. And it listed a directory
+//! of 100,000 names, which took 100 MB of the host's memory, outside every limit.
 
 use crate::hostile::{ground::component, skipped};
 use cap_std::fs::Dir;
@@ -16,7 +16,7 @@ include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
 const NAMES: usize = 100_000;
 
-/// What the hostile guest's attack `name` gets, with `granted.md` in `directory`.
+/// What the hostile guest's attack `name` returns, with `granted.md` in `directory`.
 fn attack(name: &str, directory: &Path) -> String {
     let sandbox = Sandbox::new(&component(IMAGE).unwrap(), Limits::default()).unwrap();
     let grant = Grant {
@@ -59,8 +59,8 @@ fn no_call_sees_when_a_file_was_read() {
     }
 }
 
-/// Makes the access time so old that the next reading is noted, also where not
-/// each of them is (`relatime`).
+/// Makes the access time so old that the kernel notes the next read, even on file
+/// systems where it does not note each one (`relatime`).
 fn not_read_for_long(path: &Path) {
     let times = FileTimes::new()
         .set_accessed(UNIX_EPOCH + Duration::from_secs(86_400))

@@ -1,11 +1,11 @@
-//! Whoever owns the mapped file holds a write lease on it. An open then waits, for
-//! 45 s as a rule, until the kernel takes the lease away. A few calls once made
-//! every other key `busy` for that long.
+//! The owner of the mapped file holds a write lease on it. An open then waits, usually
+//! for 45 s, until the kernel takes the lease away. A few calls once made every other
+//! key `busy` for that long.
 
 use crate::{beside::Beside, hostile::skipped};
 use keyhole_tests::World;
 
-/// As many as once held every thread.
+/// As many calls as once held every thread.
 const CALLS: usize = 16;
 
 #[test]

@@ -1,4 +1,4 @@
-//! `keyhole check`: would each entry of the map load, and why not?
+//! `keyhole check`: whether each entry of the map would load, and if not, why.
 
 use keyhole_tests::World;
 use serde_json::{Value, json};
@@ -190,7 +190,7 @@ fn there_are_no_colours_where_there_is_no_terminal_unless_asked_for() {
         .env("CLICOLOR_FORCE", "1")
         .run(["check"])
         .mentions("\u{1b}[");
-    // What the user asked to be without wins.
+    // If the user asks for no colours, that wins.
     let _ = mixed()
         .env("CLICOLOR_FORCE", "1")
         .env("NO_COLOR", "1")

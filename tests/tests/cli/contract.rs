@@ -1,4 +1,4 @@
-//! `keyhole contract`: what a reviewer is told is what is in the program.
+//! `keyhole contract`: a reviewer sees what is really in the program.
 
 use keyhole::sandbox::COMPONENT;
 use keyhole_tests::World;
@@ -27,7 +27,7 @@ fn size_and_sum_are_those_of_the_component() {
     );
 }
 
-/// By a program that is not ours.
+/// The SHA-256, computed by a program that is not ours.
 fn sha256(bytes: &[u8]) -> String {
     let start = |program: &str, arguments: &[&str]| {
         Command::new(program)

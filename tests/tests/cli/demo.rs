@@ -1,9 +1,9 @@
-//! `keyhole demo`: shows a whole session, and fails if it is not as shown.
+//! `keyhole demo`: shows a whole session, and fails if the session goes differently.
 
 use keyhole_tests::World;
 use serde_json::Value;
 
-/// What the demo shows of being refused. The others need a disk or a client that
+/// The refusals that the demo shows. The others need a disk or a client that
 /// misbehaves.
 const SHOWN: [&str; 9] = [
     "unknown-key",

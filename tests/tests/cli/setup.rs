@@ -1,17 +1,17 @@
-//! `keyhole setup`: what is printed is the example that is tried with the client, with
-//! this program and the user's names in it, in the client's own format.
+//! `keyhole setup`: it prints the example that is tested with the client, with this
+//! program and the user's names in it, in the client's own format.
 
 use crate::examples::{self, parse};
 use keyhole_tests::{Ran, World, binary};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
-/// Who gets the document, by the first words of what is printed.
+/// Who gets the document: the first words of the output.
 const WHO: [&str; 3] = ["Only the agent ", "The whole session ", "The whole client "];
 
 pub(super) const KEY: &str = "k-7f3a9c55aa01beef";
 
-/// A client, and the examples that it is told to use, in this order.
+/// Each client, and the examples that its output has, in this order.
 pub(super) const CLIENTS: [(&str, &[&str]); 12] = [
     ("claude-code", &["claude-code-agent.md"]),
     ("claude-desktop", &["claude-desktop.json"]),
@@ -36,14 +36,14 @@ pub(super) const CLIENTS: [(&str, &[&str]); 12] = [
     ("bernstein", &["bernstein-mcp-servers.yaml"]),
 ];
 
-/// What is printed for a client with these names.
+/// The output for a client with these names.
 #[track_caller]
 pub(super) fn setup(world: &World, client: &str, names: &[&str]) -> Ran {
     let ran = world.run(["setup", client].iter().chain(names));
     ran.exits(0).says_nothing_on_stderr()
 }
 
-/// The blocks that are no commands, as they are to be pasted.
+/// The blocks that are not commands, as users paste them.
 fn pastes(text: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
@@ -59,7 +59,7 @@ fn pastes(text: &str) -> Vec<String> {
     blocks
 }
 
-/// An example, with other values in the place of its own, as data.
+/// An example as data, with other values instead of its own.
 fn expected(
     value: &Value,
     program: &str,
@@ -93,7 +93,7 @@ fn expected(
     }
 }
 
-/// A copy of the program at `place`, made by another process: while one thread here
+/// Makes a copy of the program at `place`, with another process: while one thread here
 /// has it open for writing, a child of another would hold it open too.
 fn program_at(place: &Path) {
     fs::create_dir_all(place.parent().unwrap()).unwrap();
@@ -158,7 +158,7 @@ fn every_example_with_a_server_is_what_setup_prints_for_some_client() {
         .copied()
         .collect();
     for file in examples::files() {
-        // The map itself, and what is for other ways than the one that is told.
+        // The map itself, and examples for ways that the output does not describe.
         let is_other = [
             "context-map.toml",
             "bernstein.yaml",
@@ -197,7 +197,7 @@ fn the_first_line_says_who_gets_the_document_and_the_list_says_the_same() {
 
 #[test]
 fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
-    // Odd, and yet it can be written down everywhere.
+    // Odd names that every format can hold.
     let world = World::new();
     let program = world.path("o d'd \"p\\q\" é #: %s/keyhole");
     program_at(&program);
@@ -206,7 +206,7 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
         for (bind, agent) in [
             ("scanner-catalog", None),
             ("other-names-2", Some("reviewer")),
-            // To YAML, these are no texts.
+            // YAML does not read these as texts.
             ("123", Some("r-1")),
             ("null", None),
             ("-", None),
@@ -225,7 +225,7 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
                     let expected = expected(&example, path, bind, agent, is_named);
                     assert_eq!(paste, expected, "{ran:#?}");
                 }
-                // What follows the front matter, and what nothing here parses.
+                // The text after the front matter, and formats that nothing here parses.
                 let name = agent.filter(|_| is_named).unwrap_or("identifier-scanner");
                 let words = |text: &str| text.split("\n---\n").nth(1).map(str::to_owned);
                 let filled = example
@@ -243,7 +243,7 @@ fn any_name_of_an_agent_is_quoted_where_the_whole_client_counts_as_it() {
         let odd = r#"acme:"r\e#v'[x]"#;
         let ran = World::new().run(["setup", client, "--agent", odd]);
         if !ran.stdout.starts_with("The whole client ") {
-            // It becomes a file's name, and a name in the client.
+            // It becomes the name of a file, and a name in the client.
             let ran = ran.exits(1).says("");
             assert!(ran.stderr.contains("an agent's name is"), "{ran:#?}");
             continue;
@@ -321,7 +321,7 @@ fn a_program_that_will_not_last_is_said_to_be_one_and_an_odd_one_is_not_printed(
     }
 }
 
-/// A map with a binding, whose entry says this of its agents and limit.
+/// A map with a binding, whose entry has `rest` for its agents and limit.
 fn bound(rest: &str) -> World {
     World::new().file("a.md", "a").map(format!(
         "[bindings.a]\nkey = '{KEY}'\n\n[keys]\n{KEY} = {{ path = '~/a.md'{rest} }}\n"
@@ -394,7 +394,7 @@ fn the_command_that_is_printed_for_the_map_makes_the_binding_that_is_served() {
         ("copilot-cli", &["--bind", "a", "--agent", "reviewer"]),
         ("vscode", &["--bind", "a", "--agent", "o'd\"d"]),
     ] {
-        // A folder with a blank, and no map yet.
+        // A folder with a blank in its name, and no map yet.
         let world = World::new().file("notes of mine/it's.md", "private words\n");
         let config = world.path("con fig");
         let world = world.env("XDG_CONFIG_HOME", &config);
@@ -413,7 +413,7 @@ fn the_command_that_is_printed_for_the_map_makes_the_binding_that_is_served() {
         let map = config.join("keyhole/context-map.toml");
         let mode = fs::metadata(&map).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // Now the same command line has nothing more to ask for.
+        // Now the output of the same command line asks for nothing more.
         let key = fs::read_to_string(&map).unwrap();
         let key = key.split('"').nth(1).unwrap().to_owned();
         let _ = setup(&world, client, names)
@@ -435,7 +435,7 @@ fn the_command_that_is_printed_for_the_map_makes_the_binding_that_is_served() {
 
 #[test]
 fn nothing_is_written_and_no_key_of_the_map_is_printed() {
-    // As a name, whole and in part; and as a word that the text has anyway.
+    // A key as a name, whole and in part; and as a word that the text has anyway.
     for (key, names) in [
         (KEY, &["--bind", KEY][..]),
         (KEY, &["--bind", "a-k-7f3a9c55aa01beef-b"]),

@@ -5,7 +5,7 @@ use super::setup::{CLIENTS, setup};
 use keyhole_tests::{World, workspace};
 use std::fs;
 
-/// The page's table, held against the list, the examples and what is printed.
+/// Compares the page's table with the list, the examples and the output.
 #[test]
 fn the_pages_table_says_of_each_client_what_setup_says() {
     let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
@@ -48,7 +48,7 @@ fn the_pages_table_says_of_each_client_what_setup_says() {
     }
 }
 
-/// Where the version that the tests run is pinned, and by which words.
+/// The file that pins the version that the tests run, and the words before it.
 const PINS: [(&str, &str, &str); 9] = [
     (
         "claude-code",

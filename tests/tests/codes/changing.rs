@@ -1,4 +1,4 @@
-//! What changes under a call's hands: `changed` and `timed-out`.
+//! Files that change during a call: `changed` and `timed-out`.
 
 use super::{Earned, KEY, mapped};
 use keyhole::limits::Limits;
@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-/// A file that is being touched while it is read.
+/// A file that somebody touches while it is read.
 pub(super) fn touched(world: World) -> Earned {
     let world = world
         .file("hunter2.md", "hunter2 ".repeat(1 << 16))
@@ -24,11 +24,11 @@ pub(super) fn touched(world: World) -> Earned {
     })
 }
 
-/// A call that is waiting for a file to come to rest when the whole server is
-/// stopped, for longer than a call may take, as by a laptop's sleep.
+/// A call that waits for a file to come to rest while the whole server is stopped,
+/// for longer than a call may take. A laptop's sleep has the same effect.
 pub(super) fn stopped(world: World) -> Earned {
-    // An empty file has to rest for longest, so that a busy machine, on which the
-    // touching may pause, does not let it.
+    // An empty file must be left alone for longest. So it does not come to rest even
+    // on a busy machine, where the thread that touches it may pause.
     let world = world.file("hunter2.md", "").map(mapped("hunter2.md"));
     let path = world.path("hunter2.md");
     let file = File::options().write(true).open(path).unwrap();
@@ -36,7 +36,7 @@ pub(super) fn stopped(world: World) -> Earned {
     meanwhile(world, touch, |session| {
         until("timed-out", || {
             let call = session.call(KEY);
-            // It takes a second until it gives up.
+            // The call gives up after a second.
             thread::sleep(Duration::from_millis(200));
             session.signal(Signal::STOP);
             thread::sleep(Limits::default().deadline + Duration::from_millis(200));
@@ -70,7 +70,7 @@ fn meanwhile(
     }
 }
 
-/// Calls again and again until one is refused with `code`. Gives the documents and
+/// Calls again and again until one is refused with `code`. Returns the documents and
 /// that refusal.
 fn until(code: &str, mut call: impl FnMut() -> Answer) -> Vec<Answer> {
     let began = Instant::now();

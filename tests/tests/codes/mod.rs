@@ -1,4 +1,4 @@
-//! Every code there is, earned from the real program, in both protocols.
+//! Every code, as the real program returns it, in both protocols.
 
 mod busy;
 mod changing;
@@ -7,21 +7,21 @@ mod denied;
 use keyhole::Code;
 use keyhole_tests::{MARKER, Protocol, Session, World};
 
-/// One way to earn a code: what was there, who asked, and what came.
+/// One way to get a code: the files, the client, and the answers.
 pub(crate) struct Earned {
     /// Kept for as long as the session lives.
     pub(crate) world: World,
     pub(crate) session: Session,
-    /// Everything that was answered to the calls that were made. One of them is
-    /// refused with the code; others may have got documents.
+    /// All answers to the calls. One of them is the refusal with the code; others may
+    /// be documents.
     pub(crate) answers: Vec<keyhole_tests::Answer>,
 }
 
-/// The key that is asked for.
+/// The key of the calls.
 pub(crate) const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
 
-/// Earns `code` in a world that begins as `world`. A code that is added to the
-/// set does not compile here until somebody has found how it is earned.
+/// Gets `code` from the program, in a world that begins as `world`. After somebody adds
+/// a code, this does not compile until it says how to get the code.
 pub(crate) fn earn(code: Code, world: World) -> Earned {
     match code {
         Code::CallerNotVerified => {
@@ -67,8 +67,8 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
     }
 }
 
-/// The name that clients match on. It is not asked of [`Code`]: a name that is
-/// changed there breaks clients, and has to fail here.
+/// The name that clients match on. It does not come from [`Code`]: a change of the name
+/// there breaks clients, and has to fail here.
 const fn stable_name(code: Code) -> &'static str {
     match code {
         Code::CallerNotVerified => "caller-not-verified",
@@ -106,7 +106,7 @@ fn asking(world: World) -> Earned {
     }
 }
 
-/// Earns every code, and checks it to the letter.
+/// Gets every code, and checks it to the letter.
 fn every_code_is_earned(protocol: Protocol) {
     for code in Code::ALL {
         let earned = earn(code, World::new().speaking(protocol));

@@ -1,4 +1,4 @@
-//! What cannot be shown by one attack and one call after it.
+//! Attacks that need more than one attack and one call after it.
 
 use super::ground::{GRANTED, Ground, SOON, component};
 use keyhole::{Caller, Code, Grant, Loader, limits::Limits, sandbox::Guest};
@@ -16,7 +16,7 @@ include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
 const KEYS: [(&str, u64); 3] = [("endless_loop", 1024), ("hung", 1024), ("honest", 1024)];
 
-/// One call at a time, and `left_behind` more threads.
+/// Limits with one call at a time, and `left_behind` more threads.
 fn few_threads(left_behind: usize) -> Limits {
     Limits {
         deadline: SOON,
@@ -26,8 +26,8 @@ fn few_threads(left_behind: usize) -> Limits {
     }
 }
 
-/// Calls honestly until it is served: the thread that it needs comes back when
-/// the operating system gets to it.
+/// Makes honest calls until one is served: the thread that it needs comes back when
+/// the operating system schedules it.
 fn is_served_soon<G: Guest>(ground: &Ground, loader: &Loader<G>) {
     let began = Instant::now();
     loop {
@@ -80,8 +80,8 @@ fn a_guest_whose_caller_went_away_is_stopped() {
     is_served_soon(&ground, &loader);
 }
 
-/// Hangs as a read in the kernel does that nothing can stop, for one key, until
-/// somebody lets it go. For all others it answers.
+/// For one key, hangs like a read in the kernel that nothing can stop, until the test
+/// releases it. For all others it answers.
 #[derive(Default)]
 struct Hung {
     is_let_go: Mutex<bool>,
@@ -97,7 +97,7 @@ impl Guest for &'static Hung {
         Ok(GRANTED.to_owned())
     }
 
-    /// What makes a computing guest stop does not reach into the kernel.
+    /// The interrupt that stops a computing guest does not reach into the kernel.
     fn interrupt(&self) {}
 }
 
@@ -117,7 +117,7 @@ fn threads_that_hang_in_the_kernel_are_bounded_and_come_back() {
     is_served_soon(&ground, &loader);
 }
 
-/// 500 MB are promised; with less there is no doubt.
+/// The promise is 500 MB; with less memory the result is beyond doubt.
 #[test]
 fn eight_calls_at_once_are_served_in_400_mb_of_address_space() {
     let text = "a line of text\n".repeat(60_000);

@@ -22,8 +22,8 @@ world_attacks! {
     shrinking_file: "the file is filled and cut off again, for 100 calls";
 }
 
-/// While `change` runs again and again, each of many calls is judged by `fits`:
-/// its text, or its code. Some of them must get a text, or nothing was tried.
+/// While `change` runs again and again, `fits` judges the text or the code of each of
+/// many calls. Some of them must get a text, or the test has tried nothing.
 fn while_changing(
     calls: usize,
     world: World,
@@ -34,7 +34,7 @@ fn while_changing(
     let mut client = world.client();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        // Also where an assertion fails, or the other thread would never end.
+        // Also if an assertion fails: otherwise the other thread would never end.
         let _stop = Stop(&done);
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
@@ -42,7 +42,7 @@ fn while_changing(
             }
         });
         let mut texts = 0;
-        // At most twenty times as many calls, where few get through.
+        // At most twenty times as many calls, if few get through.
         for call in 0.. {
             if call >= calls && texts > 0 {
                 break;
@@ -66,10 +66,10 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// How long a file is left alone after each change. It takes 20 ms to come to rest.
+/// The pause after each change. A file takes 20 ms to come to rest.
 const PAUSE: Duration = Duration::from_millis(60);
 
-/// Lines that are all different, so that a part in the wrong place is seen.
+/// Lines that are all different, so that the test sees a part in the wrong place.
 fn lines() -> String {
     (0..10_000).map(|line| format!("line {line}\n")).collect()
 }

@@ -1,4 +1,4 @@
-//! Where components attack.
+//! The files and the loader that components attack.
 
 use keyhole::{
     Caller, Code, LiveMap, Loader, Location,
@@ -18,14 +18,14 @@ use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 use wasmtime::component::Component;
 
-/// In everything that no attack may get.
+/// A word in everything that no attack may get.
 pub(super) const CANARY: &str = "canary";
 /// The first line of the granted file.
 pub(super) const GRANTED: &str = "granted\n";
-/// The deadline of attacks that are to run into it.
+/// The deadline for attacks that must run into it.
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
-/// Makes a FIFO. The standard library cannot, and `mkfifo` is on every Unix.
+/// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
 pub(crate) fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
@@ -38,8 +38,8 @@ pub(crate) fn component(image: &'static [u8]) -> wasmtime::Result<Component> {
     unsafe { Component::deserialize(&engine, image) }
 }
 
-/// A directory `notes` with the granted file and much that leads out of it, and
-/// the things outside.
+/// A directory `notes` with the granted file and many ways out of the directory, and
+/// the files outside.
 pub(super) struct Ground {
     _temp: TempDir,
     home: PathBuf,
@@ -71,7 +71,7 @@ impl Ground {
         ] {
             fs::write(home.join(file), content).unwrap();
         }
-        // Whoever lists a directory outside gets it as well.
+        // An attack that lists a directory outside gets the canary as well.
         for directory in ["", "notes-private", "other"] {
             fs::write(home.join(directory).join(CANARY), CANARY).unwrap();
         }
@@ -123,7 +123,7 @@ impl Ground {
         Loader::new(Arc::new(LiveMap::new(location)), sandbox, limits)
     }
 
-    /// A loader with `component` in the guest's place.
+    /// A loader with `component` instead of the guest.
     pub(super) fn attacked_by(&self, component: &Component, limits: Limits) -> Loader {
         self.loader(Sandbox::new(component, limits).unwrap(), limits)
     }
@@ -178,15 +178,15 @@ fn describe(path: &Path, state: &mut BTreeMap<PathBuf, String>) {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // A thread that hangs in the kernel must not keep the test.
+        // The test must not wait for a thread that hangs in the kernel.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// What is refused below the sandbox would be had without it, or nothing would
-/// be shown.
+/// Without the sandbox, the attacks would get what the sandbox refuses them. Otherwise
+/// the refusals would prove nothing.
 #[test]
 fn without_the_sandbox_the_links_lead_to_what_is_outside() {
     let ground = Ground::new([]);

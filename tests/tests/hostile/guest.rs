@@ -1,6 +1,6 @@
 //! A component that attacks, in the same host as the real guest.
 //!
-//! The attacks themselves are in `tests/hostile/src/`. Here stands what each of
+//! The attacks themselves are in `tests/hostile/src/`. This list says what each of
 //! them may get, and no more.
 
 use super::{
@@ -14,14 +14,14 @@ include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
 /// What an attack may get.
 enum Promise {
-    /// It comes to an end, and this is what the guest says of it.
+    /// It ends, and the guest reports this.
     Reports(&'static str),
     /// The caller gets this code, and nothing of what the guest had.
     Refused(Code),
 }
 use Promise::{Refused, Reports};
 
-/// Makes of the list an enum, so that a promise that is missing does not
+/// Makes three things from the list: an enum, so that a missing promise does not
 /// compile; the sections of the table; and a test for each attack.
 macro_rules! attacks {
     ($($module:ident { $($name:ident: $about:literal;)* })*) => {
@@ -65,8 +65,8 @@ fn section(module: &str) -> Section {
 
 fn promise(attack: Attack) -> Promise {
     match attack {
-        // `not-permitted` is what the host says of all that is not granted, whatever
-        // there is.
+        // The host says `not-permitted` about everything that is not granted, whether
+        // it exists or not.
         Attack::parent_paths => Reports("40 not-permitted"),
         Attack::absolute_paths => Reports("22 not-permitted"),
         Attack::proc_self => Reports("20 not-permitted"),
@@ -86,12 +86,12 @@ fn promise(attack: Attack) -> Promise {
         Attack::link_inside => Reports("2 not-permitted"),
         Attack::own_directory => Reports("not-permitted"),
         Attack::otherwise_opened => Reports("11 not-permitted"),
-        // Of the granted name, and of the file that it opened.
+        // For the granted name, and for the file that it opened.
         Attack::access_times => Reports("2 no time, 2 not-permitted"),
         Attack::about_the_file => Reports("1 1 link, 11 not-permitted, 2 same: false"),
         Attack::find_other_keys => Reports("1 granted.md (its own), 9 nothing"),
-        // It found nothing, or its refusal would be another. Without a grant not
-        // even its own text gets out.
+        // It found nothing: otherwise its refusal would be another. Without a grant,
+        // the host does not even pass on the guest's own text.
         Attack::without_grant => Refused(Code::Internal),
 
         Attack::create_file => Reports("6 not-permitted"),
@@ -125,7 +125,7 @@ fn promise(attack: Attack) -> Promise {
     }
 }
 
-/// Lets the guest attack twice, as it might have learned something, and gives
+/// Lets the guest attack twice, as it might have learned something, and returns
 /// what it got.
 fn attack(name: &str, promise: Promise) -> String {
     let max_bytes = if name == "long_answer" { 100 } else { 1 << 20 };

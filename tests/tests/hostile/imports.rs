@@ -1,4 +1,4 @@
-//! A component that asks for more than there is.
+//! A component that imports more than the host offers.
 
 use super::{
     ground::{GRANTED, Ground, component},
@@ -26,7 +26,7 @@ macro_rules! imports {
 }
 include!(concat!(env!("OUT_DIR"), "/imports.rs"));
 
-/// The component cannot be made ready, so that no call of it ever begins.
+/// The sandbox cannot load the component, so that no call of it ever begins.
 fn refused(image: &'static [u8]) -> String {
     let refused = Sandbox::new(&component(image).unwrap(), Limits::default()).unwrap_err();
     let SandboxError::Contract(error) = refused else {

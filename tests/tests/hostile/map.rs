@@ -1,5 +1,5 @@
-//! A map that was made to do harm, or that somebody else may have written. While
-//! it is there, every key is refused; when it is mended, the same server goes on.
+//! A map that was made to do harm, or that somebody else may have written. While it is
+//! in place, the server refuses every key; after it is fixed, the same server goes on.
 
 use super::{Outcome, ground, world_attacks};
 use keyhole_tests::{PATIENCE, Session, World};
@@ -50,7 +50,7 @@ fn world() -> World {
     World::new().file("notes/honest.md", "honest\n").map(HONEST)
 }
 
-/// The map before the session, in its session: honest, hostile by `harm`, honest.
+/// In one session the map is honest, then hostile through `harm`, then honest again.
 fn harmed(world: &World, code: &str, harm: impl Fn(&World)) -> Outcome {
     let mut client = world.client();
     client.load("k-honest").is("honest\n");
@@ -58,15 +58,15 @@ fn harmed(world: &World, code: &str, harm: impl Fn(&World)) -> Outcome {
         harm(world);
         client.load("k-honest").refused(code);
         client.load("k-honest").refused(code);
-        mend(world);
+        fix(world);
         client.load("k-honest").is("honest\n");
     }
     client.end();
-    // Nor does a server start with it any better.
+    // A server that starts with the hostile map refuses the key too.
     harm(world);
     let mut client = world.client();
     client.load("k-honest").refused(code);
-    mend(world);
+    fix(world);
     served(&mut client);
     client.end();
     Ok(format!("`{code}`"))
@@ -76,8 +76,8 @@ fn served(client: &mut Session) {
     client.load("k-honest").is("honest\n");
 }
 
-/// Puts the honest map where whatever else is.
-fn mend(world: &World) {
+/// Replaces the map, whatever it is, by the honest one.
+fn fix(world: &World) {
     let directory = world.map_path().with_file_name("");
     if geteuid().is_root() {
         chown(&directory, Some(0), Some(0)).unwrap();
@@ -197,7 +197,8 @@ fn directory_writable_by_others() -> Outcome {
     })
 }
 
-/// The map and its directory are the user's own; a link on the way is anybody's.
+/// The map and its directory are the user's own, but anybody may replace a link on the
+/// way to them.
 fn link_that_others_may_replace() -> Outcome {
     harmed(&world(), "map-invalid", |world| {
         gone(world);
@@ -239,7 +240,7 @@ fn unreadable() -> Outcome {
 }
 
 fn of_100_mb() -> Outcome {
-    // With room for the server and its calls, and none for such a map.
+    // Memory for the server and its calls, but not for such a map.
     let limited = "ulimit -v 500000 && exec \"$0\" \"$@\"";
     let world = world().through(["/bin/sh", "-c", limited]);
     let comment = "# 32 bytes of a comment, no more.\n".repeat(3_000_000);
@@ -269,8 +270,8 @@ fn of_100_000_keys() -> Outcome {
     let mut client = world.client();
     served(&mut client);
     world.replace_map(map);
-    // A map is read once, by the first call; in a build that is not optimized, on
-    // a busy machine, that may take longer than a call. Then calling again helps.
+    // The first call reads the map, once. In a build that is not optimized, on a
+    // busy machine, this may take longer than a call. Then another call succeeds.
     let first = format!("k-{:032}", 0);
     let began = Instant::now();
     while client.load(&first).code() == Some("timed-out") {

@@ -1,18 +1,18 @@
 //! A hostile guest and a hostile world get nothing, and stop nothing.
 //!
-//! Every attack is a test of its own and a line in docs/attacks.md; both come
-//! from one list, so that no attack is without either. Each is asserted twice:
-//! what the attack got, and that the next honest call is served.
+//! Every attack is a test of its own and a line in docs/attacks.md; both come from one
+//! list, so that every attack has both. Each test asserts two things: what the attack
+//! got, and that the next honest call is served.
 
-/// What cannot be shown by one attack and one call after it.
+/// Attacks that need more than one attack and one call after it.
 mod beyond;
 /// A file that changes while it is read.
 mod changes;
-/// Where components attack: the files around a granted one, and a loader.
+/// What components attack: the files around a granted one, and a loader.
 pub(crate) mod ground;
 /// A component that attacks, in the same host as the real guest.
 mod guest;
-/// A component that asks for more than there is.
+/// A component that imports more than the host offers.
 mod imports;
 /// A map that was made to do harm.
 mod map;
@@ -27,7 +27,7 @@ mod table;
 /// Files that were made to do harm.
 mod tree;
 
-/// What an attack of the world got, or why it cannot be tried here.
+/// What an attack by the world got, or why it cannot run here.
 type Outcome = Result<String, &'static str>;
 
 #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -35,8 +35,8 @@ pub(crate) fn skipped(name: &str, why: &str) {
     eprintln!("skipped: {name}: {why}");
 }
 
-/// Makes a list of attacks into a section of the table and a test for each, which
-/// calls the function of that name. It says what the attack got.
+/// Makes a section of the table from a list of attacks, and a test for each, which
+/// calls the function of that name. The function returns what the attack got.
 macro_rules! world_attacks {
     ($heading:literal; $($name:ident: $about:literal;)*) => {
         pub(super) const SECTION: super::table::Section = super::table::Section {

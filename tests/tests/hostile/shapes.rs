@@ -1,6 +1,6 @@
 //! A component that breaks the rules by which components talk to their host.
 //!
-//! They are in `tests/hostile/shapes/`, by hand, as no compiler makes them.
+//! They are in `tests/hostile/shapes/`, written by hand, as no compiler makes them.
 
 use super::{
     ground::{GRANTED, Ground, SOON, component},
@@ -9,8 +9,8 @@ use super::{
 use keyhole::{Code, limits::Limits, sandbox::Sandbox};
 use keyhole_tests::PATIENCE;
 
-/// A test for each file that the build script found, and an enum of them, so
-/// that a promise that is missing does not compile.
+/// A test for each file that the build script found, and an enum of them, so that a
+/// missing promise does not compile.
 macro_rules! shapes {
     ($($name:ident: $about:literal = $image:expr;)*) => {
         #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ macro_rules! shapes {
 }
 include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
 
-/// What comes of a component. None of them gets a text out.
+/// The outcome for a component. None of them returns a text.
 enum Promise {
     /// It asks for more than any call may have, and is not even loaded.
     NotLoaded,
@@ -61,7 +61,8 @@ fn promise(shape: Shape) -> Promise {
         | Shape::answer_nowhere
         | Shape::answer_askew
         | Shape::post_return_trap => Refused(Code::Internal),
-        // What it looked for. Had it found something, it would be `internal`.
+        // The code for what it looked for. If it found something, it would be
+        // `internal`.
         Shape::memory_of_other_calls => Refused(Code::NotFound),
     }
 }

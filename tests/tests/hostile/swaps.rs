@@ -18,12 +18,12 @@ world_attacks! {
 
 const INSIDE: &str = "inside\n";
 
-/// What is swapped: the name in the root, and where the link in its place leads.
+/// What is swapped: the name in the root, and the target of the link that replaces it.
 struct Swapped {
     name: &'static str,
     outside: &'static str,
     calls: usize,
-    /// What else may come of a call.
+    /// Another code that a call may return.
     or: Option<&'static str>,
 }
 
@@ -42,7 +42,7 @@ const UPPER_DIRECTORY: Swapped = Swapped {
 const FILE: Swapped = Swapped {
     name: "notes/a/b/c/file.md",
     outside: "outside/a/b/c/file.md",
-    // Each waits for the file, which is changed by each swap, to come to rest.
+    // Each swap changes the file, and each call waits until it is at rest.
     calls: 200,
     or: Some("changed"),
 };
@@ -87,7 +87,7 @@ fn without_openat2() -> Result<World, &'static str> {
 }
 
 fn swap(swapped: &Swapped, world: World) -> Outcome {
-    // Absolute, as it stands in two places.
+    // Absolute, since it is used in two places.
     let outside = world.path(swapped.outside);
     let world = world.link("swapped", outside);
     let mut client = world.client();
@@ -99,8 +99,8 @@ fn swap(swapped: &Swapped, world: World) -> Outcome {
 
     let mut got = BTreeMap::<String, usize>::new();
     let began = Instant::now();
-    // Until the file was served as well, or nothing would be shown; it needs a
-    // moment in which the swapper sleeps.
+    // Until a call served the file as well, or the test would prove nothing. For
+    // that, the swapper has to sleep for a moment.
     for call in 0.. {
         if call >= swapped.calls && (got.contains_key("the file") || began.elapsed() > PATIENCE) {
             break;
@@ -120,7 +120,7 @@ fn swap(swapped: &Swapped, world: World) -> Outcome {
     client.end();
 
     assert!(got.contains_key("the file"), "{got:?}");
-    // The link was met as well.
+    // Some calls met the link as well.
     assert!(got.contains_key("outside-root"), "{got:?}");
     assert!(
         got.keys()

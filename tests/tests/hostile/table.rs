@@ -1,8 +1,8 @@
-//! docs/attacks.md: every attack, and what came of it when the tests ran.
+//! docs/attacks.md: every attack, and its outcome when the tests ran.
 //!
-//! Each test compares its own line with the file, or writes it there where
-//! `KEYHOLE_BLESS` is set. What must never happen is asserted by the tests
-//! themselves: the file cannot make it right.
+//! Each test compares its own line with the file, or writes it there if
+//! `KEYHOLE_BLESS` is set. The tests themselves assert what must never happen: a line
+//! in the file cannot allow it.
 
 use super::{changes, guest, imports, map, names, shapes, swaps, tree};
 use keyhole_tests::workspace;
@@ -104,7 +104,7 @@ fn lines() -> HashMap<(String, String), String> {
     lines
 }
 
-/// The file with these lines: all attacks, in the order of their lists.
+/// The text of the file with these lines: all attacks, in the order of their lists.
 fn render(lines: &HashMap<(String, String), String>) -> String {
     let mut text = HEAD.to_owned();
     for section in SECTIONS {

@@ -1,5 +1,5 @@
-//! Files that were made to do harm, in a map that the user wrote in
-//! good faith. The real program answers.
+//! Files that were made to do harm, in a map that the user wrote in good faith. The
+//! real program answers.
 
 use super::{Outcome, ground, world_attacks};
 use keyhole_tests::{Session, World};
@@ -29,7 +29,7 @@ world_attacks! {
     not_text: "the file is not UTF-8";
 }
 
-/// In whatever lies outside of the root.
+/// The content of everything outside the root.
 const OUTSIDE: &str = "hunter2, from outside";
 
 /// A root with an honest file in it and, outside of it, what must not be served.
@@ -40,23 +40,23 @@ pub(super) fn world() -> World {
         .file("outside.md", OUTSIDE)
 }
 
-/// A map of these paths as `k-0`, `k-1` and so on.
+/// Adds a map of these paths as `k-0`, `k-1` and so on.
 pub(super) fn mapped(world: World, paths: &[&str]) -> World {
     let mut map = "roots = ['~/notes']\n[keys]\nk-honest = '~/notes/honest.md'\n".to_owned();
     for (at, path) in paths.iter().enumerate() {
-        // JSON's strings are TOML's as well.
+        // A string of JSON is also one of TOML.
         map += &format!("k-{at} = {}\n", serde_json::json!(path));
     }
     world.map(map)
 }
 
-/// What the honest call gets.
+/// Asserts that the honest call is served.
 pub(super) fn served(client: &mut Session) {
     client.load("k-honest").is("honest\n");
 }
 
 /// Asks for every path of `paths` twice, with an honest call after each, and
-/// checks that the caller gets `codes`. Gives them as text.
+/// checks that the caller gets `codes`. Returns them as text.
 pub(super) fn refused(world: World, paths: &[&str], codes: &[&str]) -> Outcome {
     assert_eq!(paths.len(), codes.len());
     let world = mapped(world, paths);
@@ -82,7 +82,7 @@ fn asked(world: &World, codes: &[&str]) -> Outcome {
         .join(", "))
 }
 
-/// Asks for every path of `paths` and checks that each gets what lies there.
+/// Asks for every path of `paths` and checks that each call gets the file there.
 pub(super) fn read(world: World, paths: &[&str], texts: &[&str]) -> Outcome {
     assert_eq!(paths.len(), texts.len());
     let world = mapped(world, paths);

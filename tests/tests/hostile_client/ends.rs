@@ -34,7 +34,7 @@ fn lines(protocol: Protocol) -> Vec<String> {
     lines
 }
 
-/// The ids that are answered when the input is `sent`; null for a line that was
+/// The ids that the server answers when the input is `sent`; null for a line that was
 /// cut.
 fn answered(sent: &str) -> Vec<Value> {
     sent.lines()
@@ -90,7 +90,7 @@ fn ids(ended: &Ended) -> Vec<String> {
         .collect()
 }
 
-/// How far a session has gone when the signal comes.
+/// The state of a session when the signal comes.
 type Point = (&'static str, fn(&World) -> Session);
 
 const POINTS: [Point; 5] = [
@@ -123,7 +123,7 @@ const POINTS: [Point; 5] = [
     }),
 ];
 
-/// So short that its answer is written as a whole or not at all: no more than
+/// A text so short that its answer is written whole or not at all: it fits in
 /// `PIPE_BUF`.
 fn text() -> String {
     "text ".repeat(100)

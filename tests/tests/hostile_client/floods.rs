@@ -30,11 +30,11 @@ fn a_client_that_reads_nothing_for_a_while_gets_every_answer_then() {
     let text = "x".repeat(MIB);
     let world = world(&text);
     let mut session = world.serve();
-    // Nothing of standard output is read before the first answer is asked for.
+    // The test reads standard output only once it waits for the first answer.
     let hello = session.begin();
     let ids: Vec<u64> = (0..300).map(|_| session.call(KEY)).collect();
     settle(&session);
-    // Eight documents of 1 MiB, each some times over, and no more.
+    // Eight documents of 1 MiB, with a few copies of each, and no more.
     took_at_most(&session, 80);
     let _ = session.answer(hello);
     let mut documents = 0;
@@ -71,7 +71,7 @@ fn a_cancelled_call_is_answered_at_most_once_and_costs_no_other_its_answer() {
                 cancelled.insert(id)
             }
         };
-        // What was never asked for can be cancelled as well.
+        // A client can also cancel a request that it never sent.
         session.send(&json!({
             "jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": { "requestId": format!("never-{number}") },
@@ -99,7 +99,7 @@ fn a_valid_key_is_served_after_guesses_by_the_thousand() {
     let guesses: Vec<u64> = (0..2000)
         .map(|number| session.call(&format!("k-hunter2-{number}")))
         .collect();
-    // While they are being refused, with too many waiting at first.
+    // While the server refuses them. At first too many wait.
     let served = (0..100).any(|_| {
         let answer = session.load(KEY);
         match answer.code() {

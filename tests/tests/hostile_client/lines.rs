@@ -33,7 +33,7 @@ fn brackets_within_brackets_by_the_hundred_thousand_are_answered() {
     session.end();
 }
 
-/// The line that takes the most memory when it is parsed: small objects.
+/// The line that needs the most memory to parse: small objects.
 #[test]
 fn requests_full_of_small_values_take_bounded_memory_and_are_served() {
     let world = world("text");

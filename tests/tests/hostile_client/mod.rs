@@ -1,11 +1,11 @@
-//! A client that means ill gets errors or an end, and costs nobody else anything:
-//! no panic, no hang, no lost answer to a valid request, no growth without bound.
+//! A malicious client gets errors, or the session ends. It harms nobody else: no panic,
+//! no hang, no lost answer to a valid request, no growth without bound.
 
 /// When the input ends, or a signal comes.
 mod ends;
 /// More calls than can run, and answers that nobody reads.
 mod floods;
-/// Bytes that are no request.
+/// Bytes that are not a request.
 mod lines;
 
 use keyhole_tests::{MARKER, Session, World};
@@ -20,8 +20,8 @@ fn world(text: &str) -> World {
         .map(format!("[keys]\n{KEY} = '~/notes/a.md'\n"))
 }
 
-/// The most memory that the server ever had, in MiB. None where the system does
-/// not tell.
+/// The most memory that the server ever had, in MiB. None if the system does not
+/// tell.
 fn peak_mib(session: &Session) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", session.process_id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -29,7 +29,7 @@ fn peak_mib(session: &Session) -> Option<u64> {
     Some(kib / 1024)
 }
 
-/// That the server never took more than this, where the system tells.
+/// Asserts that the server never took more than this, if the system tells.
 #[track_caller]
 fn took_at_most(session: &Session, mib: u64) {
     match peak_mib(session) {
@@ -39,8 +39,9 @@ fn took_at_most(session: &Session, mib: u64) {
     }
 }
 
-/// Waits until every thread of the server sleeps, look after look: it has done
-/// what it can do without its client. Where the system does not tell, for a while.
+/// Waits until every thread of the server sleeps at each of several looks: then it has
+/// done all that it can do without its client. If the system does not tell, waits for a
+/// while.
 fn settle(session: &Session) {
     const LOOKS: usize = 20;
     let tasks = format!("/proc/{}/task", session.process_id());
@@ -52,7 +53,7 @@ fn settle(session: &Session) {
         Some(states.iter().all(|stat| stat.contains(") S ")))
     };
     let mut quiet = 0;
-    // Bounded: what never sleeps is not waited for.
+    // Bounded: the server may never sleep.
     for _ in 0..2000 {
         match asleep() {
             Some(true) => quiet += 1,
@@ -66,13 +67,13 @@ fn settle(session: &Session) {
     }
 }
 
-/// That the server is as good as new.
+/// Asserts that the server works like a new one.
 #[track_caller]
 fn still_serves(session: &mut Session, text: &str) {
     session.load(KEY).is(text);
 }
 
-/// That nothing of the client's input, and no path, came back.
+/// Asserts that nothing of the client's input, and no path, came back.
 #[track_caller]
 fn tells_nothing(message: &impl ToString) {
     let text = message.to_string();

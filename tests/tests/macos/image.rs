@@ -1,5 +1,5 @@
 //! A Mach-O file, as `mach-o/loader.h` and `kern/cs_blobs.h` describe it: as much of
-//! it as the tests ask for. A file that is not so fails the test that reads it.
+//! it as the tests need. Another file fails the test that reads it.
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,8 +15,8 @@ const LC_CODE_SIGNATURE: u32 = 0x1d;
 const LC_BUILD_VERSION: u32 = 0x32;
 const LC_VERSION_MIN_MACOSX: u32 = 0x24;
 
-/// `CSMAGIC_EMBEDDED_SIGNATURE` and `CSMAGIC_CODEDIRECTORY`, big-endian like all of a
-/// signature.
+/// `CSMAGIC_EMBEDDED_SIGNATURE` and `CSMAGIC_CODEDIRECTORY`. All of a signature is
+/// big-endian.
 const SIGNATURE: u32 = 0xfade_0cc0;
 const CODE_DIRECTORY: u32 = 0xfade_0c02;
 
@@ -44,18 +44,18 @@ pub(super) struct Segment {
     pub(super) name: String,
     pub(super) offset: u64,
     pub(super) size: u64,
-    /// What it may become, and what it is at the start: 1 to read, 2 to write, 4 to run.
+    /// The rights that it may get, and those at the start: 1 to read, 2 to write, 4 to run.
     pub(super) rights: (u32, u32),
 }
 
 /// What a signature says.
 pub(super) struct Signature {
     pub(super) flags: u32,
-    /// Where the code ends that is signed, and where the signature begins and ends.
+    /// The end of the signed code, and the start and end of the signature.
     pub(super) limit: usize,
     pub(super) at: (usize, usize),
     pub(super) identifier: String,
-    /// What is signed, page by page: what the signature says of it, and what it is.
+    /// For each signed page, the hash in the signature, and the page's own hash.
     pub(super) pages: Vec<([u8; 32], [u8; 32])>,
 }
 

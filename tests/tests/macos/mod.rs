@@ -1,4 +1,4 @@
-//! What can be said of a program for macOS without running it, from its bytes.
+//! What the bytes of a program for macOS show, without running it.
 //!
 //! `./x cross` and `./x dist --all` build such programs on Linux, and name them in
 //! `KEYHOLE_MACOS`, a blank between two.
@@ -41,7 +41,7 @@ fn a_program_is_for_one_processor_and_lies_anywhere_in_memory() {
 
 #[test]
 fn a_program_needs_the_system_library_and_no_other() {
-    // `LC_RPATH`, where more would be looked for, and `LC_DYLD_ENVIRONMENT`.
+    // `LC_RPATH`, which names places to search for libraries, and `LC_DYLD_ENVIRONMENT`.
     const ELSEWHERE: [u32; 2] = [0x8000_001c, 0x27];
     for (name, image) in programs("macOS programs' libraries") {
         assert_eq!(image.libraries, ["/usr/lib/libSystem.B.dylib"], "{name}");

@@ -1,5 +1,4 @@
-//! What the papers name is there: the tests that they cite, and the files that
-//! they link to.
+//! The tests that the documents cite exist, and the files that they link to.
 
 use super::{PAPERS, read};
 use keyhole_tests::workspace;
@@ -28,7 +27,7 @@ fn sources() -> Vec<Source> {
             });
         }
     }
-    // Their tests are made from lists; each has a line here.
+    // Lists make their tests; each test has a line in this page.
     for made in ["guest", "shapes", "imports"] {
         sources.push(Source {
             module: Path::new("tests/tests/hostile").join(made),
@@ -54,7 +53,7 @@ fn collect(directory: &Path, sources: &mut Vec<Source>) {
     }
 }
 
-/// The module and the name in `module::name`, the way in which tests are cited.
+/// The module and the name in `module::name`, the form in which documents cite tests.
 fn citation(quoted: &str) -> Option<(PathBuf, &str)> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);
     let (module, name) = quoted.rsplit_once("::")?;

@@ -31,8 +31,8 @@ They are WASI's, unchanged, and documented where they stand: \
 component still imports is in [guest/component.wit](../guest/component.wit).
 ";
 
-/// The package's own words, its world, and its interfaces. WASI's are left out:
-/// they are thirty pages, and not ours.
+/// The package's own text, its world, and its interfaces, without WASI's: those are
+/// thirty pages, and not ours.
 fn rendered() -> String {
     let mut resolve = Resolve::default();
     let mut contract = None;
@@ -58,7 +58,7 @@ fn rendered() -> String {
             ours = line.starts_with("# ") || line.contains("keyhole:context/");
         }
         if ours {
-            // One title a page.
+            // One title for each page.
             text.push_str(if line.starts_with("# ") { "#" } else { "" });
             text.push_str(line.trim_end());
             text.push('\n');

@@ -1,29 +1,33 @@
-//! The papers, held against the program and the repository.
+//! The documents, compared with the program and the repository.
 
-/// The tests that they cite and the files that they link to are there.
+/// The tests that they cite and the files that they link to exist.
 mod citations;
 /// Every command in them is run, here or at a named place.
 mod commands;
 /// The contract as it is rendered for reading.
 mod contract;
-/// What the README's tables say of the program.
-mod readme;
-/// Every map, agent and setting in them is one.
+/// The pictures of a terminal.
+mod pictures;
+/// What the tables of codes and limits say about the program.
+mod refusals;
+/// Every map, agent and setting in them is valid.
 mod settings;
 
 use keyhole_tests::workspace;
 use std::fs;
 
-/// All of them that a reader is sent to. What each client is configured with is
-/// tried in `examples`.
-const PAPERS: [&str; 10] = [
+/// All documents that we send a reader to. `examples` tests the configuration of each
+/// client.
+const PAPERS: [&str; 12] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "docs/alternatives.md",
     "docs/install.md",
+    "docs/map.md",
     "docs/own-subagent.md",
+    "docs/refusals.md",
     "docs/second-wall.md",
     "docs/use-from.md",
     "plugin/README.md",
@@ -53,7 +57,7 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
     blocks
 }
 
-/// What stands between single backticks in `text`, outside of blocks.
+/// The parts of `text` between single backticks, outside of blocks.
 fn quotes(text: &str) -> Vec<String> {
     let mut quotes = Vec::new();
     let mut in_block = false;

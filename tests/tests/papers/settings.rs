@@ -1,14 +1,15 @@
-//! Every map, agent and setting that the papers show is one: read by the program
-//! itself, or as the client reads it.
+//! Every map, agent and setting that the documents show is valid: the program itself
+//! reads it, or the test reads it as the client does.
 
 use super::{PAPERS, blocks, quotes, read};
 use keyhole_tests::World;
 use serde_json::Value;
 
-/// Where it is known that the papers show something, so that a search which
-/// finds nothing fails.
-const MAPS_IN: [&str; 4] = [
+/// The documents that are known to show a map, so that a search that finds nothing
+/// fails.
+const MAPS_IN: [&str; 5] = [
     "README.md",
+    "docs/map.md",
     "docs/own-subagent.md",
     "docs/use-from.md",
     "plugin/README.md",
@@ -20,7 +21,7 @@ fn each_map_is_a_map() {
         let maps = blocks(&read(paper), "toml");
         assert_eq!(!maps.is_empty(), MAPS_IN.contains(&paper), "{paper}");
         for map in maps {
-            // Nothing that it maps is there, and that is all that is wrong with it:
+            // The files that it maps do not exist, and that is its only fault:
             // an invalid map exits with 2.
             let _ = World::new()
                 .directory("notes")
@@ -74,7 +75,7 @@ fn the_agent_that_is_shown_has_its_key_in_its_body_only_and_in_its_map() {
         .unwrap();
     assert_eq!(entry["agents"][0].as_str(), Some(&*format!("acme:{name}")));
 
-    // The same tool as that of the plugin's own agent.
+    // The same tool as the plugin's own agent has.
     let tool = "mcp__plugin_keyhole_context__load_context";
     assert!(front.contains(tool) && body.contains(tool));
     assert!(read("plugin/agents/privacy-scanner.md").contains(tool));

@@ -1,4 +1,4 @@
-//! Who gets what: guard, tickets and binding, with the real programs.
+//! Who gets which file: guard, tickets and binding, with the real programs.
 
 use super::Package;
 use keyhole_tests::{Answer, MARKER, Protocol, Ran, Session, World, binary};
@@ -37,7 +37,7 @@ fn data(world: &World) -> PathBuf {
     world.path("data")
 }
 
-/// A subagent's call, as the client asks the guard about it.
+/// The client's question to the guard about a subagent's call.
 fn question(id: &str, agent: &str, key: &str) -> Value {
     json!({
         "hook_event_name": "PreToolUse",
@@ -49,7 +49,7 @@ fn question(id: &str, agent: &str, key: &str) -> Value {
     })
 }
 
-/// In the environment of a user's client.
+/// Sets the environment of a user's client.
 fn in_home<'a>(command: &'a mut Command, world: &World) -> &'a mut Command {
     command
         .env("HOME", world.home())
@@ -153,7 +153,7 @@ fn a_ticket_is_good_for_one_of_two_servers() {
 fn a_ticket_that_names_another_agent_opens_no_bound_key() {
     let world = user(true);
     let mut client = world.client();
-    // The guard would not leave such a ticket: the server decides for itself.
+    // The guard would not leave such a ticket, but the server decides for itself.
     let tickets = keyhole::ticket::Tickets::under(&data(&world));
     tickets.leave("toolu_1", "privacy-scanner").unwrap();
     tickets.leave("toolu_2", "privacy-scanner").unwrap();

@@ -1,11 +1,11 @@
-//! The Claude Code plugin, as it is packaged. With the client itself it is tested
-//! in `tests/client`.
+//! The Claude Code plugin, as it is packaged. `tests/client` tests it with the client
+//! itself.
 
-/// Who gets what: guard, tickets, binding.
+/// Who gets which file: guard, tickets, binding.
 mod callers;
 /// The launcher, whatever happens to an installation.
 pub(crate) mod launcher;
-/// The agent's own server, where the client loads the plugin's module.
+/// The agent's own server, for clients that load the plugin's module.
 mod own_server;
 /// What is in the package, and that it fits together.
 mod package;
@@ -51,14 +51,14 @@ impl Package {
     }
 }
 
-/// A directory whose name would show in a message, and breaks a script that
-/// forgets to quote.
+/// A directory whose name would be visible in a message, and which breaks a script
+/// that does not quote it.
 fn temporary() -> TempDir {
     let temp = tempfile::Builder::new()
         .prefix(&format!("key hole's $x *-{MARKER}-"))
         .tempdir()
         .unwrap();
-    // So that another user can be let in further down.
+    // So that a test can let another user into a directory in it.
     mode(temp.path(), 0o711);
     temp
 }

@@ -1,5 +1,5 @@
-//! The bundled agent's own server, as the plugin's module has the client start it:
-//! it has the key, and serves one agent.
+//! The bundled agent's own server, which the client starts for the plugin's module: it
+//! has the key, and serves one agent.
 
 use keyhole_tests::{Answer, MARKER, Protocol, Ran, Session, World, binary};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn bound() -> World {
     ))
 }
 
-/// A call of the tool, as the client asks the guard about it.
+/// The client's question to the guard about a call of the tool.
 fn question(id: &str, agent: &str) -> Value {
     json!({
         "hook_event_name": "PreToolUse",
@@ -95,7 +95,7 @@ fn it_gives_its_agent_the_file_once_a_ticket_and_without_a_key() {
 
 #[test]
 fn a_ticket_of_any_other_agent_opens_nothing() {
-    // Not even one that may use the key elsewhere, nor where any may.
+    // Not even an agent that may use the key elsewhere, and not if any agent may.
     for world in [bound(), user("'~/catalog.md'")] {
         let mut client = world.client();
         let others = [
@@ -169,7 +169,7 @@ fn it_takes_no_argument_and_shows_no_key() {
         .message()
         .to_string();
     assert!(!shown.contains(MARKER), "{shown}");
-    // What was refused has used no ticket up.
+    // The refused calls have used up no ticket.
     load(&mut client, "toolu_2").is("the catalog\n");
     client.end();
 }
@@ -209,7 +209,7 @@ fn without_a_key_in_its_variable_it_does_not_start() {
             "keyhole: the variable that --key-env names is not set to a key\n"
         );
     }
-    // The name is shown.
+    // The key is a part of the server's name, which clients show.
     let ended = bound().env(VARIABLE, "scanner").serve().ended();
     assert_eq!(ended.exit, Some(1));
     assert!(ended.stderr.contains("holds a key"), "{}", ended.stderr);
@@ -238,7 +238,7 @@ fn what_the_client_would_write_to_a_file_is_too_large() {
         answer
     };
     let claude = json!({ "claudecode/toolUseId": "toolu_1" });
-    // Counted as the client does: one of these is two.
+    // Counted as the client counts: one of these counts as two.
     for (text, fits) in [
         ("a".repeat(500_000), true),
         ("a".repeat(500_001), false),

@@ -1,5 +1,5 @@
-//! What is in the package, and that it fits together: what the client's own
-//! validation does not look at.
+//! The files of the package, and that they fit together: what the client's own
+//! validation does not check.
 
 use super::Package;
 use keyhole::Code;
@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-/// What the client replaces in a plugin's files.
+/// The variables that the client replaces in a plugin's files.
 const VARIABLES: [&str; 2] = ["CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"];
 
 /// Tools of the client that can only read.
@@ -22,7 +22,7 @@ fn json_of(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// All files beneath `root`, relative to it.
+/// All files under `root`, relative to it.
 fn files(root: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut folders = vec![root.to_owned()];
@@ -51,7 +51,7 @@ fn strings(value: &Value) -> Vec<&str> {
     }
 }
 
-/// The tool as the client names it, made of what the package says.
+/// The tool's name in the client, made from what the package says.
 fn tool(plugin: &Path) -> String {
     let name = json_of(&plugin.join(".claude-plugin/plugin.json"))["name"].clone();
     let servers = json_of(&plugin.join(".mcp.json"))["mcpServers"].clone();
@@ -266,7 +266,7 @@ fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
         .iter()
         .map(|group| group["matcher"].as_str().unwrap())
         .collect();
-    // Plain characters: to the client it is a name, not a pattern.
+    // Only plain characters, so that the client takes it for a name, not a pattern.
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     assert!(matchers.concat().chars().all(plain));
     // The shared server's tool, and that of the server that the module registers.
@@ -290,7 +290,7 @@ impl Agent {
             .strip_prefix("---\n")
             .and_then(|text| text.split_once("\n---\n"))
             .unwrap();
-        // One `name: value` a line, and no value that YAML would read otherwise.
+        // One `name: value` a line, and no value that YAML would read differently.
         let fields = head
             .lines()
             .map(|line| {

@@ -1,4 +1,4 @@
-//! The reading of a binding's key, as it was in `host/src/map/binding.rs`.
+//! The old way to read a binding's key, as it was in `host/src/map/binding.rs`.
 
 use super::{
     live::unreadable,

@@ -1,4 +1,4 @@
-//! The guest's file calls as they were: an `open` that waits, and no rest but that
+//! The guest's old file calls: an `open` that waits, and no check of rest except that
 //! size and modification time are the same before and after.
 
 use crate::{
@@ -59,7 +59,7 @@ impl File for OldFile {
     fn stat(&self) -> Result<keyhole_guest::Stat, Fault> {
         let stat = self.files.stat(&self.handle).map_err(fault)?;
         let mut told = told(&stat, true);
-        // It was not asked for, and did not count.
+        // The old code did not ask for it, so it did not count.
         told.changed = Some((0, 0));
         Ok(told)
     }

@@ -8,7 +8,7 @@ use keyhole::{
 };
 use std::rc::Rc;
 
-/// Which file it is, and which state of it.
+/// The identity of a file, and of one state of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     id: (u64, u64),
@@ -80,7 +80,7 @@ fn look(files: &Files, path: &str) -> Result<(Handle, Stat), String> {
     }
 }
 
-/// The way to the file. None means that it was replaced meanwhile.
+/// The way to the file. None means that somebody replaced it in the meantime.
 fn way(files: &Files, path: &str, stat: &Stat) -> Result<Option<Way>, String> {
     let look = || -> Result<_, Fault> {
         let way = Way::to(files, path)?;

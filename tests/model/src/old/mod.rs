@@ -1,7 +1,7 @@
 //! The bad example: map, resolution and the guest's file calls as they were before
-//! the walker (commit 50f9206), over the same disk. Paths are looked up again and
-//! again, and each time they may mean something else. It is kept so that it is known
-//! that the explorer can find what it looks for.
+//! the walker (commit 50f9206), over the same disk. It looks paths up again and again,
+//! and each time they may mean something else. We keep it to prove that the explorer
+//! can find what it looks for.
 
 mod binding;
 mod guest;
@@ -20,7 +20,7 @@ use crate::{
 use keyhole::Key;
 
 impl Live {
-    /// The way of a call, as it was.
+    /// The old way of a call.
     pub(crate) fn ask(&mut self, files: &Files, ask: Ask) -> Answer {
         let scene = files.0.borrow().scene.clone();
         let location = location(&scene);

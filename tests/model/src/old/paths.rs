@@ -9,7 +9,7 @@ use keyhole::walk::{Fault, FileSystem as _, Stat};
 use std::ffi::OsString;
 
 impl Files {
-    /// One look-up of a whole path, which the kernel does at once.
+    /// One look-up of a whole path, which the kernel does in one step.
     fn look_up<T: crate::files::Told>(
         &self,
         what: &str,
@@ -62,7 +62,7 @@ impl Files {
 
     /// `openat2(RESOLVE_NO_SYMLINKS)` of a directory.
     pub(super) fn open_without_links(&self, path: &str) -> Result<Handle, Fault> {
-        // A path with a link in it does not lead where its names say.
+        // A path with a link in it does not lead to what its names say.
         self.look_up(
             "opens without links",
             path,
@@ -106,7 +106,7 @@ impl Files {
         Ok(real)
     }
 
-    /// The guest's `open` beneath its directory, which waited.
+    /// The guest's old `open` in its directory, which waited.
     pub(super) fn open_beneath(&self, directory: &Handle, name: &str) -> Result<Handle, Fault> {
         let id = directory.id;
         self.step(
@@ -127,7 +127,7 @@ impl Files {
 
     pub(super) fn look_beneath(&self, directory: &Handle, name: &str) -> Result<Stat, Fault> {
         let held = self.hold(directory, name.as_ref())?;
-        // One system call, so nobody moves in between.
+        // One system call, so nobody makes a move in between.
         Ok(self.0.borrow().disk.nodes[held.id].stat())
     }
 }

@@ -9,7 +9,7 @@ const ROOT: u32 = 0;
 const USER: u32 = crate::disk::JANE.uid;
 const MAX_LINKS: usize = 40;
 
-/// The way to a file: the directory that each name stands in, and the links.
+/// The way to a file: the directory of each name, and the links.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Way(Vec<Step>);
 

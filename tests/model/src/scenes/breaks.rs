@@ -1,5 +1,5 @@
-//! Seven breaks of the program as it was before the walker, each with what the
-//! attacker had and nothing about what he did.
+//! Seven breaks of the program before the walker. Each scene has what the attacker had,
+//! and nothing about what the attacker did.
 
 use super::{KEY_FILE, MAP};
 use crate::{
@@ -28,7 +28,7 @@ pub(super) fn map(disk: &mut Disk, path: &str, who: Who, text: &str) {
     disk.file(path, who, 0o600, "map", &text);
 }
 
-/// The attacker may write above a root of the map.
+/// The attacker may write to the directory above a root of the map.
 fn root_name() -> Scene {
     let mut scene = Scene::new("root-name", MAP);
     let disk = &mut scene.disk;
@@ -55,7 +55,7 @@ fn root_name() -> Scene {
         &["/home/jane"],
         FORGED_TEXT,
     );
-    // Nothing of it is served: others could put another directory there.
+    // The host serves nothing in it: others could put another directory there.
     scene.calm = Calm::Refused;
     scene
 }
@@ -88,7 +88,7 @@ fn map_directory() -> Scene {
     scene
 }
 
-/// The same, and a file of procfs says what the attacker wants.
+/// The same, and a file in procfs has the text that the attacker wants.
 fn map_from_procfs() -> Scene {
     let mut scene = Scene::new("map-from-procfs", "/data/config/map.toml");
     let disk = &mut scene.disk;
@@ -141,14 +141,14 @@ pub(super) fn shared(name: &'static str, names: &[&'static str]) -> Scene {
     scene
 }
 
-/// He puts a FIFO there.
+/// The attacker puts a FIFO there.
 fn fifo() -> Scene {
     let mut scene = shared("fifo", &["/srv/share/a.md", "/srv/share/b.md"]);
     scene.disk.fifo("/srv/share/b.md", MALLORY);
     scene
 }
 
-/// He owns the mapped file.
+/// The attacker owns the mapped file.
 fn lease() -> Scene {
     let mut scene = shared("lease", &["/srv/share/a.md"]);
     let id = scene.disk.at("/srv/share/a.md");
@@ -156,11 +156,11 @@ fn lease() -> Scene {
     scene
 }
 
-/// Two versions of one file, of which a read gives half at a time.
+/// Two versions of one file. A read returns half of it at a time.
 pub(super) const FIRST: &str = "first version, first version";
 pub(super) const SECOND: &str = "second text,  second text, 2";
 
-/// A note that the user saves, read by halves.
+/// A note that the user saves, and that the host reads in halves.
 pub(super) fn saved(name: &'static str, save: Save) -> Scene {
     let mut scene = Scene::new(name, MAP);
     let disk = &mut scene.disk;
@@ -170,7 +170,7 @@ pub(super) fn saved(name: &'static str, save: Save) -> Scene {
     scene.grants = |_, _| &["note"];
     scene.depth = save.steps.len();
     if save.steps.len() < 4 {
-        // The host may be held up for a while.
+        // The host may be delayed for a while.
         scene.moves.push(crate::moves::Move::Wait(30));
     }
     scene.save(save);

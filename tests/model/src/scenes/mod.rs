@@ -1,5 +1,5 @@
 //! The scenes. Each is small: a few names that the attacker or the editor can touch,
-//! and what one call looks at. What the attacker made before the call lies there
+//! and what one call looks at. What the attacker made before the call is there
 //! already.
 
 mod breaks;
@@ -9,9 +9,9 @@ mod trust;
 
 use crate::scene::Scene;
 
-/// Where a binding's key is kept, in all scenes with one.
+/// The file of a binding's key, in all scenes with one.
 pub const KEY_FILE: &str = "/data/keys/b.key";
-/// Where the map is, unless a scene is about that.
+/// The place of the map, unless a scene is about that place.
 pub const MAP: &str = "/home/jane/map.toml";
 
 /// All scenes.

@@ -1,4 +1,4 @@
-//! Saves while calls run, under the clocks that there are.
+//! Saves while calls run, with each kind of clock.
 
 use super::{
     MAP,
@@ -47,7 +47,7 @@ fn save_by_rename() -> Scene {
     scene
 }
 
-/// A file system that keeps whole seconds, and time that passes.
+/// A file system that keeps only whole seconds, and time that passes.
 fn seconds(name: &'static str, save: Save) -> Scene {
     let mut scene = saved(name, save);
     scene.disk.tick = 1000 * MS;
@@ -66,7 +66,7 @@ fn future() -> Scene {
     scene
 }
 
-/// A file that was written to right before the call, and is again.
+/// A file that was written to right before the call, and is written to again.
 fn just_saved() -> Scene {
     let mut scene = saved("save-after-save", Save::in_place(NOTE, "note", SECOND));
     scene.save(Save::over(NOTE, "note", FIRST));
@@ -76,10 +76,10 @@ fn just_saved() -> Scene {
 }
 
 const EDITED: &str = "[keys]\n\"k-other\" = \"/home/jane/other.md\"\n# the key k was taken away\n";
-/// As long as the map is before, as a store in a mapping leaves it.
+/// As long as the map before it, because a store in a mapping does not change the length.
 const OVERWRITTEN: &str = "[keys]\n#k\" = \"~/note.md\"\n\"k-other\" = \"/home/jane/other.md\"\n";
 
-/// The owner takes a key away, in each way in which a file is saved.
+/// The owner removes a key, in each way in which a file is saved.
 fn map_edits() -> Vec<Scene> {
     vec![
         edit("edit-in-place", Save::in_place(MAP, "map", EDITED)),
@@ -98,8 +98,8 @@ fn map_edits() -> Vec<Scene> {
     ]
 }
 
-/// The owner edits the map twice in a row, each time in another half of it: what a
-/// reading in between makes of it is the map as it was before both.
+/// The owner edits the map twice in a row, each time in another half of it: a read that
+/// gets one half from each edit sees the map as it was before both.
 fn edited_twice() -> Scene {
     let mut scene = edit("edited-twice", Save::by_mapping(MAP, "map", ""));
     scene.moves.clear();
@@ -137,7 +137,7 @@ fn edit(name: &'static str, save: Save) -> Scene {
     disk.file_mut(id).piece = 32;
     scene.depth = save.steps.len().min(4);
     if save.steps.len() < 4 {
-        // The host may be held up for a while.
+        // The host may be delayed for a while.
         scene.moves.push(Move::Wait(30));
     }
     scene.save(save);

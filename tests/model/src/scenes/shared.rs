@@ -1,5 +1,5 @@
-//! Documents that lie where others may write: the walker serves what is there, and
-//! never what lies elsewhere.
+//! Documents in places where others may write: the walker serves what is there, and
+//! never what is elsewhere.
 
 use super::{
     MAP,
@@ -32,7 +32,8 @@ fn anything_in_a_shared_directory() -> Scene {
     scene
 }
 
-/// He may write the file itself, which is read by halves; and ticks are long.
+/// The attacker may write the file itself, which the host reads in halves; and ticks
+/// are long.
 fn file_that_others_write() -> Scene {
     let mut scene = shared("shared-file", &["/srv/share/a.md"]);
     let id = scene.disk.at("/srv/share/a.md");
@@ -44,7 +45,7 @@ fn file_that_others_write() -> Scene {
     scene
 }
 
-/// A root that lies beyond others' reach, and in which they may do anything.
+/// A root that others cannot replace, but in which they may do anything.
 fn root_that_others_fill() -> Scene {
     let mut scene = Scene::new("shared-root", MAP);
     let disk = &mut scene.disk;
@@ -99,7 +100,7 @@ fn link_among_others() -> Scene {
     scene
 }
 
-/// The same in a sticky directory, where nobody can move what is not his.
+/// The same in a sticky directory, where nobody can move what belongs to others.
 fn link_in_tmp() -> Scene {
     let mut scene = Scene::new("link-in-tmp", MAP);
     let disk = &mut scene.disk;
@@ -117,8 +118,8 @@ fn link_in_tmp() -> Scene {
     scene
 }
 
-/// And where others' links can be linked, while the user's own is not there: his
-/// editor removes it and makes it again.
+/// The same if users can link others' links, while the user's own link is not there: the
+/// user's editor removes it and makes it again.
 fn hard_links_in_tmp() -> Scene {
     let mut scene = link_in_tmp();
     scene.name = "hard-links-in-tmp";
@@ -133,7 +134,7 @@ fn hard_links_in_tmp() -> Scene {
     scene
 }
 
-/// Directories and links at each step of a longer way.
+/// Directories and links at each step of a longer path.
 fn directories_beneath_a_root() -> Scene {
     let mut scene = Scene::new("long-way", MAP);
     let disk = &mut scene.disk;
@@ -164,8 +165,8 @@ fn directories_beneath_a_root() -> Scene {
     scene
 }
 
-/// The way leads up again, from a directory that others may move out of the root
-/// meanwhile, to where a file of the same name lies.
+/// The path leads up again, from a directory that others may in the meantime move out of
+/// the root, to a place with a file of the same name.
 fn way_back() -> Scene {
     let mut scene = Scene::new("way-back", MAP);
     let disk = &mut scene.disk;

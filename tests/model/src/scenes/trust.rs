@@ -80,8 +80,8 @@ fn map_beside_tmp() -> Scene {
     scene
 }
 
-/// The map in `/tmp` itself, where it is not at the moment, with an old copy of it
-/// beside, and others' files can be linked.
+/// The map's place is in `/tmp` itself. At the moment there is no map, but an old copy
+/// beside it, and users can link others' files.
 fn old_map_in_tmp() -> Scene {
     let mut scene = Scene::new("old-map-in-tmp", "/tmp/map.toml");
     let disk = &mut scene.disk;
@@ -149,13 +149,13 @@ fn dotfile_manager() -> Scene {
     scene
 }
 
-/// A mount whose owner may say anything of it.
+/// A mount whose owner may make it say anything.
 fn foreign_mount() -> Scene {
     let mut scene = Scene::new("foreign-mount", "/tmp/mnt/map.toml");
     let disk = &mut scene.disk;
     disk.directory("/tmp", ROOT, 0o1777);
     disk.mount("/tmp/mnt", Mounted::By(MALLORY.uid));
-    // It says that all of it is jane's, and lets him write all the same.
+    // It says that all of it is jane's, and still lets its owner write.
     disk.file("/tmp/mnt/map.toml", JANE, 0o600, "mallory's", FORGED_MAP);
     scene.grants = |_, _| &[];
     scene.moves = moves(&["/tmp/mnt", "/tmp/his"], &["/tmp/mnt"], FORGED_MAP);
@@ -165,8 +165,7 @@ fn foreign_mount() -> Scene {
     scene
 }
 
-/// A volume on which everybody owns everything, as macOS mounts most that are plugged
-/// in.
+/// A volume on which everybody owns everything. macOS mounts most external volumes so.
 fn volume_without_owners() -> Scene {
     let mut scene = foreign_mount();
     scene.name = "volume-without-owners";
@@ -214,8 +213,8 @@ fn key_beside_tmp() -> Scene {
     scene
 }
 
-/// The map's directory is open to all, then its owner closes it again: what counts
-/// is the moment at which it is judged. Here it stays open.
+/// The map's directory is open to all. What counts is the moment at which the host judges
+/// it: its owner might close it again. Here it stays open.
 fn mode_opened() -> Scene {
     let mut scene = Scene::new("open-map-directory", "/srv/open/map.toml");
     let disk = &mut scene.disk;

@@ -1,6 +1,6 @@
-//! A clock that is one more thread: time passes when the scheduler lets it, and then
-//! up to the next moment that somebody waits for. So anything may take any time, but
-//! nothing is late before its time has come.
+//! A clock that is one more thread: time passes when the scheduler runs it, up to the
+//! next moment that somebody waits for. So anything may take any time, but nothing is
+//! late before its time has come.
 
 use super::{choose, others_first};
 use shuttle::{
@@ -24,7 +24,7 @@ thread_local! {
 #[derive(Default)]
 struct Clock {
     now: Duration,
-    /// Who waits, by when and by who came first.
+    /// Those who wait, by time and then by who came first.
     timers: BTreeMap<(Duration, u64), Waker>,
     last: u64,
     thread: Option<Thread>,
@@ -34,9 +34,9 @@ struct Clock {
 /// How time passes in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Not at all: whatever waits for time only, waits for ever.
+    /// Not at all: whoever waits only for time waits for ever.
     Frozen,
-    /// As the scheduler likes.
+    /// Whenever the scheduler chooses.
     Any,
     /// When there is nothing else to do: computing takes no time.
     Idle,
@@ -45,7 +45,7 @@ pub enum Pace {
 /// Starts the clock of a run.
 pub fn start(pace: Pace) {
     CLOCK.with_borrow_mut(|clock| *clock = Clock::default());
-    // Some runs are in a hurry, in others there is time for everything.
+    // In some runs time passes fast, in others there is time for everything.
     let wait: Box<dyn Fn() + Send> = match pace {
         Pace::Frozen => return,
         Pace::Any => {
@@ -58,7 +58,8 @@ pub fn start(pace: Pace) {
     CLOCK.with_borrow_mut(|clock| clock.thread = Some(thread.thread().clone()));
 }
 
-/// Until nobody else was chosen so many times in a row that nobody else is left.
+/// Waits until the scheduler has chosen nobody else for so many times in a row that
+/// nobody else is left.
 fn until_idle() {
     let mut alone = 0;
     while alone < 32 {
@@ -105,7 +106,7 @@ pub fn now() -> Duration {
     CLOCK.with_borrow(|clock| clock.now)
 }
 
-/// As tokio's.
+/// A moment, as tokio's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(Duration);
 
@@ -128,12 +129,12 @@ impl Instant {
     }
 }
 
-/// Whether it is `instant` by now, which [`Instant::into_std`] made.
+/// Whether `instant`, which [`Instant::into_std`] made, has come.
 pub fn is_past(instant: std::time::Instant) -> bool {
     base() + now() >= instant
 }
 
-/// When a run begins, as the system's clock would put it.
+/// The begin of a run, as a time of the system's clock.
 fn base() -> std::time::Instant {
     static BASE: OnceLock<std::time::Instant> = OnceLock::new();
     *BASE.get_or_init(std::time::Instant::now)

@@ -1,9 +1,9 @@
 //! What the host's files use instead of the system: the same names, on shuttle's
 //! scheduler and on a clock of ours.
 //!
-//! Locks and threads are shuttle's. What is tokio's stays tokio's own wherever it
-//! needs no runtime (semaphores, channels, notices), so that its rules count, who is
-//! next first of all; before each such step the scheduler may let others go first.
+//! Locks and threads are shuttle's. Parts of tokio that need no runtime (semaphores,
+//! channels, notices) are tokio's own, so that tokio's rules count, above all who is
+//! next. Before each of their steps, the scheduler may let others go first.
 //! `shuttle-tokio` has models of its own instead, and its time does not pass.
 
 pub mod clock;
@@ -19,15 +19,14 @@ pub fn others_first() {
     }
 }
 
-/// A number below `below`, which the scheduler chooses. It is a part of what is
-/// replayed.
+/// A number below `below`, which the scheduler chooses. A replay chooses it again.
 pub fn choose(below: usize) -> usize {
     use shuttle::rand::Rng as _;
     shuttle::rand::thread_rng().gen_range(0..below)
 }
 
-/// A lock that the scheduler does not see, for what only we look at. It is never
-/// held where others may go first.
+/// A lock that the scheduler does not see, for data of the tests. Nobody holds it where
+/// others may go first.
 #[derive(Debug, Default)]
 pub struct Plain<T>(::std::sync::Mutex<T>);
 

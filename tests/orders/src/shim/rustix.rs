@@ -1,5 +1,5 @@
-//! `rustix`, on the real file system, which does each step whole: before and after
-//! each of them the scheduler may let others go first.
+//! `rustix`, on the real file system, where each step is atomic. Before and after each
+//! step the scheduler may let others go first.
 
 pub use ::rustix::{io, process};
 

@@ -30,8 +30,8 @@ pub mod sync {
             Self(shuttle::sync::Mutex::new(value))
         }
 
-        /// Never poisoned: a panic that is caught on one of shuttle's threads looks
-        /// to all of them as if it were theirs. The host goes on with a lock that is.
+        /// Never poisoned: a panic that is caught on one of shuttle's threads looks to all
+        /// of them like their own. The host continues with a poisoned lock anyway.
         pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
             let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(MutexGuard { guard, of: self })
@@ -58,7 +58,7 @@ pub mod sync {
         }
     }
 
-    /// Shuttle's has no time. Whoever is woken is whom the scheduler chooses.
+    /// Our own, because shuttle's has no time. The scheduler chooses who wakes.
     #[derive(Default)]
     pub struct Condvar(Plain<Vec<Arc<Waiter>>>);
 
@@ -213,14 +213,14 @@ pub mod sync {
         ENDED.get()
     }
 
-    /// The process begins, which a run may do anew.
+    /// Begins the process, which a run may do again.
     pub fn begin_process() {
         ENDED.set(false);
         AT_END.with_borrow_mut(Vec::clear);
     }
 
-    /// The process ends, and with it who waits for what will never be: the run ends
-    /// when all its threads have.
+    /// Ends the process, and with it the threads that wait for ever: a run ends only
+    /// when all its threads have ended.
     pub fn end_process() {
         ENDED.set(true);
         let waiting = AT_END.with_borrow_mut(::std::mem::take);
@@ -244,7 +244,7 @@ pub mod thread {
         static REFUSED: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// From now on, some threads are refused.
+    /// From now on, the system refuses some threads.
     pub fn refuse_some(refuse: bool) {
         REFUSED.set(refuse);
     }
@@ -264,8 +264,8 @@ pub mod thread {
             Self(self.0.name(name))
         }
 
-        /// A thread that panics ends alone, if it panics without a message. With
-        /// one, it is a test that fails.
+        /// A thread that panics without a message ends alone. A panic with a message
+        /// is a failed test.
         pub fn spawn(self, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
             if REFUSED.get() && crate::shim::choose(2) == 0 {
                 return Err(io::ErrorKind::WouldBlock.into());

@@ -3,8 +3,8 @@
 pub use crate::either as select;
 pub use ::tokio::{io, pin};
 
-/// tokio's `select`, if it is `biased`. If it is not, the scheduler chooses who of
-/// two is asked first: tokio would throw its own dice, and nothing could be replayed.
+/// tokio's `select`, if it is `biased`. If it is not, the scheduler chooses which of two
+/// is polled first: tokio would use its own random numbers, which no replay could repeat.
 #[macro_export]
 macro_rules! either {
     (biased; $($branches:tt)*) => { ::tokio::select! { biased; $($branches)* } };
@@ -35,14 +35,14 @@ pub mod task {
     }
 
     pub fn forget_all() {
-        // Those of a run that failed are not there any more.
+        // The tasks of a run that failed no longer exist.
         TASKS
             .with_borrow_mut(::std::mem::take)
             .into_iter()
             .for_each(::std::mem::forget);
     }
 
-    /// Waits until all that was spawned has ended.
+    /// Waits until all spawned tasks have ended.
     pub fn join_all() {
         while let Some(task) = TASKS.with_borrow_mut(Vec::pop) {
             block_on(task).unwrap();
@@ -63,7 +63,7 @@ pub mod time {
         timeout_at(Instant::now() + time, wait).await
     }
 
-    /// What is ready is taken even if it is late, as by tokio's.
+    /// Takes a result that is ready even if it is late, as tokio's does.
     pub async fn timeout_at<T>(
         until: Instant,
         wait: impl Future<Output = T>,
@@ -78,7 +78,7 @@ pub mod time {
 }
 
 pub mod sync {
-    //! `tokio::sync`: its own, with a step of the scheduler before each of theirs.
+    //! `tokio::sync`: tokio's own, with a step of the scheduler before each of its steps.
 
     use crate::shim::others_first;
     use ::std::{
@@ -148,7 +148,7 @@ pub mod sync {
         ALL.with_borrow(|all| all.iter().filter(|(it, _)| it.strong_count() > 0).count())
     }
 
-    /// How many permits are not where they were at the start.
+    /// How many permits are missing, or too many, compared with the start.
     pub fn permits_out() -> usize {
         ALL.with_borrow(|all| {
             let out = |(it, permits): &(Weak<real::Semaphore>, usize)| {

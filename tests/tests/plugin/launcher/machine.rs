@@ -10,7 +10,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What the plugin calls its servers, and the systems that they are for.
+/// The plugin's names for its servers, and their systems.
 pub(crate) const SERVERS: [(&str, &[&str]); 4] = [
     ("keyhole-linux-x86_64", &["Linux x86_64"]),
     ("keyhole-linux-aarch64", &["Linux aarch64", "Linux arm64"]),
@@ -86,7 +86,7 @@ impl Machine {
         assert!(summed.unwrap().success());
     }
 
-    /// Puts a script in the place of a command.
+    /// Replaces a command by a script.
     pub(crate) fn shim(&self, command: &str, script: &str) {
         let shim = self.temp.path().join("shims").join(command);
         fs::write(&shim, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -126,7 +126,7 @@ impl Machine {
         Ran::of(&mut self.command(version, arguments), b"input\n")
     }
 
-    /// That the server of `version` runs, here and now.
+    /// Asserts that the server of `version` runs.
     #[track_caller]
     pub(crate) fn runs(&self, version: &str) {
         self.start(version, &["serve", "--require-ticket"])
@@ -138,15 +138,15 @@ impl Machine {
             .exits(0);
     }
 
-    /// That a start fails with one clear line, which denies a call where it is
-    /// the guard that could not start. Nothing is taken for installed then.
+    /// Asserts that a start fails with one clear line, which denies a call if the guard
+    /// could not start. After that, nothing counts as installed.
     #[track_caller]
     pub(crate) fn fails(&self, line: &str) {
         self.refuses(line);
         assert!(!self.data().join("manifest.sha256").exists());
     }
 
-    /// The same, where what is installed is not touched.
+    /// The same, and the start does not touch what is installed.
     #[track_caller]
     pub(crate) fn refuses(&self, line: &str) {
         for (command, status) in [("install", 1), ("serve", 1), ("guard", 2)] {
@@ -189,7 +189,7 @@ pub(crate) fn own() -> &'static str {
     }
 }
 
-/// Where a command really is.
+/// The real path of a command.
 pub(crate) fn real(command: &str) -> PathBuf {
     env::split_paths(&env::var_os("PATH").unwrap())
         .map(|directory| directory.join(command))
@@ -197,7 +197,7 @@ pub(crate) fn real(command: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("no {command} on this machine"))
 }
 
-/// A file, as far as a rewrite would change it.
+/// What a rewrite of the file would change.
 pub(crate) fn identity(path: &Path) -> (u64, i64, i64) {
     let metadata = fs::metadata(path).unwrap();
     (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())

@@ -1,6 +1,6 @@
 //! `start.sh`, whatever happens to an installation.
 //!
-//! The servers here are small scripts that say which they are, so that it shows
+//! The servers here are small scripts that print their name, so that the test sees
 //! what runs; all the rest is the plugin's own.
 
 pub(crate) mod machine;
@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-/// Every command that the launcher runs, in an installation at least.
+/// Every command that the launcher runs, at least during an installation.
 const COMMANDS: [&str; 10] = [
     "uname", "id", "ls", "cmp", "rm", "mkdir", "find", "cp", "chmod", "mv",
 ];
@@ -156,8 +156,8 @@ fn a_kill_at_any_point_is_mended_by_the_next_start() {
                 machine.remove_shims();
                 machine.runs("v2");
                 machine.runs("v1");
-                // Some sh run a command for its output in a copy of themselves,
-                // and it is the copy that is killed: then the launcher fails.
+                // Some shells run a command for its output in a copy of themselves.
+                // The kill then hits the copy, and the launcher fails.
                 let is_run = nth == 1 || ["rm", "cp", "mv"].contains(&command);
                 if !["uname", "id", "ls"].contains(&command) {
                     assert_eq!(killed, is_run, "{when} {command} {nth}");
@@ -245,7 +245,7 @@ fn a_damaged_server_is_not_installed() {
     machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
 }
 
-/// At the start of a session, which has the time to look.
+/// At the start of a session, when there is time to look.
 #[test]
 fn an_installed_server_that_was_damaged_is_made_anew() {
     let machine = Machine::new();
@@ -274,7 +274,7 @@ fn a_full_disk_is_one_clear_line_and_leaves_nothing() {
     machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
     assert_eq!(machine.installed(), [] as [&str; 0]);
 
-    // Room for the server, and none for the manifest.
+    // Space for the server, but not for the manifest.
     let cp = real("cp");
     machine.shim(
         "cp",
@@ -294,7 +294,7 @@ fn a_read_only_data_folder_is_one_clear_line_unless_all_is_there_already() {
     let mut machine = Machine::new();
     fs::create_dir(machine.data()).unwrap();
     if geteuid().is_root() {
-        // Whom permissions do not stop.
+        // Permissions do not stop root.
         machine.nobody = true;
         chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();
     }

@@ -1,6 +1,6 @@
-//! What rmcp does between the transport and the server, as far as the order of things
-//! goes: rmcp's own needs tokio's runtime. Requests are handled in tasks of their own,
-//! answers are written in others, and those of cancelled requests are dropped.
+//! What rmcp does between the transport and the server, as far as the order of events
+//! matters: rmcp's own code needs tokio's runtime. It handles each request in a task,
+//! writes answers in other tasks, and drops those to cancelled requests.
 
 use super::{ServeError, flight::Call, transport::Edge};
 use crate::shim::{
@@ -21,11 +21,11 @@ use rmcp::{
 use std::{collections::HashMap, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// What answers a request that asks for `key`: the text, and what is to be kept until
-/// it is written.
+/// Answers a request for `key`: with the text, and with what must be kept until the text
+/// is written.
 pub trait Answers: Send + Sync + 'static {
     fn answer(&self, key: &str) -> impl Future<Output = (String, Box<dyn Send>)> + Send;
-    /// The request for `key` is cancelled, and was not answered before.
+    /// The request for `key` was cancelled, before it had an answer.
     fn cancelled(&self, key: &str);
 }
 
@@ -35,7 +35,7 @@ enum Event {
     End,
 }
 
-/// Serves until the input ends and what came is answered. What is broken is told.
+/// Serves until the input ends and all requests have answers. Returns the errors.
 pub async fn serve<A, R, W>(answers: Arc<A>, from: R, to: W) -> Vec<ServeError>
 where
     A: Answers,
@@ -100,7 +100,7 @@ where
                     panic!("another notification");
                 };
                 let number = cancelled.params.request_id.unwrap();
-                // It may be answered, and the answer not yet written.
+                // It may have an answer that is not yet written.
                 if let Some((cancelled, key)) = under_way.remove(&number) {
                     answers.cancelled(&key);
                     cancelled.notify_one();
