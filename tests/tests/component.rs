@@ -10,6 +10,7 @@ use keyhole::{
 };
 use keyhole_cases::{Case, run_all};
 use keyhole_tests::{PATIENCE, workspace};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 #[cfg(target_os = "linux")]
 use std::mem::MaybeUninit;
 use std::{
@@ -17,6 +18,7 @@ use std::{
     fs::File,
     os::unix::fs::symlink,
     path::Path,
+    process::Command,
     time::{Duration, Instant},
 };
 use wit_component::{DecodedWasm, WitPrinter, decode};
@@ -90,6 +92,39 @@ fn what_is_no_regular_file_is_not_even_opened() {
     // It would be seen.
     drop(File::options().read(true).write(true).open(&path).unwrap());
     assert!(opened());
+}
+
+/// In a process of its own, which runs nothing but this: the limit is a process's.
+#[test]
+fn a_file_that_cannot_be_opened_for_want_of_a_descriptor_says_so() {
+    const ALONE: &str = "KEYHOLE_TEST_ALONE";
+    if env::var_os(ALONE).is_none() {
+        let name = "component::a_file_that_cannot_be_opened_for_want_of_a_descriptor_says_so";
+        let mut this = Command::new(env::current_exe().unwrap());
+        let ran = this
+            .args(["--exact", name])
+            .env(ALONE, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(said.contains("1 passed"), "{said}");
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("a.md"), "text").unwrap();
+    let sandbox = Sandbox::embedded(Limits::default()).unwrap();
+    let grant = Grant {
+        directory: open(home.path()),
+        name: "a.md".to_owned(),
+        max_bytes: 100,
+    };
+    let none = Rlimit {
+        current: Some(3),
+        ..getrlimit(Resource::Nofile)
+    };
+    setrlimit(Resource::Nofile, none).unwrap();
+    let refused = sandbox.call("k-any", Some(grant), Instant::now() + PATIENCE);
+    assert_eq!(refused, Err(Code::OutOfResources));
 }
 
 /// A call with a grant for `name`, whatever that is.
