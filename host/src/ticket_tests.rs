@@ -5,7 +5,7 @@
     reason = "tests"
 )]
 
-use super::{LIFE, MAX_AGENT_BYTES, TicketError, Tickets, is_private_to, name};
+use super::{LIFE, MAX_AGENT_BYTES, TicketError, Tickets, is_private_to, name, sweep};
 use std::{
     fs::{self, File, Permissions},
     os::unix::fs::{PermissionsExt, symlink},
@@ -171,6 +171,20 @@ fn old_tickets_are_cleaned_up_and_nothing_else() {
     assert!(!data.ticket("old").exists());
     assert!(data.ticket("young").exists());
     assert!(other.exists());
+}
+
+#[test]
+fn a_ticket_is_kept_until_it_is_older_than_two_lives() {
+    let data = Data::new();
+    data.tickets().leave("toolu_1", AGENT).unwrap();
+    let made = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+    let ticket = File::open(data.ticket("toolu_1")).unwrap();
+    ticket.set_modified(made).unwrap();
+    let folder = File::open(data.folder()).unwrap();
+    sweep(&folder, made + 2 * LIFE);
+    assert!(data.ticket("toolu_1").exists());
+    sweep(&folder, made + 2 * LIFE + Duration::from_nanos(1));
+    assert!(!data.ticket("toolu_1").exists());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The guest's one table of cases, through the embedded component, and what the
 //! component may import.
 
+use crate::hostile::ground::fifo;
 use cap_std::fs::Dir;
 use keyhole::{
     Code, Grant,
@@ -8,11 +9,16 @@ use keyhole::{
     sandbox::{COMPONENT, COMPONENT_WIT, Sandbox},
 };
 use keyhole_cases::{Case, run_all};
-use keyhole_tests::workspace;
+use keyhole_tests::{PATIENCE, workspace};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
 use std::{
     env, fs,
     fs::File,
+    os::unix::fs::symlink,
     path::Path,
+    process::Command,
     time::{Duration, Instant},
 };
 use wit_component::{DecodedWasm, WitPrinter, decode};
@@ -39,6 +45,96 @@ fn the_embedded_component_passes_every_case() {
             .call(case.key(), grant, deadline)
             .map_err(|code| code.as_str().to_owned())
     });
+}
+
+/// Resolution looks at the name before: what it finds is seldom different by the time
+/// the guest looks.
+#[test]
+fn what_stands_behind_a_granted_name_by_then_has_its_code() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name| home.path().join(name);
+    fs::write(path("a.md"), "text").unwrap();
+    symlink("a.md", path("link.md")).unwrap();
+    fs::create_dir(path("directory.md")).unwrap();
+    fifo(&path("fifo.md"));
+    let sandbox = Sandbox::embedded(Limits::default()).unwrap();
+    let long = format!("{}.md", "x".repeat(300));
+    for (name, code) in [
+        ("gone.md", Code::NotFound),
+        (&*long, Code::NotFound),
+        ("link.md", Code::OutsideRoot),
+        ("directory.md", Code::NotAFile),
+        ("fifo.md", Code::NotAFile),
+    ] {
+        assert_eq!(call(&sandbox, home.path(), name), Err(code), "{name}");
+    }
+    assert_eq!(call(&sandbox, home.path(), "a.md").unwrap(), "text");
+}
+
+/// To open a device, or a FIFO that somebody writes to, may do something.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_regular_file_is_not_even_opened() {
+    use rustix::{fs::inotify, io::Errno};
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("fifo.md");
+    fifo(&path);
+    let events = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&events, &path, inotify::WatchFlags::OPEN).unwrap();
+    let opened = || {
+        let mut buffer = [MaybeUninit::uninit(); 1024];
+        let next = inotify::Reader::new(&events, &mut buffer).next().map(drop);
+        next != Err(Errno::AGAIN)
+    };
+    let sandbox = Sandbox::embedded(Limits::default()).unwrap();
+    assert_eq!(call(&sandbox, home.path(), "fifo.md"), Err(Code::NotAFile));
+    assert!(!opened());
+    // It would be seen.
+    drop(File::options().read(true).write(true).open(&path).unwrap());
+    assert!(opened());
+}
+
+/// In a process of its own, which runs nothing but this: the limit is a process's.
+#[test]
+fn a_file_that_cannot_be_opened_for_want_of_a_descriptor_says_so() {
+    const ALONE: &str = "KEYHOLE_TEST_ALONE";
+    if env::var_os(ALONE).is_none() {
+        let name = "component::a_file_that_cannot_be_opened_for_want_of_a_descriptor_says_so";
+        let mut this = Command::new(env::current_exe().unwrap());
+        let ran = this
+            .args(["--exact", name])
+            .env(ALONE, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(said.contains("1 passed"), "{said}");
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("a.md"), "text").unwrap();
+    let sandbox = Sandbox::embedded(Limits::default()).unwrap();
+    let grant = Grant {
+        directory: open(home.path()),
+        name: "a.md".to_owned(),
+        max_bytes: 100,
+    };
+    let none = Rlimit {
+        current: Some(3),
+        ..getrlimit(Resource::Nofile)
+    };
+    setrlimit(Resource::Nofile, none).unwrap();
+    let refused = sandbox.call("k-any", Some(grant), Instant::now() + PATIENCE);
+    assert_eq!(refused, Err(Code::OutOfResources));
+}
+
+/// A call with a grant for `name`, whatever that is.
+fn call(sandbox: &Sandbox, directory: &Path, name: &str) -> Result<String, Code> {
+    let grant = Grant {
+        directory: open(directory),
+        name: name.to_owned(),
+        max_bytes: 100,
+    };
+    sandbox.call("k-any", Some(grant), Instant::now() + PATIENCE)
 }
 
 /// The grant that the host would give in this case.

@@ -5,7 +5,10 @@
     reason = "tests"
 )]
 
-use super::{GuardError, HookError, MAX_INPUT_BYTES, guard, hook::TOOL};
+use super::{
+    GuardError, HookError, MAX_INPUT_BYTES, agents, guard,
+    hook::{OWN_TOOL, TOOL},
+};
 use crate::{
     Code,
     map::{LiveMap, Location},
@@ -44,11 +47,14 @@ impl User {
         fs::read_dir(self.0.path().join("tickets")).map_or(0, Iterator::count)
     }
 
-    fn ask(&self, input: &[u8]) -> Result<Value, GuardError> {
+    fn live(&self) -> LiveMap {
         let named = self.0.path().join("map.toml");
-        let map = LiveMap::new(Location::find(Some(&named), |_| None).unwrap());
+        LiveMap::new(Location::find(Some(&named), |_| None).unwrap())
+    }
+
+    fn ask(&self, input: &[u8]) -> Result<Value, GuardError> {
         let mut answer = Vec::new();
-        guard(&map, &self.tickets(), input, &mut answer)?;
+        guard(&self.live(), &self.tickets(), input, &mut answer)?;
         assert!(answer.ends_with(b"\n"));
         let mut answer: Value = serde_json::from_slice(&answer).unwrap();
         let output = answer["hookSpecificOutput"].take();
@@ -306,6 +312,20 @@ fn another_tool_or_event_has_no_answer() {
 }
 
 #[test]
+fn the_tool_of_an_agents_own_server_is_ours_only_if_the_agents_definition_brought_it() {
+    let mut question = with(subagent(AGENT, BOUND), "tool_name", json!(OWN_TOOL));
+    question["tool_input"] = json!({});
+    User::new().fails(question.to_string(), HookError::NotOurs);
+    for (source, ours) in [("agent", true), ("project", false), ("", false)] {
+        let question = with(question.clone(), "mcp_server", json!({"source": source}));
+        match ours {
+            true => User::new().allows(&question),
+            false => User::new().fails(question.to_string(), HookError::NotOurs),
+        }
+    }
+}
+
+#[test]
 fn what_is_not_one_json_object_has_no_answer() {
     let good = subagent(AGENT, BOUND).to_string();
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -398,4 +418,16 @@ fn no_failure_repeats_what_was_asked() {
         let line = error.to_string();
         assert!(!line.contains("hunter2") && !line.contains('\n'), "{line}");
     }
+}
+
+#[test]
+fn each_agent_that_the_map_names_is_listed_once_and_a_star_for_all() {
+    let user = User::new();
+    assert_eq!(agents(&user.live()).unwrap(), format!("*\n{AGENT}\n"));
+    user.map("[keys]\nk1 = { path = '/a.md', agents = ['b', 'a'] }\nk2 = { path = '/b.md', agents = ['a'] }\n");
+    assert_eq!(agents(&user.live()).unwrap(), "a\nb\n");
+    fs::remove_file(user.0.path().join("map.toml")).unwrap();
+    assert_eq!(agents(&user.live()).unwrap(), "");
+    user.map("not a map");
+    assert!(agents(&user.live()).is_err());
 }

@@ -185,6 +185,7 @@ mod tests {
         for strong in [
             "k-7f3a8b11223344",
             "k-2c1f8a96d0e34b57",
+            "0123450123450123",
             &"\u{e9}01234567".repeat(2),
         ] {
             assert!(!Key::is_guessable(strong), "{strong}");

@@ -413,3 +413,17 @@ fn errors_name_the_path_and_nothing_of_the_map() {
     );
     assert!(!format!("{error:?} {:?}", home.live).contains("SECRET"));
 }
+
+#[test]
+fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_map() {
+    let path = PathBuf::from("/hunter2/map.toml");
+    for error in [
+        MapError::Missing { path: path.clone() },
+        MapError::OutOfResources { path: path.clone() },
+        MapError::TooLarge { path },
+    ] {
+        let said = error.at_start();
+        assert!(said.starts_with(error.code().as_str()), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}

@@ -1,7 +1,10 @@
 //! What a map may say, and where each mistake is shown.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::super::{Key, Location, Map, ParseError};
+use super::{
+    super::{Key, Location, Map, ParseError},
+    Reader,
+};
 use crate::limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES};
 use proptest::prelude::*;
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
@@ -536,4 +539,28 @@ fn each_mistake_in_a_binding_is_shown_where_it_stands() {
         mistake(&text).0,
         "3:15 this text must have 1 to 400 characters"
     );
+}
+
+#[test]
+fn of_two_mistakes_in_one_place_the_first_that_was_found_is_shown() {
+    let mut reader = Reader {
+        text: "",
+        counted: (0, 1),
+        has_home: true,
+        first: None,
+    };
+    for message in ["one", "another"] {
+        let _: Option<()> = reader.fault(3..4, message.to_owned(), None);
+    }
+    assert_eq!(reader.first.unwrap().message, "one");
+}
+
+#[test]
+fn under_another_maps_rules_only_an_entry_without_a_limit_of_its_own_takes_that_maps() {
+    let rules = parse("roots = ['~/notes']\nmax_bytes = 7\n[keys]\n").unwrap();
+    let other = "[keys]\nk1 = '/a.md'\nk2 = { path = '/b.md', max_bytes = 9 }\n";
+    let ruled = rules.ruling(parse(other).unwrap());
+    assert_eq!(ruled.find(&key("k1")).unwrap().max_bytes, 7);
+    assert_eq!(ruled.find(&key("k2")).unwrap().max_bytes, 9);
+    assert_eq!(ruled.roots, rules.roots);
 }

@@ -4,6 +4,8 @@
 #[cfg(target_os = "linux")]
 #[path = "resolve_linux_tests.rs"]
 mod linux;
+#[path = "resolve_roots_tests.rs"]
+mod roots;
 
 use super::{Grant, resolve};
 use crate::{

@@ -12,7 +12,6 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
         Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-        Tool,
     },
     service::RequestContext,
 };
@@ -86,10 +85,6 @@ impl<L: Load> ServerHandler for Server<L> {
             return Err(ErrorData::invalid_params("unknown cursor", None));
         }
         Ok(ListToolsResult::with_all_items(vec![self.surface.tool()]))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        (name == tool::NAME).then(|| self.surface.tool())
     }
 
     async fn call_tool(

@@ -159,6 +159,37 @@ fn what_the_clock_cannot_tell_is_told() {
 }
 
 #[test]
+fn a_second_look_takes_a_while_only_if_the_times_do_not_tell() {
+    let (_tree, directory) = tree("content");
+    for is_telling in [true, false] {
+        let mut file = GrantedFile {
+            file: directory.open("x.md").unwrap(),
+            first: None,
+            end: 7,
+            is_telling,
+        };
+        assert_eq!(file.is_telling(), is_telling);
+        let mut patience = patience();
+        let before = patience.left;
+        assert_eq!(file.look(&mut patience).unwrap().size, 7);
+        assert_eq!(patience.left == before, is_telling);
+    }
+}
+
+#[test]
+fn a_read_that_fails_is_not_tried_for_ever() {
+    let (_tree, directory) = tree("content");
+    let file = GrantedFile {
+        // Of which nothing can be read.
+        file: directory.open(".").unwrap(),
+        first: None,
+        end: 7,
+        is_telling: true,
+    };
+    assert_eq!(errno(file.read(7, 0)), Errno::ISDIR);
+}
+
+#[test]
 fn nothing_is_read_behind_the_limit() {
     let (_tree, directory) = tree("0123456789");
     let file = GrantedFile::open(&directory, "x.md", 4, &mut patience()).unwrap();

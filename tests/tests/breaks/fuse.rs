@@ -1,6 +1,7 @@
 //! A file system whose reads hang until the test releases them. It speaks the
 //! kernel's FUSE protocol itself, as much of it as one flat directory needs.
 
+use keyhole::walk::{Policy, System, WalkError, Walker, Why};
 use rustix::{
     fs::{Mode, OFlags},
     mount::{MountFlags, UnmountFlags, mount, unmount},
@@ -28,6 +29,7 @@ mod opcode {
     pub(super) const GETATTR: u32 = 3;
     pub(super) const OPEN: u32 = 14;
     pub(super) const READ: u32 = 15;
+    pub(super) const STATFS: u32 = 17;
     pub(super) const RELEASE: u32 = 18;
     pub(super) const INIT: u32 = 26;
     pub(super) const OPENDIR: u32 = 27;
@@ -63,12 +65,17 @@ struct Ask {
 impl Hanging {
     /// Mounts one at `at`. Fails with the reason if this system cannot do that.
     pub(super) fn mount(at: &Path) -> Result<Self, String> {
+        Self::mount_as(0, at)
+    }
+
+    /// The same, as the one that `user` mounted, and lets all others use.
+    fn mount_as(user: u32, at: &Path) -> Result<Self, String> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let kernel = rustix::fs::open("/dev/fuse", flags, Mode::empty())
             .map_err(|error| format!("/dev/fuse: {error}"))?;
         let kernel = File::from(kernel);
         let options = format!(
-            "fd={},rootmode=40000,user_id=0,group_id=0",
+            "fd={},rootmode=40000,user_id={user},group_id=0,allow_other",
             std::os::fd::AsRawFd::as_raw_fd(&kernel)
         );
         let options = CString::new(options).unwrap();
@@ -140,6 +147,7 @@ impl Channel {
             opcode::OPEN => {
                 self.answer(unique, &join(&[&7_u64.to_ne_bytes(), &1_u64.to_ne_bytes()]))
             }
+            opcode::STATFS => self.answer(unique, &[0; 80]),
             opcode::OPENDIR => self.answer(unique, &[0; 16]),
             opcode::READ => {
                 let ask = Ask {
@@ -257,4 +265,30 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+/// Whoever mounted it says what is in it, and who owns that.
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn what_another_user_mounted_is_not_trusted_and_what_root_mounted_is() {
+    for (user, trusted) in [(0, true), (65_534, false)] {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().canonicalize().unwrap();
+        let _mounted = match Hanging::mount_as(user, &path) {
+            Ok(mounted) => mounted,
+            Err(why) => {
+                return eprintln!(
+                    "skipped: breaks::fuse::what_another_user_mounted_is_not_trusted_and_what_root_mounted_is: {why}"
+                );
+            }
+        };
+        let walked = Walker::new(System).walk(&path, Policy::TRUSTED_DIRECTORY);
+        match (walked.map(drop), trusted) {
+            (Ok(()), true) => {}
+            (Err(WalkError::Untrusted(distrust)), false) => {
+                assert_eq!(distrust.why, Why::ForeignMount);
+            }
+            (ended, _) => panic!("{user}: {ended:?}"),
+        }
+    }
 }

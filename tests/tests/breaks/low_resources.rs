@@ -2,6 +2,10 @@
 
 use keyhole_tests::{Session, World};
 use rustix::process::geteuid;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+};
 
 const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
 
@@ -54,6 +58,28 @@ fn with_few_descriptors_a_server_ends_in_order_or_answers_what_is_missing() {
     }
     // Both outcomes happened.
     assert!((1..19).contains(&started), "{started}");
+}
+
+/// To see whether it has an access control list, a directory is opened once more.
+#[test]
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called_untrusted() {
+    let mut world = world();
+    let config = world.path(".config");
+    fs::set_permissions(config, Permissions::from_mode(0o770)).unwrap();
+    let mut client = world.client();
+    let trusted = client.load(KEY).code().is_none();
+    client.end();
+    if !trusted {
+        eprintln!(
+            "skipped: breaks::low_resources::a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called_untrusted: this user's group is not his alone"
+        );
+        return;
+    }
+    for most in 12..=32 {
+        world = world.open_files(most);
+        says_what_is_missing(world.serve(), &format!("{most} descriptors"));
+    }
 }
 
 /// The limit counts all threads of a user, and does not bind root. So the server runs

@@ -14,6 +14,8 @@ pub(crate) mod ground;
 mod guest;
 /// A component that imports more than the host offers.
 mod imports;
+/// Guests that are still at work when their time is over.
+mod late;
 /// A map that was made to do harm.
 mod map;
 /// Names that were made to do harm.

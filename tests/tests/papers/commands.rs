@@ -89,7 +89,7 @@ const COMMANDS: &[(&str, Run)] = &[
         "./x mutants --touched [BASE]",
         Elsewhere(".ci/run", "./x mutants --touched"),
     ),
-    ("./x mutants [ARGS]", Not("it takes hours")),
+    ("./x mutants [ROOM] [ARGS]", Not("it takes hours")),
     ("./x coverage", Not("it builds everything again")),
     ("./x soak [CALLS]", Not("it takes long")),
     (".ci/run", Elsewhere(".github/workflows/ci.yml", ".ci/run")),

@@ -79,6 +79,7 @@ impl Load for Fake {
         let text = match &key[..] {
             "document" => DOCUMENT.to_owned(),
             "big" => "x".repeat(100_000),
+            "huge" => "x".repeat(500_001),
             "slow" => {
                 self.gate.acquire().await.unwrap().forget();
                 "slow".to_owned()

@@ -70,6 +70,28 @@ async fn a_document_is_one_text_unchanged_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn what_claude_code_would_keep_from_its_model_is_too_large_for_it_and_for_no_other() {
+    let mut client = Client::initialized().await;
+    for (key, is_claude, refused) in [
+        ("huge", true, true),
+        ("huge", false, false),
+        ("document", true, false),
+    ] {
+        let mut call = call(1, key);
+        if is_claude {
+            call["params"]["_meta"] = json!({"claudecode/toolUseId": "toolu_1"});
+        }
+        client.send(call).await;
+        let answer = client.answer().await;
+        let result = &answer["result"];
+        assert_eq!(result["isError"], refused, "{key} {is_claude}");
+        if refused {
+            assert_eq!(result["structuredContent"]["code"], "too-large");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_refusal_carries_its_code_in_text_and_in_structure() {
     let mut client = Client::initialized().await;
     for code in Code::ALL {
