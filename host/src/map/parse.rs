@@ -70,14 +70,13 @@ impl Map {
         reader.split = Some(&split);
         let mut map = reader.map(document.get_ref(), location);
         for line in &split.lines {
-            let path = text.get(line.path.clone())?;
             let entry = Entry {
-                path: reader.path(path, line.path.clone())?,
+                path: reader.path(text.get(line.path.range())?, line.path.range())?,
                 max_bytes: map.max_bytes,
                 agents: None,
-                at: (line.number, narrow(line.start)),
+                at: (line.number, line.start),
             };
-            let key = Key::try_from(text.get(line.key.clone())?).ok()?;
+            let key = Key::try_from(text.get(line.key.range())?).ok()?;
             if map.entries.insert(key, entry).is_some() {
                 return None;
             }

@@ -43,12 +43,32 @@ pub(super) struct Split {
 
 /// An entry that is a plain line, by its places in the text.
 pub(super) struct Line {
-    pub(super) key: Range<usize>,
-    pub(super) path: Range<usize>,
+    pub(super) key: Place,
+    pub(super) path: Place,
     /// Where the name begins, with its quote.
-    pub(super) start: usize,
+    pub(super) start: u32,
     /// From 1.
     pub(super) number: u32,
+}
+
+/// A range in half the memory.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    start: u32,
+    end: u32,
+}
+
+impl Place {
+    fn new(range: Range<usize>) -> Option<Self> {
+        Some(Self {
+            start: range.start.try_into().ok()?,
+            end: range.end.try_into().ok()?,
+        })
+    }
+
+    pub(super) const fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 impl Split {
@@ -69,11 +89,21 @@ impl Split {
             between: Vec::new(),
         };
         // The rest is the text without its plain lines: what was kept up to here.
-        let mut kept = 0;
-        let mut cut = 0;
+        let (mut kept, mut cut) = (0, 0);
         loop {
+            // Where plain lines come one after another, none is looked at twice.
             let begin = all.at;
-            let Some((line, number)) = all.next() else {
+            while let Some((line, end)) = plain(bytes, all.at, all.number.saturating_add(1)) {
+                split.lines.push(line);
+                (all.at, all.number) = (end, all.number.saturating_add(1));
+            }
+            if all.at > begin {
+                split.rest.push_str(text.get(kept..begin)?);
+                kept = all.at;
+                cut += all.at - begin;
+                split.cuts.push((split.rest.len(), cut));
+            }
+            let Some((line, _)) = all.next() else {
                 break;
             };
             let content = trimmed(bytes, line);
@@ -81,28 +111,10 @@ impl Split {
                 _ if content.is_empty() => {}
                 Some(b'#') => {}
                 Some(b'[') => break,
-                _ => match plain(bytes, content.clone()) {
-                    Some((key, path)) => {
-                        split.lines.push(Line {
-                            key,
-                            path,
-                            start: content.start,
-                            number,
-                        });
-                        let part = text.get(kept..begin).unwrap_or_default();
-                        split.rest.push_str(part);
-                        kept = all.at;
-                        cut += all.at - begin;
-                        match split.cuts.last_mut() {
-                            Some((at, missing)) if *at == split.rest.len() => *missing = cut,
-                            _ => split.cuts.push((split.rest.len(), cut)),
-                        }
-                    }
-                    None => split.between.push(content.start - cut..content.end - cut),
-                },
+                _ => split.between.push(content.start - cut..content.end - cut),
             }
         }
-        split.rest.push_str(text.get(kept..).unwrap_or_default());
+        split.rest.push_str(text.get(kept..)?);
         (!split.lines.is_empty()).then_some(split)
     }
 
@@ -198,46 +210,88 @@ fn is_header(bytes: &[u8], line: Range<usize>) -> Option<Range<usize>> {
         .then_some(content.start..end)
 }
 
-/// Key and path, if that is all the line has. What stands in quotes has no escapes
-/// and no control characters.
-fn plain(bytes: &[u8], content: Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
-    let (key, at) = match bytes.get(content.start)? {
-        b'"' | b'\'' => quoted(bytes, content.clone())?,
+/// The line that begins here, if it is key and path and no more, and where the next
+/// begins. What stands in quotes has no escapes and no control characters.
+fn plain(bytes: &[u8], at: usize, number: u32) -> Option<(Line, usize)> {
+    let start = skip(bytes, at, BLANK);
+    let (key, at) = match bytes.get(start)? {
+        b'"' | b'\'' => quoted(bytes, start)?,
         _ => {
-            let name = bytes.get(content.clone())?;
-            let length = name
-                .iter()
-                .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-                .count();
-            let end = content.start + length;
-            (content.start..end, end)
+            let end = skip(bytes, start, BARE);
+            (start..end, end)
         }
     };
-    if at == content.start {
+    let at = skip(bytes, at, BLANK);
+    if at == start || bytes.get(at) != Some(&b'=') {
         return None;
     }
-    let at = skip_blanks(bytes, at..content.end);
-    if bytes.get(at) != Some(&b'=') {
-        return None;
-    }
-    let at = skip_blanks(bytes, at + 1..content.end);
-    let (path, end) = quoted(bytes, at..content.end)?;
-    (end == content.end).then_some((key, path))
-}
-
-fn skip_blanks(bytes: &[u8], within: Range<usize>) -> usize {
-    let blanks = bytes.get(within.clone()).unwrap_or_default();
-    within.start + blanks.iter().take_while(|byte| is_blank(byte)).count()
+    let (path, at) = quoted(bytes, skip(bytes, at + 1, BLANK))?;
+    let at = skip(bytes, at, BLANK);
+    let next = match (bytes.get(at), bytes.get(at + 1)) {
+        (None, _) => at,
+        (Some(b'\n'), _) => at + 1,
+        (Some(b'\r'), Some(b'\n')) => at + 2,
+        _ => return None,
+    };
+    let line = Line {
+        key: Place::new(key)?,
+        path: Place::new(path)?,
+        start: start.try_into().ok()?,
+        number,
+    };
+    Some((line, next))
 }
 
 /// What stands in the quotes that begin here, and where they have ended.
-fn quoted(bytes: &[u8], within: Range<usize>) -> Option<(Range<usize>, usize)> {
-    let (quote, text) = bytes.get(within.clone())?.split_first()?;
-    if !matches!(quote, b'"' | b'\'') {
-        return None;
-    }
-    let is_end = |byte: &u8| byte == quote || matches!(byte, ..b' ' | b'\\' | 0x7f);
-    let length = text.iter().position(is_end)?;
-    let start = within.start + 1;
-    (text.get(length) == Some(quote)).then_some((start..start + length, start + length + 1))
+fn quoted(bytes: &[u8], at: usize) -> Option<(Range<usize>, usize)> {
+    let (quote, of) = match bytes.get(at)? {
+        b'"' => (b'"', IN_DOUBLE),
+        b'\'' => (b'\'', IN_SINGLE),
+        _ => return None,
+    };
+    let end = skip(bytes, at + 1, of);
+    (bytes.get(end) == Some(&quote)).then_some((at + 1..end, end + 1))
 }
+
+/// The next place where a byte stands that is not of this kind.
+fn skip(bytes: &[u8], at: usize, kind: u8) -> usize {
+    let left = bytes.get(at..).unwrap_or_default();
+    let other = left
+        .iter()
+        .position(|byte| KINDS.get(usize::from(*byte)).is_none_or(|of| of & kind == 0));
+    at + other.unwrap_or(left.len())
+}
+
+const BLANK: u8 = 1;
+/// In a name without quotes.
+const BARE: u8 = 2;
+/// In quotes of either kind, standing for itself. Bytes beyond ASCII are parts of
+/// characters: the text is UTF-8.
+const IN_DOUBLE: u8 = 4;
+const IN_SINGLE: u8 = 8;
+
+/// What each byte can be.
+const KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut at = 0;
+    while at < kinds.len() {
+        let byte = at as u8;
+        let mut kind = 0;
+        if matches!(byte, b' ' | b'\t') {
+            kind |= BLANK;
+        }
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') {
+            kind |= BARE;
+        }
+        let itself = byte >= b' ' && byte != 0x7f && byte != b'\\';
+        if itself && byte != b'"' {
+            kind |= IN_DOUBLE;
+        }
+        if itself && byte != b'\'' {
+            kind |= IN_SINGLE;
+        }
+        kinds[at] = kind;
+        at += 1;
+    }
+    kinds
+};
