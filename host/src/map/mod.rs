@@ -15,13 +15,14 @@ mod parse;
 mod plain;
 mod resolve;
 
-pub use binding::{Binding, BindingError};
 use binding::KeySource;
+pub use binding::{Binding, BindingError};
 pub use error::{MapError, ParseError};
 pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
 pub use live::LiveMap;
 pub use location::{Location, LocationError};
+pub(crate) use resolve::resolve_along;
 pub use resolve::{locate, resolve};
 
 use std::{
@@ -88,7 +89,12 @@ impl Map {
                 KeySource::File(path) => (1, path.to_string()),
                 KeySource::Variable(name) => (2, name.to_string()),
             };
-            let Binding { title, description, at, .. } = binding;
+            let Binding {
+                title,
+                description,
+                at,
+                ..
+            } = binding;
             (source, title.clone(), description.clone(), *at)
         };
         let bindings = |map: &Self| -> Vec<_> {

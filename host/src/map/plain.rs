@@ -154,10 +154,7 @@ impl Split {
 
 /// Where an entry begins, and where its value ends.
 fn of_entry(
-    (name, value): (
-        &Spanned<std::borrow::Cow<'_, str>>,
-        &Spanned<DeValue<'_>>,
-    ),
+    (name, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>),
 ) -> (usize, usize) {
     (name.span().start, value.span().end)
 }
@@ -256,9 +253,11 @@ fn quoted(bytes: &[u8], at: usize) -> Option<(Range<usize>, usize)> {
 /// The next place where a byte stands that is not of this kind.
 fn skip(bytes: &[u8], at: usize, kind: u8) -> usize {
     let left = bytes.get(at..).unwrap_or_default();
-    let other = left
-        .iter()
-        .position(|byte| KINDS.get(usize::from(*byte)).is_none_or(|of| of & kind == 0));
+    let other = left.iter().position(|byte| {
+        KINDS
+            .get(usize::from(*byte))
+            .is_none_or(|of| of & kind == 0)
+    });
     at + other.unwrap_or(left.len())
 }
 
