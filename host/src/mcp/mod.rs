@@ -4,11 +4,12 @@
 //! `initialize` are served side by side, by rmcp. `tool` says what the tool is,
 //! `bound` what it is where a server is one context, `surface` what else there is
 //! in either case; `server` answers requests, `transport` guards the streams, with
-//! the help of `line` (bounded input), `message` (what a line is) and `flight`
-//! (what is unanswered).
+//! the help of `line` (bounded input), `message` (what a line is), `flight` (what is
+//! unanswered) and `json` (how a document is written).
 
 mod bound;
 mod flight;
+mod json;
 mod line;
 mod message;
 mod server;

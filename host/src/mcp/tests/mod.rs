@@ -41,6 +41,9 @@ const MARKER: &str = "hunter2";
 
 const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
 
+/// So much has to be escaped of no document. Repeated, it is larger than a piece.
+const HUGE: &str = "\"\u{1f511}\"\n";
+
 /// Stands in for the loader. The key says what it does.
 struct Fake {
     /// Lets `slow` calls go on, one for each permit.
@@ -79,6 +82,7 @@ impl Load for Fake {
         let text = match &key[..] {
             "document" => DOCUMENT.to_owned(),
             "big" => "x".repeat(100_000),
+            "huge" => HUGE.repeat(100_000),
             "slow" => {
                 self.gate.acquire().await.unwrap().forget();
                 "slow".to_owned()
