@@ -55,6 +55,9 @@ struct Seen {
     outcome: Result<Arc<Map>, MapError>,
 }
 
+/// A map, and what is still held of the way to it.
+type Found<H> = (Arc<Map>, Option<Trail<H>>);
+
 /// The map's file, what it said of itself, and the way to it.
 type Opened<H> = (H, Stat, Option<Trail<H>>);
 
@@ -105,7 +108,7 @@ impl<F: FileSystem> LiveMap<F> {
     ///
     /// # Errors
     /// [`MapError`], as before.
-    pub fn current_and_trail(&self) -> Result<(Arc<Map>, Option<Trail<F::Handle>>), MapError> {
+    pub fn current_and_trail(&self) -> Result<Found<F::Handle>, MapError> {
         // The lock is held throughout, so that one reading serves all calls.
         let mut seen = self.walker.files().lock(&self.seen);
         // What is not found again is forgotten, whatever comes.

@@ -257,10 +257,8 @@ impl<F: FileSystem> Walker<F> {
             }
             let is_last = names.is_empty();
             // The last directory is given away, so it is opened.
-            if !is_last
-                && !(policy.last == Last::Name && names.has_one())
-                && way.enter_again(&name)?
-            {
+            let is_given = is_last || policy.last == Last::Name && names.has_one();
+            if !is_given && way.enter_again(&name)? {
                 continue;
             }
             if is_last && policy.last == Last::File {
