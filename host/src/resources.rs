@@ -79,9 +79,9 @@ pub(crate) fn streams_are_pipes() -> bool {
 }
 
 /// Asks for a larger pipe to the client, if it is one: a document of 1 MiB then goes out
-/// in a few turns of writer and reader instead of sixteen. Not for more than four
-/// documents' pieces: what a user's pipes may hold in all is bounded (64 MiB by
-/// default), and beyond that, new ones of any program are tiny.
+/// in a few turns of writer and reader instead of sixteen. It is not asked for more: what
+/// a user's pipes may hold in all is bounded (64 MiB by default), and beyond that, new
+/// pipes of any program are tiny.
 #[cfg(target_os = "linux")]
 pub(crate) fn widen_output() {
     const BYTES: usize = 256 << 10;
