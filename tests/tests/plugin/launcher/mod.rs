@@ -65,9 +65,12 @@ fn a_start_that_finds_all_in_order_runs_two_programs() {
     machine.runs("v1");
     let ran = machine.temp.path().join("ran");
     for command in COMMANDS.into_iter().chain(["cmp", "stat", "grep"]) {
-        let (ran, real) = (ran.display(), real(command));
-        let script = format!("echo {command} >>'{ran}'; exec '{}' \"$@\"", real.display());
-        machine.shim(command, &script);
+        let noted = format!("echo {command} >>\"${{0%/*}}/../ran\"");
+        let real = real(command);
+        machine.shim(
+            command,
+            &format!("{noted}; exec '{}' \"$@\"", real.display()),
+        );
     }
     for arguments in [&["serve"][..], &["guard"], &["agents"]] {
         machine.start("v1", arguments).exits(0);
