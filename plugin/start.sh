@@ -57,9 +57,14 @@ case $system in
 esac
 
 sum=
-while read -r its_sum its_file; do
-    if [ "$its_file" = "server/$name" ]; then sum=$its_sum; fi
+manifest=
+line=
+while IFS= read -r line; do
+    manifest=$manifest$line$newline
+    if [ "${line##* }" = "server/$name" ]; then sum=${line%% *}; fi
 done 2>/dev/null <"$root/manifest.sha256"
+# What has no line end, if anything.
+manifest=$manifest$line
 if [ -z "$sum" ]; then
     fail "this copy of the plugin holds no server for this system ($system); install a release of it"
 fi
@@ -67,7 +72,6 @@ sum_of() {
     if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi
 }
 
-user=$(id -u) || fail "the system does not say who runs this"
 default=$IFS
 
 # A line for each path: mode, links, owner, group, and more. A link is not
@@ -105,20 +109,24 @@ are_closed() {
     for line in $lines; do
         IFS=$default
         # shellcheck disable=SC2086 # mode, links, owner, group
-        set -- $line
-        [ "${3-}" = "$user" ] || [ "${3-}" = 0 ] || return
-        case $1 in
-        l* | d????-??-?*) ;;
-        # Sticky, as /tmp is: nobody can move away what is another's.
-        d????????[tT]*) ;;
-        # With an access list, the group's bits stand for others too.
-        *+) return 1 ;;
-        d????w??-*) is_users_own_group "$4" || return ;;
-        *) return 1 ;;
-        esac
+        is_closed $line || return
     done
     IFS=$default
     set +f
+}
+
+# The same of one path, by its line.
+is_closed() {
+    [ "${3-}" = "$user" ] || [ "${3-}" = 0 ] || return
+    case $1 in
+    l* | d????-??-?*) ;;
+    # Sticky, as /tmp is: nobody can move away what is another's.
+    d????????[tT]*) ;;
+    # With an access list, the group's bits stand for others too.
+    *+) return 1 ;;
+    d????w??-*) is_users_own_group "$4" ;;
+    *) return 1 ;;
+    esac
 }
 
 # Whether $1 is the user's own, and nobody else may do anything with it. Its mode
@@ -126,15 +134,19 @@ are_closed() {
 is_private() {
     owner=
     line=$(list "$1") || return
-    kind=$2
     set -f
     # shellcheck disable=SC2086 # mode, links, owner
-    set -- $line
+    set -- "$2" $line
     set +f
-    owner=${3-}
-    [ "$owner" = "$user" ] || return
-    case $1 in
-    $kind--[-S]--[-T]*) return 0 ;;
+    owner=${4-}
+    is_private_line "$@"
+}
+
+# The same, by its line, behind what its mode begins with.
+is_private_line() {
+    [ "${4-}" = "$user" ] || return
+    case $2 in
+    $1--[-S]--[-T]*) return 0 ;;
     esac
     return 1
 }
@@ -153,6 +165,78 @@ close() {
 
 others="others could change the server in the plugin's data folder: it must be yours, each directory above it \
 yours or root's, and none of them writable by others; look with ls -ld, and run chmod go-w on what is"
+
+# Whether all is well, as it mostly is: told by one `ls`, since each program that is
+# run takes as long as the rest of this script. It asks what is asked below. What it
+# cannot tell, a link on the way above all, is left to that.
+is_ready() {
+    case $system$data/ in
+    Linux*/./* | Linux*/../* | Linux*//*) return 1 ;;
+    Linux*) ;;
+    *) return 1 ;;
+    esac
+    set -- / "$data" "$data/keyhole-$sum"
+    path=${data%/*}
+    while [ -n "$path" ]; do
+        set -- "$@" "$path"
+        path=${path%/*}
+    done
+    # Of the process that asks: whose it is says who runs this.
+    lines=$(LC_ALL=C ls -ldn /proc/self/. "$@" 2>/dev/null) || return
+    are_ready
+    ready=$?
+    IFS=$default
+    set +f
+    return $ready
+}
+
+# The same, by the lines.
+are_ready() {
+    set -f
+    IFS=$newline
+    user=
+    for line in $lines; do
+        case $line in
+        # Their names are ours, so the end of a line tells them.
+        *" /proc/self/.")
+            IFS=$default
+            # shellcheck disable=SC2086 # mode, links, owner
+            set -- $line
+            user=${3-}
+            IFS=$newline
+            ;;
+        esac
+    done
+    [ -n "$user" ] || return
+    found=
+    for line in $lines; do
+        IFS=$default
+        # shellcheck disable=SC2086 # mode, links, owner, group
+        case $line in
+        l*) return 1 ;;
+        *" /proc/self/.") ;;
+        -*) is_private_line -rwx $line && found=$found- || return ;;
+        *" $data") is_private_line 'd???' $line && found=$found+ || return ;;
+        *) is_closed $line || return ;;
+        esac
+    done
+    case $found in
+    +- | -+) ;;
+    *) return 1 ;;
+    esac
+    server=$data/keyhole-$sum
+    [ -s "$server" ] && is_manifest "$data/manifest.sha256"
+}
+
+# Whether the file $1 is the manifest.
+is_manifest() {
+    its=
+    line=
+    while IFS= read -r line; do
+        its=$its$line$newline
+    done 2>/dev/null <"$1"
+    [ "$its$line" = "$manifest" ]
+}
 
 # Makes and judges the folder. `folder` is its real path from then on, where
 # nobody else can put anything, or anything else in its place.
@@ -232,15 +316,20 @@ install() {
 # hence -s at each start, and the sum at each session's.
 is_installed() {
     is_private "$server" -rwx && [ -s "$server" ] &&
-        cmp -s "$root/manifest.sha256" "$folder/manifest.sha256" || return
+        is_manifest "$folder/manifest.sha256" || return
     [ "${1-}" != install ] && return
     found=$(sum_of <"$server" 2>/dev/null)
     [ "${found%% *}" = "$sum" ]
 }
 
-enter
-server=$folder/keyhole-$sum
-is_installed "$@" || install
+if [ "${1-}" != install ] && is_ready; then
+    folder=$data
+else
+    user=$(id -u) || fail "the system does not say who runs this"
+    enter
+    server=$folder/keyhole-$sum
+    is_installed "$@" || install
+fi
 if [ "${1-}" = install ]; then
     trap - EXIT
     exit 0

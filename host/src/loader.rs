@@ -6,9 +6,10 @@ use crate::{
     grant::Directory,
     guesses::{Guess, Guesses},
     limits::Limits,
-    map::{Entry, FrozenMap, Key, LiveMap, Map, resolve},
+    map::{Entry, FrozenMap, Key, LiveMap, Map, resolve_along},
     sandbox::{Guest, Sandbox},
     threads::{Runner, Threads},
+    walk::Trail,
     watch::Watch,
 };
 use std::{fmt, io, sync::Arc};
@@ -52,12 +53,14 @@ pub struct Loader<G = Sandbox, M = MapSource> {
 pub trait Maps: Send + Sync + 'static {
     /// An open directory.
     type Directory;
+    /// What is still held of the way to the map.
+    type Trail;
 
     /// The map that is valid for this call.
     ///
     /// # Errors
     /// The [`Code`] of a map that cannot be used.
-    fn current(&self) -> Result<Arc<Map>, Code>;
+    fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code>;
 
     /// The key that a binding stands for. There is none if the binding is gone, or
     /// the file or variable that held its key. A caller then learns the same as if
@@ -70,8 +73,13 @@ pub trait Maps: Send + Sync + 'static {
     /// The grant for an entry of that map.
     ///
     /// # Errors
-    /// As for [`resolve`].
-    fn resolve(&self, map: &Map, entry: &Entry) -> Result<Grant<Self::Directory>, Code>;
+    /// As for [`crate::map::resolve()`].
+    fn resolve(
+        &self,
+        map: &Map,
+        trail: &Self::Trail,
+        entry: &Entry,
+    ) -> Result<Grant<Self::Directory>, Code>;
 }
 
 /// The map, and how its entries are resolved.
@@ -86,11 +94,12 @@ pub enum MapSource {
 
 impl Maps for MapSource {
     type Directory = Directory;
+    type Trail = Option<Trail>;
 
-    fn current(&self) -> Result<Arc<Map>, Code> {
+    fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code> {
         match self {
-            Self::Live(live) => live.current().map_err(|error| error.code()),
-            Self::Frozen(frozen) => Ok(Arc::clone(frozen.map())),
+            Self::Live(live) => live.current_and_trail().map_err(|error| error.code()),
+            Self::Frozen(frozen) => Ok((Arc::clone(frozen.map()), None)),
         }
     }
 
@@ -102,9 +111,9 @@ impl Maps for MapSource {
         .ok_or(Code::UnknownKey)
     }
 
-    fn resolve(&self, map: &Map, entry: &Entry) -> Result<Grant, Code> {
+    fn resolve(&self, map: &Map, trail: &Self::Trail, entry: &Entry) -> Result<Grant, Code> {
         match self {
-            Self::Live(_) => resolve(map, entry),
+            Self::Live(_) => resolve_along(map, trail.as_ref(), entry),
             Self::Frozen(frozen) => frozen.resolve(entry),
         }
     }
@@ -382,7 +391,7 @@ impl<M: Maps, G: Guest<M::Directory>> Work<G, M> {
             Some(agent) => agent,
             agent => agent.insert(call.caller.agent()?),
         };
-        let map = self.map.current()?;
+        let (map, trail) = self.map.current()?;
         let bound;
         let key = match &call.asked {
             Asked::Key(key) => key.as_str(),
@@ -413,8 +422,9 @@ impl<M: Maps, G: Guest<M::Directory>> Work<G, M> {
         // key, and a key that is bound to other agents, takes the same path as a
         // right one.
         let grant = entry
-            .map(|entry| self.map.resolve(&map, entry))
+            .map(|entry| self.map.resolve(&map, &trail, entry))
             .transpose()?;
+        drop(trail);
         Ok(self.sandbox.call(key, grant, deadline)?)
     }
 

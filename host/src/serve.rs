@@ -5,7 +5,7 @@ use crate::{
     limits::Limits,
     map::{FreezeError, FrozenMap, Key, LiveMap, Map},
     mcp::{self, Bound, Surface},
-    resources::{is_exhaustion, make_threads, runtime, streams_are_pipes},
+    resources::{is_exhaustion, make_threads, runtime, streams_are_pipes, widen_output},
     sandbox::{Guest, Sandbox, SandboxError},
     seal::{Loading, Reach, Seal, SealError, leave_no_core},
     soon::Soon,
@@ -263,6 +263,7 @@ struct Process {
 impl Process {
     fn start() -> io::Result<Self> {
         let streams_are_pipes = streams_are_pipes();
+        widen_output();
         let runtime = runtime()?;
         let entered = runtime.enter();
         let interrupt = signal(SignalKind::interrupt())?;

@@ -92,9 +92,9 @@ impl Threads {
     ///
     /// # Errors
     /// What the operating system says if it refuses the thread. The job is dropped.
-    pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    pub(crate) fn run(&self, job: Job) -> io::Result<()> {
         let mut state = self.0.lock();
-        state.jobs.push_back(Box::new(job));
+        state.jobs.push_back(job);
         if state.jobs.len() <= state.idle {
             // The lock is released first: otherwise the woken thread would have to
             // wait for it.
@@ -189,10 +189,11 @@ mod tests {
     fn a_job_never_waits_for_one_that_hangs() {
         let threads = Threads::new(2);
         let (release, hung) = channel::<()>();
-        threads.run(move || _ = hung.recv()).unwrap();
+        threads.run(Box::new(move || _ = hung.recv())).unwrap();
         for number in 0..100 {
             let (tell, told) = channel();
-            threads.run(move || tell.send(number).unwrap()).unwrap();
+            let job = move || tell.send(number).unwrap();
+            threads.run(Box::new(job)).unwrap();
             assert_eq!(told.recv(), Ok(number));
         }
         drop(release);
@@ -209,7 +210,7 @@ mod tests {
                 // A panic, without its message.
                 _ => resume_unwind(Box::new(())),
             };
-            threads.run(job).unwrap();
+            threads.run(Box::new(job)).unwrap();
             assert_eq!(told.recv().is_ok(), number % 2 == 0);
         }
         assert!(threads.0.lock().threads <= 3);

@@ -21,6 +21,7 @@ const FILES: &[&str] = &[
     "loader.rs",
     "map/key.rs",
     "mcp/flight.rs",
+    "mcp/json.rs",
     "mcp/line.rs",
     "mcp/message.rs",
     "mcp/transport.rs",

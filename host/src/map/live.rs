@@ -3,7 +3,7 @@
 use super::{Location, Map, MapError};
 use crate::{
     limits::MAX_MAP_BYTES,
-    walk::{FileSystem, LOOKS, Policy, QUIET, Stat, System, WalkError, Walker},
+    walk::{FileSystem, LOOKS, Policy, QUIET, Stat, System, Trail, WalkError, Walker},
 };
 use std::{
     path::PathBuf,
@@ -55,6 +55,12 @@ struct Seen {
     outcome: Result<Arc<Map>, MapError>,
 }
 
+/// A map, and what is still held of the way to it.
+type Found<H> = (Arc<Map>, Option<Trail<H>>);
+
+/// The map's file, what it said of itself, and the way to it.
+type Opened<H> = (H, Stat, Option<Trail<H>>);
+
 impl std::fmt::Debug for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Seen").finish_non_exhaustive()
@@ -94,15 +100,25 @@ impl<F: FileSystem> LiveMap<F> {
     /// # Errors
     /// [`MapError`]: why every key is refused until the map is fixed.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
+        Ok(self.current_and_trail()?.0)
+    }
+
+    /// The same, with the way to it: what is resolved for the same call need not be
+    /// walked from `/` again.
+    ///
+    /// # Errors
+    /// [`MapError`], as before.
+    pub fn current_and_trail(&self) -> Result<Found<F::Handle>, MapError> {
         // The lock is held throughout, so that one reading serves all calls.
         let mut seen = self.walker.files().lock(&self.seen);
         // What is not found again is forgotten, whatever comes.
         let mut known = seen.take();
         let mut before = None;
         for _ in 0..=LOOKS {
-            let (file, opened) = self.open()?;
+            let (file, opened, trail) = self.open()?;
             if let Some(same) = known.take_if(|seen| seen.bytes.is_none() && seen.stat == opened) {
-                return seen.insert(same).outcome.clone();
+                let map = seen.insert(same).outcome.clone()?;
+                return Ok((map, trail));
             }
             let files = self.walker.files();
             // A write that began before this look has ended when the file was settled. A
@@ -133,18 +149,18 @@ impl<F: FileSystem> LiveMap<F> {
                     outcome: outcome.clone(),
                 });
             }
-            return outcome;
+            return outcome.map(|map| (map, trail));
         }
         Err(MapError::Unsettled { path: self.path() })
     }
 
     /// Opens the map, if nobody else could have written it.
-    fn open(&self) -> Result<(F::Handle, Stat), MapError> {
+    fn open(&self) -> Result<Opened<F::Handle>, MapError> {
         let walked = self
             .walker
             .walk(self.location.file(), Policy::TRUSTED_FILE)
             .map_err(|error| self.error(error))?;
-        Ok((walked.handle, walked.stat))
+        Ok(walked.into_trail())
     }
 
     fn read(&self, file: &F::Handle, stat: &Stat) -> Result<Zeroizing<Vec<u8>>, MapError> {

@@ -6,7 +6,7 @@
 use super::{Entry, Map};
 use crate::{
     Code, Grant,
-    walk::{Distrust, FileSystem, Policy, System, WalkError, Walked, Walker},
+    walk::{Distrust, FileSystem, Policy, System, Trail, WalkError, Walked, Walker},
 };
 use cap_std::fs::Dir;
 use std::{fs::File, path::PathBuf};
@@ -36,7 +36,19 @@ use std::{fs::File, path::PathBuf};
 /// - [`Code::Internal`]: no descriptor is left.
 /// - [`Code::Internal`]: the file system failed.
 pub fn resolve(map: &Map, entry: &Entry) -> Result<Grant, Code> {
-    let (directory, name) = locate(&Walker::new(System), map, entry)?;
+    resolve_along(map, None, entry)
+}
+
+/// As [`resolve()`], from what is still held of the way to the map.
+///
+/// # Errors
+/// As for [`resolve()`].
+pub(crate) fn resolve_along(
+    map: &Map,
+    trail: Option<&Trail>,
+    entry: &Entry,
+) -> Result<Grant, Code> {
+    let (directory, name) = locate(&Walker::new(System), map, trail, entry)?;
     Ok(Grant {
         directory: Dir::from_std_file(File::from(directory)),
         name,
@@ -51,6 +63,7 @@ pub fn resolve(map: &Map, entry: &Entry) -> Result<Grant, Code> {
 pub fn locate<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
+    trail: Option<&Trail<F::Handle>>,
     entry: &Entry,
 ) -> Result<(F::Handle, String), Code> {
     // After the last slash, so that `a.md/` and `a.md/.` are no Markdown names.
@@ -58,7 +71,7 @@ pub fn locate<F: FileSystem>(
         return Err(Code::NotMarkdown);
     }
     let file = walker
-        .walk(&map.expand(&entry.path)?, Policy::FOLLOWED)
+        .walk_along(trail, &map.expand(&entry.path)?, Policy::FOLLOWED)
         .map_err(|error| code_of(&error))?;
     // The guest asks this again. Here it keeps a link that is called `a.md` from
     // opening a directory such as `/etc` to the guest at all.
@@ -66,7 +79,7 @@ pub fn locate<F: FileSystem>(
         return Err(Code::NotMarkdown);
     }
     if let Some(roots) = &map.roots
-        && !is_in(walker, map, roots, &entry.path, &file)?
+        && !is_in(walker, map, trail, roots, &entry.path, &file)?
     {
         return Err(Code::OutsideRoot);
     }
@@ -82,6 +95,7 @@ pub fn locate<F: FileSystem>(
 fn is_in<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
+    trail: Option<&Trail<F::Handle>>,
     roots: &[Box<str>],
     path: &str,
     file: &Walked<F::Handle>,
@@ -89,7 +103,7 @@ fn is_in<F: FileSystem>(
     let mut roots: Vec<&str> = roots.iter().map(|root| &**root).collect();
     roots.sort_by_key(|root| !path.starts_with(root));
     for root in roots {
-        match walker.walk(&map.expand(root)?, Policy::ROOT) {
+        match walker.walk_along(trail, &map.expand(root)?, Policy::ROOT) {
             Ok(root) if file.is_beneath(&root) => return Ok(true),
             Err(error @ WalkError::OutOfResources) => return Err(code_of(&error)),
             Ok(_) | Err(_) => {}
@@ -138,6 +152,9 @@ fn code_of(error: &WalkError) -> Code {
     }
 }
 
+#[cfg(test)]
+#[path = "counted_tests.rs"]
+mod counted_tests;
 #[cfg(test)]
 #[path = "resolve_tests.rs"]
 mod tests;

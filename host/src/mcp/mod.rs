@@ -5,10 +5,11 @@
 //! defines the tool of a server that has one context. `surface` lists all that a
 //! client sees and may call in either case. `server` answers requests. `transport`
 //! guards the streams, with the help of `line` (bounded input), `message` (parses a
-//! line) and `flight` (unanswered requests).
+//! line), `flight` (unanswered requests) and `json` (writes a document).
 
 mod bound;
 mod flight;
+mod json;
 mod line;
 mod message;
 mod server;

@@ -23,6 +23,7 @@
 use super::{
     ServeError,
     flight::{Flight, Flights},
+    json,
     line::{Line, Lines, MAX_LINE_BYTES},
     message::{self, Message},
     server::method_not_found,
@@ -54,8 +55,9 @@ const MAX_IN_FLIGHT_BYTES: u32 = 2 * MAX_LINE_BYTES as u32;
 /// for the loader.
 const MIN_REQUEST_BYTES: u32 = 2048;
 
-/// The buffer for outgoing lines is cut back to this many bytes after each line.
-const KEPT_OUT_BYTES: usize = 64 << 10;
+/// The buffer for outgoing lines is cut back to this many bytes after each line. It
+/// is room for a piece of a document, with what has to be escaped in it.
+const KEPT_OUT_BYTES: usize = 160 << 10;
 
 type Writing = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
@@ -196,7 +198,7 @@ where
                     return Ok(());
                 }
             };
-            out.write(&message).await
+            out.answer(message).await
         }
     }
 
@@ -272,14 +274,31 @@ struct Out<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Out<W> {
+    /// Writes an answer: a document piece by piece, the rest at once.
+    async fn answer(&mut self, mut message: ServerJsonRpcMessage) -> io::Result<()> {
+        let text = json::take_text(&mut message).unwrap_or_default();
+        self.write_with(&message, &text).await
+    }
+
     async fn write(&mut self, message: &impl Serialize) -> io::Result<()> {
+        self.write_with(message, "").await
+    }
+
+    /// Writes `message` with `text` in the place of its text, which is empty.
+    async fn write_with(&mut self, message: &impl Serialize, text: &str) -> io::Result<()> {
         let Some(failures) = self.failures.take() else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         self.line.clear();
         serde_json::to_writer(&mut self.line, message)?;
+        let mut written = match text {
+            "" => Ok(()),
+            text => self.write_text(text).await,
+        };
         self.line.push(b'\n');
-        let mut written = self.to.write_all(&self.line).await;
+        if written.is_ok() {
+            written = self.to.write_all(&self.line).await;
+        }
         if written.is_ok() {
             written = self.to.flush().await;
         }
@@ -292,6 +311,22 @@ impl<W: AsyncWrite + Unpin> Out<W> {
             return Err(kind.into());
         }
         self.failures = Some(failures);
+        Ok(())
+    }
+
+    /// Puts the text in its place. What fits into one piece stays in the line; else
+    /// all but the last piece is written.
+    async fn write_text(&mut self, text: &str) -> io::Result<()> {
+        let place = json::place_of_text(&self.line).ok_or(io::ErrorKind::InvalidData)?;
+        let tail = self.line.split_off(place);
+        for (index, piece) in json::pieces(text).enumerate() {
+            if index > 0 {
+                self.to.write_all(&self.line).await?;
+                self.line.clear();
+            }
+            json::escape(piece, &mut self.line);
+        }
+        self.line.extend_from_slice(&tail);
         Ok(())
     }
 }

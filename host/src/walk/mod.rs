@@ -47,9 +47,10 @@ pub use macos::System;
 pub use rest::{LOOKS, QUIET};
 pub use system::{Fault, FileSystem, Kind, Mount, Stat, Time};
 pub use trust::{Distrust, Why};
+pub use way::Trail;
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
-use way::{Names, Way};
+use way::{Names, Step, Way};
 
 /// As many links in a row as Linux follows: see path_resolution(7).
 const MAX_LINKS: usize = 40;
@@ -159,11 +160,15 @@ pub struct Walked<H> {
     /// For [`Policy::FOLLOWED`], the name; it is not a link, as far as one look
     /// tells. Otherwise empty.
     pub name: OsString,
-    /// The directories that were passed on the real way, `/` first, as [`Stat::id`]
-    /// tells them. The last is `handle`'s, or the file's own.
+    /// The directories that were passed on the real way, as [`Stat::id`] tells them,
+    /// with `handle`'s if it is one.
     passed: Vec<(u64, u64)>,
-    /// The same, held, so that nothing else can get their numbers.
-    _held: Vec<H>,
+    /// The same, held, so that nothing else can get their numbers: `/`, and what comes
+    /// after it. A trail holds those that were walked along it.
+    root: Option<Step<H>>,
+    steps: Vec<Step<H>>,
+    /// So many of them came before the first link or `..`.
+    straight: usize,
 }
 
 impl<H> Walked<H> {
@@ -198,7 +203,41 @@ impl<F: FileSystem> Walker<F> {
     /// # Errors
     /// [`WalkError`].
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
-        let mut way = Way::from_root(self, policy)?;
+        let way = Way::from_root(self, policy)?;
+        // One that begins at `/` itself has a handle for every end.
+        self.walk_on(way, path, policy)?.ok_or(WalkError::Missing)
+    }
+
+    /// As [`Self::walk`], without opening again what `trail` holds. To be held until
+    /// [`Walked::is_beneath`] was asked.
+    ///
+    /// It is as if this walk's first steps had been taken when the trail's were. So the
+    /// trail should be of the same call.
+    ///
+    /// # Errors
+    /// [`WalkError`].
+    pub fn walk_along(
+        &self,
+        trail: Option<&Trail<F::Handle>>,
+        path: &Path,
+        policy: Policy,
+    ) -> Result<Walked<F::Handle>, WalkError> {
+        if let Some(trail) = trail {
+            let way = Way::along(trail, self, policy);
+            if let Some(walked) = self.walk_on(way, path, policy)? {
+                return Ok(walked);
+            }
+        }
+        self.walk(path, policy)
+    }
+
+    /// None means that the walk ended in a directory of the trail.
+    fn walk_on(
+        &self,
+        mut way: Way<'_, F>,
+        path: &Path,
+        policy: Policy,
+    ) -> Result<Option<Walked<F::Handle>>, WalkError> {
         let mut names = Names::default();
         names.push(path.as_os_str());
         let (mut links, mut attempts) = (0, 0);
@@ -217,6 +256,11 @@ impl<F: FileSystem> Walker<F> {
                 continue;
             }
             let is_last = names.is_empty();
+            // The last directory is given away, so it is opened.
+            let is_given = is_last || policy.last == Last::Name && names.has_one();
+            if !is_given && way.enter_again(&name)? {
+                continue;
+            }
             if is_last && policy.last == Last::File {
                 match self.files.open(&way.here().handle, &name) {
                     Ok(file) => return way.end_with(file, &name),
@@ -242,6 +286,7 @@ impl<F: FileSystem> Walker<F> {
                         return Err(WalkError::Missing);
                     }
                     way.judge_link(&stat, &name)?;
+                    way.turn();
                     let target = self.files.read_link(&held, &way.here().handle, &name)?;
                     if target.is_empty() {
                         return Err(WalkError::Missing);

@@ -2,8 +2,8 @@
 //! passed, all of them held.
 
 use super::{
-    Directories, Distrust, FileSystem, Kind, Mount, Policy, Stat, WalkError, Walked, Walker, Why,
-    group,
+    Directories, Distrust, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walked,
+    Walker, Why, group,
     trust::{self, Seat},
 };
 use std::{
@@ -16,7 +16,17 @@ use std::{
 /// character; each one holds a descriptor until the walk ends.
 const MAX_DEPTH: usize = 128;
 
+/// The directories that a walk passed before it met a link or `..`, all of them held:
+/// what a later walk of the same call need not open again, if its path begins alike.
+/// What was judged of them was judged of what is held.
+#[derive(Debug)]
+pub struct Trail<H = <System as FileSystem>::Handle> {
+    root: Step<H>,
+    steps: Vec<Step<H>>,
+}
+
 /// A directory on the way, held.
+#[derive(Debug)]
 pub(super) struct Step<H> {
     pub(super) handle: H,
     stat: Stat,
@@ -51,6 +61,10 @@ impl Names {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    pub(super) fn has_one(&self) -> bool {
+        self.0.len() == 1
+    }
 }
 
 /// The directories from `/` to where the walk has come, all of them held.
@@ -58,32 +72,94 @@ pub(super) struct Way<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
     user: u32,
-    root: Step<F::Handle>,
+    root: Root<'a, F::Handle>,
+    /// So many directories of the trail come before `steps`.
+    along: usize,
     steps: Vec<Step<F::Handle>>,
+    /// So many of `steps` were passed before the first link or `..`, once there was
+    /// one.
+    straight: Option<usize>,
+}
+
+/// Where a walk begins.
+enum Root<'a, H> {
+    Own(Step<H>),
+    Of(&'a Trail<H>),
 }
 
 impl<'a, F: FileSystem> Way<'a, F> {
     pub(super) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let handle = walker.files.root()?;
         let stat = walker.files.stat(&handle)?;
-        Ok(Self {
+        let root = Root::Own(Step {
+            handle,
+            stat,
+            name: OsString::new(),
+            // Whose `/` is, everything is.
+            mount: Mount::Ordinary,
+            judged: false,
+        });
+        Ok(Self::from(root, walker, policy))
+    }
+
+    /// As [`Self::from_root`], with what is held already.
+    pub(super) fn along(
+        trail: &'a Trail<F::Handle>,
+        walker: &'a Walker<F>,
+        policy: Policy,
+    ) -> Self {
+        Self::from(Root::Of(trail), walker, policy)
+    }
+
+    fn from(root: Root<'a, F::Handle>, walker: &'a Walker<F>, policy: Policy) -> Self {
+        Self {
             walker,
             policy,
             user: walker.files.user(),
-            root: Step {
-                handle,
-                stat,
-                name: OsString::new(),
-                // Whose `/` is, everything is.
-                mount: Mount::Ordinary,
-                judged: false,
-            },
+            root,
+            along: 0,
             steps: Vec::new(),
-        })
+            straight: None,
+        }
     }
 
     pub(super) fn here(&self) -> &Step<F::Handle> {
-        self.steps.last().unwrap_or(&self.root)
+        let root = match &self.root {
+            Root::Own(root) => root,
+            Root::Of(trail) => &trail.root,
+        };
+        let along = self.trail_steps().last();
+        self.steps.last().or(along).unwrap_or(root)
+    }
+
+    /// The trail's directories that are on the way.
+    fn trail_steps(&self) -> &[Step<F::Handle>] {
+        match &self.root {
+            Root::Own(_) => &[],
+            Root::Of(trail) => trail.steps.get(..self.along).unwrap_or_default(),
+        }
+    }
+
+    /// Enters the directory `name` if it is held already.
+    pub(super) fn enter_again(&mut self, name: &OsStr) -> Result<bool, WalkError> {
+        let Root::Of(trail) = &self.root else {
+            return Ok(false);
+        };
+        let is_next = |step: &Step<_>| step.name == name && self.steps.is_empty();
+        if !trail.steps.get(self.along).is_some_and(is_next) {
+            return Ok(false);
+        }
+        if self.policy.directories != Directories::None {
+            self.judge_here()?;
+        }
+        self.along += 1;
+        Ok(true)
+    }
+
+    /// What was passed so far was named by what is asked for; what follows is not.
+    pub(super) fn turn(&mut self) {
+        let straight = self.straight.unwrap_or(self.steps.len());
+        self.straight = Some(straight.min(self.steps.len()));
     }
 
     /// Holds one directory more. The one that it stands in is judged now, as it is
@@ -97,7 +173,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
         if self.policy.directories != Directories::None {
             self.judge_here()?;
         }
-        if self.steps.len() == MAX_DEPTH {
+        if self.along + self.steps.len() == MAX_DEPTH {
             return Err(WalkError::Missing);
         }
         let mount = self.mount_of(&handle, &stat, &name)?;
@@ -114,11 +190,16 @@ impl<'a, F: FileSystem> Way<'a, F> {
     /// One directory up, to the one that was passed, not to what is above by now.
     /// `/` is above itself.
     pub(super) fn back(&mut self) {
-        self.steps.pop();
+        if self.steps.pop().is_none() {
+            self.along = self.along.saturating_sub(1);
+        }
+        self.turn();
     }
 
     pub(super) fn back_to_root(&mut self) {
+        self.along = 0;
         self.steps.clear();
+        self.turn();
     }
 
     /// The mount that something in this directory belongs to. Only another device
@@ -140,7 +221,10 @@ impl<'a, F: FileSystem> Way<'a, F> {
             return Ok(());
         }
         self.judge(&here.handle, &here.stat, here.mount, false, OsStr::new(""))?;
-        self.steps.last_mut().unwrap_or(&mut self.root).judged = true;
+        match (self.steps.last_mut(), &mut self.root) {
+            (Some(step), _) | (None, Root::Own(step)) => step.judged = true,
+            (None, Root::Of(_)) => {}
+        }
         Ok(())
     }
 
@@ -178,7 +262,8 @@ impl<'a, F: FileSystem> Way<'a, F> {
 
     fn distrust(&self, why: Why, name: &OsStr) -> Distrust {
         let mut path = PathBuf::from("/");
-        path.extend(self.steps.iter().map(|step| &step.name));
+        let steps = self.trail_steps().iter().chain(&self.steps);
+        path.extend(steps.map(|step| &step.name));
         if !name.is_empty() {
             path.push(name);
         }
@@ -186,7 +271,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
     }
 
     /// The walk ends in this directory.
-    pub(super) fn end(mut self) -> Result<Walked<F::Handle>, WalkError> {
+    pub(super) fn end(mut self) -> Result<Option<Walked<F::Handle>>, WalkError> {
         if self.policy.directories == Directories::All {
             self.judge_here()?;
         }
@@ -198,7 +283,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
         mut self,
         file: F::Handle,
         name: &OsStr,
-    ) -> Result<Walked<F::Handle>, WalkError> {
+    ) -> Result<Option<Walked<F::Handle>>, WalkError> {
         self.judge_here()?;
         let stat = self.walker.files.stat(&file)?;
         if stat.kind != Kind::File {
@@ -209,34 +294,63 @@ impl<'a, F: FileSystem> Way<'a, F> {
         Ok(self.into_walked(Some((file, stat)), OsString::new()))
     }
 
+    /// None means that the walk ended in a directory that is the trail's: it has no
+    /// handle to give away.
     pub(super) fn into_walked(
         self,
         file: Option<(F::Handle, Stat)>,
         name: OsString,
-    ) -> Walked<F::Handle> {
+    ) -> Option<Walked<F::Handle>> {
+        let trail = self.trail_steps().iter().map(|step| step.stat.id());
+        let mut passed: Vec<_> = trail.collect();
+        passed.extend(self.steps.iter().map(|step| step.stat.id()));
         let Self {
-            root, mut steps, ..
+            root,
+            mut steps,
+            straight,
+            ..
         } = self;
-        let mut passed = vec![root.stat.id()];
-        passed.extend(steps.iter().map(|step| step.stat.id()));
-        let (handle, stat) = match (file, steps.pop()) {
-            (Some(file), last) => {
-                steps.extend(last);
-                steps.push(root);
-                file
+        let (root, root_id) = match root {
+            Root::Own(root) => {
+                let id = root.stat.id();
+                (Some(root), id)
             }
-            (None, Some(last)) => {
-                steps.push(root);
-                (last.handle, last.stat)
-            }
-            (None, None) => (root.handle, root.stat),
+            Root::Of(trail) => (None, trail.root.stat.id()),
         };
-        Walked {
+        let is_at_root = passed.is_empty();
+        passed.push(root_id);
+        let (handle, stat, root) = match (file, root) {
+            (Some((handle, stat)), root) => (handle, stat, root),
+            (None, Some(root)) if is_at_root => (root.handle, root.stat, None),
+            (None, root) => {
+                let last = steps.pop()?;
+                (last.handle, last.stat, root)
+            }
+        };
+        Some(Walked {
             handle,
             stat,
             name,
             passed,
-            _held: steps.into_iter().map(|step| step.handle).collect(),
-        }
+            straight: straight.unwrap_or(steps.len()),
+            root,
+            steps,
+        })
+    }
+}
+
+impl<H> Walked<H> {
+    /// What ended the walk, and the way to it, if the walk began at `/` itself.
+    pub(crate) fn into_trail(self) -> (H, Stat, Option<Trail<H>>) {
+        let Self {
+            handle,
+            stat,
+            straight,
+            root,
+            mut steps,
+            ..
+        } = self;
+        steps.truncate(straight);
+        (handle, stat, root.map(|root| Trail { root, steps }))
     }
 }

@@ -57,7 +57,10 @@ impl Host {
 
 /// The way of a call through the program, from the map to the guest.
 fn keyhole(files: &Files, live: &LiveMap<Files>, ask: Ask) -> Answer {
-    let map = live.current();
+    let (map, trail) = match live.current_and_trail() {
+        Ok((map, trail)) => (Ok(map), trail),
+        Err(error) => (Err(error), None),
+    };
     whole(files, &map)?;
     let map = map.map_err(|error| format!("{error:?}"))?;
     let walker = Walker::new(files.clone());
@@ -74,7 +77,7 @@ fn keyhole(files: &Files, live: &LiveMap<Files>, ask: Ask) -> Answer {
     };
     let entry = map.find_for(&key, None).ok_or("unknown-key")?;
     let (directory, name) =
-        locate(&walker, &map, entry).map_err(|code| code.as_str().to_owned())?;
+        locate(&walker, &map, trail.as_ref(), entry).map_err(|code| code.as_str().to_owned())?;
     guest::load(files, directory, &name, entry.max_bytes())
 }
 

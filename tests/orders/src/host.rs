@@ -62,7 +62,7 @@ pub mod contract {
 pub mod map {
     //! A map that is a table. A test may change an entry while calls are under way.
 
-    use super::{Code, Grant};
+    use super::{Code, Grant, walk::Trail};
     use std::{
         collections::HashMap,
         path::{Path, PathBuf},
@@ -124,9 +124,9 @@ pub mod map {
             *map = Arc::new(new);
         }
 
-        pub fn current(&self) -> Result<Arc<Map>, MapError> {
+        pub fn current_and_trail(&self) -> Result<(Arc<Map>, Option<Trail>), MapError> {
             crate::shim::others_first();
-            Ok(Arc::clone(&self.0.lock().unwrap()))
+            Ok((Arc::clone(&self.0.lock().unwrap()), None))
         }
     }
 
@@ -144,11 +144,11 @@ pub mod map {
         }
 
         pub fn resolve(&self, entry: &Entry) -> Result<Grant, Code> {
-            resolve(&self.0, entry)
+            resolve_along(&self.0, None, entry)
         }
     }
 
-    pub fn resolve(_: &Map, entry: &Entry) -> Result<Grant, Code> {
+    pub fn resolve_along(_: &Map, _: Option<&Trail>, entry: &Entry) -> Result<Grant, Code> {
         crate::shim::others_first();
         Ok(Grant {
             name: entry.0.to_str().unwrap().to_owned(),
@@ -195,6 +195,8 @@ pub mod walk {
     pub struct System;
     pub struct Policy;
     pub struct Walker;
+    /// Of the way to a map, which is none here.
+    pub struct Trail;
     pub struct Found {
         pub handle: OwnedFd,
     }
@@ -228,6 +230,7 @@ pub mod mcp {
     //! The protocol's transport. `crate::requests` answers the requests.
 
     of_the_host!(flight, "mcp_flight.rs");
+    of_the_host!(json, "mcp_json.rs");
     of_the_host!(line, "mcp_line.rs");
     of_the_host!(message, "mcp_message.rs");
     of_the_host!(transport, "mcp_transport.rs");

@@ -57,10 +57,10 @@ fn jobs() {
     );
     let counted = (Counted(Arc::clone(&ended)), Arc::clone(&hung));
     threads
-        .run(move || {
+        .run(Box::new(move || {
             counted.1.wait_for(1);
             drop(counted);
-        })
+        }))
         .unwrap();
     refuse_some(choose(2) == 0);
     let callers: Vec<_> = (0..2)
@@ -73,14 +73,14 @@ fn jobs() {
                     }
                     let counted = Counted(Arc::clone(&done));
                     // If the system refuses a thread, its job is dropped, and counts.
-                    let ran = threads.run(move || {
+                    let ran = threads.run(Box::new(move || {
                         let _counted = counted;
                         if (caller, job) == (0, 0) {
                             met("panicked");
                             resume_unwind(Box::new(()));
                         }
                         met("ran");
-                    });
+                    }));
                     if ran.is_err() {
                         met("refused");
                     }

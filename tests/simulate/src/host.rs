@@ -7,7 +7,9 @@ use crate::{
     sim::{self, Broken, Give},
 };
 use keyhole::{
-    Code, Entry, Grant, Job, Key, LiveMap, Map, Maps, Runner, locate, sandbox::Guest, walk::Walker,
+    Code, Entry, Grant, Job, Key, LiveMap, Map, Maps, Runner, locate,
+    sandbox::Guest,
+    walk::{Trail, Walker},
 };
 use keyhole_model::{
     disk::{JANE, MS, ROOT},
@@ -69,16 +71,18 @@ impl Default for Source {
 
 impl Maps for Source {
     type Directory = Handle;
+    type Trail = Option<Trail<Handle>>;
 
-    fn current(&self) -> Result<Arc<Map>, Code> {
-        let map = self.live.current().map_err(|error| error.code());
-        if sim::with(|sim| sim.broken) == Some(Broken::StaleMap)
-            && let Ok(map) = &map
-        {
-            let before = self.last.lock().unwrap().replace(Arc::clone(map));
-            return Ok(before.unwrap_or_else(|| Arc::clone(map)));
+    fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code> {
+        let (map, trail) = self
+            .live
+            .current_and_trail()
+            .map_err(|error| error.code())?;
+        if sim::with(|sim| sim.broken) == Some(Broken::StaleMap) {
+            let before = self.last.lock().unwrap().replace(Arc::clone(&map));
+            return Ok((before.unwrap_or(map), trail));
         }
-        map
+        Ok((map, trail))
     }
 
     fn bound(&self, map: &Map, name: &str) -> Result<Key, Code> {
@@ -88,11 +92,16 @@ impl Maps for Source {
         key.ok_or(Code::UnknownKey)
     }
 
-    fn resolve(&self, map: &Map, entry: &Entry) -> Result<Grant<Handle>, Code> {
+    fn resolve(
+        &self,
+        map: &Map,
+        trail: &Self::Trail,
+        entry: &Entry,
+    ) -> Result<Grant<Handle>, Code> {
         if sim::with(|sim| sim.broken) == Some(Broken::FollowsAll) {
             return follow(entry);
         }
-        let (directory, name) = locate(&Walker::new(Files), map, entry)?;
+        let (directory, name) = locate(&Walker::new(Files), map, trail.as_ref(), entry)?;
         Ok(Grant {
             directory,
             name,

@@ -41,6 +41,9 @@ const MARKER: &str = "hunter2";
 
 const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
 
+/// Each character has to be escaped. Repeated, it is larger than one piece of output.
+const ESCAPED: &str = "\"\u{1f511}\"\n";
+
 /// A fake loader. The key says what it does.
 struct Fake {
     /// Lets `slow` calls go on, one for each permit.
@@ -80,6 +83,7 @@ impl Load for Fake {
             "document" => DOCUMENT.to_owned(),
             "big" => "x".repeat(100_000),
             "huge" => "x".repeat(500_001),
+            "escaped" => ESCAPED.repeat(100_000),
             "slow" => {
                 self.gate.acquire().await.unwrap().forget();
                 "slow".to_owned()

@@ -117,6 +117,42 @@ async fn every_message_is_one_write_of_one_line_and_is_flushed() {
     }
 }
 
+/// What is held of an answer besides the document is a piece of it. It was all of the
+/// answer, and twice that while it grew.
+#[tokio::test]
+async fn a_large_document_goes_out_in_pieces_as_one_line_that_nothing_is_put_between() {
+    let lines = [
+        initialize("2025-11-25").to_string(),
+        call(1, "escaped").to_string(),
+        call(2, "escaped").to_string(),
+        call(3, "document").to_string(),
+    ];
+    let out = Recorder::default();
+    let input = io::Cursor::new(lines.join("\n"));
+    session(input, out.clone()).await.unwrap();
+    let did = out.did.lock().unwrap();
+    let answers: Vec<_> = did.split(|did| *did == Did::Flush).collect();
+    assert_eq!(answers.len(), lines.len() + 1);
+    let mut documents = Vec::new();
+    for answer in answers.iter().take(lines.len()).skip(1) {
+        let mut line = Vec::new();
+        for write in *answer {
+            let Did::Write(bytes) = write else {
+                unreachable!();
+            };
+            assert!(bytes.len() < 256 << 10, "{}", bytes.len());
+            line.extend(bytes);
+        }
+        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        let answer: Value = serde_json::from_slice(&line).unwrap();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        documents.push(text.to_owned());
+    }
+    documents.sort_by_key(String::len);
+    let huge = super::ESCAPED.repeat(100_000);
+    assert_eq!(documents, [super::DOCUMENT.to_owned(), huge.clone(), huge]);
+}
+
 #[tokio::test]
 async fn a_reader_that_has_gone_ends_the_session_in_order() {
     let mut client = Client::initialized().await;

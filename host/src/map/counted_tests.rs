@@ -1,0 +1,122 @@
+//! What a call asks of the file system, by count. Times vary; these do not.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::super::{Key, LiveMap, Location, locate};
+use crate::walk::{Fault, FileSystem, Kind, Mount, Stat, System, Walker};
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs::{self, File, FileTimes, Permissions},
+    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
+
+/// The real one, with a count of what it is asked.
+#[derive(Clone, Default)]
+struct Counted(Rc<RefCell<BTreeMap<&'static str, usize>>>);
+
+impl Counted {
+    fn one(&self, what: &'static str) {
+        *self.0.borrow_mut().entry(what).or_default() += 1;
+    }
+}
+
+impl FileSystem for Counted {
+    type Handle = OwnedFd;
+    fn root(&self) -> Result<OwnedFd, Fault> {
+        self.one("open");
+        System.root()
+    }
+    fn hold(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
+        self.one("open");
+        System.hold(directory, name)
+    }
+    fn kind(&self, directory: &OwnedFd, name: &OsStr) -> Result<Kind, Fault> {
+        self.one("look");
+        System.kind(directory, name)
+    }
+    fn open(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
+        self.one("open");
+        System.open(directory, name)
+    }
+    fn stat(&self, handle: &OwnedFd) -> Result<Stat, Fault> {
+        self.one("look");
+        System.stat(handle)
+    }
+    fn read_link(&self, link: &OwnedFd, at: &OwnedFd, name: &OsStr) -> Result<OsString, Fault> {
+        self.one("read link");
+        System.read_link(link, at, name)
+    }
+    fn mount(&self, handle: &OwnedFd, stat: &Stat) -> Result<Mount, Fault> {
+        self.one("mount");
+        System.mount(handle, stat)
+    }
+    fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
+        System.has_hidden_writers(handle, stat)
+    }
+    fn read(&self, file: &OwnedFd, bytes: &mut [u8], offset: u64) -> Result<usize, Fault> {
+        self.one("read");
+        System.read(file, bytes, offset)
+    }
+    fn settle(&self, file: &OwnedFd) {
+        self.one("settle");
+        System.settle(file);
+    }
+    fn user(&self) -> u32 {
+        System.user()
+    }
+    fn now(&self) -> SystemTime {
+        System.now()
+    }
+    fn pause(&self, time: Duration) {
+        self.one("pause");
+        System.pause(time);
+    }
+}
+
+/// Of each directory on the way to the map, the walk to a file that lies beneath the
+/// same ones opens none again, and looks at none.
+#[test]
+fn a_call_opens_each_directory_once_for_map_file_and_roots() {
+    let home = tempfile::tempdir().unwrap();
+    let base = home.path().canonicalize().unwrap();
+    let deep = base.join("a/b/c");
+    fs::create_dir_all(deep.join("notes")).unwrap();
+    fs::write(deep.join("notes/a.md"), "a").unwrap();
+    let file = deep.join("map.toml");
+    let old = SystemTime::now() - Duration::from_secs(60);
+    for (roots, more_opened, more_looks) in [("", 0, 0), ("roots = ['ROOT']\n", 1, 1)] {
+        let roots = roots.replace("ROOT", deep.join("notes").to_str().unwrap());
+        fs::write(&file, format!("{roots}[keys]\nk = 'notes/a.md'\n")).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        let times = FileTimes::new().set_modified(old);
+        File::open(&file).unwrap().set_times(times).unwrap();
+        let files = Counted::default();
+        let location = Location::find(Some(&file), |_| None).unwrap();
+        let live = LiveMap::over(files.clone(), location);
+        // Until it is at rest, and known.
+        live.current().unwrap();
+        files.0.take();
+        let (map, trail) = live.current_and_trail().unwrap();
+        let directories = deep.components().count();
+        let asked = |what| files.0.borrow().get(what).copied().unwrap_or(0);
+        // The directories, and the file, which is looked at twice more around reading.
+        assert_eq!(
+            (asked("open"), asked("look")),
+            (directories + 1, directories + 3)
+        );
+        assert_eq!((asked("read"), asked("settle"), asked("pause")), (2, 1, 0));
+        files.0.take();
+        let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
+        let walker = Walker::new(files.clone());
+        locate(&walker, &map, trail.as_ref(), entry).unwrap();
+        // Its own directory, and what its name is; and each root.
+        assert_eq!(
+            (asked("open"), asked("look")),
+            (1 + more_opened, 2 + more_looks)
+        );
+        assert_eq!((asked("read link"), asked("mount")), (0, 0));
+    }
+}

@@ -1,0 +1,175 @@
+//! A text in an answer, escaped for JSON straight from where it is.
+//!
+//! serde_json looks at each byte by itself, and writes the whole answer before any of
+//! it can go out. For a document of 1 MiB that was half of what the host does, and a
+//! buffer of 2 MiB.
+
+use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
+
+/// Stands in an answer where a text of no characters is, and nowhere else: within a
+/// JSON string, a quote has a backslash before it.
+const EMPTY_TEXT: &[u8] = br#""text":"""#;
+
+/// So many bytes of a text are escaped before they are written.
+const PIECE: usize = 128 << 10;
+
+/// Takes the text out of an answer that has one, so that nothing of it is left there.
+pub(super) fn take_text(message: &mut ServerJsonRpcMessage) -> Option<String> {
+    let ServerJsonRpcMessage::Response(response) = message else {
+        return None;
+    };
+    let ServerResult::CallToolResult(result) = &mut response.result else {
+        return None;
+    };
+    match result.content.as_mut_slice() {
+        [ContentBlock::Text(content)] => Some(std::mem::take(&mut content.text)),
+        _ => None,
+    }
+}
+
+/// Where in `line`, an answer whose text was taken out, that text belongs.
+pub(super) fn place_of_text(line: &[u8]) -> Option<usize> {
+    let found = line
+        .windows(EMPTY_TEXT.len())
+        .position(|window| window == EMPTY_TEXT)?;
+    Some(found + EMPTY_TEXT.len() - 1)
+}
+
+/// The text in pieces that are escaped one after another.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = &[u8]> {
+    // One may end within a character: they are bytes again when they are escaped.
+    text.as_bytes().chunks(PIECE)
+}
+
+/// Appends `text` to `out` as the inside of a JSON string, byte by byte what
+/// serde_json writes.
+pub(super) fn escape(text: &[u8], out: &mut Vec<u8>) {
+    // An escaped quote here and there; with more of them it grows.
+    out.reserve(text.len() + text.len() / 8);
+    let mut left = text;
+    while let Some((at, byte)) = find_special(left) {
+        let (clean, rest) = left.split_at(at);
+        out.extend_from_slice(clean);
+        left = rest.get(1..).unwrap_or_default();
+        let short = match byte {
+            b'"' | b'\\' => byte,
+            0x08 => b'b',
+            b'\t' => b't',
+            b'\n' => b'n',
+            0x0c => b'f',
+            b'\r' => b'r',
+            _ => {
+                let digit = b"0123456789abcdef"
+                    .get(usize::from(byte & 15))
+                    .unwrap_or(&b'0');
+                out.extend_from_slice(&[b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), *digit]);
+                continue;
+            }
+        };
+        out.extend_from_slice(&[b'\\', short]);
+    }
+    out.extend_from_slice(left);
+}
+
+/// The first byte that cannot stand for itself: a control character, a quote, a
+/// backslash.
+fn find_special(text: &[u8]) -> Option<(usize, u8)> {
+    const ONES: u64 = u64::from_le_bytes([0x01; 8]);
+    const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+    let (words, _) = text.as_chunks::<8>();
+    let mut at = 0;
+    for word in words {
+        // Each byte's high bit, if it is one. A borrow can set only higher ones falsely,
+        // so the lowest that is set is right.
+        let word = u64::from_le_bytes(*word);
+        let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let special = control
+            | is_zero(word ^ (ONES * u64::from(b'"')))
+            | is_zero(word ^ (ONES * u64::from(b'\\')));
+        let special = special & HIGHS;
+        if special != 0 {
+            at += special.trailing_zeros() as usize / 8;
+            return Some((at, *text.get(at)?));
+        }
+        at += 8;
+    }
+    let tail = text.get(at..)?.iter().copied().enumerate();
+    tail.map(|(after, byte)| (at + after, byte))
+        .find(|(_, byte)| matches!(byte, ..0x20 | b'"' | b'\\'))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{PIECE, escape, find_special, pieces, place_of_text, take_text};
+    use proptest::prelude::*;
+    use rmcp::model::{
+        CallToolResult, ContentBlock, RequestId, ServerJsonRpcMessage, ServerResult,
+    };
+
+    fn escaped(text: &str) -> Vec<u8> {
+        let mut out = vec![b'"'];
+        pieces(text).for_each(|piece| escape(piece, &mut out));
+        out.push(b'"');
+        out
+    }
+
+    #[test]
+    fn each_byte_at_each_place_is_escaped_as_serde_json_does() {
+        for byte in 0..=0x7f_u8 {
+            for before in 0..20 {
+                let text = format!(
+                    "{}{}é\u{7f}{}",
+                    "é".repeat(before / 2),
+                    "a".repeat(before % 2),
+                    byte as char
+                );
+                let text = text + &"b".repeat(before);
+                assert_eq!(escaped(&text), serde_json::to_vec(&text).unwrap());
+            }
+            let special = find_special(&[byte; 3]).is_some();
+            assert_eq!(special, byte < 0x20 || byte == b'"' || byte == b'\\');
+        }
+    }
+
+    #[test]
+    fn a_text_of_many_pieces_is_whole_wherever_they_end() {
+        for shift in 0..4 {
+            let text = "a".repeat(shift) + &"€\"🔑\n".repeat(PIECE / 3);
+            assert!(pieces(&text).count() > 2);
+            assert_eq!(escaped(&text), serde_json::to_vec(&text).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_text_is_put_where_it_was_taken_whatever_the_request_is_called() {
+        for id in ["a", "\"text\":\"\"", "\\\"text\":\"\"", "{\"text\":\"\"}"] {
+            for text in ["", "t", "\"text\":\"\""] {
+                let answer = |text: &str| {
+                    let result = CallToolResult::success(vec![ContentBlock::text(text)]);
+                    ServerJsonRpcMessage::response(
+                        ServerResult::CallToolResult(result),
+                        RequestId::String(id.into()),
+                    )
+                };
+                let mut message = answer(text);
+                assert_eq!(take_text(&mut message).unwrap(), text);
+                let mut line = serde_json::to_vec(&message).unwrap();
+                let at = place_of_text(&line).unwrap();
+                let tail = line.split_off(at);
+                escape(text.as_bytes(), &mut line);
+                line.extend(tail);
+                assert_eq!(line, serde_json::to_vec(&answer(text)).unwrap());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_escaped_as_serde_json_does(text in any::<String>()) {
+            prop_assert_eq!(escaped(&text), serde_json::to_vec(&text).unwrap());
+        }
+    }
+}
