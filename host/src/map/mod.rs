@@ -12,10 +12,8 @@ mod key;
 mod live;
 mod location;
 mod parse;
-mod plain;
 mod resolve;
 
-use binding::KeySource;
 pub use binding::{Binding, BindingError};
 pub use error::{MapError, ParseError};
 pub use frozen::{FreezeError, FrozenMap};
@@ -81,31 +79,6 @@ impl Map {
         other
     }
 
-    /// Whether `other` says the same of the same file.
-    fn is_as(&self, other: &Self) -> bool {
-        let binding = |binding: &Binding| {
-            let source = match &binding.source {
-                KeySource::Here(key) => (0, key.expose().to_owned()),
-                KeySource::File(path) => (1, path.to_string()),
-                KeySource::Variable(name) => (2, name.to_string()),
-            };
-            let Binding {
-                title,
-                description,
-                at,
-                ..
-            } = binding;
-            (source, title.clone(), description.clone(), *at)
-        };
-        let bindings = |map: &Self| -> Vec<_> {
-            let all = map.bindings.iter();
-            all.map(|(name, of)| (name.clone(), binding(of))).collect()
-        };
-        (&self.roots, self.max_bytes) == (&other.roots, other.max_bytes)
-            && self.entries == other.entries
-            && bindings(self) == bindings(other)
-    }
-
     /// All bindings with their names, in the order of the file. For the user's own
     /// `check`.
     #[must_use]
@@ -132,7 +105,6 @@ impl fmt::Debug for Map {
 }
 
 /// What the map says of one key. `Debug` shows nothing of it.
-#[derive(PartialEq, Eq)]
 pub struct Entry {
     /// Not empty, without NUL, absolute, beneath `~/`, or relative; as written.
     path: Box<str>,

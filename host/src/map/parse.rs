@@ -1,6 +1,6 @@
 //! From the map's text to its entries. Nothing is looked up in the file system.
 
-use super::{Binding, Entry, Key, Location, Map, ParseError, binding::KeySource, plain::Split};
+use super::{Binding, Entry, Key, Location, Map, ParseError, binding::KeySource};
 use crate::limits::DEFAULT_MAX_BYTES;
 use std::{
     borrow::Cow,
@@ -46,52 +46,17 @@ impl Map {
                 ));
             }
         };
-        match Self::parse_split(text, location) {
-            Some(map) => {
-                debug_assert!(
-                    Self::parse_whole(text, location).is_ok_and(|whole| whole.is_as(&map)),
-                    "the parser reads another map"
-                );
-                Ok(map)
-            }
-            None => Self::parse_whole(text, location),
-        }
-    }
-
-    /// The map, without giving its plain lines to the parser of TOML. None means that
-    /// there are none, or that the map is not right.
-    fn parse_split(text: &str, location: &Location) -> Option<Self> {
-        let split = Split::of(text)?;
-        let document = DeTable::parse(&split.rest).ok()?;
-        if !split.is_proven(document.get_ref()) {
-            return None;
-        }
-        let mut reader = Reader::new(text, location);
-        reader.split = Some(&split);
-        let mut map = reader.map(document.get_ref(), location);
-        for line in &split.lines {
-            let entry = Entry {
-                path: reader.path(text.get(line.path.range())?, line.path.range())?,
-                max_bytes: map.max_bytes,
-                agents: None,
-                at: (line.number, line.start),
-            };
-            let key = Key::try_from(text.get(line.key.range())?).ok()?;
-            if map.entries.insert(key, entry).is_some() {
-                return None;
-            }
-        }
-        reader.first.is_none().then_some(map)
-    }
-
-    /// The map, as the parser of TOML reads all of it.
-    fn parse_whole(text: &str, location: &Location) -> Result<Self, ParseError> {
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             let message = format!("not TOML: {}", error.message());
             ParseError::new(text, span, message, Some(TOML_HELP.into()))
         })?;
-        let mut reader = Reader::new(text, location);
+        let mut reader = Reader {
+            text,
+            counted: (0, 1),
+            has_home: location.home().is_some(),
+            first: None,
+        };
         let map = reader.map(document.get_ref(), location);
         match reader.first {
             None => Ok(map),
@@ -116,25 +81,13 @@ struct Fault {
 /// table's own faults are found before those in it.
 pub(super) struct Reader<'a> {
     text: &'a str,
-    /// What the document's places have to be brought back to the text with.
-    split: Option<&'a Split>,
     /// So many bytes, and the line they end on, from 1.
     counted: (usize, u32),
     pub(super) has_home: bool,
     first: Option<Fault>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str, location: &Location) -> Self {
-        Self {
-            text,
-            split: None,
-            counted: (0, 1),
-            has_home: location.home().is_some(),
-            first: None,
-        }
-    }
-
+impl Reader<'_> {
     fn map(&mut self, document: &DeTable<'_>, location: &Location) -> Map {
         self.known_fields(document, &MAP_FIELDS);
         let roots = document.get("roots").and_then(|value| self.roots(value));
@@ -146,8 +99,7 @@ impl<'a> Reader<'a> {
         if let Some(value) = document.get("keys") {
             match value.get_ref() {
                 DeValue::Table(keys) => {
-                    let plain = self.split.map_or(0, |split| split.lines.len());
-                    entries.reserve(keys.len() + plain);
+                    entries.reserve(keys.len());
                     for (name, value) in keys {
                         if let Some((key, entry)) = self.entry(name, value, max_bytes) {
                             entries.insert(key, entry);
@@ -183,13 +135,13 @@ impl<'a> Reader<'a> {
     /// the file, so lines are counted on from the last.
     fn place(&mut self, name: &Spanned<Cow<'_, str>>) -> (u32, u32) {
         let start = name.span().start;
-        let start = self.split.map_or(start, |split| split.place(start));
         let (from, line) = match self.counted {
             (at, _) if at > start => (0, 1),
             counted => counted,
         };
         let between = self.text.as_bytes().get(from..start).unwrap_or_default();
         let breaks = between.iter().filter(|byte| **byte == b'\n').count();
+        let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
         let line = line.saturating_add(narrow(breaks));
         self.counted = (start, line);
         (line, narrow(start))
@@ -393,13 +345,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn narrow(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-#[path = "plain_tests.rs"]
-mod plain_tests;
 #[cfg(test)]
 #[path = "parse_tests.rs"]
 mod tests;
