@@ -88,8 +88,9 @@ built() {
 
 # All that users run, as released, in $1, with a manifest. Each in its own time.
 programs() {
-    cross_tools "programs for all systems" || exit 1
+    # First, since the Python beside it knows no zig.
     tool cargo-auditable 0.7.7
+    cross_tools "programs for all systems" || exit 1
     auditable=auditable
     rm -rf "$1"
     mkdir -p "$1"
@@ -163,7 +164,7 @@ arm64() {
     # shellcheck disable=SC2086 # commands and arguments
     {
         CARGO_PROFILE_DEV_DEBUG=false $as_arm64 cargo-zigbuild test --locked --target $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native --lib --bins "$@" -- $skip
-        $as_arm64 cargo test --locked $TESTED --test outside "$@" -- $skip
+        KEYHOLE_EMULATED=yes $as_arm64 cargo test --locked $TESTED --test outside "$@" -- $skip
     }
 }
 
@@ -175,10 +176,11 @@ release() {
     bill_of_materials >"$1-release/keyhole.cdx.json"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(git log -1 --format=%ct)" \
         --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
-    cd "$1-release"
+    cd "$1-release" || exit
     sum keyhole-plugin.tar.gz >keyhole-plugin.tar.gz.sha256
-    # Of all that lies there.
-    sum ./* >SHA256SUMS
+    # Of all that lies there: listed before there is a file for it.
+    sums=$(sum -- *)
+    echo "$sums" >SHA256SUMS
     echo "released in $1-release:" *
 }
 
