@@ -195,6 +195,8 @@ bill_of_materials() {
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) PATH=$tools/bin:$PATH \
         cargo cyclonedx --quiet --manifest-path host/Cargo.toml --format json --spec-version 1.5 \
         --no-build-deps --target all --override-filename keyhole.cdx >&2
-    cat host/keyhole.cdx.json
-    rm host/keyhole.cdx.json
+    # Without this machine's path.
+    sed "s,path+file://$PWD/,path+file:///keyhole/,g" host/keyhole.cdx.json
+    # It writes one for each crate of the workspace.
+    git ls-files '*Cargo.toml' | sed 's,Cargo.toml$,keyhole.cdx.json,' | xargs rm -f
 }
