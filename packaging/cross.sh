@@ -1,6 +1,22 @@
 # shellcheck shell=sh
 # Programs for other systems than this one: read by ./x, which has `has`, `die` and
 # `sum`. One Linux machine builds all that a release has.
+#
+# Where they lie, for whatever packages them: `./x dist --all` puts the programs into
+# dist-programs/ (OUT-programs/ with `--out OUT`), each named as `server_name` in ./x
+# says, keyhole-SYSTEM-PROCESSOR:
+#
+#     keyhole-linux-x86_64    x86_64-unknown-linux-musl     static, any Linux
+#     keyhole-linux-aarch64   aarch64-unknown-linux-musl    static, any Linux
+#     keyhole-macos-x86_64    x86_64-apple-darwin           10.12 and newer
+#     keyhole-macos-aarch64   aarch64-apple-darwin          11 and newer, signed ad hoc
+#
+# and beside them manifest.sha256, with the SHA-256 of each. They are stripped, hold
+# the list of their crates (cargo-auditable), and are the same bytes wherever they are
+# built. All else is made of these files and changes none: the plugin (dist/), the
+# bundle (dist-bundle/), the release (dist-release/). `./x dist --servers dist-programs`
+# packages them again without building. Another system is one more word in SYSTEMS,
+# and a line in `server_name`.
 
 SYSTEMS="x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-apple-darwin aarch64-apple-darwin"
 ARM64=aarch64-unknown-linux-musl
@@ -66,7 +82,25 @@ cross_build() {
 
 # Where cargo puts it; $2 is the folder of a profile.
 built() {
-    echo "${CARGO_TARGET_DIR:-$PWD/target}/$1/$2/keyhole"
+    case $1 in *-windows-*) ending=.exe ;; *) ending= ;; esac
+    echo "${CARGO_TARGET_DIR:-$PWD/target}/$1/$2/keyhole$ending"
+}
+
+# All that users run, as released, in $1, with a manifest. Each in its own time.
+programs() {
+    # First, since the Python beside it knows no zig.
+    tool cargo-auditable 0.7.7
+    cross_tools "programs for all systems" || exit 1
+    auditable=auditable
+    rm -rf "$1"
+    mkdir -p "$1"
+    for target in $SYSTEMS; do
+        began=$(date +%s)
+        cross_build "$target"
+        cp "$(built "$target" dist)" "$1/$(server_name "$target")"
+        echo "built: $(server_name "$target"), $(wc -c <"$1/$(server_name "$target")") bytes, in $(($(date +%s) - began)) s"
+    done
+    (cd "$1" && sum keyhole-* >manifest.sha256)
 }
 
 # What CI does of it: unoptimised, and one of each system; the two processors of
@@ -130,7 +164,7 @@ arm64() {
     # shellcheck disable=SC2086 # commands and arguments
     {
         CARGO_PROFILE_DEV_DEBUG=false $as_arm64 cargo-zigbuild test --locked --target $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native --lib --bins "$@" -- $skip
-        $as_arm64 cargo test --locked $TESTED --test outside "$@" -- $skip
+        KEYHOLE_EMULATED=yes $as_arm64 cargo test --locked $TESTED --test outside "$@" -- $skip
     }
 }
 
@@ -138,14 +172,16 @@ arm64() {
 release() {
     rm -rf "$1-release"
     mkdir -p "$1-release"
-    cp "$1"/plugin/server/keyhole-* "$1-bundle/keyhole.mcpb" "$1-bundle/server.json" "$1-release/"
-    cp "$1/plugin/manifest.sha256" "$1-release/"
+    cp "$1-programs"/keyhole-* "$1-bundle/keyhole.mcpb" "$1-bundle/server.json" "$1-release/"
     bill_of_materials >"$1-release/keyhole.cdx.json"
     pack "$1" "$1-packages" && cp "$1-packages"/* "$1-release/"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(git log -1 --format=%ct)" \
         --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
-    cd "$1-release"
+    cd "$1-release" || exit
     sum keyhole-plugin.tar.gz >keyhole-plugin.tar.gz.sha256
+    # Of all that lies there: listed before there is a file for it.
+    sums=$(sum -- *)
+    echo "$sums" >SHA256SUMS
     echo "released in $1-release:" *
 }
 
@@ -160,6 +196,8 @@ bill_of_materials() {
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) PATH=$tools/bin:$PATH \
         cargo cyclonedx --quiet --manifest-path host/Cargo.toml --format json --spec-version 1.5 \
         --no-build-deps --target all --override-filename keyhole.cdx >&2
-    cat host/keyhole.cdx.json
-    rm host/keyhole.cdx.json
+    # Without this machine's path.
+    sed "s,path+file://$PWD/,path+file:///keyhole/,g" host/keyhole.cdx.json
+    # It writes one for each crate of the workspace.
+    git ls-files '*Cargo.toml' | sed 's,Cargo.toml$,keyhole.cdx.json,' | xargs rm -f
 }

@@ -57,6 +57,13 @@ test('the bundle holds the server, its launcher and the licences, and nothing el
   assert.deepEqual(files.sort(), ['LICENSE-APACHE', 'LICENSE-MIT', 'manifest.json', `server/${name}`, 'start.sh'])
 })
 
+// At another second: what packs it would write the time into it.
+test('the same servers make the same bundle', async () => {
+  await new Promise((done) => setTimeout(done, 2100))
+  execFileSync(join(root, 'x'), ['bundle', join(place, 'package'), join(place, 'again')], { stdio: 'pipe' })
+  assert.deepEqual(readFileSync(join(place, 'again/keyhole.mcpb')), readFileSync(bundle))
+})
+
 test('an installed bundle serves the one document that its user chose', async (t) => {
   const home = world()
   t.after(home.end)

@@ -2,6 +2,7 @@
 
 use crate::PATIENCE;
 use std::{
+    env,
     io::{BufRead as _, BufReader, Read},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
@@ -94,7 +95,7 @@ impl Process {
                 return Ok(End {
                     status,
                     stdout,
-                    stderr,
+                    stderr: beside_the_wall(stderr),
                 });
             }
             if began.elapsed() > PATIENCE {
@@ -111,6 +112,17 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// An emulator of Linux has neither Landlock nor filters, and a server there says so,
+/// once and first. `./x arm` sets the variable; no test is about that line there.
+fn beside_the_wall(stderr: Vec<u8>) -> Vec<u8> {
+    const SAID: &[u8] = b"keyhole: the second wall is not whole on this system (";
+    if env::var_os("KEYHOLE_EMULATED").is_none() || !stderr.starts_with(SAID) {
+        return stderr;
+    }
+    let end = stderr.iter().position(|byte| *byte == b'\n');
+    stderr[end.map_or(stderr.len(), |end| end + 1)..].to_vec()
 }
 
 /// How a process ended.

@@ -2,15 +2,38 @@
 //!
 //! It has no descriptor that only holds a place. What comes closest is one for
 //! events, which keeps no volume from being ejected; and a link can be opened itself.
-//! Unlike on Linux, that takes the right to read: of a directory on the way, search
-//! permission alone will not do, and the walk ends with [`Fault::Denied`].
+//! Unlike on Linux, that takes the right to read. A directory that may only be
+//! searched is opened for that, where the system knows how (`O_SEARCH`); elsewhere the
+//! walk ends there with [`Fault::Denied`].
+//!
+//! What makes macOS's paths peculiar, and what becomes of it here:
+//!
+//! - `/tmp`, `/var` and `/etc` are links of root's in `/`, to `private/…`: walked and
+//!   judged like any other. A firmlink (`/Users`) is no link to whoever walks, and `..`
+//!   goes back to what was passed, not to its other side.
+//! - `/.vol/…`, `/.nofollow/…` and `/.resolve/…` mean something only at the head of
+//!   the path that a call gets. Each call here gets one name, so they are names. So is
+//!   `..namedfork`, which leads from a file to its resource fork: no file is entered.
+//! - Most disks take `A.MD` and `a.md` for one name, and composed and decomposed
+//!   letters too. Nothing is told apart by its name: a root, a file's gate and what is
+//!   beneath what go by device and inode. The name that has to end in `.md` is that of
+//!   the map, or of the link's target; on the disk it can be `A.MD`.
+//! - Who may read `~/Documents` and the like is asked by macOS itself, of the program
+//!   that started us. If it says no, that is `EPERM`: [`Fault::Denied`].
+//! - A file whose content is in a cloud is fetched by the first read, which can take
+//!   longer than a call may.
 //!
 //! Nothing here runs on the machines that we build on: what the kernel does is read
-//! in its published source (xnu), and the workflow on GitHub runs the tests.
+//! in its published source (xnu 11417: `vn_open_auth`, `vn_authorize_open_existing`,
+//! `lookup`, `linkat_internal`, `vnode_breaklease`), and the workflow on GitHub runs
+//! the tests.
 
 use super::{Fault, FileSystem, Kind, Mount, Stat};
 use exacl::{AclOption, Perm};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, SeekFrom};
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, SeekFrom},
+    io::Errno,
+};
 use std::{
     ffi::{OsStr, OsString},
     os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
@@ -25,13 +48,25 @@ pub struct System;
 /// `O_EVTONLY` of `sys/fcntl.h`, which rustix does not name.
 const EVENTS_ONLY: OFlags = OFlags::from_bits_retain(0x8000);
 
-/// Without NONBLOCK, opening a FIFO would wait for a writer. SYMLINK opens a link
-/// itself instead of following it. `O_NOFOLLOW_ANY` would add nothing: each name is
-/// one component.
+/// `O_SEARCH` of `sys/fcntl.h`, but for `O_DIRECTORY`. A system that does not know it
+/// reads it as the right to read.
+const SEARCH: OFlags = OFlags::from_bits_retain(0x4000_0000);
+
+/// Without NONBLOCK, opening a FIFO would wait for a writer, and a file under a lease
+/// (of Apple's own programs) for its holder. SYMLINK opens a link itself instead of
+/// following it; with NOFOLLOW beside it, the kernel would refuse the link.
+/// `O_NOFOLLOW_ANY` would add nothing: each name is one component; and the kernel
+/// refuses it beside NOFOLLOW.
 const HOLD: OFlags = EVENTS_ONLY
     .union(OFlags::SYMLINK)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// What holds a directory that may be searched and not read.
+const HOLD_TO_SEARCH: OFlags = SEARCH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
 const OPEN: OFlags = OFlags::NOFOLLOW
@@ -59,9 +94,16 @@ impl FileSystem for System {
     }
 
     fn hold(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
-        let held =
-            rustix::io::retry_on_intr(|| rustix::fs::openat(directory, name, HOLD, Mode::empty()));
-        Ok(held?)
+        let hold = |flags| {
+            rustix::io::retry_on_intr(|| rustix::fs::openat(directory, name, flags, Mode::empty()))
+        };
+        let denied = match hold(HOLD) {
+            Err(error @ Errno::ACCESS) => error,
+            held => return Ok(held?),
+        };
+        // Whatever this says instead, that it is no directory or not there any more, the
+        // first answer was the answer.
+        Ok(hold(HOLD_TO_SEARCH).map_err(|_| denied)?)
     }
 
     /// By its name, so that it need not be readable, and no device is opened.
@@ -119,10 +161,19 @@ impl FileSystem for System {
     }
 
     /// Any leave to change counts, whoever has it: an ACL that names the user alone is
-    /// not worth telling apart. The ACL is read by the path that the descriptor has
-    /// now. Nobody else could have changed that path: the directories above were judged
-    /// before.
-    fn has_hidden_writers(&self, handle: &OwnedFd, _: &Stat) -> Result<bool, Fault> {
+    /// not worth telling apart, nor is one that only what is made in a directory
+    /// inherits. A home's own only denies.
+    ///
+    /// The ACL is read by the path that the descriptor has now (`F_GETPATH`): what
+    /// reads it by the descriptor has no safe form in Rust, and by `/dev/fd` there is
+    /// none to be seen. Nobody else could have changed that path: the directories above
+    /// were judged before. But of a file with two names the kernel tells the one that
+    /// was looked up last, and anybody can give a second name to a file that they can
+    /// reach: of such a file nothing can be told.
+    fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
+        if stat.kind != Kind::Directory && stat.names != 1 {
+            return Ok(true);
+        }
         let path = match rustix::fs::getpath(handle) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
             Err(error) => {

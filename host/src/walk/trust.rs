@@ -39,7 +39,7 @@ pub enum Why {
     /// Others may write to it.
     WritableByOthers,
     /// It is a file or link with a second name, in a directory where others may
-    /// make names.
+    /// make names; on macOS, a file with a second name anywhere.
     SecondName,
     /// It is in a file system that another user mounted.
     ForeignMount,
@@ -60,7 +60,7 @@ impl Why {
                 "others can write to {path}, and so change what it leads to; run: chmod go-w on it"
             ),
             Self::SecondName => format!(
-                "{path} has a second name, which others could have made; move it to a directory that only you can write to"
+                "{path} has a second name, which others could have made; put a copy in its place, in a directory that only you can write to"
             ),
             Self::ForeignMount => {
                 format!("{path} is in a file system that another user mounted; use another place")
@@ -110,7 +110,12 @@ pub(super) fn object<E>(
         return Ok(Some(Why::SecondName));
     }
     if seat.hidden_writers {
-        return Ok(Some(Why::WritableByOthers));
+        // There, an access list can only be told of a file with one name.
+        let by_name = cfg!(target_os = "macos") && stat.kind != Kind::Directory && stat.names != 1;
+        return Ok(Some(match by_name {
+            true => Why::SecondName,
+            false => Why::WritableByOthers,
+        }));
     }
     if stat.kind == Kind::Directory && stat.mode & STICKY != 0 {
         return Ok(None);
