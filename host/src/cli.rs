@@ -1,9 +1,10 @@
 //! The command line: what can be asked of `keyhole`, and its exit codes.
 
 use crate::{
-    Callers, Loader, arenas, check, contract, demo, guard,
+    Callers, Loader, check, contract, demo, guard,
     limits::Limits,
     map::{Key, LiveMap, Location},
+    os,
     resources::runtime,
     sandbox::{COMPONENT, Sandbox},
     seal::Standing,
@@ -195,7 +196,7 @@ pub fn run() -> ExitCode {
             require_ticket,
             sealed,
         } => callers(agent, require_ticket).and_then(|callers| {
-            arenas::spare_address_space();
+            os::spare_address_space();
             let (map, limits) = (live_map(&map)?, Limits::default());
             let done = match (sealed, bind.as_deref(), key_env) {
                 (false, Some(name), Some(variable)) => {

@@ -1,9 +1,8 @@
 //! Few file descriptors, few threads: a clear refusal at the start, no panic later.
 
-use rustix::io::Errno;
+use crate::os::{no_thread, spare_descriptors};
 use std::{
     io,
-    os::fd::AsFd as _,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc::channel,
     thread,
@@ -23,13 +22,6 @@ const DESCRIPTORS: usize = 5;
 /// and one in passing.
 #[cfg(target_os = "linux")]
 const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
-
-/// Whether the operating system says that there are too few file descriptors, or
-/// too little memory. `EAGAIN` is not among it: for a file it means something else.
-pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
-    let error = error.raw_os_error().map(Errno::from_raw_os_error);
-    matches!(error, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
-}
 
 /// One thread for the protocol, which must be able to have what it needs. Calls
 /// have their own threads. No thread is made yet.
@@ -53,14 +45,6 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
 pub(crate) fn make_threads(runtime: &Runtime) -> io::Result<()> {
     spare_threads()?;
     keep_threads(runtime)
-}
-
-fn spare_descriptors(most: usize) -> io::Result<()> {
-    let stdin = io::stdin();
-    let spare: io::Result<Vec<_>> = (0..most)
-        .map(|_| stdin.as_fd().try_clone_to_owned())
-        .collect();
-    spare.map(drop)
 }
 
 /// Whether the streams will do without threads: what [`crate::mcp::stdio`] asks.
@@ -119,6 +103,6 @@ fn keep_threads(runtime: &Runtime) -> io::Result<()> {
     }));
     match made {
         Ok(true) => Ok(()),
-        _ => Err(Errno::AGAIN.into()),
+        _ => Err(no_thread()),
     }
 }

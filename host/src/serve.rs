@@ -5,22 +5,19 @@ use crate::{
     limits::Limits,
     map::{FreezeError, FrozenMap, Key, LiveMap, Map},
     mcp::{self, Bound, Surface},
-    resources::{is_exhaustion, make_threads, runtime, streams_are_pipes},
+    os::{Held, Signals, is_exhaustion, leave_no_core},
+    resources::{make_threads, runtime, streams_are_pipes},
     sandbox::{Guest, Sandbox, SandboxError},
-    seal::{Loading, Reach, Seal, SealError, leave_no_core},
+    seal::{Loading, Reach, Seal, SealError},
     soon::Soon,
 };
 use rmcp::transport::io::{StdioReader, StdioWriter};
 use std::{
     future::pending,
     io::{self, Write as _},
-    os::fd::OwnedFd,
     sync::Arc,
 };
-use tokio::{
-    runtime::Runtime,
-    signal::unix::{Signal, SignalKind, signal},
-};
+use tokio::runtime::Runtime;
 
 /// Why serving could not start, or broke off.
 #[derive(Debug, thiserror::Error)]
@@ -165,9 +162,7 @@ fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
         Callers::Ticketed { tickets, .. } => {
             Seal::new(Reach::Tickets)?.apply(tickets.held().ok())?
         }
-        Callers::Unknown | Callers::Stated(_) => {
-            Seal::new(Reach::Reading)?.apply(None::<OwnedFd>)?
-        }
+        Callers::Unknown | Callers::Stated(_) => Seal::new(Reach::Reading)?.apply(None::<Held>)?,
     };
     if cfg!(target_os = "linux") && !standing.is_whole() {
         // Whoever is not there to read it does not need it.
@@ -245,8 +240,7 @@ pub fn session<G: Guest>(
 /// need be opened later but files.
 struct Process {
     runtime: Runtime,
-    interrupt: Signal,
-    terminate: Signal,
+    signals: Signals,
     stdin: StdioReader,
     stdout: StdioWriter,
     streams_are_pipes: bool,
@@ -257,14 +251,12 @@ impl Process {
         let streams_are_pipes = streams_are_pipes();
         let runtime = runtime()?;
         let entered = runtime.enter();
-        let interrupt = signal(SignalKind::interrupt())?;
-        let terminate = signal(SignalKind::terminate())?;
+        let signals = Signals::listen()?;
         let (stdin, stdout) = mcp::stdio();
         drop(entered);
         Ok(Self {
             runtime,
-            interrupt,
-            terminate,
+            signals,
             stdin,
             stdout,
             streams_are_pipes,
@@ -278,12 +270,7 @@ impl Process {
         surface: Surface,
         failed: impl Future<Output = ServeError>,
     ) -> Result<(), ServeError> {
-        let stop = async move {
-            tokio::select! {
-                _ = self.interrupt.recv() => {}
-                _ = self.terminate.recv() => {}
-            }
-        };
+        let stop = async move { self.signals.any().await };
         if !self.streams_are_pipes {
             make_threads(&self.runtime)?;
         }

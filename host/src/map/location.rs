@@ -1,5 +1,6 @@
 //! Where the user's map is.
 
+use crate::os::{HOME, NO_HOME, configuration};
 use std::{
     ffi::OsString,
     io,
@@ -21,9 +22,7 @@ pub enum LocationError {
     #[error("--map needs the name of a file")]
     EmptyName,
     /// Nothing says where the user's configuration is.
-    #[error(
-        "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
-    )]
+    #[error("{NO_HOME}")]
     NoHome,
     /// A relative `--map` has nothing to be relative to.
     #[error("the current directory cannot be found; give --map an absolute path")]
@@ -35,7 +34,7 @@ impl Location {
     /// `$XDG_CONFIG_HOME/keyhole/context-map.toml`, else
     /// `$HOME/.config/keyhole/context-map.toml`. A variable that is empty or not
     /// an absolute path counts as unset, as the XDG base directory specification
-    /// says. A relative `named` belongs to the directory that is current now.
+    /// says. On Windows it is `%APPDATA%\keyhole\context-map.toml`. A relative `named` belongs to the directory that is current now.
     ///
     /// `variable` looks up an environment variable: `|name| env::var_os(name)`.
     ///
@@ -50,14 +49,14 @@ impl Location {
                 .map(PathBuf::from)
                 .filter(|path| path.is_absolute())
         };
-        let home = absolute("HOME");
+        let home = absolute(HOME);
         let file = match named {
             Some(name) if name.as_os_str().is_empty() => return Err(LocationError::EmptyName),
             Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
-            None => absolute("XDG_CONFIG_HOME")
-                .or_else(|| home.as_ref().map(|home| home.join(".config")))
+            None => configuration(&variable)
                 .ok_or(LocationError::NoHome)?
-                .join("keyhole/context-map.toml"),
+                .join("keyhole")
+                .join("context-map.toml"),
         };
         Ok(Self {
             file,
@@ -98,7 +97,10 @@ impl Location {
     pub(crate) fn expand(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             // `~//etc` is beneath the home as well: `join` would leave it.
-            Some(rest) => Some(self.home()?.join(rest.trim_start_matches('/'))),
+            Some(rest) => Some(
+                self.home()?
+                    .join(rest.trim_start_matches(std::path::is_separator)),
+            ),
             None => Some(self.directory().join(path)),
         }
     }

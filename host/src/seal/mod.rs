@@ -35,7 +35,8 @@
 //!
 //! Only Linux can do this without a privileged helper. macOS has no such thing for
 //! a program that is not packaged as an application: `sandbox_init` is deprecated
-//! and undocumented. There the server only leaves no core file.
+//! and undocumented. Windows has job objects and app containers, which a parent puts
+//! around a program that it starts. There the server only leaves no core file.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -52,7 +53,6 @@ pub use linux::{Loading, Seal};
 #[cfg(not(target_os = "linux"))]
 pub use none::{Loading, Seal};
 
-use rustix::process::{Resource, Rlimit, setrlimit};
 use std::{fmt, io};
 
 /// What a process can still reach behind the wall.
@@ -106,19 +106,6 @@ impl fmt::Display for Standing {
             false => ", no system-call filter",
         })
     }
-}
-
-/// Leaves no core file, whatever happens to this process: there may be a map and a
-/// file in it.
-///
-/// # Errors
-/// Those of the operating system.
-pub(crate) fn leave_no_core() -> io::Result<()> {
-    let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
-    Ok(setrlimit(Resource::Core, none)?)
 }
 
 /// Why there is no wall, or not the whole of it.

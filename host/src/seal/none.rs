@@ -1,7 +1,7 @@
 //! No wall, on systems that have nothing to make it of.
 
 use super::{Reach, SealError, Standing};
-use std::os::fd::AsFd;
+use crate::os::AsHeld;
 
 /// Stands in for the wall where there is none.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Seal {
     ///
     /// # Errors
     /// None.
-    pub fn apply<D: AsFd>(
+    pub fn apply<D: AsHeld>(
         self,
         _: impl IntoIterator<Item = D>,
     ) -> Result<(Standing, Loading), SealError> {

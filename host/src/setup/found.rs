@@ -1,6 +1,7 @@
 //! The list of clients, and which are on this machine.
 
 use super::clients::{Reach, Recipe, all};
+use crate::os::{HOME, configuration};
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
 
 /// Whether something is there is all that is asked; nothing is read or started.
@@ -10,9 +11,8 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    let home = absolute("HOME");
-    let configuration =
-        absolute("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let home = absolute(HOME);
+    let configuration = configuration(&variable);
     let path = variable("PATH").unwrap_or_default();
     let seen = |recipe: &Recipe| {
         let command = recipe.commands.iter().copied().find(|command| {
