@@ -9,7 +9,7 @@ use rustix::{
 use std::{
     ffi::OsString,
     fs, io,
-    os::{fd::AsFd as _, unix::fs::PermissionsExt as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};

@@ -185,7 +185,9 @@ pub(crate) fn make_private(_: &Path) -> io::Result<()> {
 /// # Errors
 /// Those of the operating system: not every user may.
 pub(crate) fn link(target: &str, at: &Path) -> io::Result<()> {
-    std::os::windows::fs::symlink_file(target.replace('/', "\\"), at)
+    std::os::windows::fs::symlink_file(target.replace('/', "\\"), at)?;
+    // Wine says that it has made one, and has not.
+    at.symlink_metadata().map(drop)
 }
 
 /// A path as the walk takes it: with its real names, and without `\\?\`, which Windows
