@@ -336,9 +336,9 @@ fn check_map(map: LiveMap, json: bool) -> Result<ExitCode, ServeError> {
 
 /// A reader that has seen enough, as `head` does, is not an error.
 fn unless_hung_up(written: io::Result<()>) -> io::Result<()> {
-    written.or_else(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
+    written.or_else(|error| match os::has_hung_up(&error) {
+        true => Ok(()),
+        false => Err(error),
     })
 }
 

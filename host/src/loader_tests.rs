@@ -1,6 +1,7 @@
 //! What calls cost each other: with files that hang, and with keys that are
 //! guessed. The guest is a stand-in that hangs when it is told to; the threads are
 //! real, and so is the time. Nothing is measured.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{Loader, MapSource};

@@ -1,4 +1,5 @@
 //! What the user is told about the map, and what is kept from the screen.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{Report, Warning, check};

@@ -145,8 +145,8 @@ pub(crate) fn run() -> Result<(), DemoError> {
 
 #[cfg(windows)]
 const OWN_MAP: &str = "\
-mkdir $env:APPDATA\\keyhole -Force
-keyhole setup key $HOME\\identifiers.md | Add-Content $env:APPDATA\\keyhole\\context-map.toml
+mkdir \"%APPDATA%\\keyhole\"
+keyhole setup key \"%USERPROFILE%\\notes\\identifiers.md\" >> \"%APPDATA%\\keyhole\\context-map.toml\"
 keyhole check
 claude mcp add keyhole -- keyhole serve
 ";

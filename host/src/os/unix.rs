@@ -69,6 +69,14 @@ pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
     matches!(error, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
+/// Whether an error of a stream only says that whoever had its other end has gone.
+pub(crate) fn has_hung_up(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
+}
+
 /// What there is instead of a thread.
 pub(crate) fn no_thread() -> io::Error {
     Errno::AGAIN.into()

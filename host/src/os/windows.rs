@@ -100,6 +100,16 @@ pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
     )
 }
 
+/// Whether an error of a stream only says that whoever had its other end has gone. A
+/// named pipe, which some clients have instead of another, says it in its own way.
+pub(crate) fn has_hung_up(error: &io::Error) -> bool {
+    let not_connected = code::ERROR_PIPE_NOT_CONNECTED.cast_signed();
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    ) || error.raw_os_error() == Some(not_connected)
+}
+
 /// What there is instead of a thread.
 pub(crate) fn no_thread() -> io::Error {
     io::Error::from_raw_os_error(code::ERROR_NOT_ENOUGH_MEMORY.cast_signed())

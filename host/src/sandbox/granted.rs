@@ -206,6 +206,6 @@ fn settle(
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "granted_tests.rs"]
 mod tests;
