@@ -52,7 +52,7 @@ const FOLDER_RIGHTS: How<'static> = How {
     access: FILE_LIST_DIRECTORY | FILE_READ_ATTRIBUTES | READ_CONTROL,
     share: SHARE,
     disposition: FILE_OPEN,
-    options: FILE_DIRECTORY_FILE,
+    options: 0,
     descriptor: None,
 };
 
@@ -120,6 +120,7 @@ impl Tickets {
         let data = self.data()?;
         let how = How {
             disposition: FILE_CREATE,
+            options: FILE_DIRECTORY_FILE,
             descriptor: Some(&security::private_to(user())),
             ..FOLDER_RIGHTS
         };

@@ -243,7 +243,7 @@ mod tests {
         let mut said = std::collections::BTreeSet::new();
         for (why, what) in [
             (Why::ForeignOwner, "belongs to another user"),
-            (Why::WritableByOthers, "chmod go-w"),
+            (Why::WritableByOthers, super::SHUT),
             (Why::SecondName, "second name"),
             (Why::ForeignMount, "another user mounted"),
             (Why::KernelFileSystem, "of the kernel"),

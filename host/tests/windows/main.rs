@@ -132,7 +132,7 @@ fn the_map_is_in_appdata_and_check_and_setup_say_its_path_as_it_is() {
     place.write("notes/a.md", "# A\n");
     let machine = machine
         .with("APPDATA", &place.path(""))
-        .with("USERPROFILE", &place.path("notes"));
+        .with("USERPROFILE", &place.path("home"));
     let ran = machine.run(&["check"], "");
     let map = place.path(r"keyhole\context-map.toml");
     assert_eq!(ran.code, 2);
