@@ -1,6 +1,5 @@
 //! Windows itself: each call that the compiler cannot see through, and why it is sound.
 //! What comes back is bytes, which others read.
-#![allow(unsafe_code, reason = "the one file that asks Windows; see each call")]
 
 use std::{
     fs::File,
