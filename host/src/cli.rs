@@ -347,7 +347,8 @@ fn unless_hung_up(written: io::Result<()>) -> io::Result<()> {
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |location| {
-            let file = location.file().rsplit('/').next().unwrap_or_default();
+            let mut names = location.file().rsplit(['/', '\\']);
+            let file = names.next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
         let _ = writeln!(
