@@ -1,5 +1,5 @@
-//! Builds the guest, makes it a component, precompiles it, and leaves both for
-//! `sandbox` to embed.
+//! Builds the guest, turns it into a component, and precompiles it. `sandbox`
+//! embeds the results.
 
 use keyhole_assemble::{AssembleError, component, core_module, describe, precompile};
 use std::{
@@ -9,7 +9,7 @@ use std::{
 
 fn main() {
     if let Err(message) = run() {
-        // One clear line, instead of a panic with a backtrace.
+        // Prints one clear line, instead of a panic with a backtrace.
         println!("cargo::error={message}");
     }
 }
@@ -28,7 +28,7 @@ fn run() -> Result<(), String> {
         println!("cargo::rerun-if-changed={input}");
     }
     println!("cargo::rerun-if-env-changed=KEYHOLE_GUEST_CARGO");
-    // Libraries that a dependency names and nothing uses.
+    // Drops libraries that a dependency names and nothing uses.
     if variable("CARGO_CFG_TARGET_OS")? == "macos" {
         println!("cargo::rustc-link-arg-bins=-Wl,-dead_strip_dylibs");
     }

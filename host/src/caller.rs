@@ -1,15 +1,18 @@
-//! Who makes a call, as far as that can be known.
+//! Who makes a call, as far as the server can know it.
 //!
-//! A verified ticket, else the operator's statement, else nobody. It is never
-//! taken from a parameter: those are filled in by a model.
+//! A verified ticket says it, or else the operator; otherwise the caller is
+//! unknown. The server never takes it from a parameter: a model fills in
+//! parameters.
 
 use crate::{Code, ticket::Tickets};
 use std::sync::Arc;
 
-/// How a server learns who its callers are. Set once, by whoever starts it.
+/// How a server learns who its callers are. The operator sets it once, at the
+/// start.
 #[derive(Clone, Debug, Default)]
 pub enum Callers {
-    /// It does not. Keys that are bound to agents do not exist for its callers.
+    /// It does not learn it. For its callers, keys that are bound to agents do not
+    /// exist.
     #[default]
     Unknown,
     /// Its operator says that every caller is this agent: `serve --agent NAME`.
@@ -17,16 +20,16 @@ pub enum Callers {
     /// Each call needs a ticket of its own: `serve --require-ticket`. With
     /// `--agent` as well, the ticket must name that agent.
     Ticketed {
-        /// Where tickets are left.
+        /// The folder of tickets.
         tickets: Arc<Tickets>,
-        /// The one agent that is served; None means whoever the ticket names.
+        /// The one agent that the server serves. None means any that a ticket names.
         only: Option<Arc<str>>,
     },
 }
 
 impl Callers {
-    /// The caller of the call that the client numbered `id`. Nothing is verified
-    /// yet; see [`Caller::agent`].
+    /// The caller of the call with the client's `id`. Nothing is verified yet; see
+    /// [`Caller::agent`].
     #[must_use]
     pub fn of_call(&self, id: Option<&str>) -> Caller {
         match self {
@@ -44,15 +47,15 @@ impl Callers {
 /// Who makes one call.
 #[derive(Clone, Debug)]
 pub enum Caller {
-    /// Nobody has said.
+    /// Unknown: nobody has said who calls.
     Nobody,
     /// This agent, as `plugin:agent`.
     Agent(Arc<str>),
-    /// Whoever the ticket for this call names.
+    /// The agent that the ticket for this call names.
     Ticket {
-        /// Where tickets are left.
+        /// The folder of tickets.
         tickets: Arc<Tickets>,
-        /// The one agent that is served; None means whoever the ticket names.
+        /// The one agent that the server serves. None means any that a ticket names.
         only: Option<Arc<str>>,
         /// The client's id of this call, if it sent one.
         id: Option<Box<str>>,
@@ -60,12 +63,12 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// The agent that calls; none where nobody has said. A ticket is used up by
-    /// this. It blocks: it may read files.
+    /// The agent that calls. None means that nobody has said. This uses a ticket
+    /// up. It blocks: it may read files.
     ///
     /// # Errors
-    /// [`Code::CallerNotVerified`] if a ticket is required and there is none, or
-    /// one that names another agent than the one that is served.
+    /// [`Code::CallerNotVerified`] if a ticket is required and there is none, or if
+    /// the ticket names another agent than the one that the server serves.
     pub fn agent(&self) -> Result<Option<Arc<str>>, Code> {
         match self {
             Self::Nobody => Ok(None),

@@ -1,4 +1,4 @@
-//! The command line: what can be asked of `keyhole`, and its exit codes.
+//! The command line of `keyhole`, and its exit codes.
 
 use crate::{
     Callers, Loader, check, contract, demo, guard,
@@ -27,7 +27,8 @@ use std::{
 /// given a key calls the tool `load_context` with it and gets that file; without
 /// a key there is nothing to be had, not even a list.
 #[derive(Debug, Parser)]
-// Named, since the plugin keeps it under a name with a checksum.
+// The name is set here, because the plugin keeps the program under a name with a
+// checksum.
 #[command(name = "keyhole", bin_name = "keyhole", version, about, long_about)]
 #[command(max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
@@ -235,7 +236,7 @@ pub fn run() -> ExitCode {
             .map_err(|error| error.to_string())
             .and_then(|said| {
                 for warning in &said.warnings {
-                    // Nobody is left to tell where standard error is gone too.
+                    // If standard error is closed, nobody is left to tell.
                     let _ = writeln!(io::stderr(), "keyhole: {warning}");
                 }
                 unless_hung_up(io::stdout().write_all(said.text.as_bytes()))
@@ -247,7 +248,7 @@ pub fn run() -> ExitCode {
             .map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|message| {
-        // Nobody is left to tell where standard error is gone too.
+        // If standard error is closed, nobody is left to tell.
         let _ = writeln!(io::stderr(), "keyhole: {message}");
         ExitCode::FAILURE
     })
@@ -259,7 +260,7 @@ fn live_map(map: &MapArg) -> Result<LiveMap, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The key in a variable of the environment. What stands there is not repeated.
+/// The key in an environment variable. The error does not repeat the variable's value.
 fn key_in(variable: &str) -> Result<Key, &'static str> {
     std::env::var(variable)
         .ok()
@@ -267,7 +268,7 @@ fn key_in(variable: &str) -> Result<Key, &'static str> {
         .ok_or("the variable that --key-env names is not set to a key")
 }
 
-/// How `serve` was told to learn who calls.
+/// How `serve` learns who calls, from its options.
 fn callers(agent: Option<String>, require_ticket: bool) -> Result<Callers, String> {
     Ok(match agent {
         only if require_ticket => Callers::Ticketed {
@@ -290,8 +291,8 @@ fn tickets() -> Result<Tickets, String> {
         })
 }
 
-/// Every failure denies the call, a panic among them: to the client, 2 is the
-/// only exit code that does.
+/// Runs the guard. Every failure denies the call, also a panic: exit code 2 is the only
+/// one with which the client denies it.
 fn guard_call(map: &MapArg) -> ExitCode {
     let decided = std::panic::catch_unwind(|| {
         let (map, tickets) = (live_map(map)?, tickets()?);
@@ -303,13 +304,13 @@ fn guard_call(map: &MapArg) -> ExitCode {
         Ok(Err(message)) => {
             let _ = writeln!(io::stderr(), "keyhole: {message}");
         }
-        // The panic has said its line.
+        // The panic has printed its message.
         Err(_) => {}
     }
     ExitCode::from(2)
 }
 
-/// Loads every entry as a call would, and reports.
+/// Loads every entry as a call would, and prints the report.
 fn check_map(map: LiveMap, json: bool) -> Result<ExitCode, ServeError> {
     let limits = Limits::default();
     let map = Arc::new(map);
@@ -334,7 +335,7 @@ fn check_map(map: LiveMap, json: bool) -> Result<ExitCode, ServeError> {
     Ok(ExitCode::from(report.exit_code()))
 }
 
-/// A reader that has seen enough, as `head` does, is not an error.
+/// Ignores a broken pipe: a reader that has seen enough, such as `head`, is not an error.
 fn unless_hung_up(written: io::Result<()>) -> io::Result<()> {
     written.or_else(|error| match os::has_hung_up(&error) {
         true => Ok(()),
@@ -342,8 +343,8 @@ fn unless_hung_up(written: io::Result<()>) -> io::Result<()> {
     })
 }
 
-/// A panic's message may hold anything, a key or a file's content among it, so
-/// only the place in our source is reported.
+/// A panic's message may contain anything, even a key or a file's content. So this
+/// reports only the position in our source.
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |location| {

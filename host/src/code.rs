@@ -1,26 +1,27 @@
-//! The closed set of refusals, the only thing a caller ever learns of a failure.
+//! The closed set of refusals. A caller learns nothing else about a failure.
 
 use std::fmt;
 
 /// Why a call got no content.
 ///
-/// A code carries nothing but itself, so that no key, path or content can reach
-/// an error by any route. The names are stable: clients match on them, and one
-/// is never renamed or given another meaning. README.md lists them for users.
+/// A code carries no data, so no key, path or content can get into an error. The
+/// names are stable: clients match on them, so we never rename a code or change its
+/// meaning. docs/refusals.md lists them for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
-    /// The server was told to serve verified callers only, and nothing shows that
-    /// this call is a subagent's. It is decided before the key is looked at, so
-    /// that it tells nothing about keys or the map.
+    /// The operator wants only verified callers to be served, and nothing shows that
+    /// a subagent makes this call, or that it is the one agent that the server
+    /// serves. The server decides this before it looks at the key, so the code tells
+    /// nothing about keys or the map.
     CallerNotVerified,
-    /// For this caller, no entry in the map answers to the key: there is none, or
-    /// it is bound to other agents, or the key is not well formed. Which of these
-    /// is not told: to whom a key is not bound, it does not exist. So whoever
-    /// holds a wrong key, or steals a right one, cannot tell the two apart.
+    /// The map has no entry for this key and this caller: there is none, or it is
+    /// bound to other agents, or the key is not well formed. The code does not tell
+    /// which: a key does not exist for agents that it is not bound to. So somebody
+    /// who holds a wrong key, or steals a right one, cannot tell the two apart.
     UnknownKey,
     /// There is no map.
     MapMissing,
-    /// There is a map, but not one that can be used.
+    /// There is a map, but it cannot be used.
     MapInvalid,
     /// The name in the map, or the name of the real file, does not end in `.md`.
     NotMarkdown,
@@ -28,12 +29,13 @@ pub enum Code {
     NotFound,
     /// The mapped name is a directory, FIFO, socket or device.
     NotAFile,
-    /// The mapped file lies outside the map's `roots`, or a link stood where the
-    /// file was.
+    /// The mapped file is outside the map's `roots`, or a symbolic link has replaced
+    /// the file.
     OutsideRoot,
-    /// The operating system denies us the file.
+    /// The operating system does not let us read the file.
     PermissionDenied,
-    /// The file is larger than its limit.
+    /// The file is larger than its limit, or longer than what Claude Code passes to
+    /// its model.
     TooLarge,
     /// The file's bytes are not UTF-8.
     NotUtf8,
@@ -41,17 +43,18 @@ pub enum Code {
     Changed,
     /// The call took longer than its deadline.
     TimedOut,
-    /// Too many calls were waiting already.
+    /// Too many calls wait, the call has waited too long, or earlier calls for the
+    /// same key or file hang. Too many wrong guessable keys can cause it too.
     Busy,
     /// The operating system gave the server no file descriptor, thread or memory
     /// for the call.
     OutOfResources,
-    /// Anything else. Ours to fix, not the user's.
+    /// Any other failure. This is our bug, not the user's error.
     Internal,
 }
 
 impl Code {
-    /// Every code there is, in the order of README's table.
+    /// Every code, in the order of the table in docs/refusals.md.
     pub const ALL: [Self; 16] = [
         Self::CallerNotVerified,
         Self::UnknownKey,
@@ -71,7 +74,7 @@ impl Code {
         Self::Internal,
     ];
 
-    /// The stable name, as it stands on the wire.
+    /// The stable name, as the protocol sends it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -94,8 +97,8 @@ impl Code {
         }
     }
 
-    /// What the user can do next. It tells nothing about any key or file beyond
-    /// what the code itself tells.
+    /// What the user can do next. It tells no more about any key or file than the
+    /// code itself.
     #[must_use]
     pub const fn advice(self) -> &'static str {
         match self {
@@ -115,7 +118,7 @@ impl Code {
                 "only files whose names end in .md are served. Ask the user to map a Markdown file."
             }
             Self::NotFound => {
-                "the mapped file is not there. Ask the user to run `keyhole check` and to restore the file or mend the map."
+                "the mapped file is not there. Ask the user to run `keyhole check` and to restore the file or fix the map."
             }
             Self::NotAFile => {
                 "what is mapped is not a regular file. Ask the user to map a Markdown file."

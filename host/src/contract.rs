@@ -1,11 +1,11 @@
-//! `keyhole contract`: what the embedded component is, for a reviewer.
+//! `keyhole contract`: shows a reviewer what the embedded component is.
 
 use crate::sandbox::{COMPONENT, COMPONENT_WIT};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-/// The component's imports and exports as WIT, read from its bytes, under a
-/// head of comments with its size and its SHA-256. The whole is valid WIT.
+/// The component's imports and exports as WIT, read from its bytes. Comments at the
+/// top state its size and its SHA-256. The whole text is valid WIT.
 #[must_use]
 pub fn contract() -> String {
     format!(

@@ -1,8 +1,8 @@
-//! Calls for one thing, side by side: how many may be in at once.
+//! How many calls for one thing may run at once.
 //!
-//! A file that hangs holds every call that reads it. If calls for it could take
-//! all threads, no other file could be served. So the calls for one key pass one
-//! gate, and those for one file another.
+//! If a file hangs, every call that reads it hangs too. If such calls could take
+//! all threads, the server could serve no other file. So the calls for one key pass
+//! one gate, and the calls for one file pass another.
 
 use crate::code::Code;
 use std::{
@@ -18,12 +18,11 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// A gate for each thing that somebody is at.
+/// A gate for each thing that calls run for or wait for.
 ///
-/// A thing is known by a hash with a seed of this process, so nothing of it is
-/// kept here: no key, no path. Should two ever have the same hash, they share a
-/// gate. A gate goes with the last call that is at it, so that made-up keys leave
-/// nothing behind.
+/// The table knows a thing by a hash with a seed of this process, so it keeps no
+/// key and no path. If two things ever have the same hash, they share a gate. A
+/// gate is removed with its last call, so that made-up keys leave nothing behind.
 #[derive(Clone)]
 pub(crate) struct Gates(Arc<Shared>);
 
@@ -36,11 +35,12 @@ struct Shared {
 }
 
 struct Gate {
-    /// One permit for each call that may be in.
+    /// One permit for each call that may be inside.
     slots: Arc<Semaphore>,
-    /// Calls that are in, and calls that wait.
+    /// The number of calls that are inside or wait.
     present: usize,
-    /// The calls that are in, by number and by when they came in, oldest first.
+    /// The calls that are inside, each with its number and its time of entry,
+    /// oldest first.
     inside: VecDeque<(u64, Instant)>,
     last: u64,
 }
@@ -49,7 +49,7 @@ struct Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Thing(u64);
 
-/// Leave to be in. Given back on drop.
+/// The permit to be inside. It is returned on drop.
 pub(crate) struct Pass {
     gates: Gates,
     thing: Thing,
@@ -57,10 +57,10 @@ pub(crate) struct Pass {
 }
 
 impl Gates {
-    /// Gates for `width` calls at once, and `waiting` that wait at each.
+    /// Gates that each let `width` calls in at once, and let `waiting` more wait.
     ///
-    /// Nobody waits at a gate that is full and whose oldest call has been in for
-    /// `hung_after`: it may take for ever.
+    /// No call waits at a gate that is full and whose oldest call has been inside
+    /// for `hung_after`: that call may never end.
     pub(crate) fn new(width: usize, waiting: usize, hung_after: Duration) -> Self {
         Self(Arc::new(Shared {
             seed: RandomState::new(),
@@ -71,15 +71,15 @@ impl Gates {
         }))
     }
 
-    /// What gates know a thing by.
+    /// The hash by which gates know a thing.
     pub(crate) fn thing(&self, thing: impl Hash) -> Thing {
         Thing(self.0.seed.hash_one(thing))
     }
 
-    /// Waits to be let in, first come, first served. The future can be dropped.
+    /// Waits to enter, first come, first served. The future can be dropped.
     ///
     /// # Errors
-    /// [`Code::Busy`] if too many wait, or if those who are in seem to hang.
+    /// [`Code::Busy`] if too many wait, or if the calls inside seem to hang.
     pub(crate) async fn enter(&self, thing: Thing) -> Result<Pass, Code> {
         let (mut pass, slots) = self.join(thing, true).ok_or(Code::Busy)?;
         let slot = slots.acquire_owned();
@@ -96,14 +96,14 @@ impl Gates {
         }
     }
 
-    /// As [`Self::enter`], without waiting. None means that the gate is full.
+    /// Like [`Self::enter`], but does not wait. None means that the gate is full.
     pub(crate) fn try_enter(&self, thing: Thing) -> Option<Pass> {
         let (mut pass, slots) = self.join(thing, false)?;
         pass.go_in(slots.try_acquire_owned().ok()?);
         Some(pass)
     }
 
-    /// Comes to the gate. None means that there is no use in waiting.
+    /// Counts the call at the gate. None means that waiting is of no use.
     fn join(&self, thing: Thing, to_wait: bool) -> Option<(Pass, Arc<Semaphore>)> {
         let mut gates = self.lock();
         let gate = gates.entry(thing.0).or_insert_with(|| Gate {
@@ -130,12 +130,12 @@ impl Gates {
         gates.get(&thing.0).is_some_and(|gate| gate.hangs(&self.0))
     }
 
-    /// How many gates there are.
+    /// The number of gates.
     pub(crate) fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Nothing panics while it is held.
+    /// Ignores poisoning: nothing panics while the lock is held.
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Gate>> {
         self.0.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -246,11 +246,12 @@ mod tests {
         let gates = Gates::new(1, 8, SECOND);
         let thing = gates.thing("a");
         let hung = gates.enter(thing).await.unwrap();
-        // Who waited from the start gives up when it has hung for so long ...
+        // A call that waited from the start gives up when the first has hung that
+        // long ...
         let waited = tokio::time::Instant::now();
         assert_eq!(code(gates.enter(thing).await), Some(Code::Busy));
         assert_eq!(waited.elapsed().as_secs(), 1);
-        // ... and who comes later does not wait at all.
+        // ... and a call that comes later does not wait at all.
         let waited = tokio::time::Instant::now();
         assert_eq!(code(gates.enter(thing).await), Some(Code::Busy));
         assert!(waited.elapsed().is_zero());

@@ -1,4 +1,4 @@
-//! Keys that could be guessed: how many wrong ones are looked up.
+//! Guessable keys: how many wrong ones the server looks up.
 
 use crate::{code::Code, limits::Limits};
 use std::{
@@ -11,24 +11,24 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// Counts the wrong keys of a server, all its callers together: it cannot tell
-/// them apart.
+/// Counts the wrong keys of all callers of a server together, because the server
+/// cannot tell callers apart.
 ///
-/// A key that could be guessed (see [`crate::Key::is_guessable`]) takes leave
-/// here before it is looked up. If it was wrong, the leave is used up, whether or
-/// not anybody still wants the answer; a right key gives it back. So no client
-/// learns faster by not waiting for its answers.
+/// A guessable key (see [`crate::Key::is_guessable`]) needs a permit from here
+/// before the server looks it up. A wrong key uses the permit up, whether or not
+/// anybody still wants the answer. A right key returns it. So no client learns
+/// faster by not waiting for its answers.
 ///
-/// Before it is looked up, nobody knows whether a key is right. So a short key
-/// waits behind wrong short keys, even if it is right. A key that could not be
-/// guessed asks for no leave and never waits here: for it, nothing is gained by
-/// slowing anybody down.
+/// Before the lookup, the server does not know whether a key is right. So a short
+/// key waits behind wrong short keys, even if it is right. A key that cannot be
+/// guessed needs no permit and never waits here: slowing such keys down would
+/// protect nothing.
 #[derive(Debug)]
 pub(crate) struct Guesses {
     free: u32,
     every: Duration,
     bucket: Mutex<Bucket>,
-    /// Whoever has this permit is next.
+    /// The call that holds this permit is next.
     turn: Semaphore,
     waiting: Semaphore,
     most_waiting: usize,
@@ -37,15 +37,15 @@ pub(crate) struct Guesses {
 
 #[derive(Debug)]
 struct Bucket {
-    /// Leaves that were used up and have not come back.
+    /// The permits that were used up and have not come back.
     used: u32,
-    /// Leaves of keys that are being looked up.
+    /// The permits of keys that are being looked up.
     out: u32,
-    /// When the last one came back, or the first was used up.
+    /// When the last permit came back, or the first was used up.
     since: Instant,
 }
 
-/// Leave to look up one key that could be guessed.
+/// The permit to look up one guessable key.
 #[derive(Debug)]
 pub(crate) struct Guess {
     of: Arc<Guesses>,
@@ -69,14 +69,14 @@ impl Guesses {
         })
     }
 
-    /// Leave, if it can be had at once and nobody waits for it. It blocks nobody.
+    /// A permit, if one is free now and nobody waits for one. It never blocks.
     pub(crate) fn try_take(self: &Arc<Self>) -> Option<Guess> {
         let nobody_waits = self.waiting.available_permits() == self.most_waiting;
         nobody_waits.then(|| self.leave().ok()).flatten()
     }
 
-    /// Waits for leave, first come, first served. The future can be dropped:
-    /// nothing was looked up then, and nothing is used up.
+    /// Waits for a permit, first come, first served. The future can be dropped:
+    /// then nothing was looked up, and no permit is used up.
     ///
     /// # Errors
     /// [`Code::Busy`] if too many wait.
@@ -94,7 +94,7 @@ impl Guesses {
         }
     }
 
-    /// Leave, or when it may be had.
+    /// A permit, or the time at which to ask again.
     fn leave(self: &Arc<Self>) -> Result<Guess, Instant> {
         let now = Instant::now();
         let mut bucket = self.lock();
@@ -115,20 +115,20 @@ impl Guesses {
         })
     }
 
-    /// Whether no key is being looked up, and none waits.
+    /// Whether no key is being looked up and none waits.
     pub(crate) fn is_idle(&self) -> bool {
         let waits = self.waiting.available_permits() < self.most_waiting;
         !waits && self.turn.available_permits() == 1 && self.lock().out == 0
     }
 
-    /// Nothing panics while it is held.
+    /// Ignores poisoning: nothing panics while the lock is held.
     fn lock(&self) -> MutexGuard<'_, Bucket> {
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Guess {
-    /// The key was looked up, and is none: the leave does not go back.
+    /// Marks the key as looked up and wrong: the permit is not returned.
     pub(crate) fn was_wrong(mut self) {
         self.wrong = true;
     }
@@ -207,7 +207,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_right_key_uses_nothing_up_and_lets_the_next_one_in() {
         let guesses = guesses();
-        // However long nobody asked.
+        // It makes no difference how long nobody asked.
         advance(10 * SECOND).await;
         for _ in 0..1000 {
             drop(guesses.take().await.unwrap());
@@ -220,7 +220,8 @@ mod tests {
             let guesses = Arc::clone(&guesses);
             async move { guesses.take().await.map(drop) }
         });
-        // It sleeps until then; the clock would not go on if it did not.
+        // The task sleeps until then. If it did not, the paused clock would not
+        // advance.
         tokio::time::sleep(10 * SECOND).await;
         assert!(!next.is_finished());
         let start = Instant::now();

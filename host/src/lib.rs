@@ -1,21 +1,20 @@
-//! The native half of Keyhole: it confines, the guest decides.
+//! The native half of Keyhole: the host confines, the guest decides.
 //!
 //! A user keeps a map of opaque keys to Markdown files. An MCP client that was
-//! given a key calls the tool `load_context` and gets the file. Between the two
-//! stand, in the order of a call:
+//! given a key calls the tool `load_context` and gets the file. These parts are between
+//! the two, in the order of a call:
 //!
-//! 1. [`mcp`]: the protocol. It takes one parameter, the key, and answers with
-//!    content or with a [`Code`], which carries nothing but itself.
+//! 1. [`mcp`]: the protocol. It takes one parameter, the key (a bound server takes none),
+//!    and answers with content or with a [`Code`], which carries no data.
 //! 2. [`Loader`]: one call end to end, within its [`limits`].
 //! 3. [`LiveMap`]: the map as it is now. [`resolve`] turns its entry for the key
-//!    into a [`Grant`]: a directory that is open, and a name in it.
-//! 4. [`sandbox`]: a fresh store for the guest, with that grant and nothing else.
-//!    The guest, a component that is built into this program, decides whether
-//!    the file may be had, and reads it.
+//!    into a [`Grant`]: an open directory, and a name in it.
+//! 4. [`sandbox`]: a new store for the guest, with that grant and nothing else. The
+//!    guest, a component that is built into this program, decides whether the caller may
+//!    have the file, and reads it.
 //!
-//! The host never trusts what the guest returns, and the guest could not reach
-//! another file if it tried: there is no path in the process that leads from a
-//! key to a file but through this call's grant.
+//! The host never trusts what the guest returns. The guest could not reach another file
+//! if it tried: in this process, only this call's grant leads from a key to a file.
 //!
 //! ```
 //! use keyhole::{Caller, Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};

@@ -19,8 +19,8 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
-/// What a call gets: the file, and the call's place, which is given back when
-/// this is dropped. Keep it until the answer is written.
+/// What a call gets: the file, and the call's permit, which is returned when this
+/// is dropped. Keep it until the answer is written.
 #[derive(Debug)]
 pub struct Content {
     /// The whole file, unchanged.
@@ -29,39 +29,39 @@ pub struct Content {
     pub(crate) place: OwnedSemaphorePermit,
 }
 
-/// Loads files for keys. Shared by all calls of a server.
+/// Loads files for keys. All calls of a server share it.
 pub struct Loader<G = Sandbox, M = MapSource> {
     work: Arc<Work<G, M>>,
     limits: Limits,
     /// One permit for each call that runs or waits.
     queue: Arc<Semaphore>,
-    /// One for each thing that is asked for.
+    /// One gate for each key or binding that is asked for.
     keys: Gates,
     /// One permit for each call that runs.
     places: Arc<Semaphore>,
-    /// One permit for each call that gave its place up because it takes long. It
-    /// is given back when the thread is done, which for a read that hangs in the
-    /// kernel is after its call was answered.
+    /// One permit for each call that gave its place up because it takes long. The
+    /// permit is returned when the thread is done. If a read hangs in the kernel,
+    /// that is after its call was answered.
     slow: Arc<Semaphore>,
     threads: Box<dyn Runner>,
 }
 
-/// The map, and how its entries are resolved. It is a [`MapSource`] wherever a
-/// user's files are read; tests have one over files in memory.
+/// The map, and how its entries are resolved. Where a user's files are read, this
+/// is a [`MapSource`]; tests have one over files in memory.
 #[doc(hidden)]
 pub trait Maps: Send + Sync + 'static {
-    /// A directory that is open.
+    /// An open directory.
     type Directory;
 
-    /// The map that counts for this call.
+    /// The map that is valid for this call.
     ///
     /// # Errors
     /// The [`Code`] of a map that cannot be used.
     fn current(&self) -> Result<Arc<Map>, Code>;
 
-    /// The key that a binding stands for. Without one, there is nothing to serve:
-    /// the binding is gone, or so is the file or variable that held its key. What a
-    /// caller learns is the same as if the key had left the map.
+    /// The key that a binding stands for. There is none if the binding is gone, or
+    /// the file or variable that held its key. A caller then learns the same as if
+    /// the key had left the map.
     ///
     /// # Errors
     /// [`Code::UnknownKey`].
@@ -77,10 +77,10 @@ pub trait Maps: Send + Sync + 'static {
 /// The map, and how its entries are resolved.
 #[derive(Debug)]
 pub enum MapSource {
-    /// Read and resolved at each call.
+    /// The map is read, and its entries resolved, at each call.
     Live(Arc<LiveMap>),
-    /// Read and resolved at the start: for a sealed process, which could not do
-    /// it later.
+    /// The map was read, and its entries resolved, at the start. A sealed process
+    /// needs this, because it could not do it later.
     Frozen(FrozenMap),
 }
 
@@ -122,7 +122,7 @@ impl From<FrozenMap> for MapSource {
     }
 }
 
-/// It shows nothing of its calls.
+/// Shows nothing of its calls.
 impl<G, M> fmt::Debug for Loader<G, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Loader").finish_non_exhaustive()
@@ -131,16 +131,17 @@ impl<G, M> fmt::Debug for Loader<G, M> {
 
 /// What a call asks for.
 pub(crate) enum Asked {
-    /// What this key stands for. It comes from the caller, and may be anything.
+    /// The file of this key. The key comes from the caller, and may be anything.
     Key(Zeroizing<String>),
-    /// What the binding of this name stands for. It comes from the operator.
+    /// The file of the binding of this name. The name comes from the operator.
     Bound(Arc<str>),
-    /// What this key stands for. It comes from the operator.
+    /// The file of this key. The key comes from the operator.
     Given(Key),
 }
 
 impl Asked {
-    /// What a gate knows it by. Valid or not, known or not: all take one way.
+    /// The identity that a gate uses for it. All keys take the same path here,
+    /// whether valid or not, known or not.
     fn thing(&self, gates: &Gates) -> Thing {
         match self {
             Self::Key(key) => gates.thing(("key", key.as_str())),
@@ -154,33 +155,34 @@ impl Asked {
 struct Work<G, M> {
     map: M,
     sandbox: Arc<G>,
-    /// One for each file that is being read.
+    /// One gate for each file that is being read.
     files: Gates,
     guesses: Arc<Guesses>,
 }
 
-/// One call, while it has no thread and while it has one.
+/// One call, both while it waits and while it runs on a thread.
 pub(crate) struct Call {
     asked: Asked,
     caller: Caller,
-    /// The agent that calls, once that is known: a ticket can be redeemed once.
+    /// The agent that calls. The outer None means that it is not known yet. It is
+    /// kept because a ticket can be redeemed only once.
     agent: Option<Option<Arc<str>>>,
-    /// Leave to look up a key that could be guessed, if it was waited for.
+    /// The permit to look up a guessable key, if the call has waited for one.
     guess: Option<Guess>,
-    /// Leave to read this file, once that is known.
+    /// The permit to read this file, once the file is known.
     file: Option<(Thing, Pass)>,
-    /// Leave to run for what is asked for.
+    /// The permit of the gate for what is asked for.
     _asked: Pass,
 }
 
 /// How far a call got on a thread.
 pub(crate) enum Ran {
     Done(Result<String, Code>),
-    /// It has to wait, without a thread, and to begin anew.
+    /// It has to wait, without a thread, and then start again.
     Wait(Box<Call>, Wait),
 }
 
-/// The same, with the call's place.
+/// The same as `Ran`, but content comes with the call's permit.
 pub(crate) enum Told {
     Done(Result<Content, Code>),
     Wait(Box<Call>, Wait),
@@ -188,9 +190,10 @@ pub(crate) enum Told {
 
 /// What a call has to wait for.
 pub(crate) enum Wait {
-    /// Its file is being read by as many as may: several keys stand for it.
+    /// As many calls as allowed read its file now. Several keys can stand for one
+    /// file.
     File(Thing),
-    /// Its key could be guessed, and too many were wrong.
+    /// Its key is guessable, and too many guessable keys were wrong.
     Guess,
 }
 
@@ -198,14 +201,15 @@ impl<G: Guest> Loader<G> {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
     pub fn new(map: impl Into<MapSource>, sandbox: G, limits: Limits) -> Self {
-        // Each call that has one also has a place, or that of a slow call.
+        // Each call that has a thread also has a permit, as a running or as a slow
+        // call.
         let threads = Threads::new(limits.running + limits.left_behind);
         Self::over(map.into(), sandbox, limits, threads)
     }
 }
 
 impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
-    /// As [`Loader::new`], for any map, and with any threads.
+    /// Like [`Loader::new`], but for any map and with any threads.
     #[doc(hidden)]
     #[must_use]
     pub fn over(map: M, sandbox: G, limits: Limits, threads: impl Runner) -> Self {
@@ -232,8 +236,8 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
         }
     }
 
-    /// Makes the first thread for calls now, so that a system that has none for
-    /// us says so at the start.
+    /// Creates the first thread for calls now, so that a system that has no thread
+    /// for us says so at the start.
     ///
     /// # Errors
     /// What the operating system says.
@@ -241,7 +245,7 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
         self.threads.start()
     }
 
-    /// Whether nothing is held: no call runs, waits or is stuck.
+    /// Whether the loader holds nothing: no call runs, waits or hangs.
     #[doc(hidden)]
     #[must_use]
     pub fn is_idle(&self) -> bool {
@@ -256,10 +260,10 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
     /// The file that `key` stands for in the map as it is now, if `caller` may
     /// have it.
     ///
-    /// Waits for a place first, at most as long as a call may take; a key that
-    /// could be guessed also waits behind others of that kind that were wrong: see
-    /// [`Limits::free_guesses`]. Runs on threads of its own; the runtime needs a
-    /// timer.
+    /// It first waits for a permit to run, at most as long as a call may take. A
+    /// guessable key also waits behind other guessable keys that were wrong: see
+    /// [`Limits::free_guesses`]. The call runs on the loader's own threads. The
+    /// runtime needs a timer.
     ///
     /// # Errors
     /// Each [`Code`].
@@ -268,19 +272,20 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
         self.answer(Asked::Key(key), caller).await
     }
 
-    /// As [`Self::load`], for a server that is bound: the file of the binding
-    /// `name`, by the map as it is now.
+    /// Like [`Self::load`], but for a bound server: the file of the binding `name`
+    /// in the map as it is now.
     ///
     /// # Errors
-    /// Each [`Code`]; [`Code::UnknownKey`] also where the binding is gone, or its
-    /// key cannot be had.
+    /// Each [`Code`]. It is [`Code::UnknownKey`] also if the binding is gone, or if
+    /// its key cannot be read.
     pub async fn load_bound(&self, name: &str, caller: &Caller) -> Result<Content, Code> {
         self.answer(Asked::Bound(name.into()), caller).await
     }
 
-    /// Every wait is for what other calls hold, first come, first served, and ends
-    /// at one time for all together. Dropping the future ends the call if it waits;
-    /// if it runs, it goes on until it ends, holding what it has.
+    /// Each wait is for a permit that other calls hold, first come, first served.
+    /// One deadline limits all waits of the call together. Dropping the future ends
+    /// a call that waits. A call that runs goes on until it ends, and keeps its
+    /// permits.
     pub(crate) async fn answer(&self, asked: Asked, caller: &Caller) -> Result<Content, Code> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
@@ -297,11 +302,11 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
         loop {
             let place = Arc::clone(&self.places).acquire_owned();
             let place = by(until, place).await?.map_err(|_| Code::Internal)?;
-            // The map may say something else by the time there is leave, so it is
-            // asked again.
+            // The map may have changed while the call waited, so each run reads it
+            // again.
             match self.run(call, place).await? {
                 Told::Done(answer) => return answer,
-                // What it would wait for may be there by now, but its time is over.
+                // The permit may be free by now, but the call's time is over.
                 Told::Wait(..) if Instant::now() >= until => return Err(Code::Busy),
                 Told::Wait(again, Wait::File(file)) => {
                     call = again;
@@ -323,7 +328,7 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
         let work = Arc::clone(&self.work);
         self.threads
             .run(Box::new(move || {
-                // What the call holds is given back before anybody is told.
+                // The call releases its permits before anybody learns the result.
                 let ran = work.run(call, deadline.into_std());
                 drop(done.send(ran));
             }))
@@ -336,14 +341,14 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
             slow_after: self.limits.slow_after,
             deadline,
         };
-        // In a task of its own: a guest whose caller went away is stopped at its
-        // deadline all the same, and keeps its place until then.
+        // The watch runs in its own task. So a guest whose caller went away is
+        // still stopped at its deadline, and keeps its permit until then.
         spawn(watch.over(ran, place, tell));
         told.await.map_err(|_| Code::Internal)
     }
 }
 
-/// The same, if it is ready at `until`.
+/// Waits for `wait`, but not longer than until `until`.
 async fn by<T>(until: Instant, wait: impl Future<Output = T>) -> Result<T, Code> {
     timeout_at(until, wait).await.map_err(|_| Code::Busy)
 }
@@ -371,7 +376,8 @@ impl<M: Maps, G: Guest<M::Directory>> Work<G, M> {
     }
 
     fn load(&self, call: &mut Call, deadline: std::time::Instant) -> Result<String, Stop> {
-        // First of all: who is not verified learns nothing, not even of the map.
+        // This comes first: a caller that is not verified learns nothing, not even
+        // about the map.
         let agent = match &mut call.agent {
             Some(agent) => agent,
             agent => agent.insert(call.caller.agent()?),
@@ -397,24 +403,26 @@ impl<M: Maps, G: Guest<M::Directory>> Work<G, M> {
             .and_then(|key| map.find_for(&key, agent.as_deref()));
         match (guess, entry) {
             (Some(guess), None) => guess.was_wrong(),
-            // It goes back.
+            // The key was right, or it needed no permit. A permit is returned here.
             (guess, _) => drop(guess),
         }
         if let Some(entry) = entry {
             self.enter(&mut call.file, self.files.thing(entry.path()))?;
         }
-        // Without an entry there is no grant, and the guest refuses: a wrong key,
-        // and one that is bound to others, takes the same way as a right one.
+        // Without an entry there is no grant, and the guest refuses. So a wrong
+        // key, and a key that is bound to other agents, takes the same path as a
+        // right one.
         let grant = entry
             .map(|entry| self.map.resolve(&map, entry))
             .transpose()?;
         Ok(self.sandbox.call(key, grant, deadline)?)
     }
 
-    /// Leave to read `file`, if `pass` is not that already.
+    /// Gets the permit to read `file`, if `pass` is not that permit already.
     fn enter(&self, pass: &mut Option<(Thing, Pass)>, file: Thing) -> Result<(), Stop> {
         if pass.as_ref().is_none_or(|(of, _)| *of != file) {
-            // What was waited for is of no use, and others may wait for it.
+            // The permit for the other file is of no use now, and others may wait
+            // for it.
             *pass = None;
             let entered = self
                 .files

@@ -1,6 +1,6 @@
-//! What calls cost each other: with files that hang, and with keys that are
-//! guessed. The guest is a stand-in that hangs when it is told to; the threads are
-//! real, and so is the time. Nothing is measured.
+//! How calls delay each other, with files that hang and with guessed keys. The
+//! guest is a fake that hangs when a test wants it. The threads and the time are
+//! real. No test measures time.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -22,13 +22,13 @@ use std::{
 use tempfile::TempDir;
 use tokio::{task::JoinSet, time::sleep};
 
-/// A key that nobody could guess.
+/// A key that nobody can guess.
 fn key(of: &str) -> String {
     format!("k-2c1f8a96d0e34b57-{of}")
 }
 
-/// Soon slow, soon hung, and no deadline: what a call gets does not depend on how
-/// busy the machine is.
+/// Calls soon count as slow and soon as hung, and the deadline is far off. So a
+/// call's answer does not depend on how busy the machine is.
 fn limits() -> Limits {
     Limits {
         deadline: Duration::from_secs(600),
@@ -48,11 +48,11 @@ struct Files {
 #[derive(Default)]
 struct State {
     released: bool,
-    /// Calls that are in the guest, by file.
+    /// The number of calls that are in the guest, by file.
     inside: HashMap<String, usize>,
-    /// The most that ever were.
+    /// The highest number that ever were in the guest, by file.
     most: HashMap<String, usize>,
-    /// Calls without a grant.
+    /// The number of calls without a grant.
     unknown: usize,
 }
 
@@ -101,7 +101,7 @@ struct World {
 }
 
 impl World {
-    /// With the lines of a map's `[keys]`, besides the key of `honest.md`.
+    /// A world whose map has these lines in `[keys]`, and two keys of `honest.md`.
     fn new(limits: Limits, lines: &str) -> Self {
         let tree = tempfile::tempdir().unwrap();
         let map = tree.path().join("map.toml");
@@ -131,7 +131,8 @@ impl World {
         load(&self.loader, key, Caller::Nobody).await
     }
 
-    /// Waits until it is so, on threads that nothing else tells of.
+    /// Waits until `what` holds. It polls, because other threads change the state
+    /// and notify nobody.
     async fn until(&self, what: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !what(self) {
@@ -140,7 +141,7 @@ impl World {
         }
     }
 
-    /// That nothing is held any more.
+    /// Waits until no permit and no gate is held any more.
     async fn is_at_rest(&self) {
         let limits = limits();
         self.until(|world| {
@@ -156,7 +157,7 @@ impl World {
 }
 
 impl Drop for World {
-    /// A test that fails ends all the same.
+    /// Releases the calls that hang, so that a failing test ends too.
     fn drop(&mut self) {
         self.files.release();
     }
@@ -166,7 +167,7 @@ async fn load(loader: &Loader<Fake>, key: &str, caller: Caller) -> Result<String
     loader.load(key, &caller).await.map(|content| content.text)
 }
 
-/// Calls with these keys, all at once.
+/// Starts calls with these keys, all at once.
 fn burst(world: &World, keys: impl IntoIterator<Item = String>) -> JoinSet<Result<String, Code>> {
     let mut calls = JoinSet::new();
     for key in keys {
@@ -193,7 +194,8 @@ fn key_of(file: &str) -> String {
 async fn three_files_that_hang_keep_no_other_key_waiting_and_are_served_again_themselves() {
     let world = World::new(limits(), &a_key_each());
     let mut calls = burst(&world, (0..40).map(|call| key_of(HUNG[call % 3])));
-    // All the while: before they count as slow, and after they count as hung.
+    // The loop covers the time before they count as slow and after they count as
+    // hung.
     for _ in 0..300 {
         assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
         sleep(Duration::from_millis(1)).await;
@@ -323,7 +325,7 @@ async fn a_ticket_is_redeemed_once_though_its_call_has_to_wait_for_the_file() {
     }
 }
 
-/// No leave comes back during a test.
+/// Limits under which no permit for a guess comes back during a test.
 fn guessing() -> Limits {
     Limits {
         guess_every: Duration::from_secs(3600),
@@ -354,7 +356,7 @@ async fn a_long_key_never_waits_for_those_who_guess_short_ones_and_a_short_one_d
     for _ in 0..100 {
         assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
     }
-    // A wrong one neither.
+    // A wrong long key does not wait either.
     assert_eq!(world.load(&key("wrong")).await, Err(Code::UnknownKey));
     assert_eq!(world.load("k").await, Err(Code::Busy));
     drop(calls);

@@ -1,8 +1,8 @@
-//! The `keyhole` command. What it does is in the library; this is its edge.
+//! The `keyhole` command. The library does the work.
 
 use std::process::ExitCode;
 
-/// See Cargo.toml for why.
+/// Cargo.toml says why.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;

@@ -1,14 +1,14 @@
-//! Text from outside, as a terminal may show it.
+//! Text from outside, in a form that is safe on a terminal.
 
 use std::path::Path;
 
-/// A path as a person may see it: control characters are escaped, so that a file
-/// name cannot move the cursor, change colours or turn the line around.
+/// A path in a form that is safe to show: control characters are escaped, so that a
+/// file name cannot move the cursor, change colours or reverse the line.
 pub(crate) fn printable(path: &Path) -> String {
     printable_text(&path.to_string_lossy())
 }
 
-/// As [`printable`], for text.
+/// Like [`printable`], but for text.
 pub(crate) fn printable_text(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,5 @@
-//! Few file descriptors, few threads: a clear refusal at the start, no panic later.
+//! How the server handles few file descriptors or threads: a clear error at the
+//! start, no panic later.
 
 use crate::os::{no_thread, spare_descriptors};
 use std::{
@@ -10,21 +11,22 @@ use std::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// Standard input and output are read and written on threads of tokio's if they
-/// are not both pipes.
+/// The threads on which tokio reads standard input and writes standard output, if
+/// they are not both pipes.
 const STREAM_THREADS: usize = 2;
 
-/// Descriptors that the runtime takes: two for its events, three for signals. It
-/// panics if it is refused one for signals.
+/// The file descriptors that the runtime takes: two for its events, three for
+/// signals. It panics if the system refuses it one for signals.
 const DESCRIPTORS: usize = 5;
 
-/// Descriptors that are still to be taken when the streams are opened: for signals,
-/// and one in passing.
+/// The file descriptors that are still needed when the streams are opened: three
+/// for signals, and one for a moment.
 #[cfg(target_os = "linux")]
 const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
 
-/// One thread for the protocol, which must be able to have what it needs. Calls
-/// have their own threads. No thread is made yet.
+/// The runtime, with one thread for the protocol. It first checks that the
+/// resources for it are free. Calls have their own threads. It creates no thread
+/// yet.
 ///
 /// # Errors
 /// What the operating system refuses. tokio would panic later.
@@ -33,12 +35,13 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(STREAM_THREADS)
-        // As long as the process. What is refused later is then never the first.
+        // Threads live as long as the process. So a thread that the system refuses
+        // later is never the first one.
         .thread_keep_alive(Duration::from_secs(u32::MAX.into()))
         .build()
 }
 
-/// Has the runtime make the threads now that its streams will take.
+/// Makes the runtime create now the threads that its streams will need.
 ///
 /// # Errors
 /// What the operating system refuses. tokio would panic later.
@@ -47,7 +50,8 @@ pub(crate) fn make_threads(runtime: &Runtime) -> io::Result<()> {
     keep_threads(runtime)
 }
 
-/// Whether the streams will do without threads: what [`crate::mcp::stdio`] asks.
+/// Whether the streams will need no threads. [`crate::mcp::stdio`] makes the same
+/// check.
 #[cfg(target_os = "linux")]
 pub(crate) fn streams_are_pipes() -> bool {
     use rustix::fs::{FileType, Mode, OFlags, fstat, open};
@@ -67,7 +71,7 @@ pub(crate) fn streams_are_pipes() -> bool {
     false
 }
 
-/// Whether as many threads as the streams take can be had, all at one time.
+/// Fails if the system refuses as many threads at once as the streams need.
 fn spare_threads() -> io::Result<()> {
     let mut threads = Vec::new();
     for _ in 0..STREAM_THREADS {
@@ -77,13 +81,14 @@ fn spare_threads() -> io::Result<()> {
     }
     for (release, thread) in threads {
         drop(release);
-        // It cannot panic.
+        // The thread cannot panic.
         drop(thread.join());
     }
     Ok(())
 }
 
-/// Has tokio make them. It panics if another process of the user was quicker.
+/// Makes tokio create the threads. tokio panics if another process of the user has
+/// taken them first.
 fn keep_threads(runtime: &Runtime) -> io::Result<()> {
     let made = catch_unwind(AssertUnwindSafe(|| {
         let mut held = Vec::new();
@@ -96,7 +101,7 @@ fn keep_threads(runtime: &Runtime) -> io::Result<()> {
             });
             held.push((release, arrived));
         }
-        // With one thread only, the second would never arrive.
+        // With only one thread, the second message would never arrive.
         let patience = Duration::from_secs(1);
         held.iter()
             .all(|(_, arrived)| arrived.recv_timeout(patience).is_ok())

@@ -19,14 +19,15 @@ use std::{
 };
 use tokio::runtime::Runtime;
 
-/// Why serving could not start, or broke off.
+/// Why the server could not start, or why it stopped early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// The operating system refused a thread, a signal handler or a pipe.
     #[error("cannot start: {0}")]
     Start(io::Error),
-    /// It did so because there are too few of something.
+    /// It refused because a resource is used up: file descriptors, threads or
+    /// memory.
     #[error(
         "cannot start: too few file descriptors, threads or memory ({0}); raise the limits (ulimit -n, -u and -v)"
     )]
@@ -34,8 +35,8 @@ pub enum ServeError {
     /// The sandbox could not be made ready.
     #[error("cannot start: {0}")]
     Sandbox(#[from] SandboxError),
-    /// A map that cannot change any more has no such binding. The name is not
-    /// repeated: it may be a key that was put in the wrong place.
+    /// A frozen map has no such binding. The message does not repeat the name: it
+    /// may be a key that the user put in the wrong place.
     #[error("cannot start: {NO_BINDING}")]
     NoBinding,
     /// The binding's name, title or description would show a key to every client.
@@ -43,13 +44,13 @@ pub enum ServeError {
         "cannot start: the binding's name, title or description holds a key, and clients show them; reword it"
     )]
     ShowsAKey,
-    /// The map could not be frozen, as a sealed process needs it.
+    /// The map could not be frozen. A sealed process needs a frozen map.
     #[error("cannot start: {0}")]
     Freeze(#[from] FreezeError),
     /// The process could not be sealed.
     #[error("cannot start: {0}")]
     Seal(SealError),
-    /// The session broke off.
+    /// The session ended with an error.
     #[error("{0}")]
     Session(#[from] mcp::ServeError),
 }
@@ -67,7 +68,7 @@ impl From<SealError> for ServeError {
 
 impl From<io::Error> for ServeError {
     fn from(error: io::Error) -> Self {
-        // `EAGAIN` is what there is instead of a thread.
+        // The system returns `EAGAIN` when it has no thread for us.
         match is_exhaustion(&error) || error.kind() == io::ErrorKind::WouldBlock {
             true => Self::OutOfResources(error),
             false => Self::Start(error),
@@ -75,17 +76,18 @@ impl From<io::Error> for ServeError {
     }
 }
 
-/// Serves `callers` until the end of standard input, SIGINT or SIGTERM; with
-/// `binding`, the one context of this name and no key.
+/// Serves `callers` until the end of standard input, SIGINT or SIGTERM. With
+/// `binding`, it serves the one context of this name, and callers need no key.
 ///
-/// Before anything is read from the client, the process gives up all but reading:
-/// see [`crate::seal`]. Standard error says so if the system cannot do all of it.
-/// The process must have no other thread.
+/// Before it reads anything from the client, the process gives up all rights except
+/// reading: see [`crate::seal`]. If the system cannot do all of this, standard error
+/// says so. The process must have no other thread.
 ///
 /// # Errors
-/// [`ServeError`]. An unusable map is not one, nor is a map without that binding:
-/// the map may be fixed at any time. Until then each call is refused with its code,
-/// which a model can pass on; what a server says as it ends, no model reads.
+/// [`ServeError`]. An unusable map is not an error here, and neither is a map
+/// without that binding: the user may fix the map at any time. Until then the server
+/// refuses each call with the code, which a model can pass on. No model reads what a
+/// server prints when it ends.
 pub fn serve(
     map: LiveMap,
     binding: Option<&str>,
@@ -100,8 +102,8 @@ pub fn serve(
     serve_surface(map, surface, callers, limits)
 }
 
-/// The surface of the binding, or one that shows nothing if there is no such binding
-/// yet. Standard error says why.
+/// The surface of the binding. If there is no such binding yet, it returns a surface
+/// that shows nothing of it, and standard error says why.
 fn bound_or_waiting(map: &LiveMap, name: &str) -> Result<Surface, ServeError> {
     let missing = match map.current() {
         Ok(map) => match bound(&map, name) {
@@ -110,8 +112,9 @@ fn bound_or_waiting(map: &LiveMap, name: &str) -> Result<Surface, ServeError> {
         },
         Err(error) => error.at_start(),
     };
-    // Whoever is not there to read it does not need it. Clients keep what a server
-    // says here, so it tells neither the name nor where the map is.
+    // If nobody reads standard error, the write fails and nothing is lost. Clients
+    // keep what a server prints here, so the message contains neither the binding's
+    // name nor the map's path.
     let _ = writeln!(
         io::stderr(),
         "keyhole: {missing}; until then each call is refused"
@@ -119,8 +122,9 @@ fn bound_or_waiting(map: &LiveMap, name: &str) -> Result<Surface, ServeError> {
     Ok(Surface::Bound(Bound::waiting(name)))
 }
 
-/// As [`serve`], bound to what `key` stands for in the map at each call. The map
-/// needs no binding, and may be mended at any time; `name` is what clients show.
+/// Like [`serve`], but each call gets the file that `key` has in the map at that
+/// moment. The map needs no binding, and the user may fix it at any time. Clients
+/// show `name`.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -156,7 +160,8 @@ fn serve_surface(
     process.serve(loader, callers, surface, failed)
 }
 
-/// Gives up all but reading, and deleting tickets if there are any.
+/// Gives up all rights except reading and, if callers need tickets, deleting
+/// tickets.
 fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
     let (standing, loading) = match callers {
         Callers::Ticketed { tickets, .. } => {
@@ -165,7 +170,7 @@ fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
         Callers::Unknown | Callers::Stated(_) => Seal::new(Reach::Reading)?.apply(None::<Held>)?,
     };
     if cfg!(target_os = "linux") && !standing.is_whole() {
-        // Whoever is not there to read it does not need it.
+        // If nobody reads standard error, the write fails and nothing is lost.
         let _ = writeln!(
             io::stderr(),
             "keyhole: the second wall is not whole on this system ({standing}); serving behind what there is"
@@ -174,21 +179,22 @@ fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
     Ok(loading)
 }
 
-/// No call runs before the last rights are given up too.
+/// Loads the sandbox, then gives up the last rights. No call runs before that.
 fn load(limits: Limits, loading: Loading) -> Result<Sandbox, ServeError> {
     let sandbox = Sandbox::embedded(limits)?;
     loading.done()?;
     Ok(sandbox)
 }
 
-/// As [`serve`], in a process that first gives up its own rights to everything
-/// but reading in the mapped files' directories: see [`crate::seal`].
+/// Like [`serve`], but the process first gives up all rights except reading in the
+/// mapped files' directories: see [`crate::seal`].
 ///
-/// The map is read once; what becomes of it later is not followed. The process
-/// must have no other thread.
+/// It reads the map once and ignores later changes to it. The process must have no
+/// other thread.
 ///
 /// # Errors
-/// [`ServeError`]. An unusable map is one here, since it could not be mended.
+/// [`ServeError`]. Here an unusable map is an error, because this process would not
+/// see a fix.
 pub fn serve_sealed(
     map: &LiveMap,
     binding: Option<&str>,
@@ -196,7 +202,8 @@ pub fn serve_sealed(
     limits: Limits,
 ) -> Result<(), ServeError> {
     leave_no_core()?;
-    // First, so that a system that cannot do it says this before all else.
+    // This comes first, so that a system that cannot seal says so before anything
+    // else.
     let seal = Seal::new(Reach::Sealed)?;
     let (map, surface) = match binding {
         None => (FrozenMap::freeze(map, limits)?, Surface::General),
@@ -222,8 +229,9 @@ fn bound(map: &Map, name: &str) -> Result<Surface, ServeError> {
     }
 }
 
-/// One session on this process's standard input and output, whatever the guest
-/// runs in. Public for the benches; [`serve`] and [`serve_sealed`] are for use.
+/// Runs one session on this process's standard input and output, with any executor
+/// of the guest. It is public for the benches; other code uses [`serve`] and
+/// [`serve_sealed`].
 ///
 /// # Errors
 /// [`ServeError`].
@@ -236,8 +244,8 @@ pub fn session<G: Guest>(
     Process::start()?.serve(loader, callers, surface, pending())
 }
 
-/// What of a process a session takes: all that has to be opened, so that nothing
-/// need be opened later but files.
+/// The parts of the process that a session uses. All of them are opened at the
+/// start, so that the session later opens nothing but files.
 struct Process {
     runtime: Runtime,
     signals: Signals,
@@ -282,7 +290,7 @@ impl Process {
                 error = failed => Err(error),
             }
         });
-        // A read that hangs in the kernel must not keep the process.
+        // A read that hangs in the kernel must not keep the process alive.
         self.runtime.shutdown_background();
         done
     }

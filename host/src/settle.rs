@@ -1,58 +1,61 @@
 //! When a file was last changed, and whether it is at rest by now.
 //!
-//! The kernel notes the time of a change when it *begins*: of a file that was
-//! changed just now, nobody knows whether it is whole.
+//! The kernel records the time of a change when the change *begins*. So if a file
+//! was changed just now, nobody knows whether it is complete.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long a file must have been left alone before it is read. Kernels note the
-/// time of a change by ticks of at most 10 ms (`HZ=100`): after two of them, a
-/// change that is still to come cannot get the time of the last one.
+/// How long a file must have been unchanged before it is read. Kernels record the
+/// time of a change in ticks of at most 10 ms (`HZ=100`). After two ticks, a future
+/// change cannot get the same time as the last one.
 #[allow(
     unreachable_pub,
     reason = "the walk offers it; the native guest includes this file"
 )]
 pub const QUIET: Duration = Duration::from_millis(20);
 
-/// How long an empty file must have been left alone. A shell's `>` empties the file
+/// How long an empty file must have been unchanged. A shell's `>` empties the file
 /// before it starts the program that fills it.
 pub(crate) const QUIET_EMPTY: Duration = Duration::from_millis(200);
 
-/// How long no write of a file that is served can take: the largest has 8 MiB.
+/// More time than any write of a served file takes: the largest has 8 MiB.
 const LONGEST_WRITE: Duration = Duration::from_secs(10);
 
-/// The coarsest time stamps that file systems keep: FAT counts in 2 seconds.
+/// The coarsest time stamps that file systems keep: FAT counts in steps of 2
+/// seconds.
 const COARSEST: Duration = Duration::from_secs(2);
 
 /// The time of a file's last change (ctime). The kernel sets it at each write,
-/// change of mode and rename; a program can bring back the other times, but not
-/// this one.
+/// change of mode and rename. A program can set the other times back, but not this
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChangeTime {
     pub(crate) seconds: i64,
     pub(crate) nanoseconds: i64,
 }
 
-/// What one look at a file's [`ChangeTime`] says.
+/// What a file's [`ChangeTime`] says at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// As [`Rest::Quiet`], and for so long that no write is under way either.
+    /// Like [`Rest::Quiet`], and unchanged for so long that no write is in progress
+    /// either.
     Still,
-    /// The file was left alone for long enough, and the next change is sure to give
-    /// it another time.
+    /// The file was unchanged for long enough, and the next change must give it
+    /// another time.
     Quiet,
-    /// It was changed just now. After this long it will have been left alone.
+    /// The file was changed just now. After this time it will be quiet if nobody
+    /// changes it.
     In(Duration),
-    /// The clock cannot tell: the time lies in the future, or the file system
-    /// seems to count whole seconds and this one is not over yet.
+    /// The clock cannot tell: the time is in the future, or the file system seems
+    /// to count whole seconds and the current one may not be over.
     Unknown,
 }
 
 impl ChangeTime {
-    /// How long ago the file was changed. None if that lies in the future: the
-    /// clock was set back, or belongs to another machine.
+    /// How long ago the file was changed. None means that the time is in the
+    /// future: the clock was set back, or belongs to another machine.
     pub(crate) fn age(self, now: SystemTime) -> Option<Duration> {
-        // Before 1970 is long ago.
+        // A time before 1970 counts as long ago.
         let changed = Duration::new(
             u64::try_from(self.seconds).unwrap_or(0),
             u32::try_from(self.nanoseconds).unwrap_or(0),
@@ -61,13 +64,13 @@ impl ChangeTime {
     }
 
     /// Whether the next change must give another time. It need not if the file
-    /// system seems to count whole seconds and this one is not over yet.
+    /// system seems to count whole seconds and the current one may not be over.
     pub(crate) fn is_telling(self, now: SystemTime) -> bool {
         let age = self.age(now);
         age.is_some_and(|age| self.nanoseconds != 0 || age > COARSEST)
     }
 
-    /// Whether the file was left alone for as long as `quiet`.
+    /// Whether the file was unchanged for as long as `quiet`.
     pub(crate) fn rest(self, quiet: Duration, now: SystemTime) -> Rest {
         match self.age(now) {
             Some(age) if age > LONGEST_WRITE => Rest::Still,

@@ -1,4 +1,4 @@
-//! `keyhole shell`: what a shell or `man` can be told of the command line.
+//! `keyhole shell`: describes the command line to a shell or to `man`.
 
 use clap::{Command, ValueEnum};
 use clap_complete::{Shell, generate};
@@ -17,7 +17,7 @@ pub(crate) enum What {
     Man,
 }
 
-/// Prints it, made from the command line itself.
+/// Prints it. It is generated from the definition of the command line.
 ///
 /// # Errors
 /// Those of standard output.

@@ -1,5 +1,5 @@
-//! The sandbox, made ready on a thread of its own while the client and the server
-//! still introduce themselves.
+//! The sandbox, which loads on a thread of its own while the client and the server
+//! still initialize the session.
 
 use crate::{
     Code, Grant,
@@ -14,11 +14,11 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// A guest that is being made ready. A call that comes earlier waits for it.
+/// A guest that is still loading. A call that comes earlier waits for it.
 pub(crate) struct Soon<G = Sandbox>(Arc<OnceLock<G>>);
 
 impl<G: Guest> Soon<G> {
-    /// Begins to `load`. The future resolves only if that fails, with the error.
+    /// Starts to `load`. The future resolves only if loading fails, with the error.
     ///
     /// # Errors
     /// What the operating system says if it refuses the thread.

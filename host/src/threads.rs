@@ -1,7 +1,7 @@
 //! Threads that may block, one for each call.
 //!
-//! tokio has such threads too. It panics if the operating system refuses it the
-//! first one; here a refusal is an error, which a caller is told.
+//! tokio has such threads too, but it panics if the operating system refuses it the
+//! first one. Here a refusal is an error, and the caller gets it.
 
 use std::{
     collections::VecDeque,
@@ -12,23 +12,23 @@ use std::{
     time::Duration,
 };
 
-/// How long a thread waits for work before it ends. The last one stays.
+/// How long a thread waits for work before it ends. The last thread stays.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// What is to be run.
+/// A piece of work to run.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// Runs jobs that may block, each beside the others. It is [`Threads`] wherever a
-/// user's files are read; tests run jobs at moments of their own.
+/// Runs jobs that may block, side by side. Where a user's files are read, this is
+/// [`Threads`]; tests choose the moment at which each job runs.
 #[doc(hidden)]
 pub trait Runner: Send + Sync + 'static {
-    /// Makes ready for the first job.
+    /// Prepares for the first job.
     ///
     /// # Errors
     /// What the operating system says.
     fn start(&self) -> io::Result<()>;
 
-    /// Runs `job` soon, and does not wait for it.
+    /// Starts `job` soon, and does not wait for it to end.
     ///
     /// # Errors
     /// What the operating system says if it refuses a thread. The job is dropped.
@@ -45,7 +45,7 @@ impl Runner for Threads {
     }
 }
 
-/// Threads that are made when they are needed and used again.
+/// Threads that are created when needed, and used again.
 pub(crate) struct Threads(Arc<Shared>);
 
 struct Shared {
@@ -58,13 +58,14 @@ struct Shared {
 struct State {
     jobs: VecDeque<Job>,
     threads: usize,
-    /// Threads that wait for a job. One that was woken counts until it runs.
+    /// The number of threads that wait for a job. A thread that was woken counts
+    /// until it runs.
     idle: usize,
     closed: bool,
 }
 
 impl Threads {
-    /// `most` threads, of which none is made yet.
+    /// A pool of at most `most` threads. It creates none yet.
     pub(crate) fn new(most: usize) -> Self {
         Self(Arc::new(Shared {
             most,
@@ -73,7 +74,7 @@ impl Threads {
         }))
     }
 
-    /// Makes the first thread, so that there is one whatever happens later.
+    /// Creates the first thread, so that there is one whatever happens later.
     ///
     /// # Errors
     /// What the operating system says.
@@ -85,9 +86,9 @@ impl Threads {
         }
     }
 
-    /// Runs `job`, on a thread that has nothing to do or on a new one; or, if there
-    /// are as many as may be, on the first that is done. A job that panics ends
-    /// alone.
+    /// Runs `job` on an idle thread or on a new one. If there are as many threads
+    /// as allowed, the first one that is free runs it. A job that panics ends only
+    /// itself.
     ///
     /// # Errors
     /// What the operating system says if it refuses the thread. The job is dropped.
@@ -95,7 +96,8 @@ impl Threads {
         let mut state = self.0.lock();
         state.jobs.push_back(Box::new(job));
         if state.jobs.len() <= state.idle {
-            // Else the one that is woken would have to wait for the lock.
+            // The lock is released first: otherwise the woken thread would have to
+            // wait for it.
             drop(state);
             self.0.more.notify_one();
             return Ok(());
@@ -104,7 +106,7 @@ impl Threads {
             return Ok(());
         }
         let spawned = self.0.spawn(&mut state);
-        // The lock was held since, so the last job is this one.
+        // The lock was held all the time, so the last job is this one.
         let refused = spawned.is_err().then(|| state.jobs.pop_back());
         drop(state);
         drop(refused);
@@ -113,7 +115,7 @@ impl Threads {
 }
 
 impl Shared {
-    /// A job that panics does so without the lock.
+    /// Ignores poisoning: no job runs, or panics, while the lock is held.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -127,16 +129,16 @@ impl Shared {
         Ok(())
     }
 
-    /// The life of a thread.
+    /// Runs jobs until the thread must end.
     fn work(&self) {
         while let Some(job) = self.next() {
-            // The panic has said its line, and whoever waits for the job learns
-            // that it ended without a result.
+            // The panic has printed its message, and whoever waits for the job
+            // learns that it ended without a result.
             let _ = catch_unwind(AssertUnwindSafe(job));
         }
     }
 
-    /// The next job. None means that this thread is to end.
+    /// The next job. None means that this thread must end.
     fn next(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {
@@ -163,7 +165,7 @@ impl Shared {
 }
 
 impl Drop for Threads {
-    /// Nobody waits for threads that are stuck.
+    /// Does not wait for the threads: some may hang.
     fn drop(&mut self) {
         self.0.lock().closed = true;
         self.0.more.notify_all();

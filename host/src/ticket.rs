@@ -1,12 +1,13 @@
 //! One-time tickets: how the guard tells the server who makes a call.
 //!
 //! The client asks the guard before a call and then sends the call to the
-//! server, under one id. The two are processes of the same user that have only a
-//! private folder in common. A ticket is a file in it, named after the id; it
-//! names the agent, lives for a minute, and can be redeemed once.
+//! server, with the same id. Guard and server are processes of the same user that
+//! share only a private folder. A ticket is a file in this folder. Its file name
+//! comes from the id; its text names the agent. It is valid for a minute, and can
+//! be redeemed once.
 //!
-//! Anyone who can write to that folder is the user, who can read the mapped
-//! files anyway: a ticket tells agents apart, not users.
+//! Only the user can write to that folder, and the user can read the mapped files
+//! anyway. So a ticket tells agents apart, not users.
 
 use crate::{
     contract::hex,
@@ -28,16 +29,16 @@ use std::{
 /// The folder of tickets, in the plugin's data folder.
 const FOLDER: &str = "tickets";
 
-/// How long a ticket is good for. Between guard and call, the client only runs
-/// other hooks, which takes it seconds at the very most.
+/// How long a ticket is valid. Between guard and call, the client only runs other
+/// hooks, which takes seconds at most.
 pub const LIFE: Duration = Duration::from_secs(60);
 
-/// The longest name of an agent in a ticket, in bytes. The names that a map can
-/// hold are at most 128.
+/// The longest name of an agent in a ticket, in bytes. In a map, a name has at most
+/// 128.
 pub const MAX_AGENT_BYTES: usize = 512;
 
-/// The most files that are looked at to clean up, so that a folder that someone
-/// filled delays no call.
+/// The most files that one clean-up looks at, so that a folder that someone filled
+/// delays no call.
 const MAX_SWEPT: usize = 256;
 
 /// The folder of tickets.
@@ -47,14 +48,15 @@ pub struct Tickets {
     data: PathBuf,
 }
 
-/// Why a ticket could not be left. It names no path, since a client may show it
-/// to a model.
+/// Why a ticket could not be written. The message names no path, because a client
+/// may show it to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
     /// The agent's name is empty, too long, or holds a control character.
     #[error("the agent's name cannot be used")]
     BadAgent,
-    /// The folder of tickets is a link, is another user's, or is open to others.
+    /// The folder of tickets is a symbolic link, is another user's, or is open to
+    /// others.
     #[error(
         "the folder `tickets` in the plugin's data folder is not private to its user; remove it"
     )]
@@ -85,7 +87,7 @@ impl From<Errno> for TicketError {
 }
 
 impl Tickets {
-    /// The tickets in the plugin's data folder. Nothing is looked up yet.
+    /// The tickets in the plugin's data folder. This opens nothing yet.
     #[must_use]
     pub fn under(data: &Path) -> Self {
         Self {
@@ -93,8 +95,8 @@ impl Tickets {
         }
     }
 
-    /// The folder, made if it is not there, for a server that will have no right
-    /// but to delete in it.
+    /// Opens the folder, and creates it if it is missing. It is for a server that
+    /// will have only the right to delete in it.
     ///
     /// # Errors
     /// [`TicketError`].
@@ -107,8 +109,8 @@ impl Tickets {
         open_in(&data)
     }
 
-    /// Leaves a ticket: the call with this `id` is made by `agent`. Old tickets
-    /// are cleaned up first.
+    /// Writes a ticket: `agent` makes the call with this `id`. It first cleans up
+    /// old tickets.
     ///
     /// # Errors
     /// [`TicketError`]. Then there is no new ticket.
@@ -131,8 +133,9 @@ impl Tickets {
             Err(Errno::EXIST) => return Err(TicketError::Again),
             Err(error) => return Err(error.into()),
         };
-        // The newline says that the name is whole. The time is our own clock's,
-        // which on a network file system is not the one that files are given.
+        // The newline says that the name is complete. We set the time from our own
+        // clock, because a network file system gives files the time of another
+        // clock.
         write_line(&ticket, agent)
             .and_then(|()| ticket.set_modified(now))
             .map_err(|error| {
@@ -141,8 +144,9 @@ impl Tickets {
             })
     }
 
-    /// The agent that makes the call with this `id`, if there is a good ticket
-    /// for it. Whatever there is, is used up: of several that ask, one gets it.
+    /// The agent that makes the call with this `id`, if there is a valid ticket for
+    /// it. Valid or not, the ticket is used up: if several callers ask, one gets
+    /// it.
     #[must_use]
     pub fn redeem(&self, id: &str) -> Option<Box<str>> {
         let folder = open_in(&self.data().ok()?).ok()?;
@@ -151,7 +155,7 @@ impl Tickets {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = rustix::fs::openat(&folder, &name, flags | OFlags::CLOEXEC, Mode::empty());
         let ticket = File::from(file.ok()?);
-        // Only one of several can remove it.
+        // If several try to remove it, only one succeeds.
         rustix::fs::unlinkat(&folder, &name, AtFlags::empty()).ok()?;
 
         let metadata = ticket.metadata().ok()?;
@@ -170,7 +174,7 @@ impl Tickets {
     }
 
     /// The plugin's data folder, if nobody else could have put it there or written
-    /// in it: then what is in it stays where it is.
+    /// in it. Then its content stays where it is.
     fn data(&self) -> Result<OwnedFd, TicketError> {
         match Walker::new(System).walk(&self.data, Policy::TRUSTED_DIRECTORY) {
             Ok(data) => Ok(data.handle),
@@ -196,8 +200,8 @@ fn open_in(data: &OwnedFd) -> Result<File, TicketError> {
     }
 }
 
-/// A hash, because an id comes from outside and this is a path. It is of one
-/// length and one alphabet, whatever the id is.
+/// The file name for an id. It is a hash, because an id comes from outside and this
+/// is part of a path. Its length and alphabet are the same for every id.
 fn name(id: &str) -> String {
     hex(&Sha256::digest(id))
 }
@@ -211,7 +215,7 @@ fn is_private(metadata: &Metadata) -> bool {
     is_private_to(user, metadata.uid(), metadata.mode())
 }
 
-/// Whether `owner` is `user` and nobody else may do anything.
+/// Whether `owner` is `user` and nobody else has any permission.
 fn is_private_to(user: u32, owner: u32, mode: u32) -> bool {
     owner == user && mode & 0o077 == 0
 }
@@ -220,8 +224,8 @@ fn write_line(mut file: &File, text: &str) -> io::Result<()> {
     file.write_all(format!("{text}\n").as_bytes())
 }
 
-/// Removes tickets that nobody can redeem any more. What fails is left to the
-/// next time.
+/// Removes tickets that nobody can redeem any more. If a removal fails, the next
+/// clean-up tries again.
 fn sweep(folder: &File, now: SystemTime) {
     let Ok(entries) = Dir::read_from(folder) else {
         return;

@@ -36,12 +36,12 @@ impl Data {
         self.0.path().join("tickets")
     }
 
-    /// Where the ticket for the call `id` is.
+    /// The path of the ticket for the call `id`.
     fn ticket(&self, id: &str) -> PathBuf {
         self.folder().join(name(id))
     }
 
-    /// A ticket as the guard would not leave it.
+    /// Writes a ticket that the guard would not write.
     fn forge(&self, id: &str, content: &[u8]) {
         let ticket = self.ticket(id);
         if !self.folder().exists() {
@@ -237,7 +237,7 @@ fn what_is_no_ticket_is_void() {
     for content in [
         &b""[..],
         b"\n",
-        // Half of it was written.
+        // Only half of the ticket was written.
         b"keyhole:privacy-scan",
         b"a:b\nc:d\n",
         b"a:b\0\n",

@@ -1,4 +1,4 @@
-//! What is said of arguments that cannot be used. None of them is repeated: a key in
+//! The messages about unusable arguments. No message repeats an argument: a key in
 //! the wrong place must not end up in a log.
 
 use crate::map::{Binding, Key};
@@ -13,11 +13,12 @@ use std::{
     process::ExitCode,
 };
 
-/// As everywhere, and the one that denies a call if it is the guard's.
+/// The usual exit code for wrong usage. If the guard exits with it, the client denies
+/// the call.
 const USAGE: u8 = 2;
 
-/// Prints help or the version if that is what was asked for; else says what is wrong,
-/// in words of our own. `words` are the arguments.
+/// Prints help or the version if the user asked for it. Otherwise it says what is
+/// wrong, in our own words. `words` are the arguments.
 pub(crate) fn explain(error: &Error, mut command: Command, words: &[OsString]) -> ExitCode {
     if matches!(
         error.kind(),
@@ -29,7 +30,7 @@ pub(crate) fn explain(error: &Error, mut command: Command, words: &[OsString]) -
     }
     command.build();
     let message = message(error, &command);
-    // The command that was asked for; one may have others beneath it.
+    // The command that the user named. It may have subcommands.
     let mut asked = command;
     for word in words {
         let Some(next) = word.to_str().and_then(|name| asked.find_subcommand(name)) else {
@@ -39,7 +40,7 @@ pub(crate) fn explain(error: &Error, mut command: Command, words: &[OsString]) -
     }
     let name = asked.get_bin_name().unwrap_or("keyhole").to_owned();
     let usage = asked.render_usage();
-    // Nobody is left to tell where standard error is gone too.
+    // If standard error is closed, nobody is left to tell.
     let _ = writeln!(
         io::stderr(),
         "keyhole: {message}\n\n{usage}\n\nFor all arguments, see: {name} --help"
@@ -59,7 +60,7 @@ fn message(error: &Error, command: &Command) -> String {
             format!("{name} was given twice, or beside an argument that excludes it")
         }
         ErrorKind::ValueValidation => match (argument, std::error::Error::source(error)) {
-            // The reasons of our own parsers, which are constant.
+            // The reason comes from our own parsers, which return constant text.
             (Some(_), Some(reason)) => format!("{name} cannot be used: {reason}"),
             _ => format!("the value of {name} cannot be used"),
         },
@@ -78,8 +79,8 @@ fn message(error: &Error, command: &Command) -> String {
     }
 }
 
-/// The argument that the error is about, as this command defines it: what the error
-/// itself calls so may be the user's text.
+/// The argument that the error is about, as this command defines it. The name in the
+/// error itself may be the user's text.
 fn named<'a>(error: &Error, command: &'a Command) -> Option<&'a Arg> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -99,7 +100,7 @@ fn choices(argument: &Arg) -> Vec<String> {
         .collect()
 }
 
-/// The name of a binding, as a map could have it.
+/// Parses the name of a binding, as a map could have it.
 pub(crate) fn binding_name(text: &str) -> Result<String, &'static str> {
     match Binding::is_name(text) {
         true => Ok(text.to_owned()),
@@ -107,7 +108,8 @@ pub(crate) fn binding_name(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// The name of an agent, as a map could have it: any other is bound to nothing.
+/// Parses the name of an agent, as a map could have it. No key can be bound to any
+/// other name.
 pub(crate) fn agent_name(text: &str) -> Result<String, &'static str> {
     match Key::try_from(text) {
         Ok(_) => Ok(text.to_owned()),

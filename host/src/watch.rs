@@ -1,4 +1,5 @@
-//! One call on its thread, from outside: what it holds, and how long it may take.
+//! Watches one call from outside its thread: what it holds, and how long it may
+//! take.
 
 use crate::{
     Code,
@@ -16,26 +17,28 @@ use tokio::{
 
 /// Watches one call on its thread.
 pub(crate) struct Watch<I> {
-    /// Stops the guests that are past their deadline.
+    /// Stops the guests that have passed their deadline.
     pub(crate) interrupt: I,
-    /// One permit for each call that may take long without a place.
+    /// One permit for each slow call that has given its place up.
     pub(crate) slow: Arc<Semaphore>,
     pub(crate) slow_after: Duration,
     pub(crate) deadline: Instant,
 }
 
 impl<I: Fn() + Send> Watch<I> {
-    /// Tells how the call ended, or that it took too long. Holds its place, or that
-    /// of a slow call, until the thread is free and the answer is written.
+    /// Tells how the call ended, or that it took too long. It holds the call's
+    /// permit, or that of a slow call, until the thread is free and the answer is
+    /// written.
     pub(crate) async fn over(
         self,
         mut ran: Receiver<Ran>,
         mut place: OwnedSemaphorePermit,
         tell: Sender<Told>,
     ) {
-        // Mostly, that is all.
+        // Most calls end here.
         if let Ok(ran) = timeout(self.slow_after, &mut ran).await {
-            // If nobody wants it any more, it goes, and its place with it.
+            // If nobody wants the result any more, it is dropped, and its permit
+            // with it.
             drop(tell.send(told(ran, place)));
             return;
         }

@@ -43,7 +43,7 @@ test('each example in TOML is valid, and a map says where its schema is', () => 
 })
 
 test('each map in the documentation is valid by the schema', (t) => {
-  const pages = ['README.md', 'plugin/README.md', 'docs/use-from.md', 'docs/own-subagent.md']
+  const pages = ['README.md', 'docs/map.md', 'plugin/README.md', 'docs/use-from.md', 'docs/own-subagent.md']
   const blocks = pages.flatMap((page) => {
     const text = readFileSync(here(`../../${page}`), 'utf8')
     // In a list, a block is indented.

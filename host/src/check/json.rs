@@ -4,44 +4,45 @@ use super::{BindingReport, EntryReport, Report, Warning, wall::JsonWall};
 use crate::{map::MapError, walk::Distrust};
 use serde::Serialize;
 
-/// The whole report. Its shape is stable: fields may be added, none is renamed,
-/// removed or given another meaning within 0.2. Every field is always there; `null`
-/// stands for what does not apply, and for a text that may be a key.
+/// The whole report. Its shape is stable: within 0.2, fields may be added, but no
+/// field is renamed, removed or given another meaning. Every field is always there.
+/// `null` means that it does not apply, or that its text may be a key.
 #[derive(Serialize)]
 struct Json<'a> {
     /// The map's absolute path. Bytes that are not UTF-8 are replaced. `null` if
-    /// `--map` named it and nothing is there.
+    /// `--map` names it and no readable file is there.
     map: Option<String>,
-    /// Whether every file would be served, as the exit code 0 says.
+    /// Whether everything would be served, as exit code 0 says.
     ok: bool,
-    /// In the order of the map; `null` where the map itself is wrong.
+    /// In the order of the map; `null` if the map itself is invalid.
     entries: Option<Vec<JsonEntry<'a>>>,
-    /// In the order of the map; `null` where the map itself is wrong.
+    /// In the order of the map; `null` if the map itself is invalid.
     bindings: Option<Vec<JsonBinding<'a>>>,
-    /// What is not as it should be, and keeps no file from being served; `null` where
-    /// the map itself is wrong.
+    /// Problems that do not keep a file from being served; `null` if the map itself
+    /// is invalid.
     warnings: Option<Vec<JsonWarning>>,
     /// What is wrong with the map itself.
     error: Option<JsonError>,
-    /// What a server on this system gives up; `null` if that was not looked at.
+    /// What a server on this system gives up; `null` if the check did not look.
     second_wall: Option<JsonWall>,
 }
 
 /// One entry of the map.
 #[derive(Serialize)]
 struct JsonEntry<'a> {
-    /// In the map, from 1. It is what the entry is known by.
+    /// The line in the map, counted from 1. It identifies the entry.
     line: u32,
-    /// As written in the map; `null` if it does not end in `.md`, or holds a key.
+    /// As written in the map; `null` if it does not end in `.md`, or contains a key.
     path: Option<&'a str>,
     /// Whether the key is bound to agents.
     bound: bool,
-    /// The key is shorter than 16 characters.
+    /// Whether the key may be guessed: it has fewer than 16 characters, or fewer than
+    /// 6 different ones.
     weak_key: bool,
     ok: bool,
     /// Size of a file that would be served.
     bytes: Option<u64>,
-    /// Stable code of one that would not.
+    /// Stable code of a file that would not be served.
     code: Option<&'static str>,
     /// What to do about it. For people: it may be reworded.
     message: Option<&'static str>,
@@ -50,21 +51,21 @@ struct JsonEntry<'a> {
 /// One binding of the map.
 #[derive(Serialize)]
 struct JsonBinding<'a> {
-    /// `null` if it holds a key.
+    /// `null` if it contains a key.
     name: Option<&'a str>,
-    /// In the map, from 1.
+    /// The line in the map, counted from 1.
     line: u32,
-    /// Whether its key has an entry; `null` where the key comes from a variable
-    /// that is not set here.
+    /// Whether its key has an entry; `null` if the key comes from a variable that is
+    /// not set here.
     ok: Option<bool>,
     /// What to do about it. For people: it may be reworded.
     message: Option<String>,
 }
 
-/// What the user should know of the map.
+/// What the user should know about the map.
 #[derive(Serialize)]
 struct JsonWarning {
-    /// In the map, from 1; `null` if it is about a root.
+    /// The line in the map, counted from 1; `null` if the warning is about a root.
     line: Option<u32>,
     /// For people: it may be reworded.
     message: String,
@@ -77,17 +78,17 @@ struct JsonError {
     code: &'static str,
     /// For people: it may be reworded. It never quotes the map.
     message: String,
-    /// In the map, from 1, where there is a place.
+    /// The line in the map, counted from 1, if the error has a position.
     line: Option<usize>,
-    /// What to write instead, where there is a guess.
+    /// What to write instead, if we can guess it.
     help: Option<String>,
 }
 
 impl Report {
-    /// The report as a JSON document in several lines, without a last line end.
+    /// The report as a JSON document in several lines, without a newline at the end.
     ///
     /// # Errors
-    /// None that is known of: everything in it can be written as JSON.
+    /// None that we know of: everything in the report can be written as JSON.
     pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(&Json {
             map: self

@@ -1,4 +1,5 @@
-//! `keyhole check`: is the map right, and would each of its files be served?
+//! `keyhole check`: says whether the map is valid, and whether each of its files would
+//! be served.
 
 mod json;
 mod text;
@@ -16,35 +17,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What came of a check. It holds no key, nothing that tells how long one is, and
-/// no text of the map that may be one.
+/// The result of a check. It contains no key, nothing that tells a key's length, and
+/// no text from the map that may be a key.
 #[derive(Debug)]
 pub struct Report {
-    /// None if an argument named it and nothing is there: then it may be anything.
+    /// The map's path. None if an argument names it and no readable file is there:
+    /// then the text may be anything, even a key.
     map: Option<PathBuf>,
     outcome: Result<Vec<EntryReport>, MapError>,
     bindings: Vec<BindingReport>,
-    /// The roots that hold nothing, since others could put another directory in their
-    /// place.
+    /// The roots in which no file is served, because others could put another
+    /// directory in their place.
     roots: Vec<Distrust>,
-    /// What stands of the second wall, if it was looked at.
+    /// The parts of the second wall that stand. None if the check did not look.
     wall: Option<Standing>,
 }
 
-/// What came of one binding.
+/// The result for one binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingReport {
-    /// Its name. None if it holds a key.
+    /// Its name. None if the name contains a key.
     pub name: Option<String>,
-    /// The line of the map on which it stands, from 1.
+    /// The line of the map on which it starts, counted from 1.
     pub line: u32,
-    /// Whether it has a key that the map has an entry for. Whether that would load
-    /// is said of the entry.
+    /// Whether it has a key that has an entry in the map. The entry's report says
+    /// whether the file would load.
     pub result: Result<(), BindingError>,
 }
 
 impl BindingReport {
-    /// Whether it would be served; none where only its server's environment tells.
+    /// Whether it would be served. None means that only its server's environment can
+    /// tell.
     #[must_use]
     pub fn is_served(&self) -> Option<bool> {
         match self.result {
@@ -55,49 +58,51 @@ impl BindingReport {
     }
 }
 
-/// What came of one entry. Its line is what it is known by.
+/// The result for one entry. The line identifies the entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryReport {
-    /// The line of the map on which the entry stands, from 1.
+    /// The line of the map on which the entry stands, counted from 1.
     pub line: u32,
     /// The path as the map has it. None if it may be a key in the wrong place: if it
-    /// does not end in `.md`, or holds one of the map's keys.
+    /// does not end in `.md`, or contains one of the map's keys.
     pub path: Option<String>,
-    /// Whether the key is bound to agents. Which they are is not said: a key may stand
-    /// in the place of a name. Whether there are such agents cannot be checked here.
+    /// Whether the key is bound to agents. The report does not name them: a name may
+    /// be a key in the wrong place. The check cannot tell whether such agents exist.
     pub is_bound: bool,
     /// The file's size in bytes, or why it is not served.
     pub result: Result<u64, Code>,
-    /// What the user should know besides. It does not keep the file from being served.
+    /// What else the user should know. A warning alone does not keep the file from
+    /// being served.
     pub warnings: Vec<Warning>,
 }
 
-/// What is not wrong, and not as it should be.
+/// A problem that is not an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// The key is so short, or so simple, that it might be guessed.
+    /// The key is so short, or so simple, that somebody might guess it.
     #[error(
         "a key of fewer than {} characters, or fewer than {} different ones, may be guessed",
         Key::STRONG_LEN,
         Key::STRONG_CHARS
     )]
     WeakKey,
-    /// The file is longer than what Claude Code shows its model in one result.
+    /// The file may be longer than what Claude Code shows its model in one result: it
+    /// has more bytes than Claude Code takes characters.
     #[error(
         "in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large"
     )]
     LongForClaude,
-    /// The directory of the file is the user's home, or one above it.
+    /// The file's directory is the user's home, or a directory above it.
     #[error(
         "the file lies directly in your home, or above it: `serve --sealed` would keep all of that directory readable; move the file into a directory of its own"
     )]
     WideDirectory,
 }
 
-/// Checks the map, and loads every file in it through `load`, one after another,
-/// which answers with the file's size in bytes. It has to be the way that calls
-/// go, so that the report says what a caller would get.
+/// Checks the map, and loads every file in it, one after another. `load` returns the
+/// file's size in bytes. It must load files as calls do, so that the report says what
+/// a caller would get.
 ///
 /// Reading the map blocks for a moment.
 pub async fn check(
@@ -160,7 +165,8 @@ pub(crate) async fn judge(
     location: &Location,
     load: &impl AsyncFn(&Key, &Caller) -> Result<u64, Code>,
 ) -> EntryReport {
-    // As one who may: what is checked is whether the file would load.
+    // The call is made as an agent that may use the key, because the check asks
+    // whether the file would load.
     let agent = entry.agents().and_then(|agents| agents.first());
     let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent((**agent).into()));
     let path = entry.path();
@@ -183,7 +189,7 @@ pub(crate) async fn judge(
     }
 }
 
-/// The keys that a map and its bindings hold, however short.
+/// The keys of a map and its bindings, short ones too.
 pub(crate) struct Secrets<'a> {
     keys: HashSet<&'a [u8]>,
     lengths: BTreeSet<usize>,
@@ -200,15 +206,15 @@ impl<'a> Secrets<'a> {
         Self { keys, lengths }
     }
 
-    /// Takes a path away that holds one of them.
+    /// Hides the path if it contains one of the keys.
     fn hide(&self, distrust: &mut Distrust) {
         if self.are_in(&distrust.path.to_string_lossy()) {
             distrust.path = "…".into();
         }
     }
 
-    /// Whether `text`, which is not the map's, gives one of them away: is one of
-    /// them, or holds one that is too long to be any word.
+    /// Whether `text`, which does not come from the map, reveals a key: it is one of
+    /// the keys, or contains one that is too long to be a word.
     pub(crate) fn are_told_by(&self, text: &str) -> bool {
         let is_key = |part: &[u8]| self.keys.contains(part);
         let is_strong = |part: &[u8]| str::from_utf8(part).is_ok_and(|key| !Key::is_guessable(key));
@@ -219,10 +225,11 @@ impl<'a> Secrets<'a> {
             })
     }
 
-    /// Whether one of them is anywhere in `text`.
+    /// Whether `text` contains one of the keys anywhere.
     fn are_in(&self, text: &str) -> bool {
         let text = text.as_bytes();
-        // Key by key, a large map would take minutes.
+        // This looks up each part of the text that has a key's length. To search for
+        // each key by itself would take minutes with a large map.
         self.lengths
             .iter()
             .any(|length| text.windows(*length).any(|part| self.keys.contains(part)))
@@ -243,7 +250,7 @@ fn is_wide(path: &str, location: &Location) -> bool {
 }
 
 impl Report {
-    /// The entries in the order of the map, or why there are none.
+    /// The entries in the order of the map, or the reason that there are none.
     ///
     /// # Errors
     /// What is wrong with the map itself.
@@ -251,15 +258,15 @@ impl Report {
         self.outcome.as_deref()
     }
 
-    /// The bindings in the order of the map; none where the map is wrong.
+    /// The bindings in the order of the map. There are none if the map is invalid.
     #[must_use]
     pub fn bindings(&self) -> &[BindingReport] {
         &self.bindings
     }
 
-    /// What the process should exit with: 0 if every file and binding would be
-    /// served (also where the map has no keys), 1 if one would not, 2 if there is no
-    /// map or it is invalid. Warnings do not count.
+    /// The exit code for the process: 0 if every file and binding would be served
+    /// (also if the map has no keys), 1 if one would not, 2 if there is no map or it
+    /// is invalid. Warnings do not count.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match &self.outcome {
@@ -274,8 +281,8 @@ impl Report {
         }
     }
 
-    /// What is said of a map that cannot be used. An argument that names no file is
-    /// not repeated.
+    /// The message about a map that cannot be used. It does not repeat an argument
+    /// that names no readable file.
     fn said(&self, error: &MapError) -> String {
         match error {
             MapError::Missing { .. } if self.map.is_none() => {
@@ -290,8 +297,8 @@ impl Report {
     }
 }
 
-/// What the user does about a code at the terminal. [`Code::advice`] speaks to an
-/// agent instead, who is to ask the user.
+/// What the user at the terminal can do about a code. [`Code::advice`] speaks to an
+/// agent instead, which must ask the user.
 pub(crate) const fn remedy(code: Code) -> &'static str {
     match code {
         Code::CallerNotVerified | Code::UnknownKey => {
@@ -302,14 +309,14 @@ pub(crate) const fn remedy(code: Code) -> &'static str {
             "the name in the map, and that of the real file behind any link, must end in .md"
         }
         Code::NotFound => {
-            "nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"
+            "nothing is there; create the file or fix the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"
         }
         Code::NotAFile => "this is no regular file; map a Markdown file",
         Code::OutsideRoot => {
             "the real file lies in none of the map's roots (a root must be a directory that is there), or is a link that changes; move it, or add its directory to roots"
         }
         Code::PermissionDenied => {
-            "you may not read the file, or enter its directory; mend their permissions"
+            "you may not read the file, or enter its directory; fix their permissions"
         }
         Code::TooLarge => "the file is larger than its limit; shorten it or raise max_bytes",
         Code::NotUtf8 => "the file is not UTF-8 text; convert it",

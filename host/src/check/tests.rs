@@ -1,4 +1,4 @@
-//! What the user is told about the map, and what is kept from the screen.
+//! What the user learns about the map, and what must not appear on the screen.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -29,7 +29,7 @@ impl Home {
         self.0.path().join("map.toml")
     }
 
-    /// A check in which a file's name says what comes of it.
+    /// A check in which a file's name decides its result.
     fn check(&self) -> Report {
         let live = LiveMap::new(Location::find(Some(&self.map()), |_| None).unwrap());
         let map = live.current();
@@ -77,7 +77,7 @@ ok             4     2  a.md
 not-found      -     3  gone.md
 too-large      -     4  big.md
 
-not-found: nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory
+not-found: nothing is there; create the file or fix the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory
 too-large: the file is larger than its limit; shorten it or raise max_bytes
 warning: a key of fewer than 16 characters, or fewer than 6 different ones, may be guessed: line 3
 1 of 3 would be served.
@@ -95,7 +95,7 @@ fn the_json_has_its_stable_shape() {
             "entries": [
                 {"line": 2, "path": "a.md", "bound": false, "weak_key": false, "ok": true, "bytes": 4, "code": null, "message": null},
                 {"line": 3, "path": "gone.md", "bound": false, "weak_key": true, "ok": false, "bytes": null, "code": "not-found",
-                 "message": "nothing is there; create the file or mend the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"},
+                 "message": "nothing is there; create the file or fix the path, which is taken as written: only ~/ is expanded, and a relative one starts at the map's directory"},
                 {"line": 4, "path": "big.md", "bound": false, "weak_key": false, "ok": false, "bytes": null, "code": "too-large",
                  "message": "the file is larger than its limit; shorten it or raise max_bytes"},
             ],
@@ -144,7 +144,7 @@ fn of_a_mistake_the_line_is_told_and_no_more() {
   help: did you mean agents?
 "
     );
-    // The same for any key, whatever its length and its marks.
+    // The report is the same for any key, whatever its length and its characters.
     let shown = |key: &str| {
         let home = Home::with(format!("[keys]\n{key} = 7\n").as_bytes());
         (home.text(), home.json())
@@ -156,7 +156,7 @@ fn of_a_mistake_the_line_is_told_and_no_more() {
 fn no_key_is_shown_wherever_it_stands() {
     let long = format!("[keys]\n{} = 1", "SECRET".repeat(1000));
     for map in [
-        // As a key, and in the place of other things.
+        // The secret as a key, and in other places.
         &b"[keys]\n'SECRET-SECRET-SECRET' = 'a.md'\nSECRET = 'gone.md'"[..],
         b"[keys]\nSECRET = 'dir/SECRET.md'",
         b"[keys]\nSECRET = 'SECRET/a.md'",
@@ -170,7 +170,7 @@ fn no_key_is_shown_wherever_it_stands() {
         b"[bindings.b]\nkey_file = 'SECRET'",
         b"[bindings.b]\nkey_env = 'SECRET'",
         b"roots = ['/SECRET']\n[keys]\nk = 'a.md'",
-        // In a map that is wrong.
+        // The secret in an invalid map.
         b"[keys]\nSECRET = 1",
         b"[keys]\nSECRET = 'a.md'\nSECRET = 'a.md'",
         b"[keys]\nSECRET.md = 'a.md'",
@@ -228,7 +228,7 @@ fn of_a_bound_key_it_is_said_that_it_is_bound() {
     assert_eq!(home.json()["entries"][0]["bound"], true);
 }
 
-/// Nobody knows whether a name that leads nowhere is the name of a file at all.
+/// If no file has the name, the name may be something else, such as a key.
 #[test]
 fn a_named_map_that_is_not_there_is_not_named_back() {
     let home = Home::empty();
@@ -247,7 +247,8 @@ fn no_control_character_reaches_the_terminal() {
     assert!(home.text().contains("\\u{1b}[2J\\u{202e}.md"));
 }
 
-/// Where a file lies, and the home, and whether it is warned of.
+/// Files in several places relative to the home, and whether the check warns of
+/// them.
 #[test]
 fn a_file_that_lies_in_a_home_itself_or_above_is_warned_of() {
     let home = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use std::{
     io::{self, Write},
 };
 
-/// Stands for a text that may be a key.
+/// Replaces a text that may be a key.
 const HIDDEN: &str = "…";
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -21,11 +21,11 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HEAD: Style = Style::new().bold();
 
 impl Report {
-    /// Writes the report as a table, or says on which line the map is wrong.
+    /// Writes the report as a table, or says which line of the map is wrong.
     ///
-    /// It is coloured: write to an `anstream`, which removes colours where there
-    /// is no terminal or `NO_COLOR` is set. Nothing from the map or a file name
-    /// reaches the terminal as a control character.
+    /// The report has colours: write it to an `anstream`, which removes them if
+    /// there is no terminal or if `NO_COLOR` is set. No control character from the
+    /// map or from a file name reaches the terminal.
     ///
     /// # Errors
     /// Those of `out`.
@@ -44,7 +44,7 @@ impl Report {
         }
     }
 
-    /// The place is a line: more of it could tell how long a key is.
+    /// The position is only a line: a column could tell how long a key is.
     fn write_error(&self, error: &MapError, out: &mut impl Write) -> io::Result<()> {
         let (code, said) = (error.code().as_str(), self.said(error));
         writeln!(out, "{BAD}error{BAD:#}: {code}: {said}")?;
@@ -68,7 +68,7 @@ impl Report {
                 "\nThe map is valid and has no keys: every key is refused."
             );
         }
-        // The path comes last: nobody knows how wide a terminal shows it.
+        // The path comes last, because its width on a terminal is unknown.
         let rows: Vec<[String; 3]> = entries
             .iter()
             .map(|entry| {

@@ -1,4 +1,4 @@
-//! Which walls stand around a server on this system: see [`crate::seal`].
+//! Reports which walls a server has on this system: see [`crate::seal`].
 
 use super::Report;
 use crate::seal::Standing;
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// What a server on this system gives up, for programs.
 #[derive(Serialize)]
 pub(super) struct JsonWall {
-    /// The version of Landlock's interface; `null`: there is none.
+    /// The version of Landlock's interface; `null` means that there is none.
     landlock: Option<u32>,
     /// Whether system calls are filtered.
     system_calls: bool,
@@ -24,7 +24,7 @@ impl From<Standing> for JsonWall {
 }
 
 impl Report {
-    /// With what stands of the second wall.
+    /// Adds the parts of the second wall that stand.
     pub(crate) fn with_wall(self, wall: Standing) -> Self {
         Self {
             wall: Some(wall),
@@ -32,7 +32,7 @@ impl Report {
         }
     }
 
-    /// The closing line.
+    /// Writes the last line.
     pub(super) fn write_wall(&self, out: &mut impl Write) -> io::Result<()> {
         match self.wall {
             None => Ok(()),

@@ -1,8 +1,8 @@
 //! `keyhole demo`: a whole session, for a person to watch.
 //!
-//! It starts this very program as `serve` on a map and files in a temporary
-//! directory and speaks MCP with it through its standard streams, as any client
-//! would. Nothing is played: every line shown was sent or received.
+//! It starts this program as `serve` on a map and files in a temporary directory,
+//! and speaks MCP with it through its standard streams, as any client would.
+//! Nothing is simulated: every line that it shows was sent or received.
 
 mod session;
 
@@ -17,7 +17,7 @@ use std::{
     path::Path,
 };
 
-/// Why the demo broke off.
+/// Why the demo stopped early.
 #[derive(Debug, thiserror::Error)]
 
 pub(crate) enum DemoError {
@@ -27,10 +27,10 @@ pub(crate) enum DemoError {
     /// The server answered something that is not JSON-RPC.
     #[error("the demo broke off: the server's answer cannot be read: {0}")]
     Answer(#[from] serde_json::Error),
-    /// The server answered otherwise than it should have.
+    /// The server did not answer as expected.
     #[error("the demo broke off: expected {expected}, and the answer is above")]
     Unexpected {
-        /// What the step was to show.
+        /// What the step should have shown.
         expected: &'static str,
     },
 }
@@ -43,7 +43,7 @@ const RECEIVED: Style = AnsiColor::Green.on_default();
 const GOOD: &str = "k-3f9c27e1b6a84d05";
 const CATALOG: &str = "# Identifiers to look for\n\n- Jane Q. Example\n- jane@example.org\n";
 
-/// What is refused, and why: key, code, and what was done to earn it.
+/// What is refused, and why: the key, the code, and the reason.
 const REFUSALS: [(&str, &str, &str); 7] = [
     ("k-guessed", "unknown-key", "a key that is not in the map"),
     (
@@ -73,8 +73,8 @@ const REFUSALS: [(&str, &str, &str); 7] = [
 /// Runs the demo on standard output.
 ///
 /// # Errors
-/// [`DemoError`]: among others where the server does not do what is shown, so
-/// that the demo is a test as well.
+/// [`DemoError`]. It is an error if the server does not do what the demo says, so
+/// the demo is a test as well.
 pub(crate) fn run() -> Result<(), DemoError> {
     let home = tempfile::Builder::new().prefix("keyhole-demo-").tempdir()?;
     // What is mapped has to be its real name.
@@ -160,7 +160,7 @@ keyhole check
 claude mcp add keyhole -- keyhole serve
 ";
 
-/// Makes the files and the map, and returns where the map is.
+/// Makes the files and the map, and returns the map's path.
 fn lay_out(home: &Path) -> Result<std::path::PathBuf, DemoError> {
     let notes = home.join("notes");
     fs::create_dir(&notes)?;
@@ -195,7 +195,7 @@ fn lay_out(home: &Path) -> Result<std::path::PathBuf, DemoError> {
     Ok(map)
 }
 
-/// What a call can reach and use up, from the component's bytes and the limits.
+/// Shows what a call can reach and use, from the component's bytes and the limits.
 fn given() -> Result<(), DemoError> {
     let limits = Limits::default();
     say("imports, read from the component's own bytes (`keyhole contract` shows them whole):")?;

@@ -84,7 +84,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Already gone after `end`; otherwise the demo broke off.
+        // After `end` the server is gone already; otherwise the demo stopped early.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }

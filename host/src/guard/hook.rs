@@ -5,16 +5,16 @@ use serde::Deserialize;
 /// The tool, as the client names it: plugin, server, tool.
 pub(super) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
 
-/// The same tool of the bundled agent's own server, which the plugin's module
-/// has the client start for that agent alone. It takes no key.
+/// The same tool on the bundled agent's own server. The plugin's module makes the
+/// client start that server for this agent alone. The tool takes no key.
 pub(super) const OWN_TOOL: &str = "mcp__keyhole_privacy_scanner__load_context";
 
-/// Where the client says that such a server comes from: the agent's definition.
-/// Any other server of that name is not ours.
+/// The source that the client states for such a server: the agent's definition. Any
+/// other server of that name is not ours.
 const OWN_SOURCE: &str = "agent";
 
-/// What the client calls a copy of the main conversation. It has the parent's
-/// whole context, and hands its own back.
+/// The client's name for a copy of the main conversation. The copy has the parent's
+/// whole context, and returns its own to the parent.
 const FORK: &str = "fork";
 
 /// A call that is about to be made.
@@ -30,33 +30,33 @@ pub(super) struct Call {
 /// Who is about to call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Caller {
-    /// A subagent of this type: `plugin:agent`, or `agent` where no plugin
-    /// brought it.
+    /// A subagent of this type: `plugin:agent`, or `agent` if it comes from no
+    /// plugin.
     Subagent(String),
     /// Anyone else: the main conversation, a copy of it, a session that was started
     /// as an agent, or a teammate.
     Other,
 }
 
-/// Why a question has no answer. It carries nothing of the question.
+/// Why a question has no answer. The error contains nothing of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HookError {
-    /// It is not the JSON that a PreToolUse hook gets, or too long.
+    /// The question is not the JSON that a PreToolUse hook gets, or it is too long.
     #[error("this is not a question that the guard understands; the call is denied")]
     NotUnderstood,
-    /// It is about another tool or another event.
+    /// The question is about another tool or another event.
     #[error("the guard was asked about something other than its own tool; the call is denied")]
     NotOurs,
-    /// The tool's arguments are not what it takes.
+    /// The tool does not take these arguments.
     #[error("the arguments must be an object with exactly one string, \"key\"")]
     Arguments,
-    /// The same, of the tool that takes none.
+    /// There are arguments for the tool that takes none.
     #[error("this tool takes no arguments")]
     TakesNone,
 }
 
-/// The fields that count. There are others, and new ones come with the client's
-/// versions.
+/// The fields that the guard needs. There are others, and new client versions add
+/// more.
 #[derive(Deserialize)]
 struct Input {
     hook_event_name: String,
@@ -65,7 +65,7 @@ struct Input {
     tool_input: serde_json::Value,
     agent_id: Option<String>,
     agent_type: Option<String>,
-    /// Only newer clients say it, and only they have servers of one agent.
+    /// Only newer clients send this field, and only they have servers for one agent.
     mcp_server: Option<Server>,
 }
 
@@ -84,12 +84,12 @@ struct Arguments {
 #[serde(deny_unknown_fields)]
 struct NoArguments {}
 
-/// Whether the client gives such an id to a subagent: `a` and 16 hexadecimal
-/// digits.
+/// Whether the id has the form that the client gives to subagents: `a` and 16
+/// hexadecimal digits.
 ///
-/// A teammate's is `a`, its name, `-` and the digits. The main conversation chooses
-/// that name, and the client puts it where an agent's type would be, so that a
-/// teammate could pass for any agent. An id of another form is nobody's that we know.
+/// A teammate's id is `a`, its name, `-` and the digits. The main conversation
+/// chooses that name, and the client sends it in the field for the agent's type. So a
+/// teammate could pass for any agent. We know no caller with an id of another form.
 fn is_subagents(id: &str) -> bool {
     id.strip_prefix('a').is_some_and(|digits| {
         digits.len() == 16
@@ -120,8 +120,8 @@ pub(super) fn read(json: &[u8]) -> Result<Call, HookError> {
     if input.tool_use_id.is_empty() || !has_id(&input.agent_id) || !has_id(&input.agent_type) {
         return Err(HookError::NotUnderstood);
     }
-    // A subagent has both. A session that was started as an agent has a type
-    // only, and the main conversation has neither.
+    // A subagent has an id and a type. A session that was started as an agent has
+    // only a type, and the main conversation has neither.
     let caller = match (input.agent_id, input.agent_type) {
         (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => Caller::Subagent(agent),
         (Some(_), None) => return Err(HookError::NotUnderstood),

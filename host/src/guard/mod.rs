@@ -1,12 +1,14 @@
-//! `keyhole guard`: may this call be made? Asked by the client before each one.
+//! `keyhole guard`: decides whether a call may be made. The client asks it before
+//! each call.
 //!
-//! It is the plugin's PreToolUse hook for our tool. The client says on standard
-//! input who is about to call with what, which the server is never told. So the
-//! guard sends away whoever is no subagent, or not one for this key, and leaves
-//! a ticket for the server where the call may be made.
+//! It is the plugin's PreToolUse hook for our tool. On standard input, the client
+//! says who is about to call, and with what. The client never tells the server
+//! this. So the guard denies a call if no subagent makes it, or if the subagent may
+//! not use this key. If the call may be made, the guard writes a ticket for the
+//! server.
 //!
-//! The client lets a call pass whose hook crashed, timed out or is missing. No
-//! ticket is left then, and without one the server gives nothing.
+//! If the hook crashes, times out or is missing, the client lets the call pass. But
+//! then there is no ticket, and without a ticket the server returns no file.
 
 mod hook;
 
@@ -23,20 +25,21 @@ use std::{
     sync::Arc,
 };
 
-/// The most input that is read, in bytes. The client sends about a kilobyte.
+/// The most input that the guard reads, in bytes. The client sends about a
+/// kilobyte.
 const MAX_INPUT_BYTES: u64 = 1 << 20;
 
-/// Why there is no decision. The process then exits with 2, which denies the
-/// call; its message goes to a model, so it tells nothing of the input.
+/// Why there is no decision. The process then exits with 2, which denies the call.
+/// A model gets the message, so it repeats nothing of the input.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     /// The question could not be read.
     #[error("the client's question cannot be read: {}", .0.kind())]
     Input(io::Error),
-    /// The question is not one that is known.
+    /// The question has an unknown form.
     #[error("{0}")]
     Hook(#[from] HookError),
-    /// The call may be made, but the server cannot be told so.
+    /// The call may be made, but the guard cannot tell the server so.
     #[error("{0}")]
     Ticket(#[from] TicketError),
     /// The answer could not be written.
@@ -47,7 +50,7 @@ pub enum GuardError {
 /// Answers the client's question on `stdin` as JSON on `stdout`.
 ///
 /// # Errors
-/// [`GuardError`]: the call is to be denied.
+/// [`GuardError`]: the call must be denied.
 pub fn guard(
     map: &LiveMap,
     tickets: &Tickets,
@@ -84,16 +87,17 @@ pub fn guard(
 
 /// The agent that may make the call, or the refusal, in the server's own words.
 ///
-/// A key that is bound to others is refused as one that is not there: so no
-/// caller learns which keys exist. A map that cannot be used is for the server
-/// to report, who reads it again and gives nothing. So is a call without a key:
-/// its server has the key, and serves one agent.
+/// A key that is bound to other agents gets the same refusal as a missing key, so
+/// no caller learns which keys exist. If the map cannot be used, the guard leaves
+/// the decision to the server, which reads the map again and refuses. It also does
+/// so for a call without a key: that server has its own key, and serves one agent.
 fn judge<'a>(
     caller: &'a Caller,
     key: Option<&str>,
     map: impl FnOnce() -> Result<Arc<Map>, MapError>,
 ) -> Result<&'a str, Code> {
-    // Before the map is looked at: others than subagents learn nothing of it.
+    // This comes before the guard reads the map: a caller that is no subagent
+    // learns nothing about the map.
     let Caller::Subagent(agent) = caller else {
         return Err(Code::CallerNotVerified);
     };
@@ -110,11 +114,11 @@ fn judge<'a>(
         .ok_or(Code::UnknownKey)
 }
 
-/// The agents that the map names, each on a line of its own; `*` if a key may be
-/// used by any. The plugin's module shows the tool to no others.
+/// The agents that the map names, one a line, and `*` if any agent may use some
+/// key. The plugin's module shows the tool to no other agents.
 ///
 /// # Errors
-/// [`MapError`], but for a map that is missing: that names nobody.
+/// [`MapError`], except for a missing map: it names nobody.
 pub fn agents(map: &LiveMap) -> Result<String, MapError> {
     let map = match map.current() {
         Err(MapError::Missing { .. }) => return Ok(String::new()),

@@ -39,7 +39,7 @@ impl User {
         Tickets::under(self.0.path())
     }
 
-    /// How many tickets were left.
+    /// The number of tickets that the guard has written.
     fn left(&self) -> usize {
         fs::read_dir(self.0.path().join("tickets")).map_or(0, Iterator::count)
     }
@@ -85,7 +85,7 @@ impl User {
     }
 }
 
-/// What the client asks about a call of the main conversation.
+/// The client's question about a call of the main conversation.
 fn parent(key: &str) -> Value {
     json!({
         "session_id": "s",
@@ -99,7 +99,7 @@ fn parent(key: &str) -> Value {
     })
 }
 
-/// About a subagent's call.
+/// The client's question about a subagent's call.
 fn subagent(agent: &str, key: &str) -> Value {
     let mut question = parent(key);
     question["agent_id"] = "a3f29c07b1d4e8560".into();
@@ -151,8 +151,8 @@ fn a_session_that_was_started_as_an_agent_may_use_no_key() {
     }
 }
 
-/// The main conversation chooses a teammate's name, and the client tells it as the
-/// agent's type. The ids are of the forms that clients were seen to give, and near.
+/// The main conversation chooses a teammate's name, and the client sends it as the
+/// agent's type. The ids have the forms that we saw clients use, or similar ones.
 #[test]
 fn a_teammate_may_use_no_key_whatever_its_name() {
     for id in [
@@ -340,7 +340,7 @@ fn a_question_may_be_long_but_not_endless() {
     let user = User::new();
     assert!(user.ask(padded(most).as_bytes()).is_ok());
     User::new().fails(padded(most + 1), HookError::NotUnderstood);
-    // Blanks behind it count as well.
+    // Spaces at the end count too.
     User::new().fails(padded(most) + " ", HookError::NotUnderstood);
 
     let named = user.0.path().join("map.toml");

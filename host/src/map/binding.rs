@@ -31,10 +31,10 @@ pub(super) enum KeySource {
 #[non_exhaustive]
 pub enum BindingError {
     /// The map has no entry for the key.
-    #[error("its key has no entry beneath [keys]; add one, or mend the key")]
+    #[error("its key has no entry beneath [keys]; add one, or fix the key")]
     NoEntry,
     /// The key's file cannot be read.
-    #[error("its key_file cannot be read ({0}); create it, or mend its path or permissions")]
+    #[error("its key_file cannot be read ({0}); create it, or fix its path or permissions")]
     Unreadable(io::ErrorKind),
     /// The key's file is a directory, FIFO, socket or device.
     #[error("its key_file is not a regular file; name one that holds the key alone")]

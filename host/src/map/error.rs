@@ -20,7 +20,7 @@ pub enum MapError {
     },
     /// The operating system does not let us open or read it.
     #[error(
-        "the map at {} cannot be read: {kind}; mend its permissions, or name another with --map",
+        "the map at {} cannot be read: {kind}; fix its permissions, or name another with --map",
         printable(path)
     )]
     Unreadable {

@@ -44,7 +44,7 @@ struct FrozenFile {
 #[non_exhaustive]
 pub enum FreezeError {
     /// There is no usable map. Since it is not looked at again, it cannot be
-    /// mended later.
+    /// fixed later.
     #[error("{}", .0.at_start())]
     Map(#[from] MapError),
     /// The files lie in more directories than can be held open.

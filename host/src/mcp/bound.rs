@@ -1,4 +1,4 @@
-//! The tool of a bound server: one context, and no key to name.
+//! The tool of a bound server: it has one context, and callers name no key.
 
 use super::tool;
 use crate::{
@@ -9,23 +9,23 @@ use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
 use std::sync::Arc;
 
-/// One context, as it is shown. It is taken from the map at the start and stays,
-/// whatever becomes of the map; what is served does not.
+/// One context, as clients see it. It is taken from the map at the start and does
+/// not change when the map changes. What the server serves does follow the map.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// The map's name for it.
+    /// The context's name in the map.
     name: Arc<str>,
-    /// Whether the name is shown. One that the map has not may be a key that was put
-    /// in the wrong place.
+    /// Whether clients see the name. A name that is not in the map may be a key that
+    /// the user put in the wrong place.
     shows_name: bool,
-    /// The operator's key; None means that of the map's binding.
+    /// The operator's key. None means the key of the map's binding.
     key: Option<Key>,
     title: Option<Box<str>>,
     description: Option<Box<str>>,
 }
 
-/// Read by the model that may call the tool. The name, and the map's own words,
-/// stand between these two.
+/// The model that may call the tool reads this text. The name and the map's own
+/// description stand between `BEFORE` and `AFTER`.
 const BEFORE: &str = "\
 Returns one private Markdown document, unchanged. It takes no arguments: \
 this server has this one document";
@@ -52,8 +52,8 @@ impl Bound {
         }
     }
 
-    /// The context of `key`, which the operator names. The map says nothing of it
-    /// but which file that is.
+    /// The context of `key`, which the operator names. The map says only which file
+    /// the key stands for.
     #[must_use]
     pub fn to_key(name: &str, key: Key) -> Self {
         Self {
@@ -65,8 +65,8 @@ impl Bound {
         }
     }
 
-    /// The context that the map does not call `name` yet, or there is no map. What
-    /// the map says of it later is served, but not shown.
+    /// A context `name` that the map does not have yet, or that waits for a usable
+    /// map. The server later serves what the map says, but does not show it.
     #[must_use]
     pub fn waiting(name: &str) -> Self {
         Self {

@@ -1,8 +1,8 @@
 //! The requests that are received and not yet answered.
 //!
-//! Inside, each request has a number of our own instead of the client's id. So
-//! an answer finds its own request and no other, even when the client uses an
-//! id again; and a request that was cancelled is simply not here any more.
+//! Inside the server, each request has a number of ours instead of the client's id.
+//! So an answer finds its own request and no other, even if the client uses an id
+//! again. A cancelled request is no longer in this table.
 
 use rmcp::model::RequestId;
 use std::{
@@ -11,10 +11,10 @@ use std::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-/// What a request holds until its answer is written or given up: its share of
-/// the memory for requests and, once it has content, the place in the loader.
-/// It travels with the request as an extension, and is let go with its last
-/// clone, so that a cancelled call counts until it has really ended.
+/// What a request holds until its answer is written or dropped: its share of the
+/// memory for requests and, once it has content, its permit from the loader. It
+/// travels with the request as an extension. Both are released with the last clone,
+/// so that a cancelled call counts until it has really ended.
 #[derive(Clone)]
 pub(super) struct Call(Arc<Held>);
 
@@ -31,7 +31,7 @@ impl Call {
         }))
     }
 
-    /// Keeps `place` for as long as the request is in flight.
+    /// Keeps `place` as long as the request is in flight.
     pub(super) fn keep(&self, place: Box<dyn Send>) {
         *lock(&self.0.place) = Some(place);
     }
@@ -50,16 +50,17 @@ pub(super) struct Flights(Arc<Mutex<Table>>);
 
 #[derive(Default)]
 struct Table {
-    /// The last number given out. Zero is given to none.
+    /// The last number given out. No request gets zero.
     last: i64,
-    /// By our number.
+    /// The requests, by our number.
     flights: HashMap<i64, Flight>,
-    /// Our number, by the client's id.
+    /// Our numbers, by the client's id.
     numbers: HashMap<RequestId, i64>,
 }
 
 impl Flights {
-    /// Enters a request and gives its number; none if its id is in flight already.
+    /// Adds a request and returns its number. None means that its id is in flight
+    /// already.
     pub(super) fn begin(
         &self,
         id: RequestId,
@@ -81,7 +82,7 @@ impl Flights {
         Some((RequestId::Number(number), call))
     }
 
-    /// Takes out the request with our `number`, to answer it; none if it was
+    /// Removes the request with our `number`, to answer it. None means that it was
     /// cancelled.
     pub(super) fn finish(&self, number: &RequestId) -> Option<Flight> {
         let RequestId::Number(number) = number else {
@@ -93,8 +94,8 @@ impl Flights {
         Some(flight)
     }
 
-    /// Takes out the request with the client's `id`, so that it is never
-    /// answered. Gives its number; none if no such request is in flight.
+    /// Removes the request with the client's `id`, so that it is never answered,
+    /// and returns our number for it. None means that no such request is in flight.
     pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
         let mut table = lock(&self.0);
         let number = table.numbers.remove(id)?;
@@ -103,7 +104,8 @@ impl Flights {
     }
 }
 
-/// A panic elsewhere leaves these tables whole: each change is one step.
+/// Ignores poisoning: each change is one step, so a panic elsewhere leaves these
+/// tables consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

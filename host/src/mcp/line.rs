@@ -3,8 +3,9 @@
 use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// The longest line that is read, in bytes, without its newline. A request for
-/// this server takes a few hundred; what a client may add in `_meta` is open.
+/// The longest line that we accept, in bytes, without its newline. A request for
+/// this server takes a few hundred bytes, but the protocol does not limit what a
+/// client may add in `_meta`.
 pub(super) const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// What was read.
@@ -34,11 +35,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line. What stands between the last newline and the end of input
-    /// is a line too.
+    /// The next line. Bytes between the last newline and the end of input are a
+    /// line too.
     ///
-    /// The future can be dropped at any time: what was read of a line is kept
-    /// for the next call. No byte is consumed before it is stored.
+    /// The future can be dropped at any time: a part of a line that was read is
+    /// kept for the next call. No byte is consumed before it is stored.
     pub(super) async fn next(&mut self) -> io::Result<Line> {
         loop {
             let read = self.from.fill_buf().await?;

@@ -17,25 +17,26 @@ pub(super) enum Message {
     Request {
         /// The client's id.
         id: RequestId,
-        /// One of the methods that we serve, or a stand-in for all others.
+        /// One of the methods that we serve, or a stand-in for any other method.
         request: Box<ClientRequest>,
     },
-    /// Word that the client does not want the answer to this request any more.
+    /// The client cancelled this request.
     Cancel(RequestId),
-    /// Nothing that asks for anything: a blank line, another notification, or a
-    /// response, of which none can be due since this server asks nothing.
+    /// A line that needs no action: a blank line, another notification, or a
+    /// response. No response can be due, because this server sends no requests.
     Nothing,
-    /// What cannot be served, with the id if there is a usable one.
+    /// A line that cannot be served, with its id if it has a usable one.
     Refused(Option<RequestId>, ErrorData),
 }
 
-/// Tells what `line` is, to a server that has these `methods`.
+/// Parses `line` for a server that has these `methods`.
 pub(super) fn read(line: &[u8], methods: &[&str]) -> Message {
     if line.trim_ascii().is_empty() {
         return Message::Nothing;
     }
-    // The whole line is parsed before anything in it is looked at: then nesting,
-    // encoding and escapes are checked everywhere, also in what we never read.
+    // We parse the whole line before we look at anything in it. So nesting,
+    // encoding and escapes are checked everywhere, also in parts that we never
+    // read.
     let value = str::from_utf8(line)
         .ok()
         .and_then(|text| serde_json::from_str(text).ok());
@@ -68,7 +69,7 @@ fn read_object(mut message: JsonObject, methods: &[&str]) -> Message {
         (Some(Value::String(method)), None) if version && no_id && !result && !error => {
             notification(&method, params)
         }
-        // A response. One that reports an error may lack the id.
+        // A response. An error response may lack the id.
         (None, Some(_)) if version && result != error => Message::Nothing,
         (None, None) if version && error && !result && (no_id || null_id) => Message::Nothing,
         (_, id) => Message::Refused(id, not_a_message()),
@@ -83,7 +84,7 @@ fn invalid_params() -> ErrorData {
     ErrorData::invalid_params("params do not have the form that this method takes", None)
 }
 
-/// Methods that the protocol dropped together with its handshake.
+/// The methods that the protocol dropped together with its handshake.
 const OF_THE_HANDSHAKE: [&str; 2] = ["initialize", "ping"];
 
 /// Whether a request states a protocol version that has no handshake.
@@ -94,9 +95,9 @@ fn has_no_handshake(extensions: &Extensions) -> bool {
         .is_some_and(|version| !version.has_initialize())
 }
 
-/// The request for `method`, each with the type of its own params. Of the
-/// methods that we do not serve, only `_meta` goes on: the protocol version in
-/// it decides how they are refused.
+/// The request for `method`, with its params parsed into the method's own type. For
+/// a method that we do not serve, only `_meta` is passed on, because the protocol
+/// version in it decides how the request is refused.
 fn request(
     method: &str,
     params: Option<Value>,
@@ -104,7 +105,7 @@ fn request(
 ) -> Result<ClientRequest, ErrorData> {
     let split = split_meta(params);
     let gone = matches!(&split, Ok((_, extensions)) if has_no_handshake(extensions));
-    // What is not admitted ends where what does not exist ends.
+    // Disallowed methods are answered like unknown ones.
     let admitted = methods
         .iter()
         .copied()
@@ -160,7 +161,8 @@ fn split_meta(params: Option<Value>) -> Result<(JsonObject, Extensions), ErrorDa
     Ok((params, extensions))
 }
 
-/// Refuses what a method does not take: whoever sends more expects more.
+/// Refuses params that the method does not take: a client that sends them expects
+/// them to have an effect.
 fn only(params: &JsonObject, known: &[&str]) -> Result<(), ErrorData> {
     match params.keys().all(|name| known.contains(&name.as_str())) {
         true => Ok(()),

@@ -1,11 +1,11 @@
 //! The Model Context Protocol over stdio: one tool, `load_context`.
 //!
-//! Protocol 2026-07-28 (stateless) and the versions before it that begin with
-//! `initialize` are served side by side, by rmcp. `tool` says what the tool is,
-//! `bound` what it is where a server is one context, `surface` what else there is
-//! in either case; `server` answers requests, `transport` guards the streams, with
-//! the help of `line` (bounded input), `message` (what a line is) and `flight`
-//! (what is unanswered).
+//! rmcp serves protocol 2026-07-28 (stateless) side by side with the older
+//! versions, which begin with `initialize`. `tool` defines the tool. `bound`
+//! defines the tool of a server that has one context. `surface` lists all that a
+//! client sees and may call in either case. `server` answers requests. `transport`
+//! guards the streams, with the help of `line` (bounded input), `message` (parses a
+//! line) and `flight` (unanswered requests).
 
 mod bound;
 mod flight;
@@ -33,12 +33,12 @@ pub use surface::Surface;
 
 /// The process's own stdin and stdout for [`serve`].
 ///
-/// Between pipes, on Linux, they are read and written without a thread between;
-/// a file, a terminal, a socket or `/dev/null` works too, as it does elsewhere.
-/// To be called within a tokio runtime with I/O enabled.
+/// On Linux, if both are pipes, no extra thread reads or writes them. A file, a
+/// terminal, a socket or `/dev/null` works too, as on other systems. Call it within
+/// a tokio runtime that has I/O enabled.
 pub use rmcp::transport::io::stdio_pipes as stdio;
 
-/// Why a session did not end in order.
+/// Why a session ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Reading failed. The client's end of input is not a failure.
@@ -47,13 +47,13 @@ pub enum ServeError {
     /// Writing failed. A client that has gone is not a failure.
     #[error("cannot write answers to standard output")]
     Output(#[source] io::Error),
-    /// The protocol's own machinery stopped. Ours to mend, not the user's.
+    /// The protocol machinery stopped. This is our bug, not the user's error.
     #[error("the session stopped by itself; please report it")]
     Stopped,
 }
 
 impl ServeError {
-    /// Whether this only says that the client has gone.
+    /// Whether this error means only that the client has gone.
     fn is_hang_up(&self) -> bool {
         match self {
             Self::Input(error) | Self::Output(error) => has_hung_up(error),
@@ -62,14 +62,15 @@ impl ServeError {
     }
 }
 
-/// Serves one session: requests from `stdin`, answers to `stdout`, one JSON-RPC
-/// message a line, and nothing else. Who calls is learnt as `callers` says; what a
-/// client is shown and may ask is `surface`.
+/// Serves one session: reads requests from `stdin` and writes answers to `stdout`,
+/// one JSON-RPC message a line, and nothing else. `callers` says how the server
+/// learns who calls; `surface` says what a client sees and may call.
 ///
-/// The session ends when `stdin` ends, after what was received is answered (for
-/// 5 seconds at most); or at once when the client has gone or `stop` is ready.
-/// What is unanswered then is left to the runtime: shut it down without waiting,
-/// since a read of standard input cannot be interrupted.
+/// When `stdin` ends, the session first answers the requests that it has received,
+/// for 5 seconds at most, and then ends. It ends at once if the client has gone or
+/// `stop` is ready. Unanswered requests are then left to the runtime. Shut the
+/// runtime down without waiting, because a read of standard input cannot be
+/// interrupted.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -111,7 +112,8 @@ where
         Some(failure) = failures.recv() => Err(failure),
         ended = session(Server::new(loader, callers, surface), edge) => ended,
     };
-    // A stream that breaks ends the session too: its failure says more.
+    // A broken stream ends the session too. Its own error says more, so it comes
+    // first.
     let ended = failures.try_recv().map_or(ended, Err);
     ended.or_else(|error| match error.is_hang_up() {
         true => Ok(()),
@@ -130,7 +132,7 @@ where
             Ok(QuitReason::Closed | QuitReason::Cancelled) => Ok(()),
             _ => Err(ServeError::Stopped),
         },
-        // The input ended before a session had begun.
+        // The input ended before the session had begun.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(_) => Err(ServeError::Stopped),
     }

@@ -1,5 +1,5 @@
-//! What the server answers. The requests that arrive here are those that
-//! `message.rs` lets through.
+//! What the server answers. Only requests that `message.rs` lets through arrive
+//! here.
 
 use super::{flight::Call, surface::Surface, tool};
 use crate::{
@@ -19,14 +19,14 @@ use rmcp::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Where Claude Code puts its id of a call, in `_meta`. Its hooks get the same
-/// id; the model that calls has no say in it.
+/// The field of `_meta` in which Claude Code sends its id of a call. Its hooks get
+/// the same id. The calling model cannot choose it.
 const CALL_ID: &str = "claudecode/toolUseId";
 
 /// The source of documents; [`Loader`] outside tests.
 pub(super) trait Load: Send + Sync + 'static {
-    /// The document that is asked for, for `caller`. Dropping the future gives the
-    /// call up.
+    /// Loads the document that `caller` asks for. Dropping the future abandons the
+    /// call.
     fn load(
         &self,
         asked: Asked,
@@ -34,7 +34,7 @@ pub(super) trait Load: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Loaded, Code>> + Send;
 }
 
-/// A document, and what has to be kept until the answer is written.
+/// A document, and the permit that must be kept until the answer is written.
 pub(super) struct Loaded {
     pub(super) text: String,
     pub(super) place: Box<dyn Send>,
@@ -68,15 +68,15 @@ impl<L> Server<L> {
 }
 
 impl<L: Load> ServerHandler for Server<L> {
-    /// No `instructions`: clients show them to every agent, not to the one that
-    /// holds a key.
+    /// Sends no `instructions`: clients show them to every agent, not only to the
+    /// one that holds a key.
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(
             Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
         )
     }
 
-    /// One page. We never hand out a cursor, so none can be right.
+    /// One page. We never return a cursor, so no cursor can be valid.
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
@@ -105,7 +105,7 @@ impl<L: Load> ServerHandler for Server<L> {
         let caller = self.callers.of_call(id);
         let loaded = tokio::select! {
             biased;
-            // The transport lets no answer to a cancelled request out.
+            // The transport drops answers to cancelled requests.
             () = context.ct.cancelled() => Err(Code::Internal),
             loaded = self.loader.load(asked, &caller) => loaded,
         };
@@ -125,7 +125,7 @@ impl<L: Load> ServerHandler for Server<L> {
         .into())
     }
 
-    /// Every method that we do not serve ends here.
+    /// Every request for a method that we do not serve ends here.
     async fn on_custom_request(
         &self,
         _: CustomRequest,
@@ -135,7 +135,7 @@ impl<L: Load> ServerHandler for Server<L> {
     }
 }
 
-/// The answer to a method that this server or this protocol version lacks.
+/// The answer to a method that this server or this protocol version does not have.
 pub(super) fn method_not_found() -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "method not found", None)
 }

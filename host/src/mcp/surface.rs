@@ -1,5 +1,6 @@
-//! What a server shows of itself and takes: the general surface, or that of one
-//! bound context. Each is a closed list; what is not admitted here is not there.
+//! What a server shows to clients and accepts from them: the general surface, or
+//! the surface of one bound context. Each is a closed list: what is not in it does
+//! not exist for clients.
 
 use super::{bound::Bound, tool};
 use crate::loader::Asked;
@@ -8,14 +9,14 @@ use rmcp::{
     model::{JsonObject, Tool},
 };
 
-/// What a server shows and takes. It is settled at the start: a client's user
-/// agrees to what is shown then.
+/// What a server shows and accepts. It is fixed at the start, because the client's
+/// user agrees to what the server shows then.
 #[derive(Clone, Debug, Default)]
 pub enum Surface {
-    /// A caller names a key, and gets what it stands for.
+    /// A caller names a key and gets the key's file.
     #[default]
     General,
-    /// The server is one context, and callers name nothing.
+    /// The server has one context, and callers name no key.
     Bound(Bound),
 }
 
@@ -28,8 +29,8 @@ const GENERAL_METHODS: [&str; 5] = [
     "tools/call",
 ];
 
-/// The methods that a client of a bound surface may call. It is a list of its
-/// own, so that a method that is added to the other is not thereby added here.
+/// The methods that a client of a bound surface may call. This list is separate, so
+/// that a method added to the other list is not added here too.
 const BOUND_METHODS: [&str; 5] = [
     "initialize",
     "server/discover",
@@ -39,7 +40,8 @@ const BOUND_METHODS: [&str; 5] = [
 ];
 
 impl Surface {
-    /// All methods that are answered; any other is "method not found".
+    /// All methods that the server answers. The answer to any other is "method not
+    /// found".
     pub(super) const fn methods(&self) -> &'static [&'static str] {
         match self {
             Self::General => &GENERAL_METHODS,
@@ -55,10 +57,10 @@ impl Surface {
         }
     }
 
-    /// What a call with these arguments asks for.
+    /// Parses the arguments of a call into what it asks for.
     ///
     /// # Errors
-    /// `-32602`, in words that repeat no input.
+    /// `-32602`. The message repeats no input.
     pub(super) fn asked(&self, arguments: Option<JsonObject>) -> Result<Asked, ErrorData> {
         match self {
             Self::General => tool::key(arguments).map(Asked::Key),

@@ -1,4 +1,4 @@
-//! The one tool: what a client is told of it, what it takes, what it answers.
+//! The one tool: what a client sees of it, what it takes, what it answers.
 
 use crate::{Code, limits::MAX_CLAUDE_CHARS};
 use rmcp::{
@@ -14,9 +14,9 @@ pub(super) const NAME: &str = "load_context";
 
 const TITLE: &str = "Load context";
 
-/// Read by the model that may call the tool, so it says when to call, when not,
-/// and what to do next. It is the same for every user: nothing in it depends on
-/// the map.
+/// The model that may call the tool reads this text, so it says when to call, when
+/// not, and what to do next. It is the same for every user: nothing in it depends
+/// on the map.
 const DESCRIPTION: &str = "\
 Returns one private Markdown document, unchanged, for a key.
 
@@ -28,8 +28,8 @@ A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy`, `out-of-r
 or `internal`, call again, at most twice. On any other code, stop: tell whoever gave you the task \
 the code and its advice, without the key. Do not go on without the document.";
 
-/// The longest key, in characters: "What a key is" in `wit/context.wit`. The
-/// schema only tells it to the client; the loader refuses what is longer.
+/// The longest key, in characters: see "What a key is" in `wit/context.wit`. The
+/// schema only tells the client; the loader refuses a longer key.
 const MAX_KEY_CHARS: u64 = 128;
 
 /// The tool as `tools/list` shows it.
@@ -37,7 +37,7 @@ pub(super) fn definition() -> Tool {
     with_schema(TITLE, DESCRIPTION.to_owned(), input_schema())
 }
 
-/// What the tools of all surfaces have in common.
+/// Builds a tool with what the tools of all surfaces have in common.
 pub(super) fn with_schema(title: &str, description: String, schema: JsonObject) -> Tool {
     Tool::new(NAME, description, Arc::new(schema))
         .with_title(title)
@@ -79,7 +79,8 @@ pub(super) fn object(value: Value) -> JsonObject {
 /// The key in `arguments`, which must be one string named `key` and nothing else.
 ///
 /// # Errors
-/// `-32602`, in the same words whatever was wrong, so that no input comes back.
+/// `-32602`. The message is the same whatever was wrong, so that it repeats no
+/// input.
 pub(super) fn key(arguments: Option<JsonObject>) -> Result<Zeroizing<String>, ErrorData> {
     let mut arguments = arguments.unwrap_or_default();
     match (arguments.remove("key"), arguments.is_empty()) {
@@ -96,19 +97,21 @@ pub(super) fn unknown() -> ErrorData {
     ErrorData::invalid_params("unknown tool", None)
 }
 
-/// Whether Claude Code would keep this from its model, and write it to a file that
-/// the parent can read. It counts in UTF-16, which is never more than bytes.
+/// Whether Claude Code would write this text to a file that the parent can read,
+/// instead of giving it to its model. It counts UTF-16 units, of which a text never
+/// has more than bytes.
 pub(super) fn is_too_long_for_claude(text: &str) -> bool {
     text.len() > MAX_CLAUDE_CHARS && text.encode_utf16().count() > MAX_CLAUDE_CHARS
 }
 
-/// The answer that carries the document: one text, so that it is not sent twice.
+/// The answer with the document. It is one text block, so that the document is not
+/// sent twice.
 pub(super) fn document(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// The answer that carries a refusal. The code stands in the text too, because
-/// some clients pass on nothing else of an error.
+/// The answer with a refusal. The text contains the code too, because some clients
+/// pass on only the text of an error.
 pub(super) fn refusal(code: Code) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(code.to_string())]);
     result.structured_content = Some(json!({

@@ -1,23 +1,24 @@
 //! JSON-RPC over two byte streams, with the gaps of rmcp 3.9.0 closed.
 //!
-//! rmcp has a transport of its own, `AsyncRwTransport`. This one exists because
-//! of the following, and can go when upstream has changed them:
+//! rmcp has a transport of its own, `AsyncRwTransport`. We have this one because of
+//! the following points. It can go when upstream has fixed them:
 //!
-//! - Malformed JSON, invalid UTF-8, deep nesting and lone surrogates are dropped
-//!   without an answer; so is a line that is too long. (Here: `-32700`, `-32600`.)
+//! - rmcp drops malformed JSON, invalid UTF-8, deep nesting and lone surrogates
+//!   without an answer, and also a line that is too long. (Here: `-32700`,
+//!   `-32600`.)
 //! - A last line without a newline is lost.
 //! - An invalid message is answered without its id.
 //! - `tools/call` with malformed params is answered `-32601`, and `tools/list`
-//!   with them as if there were none. (Here: `-32602`.)
-//! - Prompts, resources, templates and completion are answered with empty lists
-//!   by default, though not declared. (Here: `-32601`.)
+//!   with malformed params as if it had none. (Here: `-32602`.)
+//! - Requests for prompts, resources, templates and completion are answered with
+//!   empty lists by default, though they are not declared. (Here: `-32601`.)
 //! - A notification or response as the first message ends the process.
-//! - Two requests in flight with one id get one answer; an id used again after a
-//!   cancellation can get the answer of the cancelled request.
+//! - Two requests in flight with one id get one answer. An id that is used again
+//!   after a cancellation can get the answer to the cancelled request.
 //! - An answer that waits for stdout is sent even after its request was cancelled.
-//! - Nothing bounds the requests in flight.
+//! - The number of requests in flight has no limit.
 //! - A broken stdout does not end the session.
-//! - "Method not found" repeats the method.
+//! - "Method not found" repeats the method's name.
 
 use super::{
     ServeError,
@@ -42,15 +43,15 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
-/// The requests that are received and unanswered may take this many bytes, as
-/// lines. Beyond it, no more input is read. Parsed, a line can take some eighty
-/// times its length (small objects in an array), so that this stands for 170 MB
-/// with a client that means ill, and for next to nothing with any other.
+/// The received and unanswered requests may take this many bytes, counted as lines.
+/// Beyond this limit, the server reads no more input. A parsed line can take some
+/// eighty times its length (small objects in an array). So a hostile client can
+/// make the server use 170 MB, and any other client next to nothing.
 const MAX_IN_FLIGHT_BYTES: u32 = 2 * MAX_LINE_BYTES as u32;
 
-/// What a request counts for at least, in bytes: its task, its tables, its
-/// answer. It makes 1024 requests the most that are in flight, four times what
-/// may wait for the loader.
+/// The least that a request counts for, in bytes: its task, its table entries, its
+/// answer. So at most 1024 requests are in flight, four times as many as may wait
+/// for the loader.
 const MIN_REQUEST_BYTES: u32 = 2048;
 
 /// The buffer for outgoing lines is cut back to this many bytes after each line.
@@ -58,16 +59,18 @@ const KEPT_OUT_BYTES: usize = 64 << 10;
 
 type Writing = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// The server's end of the connection.
+/// The server's side of the connection.
 pub(super) struct Edge<R, W> {
     lines: Lines<R>,
     out: Arc<Mutex<Out<W>>>,
     flights: Flights,
     room: Arc<Semaphore>,
     failures: mpsc::UnboundedSender<ServeError>,
-    /// A refusal that is being written. Nothing is read until it is out.
+    /// A refusal that is being written. The server reads nothing until it is
+    /// written.
     refusing: Option<Writing>,
-    /// A request that waits for room, and how much. Nothing is read until then.
+    /// A request that waits for memory, and how many bytes. The server reads
+    /// nothing until it gets them.
     waiting: Option<(RequestId, Box<ClientRequest>, u32)>,
     /// The methods that are served.
     methods: &'static [&'static str],
@@ -78,8 +81,8 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    /// Reads `from` and writes `to`. A stream that breaks is told to `failures`.
-    /// Requests for other `methods` are not passed on.
+    /// Reads `from` and writes `to`. If a stream breaks, `failures` gets the error.
+    /// Requests for methods that are not in `methods` are not passed on.
     pub(super) fn new(
         from: R,
         to: W,
@@ -102,7 +105,8 @@ where
         }
     }
 
-    /// Sees to it that `error` is the next thing written, before more is read.
+    /// Starts to write `error` as the answer. The server writes it before it reads
+    /// more.
     fn refuse(&mut self, id: Option<RequestId>, error: ErrorData) {
         let out = self.out.clone();
         self.refusing = Some(Box::pin(async move {
@@ -110,7 +114,7 @@ where
         }));
     }
 
-    /// Takes in a line. Gives what rmcp has to know of it at once.
+    /// Takes in a line. Returns the message that rmcp must get at once, if any.
     fn take_in(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
         match message::read(line, self.methods) {
             Message::Request { id, request } => {
@@ -132,7 +136,7 @@ where
         }
     }
 
-    /// Lets the waiting request in, once there is room for it.
+    /// Lets the waiting request in, once there is memory for it.
     async fn let_in(&mut self) -> Option<ClientJsonRpcMessage> {
         let (_, _, bytes) = self.waiting.as_ref()?;
         let room = self.room.clone().acquire_many_owned(*bytes).await.ok()?;
@@ -159,7 +163,7 @@ where
     type Error = io::Error;
 
     /// Writes an answer, unless its request was cancelled. What the request
-    /// holds is let go when the answer is written.
+    /// holds is released when the answer is written.
     fn send(
         &mut self,
         mut message: ServerJsonRpcMessage,
@@ -167,8 +171,8 @@ where
         let (out, flights) = (self.out.clone(), self.flights.clone());
         async move {
             let mut out = out.lock().await;
-            // Looked up as late as this, so that a cancellation that comes while
-            // others are writing still counts.
+            // We look the request up only now, so that a cancellation still counts
+            // if it comes while others are writing.
             let _flight: Flight = match &mut message {
                 ServerJsonRpcMessage::Response(response) => {
                     let Some(flight) = flights.finish(&response.id) else {
@@ -187,7 +191,7 @@ where
                     }
                     flight
                 }
-                // The server asks nothing and tells nothing unasked.
+                // The server sends no requests and no notifications.
                 ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {
                     return Ok(());
                 }
@@ -196,10 +200,10 @@ where
         }
     }
 
-    /// The next request or cancellation; none at the end.
+    /// The next request or cancellation. None means the end of input.
     ///
-    /// The future can be dropped at any time: all that is under way is kept in
-    /// `self`.
+    /// The future can be dropped at any time: `self` keeps everything that is in
+    /// progress.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if let Some(refusing) = &mut self.refusing {
@@ -215,7 +219,7 @@ where
             }
             match self.lines.next().await {
                 Ok(Line::Whole(line)) => {
-                    // It may hold a key.
+                    // The line may contain a key.
                     let line = Zeroizing::new(line);
                     if let Some(message) = self.take_in(&line) {
                         return Some(message);
@@ -239,8 +243,8 @@ where
     }
 }
 
-/// An error that is not the answer of the server but ours. Unlike rmcp's, it has
-/// an `id` in any case, null where there is none, as JSON-RPC 2.0 demands.
+/// An error answer from this transport, not from the server. Unlike rmcp's, it
+/// always has an `id`, null if the id is unknown, as JSON-RPC 2.0 demands.
 #[derive(Serialize)]
 struct Refusal {
     jsonrpc: &'static str,
@@ -262,8 +266,8 @@ impl Refusal {
 struct Out<W> {
     to: W,
     line: Vec<u8>,
-    /// None while a line is being written, and for good if that fails or is
-    /// given up: part of a line may be out then, so nothing more may follow.
+    /// None while a line is being written. It stays None if the write fails or is
+    /// abandoned: part of a line may be out then, so nothing more may follow.
     failures: Option<mpsc::UnboundedSender<ServeError>>,
 }
 

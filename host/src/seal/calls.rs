@@ -1,9 +1,10 @@
-//! The filter of system calls, made of the [`list`](super::list).
+//! The filter of system calls, made from the [`list`](super::list).
 //!
-//! It is a program that the kernel runs before each call that it has not seen to be
-//! allowed with any arguments. The program searches the call's number in a tree:
-//! the kernel tries all numbers when the filter is put up, so that a plain sequence
-//! of comparisons would cost each start a fifth of a millisecond.
+//! It is a program that the kernel runs before each call, except for calls that the
+//! kernel has found to be allowed with any arguments. The program searches for the
+//! call's number in a tree. The kernel tries all numbers when the filter is
+//! installed, so a plain sequence of comparisons would cost each start a fifth of a
+//! millisecond.
 
 use super::{
     Reach, SealError,
@@ -14,23 +15,23 @@ use std::{collections::BTreeMap, env::consts::ARCH};
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 
-/// What a call gets that is not on the list.
+/// The answer to a call that is not on the list.
 const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 
-/// What a call gets that does not exist for the process.
+/// The answer to a call that does not exist for the process.
 const NO_SUCH_CALL: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 
-// Where things are in `seccomp_data`.
+// Offsets in `seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// By a call's number, the instructions that decide on it.
+/// The instructions that decide on a call, by the call's number.
 type Rules = BTreeMap<u32, BpfProgram>;
 
-/// Allows the calls of the list, and until the sandbox is loaded, what that needs.
-/// A call made in the manner of another architecture, as with `int 0x80`, ends the
-/// process. One made in the x32 manner has a number that is not on the list.
+/// Allows the calls of the list and, until the sandbox is loaded, also those that
+/// loading needs. A call in the manner of another architecture, as with `int 0x80`,
+/// ends the process. A call in the x32 manner has a number that is not on the list.
 pub(super) fn filter(reach: Reach, loading: bool) -> Result<BpfProgram, SealError> {
     let absent = ABSENT
         .iter()
@@ -45,8 +46,8 @@ pub(super) fn filter(reach: Reach, loading: bool) -> Result<BpfProgram, SealErro
     program(&rules, REFUSE)
 }
 
-/// Refuses what only loading the sandbox needs, and leaves all else to the filter
-/// that stands already.
+/// Refuses the calls that only loading the sandbox needs, and leaves all others to
+/// the filter that is already installed.
 pub(super) fn filter_when_loaded(reach: Reach) -> Result<BpfProgram, SealError> {
     let mut rules = Rules::new();
     for loading in LOADING {
@@ -76,7 +77,7 @@ fn program(rules: &Rules, otherwise: u32) -> Result<BpfProgram, SealError> {
     Ok(program)
 }
 
-/// Finds the number's rule among these, which are in order.
+/// Searches for the call's number among `rules`, which are sorted by number.
 fn search(rules: &[(&u32, &BpfProgram)], otherwise: u32) -> BpfProgram {
     let (lower, upper) = rules.split_at(rules.len() / 2);
     match (lower, upper) {
@@ -95,12 +96,12 @@ fn search(rules: &[(&u32, &BpfProgram)], otherwise: u32) -> BpfProgram {
     }
 }
 
-/// Runs `then` if the comparison comes out as `held`, and passes over it if not.
+/// Runs `then` if the result of the comparison is `held`, and skips it if not.
 fn branch(compared: u32, with: u32, held: bool, then: &[sock_filter]) -> BpfProgram {
     let mut program = match (u8::try_from(then.len()), held) {
         (Ok(over), true) => vec![jump(compared, with, 0, over)],
         (Ok(over), false) => vec![jump(compared, with, over, 0)],
-        // A comparison jumps no further than that.
+        // A comparison cannot jump further than 255 instructions.
         (Err(_), held) => {
             let over = u32::try_from(then.len()).unwrap_or(u32::MAX);
             let far = instruction(libc::BPF_JMP | libc::BPF_JA, over, 0, 0);
@@ -115,7 +116,7 @@ fn branch(compared: u32, with: u32, held: bool, then: &[sock_filter]) -> BpfProg
 fn rule(call: &Call) -> BpfProgram {
     let mut program = BpfProgram::new();
     for tests in call.tests {
-        // Each test that fails goes on behind the answer that they lead to.
+        // A test that fails jumps over the answer `ALLOW` that these tests lead to.
         let mut tried = vec![answer(ALLOW)];
         for test in tests.iter().rev() {
             tried = tested(test, &tried);
@@ -129,7 +130,7 @@ fn rule(call: &Call) -> BpfProgram {
     program
 }
 
-/// Runs `then` if the test holds, and passes over it if not.
+/// Runs `then` if the test holds, and skips it if not.
 fn tested(test: &Test, then: &[sock_filter]) -> BpfProgram {
     let (argument, compared, with, held) = match *test {
         Test::Is(argument, number) => (argument, libc::BPF_JEQ, number, true),
@@ -149,7 +150,7 @@ fn tested(test: &Test, then: &[sock_filter]) -> BpfProgram {
     program
 }
 
-/// Where the lower half of an argument is. Both architectures are little endian.
+/// The offset of an argument's lower half. Both architectures are little endian.
 fn half(argument: u8) -> u32 {
     ARGUMENTS + 8 * u32::from(argument)
 }
@@ -158,7 +159,7 @@ fn load(from: u32) -> sock_filter {
     instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, from, 0, 0)
 }
 
-/// Passes over `held` instructions if the comparison holds, else over `not`.
+/// Skips `held` instructions if the comparison holds, otherwise `not` instructions.
 fn jump(compared: u32, with: u32, held: u8, not: u8) -> sock_filter {
     instruction(libc::BPF_JMP | compared | libc::BPF_K, with, held, not)
 }

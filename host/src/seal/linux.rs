@@ -1,5 +1,5 @@
 //! The wall on Linux: Landlock for files, TCP and signals, and a filter of system
-//! calls. Each holds by itself what it can, since a kernel may lack the other.
+//! calls. Each enforces all that it can, because a kernel may lack the other.
 
 use super::{Reach, SealError, Standing, calls};
 use crate::os::is_exhaustion;
@@ -15,21 +15,21 @@ use rustix::{
 use seccompiler::BpfProgram;
 use std::{error::Error, fmt, fs, io, os::fd::AsFd, thread};
 
-/// What [`Reach::Sealed`] needs: every right over files that this version knows,
+/// The version that [`Reach::Sealed`] needs: every right over files that it knows,
 /// and TCP, which is new in it.
 const NEEDED: ABI = ABI::V4;
 
-/// What is taken if it is there.
+/// The newest version that we use if the kernel has it.
 const NEWEST: ABI = ABI::V9;
 
-/// A wall that is ready to be put up.
+/// A wall that is prepared, but not up yet.
 pub struct Seal {
     reach: Reach,
     rules: Result<RulesetCreated, SealError>,
     calls: Result<BpfProgram, SealError>,
 }
 
-/// What is still to be given up, once the sandbox is loaded.
+/// The rights that are still to be given up, once the sandbox is loaded.
 #[derive(Debug)]
 #[must_use = "the process can still make machine code"]
 pub struct Loading {
@@ -38,11 +38,12 @@ pub struct Loading {
 }
 
 impl Seal {
-    /// Prepares a wall. Nothing is given away yet.
+    /// Prepares a wall. It gives nothing up yet.
     ///
     /// # Errors
     /// [`SealError::Landlock`] and [`SealError::Seccomp`] if the kernel cannot do
-    /// all that [`Reach::Sealed`] needs. With less, what is missing is left out.
+    /// all that [`Reach::Sealed`] needs. For the other reaches, it leaves out what
+    /// the kernel lacks.
     pub fn new(reach: Reach) -> Result<Self, SealError> {
         let rules = rules(reach).map_err(refused);
         let calls = calls::filter(reach, reach != Reach::Sealed);
@@ -61,27 +62,30 @@ impl Seal {
     }
 
     /// Gives up every system call that is not on the [list](super::list), and every
-    /// right over files but reading: with [`Reach::Sealed`] in `directories` only,
-    /// otherwise everywhere; with [`Reach::Tickets`], what lies in `directories` may
-    /// be deleted. They may have been opened with `O_PATH`.
+    /// right over files except reading. With [`Reach::Sealed`], reading is allowed
+    /// only in `directories`, otherwise everywhere. With [`Reach::Tickets`], the
+    /// process may also delete files in `directories`. The directories may have been
+    /// opened with `O_PATH`.
     ///
-    /// It cannot be undone, and holds for this thread and those it starts. So the
-    /// process must have no other, unless there is nothing to put up: an emulator of
-    /// another processor has threads of its own, and neither part of the wall.
+    /// This cannot be undone. It covers this thread and the threads that it starts.
+    /// So the process must have no other thread, unless neither part of the wall can
+    /// be put up: an emulator of another processor has threads of its own, and
+    /// neither part.
     ///
-    /// With [`Reach::Sealed`] that is all, so the sandbox must be loaded by then.
-    /// Otherwise the rest is given up by [`Loading::done`].
+    /// With [`Reach::Sealed`], this gives up everything, so the sandbox must be
+    /// loaded before. Otherwise [`Loading::done`] gives up the rest.
     ///
     /// # Errors
-    /// [`SealError`], also if the kernel has the wall and lacks only descriptors or
-    /// memory for it. Rights may be gone already then, so the process should end.
+    /// [`SealError`], also if the kernel supports the wall and lacks only file
+    /// descriptors or memory for it. Some rights may be gone already, so the process
+    /// should end.
     pub fn apply<D: AsFd>(
         self,
         directories: impl IntoIterator<Item = D>,
     ) -> Result<(Standing, Loading), SealError> {
         let is_alone = match fs::read_dir("/proc/self/task").map(Iterator::count) {
             Ok(threads) => threads == 1,
-            // Our own program starts no thread before.
+            // Our own program starts no thread before this.
             Err(_) => self.reach != Reach::Sealed,
         };
         if self.reach == Reach::Sealed {
@@ -98,17 +102,19 @@ impl Seal {
         }
     }
 
-    /// For this thread and those it starts.
+    /// Puts the wall up for this thread and the threads that it starts.
     fn apply_here<D: AsFd>(
         self,
         directories: impl IntoIterator<Item = D>,
     ) -> Result<(Standing, Loading), SealError> {
-        // Both parts set this too. Here it is set though neither be there.
+        // Both parts set this too. We set it here in case the kernel has neither
+        // part.
         let _ = set_no_new_privs(true);
         let landlock = self
             .rules
             .and_then(|rules| restrict(rules, self.reach, directories));
-        // That passes, and then the wall would be missing for good.
+        // A lack of resources is temporary, but the wall would be missing for the
+        // life of the process.
         if let Err(error @ SealError::OutOfResources(_)) = landlock {
             return Err(error);
         }
@@ -134,11 +140,12 @@ impl Seal {
 }
 
 impl Loading {
-    /// Gives up, in all threads, what only loading the sandbox needs, and hides the
-    /// process's memory. Both are done already with [`Reach::Sealed`].
+    /// Gives up, in all threads, the rights that only loading the sandbox needs, and
+    /// hides the process's memory. With [`Reach::Sealed`], [`Seal::apply`] has
+    /// already done both.
     ///
     /// # Errors
-    /// [`SealError::Unfinished`]. The process should end then.
+    /// [`SealError::Unfinished`]. Then the process should end.
     pub fn done(self) -> Result<(), SealError> {
         if self.reach == Reach::Sealed {
             return Ok(());
@@ -153,16 +160,17 @@ impl Loading {
     }
 }
 
-/// Hides the memory of this process from others of the same user, and from
-/// programs that the kernel hands cores to, which ask no limit. The sandbox must be
-/// loaded: a user cannot open their own `/proc/self/pagemap` after this.
+/// Hides this process's memory from other processes of the same user, and from
+/// programs to which the kernel pipes core dumps, because no core limit applies to
+/// them. The sandbox must be loaded: after this, a user cannot open their own
+/// `/proc/self/pagemap`.
 fn hide_memory() -> Result<(), SealError> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|error| SealError::Unfinished(error.into()))
 }
 
-/// What stands of the wall on this system. It is found out by putting it up, in a
-/// thread that then ends.
+/// The parts of the wall that stand on this system. To find out, it puts the wall up
+/// in a thread that then ends.
 pub(super) fn standing() -> Standing {
     let put_up = || {
         let none: [io::Stdin; 0] = [];
@@ -177,7 +185,7 @@ pub(super) fn standing() -> Standing {
         .unwrap_or_default()
 }
 
-/// The version of Landlock that holds now.
+/// Restricts this thread, and returns the version of Landlock that is now in force.
 fn restrict<D: AsFd>(
     mut rules: RulesetCreated,
     reach: Reach,
@@ -213,7 +221,7 @@ fn rules(reach: Reach) -> Result<RulesetCreated, RulesetError> {
             .set_compatibility(CompatLevel::BestEffort),
         Reach::Reading | Reach::Tickets => Ruleset::default(),
     };
-    // As much as there is.
+    // Uses as much as the kernel has.
     rules
         .handle_access(handled(NEWEST))?
         .handle_access(AccessNet::from_all(NEWEST))?

@@ -1,11 +1,11 @@
-//! The system calls that a walled process may make. All others are refused with
-//! `EPERM`, and those of another architecture end the process.
+//! The system calls that a process behind the wall may make. The filter refuses all
+//! others with `EPERM`, and a call of another architecture ends the process.
 //!
 //! A new version of the C library, the runtime or wasmtime may need a call that is
 //! not here. The tests run the real program behind this list, so they show it.
-//! Before you add a call, think of what it does in an attacker's hands. An argument
-//! that is a number can be checked here; what a pointer leads to cannot.
-//! `docs/second-wall.md` is made of this list.
+//! Before you add a call, think of what an attacker could do with it. The filter can
+//! check an argument that is a number, but not what a pointer points to.
+//! `docs/second-wall.md` is made from this list.
 
 use super::Reach;
 use libc::{
@@ -15,7 +15,7 @@ use libc::{
     O_TMPFILE, O_TRUNC, O_WRONLY, PR_SET_NAME, PROT_EXEC, SIGABRT,
 };
 
-/// A system call that is allowed.
+/// An allowed system call.
 #[derive(Debug)]
 pub struct Call {
     /// Its name.
@@ -24,20 +24,21 @@ pub struct Call {
     pub number: i64,
     /// The processes that may make it.
     pub within: &'static [Reach],
-    /// All tests of one of these must hold. If there are none, any arguments will do.
+    /// The call is allowed if all tests of one of these lists hold. If there are no
+    /// lists, any arguments are allowed.
     pub(super) tests: &'static [&'static [Test]],
-    /// The same in words.
+    /// The tests in words.
     pub condition: &'static str,
     /// What needs it.
     pub why: &'static str,
 }
 
-/// What an argument, counted from 0, has to be.
+/// What an argument, counted from 0, must be.
 #[derive(Debug)]
 pub(super) enum Test {
-    /// This number; the kernel looks at 32 bits.
+    /// This number; the kernel uses 32 bits.
     Is(u8, u32),
-    /// This number; the kernel looks at 64 bits.
+    /// This number; the kernel uses 64 bits.
     IsLong(u8, u64),
     /// At most this number, in 32 bits.
     AtMost(u8, u32),
@@ -52,7 +53,7 @@ const ALL: &[Reach] = &[Reach::Reading, Reach::Tickets, Reach::Sealed];
 const PLAIN: &[Reach] = &[Reach::Reading, Reach::Tickets];
 const TICKETS: &[Reach] = &[Reach::Tickets];
 
-/// What glibc makes a thread with. musl adds a flag that has no effect.
+/// The flags with which glibc creates a thread. musl adds a flag that has no effect.
 const THREAD: u64 = (CLONE_VM
     | CLONE_FS
     | CLONE_FILES
@@ -64,12 +65,12 @@ const THREAD: u64 = (CLONE_VM
     | CLONE_CHILD_CLEARTID) as u64;
 const THREAD_OF_MUSL: u64 = THREAD | CLONE_DETACHED as u64;
 
-/// With any of these, a file is opened to be written, made or shortened.
-/// Not by `O_ACCMODE`, which in musl has a bit that only looks.
+/// The flags that make `open` write, create or truncate a file. `O_ACCMODE` is not
+/// used here, because in musl it has a bit that only looks.
 const WRITES: u32 = (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & !O_DIRECTORY)) as u32;
 
-/// The last of the clocks that are the system's. Those of another process, or of a
-/// device, have higher numbers.
+/// The last of the system's clocks. The clocks of another process, or of a device,
+/// have higher numbers.
 const LAST_CLOCK: u32 = libc::CLOCK_TAI as u32;
 
 // From `linux/fs.h` and `asm-generic/mman-common.h`.
@@ -78,18 +79,18 @@ const MADV_GUARD_INSTALL: u32 = 102;
 const MADV_GUARD_REMOVE: u32 = 103;
 
 /// A call that does not exist for the process (`ENOSYS`), because its flags stand
-/// behind a pointer. Whoever wants it does without then.
+/// behind a pointer. Callers then use something else.
 #[derive(Debug)]
 pub struct Absent {
     /// Its name.
     pub name: &'static str,
     /// Its number, on all architectures.
     pub number: i64,
-    /// What is done instead.
+    /// What callers use instead.
     pub instead: &'static str,
 }
 
-/// The calls that do not exist for a walled process.
+/// The calls that do not exist for a process behind the wall.
 pub const ABSENT: [Absent; 2] = [
     Absent {
         name: "clone3",
@@ -297,7 +298,7 @@ pub const CALLS: &[Call] = &[
         "which pages of its memory a call has touched, to wipe them",
     )
     .only_if(&[&[Is(1, PAGEMAP_SCAN)]], "command: `PAGEMAP_SCAN`"),
-    // Threads, of which each call has one.
+    // Threads. Each call has one.
     call("clone", libc::SYS_clone, ALL, "a new thread").only_if(
         &[&[IsLong(0, THREAD)], &[IsLong(0, THREAD_OF_MUSL)]],
         "flags: exactly those of a thread of this process",
@@ -377,7 +378,7 @@ pub const CALLS: &[Call] = &[
         &[&[Own(0), Is(2, SIGABRT as u32)]],
         "process: its own; signal: `SIGABRT`",
     ),
-    // Time, chance, and who the user is.
+    // Time, random bytes, and the user's id.
     call(
         "clock_gettime",
         libc::SYS_clock_gettime,
@@ -403,7 +404,7 @@ pub const CALLS: &[Call] = &[
     call("geteuid", libc::SYS_geteuid, ALL, "the same"),
     call("getgid", libc::SYS_getgid, ALL, "the same"),
     call("getegid", libc::SYS_getegid, ALL, "the same"),
-    // Forms that only the older of the architectures has.
+    // Older forms that only the older architecture has.
     #[cfg(target_arch = "x86_64")]
     call("open", libc::SYS_open, PLAIN, "what `openat` does, in musl")
         .only_if(&[&[Without(1, WRITES)]], "flags: as for `openat`"),
@@ -416,9 +417,9 @@ pub const CALLS: &[Call] = &[
     ),
 ];
 
-/// Until the sandbox is loaded, a process that is not sealed is allowed these instead
-/// of what the list says of them. That is a millisecond after the start, and no file
-/// is handed out before.
+/// Until the sandbox is loaded, these rules replace those of the list for a process
+/// that is not sealed. The sandbox is loaded a millisecond after the start, and the
+/// server returns no file before that.
 pub(super) const LOADING: &[Call] = &[
     call(
         "mprotect",

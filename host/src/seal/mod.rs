@@ -1,42 +1,44 @@
-//! The second wall: the server gives its own rights away before it serves.
+//! The second wall: the server gives up its own rights before it serves.
 //!
-//! The sandbox keeps a guest to one file. This is the wall behind it: if
-//! somebody broke out of the sandbox, or found a mistake in the host, the
-//! operating system would still refuse them nearly everything. [`Seal::new`]
-//! prepares it, [`Seal::apply`] puts it up before anything is read from the
-//! client, and no way leads back.
+//! The sandbox limits a guest to one file. The second wall is behind it: if
+//! somebody broke out of the sandbox, or found a bug in the host, the operating
+//! system would still refuse them nearly everything. [`Seal::new`] prepares the
+//! wall. [`Seal::apply`] puts it up before the server reads anything from the
+//! client, and nothing can take it down.
 //!
 //! Every server does this ([`Reach::Reading`]). It can then still
 //!
-//! - read what its user may read, and ask about it: a map and its files may be
-//!   anywhere, and both are looked up at each call;
-//! - use what was open before: the standard streams, and whatever else its client
-//!   let it inherit;
+//! - read what its user may read, and get its metadata: a map and its files may be
+//!   anywhere, and the server looks both up at each call;
+//! - use what was open before: the standard streams, and whatever else it inherited
+//!   from its client;
 //! - use memory and processor time, and start threads.
 //!
-//! It opens nothing to write, deletes and changes nothing, starts no program and no
-//! process, makes no socket, signals or traces no other process, leaves no core
-//! file, and once the sandbox is loaded, makes no machine code. With
-//! [`Reach::Tickets`] it also deletes files in the folder of tickets.
+//! It cannot open files to write, delete or change anything, start a program or a
+//! process, make a socket, or signal or trace another process. It leaves no core
+//! file, and once the sandbox is loaded, it cannot make machine code. With
+//! [`Reach::Tickets`] it can also delete files in the folder of tickets.
 //!
 //! `serve --sealed` ([`Reach::Sealed`]) reads the map once and gives up more. It
-//! opens files in the mapped files' directories, and in directories beneath them.
-//! Landlock grants whole hierarchies, and a single file would not do: one that is
-//! saved by renaming is another file each time. Of any path it can still ask
-//! whether something is there, its size, owner, times and number of names, which
-//! Landlock does not restrict; it can open it with `O_PATH` for no more than that.
-//! It cannot see where a link leads, nor extended attributes.
+//! can open files in the mapped files' directories, and in directories under them.
+//! Landlock grants whole hierarchies, and a grant for a single file would not work:
+//! a file that is saved by renaming is another file each time. For any path, the
+//! process can still ask whether something is there, and its size, owner, times and
+//! number of names, because Landlock does not restrict this. It can open the path
+//! with `O_PATH`, for no more than that. It cannot see where a symbolic link leads,
+//! nor extended attributes.
 //!
-//! Two mechanisms hold this together. Landlock judges what a call is about, a file,
-//! a port, a process. The filter judges the call itself, by a list of what is
-//! allowed, and of the call's arguments those that are numbers. The list with its
-//! reasons is in `docs/second-wall.md`. Where a kernel lacks one of the two,
-//! `serve` says so and serves; `serve --sealed` does not start.
+//! Two mechanisms enforce this together. Landlock judges the object of a call: a
+//! file, a port, a process. The filter judges the call itself, by a list of what is
+//! allowed, and also those of its arguments that are numbers. The list with its
+//! reasons is in `docs/second-wall.md`. If a kernel lacks one of the two, `serve`
+//! says so and serves; `serve --sealed` does not start.
 //!
-//! Only Linux can do this without a privileged helper. macOS has no such thing for
-//! a program that is not packaged as an application: `sandbox_init` is deprecated
-//! and undocumented. Windows has job objects and app containers, which a parent puts
-//! around a program that it starts. There the server only leaves no core file.
+//! Only Linux can do this without a privileged helper. macOS has nothing like it
+//! for a program that is not packaged as an application: `sandbox_init` is
+//! deprecated and undocumented. Windows has job objects and app containers, which a
+//! parent puts around a program that it starts. There, the server only leaves no core
+//! file.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -58,15 +60,15 @@ use std::{fmt, io};
 /// What a process can still reach behind the wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// It reads whatever its user may read.
+    /// It can read whatever its user may read.
     Reading,
-    /// The same, and it deletes in the folder of tickets.
+    /// The same, and it can delete files in the folder of tickets.
     Tickets,
-    /// It reads in the mapped files' directories.
+    /// It can read in the mapped files' directories.
     Sealed,
 }
 
-/// What of the wall stands.
+/// The parts of the wall that stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The version of Landlock's interface that is in force.
@@ -76,8 +78,8 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// What would stand on this system, if a server put it up now. It is found out
-    /// by doing that, in a thread that then ends.
+    /// The parts that would stand if a server put the wall up on this system now.
+    /// To find out, it does so in a thread that then ends.
     #[must_use]
     pub fn here() -> Self {
         #[cfg(target_os = "linux")]
@@ -87,7 +89,7 @@ impl Standing {
         standing
     }
 
-    /// Whether all of it stands.
+    /// Whether all parts stand.
     #[must_use]
     pub fn is_whole(self) -> bool {
         self.landlock.is_some() && self.system_calls
@@ -108,34 +110,34 @@ impl fmt::Display for Standing {
     }
 }
 
-/// Why there is no wall, or not the whole of it.
+/// Why there is no wall, or not the whole wall.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
-    /// Not Linux.
+    /// The system is not Linux.
     #[error("--sealed needs Linux; serve without it here")]
     Elsewhere,
-    /// Landlock is missing, switched off, or too old: what is asked needs its
-    /// ABI 4, of Linux 6.7.
+    /// Landlock is missing, switched off, or too old: `--sealed` needs its ABI 4,
+    /// of Linux 6.7.
     #[error(
         "--sealed needs Linux 6.7 or newer with Landlock switched on, and this system refused it ({0}); serve without --sealed, or on another system"
     )]
     Landlock(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The kernel takes no filter of system calls.
+    /// The kernel accepts no filter of system calls.
     #[error(
         "--sealed needs a kernel with seccomp filters, and this system refused one ({0}); serve without --sealed, or on another system"
     )]
     Seccomp(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// There is no descriptor, or no memory, for it.
+    /// There is no file descriptor, or no memory, for the wall.
     #[error(
         "too few file descriptors or too little memory ({0}); raise the limits (ulimit -n and -v)"
     )]
     OutOfResources(#[source] io::Error),
-    /// The wall holds for the thread that puts it up and for those it starts, so
-    /// that there must not be another; or `/proc` is not there to tell.
+    /// The process has another thread, or `/proc` is missing to count threads. The
+    /// wall covers only the thread that puts it up and the threads that it starts.
     #[error("the second wall needs /proc, and a process with a single thread")]
     NotAlone,
-    /// The wall stood, but could not be finished.
+    /// The wall stood, but the last rights could not be given up.
     #[error("what only loading the sandbox needs could not be given up: {0}")]
     Unfinished(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

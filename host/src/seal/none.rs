@@ -1,13 +1,13 @@
-//! No wall, on systems that have nothing to make it of.
+//! No wall, on systems that offer nothing to build it from.
 
 use super::{Reach, SealError, Standing};
 use crate::os::AsHeld;
 
-/// Stands in for the wall where there is none.
+/// Replaces the wall on systems that have none.
 #[derive(Debug)]
 pub struct Seal(());
 
-/// Stands in for what remains to be given up.
+/// Replaces the rights that are still to be given up.
 #[derive(Debug)]
 pub struct Loading(());
 
@@ -21,7 +21,7 @@ impl Seal {
         }
     }
 
-    /// Gives nothing up, and says so.
+    /// Gives nothing up, and reports this.
     ///
     /// # Errors
     /// None.
@@ -34,7 +34,7 @@ impl Seal {
 }
 
 impl Loading {
-    /// There is nothing to give up.
+    /// Does nothing: there is nothing to give up.
     ///
     /// # Errors
     /// None.

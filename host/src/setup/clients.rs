@@ -1,51 +1,51 @@
-//! The clients that are known, one recipe each. docs/use-from.md has the same list,
-//! and a test holds the two together.
+//! The known clients, one recipe each. docs/use-from.md has the same list, and a
+//! test keeps the two the same.
 
 use clap::{ValueEnum, builder::PossibleValue};
 
 /// What to put where, for one client.
 #[derive(Debug)]
 pub(super) struct Recipe {
-    /// As the user names it.
+    /// The name that the user types.
     pub(super) name: &'static str,
-    /// As its makers call it.
+    /// The name that its makers use.
     pub(super) title: &'static str,
     pub(super) reach: Reach,
     /// The first line. It says who gets the document.
     pub(super) who: &'static str,
     pub(super) parts: &'static [Part],
-    /// The longest document that arrives whole, in bytes, if the client would put a
-    /// longer one elsewhere, and our own limit would not come first.
+    /// The longest document that arrives whole, in bytes. None if the client does
+    /// not cut off or move longer documents, or if our own limit is lower.
     pub(super) max_bytes: Option<u64>,
-    /// What to know besides, a sentence or two each.
+    /// What else to know, in a sentence or two each.
     pub(super) notes: &'static [&'static str],
-    /// Commands that tell that the client is here.
+    /// Commands that show that the client is on this machine.
     pub(super) commands: &'static [&'static str],
-    /// Folders that do, beneath the home.
+    /// Folders under the home directory that show the same.
     pub(super) folders: &'static [&'static str],
 }
 
 /// Who gets the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// One agent, which the example calls so.
+    /// One agent, which has this name in the example.
     Agent(&'static str),
-    /// The same, by rules of a client that holds the server as a whole: others could
-    /// undo them.
+    /// One agent of this name too, but the whole client has the server, and only the
+    /// client's rules keep others from it. Others could undo the rules.
     Ruled(&'static str),
-    /// A session that is started for it, which the example calls so.
+    /// A session that is started for this purpose. It has this name in the example.
     Session(&'static str),
-    /// All that runs in the client.
+    /// Everything that runs in the client.
     Client,
 }
 
 /// A text that goes into one file.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Which example it is; and the end of its name says what format.
+    /// The name of the example. Its ending says which format it has.
     pub(super) example: &'static str,
     pub(super) text: &'static str,
-    /// What to do with it; the text follows.
+    /// What to do with the text, which follows.
     pub(super) place: &'static str,
 }
 
@@ -60,7 +60,7 @@ macro_rules! part {
     };
 }
 
-/// The first line if nothing is told apart.
+/// The first line for a client that does not tell agents apart.
 const WHOLE: &str = "The whole client gets the document: every conversation and every agent in it. Bind only what all of them may read.";
 
 const RECIPES: &[Recipe] = &[
@@ -275,7 +275,7 @@ const RECIPES: &[Recipe] = &[
     },
 ];
 
-/// A client that is known.
+/// A known client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Client(&'static Recipe);
 
@@ -305,7 +305,7 @@ impl ValueEnum for Client {
     }
 }
 
-/// All of them.
+/// All recipes.
 pub(super) fn all() -> impl Iterator<Item = &'static Recipe> {
     RECIPES.iter()
 }

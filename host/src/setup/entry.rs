@@ -1,4 +1,4 @@
-//! An entry for the map, with a fresh key.
+//! An entry for the map, with a new key.
 
 use super::{Names, Said, SetupError, UserMap, given::plain};
 use crate::{
@@ -18,11 +18,10 @@ use std::{
 };
 use toml_writer::TomlStringBuilder;
 
-/// As many random bytes as a key is made of: 128 bits.
+/// The number of random bytes in a key: 128 bits.
 const RANDOM: usize = 16;
 
-/// The entry for `file`. What would keep it from being served as things are is said
-/// in a warning.
+/// The entry for `file`. Warnings say what would keep the file from being served now.
 pub(super) fn for_file(
     file: &Path,
     names: &Names,
@@ -53,10 +52,12 @@ pub(super) fn for_file(
     Ok(Said { text, warnings })
 }
 
-/// The path as the map should have it: as it was given, if that means the same there.
+/// The path as the map should have it: as the user gave it, if it means the same in
+/// the map.
 fn written(file: &Path) -> Result<String, SetupError> {
     let text = plain(file).ok_or(SetupError::OddPath)?;
-    // It may be a key in the wrong place, so this comes before it is said.
+    // The text may be a key in the wrong place, so this check comes before anything
+    // prints it.
     if !text.ends_with(".md") {
         return Err(SetupError::NotMarkdown);
     }
@@ -78,9 +79,9 @@ fn fresh() -> Result<String, SetupError> {
     Ok(format!("k-{}", hex(&bytes)))
 }
 
-/// As a table of its own, and not a line beneath `[keys]`: that head stands in a map
-/// once, and what is appended would land beneath whatever comes last. It begins with
-/// an empty line, since a file may not end with one.
+/// The entry as a table of its own, not as a line under `[keys]`: that header may
+/// stand in a map only once, and an appended line would belong to whatever table
+/// comes last. It begins with an empty line, because a file may not end with one.
 fn table(key: &str, path: &str, names: &Names, max_bytes: Option<u64>) -> String {
     let quote = |text| TomlStringBuilder::new(text).as_basic();
     let quoted = |text| toml_writer::ToTomlValue::to_toml_value(&quote(text));
@@ -97,7 +98,7 @@ fn table(key: &str, path: &str, names: &Names, max_bytes: Option<u64>) -> String
     text
 }
 
-/// Loads the file as a call would, by the rules of the user's map.
+/// Loads the file as a call would, under the rules of the user's map.
 fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let limits = Limits::default();
     let entry = Map::parse(text.as_bytes(), &user.location).map_err(SetupError::Entry)?;

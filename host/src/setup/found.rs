@@ -1,10 +1,11 @@
-//! The list of clients, and which are on this machine.
+//! The list of clients, and which of them are on this machine.
 
 use super::clients::{Reach, Recipe, all};
 use crate::os::{HOME, configuration};
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
 
-/// Whether something is there is all that is asked; nothing is read or started.
+/// Lists the clients. It only asks whether commands and folders exist; it reads and
+/// starts nothing.
 pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
     let absolute = |name| {
         variable(name)
@@ -46,7 +47,7 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
             Reach::Client => "the whole client",
         };
         let here = seen(recipe).unwrap_or_else(|| "-".to_owned());
-        // A text cannot fail to take more.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(text, "{:<18} {who:<23} {here}", recipe.name);
     }
     text + "\nkeyhole setup CLIENT --bind NAME   what to put where\n\

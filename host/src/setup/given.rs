@@ -1,33 +1,33 @@
-//! Texts from outside, as they may stand in what is printed.
+//! Texts from outside, in the form in which the output may contain them.
 
 use crate::printable::is_unprintable;
 use std::path::Path;
 
-/// A path in one line, as each client takes it: JSON, TOML, YAML and JavaScript
-/// agree on such a text in double quotes, as [`quoted`] writes it.
+/// A path in one line, as each client accepts it. In double quotes, as [`quoted`]
+/// writes it, such a text means the same in JSON, TOML, YAML and JavaScript.
 pub(super) fn plain(path: &Path) -> Option<&str> {
     path.to_str()
         .filter(|text| !text.is_empty() && !text.chars().any(is_odd))
 }
 
-/// No format must need another escape for it than `\"` and `\\`; U+FFFE and U+FFFF
-/// are no characters to YAML.
+/// Whether some format needs another escape for `c` than `\"` or `\\`. U+FFFE and
+/// U+FFFF are not characters in YAML.
 fn is_odd(c: char) -> bool {
     is_unprintable(c) || matches!(c, '\u{fffe}' | '\u{ffff}')
 }
 
-/// Whether clients could put something else in the place of a part of it, as for
-/// `${HOME}` or `{env:HOME}`.
+/// Whether clients could replace a part of the text, such as `${HOME}` or
+/// `{env:HOME}`.
 pub(super) fn is_expanded(text: &str) -> bool {
     text.contains(['$', '{', '}'])
 }
 
-/// In double quotes.
+/// The text in double quotes.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// As a text of JavaScript, in single quotes if it can be.
+/// The text as a JavaScript string, in single quotes if possible.
 pub(super) fn script_text(text: &str) -> String {
     match text.contains(['\'', '\\']) {
         true => quoted(text),
@@ -35,7 +35,7 @@ pub(super) fn script_text(text: &str) -> String {
     }
 }
 
-/// As a text of YAML, without quotes if it can be. It is an absolute path.
+/// The path as a YAML string, without quotes if possible. It must be absolute.
 pub(super) fn yaml_text(path: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     match path.chars().all(is_safe) {

@@ -1,8 +1,9 @@
-//! `keyhole setup`: what to put where, for each client, and a fresh key for the map.
+//! `keyhole setup`: says what to put where for each client, and makes a new key for
+//! the map.
 //!
-//! Nothing is written and no program is started. What is printed for a client is the
-//! example of docs/examples, which is tried with that client, with this program and
-//! the user's names in it.
+//! It writes no file and starts no program. For a client, it prints the example from
+//! docs/examples, with this program's path and the user's names in it. We test each
+//! example with its client.
 
 mod clients;
 mod entry;
@@ -71,11 +72,11 @@ Exit codes: 0 printed, 1 not, since the map cannot be used or would not take it.
     },
 }
 
-/// What is printed.
+/// The output.
 pub(crate) struct Said {
     /// On standard output.
     pub(crate) text: String,
-    /// On standard error, each in a line.
+    /// On standard error, one a line.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -88,7 +89,7 @@ impl From<String> for Said {
     }
 }
 
-/// Why nothing is printed. None repeats what was given: it may be a key.
+/// Why nothing is printed. No message repeats the user's input: it may be a key.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SetupError {
     #[error("name a client, or `key` and a file; `keyhole setup` lists the clients")]
@@ -135,7 +136,7 @@ pub(crate) enum SetupError {
     Start(#[source] io::Error),
 }
 
-/// Says it.
+/// Runs `keyhole setup`, and returns what it prints.
 ///
 /// # Errors
 /// [`SetupError`].
@@ -170,14 +171,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Said, SetupError> {
 /// The user's map, as it is now.
 struct UserMap {
     location: Location,
-    /// None if there is none yet.
+    /// None means that there is no map yet.
     map: Option<Arc<Map>>,
 }
 
 impl UserMap {
     /// # Errors
-    /// If there is a map, and it cannot be used: then nobody knows which texts are
-    /// keys, and what is printed could not be used either.
+    /// If there is a map that cannot be used: then we do not know which texts are
+    /// keys, and the user could not use the output either.
     fn read() -> Result<Self, SetupError> {
         let location = Location::find(None, |name| std::env::var_os(name))?;
         let live = LiveMap::new(location.clone());
@@ -189,7 +190,8 @@ impl UserMap {
         Ok(Self { location, map })
     }
 
-    /// Passes a text on that gives no key of the map away, made of these names.
+    /// Returns `text`, which contains these names, if neither it nor a name reveals
+    /// a key of the map.
     fn conceals(&self, text: String, names: &[Option<&str>]) -> Result<String, SetupError> {
         let Some(map) = &self.map else {
             return Ok(text);

@@ -1,4 +1,4 @@
-//! Where this program is, as a client should start it: also after an update.
+//! The path at which a client should start this program, also after an update.
 
 use super::{
     SetupError,
@@ -19,21 +19,22 @@ use std::{
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) path: String,
-    /// Why a client should not be told to start it there.
+    /// Why a client should not start it there.
     pub(super) caution: Option<String>,
 }
 
 impl Program {
     /// # Errors
-    /// If it cannot be found, or cannot be written down for all clients.
+    /// If the path cannot be found, or cannot be written so that all clients accept
+    /// it.
     pub(super) fn this() -> Result<Self, SetupError> {
         let exe = std::env::current_exe()
             .and_then(|exe| exe.canonicalize())
             .map(plain_path)
             .map_err(SetupError::NoProgram)?;
         let named = on_path(&exe, std::env::var_os("PATH"));
-        // What a package manager's link is called survives an update; where it leads
-        // to may not.
+        // The path of a package manager's symbolic link survives an update; the
+        // link's target may not.
         let path = match named {
             Some(named) if fleeting(&named).is_none() => named,
             _ => exe,
@@ -54,7 +55,7 @@ impl Program {
     }
 }
 
-/// The name under which `exe` is found on the path.
+/// The path of `exe` in a directory of `PATH`.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
     std::env::split_paths(&path?)
         .filter(|directory| directory.is_absolute())
@@ -65,7 +66,7 @@ fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
         })
 }
 
-/// Why a program at this place is not sure to be there next week, if so.
+/// Why a program at this path may be gone next week. None means that it should stay.
 pub(super) fn fleeting(path: &Path) -> Option<&'static str> {
     let parts: Vec<&str> = path
         .components()
@@ -98,7 +99,8 @@ pub(super) fn fleeting(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Who could put another program there, to be started in the user's name.
+/// A caution if other users could put another program there, which would then run as
+/// the user.
 fn replaceable(path: &Path) -> Option<String> {
     let walked = Walker::new(System).walk(path, Policy::TRUSTED_FILE);
     match walked {

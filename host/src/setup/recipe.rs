@@ -12,7 +12,7 @@ use crate::{
 };
 use std::path::Path;
 
-/// The binding of the examples, which is taken if none is named.
+/// The binding's name in the examples. It is the default if the user names none.
 const BINDING: &str = "scanner-catalog";
 
 pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said, SetupError> {
@@ -42,7 +42,7 @@ pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said,
         .map(Said::from)
 }
 
-/// What the map needs for it.
+/// What the map needs for this client.
 fn map(
     recipe: &Recipe,
     user: &UserMap,
@@ -100,7 +100,8 @@ fn why_limited(recipe: &Recipe) -> String {
     )
 }
 
-/// What keeps the binding from being served to this agent, in words that hold no key.
+/// What keeps this agent from getting the binding's file as it should. The text contains
+/// no key.
 fn lacks(recipe: &Recipe, map: &Map, binding: &Binding, agent: Option<&str>) -> Option<String> {
     let key = match binding.key(map) {
         Ok(key) => key,
@@ -135,7 +136,7 @@ fn lacks(recipe: &Recipe, map: &Map, binding: &Binding, agent: Option<&str>) -> 
     }
 }
 
-/// What stands in an example, and what stands in its place.
+/// Parts of an example, each with its replacement.
 struct Filled(Vec<(&'static str, String)>);
 
 impl Filled {
@@ -157,7 +158,8 @@ impl Filled {
             true => bind.to_owned(),
             false => quoted(bind),
         };
-        // The first that fits is taken, so longer ones stand before what they begin with.
+        // The first match is taken, so a longer text stands before a text that it begins
+        // with.
         let mut places = vec![
             (
                 "\"--bind\", \"scanner-catalog\"",
@@ -173,7 +175,7 @@ impl Filled {
                 "command: keyhole",
                 format!("command: {}", yaml_text(program)),
             ),
-            // A name in YAML, if the client's example has it so.
+            // The name as a YAML key, if the client's example uses one.
             ("scanner-catalog:", format!("{name}:")),
             (BINDING, bind.to_owned()),
         ];
@@ -190,7 +192,7 @@ impl Filled {
         Ok(Self(places))
     }
 
-    /// In one pass: what was put in is not looked at again.
+    /// Fills in the text in one pass, so it never replaces a part of a replacement.
     fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -209,7 +211,8 @@ impl Filled {
         filled
     }
 
-    /// As a block that can be told from the words around it.
+    /// The part as a fenced block, so that the reader can tell it from the text around
+    /// it.
     fn block(&self, part: &Part) -> String {
         let language = match part.example.rsplit('.').next() {
             Some("md") => "markdown",
@@ -217,7 +220,7 @@ impl Filled {
             Some(ending) => ending,
             None => "",
         };
-        // Longer than any that stands in it.
+        // The fence is longer than any in the text.
         let fence = match part.text.contains("```") {
             true => "````",
             false => "```",
@@ -226,12 +229,13 @@ impl Filled {
     }
 }
 
-/// What each client with agents takes for an agent's name, and a file's.
+/// Whether each client with agents accepts this as the name of an agent and of its file.
 fn is_agent(name: &str) -> bool {
     Binding::is_name(name) && is_word(name)
 }
 
-/// Whether a name of a binding's form is a text to YAML also without quotes.
+/// Whether a name in the form of a binding's name is a string in YAML even without
+/// quotes.
 fn is_word(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && !["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name)

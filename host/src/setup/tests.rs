@@ -1,5 +1,5 @@
-//! What a client is told to start, and how names and paths are written down. What is
-//! printed for each client is tried from outside.
+//! Which program a client should start, and how names and paths are quoted. Other
+//! tests try the output for each client from outside.
 
 use super::{
     given::{cmd_word, is_expanded, plain, quoted, script_text, sh_word, yaml_text},

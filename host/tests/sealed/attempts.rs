@@ -36,28 +36,28 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Names the attempt that this process is to make.
+/// The variable with the name of the attempt that this process must make.
 const ATTEMPT: &str = "KEYHOLE_TEST_ATTEMPT";
-/// Names the wall behind which it is made.
+/// The variable with the name of the wall behind which it makes the attempt.
 const WALL: &str = "KEYHOLE_TEST_WALL";
-/// Names the directory in which it is made.
+/// The variable with the directory in which it makes the attempt.
 const WORLD: &str = "KEYHOLE_TEST_WORLD";
 
-/// Numbers the System V objects that are there.
+/// The variable with the numbers of the System V objects.
 const IPC: &str = "KEYHOLE_TEST_IPC";
 
-/// A wall that an attempt is made behind.
+/// A wall behind which an attempt is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wall {
-    /// That of `serve`.
+    /// The wall of `serve`.
     Plain,
-    /// That of `serve --require-ticket`.
+    /// The wall of `serve --require-ticket`.
     Tickets,
-    /// That of `serve --sealed`.
+    /// The wall of `serve --sealed`.
     Sealed,
-    /// That of `serve` on a kernel without filters of system calls.
+    /// The wall of `serve` on a kernel without filters of system calls.
     LandlockAlone,
-    /// That of `serve` on a kernel without Landlock.
+    /// The wall of `serve` on a kernel without Landlock.
     FilterAlone,
 }
 
@@ -68,11 +68,11 @@ const WALLS: [Wall; 5] = [
     Wall::LandlockAlone,
     Wall::FilterAlone,
 ];
-/// Those with a filter.
+/// The walls with a filter.
 pub(crate) const FILTERED: &[Wall] = &[Wall::Plain, Wall::Tickets, Wall::Sealed, Wall::FilterAlone];
 pub(crate) const SEALED: &[Wall] = &[Wall::Sealed];
 
-/// A name, what is tried, and the walls that must withstand it.
+/// A name, the attempt, and the walls that must withstand it.
 pub(crate) type Attempt = (&'static str, fn(&World), &'static [Wall]);
 
 const ATTEMPTS: [Attempt; 12] = [
@@ -110,7 +110,8 @@ fn attempts() -> impl Iterator<Item = Attempt> {
     ATTEMPTS.into_iter().chain(reach::ATTEMPTS)
 }
 
-/// One test an attempt and a wall, and one that a second thread prevents.
+/// One test for each attempt and wall, and one in which a second thread prevents
+/// the wall.
 pub(crate) fn trials() -> Vec<Trial> {
     attempts()
         .flat_map(|(name, _, walls)| walls.iter().map(move |wall| (name, *wall)))
@@ -125,7 +126,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Makes the attempt that this process was started for, if it was for one.
+/// Makes the attempt for which this process was started, if there is one.
 pub(crate) fn child() -> Option<ExitCode> {
     let name = std::env::var(ATTEMPT).ok()?;
     let wall = std::env::var(WALL).ok()?;
@@ -146,11 +147,12 @@ pub(crate) fn child() -> Option<ExitCode> {
         "walk" => return Some(walk::child(&world, wall)),
         _ => {}
     }
-    // What is let through by mistake reaches no terminal.
+    // A call that is let through by mistake must not reach a terminal.
     let _ = nix::unistd::setsid();
     let (_, attempt, _) = attempts().find(|(known, ..)| *known == name)?;
     world.put_up(wall).unwrap();
-    // Once where the wall was put up, and once where calls run.
+    // The attempt is made twice: in the thread that put the wall up, and in a new
+    // thread, as calls run in.
     attempt(&world);
     let done = thread::scope(|scope| scope.spawn(|| attempt(&world)).join());
     Some(match done {
@@ -159,7 +161,8 @@ pub(crate) fn child() -> Option<ExitCode> {
     })
 }
 
-/// A world in a directory of its own, and a process that makes the attempt there.
+/// Creates a world in a directory of its own, and a process that makes the attempt
+/// there.
 pub(crate) fn in_a_process(name: &str, wall: Wall) -> Result<(), Failed> {
     let world = TempDir::new()?;
     for file in [
@@ -200,7 +203,7 @@ pub(crate) fn in_a_process(name: &str, wall: Wall) -> Result<(), Failed> {
     }
 }
 
-/// What there is to attack, and what was open before the wall.
+/// The targets of the attempts, and what was open before the wall.
 pub(crate) struct World {
     root: PathBuf,
     map: FrozenMap,
@@ -234,7 +237,8 @@ impl World {
         }
     }
 
-    /// Puts the wall up, whole, as a server that has loaded its sandbox has it.
+    /// Puts up the complete wall, as a server has it after it has loaded its
+    /// sandbox.
     pub(crate) fn put_up(&self, wall: Wall) -> Result<(), keyhole::seal::SealError> {
         let none = None::<OwnedFd>;
         let (standing, loading) = match wall {
@@ -268,7 +272,8 @@ impl World {
     }
 }
 
-/// From now on, the kernel lacks this call.
+/// Makes the kernel answer this call with `errno` from now on, as if it lacked the
+/// call.
 pub(crate) fn without(call: i64, errno: Errno) {
     let filter: BpfProgram = SeccompFilter::new(
         BTreeMap::from([(call, Vec::new())]),
@@ -282,8 +287,8 @@ pub(crate) fn without(call: i64, errno: Errno) {
     seccompiler::apply_filter(&filter).unwrap();
 }
 
-/// That one or the other part of the wall refused it. Nothing else here does: the
-/// files are this user's own.
+/// Asserts that one part of the wall refused the call. Nothing else refuses it
+/// here: the files are this user's own.
 #[track_caller]
 pub(crate) fn refused<T: Debug, E: Into<i32> + Debug>(what: &str, result: Result<T, E>) {
     let error = result.expect_err(what).into();
@@ -291,7 +296,7 @@ pub(crate) fn refused<T: Debug, E: Into<i32> + Debug>(what: &str, result: Result
     assert!(known.contains(&error), "{what}: errno {error}");
 }
 
-/// That Landlock refused it.
+/// Asserts that Landlock refused the call.
 #[track_caller]
 fn denied<T: Debug>(what: &str, result: Result<T, Errno>) {
     assert_eq!(result.err(), Some(Errno::ACCESS), "{what}");
@@ -313,7 +318,7 @@ fn the_mapped_file_is_read(world: &World) {
     let note = open(world.note(), OFlags::RDONLY).unwrap();
     let text = std::io::read_to_string(File::from(note)).unwrap();
     assert_eq!(text, "granted/note.md");
-    // The wall cannot be narrower than the directory with what is beneath.
+    // The wall cannot be narrower than the directory with everything in it.
     let deep = open(world.path("granted/beneath/deep.md"), OFlags::RDONLY);
     assert!(deep.is_ok());
 }
@@ -535,7 +540,8 @@ fn root_changes_nothing(world: &World) {
     );
 }
 
-/// As the server's own hook does it, and as the standard library's does.
+/// The server's own panic hook writes such a line, and so does the standard
+/// library's.
 fn a_panic_still_says_its_line(_: &World) {
     let panicked = std::panic::catch_unwind(|| {
         let none: Option<u8> = std::hint::black_box(None);

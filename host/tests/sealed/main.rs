@@ -1,8 +1,8 @@
-//! The second wall: what a process behind it tries, and does not get.
+//! The second wall: what a process behind it tries, and cannot do.
 //!
-//! `attempts` and `reach` are system calls made from behind it, each in a process
-//! of its own, which is this program started again; `walk` makes every call that
-//! there is. `server` is the real program.
+//! `attempts` and `reach` make system calls from behind the wall, each in a process
+//! of its own, which is this program started again. `walk` makes every system call.
+//! `server` tests the real program.
 
 #![allow(
     clippy::unwrap_used,

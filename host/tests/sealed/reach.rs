@@ -1,4 +1,4 @@
-//! Ways out that walls of this kind have had.
+//! Known ways out of walls of this kind.
 
 use crate::attempts::{Attempt, FILTERED, SEALED, World, refused};
 use nix::errno::Errno;
@@ -63,7 +63,7 @@ pub(crate) const ATTEMPTS: [Attempt; 12] = [
     ),
 ];
 
-/// A call by its number, as whoever has broken out would make it.
+/// Makes a call by its number, as somebody who has broken out would do.
 #[track_caller]
 pub(crate) fn call(number: i64, arguments: &[u64]) -> Result<i64, i32> {
     let [a, b, c, d, e, f] = std::array::from_fn(|n| arguments.get(n).copied().unwrap_or(0));
@@ -93,11 +93,13 @@ fn text(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap()
 }
 
-/// Memory, messages and semaphores that are there for whoever knows their numbers.
+/// System V memory, messages and semaphores. Any process that knows their numbers
+/// could use them.
 pub(crate) struct SystemV([u64; 3]);
 
 impl SystemV {
-    /// To be removed again: they outlive every process.
+    /// Creates the objects. The caller must remove them, because they outlive every
+    /// process.
     pub(crate) fn make() -> Self {
         const PRIVATE: u64 = 0;
         let made = [
@@ -137,7 +139,7 @@ fn no_content_leaves_by_a_socket(world: &World) {
             &[unix, kind as u64, 0, pair],
         );
     }
-    // A pair that was there before can be written to, and that is all.
+    // A pair from before the wall can be written to, but nothing else.
     let socket = number_of(world.pair.0.as_raw_fd());
     let content = c"content";
     for name in [&b"\x01\0/tmp/keyhole-test"[..], b"\x01\0\0/tmp/keyhole-tes"] {
@@ -212,7 +214,8 @@ fn no_process_outlives_the_server(_: &World) {
         is_refused("vfork", libc::SYS_vfork, &[]);
     }
     assert_eq!(call(libc::SYS_clone3, &[0, 0]), Err(libc::ENOSYS));
-    // `setsid` itself is refused to the leader of a session anyway: see `walk`.
+    // `setsid` is not tried here, because the kernel refuses it to a session leader
+    // anyway: see `walk`.
 }
 
 fn no_file_is_watched(world: &World) {
@@ -274,11 +277,12 @@ fn root_mounts_and_freezes_nothing(world: &World) {
     let root = text(world.root());
     is_refused("a tree", OPEN_TREE_ATTR, &[here, at(&root), 1]);
     is_refused("a tree", libc::SYS_open_tree, &[here, at(&root), 1]);
-    // With nothing to set, it would only tell.
+    // With nothing to set, the call would only read the clock.
     let clock = [0_u64; 32];
     is_refused("the clock", libc::SYS_adjtimex, &[clock.as_ptr() as u64]);
     is_refused("the terminal", libc::SYS_vhangup, &[]);
-    // Of a socket, which has none to freeze, should it get through.
+    // The call is made on a socket, which has no file system to freeze, in case it
+    // gets through.
     let socket = number_of(world.pair.0.as_raw_fd());
     is_refused("a file system", libc::SYS_ioctl, &[socket, FREEZE, 0]);
 }

@@ -1,4 +1,4 @@
-//! The real program behind the wall.
+//! Tests of the real program behind the wall.
 
 use crate::attempts::without;
 use libtest_mimic::Trial;
@@ -91,7 +91,7 @@ impl World {
         Server::start(&mut self.command())
     }
 
-    /// What a server that does not start says.
+    /// The error message of a server that does not start.
     fn refusal(&self, command: &mut Command) -> String {
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(1));
@@ -132,7 +132,7 @@ impl Server {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The text that the tool answers with.
+    /// The text of the tool's answer.
     fn load(&mut self, key: &str) -> String {
         let answer = self.request(
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
@@ -143,12 +143,14 @@ impl Server {
         text.unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    /// Ends the session, which must be in order and in silence.
+    /// Ends the session. It must end without an error and without a message on
+    /// standard error.
     fn end(self) {
         assert_eq!(self.ended(), "");
     }
 
-    /// Ends the session, which must be in order, and is what standard error says.
+    /// Ends the session, which must end without an error, and returns what standard
+    /// error says.
     fn ended(mut self) -> String {
         drop(self.to.take());
         assert!(self.process.wait().unwrap().success());
@@ -192,7 +194,7 @@ fn does_not_follow_the_map() {
     server.end();
 }
 
-/// The arguments of all servers that have a wall.
+/// The arguments of servers that have a wall.
 const SERVERS: [&[&str]; 3] = [
     &["serve"],
     &["serve", "--agent", "reader"],
@@ -229,7 +231,8 @@ fn leaves_no_core_and_hides_its_memory() {
         let core = limits.lines().find(|line| line.starts_with("Max core"));
         let core: Vec<_> = core.unwrap().split_whitespace().collect();
         assert_eq!(core[4..6], ["0", "0"], "{limits}");
-        // Whoever is not root could not have made these root's.
+        // These files belong to root only because the process hides its memory: a
+        // user who is not root could not change their owner.
         let memory = fs::metadata(format!("{process}/mem")).unwrap();
         assert_eq!(std::os::unix::fs::MetadataExt::uid(&memory), 0);
         server.end();
@@ -252,7 +255,7 @@ fn does_not_start_without_a_map() {
     assert!(said.contains("map-missing: "), "{said}");
 }
 
-/// Systems that lack a part, played by a filter that answers as they would.
+/// Tests on systems that lack a part of the wall. A filter simulates them.
 pub(crate) fn on_lesser_systems() -> [Trial; 3] {
     [
         Trial::test("a_system_without_landlock_is_refused", || {
@@ -301,12 +304,12 @@ pub(crate) fn on_lesser_systems() -> [Trial; 3] {
     ]
 }
 
-/// What is done where the kernel lacks these calls.
+/// Runs `then` as if the kernel lacked these calls.
 fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce(&World) -> T + Send) -> T {
     std::thread::scope(|scope| {
         let done = scope.spawn(|| {
-            // It holds for this thread and what it starts. Without `seccomp` there
-            // is no other filter, so that one goes last.
+            // A filter covers this thread and what it starts. Without `seccomp`, no
+            // other filter can be installed, so that call comes last.
             for (call, errno) in calls {
                 without(*call, *errno);
             }

@@ -1,5 +1,5 @@
-//! Every system call there is, behind each wall: what comes of it is what the list
-//! says, and docs/second-wall.md shows the list.
+//! Makes every system call behind each wall: the result is what the list says, and
+//! docs/second-wall.md shows the list.
 
 use crate::{
     attempts::{Wall, World, in_a_process},
@@ -16,29 +16,29 @@ use nix::{
 };
 use std::{env, fmt::Write as _, fs, path::Path, process::ExitCode};
 
-/// Numbers that are tried: all that there are in Linux 6.18, and a hundred more.
+/// The call numbers that are tried: all of Linux 6.18, and a hundred more.
 const NUMBERS: std::ops::Range<i64> = 0..570;
 
-/// `uretprobe` and `uprobe`, which the kernel lets through whatever a filter says:
-/// places in a program that root watches jump there. From anywhere else they end the
-/// process or fail.
+/// `uretprobe` and `uprobe`, which the kernel allows whatever a filter says: points
+/// in a program that root traces jump there. From anywhere else they end the process
+/// or fail.
 const UNFILTERED: &[i64] = if cfg!(target_arch = "x86_64") {
     &[335, 336]
 } else {
     &[]
 };
 
-/// From here on, a number is tried again in the x32 manner.
+/// The bit that is added to try a number again in the x32 manner.
 const X32: i64 = 0x4000_0000;
 
-/// Seconds that one call may take.
+/// The seconds that one call may take.
 const PATIENCE: u32 = 20;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let walks = [Wall::Plain, Wall::Tickets, Wall::Sealed];
     let walks = walks.map(every_call_is_answered_as_the_list_says);
     let page = Trial::test("the_page_shows_the_list", the_page_shows_the_list);
-    // Some calls are on one architecture only, and the page has them.
+    // The page contains calls that only one architecture has.
     walks
         .into_iter()
         .chain([page.with_ignored_flag(cfg!(not(target_arch = "x86_64")))])
@@ -58,14 +58,14 @@ fn reach(wall: Wall) -> Reach {
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// The filter refused it.
     Refused,
-    /// The filter says that there is no such call.
+    /// The filter answered that there is no such call.
     Absent,
-    /// It got to the kernel.
+    /// The call reached the kernel.
     Allowed,
 }
 
@@ -78,7 +78,7 @@ impl Outcome {
         }
     }
 
-    /// What the list says.
+    /// The result that the list states.
     fn expected(number: i64, reach: Reach) -> Self {
         if ABSENT.iter().any(|absent| absent.number == number) {
             return Self::Absent;
@@ -91,8 +91,9 @@ impl Outcome {
     }
 }
 
-/// Arguments with which an allowed call does nothing, and passes its tests. Those of
-/// other calls would do nothing either, were they not refused.
+/// Arguments with which an allowed call passes its tests and does nothing. With
+/// those for other calls, the call would do nothing either if the wall let it
+/// through.
 fn harmless(number: i64) -> [u64; 3] {
     const PAGEMAP_SCAN: u64 = 0xc060_6610;
     match number {
@@ -101,7 +102,7 @@ fn harmless(number: i64) -> [u64; 3] {
         libc::SYS_madvise => [0, 0, libc::MADV_DONTNEED as u64],
         libc::SYS_prctl => [libc::PR_SET_NAME as u64, 0, 0],
         libc::SYS_tgkill => [std::process::id().into(), 0, libc::SIGABRT as u64],
-        // With zeros, these would take the machine's name away.
+        // With zeros, these calls would remove the machine's name.
         libc::SYS_sethostname | libc::SYS_setdomainname => [0, u64::MAX, 0],
         libc::SYS_acct => [1, 0, 0],
         _ => [0; 3],
@@ -110,7 +111,7 @@ fn harmless(number: i64) -> [u64; 3] {
 
 /// Tries all calls, each in a process of its own.
 pub(crate) fn child(world: &World, wall: Wall) -> ExitCode {
-    // Nothing that is let through by mistake reaches a terminal.
+    // A call that is let through by mistake must not reach a terminal.
     let _ = nix::unistd::setsid();
     let mut wrong = Vec::new();
     for number in NUMBERS.filter(|number| !UNFILTERED.contains(number)) {
@@ -128,21 +129,22 @@ pub(crate) fn child(world: &World, wall: Wall) -> ExitCode {
 }
 
 fn tried(world: &World, wall: Wall, number: i64) -> Result<Outcome, String> {
-    // SAFETY: this process has one thread, so that its child may do what it may.
+    // SAFETY: this process has one thread, so its child may do all that it may do.
     let forked = unsafe { fork() };
     match forked.unwrap() {
         ForkResult::Child => {
             let answer = in_child(world, wall, number);
-            // Without the end of a program, in which other calls would be made.
+            // `_exit` skips the usual end of a program, which would make other calls.
             // SAFETY: it ends the process, and nothing else.
             unsafe { libc::_exit(answer) }
         }
         ForkResult::Parent { child } => match waitpid(child, None) {
             Ok(WaitStatus::Exited(_, REFUSED)) => Ok(Outcome::Refused),
             Ok(WaitStatus::Exited(_, ABSENT_CALL)) => Ok(Outcome::Absent),
-            // 0 is also how `exit` and `exit_group` end.
+            // `exit` and `exit_group` end with 0 too.
             Ok(WaitStatus::Exited(_, 0)) => Ok(Outcome::Allowed),
-            // There is no handler that it could return from.
+            // `rt_sigreturn` ends so, because there is no handler from which it
+            // could return.
             Ok(WaitStatus::Signaled(_, nix::sys::signal::Signal::SIGSEGV, _))
                 if number == libc::SYS_rt_sigreturn =>
             {
@@ -164,7 +166,8 @@ fn in_child(world: &World, wall: Wall, number: i64) -> i32 {
     if cfg!(target_arch = "x86_64") && call(X32 | number, &harmless(number)) != Err(libc::EPERM) {
         return X32_ALLOWED;
     }
-    // The real thing, since there are no arguments with which it does nothing.
+    // A real thread is started, because `clone` has no arguments with which it does
+    // nothing.
     if number == libc::SYS_clone {
         let thread = std::thread::Builder::new().spawn(|| ());
         return match thread.map(std::thread::JoinHandle::join) {

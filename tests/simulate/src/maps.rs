@@ -91,7 +91,7 @@ impl Map {
     }
 
     /// The first key stands for the first document.
-    pub fn mend(&mut self) {
+    pub fn fix(&mut self) {
         self.broken = false;
         self.entries[0] = Some((0, None));
     }
@@ -143,7 +143,12 @@ pub fn granted(map: &[u8], key: &str, agent: Option<&str>) -> Vec<Label> {
     let entry = keyhole::Key::try_from(key)
         .ok()
         .and_then(|key| Some(map.find_for(&key, agent)?.path().to_owned()));
-    let document = entry.and_then(|path| DOCUMENTS.iter().find(|known| known.1 == path));
+    // A map of two halves may have two slashes where they meet.
+    let document = entry.and_then(|path| {
+        DOCUMENTS
+            .iter()
+            .find(|known| Path::new(known.1) == Path::new(&path))
+    });
     match document {
         None => Vec::new(),
         // Another may write there: what he puts there, also of the user's own there.

@@ -242,10 +242,9 @@ impl World {
         told
     }
 
-    /// The user ends what he has begun, mends the map, and the other is gone.
-    pub fn calm_down(&mut self, rng: &mut Rng) {
+    /// The user ends what he has begun.
+    pub fn end_saves(&mut self, rng: &mut Rng) {
         self.full = 0;
-        self.disk.clock += 100 * MS;
         for _ in 0..200 {
             if self.saving.is_empty() {
                 break;
@@ -254,7 +253,13 @@ impl World {
             self.go_on_saving(rng);
             self.sync();
         }
-        self.wanted.mend();
+    }
+
+    /// The user ends what he has begun, fixes the map, and the other is gone.
+    pub fn calm_down(&mut self, rng: &mut Rng) {
+        self.disk.clock += 100 * MS;
+        self.end_saves(rng);
+        self.wanted.fix();
         for (path, label, text) in [
             (maps::PATH, MAP_LABEL, self.wanted.text()),
             (DOCUMENTS[0].2, "a", maps::text(0, 1)),

@@ -10,7 +10,7 @@ use std::{
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
 
-/// As many as README promises.
+/// As many as docs/refusals.md promises.
 const FILES: usize = 3;
 
 /// Calls for one file that run at once; the others wait.

@@ -1,5 +1,5 @@
 //! A map that was made to do harm, or that somebody else may have written. While
-//! it is there, every key is refused; when it is mended, the same server goes on.
+//! it is there, every key is refused; when it is fixed, the same server goes on.
 
 use super::{Outcome, ground, world_attacks};
 use keyhole_tests::{PATIENCE, Session, World};
@@ -58,7 +58,7 @@ fn harmed(world: &World, code: &str, harm: impl Fn(&World)) -> Outcome {
         harm(world);
         client.load("k-honest").refused(code);
         client.load("k-honest").refused(code);
-        mend(world);
+        fix(world);
         client.load("k-honest").is("honest\n");
     }
     client.end();
@@ -66,7 +66,7 @@ fn harmed(world: &World, code: &str, harm: impl Fn(&World)) -> Outcome {
     harm(world);
     let mut client = world.client();
     client.load("k-honest").refused(code);
-    mend(world);
+    fix(world);
     served(&mut client);
     client.end();
     Ok(format!("`{code}`"))
@@ -77,7 +77,7 @@ fn served(client: &mut Session) {
 }
 
 /// Puts the honest map where whatever else is.
-fn mend(world: &World) {
+fn fix(world: &World) {
     let directory = world.map_path().with_file_name("");
     if geteuid().is_root() {
         chown(&directory, Some(0), Some(0)).unwrap();

@@ -23,7 +23,8 @@ enum Run {
 const COMMANDS: &[(&str, Run)] = &[
     // The whole of the project.
     ("./x demo", Elsewhere(".ci/run", "./x demo")),
-    ("./x test", Elsewhere(".ci/run", "./x test")),
+    ("./x test", Elsewhere(".ci/run", "./x test --all")),
+    ("./x test --all", Elsewhere(".ci/run", "./x test --all")),
     ("./x lint", Elsewhere(".ci/run", "./x lint")),
     ("./x deny", Elsewhere(".ci/run", "./x deny")),
     ("./x cross", Elsewhere(".ci/run", "./x cross")),
@@ -58,7 +59,7 @@ const COMMANDS: &[(&str, Run)] = &[
         "KEYHOLE_BIN=FILE ./x test",
         Not("it is `./x test` with another program"),
     ),
-    ("./x setup", Elsewhere("x", "test) setup;")),
+    ("./x setup", Elsewhere("x", "demo) setup;")),
     ("./x bless", Not("it changes files, after a look")),
     ("./x bench", Not("it takes long, and measures")),
     (
@@ -107,6 +108,10 @@ const COMMANDS: &[(&str, Run)] = &[
     (
         "keyhole setup key ~/notes/identifiers.md",
         Here(0, "[keys.\"k-"),
+    ),
+    (
+        "keyhole setup key FILE",
+        Not("FILE is none; the line above has one"),
     ),
     (
         "keyhole setup key ~/private/house-rules.md --agent acme:reviewer",
@@ -298,7 +303,7 @@ fn what_can_be_run_here_does_what_is_said_of_it() {
 #[test]
 fn the_install_command_installs() {
     let command = "cargo install --locked --path host";
-    assert!(commands("README.md").contains(&command.to_owned()));
+    assert!(commands("SECURITY.md").contains(&command.to_owned()));
     let root = tempfile::tempdir().unwrap();
     // The target directory of this test, in which it is built already.
     let this = env::current_exe().unwrap();
@@ -322,9 +327,9 @@ fn the_install_command_installs() {
 #[test]
 fn the_sums_of_a_package_hold() {
     let command = "sha256sum -c manifest.sha256";
-    assert!(commands("README.md").contains(&command.to_owned()));
+    assert!(commands("SECURITY.md").contains(&command.to_owned()));
     let package = Package::new();
-    // macOS has the other, as README says.
+    // macOS has the other, as SECURITY.md says.
     let either = format!("{command} || shasum -a 256 -c manifest.sha256");
     let check = || {
         let mut shell = Command::new("/bin/sh");

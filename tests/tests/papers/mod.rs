@@ -6,8 +6,10 @@ mod citations;
 mod commands;
 /// The contract as it is rendered for reading.
 mod contract;
-/// What the README's tables say of the program.
-mod readme;
+/// The pictures of a terminal.
+mod pictures;
+/// What the tables of codes and limits say of the program.
+mod refusals;
 /// Every map, agent and setting in them is one.
 mod settings;
 
@@ -16,13 +18,15 @@ use std::fs;
 
 /// All of them that a reader is sent to. What each client is configured with is
 /// tried in `examples`.
-const PAPERS: [&str; 9] = [
+const PAPERS: [&str; 11] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "docs/alternatives.md",
+    "docs/map.md",
     "docs/own-subagent.md",
+    "docs/refusals.md",
     "docs/second-wall.md",
     "docs/use-from.md",
     "plugin/README.md",

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 /// Where it is known that the papers show something, so that a search which
 /// finds nothing fails.
-const MAPS_IN: [&str; 4] = [
+const MAPS_IN: [&str; 5] = [
     "README.md",
+    "docs/map.md",
     "docs/own-subagent.md",
     "docs/use-from.md",
     "plugin/README.md",

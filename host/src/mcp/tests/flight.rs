@@ -1,4 +1,4 @@
-//! Requests that are received and not yet answered.
+//! Tests of requests that are received and not yet answered.
 
 use super::{Client, DOCUMENT, PATIENCE, call, settle, stateless, until};
 use crate::mcp::line::MAX_LINE_BYTES;
@@ -29,7 +29,7 @@ async fn a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_serve
     client.call(1, "slow").await;
     client.call(1, "document").await;
     client.error(-32600, 1).await;
-    // Another type is another id.
+    // The same id as a string is another id.
     client.call("1", "document").await;
     assert_eq!(client.answer().await["id"], "1");
     client.loader.gate.add_permits(1);
@@ -73,7 +73,8 @@ async fn a_cancelled_stateless_request_is_given_up_and_never_answered() {
 async fn an_id_used_again_after_a_cancellation_gets_its_own_answer() {
     let mut client = Client::initialized().await;
     for _ in 0..100 {
-        // In one piece, so that the server meets them as close as can be.
+        // The lines are sent in one piece, so that the server reads them right
+        // after each other.
         let cancel = json!({
             "jsonrpc": "2.0",
             "method": "notifications/cancelled",

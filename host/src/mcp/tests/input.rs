@@ -1,4 +1,4 @@
-//! What is no proper message, and what is just about one.
+//! Lines that are not valid messages, and lines that barely are.
 
 use super::{Client, DOCUMENT, MARKER, call, initialize, request};
 use crate::mcp::line::MAX_LINE_BYTES;

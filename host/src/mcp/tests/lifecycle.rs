@@ -1,9 +1,9 @@
-//! Beginnings, of both kinds.
+//! How sessions begin, with `initialize` and stateless.
 
 use super::{Client, DOCUMENT, MARKER, call, initialize, request, stateless};
 use serde_json::{Value, json};
 
-/// What MCP has and this server has not.
+/// Methods of MCP that this server does not have.
 const NOT_SERVED: [&str; 13] = [
     "prompts/list",
     "prompts/get",

@@ -33,27 +33,27 @@ use tokio::{
     time::timeout,
 };
 
-/// Against hangs only.
+/// A limit only against hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Must come back in no error.
+/// A text from the input. No error may contain it.
 const MARKER: &str = "hunter2";
 
 const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
 
-/// Stands in for the loader. The key says what it does.
+/// A fake loader. The key says what it does.
 struct Fake {
     /// Lets `slow` calls go on, one for each permit.
     gate: Semaphore,
-    /// Calls begun, ever.
+    /// The number of calls that ever began.
     begun: AtomicUsize,
-    /// Calls being loaded now.
+    /// The number of calls that load now.
     loading: Arc<AtomicUsize>,
-    /// Places held now.
+    /// The number of places that are held now.
     places: Arc<AtomicUsize>,
 }
 
-/// One of a count, for as long as it lives.
+/// Adds one to a count as long as it lives.
 struct One(Arc<AtomicUsize>);
 
 impl One {
@@ -105,12 +105,13 @@ struct Client {
 }
 
 impl Client {
-    /// With as much room in the streams as a test may need.
+    /// A client whose streams have as much room as any test needs.
     fn new() -> Self {
         Self::with_room(16 << 20, 16 << 20)
     }
 
-    /// With this much room, in bytes, in the stream to the server and from it.
+    /// A client with this much room, in bytes, in the stream to the server and in
+    /// the stream from it.
     fn with_room(to: usize, from: usize) -> Self {
         let (to, stdin) = duplex(to);
         let (stdout, from) = duplex(from);
@@ -142,7 +143,7 @@ impl Client {
         }
     }
 
-    /// In a session that began with `initialize`.
+    /// A client in a session that began with `initialize`.
     async fn initialized() -> Self {
         let mut client = Self::new();
         client.initialize().await;
@@ -178,7 +179,7 @@ impl Client {
             .await;
     }
 
-    /// The next message from the server; none at the end.
+    /// The next message from the server. None means the end of its output.
     async fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = timeout(PATIENCE, self.from.read_line(&mut line)).await;
@@ -195,8 +196,8 @@ impl Client {
         self.next().await.expect("an answer")
     }
 
-    /// The next message, which must be an error with this code and id that
-    /// repeats nothing of the input.
+    /// The next message. It must be an error with this code and id, and must repeat
+    /// nothing of the input.
     async fn error(&mut self, code: i32, id: impl Into<Value>) -> Value {
         let answer = self.answer().await;
         assert_eq!(answer["error"]["code"], code, "{answer}");
@@ -205,8 +206,8 @@ impl Client {
         answer["error"].clone()
     }
 
-    /// That nothing has been sent, and that the session goes on: what comes next
-    /// is the answer to a ping.
+    /// Asserts that the server has sent nothing and that the session goes on: the
+    /// next message is the answer to a ping.
     async fn is_quiet(&mut self) {
         self.send(json!({"jsonrpc": "2.0", "id": "quiet?", "method": "ping"}))
             .await;
@@ -214,7 +215,7 @@ impl Client {
         assert_eq!(answer["id"], "quiet?", "{answer}");
     }
 
-    /// Ends the input. Gives what is still answered, and how the session ended.
+    /// Ends the input. Returns the remaining answers, and how the session ended.
     async fn end(self) -> (Vec<Value>, Result<(), ServeError>) {
         let Self {
             to,
@@ -259,7 +260,7 @@ async fn until(holds: impl Fn() -> bool) {
     timeout(PATIENCE, waiting).await.expect("it never holds");
 }
 
-/// Lets everything that can go on go on. The runtime has one thread.
+/// Lets all tasks run as far as they can. The runtime has one thread.
 async fn settle() {
     for _ in 0..10_000 {
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! What goes out, and how a session ends.
+//! What the server writes, and how a session ends.
 
 use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
 use crate::{
@@ -18,14 +18,14 @@ use tokio::{
     time::timeout,
 };
 
-/// What a writer was asked to do.
+/// One request to a writer.
 #[derive(Debug, PartialEq)]
 enum Did {
     Write(Vec<u8>),
     Flush,
 }
 
-/// Takes everything down, or fails with `error`.
+/// A writer that records everything, or fails with `error`.
 #[derive(Clone, Default)]
 struct Recorder {
     did: Arc<Mutex<Vec<Did>>>,
@@ -55,7 +55,7 @@ impl AsyncWrite for Recorder {
     }
 }
 
-/// Cannot be read.
+/// A stream that cannot be read.
 struct Unreadable(io::ErrorKind);
 
 impl AsyncRead for Unreadable {

@@ -1,4 +1,4 @@
-//! The tool on the wire.
+//! Tests of the tool through the protocol.
 
 use super::{Client, DOCUMENT, MARKER, call, request};
 use crate::Code;

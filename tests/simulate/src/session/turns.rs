@@ -98,12 +98,14 @@ impl Session {
         let wakes = self.calls.iter().map(|call| call.wake);
         let saves = sim::with(|sim| sim.world.next_save()).filter(|_| with_others);
         let next = wakes
-            .chain([self.client_waits])
+            .chain(with_others.then_some(self.client_waits))
             .chain(saves)
             .filter(|at| *at > now)
             .min();
         let ms = sim::with(|sim| match (sim.rng.below(8), next) {
             (0..2, Some(next)) => (next - now).div_ceil(MS),
+            // Nobody else is there whom the calls could wait for.
+            _ if !with_others && !idle => 1,
             (_, Some(next)) if idle => (next - now).div_ceil(MS).min(200),
             (2, _) => 1 + sim.rng.below(20) as u64,
             (3, None) => 1 + sim.rng.below(600) as u64,
@@ -125,6 +127,10 @@ impl Session {
 
     /// The client reads, or does what is next.
     fn client_acts(&mut self, now: u64) -> bool {
+        // What is written after the server's end is written by a process that is gone.
+        if self.served.is_none() {
+            return false;
+        }
         let (input, output) = (Arc::clone(&self.input), Arc::clone(&self.output));
         let mut output = output.lock().unwrap();
         if !output.bytes.is_empty() && !output.broken && sim::with(|sim| sim.rng.once_in(self.lazy))

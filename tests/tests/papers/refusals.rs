@@ -1,4 +1,4 @@
-//! What the README promises that can be held against the program.
+//! What the tables of codes and limits say that can be held against the program.
 
 use super::read;
 use keyhole::{
@@ -11,8 +11,8 @@ const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
 fn the_table_of_codes_has_every_code_once_and_no_other() {
-    let readme = read("README.md");
-    let listed: Vec<&str> = readme
+    let page = read("docs/refusals.md");
+    let listed: Vec<&str> = page
         .lines()
         .skip_while(|line| !line.starts_with("| code |"))
         .skip(2)
@@ -53,7 +53,7 @@ fn its_limits_are_those_of_the_program() {
     assert_eq!((hung_after, guess_every), (2 * SECOND, SECOND));
     // "At most four threads", "three such files leave four threads".
     assert_eq!((for_one_file, running + left_behind), (4, 3 * 4 + 4));
-    let readme = read("README.md");
+    let page = read("docs/refusals.md");
     for row in [
         format!(
             "| size of a file | {} | `max_bytes` in the map, up to {} | `too-large` |",
@@ -99,6 +99,6 @@ fn its_limits_are_those_of_the_program() {
             Key::STRONG_CHARS
         ),
     ] {
-        assert!(readme.contains(&row), "not in README: {row}");
+        assert!(page.contains(&row), "not in docs/refusals.md: {row}");
     }
 }
