@@ -36,15 +36,31 @@ struct Cli {
     command: Command,
 }
 
-const AFTER_HELP: &str = "\
+/// The end of `--help`, with where the map is on this system.
+macro_rules! after_help {
+    ($map:literal) => {
+        concat!(
+            "\
 Examples:
   keyhole demo                       watch a whole session, on files of its own
   keyhole check                      would every key in my map load?
   keyhole setup                      what do I tell my client?
   claude mcp add keyhole -- keyhole serve
 
-The map is $XDG_CONFIG_HOME/keyhole/context-map.toml, or
-~/.config/keyhole/context-map.toml where that variable is not set.";
+The map is ",
+            $map
+        )
+    };
+}
+
+#[cfg(unix)]
+const AFTER_HELP: &str = after_help!(
+    "$XDG_CONFIG_HOME/keyhole/context-map.toml, or
+~/.config/keyhole/context-map.toml where that variable is not set."
+);
+
+#[cfg(windows)]
+const AFTER_HELP: &str = after_help!(r"%APPDATA%\keyhole\context-map.toml.");
 
 #[derive(Debug, Subcommand)]
 enum Command {
