@@ -212,7 +212,7 @@ fn only_two_files_of_the_program_hold_code_that_the_compiler_cannot_check() {
                 .flat_map(str::split_whitespace)
                 .any(|w| w.trim_start_matches('(') == "unsafe")
             {
-                let name = path.strip_prefix(&workspace).unwrap();
+                let name = path.strip_prefix(workspace).unwrap();
                 found.insert(name.to_str().unwrap().to_owned());
             }
         }
