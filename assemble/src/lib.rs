@@ -157,6 +157,8 @@ pub fn describe(component: &[u8]) -> Result<String, AssembleError> {
 /// [`AssembleError::Precompile`] if the engine refuses the component.
 pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>, AssembleError> {
     let mut config = engine::config();
+    // For the target, which need not be what builds.
+    config.native_unwind_info(target.contains("-windows-"));
     config
         .target(target)
         .and_then(|config| wasmtime::Engine::new(config))

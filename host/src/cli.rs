@@ -1,9 +1,10 @@
 //! The command line of `keyhole`, and its exit codes.
 
 use crate::{
-    Callers, Loader, arenas, check, contract, demo, guard,
+    Callers, Loader, check, contract, demo, guard,
     limits::Limits,
     map::{Key, LiveMap, Location},
+    os,
     resources::runtime,
     sandbox::{COMPONENT, Sandbox},
     seal::Standing,
@@ -35,15 +36,31 @@ struct Cli {
     command: Command,
 }
 
-const AFTER_HELP: &str = "\
+/// The end of `--help`, with where the map is on this system.
+macro_rules! after_help {
+    ($map:literal) => {
+        concat!(
+            "\
 Examples:
   keyhole demo                       watch a whole session, on files of its own
   keyhole check                      would every key in my map load?
   keyhole setup                      what do I tell my client?
   claude mcp add keyhole -- keyhole serve
 
-The map is $XDG_CONFIG_HOME/keyhole/context-map.toml, or
-~/.config/keyhole/context-map.toml where that variable is not set.";
+The map is ",
+            $map
+        )
+    };
+}
+
+#[cfg(unix)]
+const AFTER_HELP: &str = after_help!(
+    "$XDG_CONFIG_HOME/keyhole/context-map.toml, or
+~/.config/keyhole/context-map.toml where that variable is not set."
+);
+
+#[cfg(windows)]
+const AFTER_HELP: &str = after_help!(r"%APPDATA%\keyhole\context-map.toml.");
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -196,7 +213,7 @@ pub fn run() -> ExitCode {
             require_ticket,
             sealed,
         } => callers(agent, require_ticket).and_then(|callers| {
-            arenas::spare_address_space();
+            os::spare_address_space();
             let (map, limits) = (live_map(&map)?, Limits::default());
             let done = match (sealed, bind.as_deref(), key_env) {
                 (false, Some(name), Some(variable)) => {
@@ -336,9 +353,9 @@ fn check_map(map: LiveMap, json: bool) -> Result<ExitCode, ServeError> {
 
 /// Ignores a broken pipe: a reader that has seen enough, such as `head`, is not an error.
 fn unless_hung_up(written: io::Result<()>) -> io::Result<()> {
-    written.or_else(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
+    written.or_else(|error| match os::has_hung_up(&error) {
+        true => Ok(()),
+        false => Err(error),
     })
 }
 
@@ -347,7 +364,8 @@ fn unless_hung_up(written: io::Result<()>) -> io::Result<()> {
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |location| {
-            let file = location.file().rsplit('/').next().unwrap_or_default();
+            let mut names = location.file().rsplit(['/', '\\']);
+            let file = names.next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });
         let _ = writeln!(

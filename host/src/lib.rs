@@ -18,14 +18,15 @@
 //!
 //! ```
 //! use keyhole::{Caller, Code, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
-//! use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
+//! use std::{fs, sync::Arc};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let home = tempfile::tempdir()?;
 //! let map = home.path().join("context-map.toml");
 //! fs::write(home.path().join("names.md"), "- Jane Q. Example\n")?;
 //! fs::write(&map, "[keys]\n\"k-2c1f8a96d0e34b57\" = \"names.md\"\n")?;
-//! fs::set_permissions(&map, fs::Permissions::from_mode(0o600))?;
+//! # #[cfg(unix)]
+//! # fs::set_permissions(&map, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
 //!
 //! let limits = Limits::default();
 //! let live = LiveMap::new(Location::find(Some(&map), |name| std::env::var_os(name))?);
@@ -43,9 +44,10 @@
 //! # }
 //! ```
 
-#[cfg(not(unix))]
-compile_error!("Keyhole runs on Linux and macOS; other systems are not supported");
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+compile_error!("Keyhole runs on Linux, macOS and Windows; other systems are not supported");
 
+#[cfg(unix)]
 mod arenas;
 mod caller;
 mod check;
@@ -61,6 +63,7 @@ pub mod limits;
 mod loader;
 mod map;
 pub mod mcp;
+mod os;
 mod printable;
 mod resources;
 pub mod sandbox;
@@ -71,6 +74,10 @@ mod setup;
 mod shell;
 mod soon;
 mod threads;
+#[cfg(unix)]
+pub mod ticket;
+#[cfg(windows)]
+#[path = "ticket_windows.rs"]
 pub mod ticket;
 mod usage;
 pub mod walk;

@@ -1,6 +1,7 @@
 //! How calls delay each other, with files that hang and with guessed keys. The
 //! guest is a fake that hangs when a test wants it. The threads and the time are
 //! real. No test measures time.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{Loader, MapSource};

@@ -1,10 +1,9 @@
 //! How the server handles few file descriptors or threads: a clear error at the
 //! start, no panic later.
 
-use rustix::io::Errno;
+use crate::os::{no_thread, spare_descriptors};
 use std::{
     io,
-    os::fd::AsFd as _,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc::channel,
     thread,
@@ -24,13 +23,6 @@ const DESCRIPTORS: usize = 5;
 /// for signals, and one for a moment.
 #[cfg(target_os = "linux")]
 const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
-
-/// Whether the operating system says that there are too few file descriptors, or
-/// too little memory. `EAGAIN` does not count: for a file it means something else.
-pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
-    let error = error.raw_os_error().map(Errno::from_raw_os_error);
-    matches!(error, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
-}
 
 /// The runtime, with one thread for the protocol. It first checks that the
 /// resources for it are free. Calls have their own threads. It creates no thread
@@ -56,14 +48,6 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
 pub(crate) fn make_threads(runtime: &Runtime) -> io::Result<()> {
     spare_threads()?;
     keep_threads(runtime)
-}
-
-fn spare_descriptors(most: usize) -> io::Result<()> {
-    let stdin = io::stdin();
-    let spare: io::Result<Vec<_>> = (0..most)
-        .map(|_| stdin.as_fd().try_clone_to_owned())
-        .collect();
-    spare.map(drop)
 }
 
 /// Whether the streams will need no threads. [`crate::mcp::stdio`] makes the same
@@ -142,6 +126,6 @@ fn keep_threads(runtime: &Runtime) -> io::Result<()> {
     }));
     match made {
         Ok(true) => Ok(()),
-        _ => Err(Errno::AGAIN.into()),
+        _ => Err(no_thread()),
     }
 }

@@ -5,22 +5,19 @@ use crate::{
     limits::Limits,
     map::{FreezeError, FrozenMap, Key, LiveMap, Map},
     mcp::{self, Bound, Surface},
-    resources::{is_exhaustion, make_threads, runtime, streams_are_pipes, widen_output},
+    os::{Held, Signals, is_exhaustion, leave_no_core},
+    resources::{make_threads, runtime, streams_are_pipes, widen_output},
     sandbox::{Guest, Sandbox, SandboxError},
-    seal::{Loading, Reach, Seal, SealError, leave_no_core},
+    seal::{Loading, Reach, Seal, SealError},
     soon::Soon,
 };
 use rmcp::transport::io::{StdioReader, StdioWriter};
 use std::{
     future::pending,
     io::{self, Write as _},
-    os::fd::OwnedFd,
     sync::Arc,
 };
-use tokio::{
-    runtime::Runtime,
-    signal::unix::{Signal, SignalKind, signal},
-};
+use tokio::runtime::Runtime;
 
 /// Why the server could not start, or why it stopped early.
 #[derive(Debug, thiserror::Error)]
@@ -170,9 +167,7 @@ fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
         Callers::Ticketed { tickets, .. } => {
             Seal::new(Reach::Tickets)?.apply(tickets.held().ok())?
         }
-        Callers::Unknown | Callers::Stated(_) => {
-            Seal::new(Reach::Reading)?.apply(None::<OwnedFd>)?
-        }
+        Callers::Unknown | Callers::Stated(_) => Seal::new(Reach::Reading)?.apply(None::<Held>)?,
     };
     if cfg!(target_os = "linux") && !standing.is_whole() {
         // If nobody reads standard error, the write fails and nothing is lost.
@@ -253,8 +248,7 @@ pub fn session<G: Guest>(
 /// start, so that the session later opens nothing but files.
 struct Process {
     runtime: Runtime,
-    interrupt: Signal,
-    terminate: Signal,
+    signals: Signals,
     stdin: StdioReader,
     stdout: StdioWriter,
     streams_are_pipes: bool,
@@ -266,14 +260,12 @@ impl Process {
         widen_output();
         let runtime = runtime()?;
         let entered = runtime.enter();
-        let interrupt = signal(SignalKind::interrupt())?;
-        let terminate = signal(SignalKind::terminate())?;
+        let signals = Signals::listen()?;
         let (stdin, stdout) = mcp::stdio();
         drop(entered);
         Ok(Self {
             runtime,
-            interrupt,
-            terminate,
+            signals,
             stdin,
             stdout,
             streams_are_pipes,
@@ -287,12 +279,7 @@ impl Process {
         surface: Surface,
         failed: impl Future<Output = ServeError>,
     ) -> Result<(), ServeError> {
-        let stop = async move {
-            tokio::select! {
-                _ = self.interrupt.recv() => {}
-                _ = self.terminate.recv() => {}
-            }
-        };
+        let stop = async move { self.signals.any().await };
         if !self.streams_are_pipes {
             make_threads(&self.runtime)?;
         }

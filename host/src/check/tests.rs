@@ -1,4 +1,5 @@
 //! What the user learns about the map, and what must not appear on the screen.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{Report, Warning, check};

@@ -6,7 +6,7 @@
 
 mod session;
 
-use crate::{limits::Limits, sandbox::COMPONENT_WIT};
+use crate::{limits::Limits, os, sandbox::COMPONENT_WIT};
 use anstream::stdout;
 use anstyle::{AnsiColor, Style};
 use serde_json::json;
@@ -14,7 +14,6 @@ use session::Session;
 use std::{
     fs,
     io::{self, Write as _},
-    os::unix::fs::{PermissionsExt as _, symlink},
     path::Path,
 };
 
@@ -78,7 +77,9 @@ const REFUSALS: [(&str, &str, &str); 7] = [
 /// the demo is a test as well.
 pub(crate) fn run() -> Result<(), DemoError> {
     let home = tempfile::Builder::new().prefix("keyhole-demo-").tempdir()?;
-    let map = lay_out(home.path())?;
+    // What is mapped has to be its real name.
+    let place = os::plain_path(home.path().canonicalize()?);
+    let map = lay_out(&place)?;
 
     head("1. The map: opaque keys to Markdown files. Only the user writes it.")?;
     show(&fs::read_to_string(&map)?)?;
@@ -142,6 +143,15 @@ pub(crate) fn run() -> Result<(), DemoError> {
     show(OWN_MAP)
 }
 
+#[cfg(windows)]
+const OWN_MAP: &str = "\
+mkdir \"%APPDATA%\\keyhole\"
+keyhole setup key \"%USERPROFILE%\\notes\\identifiers.md\" >> \"%APPDATA%\\keyhole\\context-map.toml\"
+keyhole check
+claude mcp add keyhole -- keyhole serve
+";
+
+#[cfg(unix)]
 const OWN_MAP: &str = "\
 map=\"${XDG_CONFIG_HOME:-$HOME/.config}/keyhole/context-map.toml\"
 (umask 077; mkdir -p \"${map%/*}\" &&
@@ -160,23 +170,28 @@ fn lay_out(home: &Path) -> Result<std::path::PathBuf, DemoError> {
     fs::write(notes.join("large.md"), "x".repeat(2000))?;
     fs::write(notes.join("latin1.md"), b"caf\xe9\n")?;
     fs::write(home.join("outside.md"), "not for anybody\n")?;
-    symlink("../outside.md", notes.join("link.md"))?;
+    // Not every user of Windows may make a link.
+    let outside = match os::link("../outside.md", &notes.join("link.md")) {
+        Ok(()) => "notes/link.md",
+        Err(_) if cfg!(windows) => "outside.md",
+        Err(error) => return Err(error.into()),
+    };
     let map = home.join("context-map.toml");
     fs::write(
         &map,
         format!(
-            "roots = [\"{}\"]\n\n[keys]\n\
+            "roots = [{}]\n\n[keys]\n\
              \"{GOOD}\" = \"notes/identifiers.md\"\n\
              \"k-missing-file\" = \"notes/deleted.md\"\n\
              \"k-not-markdown\" = \"notes/run.sh\"\n\
              \"k-directory\" = \"notes/directory.md\"\n\
              \"k-too-large\" = {{ path = \"notes/large.md\", max_bytes = 1000 }}\n\
              \"k-not-text\" = \"notes/latin1.md\"\n\
-             \"k-outside\" = \"notes/link.md\"\n",
-            notes.display()
+             \"k-outside\" = \"{outside}\"\n",
+            json!(notes.to_string_lossy())
         ),
     )?;
-    fs::set_permissions(&map, fs::Permissions::from_mode(0o600))?;
+    os::make_private(&map)?;
     Ok(map)
 }
 

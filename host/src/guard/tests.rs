@@ -29,7 +29,7 @@ impl User {
     fn new() -> Self {
         let user = Self(tempfile::tempdir().unwrap());
         user.map(&format!(
-            "[keys]\n{BOUND} = {{ path = '/a.md', agents = ['{AGENT}'] }}\n{UNBOUND} = '/b.md'\n"
+            "[keys]\n{BOUND} = {{ path = 'a.md', agents = ['{AGENT}'] }}\n{UNBOUND} = 'b.md'\n"
         ));
         user
     }

@@ -1,4 +1,5 @@
 //! Where a binding's key may come from, and what is refused.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{Binding, BindingError};

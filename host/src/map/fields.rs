@@ -6,9 +6,19 @@ use super::{
     key::{KeyError, check},
     parse::{Reader, Value},
 };
-use crate::{limits::MAX_MAX_BYTES, printable::is_unprintable};
+use crate::{
+    limits::MAX_MAX_BYTES,
+    os::{is_from_root, odd_path},
+    printable::is_unprintable,
+};
 use std::ops::Range;
 use toml::de::DeValue;
+
+/// What a root must be.
+const ROOT: &str = match cfg!(windows) {
+    true => "a root must begin with a drive (C:\\) or ~/",
+    false => "a root must begin with / or ~/",
+};
 
 /// Each reads one value. None where it is wrong, and then the mistake is noted.
 impl Reader<'_> {
@@ -19,10 +29,10 @@ impl Reader<'_> {
             "with no roots, every file is refused; name one, or remove the line",
             |reader, text, span| {
                 let path = reader.path(text, span.clone())?;
-                if path.starts_with('/') || path.starts_with("~/") {
+                if is_from_root(&path) || path.starts_with("~/") {
                     Some(path)
                 } else {
-                    reader.fault(span, "a root must begin with / or ~/".into(), None)
+                    reader.fault(span, ROOT.into(), None)
                 }
             },
         )
@@ -91,6 +101,8 @@ impl Reader<'_> {
                 "~/ has no meaning here: HOME is not set to an absolute path",
                 None,
             )
+        } else if let Some(why) = odd_path(path) {
+            (why, None)
         } else {
             return Some(path.into());
         };

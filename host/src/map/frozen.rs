@@ -1,10 +1,13 @@
 //! The map as it was at the start, for a server that gives up its own rights.
 
 use super::{Entry, Key, LiveMap, Map, MapError, resolve};
-use crate::{Code, Grant, limits::Limits};
-use cap_std::fs::{Dir, MetadataExt as _};
-use rustix::process::{Resource, getrlimit};
-use std::{collections::HashMap, fmt, io, os::fd::AsFd, sync::Arc};
+use crate::{
+    Code, Grant,
+    limits::Limits,
+    os::{AsHeld, identity, most_descriptors},
+};
+use cap_std::fs::Dir;
+use std::{collections::HashMap, fmt, io, sync::Arc};
 
 /// Descriptors that a call may need: its directory, the file, and two to spare.
 const DESCRIPTORS_PER_CALL: usize = 4;
@@ -105,16 +108,17 @@ impl FrozenMap {
                 Ok(Grant {
                     directory, name, ..
                 }) => {
-                    let metadata = directory.dir_metadata().map_err(FreezeError::Directory)?;
-                    let identity = (metadata.dev(), metadata.ino());
-                    let index = match known.get(&identity) {
+                    let identity = identity(&directory).map_err(FreezeError::Directory)?;
+                    let index = match identity.and_then(|identity| known.get(&identity)) {
                         Some(index) => *index,
                         None if frozen.directories.len() == most => {
                             return Err(FreezeError::TooManyDirectories(most));
                         }
                         None => {
                             frozen.directories.push(directory);
-                            known.insert(identity, frozen.directories.len() - 1);
+                            identity.map(|identity| {
+                                known.insert(identity, frozen.directories.len() - 1)
+                            });
                             frozen.directories.len() - 1
                         }
                     };
@@ -165,7 +169,7 @@ impl FrozenMap {
     }
 
     /// All directories, each once: what the process still has to reach.
-    pub fn directories(&self) -> impl Iterator<Item = impl AsFd> {
+    pub fn directories(&self) -> impl Iterator<Item = impl AsHeld> {
         self.directories.iter()
     }
 }
@@ -180,8 +184,7 @@ impl fmt::Debug for FrozenMap {
 fn most_directories(limits: Limits) -> usize {
     let reserved =
         (limits.running + limits.left_behind) * DESCRIPTORS_PER_CALL + DESCRIPTORS_BESIDES;
-    getrlimit(Resource::Nofile)
-        .current
+    most_descriptors()
         .map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)
         })

@@ -1,4 +1,5 @@
 //! A frozen map stays as it was; the files it names do not.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{FreezeError, FrozenMap};

@@ -1,4 +1,5 @@
 //! A changed map counts from the next call on, and no call sees half of it.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{LiveMap, Location, MapError};

@@ -1,5 +1,6 @@
 //! Where the user's map is.
 
+use crate::os::{HOME, NO_HOME, configuration};
 use std::{
     ffi::OsString,
     io,
@@ -21,9 +22,7 @@ pub enum LocationError {
     #[error("--map needs the name of a file")]
     EmptyName,
     /// Nothing says where the user's configuration is.
-    #[error(
-        "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
-    )]
+    #[error("{NO_HOME}")]
     NoHome,
     /// A relative `--map` has nothing to be relative to.
     #[error("the current directory cannot be found; give --map an absolute path")]
@@ -35,7 +34,7 @@ impl Location {
     /// `$XDG_CONFIG_HOME/keyhole/context-map.toml`, else
     /// `$HOME/.config/keyhole/context-map.toml`. A variable that is empty or not
     /// an absolute path counts as unset, as the XDG base directory specification
-    /// says. A relative `named` belongs to the directory that is current now.
+    /// says. On Windows it is `%APPDATA%\keyhole\context-map.toml`. A relative `named` belongs to the directory that is current now.
     ///
     /// `variable` looks up an environment variable: `|name| env::var_os(name)`.
     ///
@@ -50,14 +49,14 @@ impl Location {
                 .map(PathBuf::from)
                 .filter(|path| path.is_absolute())
         };
-        let home = absolute("HOME");
+        let home = absolute(HOME);
         let file = match named {
             Some(name) if name.as_os_str().is_empty() => return Err(LocationError::EmptyName),
             Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
-            None => absolute("XDG_CONFIG_HOME")
-                .or_else(|| home.as_ref().map(|home| home.join(".config")))
+            None => configuration(&variable)
                 .ok_or(LocationError::NoHome)?
-                .join("keyhole/context-map.toml"),
+                .join("keyhole")
+                .join("context-map.toml"),
         };
         Ok(Self {
             file,
@@ -98,13 +97,16 @@ impl Location {
     pub(crate) fn expand(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             // `~//etc` is beneath the home as well: `join` would leave it.
-            Some(rest) => Some(self.home()?.join(rest.trim_start_matches('/'))),
+            Some(rest) => Some(
+                self.home()?
+                    .join(rest.trim_start_matches(std::path::is_separator)),
+            ),
             None => Some(self.directory().join(path)),
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::{Location, LocationError};
@@ -176,5 +178,60 @@ mod tests {
         assert_eq!(found.directory(), here.join("maps"));
         assert!(found.is_named());
         assert!(!find(None, &[("HOME", "/home/u")]).unwrap().is_named());
+    }
+}
+
+#[cfg(all(test, windows))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{Location, LocationError};
+    use std::path::Path;
+
+    fn find(named: Option<&str>, appdata: Option<&str>) -> Result<Location, LocationError> {
+        Location::find(named.map(Path::new), |name| match name {
+            "APPDATA" => appdata.map(Into::into),
+            "USERPROFILE" => Some(r"C:\Users\jane".into()),
+            // Of another shell: they count for nothing.
+            _ => Some(r"C:\other".into()),
+        })
+    }
+
+    #[test]
+    fn the_map_is_the_one_that_is_named_else_that_of_appdata() {
+        let appdata = Some(r"C:\Users\jane\AppData\Roaming");
+        let found = find(None, appdata).unwrap();
+        let map = r"C:\Users\jane\AppData\Roaming\keyhole\context-map.toml";
+        assert_eq!(found.file(), Path::new(map));
+        assert_eq!(found.home(), Some(Path::new(r"C:\Users\jane")));
+        let named = find(Some(r"D:\m.toml"), appdata).unwrap();
+        assert_eq!(named.file(), Path::new(r"D:\m.toml"));
+        for unset in [
+            None,
+            Some(""),
+            Some("Roaming"),
+            Some(r"C:Roaming"),
+            Some(r"\Roaming"),
+        ] {
+            assert!(matches!(find(None, unset), Err(LocationError::NoHome)));
+        }
+    }
+
+    #[test]
+    fn a_path_beneath_the_home_cannot_leave_it() {
+        let found = find(Some(r"C:\maps\m.toml"), None).unwrap();
+        for (path, means) in [
+            ("~/a.md", r"C:\Users\jane\a.md"),
+            ("~//a.md", r"C:\Users\jane\a.md"),
+            (r"~/\a.md", r"C:\Users\jane\a.md"),
+            (r"notes\a.md", r"C:\maps\notes\a.md"),
+            (r"D:\a.md", r"D:\a.md"),
+        ] {
+            assert_eq!(
+                found.expand(path).as_deref(),
+                Some(Path::new(means)),
+                "{path}"
+            );
+        }
     }
 }

@@ -1,4 +1,5 @@
 //! What a map may say, and where each mistake is shown.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{

@@ -6,10 +6,10 @@
 use super::{Entry, Map};
 use crate::{
     Code, Grant,
-    walk::{Distrust, FileSystem, Policy, System, Trail, WalkError, Walked, Walker},
+    walk::{Distrust, FileSystem, Policy, System, Trail, WalkError, Walked, Walker, into_file},
 };
 use cap_std::fs::Dir;
-use std::{fs::File, path::PathBuf};
+use std::path::PathBuf;
 
 /// The directory and the name that an entry stands for, now.
 ///
@@ -50,7 +50,7 @@ pub(crate) fn resolve_along(
 ) -> Result<Grant, Code> {
     let (directory, name) = locate(&Walker::new(System), map, trail, entry)?;
     Ok(Grant {
-        directory: Dir::from_std_file(File::from(directory)),
+        directory: Dir::from_std_file(into_file(directory).ok_or(Code::NotAFile)?),
         name,
         max_bytes: entry.max_bytes,
     })

@@ -69,13 +69,13 @@ fn a_root_that_fails_costs_only_its_own_files() {
     let text = "roots = ['~/failing', '~/notes']\n[keys]\nk = '~/notes/a.md'\n";
     let map = Map::parse(text.as_bytes(), &location).unwrap();
     let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
-    let (_, name) = locate(&Walker::new(Failing), &map, entry).unwrap();
+    let (_, name) = locate(&Walker::new(Failing), &map, None, entry).unwrap();
     assert_eq!(name, "a.md");
     // The link leads there by another name, so that the failing root is looked at.
     home.link("link.md", "notes/a.md");
     let text = text.replace("~/notes/a.md", "~/link.md");
     let map = Map::parse(text.as_bytes(), &location).unwrap();
     let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
-    let refused = locate(&Walker::new(Failing), &map, entry).map(drop);
+    let refused = locate(&Walker::new(Failing), &map, None, entry).map(drop);
     assert_eq!(refused, Err(Code::OutOfResources));
 }

@@ -1,4 +1,5 @@
 //! Whatever the paths say, the directory opened is one that the map means.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 #[cfg(target_os = "linux")]

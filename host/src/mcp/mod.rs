@@ -19,7 +19,7 @@ mod tests;
 mod tool;
 mod transport;
 
-use crate::{Callers, Loader, loader::Maps, sandbox::Guest};
+use crate::{Callers, Loader, loader::Maps, os::has_hung_up, sandbox::Guest};
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
 use server::{Load, Server};
 use std::{io, sync::Arc};
@@ -56,11 +56,8 @@ pub enum ServeError {
 impl ServeError {
     /// Whether this error means only that the client has gone.
     fn is_hang_up(&self) -> bool {
-        use io::ErrorKind::{BrokenPipe, ConnectionReset};
         match self {
-            Self::Input(error) | Self::Output(error) => {
-                matches!(error.kind(), BrokenPipe | ConnectionReset)
-            }
+            Self::Input(error) | Self::Output(error) => has_hung_up(error),
             Self::Stopped => false,
         }
     }

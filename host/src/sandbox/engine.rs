@@ -60,7 +60,8 @@ pub(crate) fn config() -> Config {
         // image that was made without it is refused.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .generate_address_map(false)
-        .native_unwind_info(false);
+        // Windows loads no machine code without it.
+        .native_unwind_info(cfg!(windows));
     config
 }
 

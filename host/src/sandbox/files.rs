@@ -9,8 +9,11 @@ use super::{
     granted::{self, GrantedFile, Look},
     imports::CallState,
 };
-use crate::{Grant, limits::MAX_MAX_BYTES, resources::is_exhaustion};
-use rustix::io::Errno;
+use crate::{
+    Grant,
+    limits::MAX_MAX_BYTES,
+    os::{Trouble, trouble},
+};
 use std::io;
 use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 
@@ -236,17 +239,13 @@ fn datetime((seconds, nanoseconds): (i64, i64)) -> Option<Datetime> {
 
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
-        if is_exhaustion(&error) {
-            return Self::OutOfResources;
-        }
-        Self::Code(match Errno::from_io_error(&error) {
-            Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => ErrorCode::NoEntry,
-            Some(Errno::ACCESS | Errno::PERM) => ErrorCode::Access,
-            Some(Errno::LOOP) => ErrorCode::Loop,
-            Some(Errno::WOULDBLOCK) => ErrorCode::WouldBlock,
-            // What opening a socket or a device without a driver says, and we say of
-            // all that is not a regular file.
-            Some(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => ErrorCode::NoSuchDevice,
+        Self::Code(match trouble(&error) {
+            Some(Trouble::OutOfResources) => return Self::OutOfResources,
+            Some(Trouble::Missing) => ErrorCode::NoEntry,
+            Some(Trouble::Denied) => ErrorCode::Access,
+            Some(Trouble::Link) => ErrorCode::Loop,
+            Some(Trouble::Busy) => ErrorCode::WouldBlock,
+            Some(Trouble::NotAFile) => ErrorCode::NoSuchDevice,
             // Not the operating system: cap-std's own refusal of a way out.
             None if error.kind() == io::ErrorKind::PermissionDenied => ErrorCode::NotPermitted,
             _ => ErrorCode::Io,
@@ -261,7 +260,7 @@ impl From<ResourceTableError> for Refusal {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::{Datetime, ErrorCode, Refusal, datetime};
     use rustix::io::Errno;

@@ -4,16 +4,19 @@
 //! includes this file, so that both open, wait and read in the same way.
 
 use crate::settle::{ChangeTime, QUIET, QUIET_EMPTY, Rest};
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
-use cap_std::fs::{
-    Dir, File, FileExt, FileType, Metadata, MetadataExt, OpenOptions, OpenOptionsExt,
-};
-use rustix::{fs::OFlags, io::Errno};
+use cap_std::fs::{Dir, File, FileType};
 use std::{
     io,
     thread::sleep,
     time::{Duration, Instant, SystemTime},
 };
+
+#[cfg(unix)]
+#[path = "granted_unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "granted_windows.rs"]
+mod system;
 
 /// How long one call waits for a file that is being written, at most. Saving in
 /// place takes a few milliseconds.
@@ -42,7 +45,7 @@ impl Patience {
             .left
             .checked_sub(wanted)
             .filter(|_| wanted < until_deadline)
-            .ok_or(Errno::WOULDBLOCK)?;
+            .ok_or_else(system::unsettled)?;
         sleep(wanted);
         Ok(())
     }
@@ -62,20 +65,9 @@ impl Look {
     fn at(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(Errno::NXIO.into());
+            return Err(system::not_a_file());
         }
-        Ok(Self::of(&metadata))
-    }
-
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            size: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: ChangeTime {
-                seconds: metadata.ctime(),
-                nanoseconds: metadata.ctime_nsec(),
-            },
-        }
+        system::look(file, &metadata)
     }
 }
 
@@ -109,7 +101,7 @@ impl GrantedFile {
         max_bytes: u64,
         patience: &mut Patience,
     ) -> io::Result<Self> {
-        let file = open(directory, check(name)?)?;
+        let file = system::open(directory, check(name)?, patience)?;
         let (look, is_telling) = settle(&file, max_bytes, patience, SystemTime::now)?;
         Ok(Self {
             file,
@@ -131,7 +123,7 @@ impl GrantedFile {
         }
         if !self.is_telling {
             patience.wait(QUIET)?;
-            let_writers_finish(&self.file);
+            system::let_writers_finish(&self.file);
         }
         Look::at(&self.file)
     }
@@ -145,12 +137,16 @@ impl GrantedFile {
     /// allocated than can be read.
     pub(crate) fn read(&self, length: u64, offset: u64) -> io::Result<Vec<u8>> {
         let length = length.min(self.end.saturating_sub(offset));
-        let mut bytes = vec![0; usize::try_from(length).map_err(|_| Errno::NOMEM)?];
+        let mut bytes = vec![
+            0;
+            usize::try_from(length)
+                .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?
+        ];
         if bytes.is_empty() {
             return Ok(bytes);
         }
         let got = loop {
-            match self.file.read_at(&mut bytes, offset) {
+            match system::read_at(&self.file, &mut bytes, offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 got => break got?,
             }
@@ -163,31 +159,10 @@ impl GrantedFile {
 /// One path component, which cap-std is to look up in the one directory. It would
 /// find no way out of that in any case, but one into what lies beneath.
 fn check(name: &str) -> io::Result<&str> {
-    if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
-        return Err(Errno::LOOP.into());
+    if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) || system::is_odd(name) {
+        return Err(system::a_way_out());
     }
     Ok(name)
-}
-
-/// Opens without following a link, and without waiting: for the writer of a FIFO,
-/// the carrier of a device, or the holder of a lease.
-fn open(directory: &Dir, name: &str) -> io::Result<File> {
-    let open = |more: OFlags| {
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
-        let mut options = OpenOptions::new();
-        options
-            .read(true)
-            .follow(FollowSymlinks::No)
-            .custom_flags(flags.bits().cast_signed());
-        directory.open_with(name, &options)
-    };
-    // Reading leaves no trace. Only the owner of a file may have it so.
-    #[cfg(target_os = "linux")]
-    match open(OFlags::NOATIME) {
-        Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {}
-        opened => return opened,
-    }
-    open(OFlags::empty())
 }
 
 /// Waits until the file is at rest. Gives what it says of itself then, and whether
@@ -221,7 +196,7 @@ fn settle(
         // A write that began before the first look has ended by the second; one
         // that began between the two shows in it; and any other has yet to set the
         // times, so that it shows in the next.
-        let_writers_finish(file);
+        system::let_writers_finish(file);
         let again = Look::at(file)?;
         if again == look {
             return Ok((look, rest == Rest::Quiet));
@@ -229,18 +204,6 @@ fn settle(
         look = again;
         patience.wait(QUIET)?;
     }
-}
-
-/// Waits for a write that is under way. The kernel sets a file's times when a
-/// write begins, so that they do not tell when it ends; but on ext4, btrfs and
-/// tmpfs a look for data takes the lock that a write holds. (XFS takes that lock
-/// to read.) cap-std has no such call. What comes of it does not matter. macOS has the
-/// same call; what APFS locks for it is not known.
-///
-/// Whoever may write the file can keep that lock for as long as he likes, so this
-/// may hang. It is asked only of files that were changed in the last seconds.
-fn let_writers_finish(file: &File) {
-    let _ = rustix::fs::seek(file, rustix::fs::SeekFrom::Data(0));
 }
 
 #[cfg(test)]

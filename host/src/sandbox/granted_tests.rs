@@ -1,5 +1,6 @@
 //! One file of one directory, at rest, and nothing else. The guest's native twin
 //! runs these too.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{GrantedFile, Patience, QUIET, QUIET_EMPTY, kind, settle};

@@ -36,7 +36,9 @@
 //!
 //! Only Linux can do this without a privileged helper. macOS has nothing like it
 //! for a program that is not packaged as an application: `sandbox_init` is
-//! deprecated and undocumented. On macOS, the server only leaves no core file.
+//! deprecated and undocumented. Windows has job objects and app containers, which a
+//! parent puts around a program that it starts. There, the server only leaves no core
+//! file.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -53,7 +55,6 @@ pub use linux::{Loading, Seal};
 #[cfg(not(target_os = "linux"))]
 pub use none::{Loading, Seal};
 
-use rustix::process::{Resource, Rlimit, setrlimit};
 use std::{fmt, io};
 
 /// What a process can still reach behind the wall.
@@ -107,19 +108,6 @@ impl fmt::Display for Standing {
             false => ", no system-call filter",
         })
     }
-}
-
-/// Makes sure that this process leaves no core file, whatever happens to it: its
-/// memory may contain a map and a file.
-///
-/// # Errors
-/// Those of the operating system.
-pub(crate) fn leave_no_core() -> io::Result<()> {
-    let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
-    Ok(setrlimit(Resource::Core, none)?)
 }
 
 /// Why there is no wall, or not the whole wall.

@@ -1,7 +1,7 @@
 //! No wall, on systems that offer nothing to build it from.
 
 use super::{Reach, SealError, Standing};
-use std::os::fd::AsFd;
+use crate::os::AsHeld;
 
 /// Replaces the wall on systems that have none.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Seal {
     ///
     /// # Errors
     /// None.
-    pub fn apply<D: AsFd>(
+    pub fn apply<D: AsHeld>(
         self,
         _: impl IntoIterator<Item = D>,
     ) -> Result<(Standing, Loading), SealError> {

@@ -1,6 +1,7 @@
 //! The list of clients, and which of them are on this machine.
 
 use super::clients::{Reach, Recipe, all};
+use crate::os::{HOME, configuration};
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf};
 
 /// Lists the clients. It only asks whether commands and folders exist; it reads and
@@ -11,9 +12,8 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    let home = absolute("HOME");
-    let configuration =
-        absolute("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let home = absolute(HOME);
+    let configuration = configuration(&variable);
     let path = variable("PATH").unwrap_or_default();
     let seen = |recipe: &Recipe| {
         let command = recipe.commands.iter().copied().find(|command| {

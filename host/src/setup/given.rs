@@ -44,11 +44,29 @@ pub(super) fn yaml_text(path: &str) -> String {
     }
 }
 
-/// The text as one word of a shell's command line.
-pub(super) fn shell_word(text: &str) -> String {
+/// As one word of a shell's command line; on Windows of cmd's, which has no way to write
+/// every text.
+pub(super) fn shell_word(text: &str) -> Option<String> {
+    match cfg!(windows) {
+        true => cmd_word(text),
+        false => Some(sh_word(text)),
+    }
+}
+
+pub(super) fn sh_word(text: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./+,:=@%".contains(c);
     match !text.is_empty() && text.chars().all(is_safe) {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// None for what would end the quotes, or have something else put in its place.
+pub(super) fn cmd_word(text: &str) -> Option<String> {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || r"_-./+:@\".contains(c);
+    match !text.is_empty() && text.chars().all(is_safe) {
+        true => Some(text.to_owned()),
+        false => (!text.contains(['"', '%', '!', '^']) && !text.ends_with('\\'))
+            .then(|| format!("\"{text}\"")),
     }
 }

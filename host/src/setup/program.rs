@@ -5,10 +5,12 @@ use super::{
     given::{is_expanded, plain},
 };
 use crate::{
+    os::plain_path,
     printable::printable,
     walk::{Policy, System, WalkError, Walker},
 };
 use std::{
+    env::consts::EXE_SUFFIX,
     ffi::OsString,
     path::{Component, Path, PathBuf},
 };
@@ -28,6 +30,7 @@ impl Program {
     pub(super) fn this() -> Result<Self, SetupError> {
         let exe = std::env::current_exe()
             .and_then(|exe| exe.canonicalize())
+            .map(plain_path)
             .map_err(SetupError::NoProgram)?;
         let named = on_path(&exe, std::env::var_os("PATH"));
         // The path of a package manager's symbolic link survives an update; the
@@ -56,8 +59,11 @@ impl Program {
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
     std::env::split_paths(&path?)
         .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join("keyhole"))
-        .find(|named| named.canonicalize().is_ok_and(|real| real == exe))
+        .map(|directory| directory.join(format!("keyhole{EXE_SUFFIX}")))
+        .find(|named| {
+            let real = named.canonicalize().map(plain_path);
+            real.is_ok_and(|real| real == exe)
+        })
 }
 
 /// Why a program at this path may be gone next week. None means that it should stay.

@@ -67,20 +67,29 @@ fn map(
     }
     let map = plain(file).ok_or(SetupError::OddMap)?;
     let folder = file.parent().and_then(Path::to_str).unwrap_or("/");
-    let mut options = agent.map_or_else(String::new, |agent| {
-        format!(" --agent {}", shell_word(agent))
-    });
+    let word = |text| shell_word(text).ok_or(SetupError::OddMap);
+    let mut options = match agent {
+        Some(agent) => {
+            let agent = shell_word(agent).ok_or(SetupError::OddAgent)?;
+            format!(" --agent {agent}")
+        }
+        None => String::new(),
+    };
     let mut why = String::new();
     if let Some(most) = recipe.max_bytes {
         options += &format!(" --max-bytes {most}");
         why = format!("\n\n{}", why_limited(recipe));
     }
+    let (folder, map) = (word(folder)?, word(map)?);
+    let program = shell_word(program).ok_or(SetupError::OddProgram)?;
+    let key = format!("{program} setup key FILE --bind {bind}{options} >> {map}");
+    let lines = match cfg!(windows) {
+        // In cmd: PowerShell's `>>` writes UTF-16.
+        true => format!("```bat\nmkdir {folder}\n{key}\n```"),
+        false => format!("```sh\n(umask 077; mkdir -p {folder} &&\n  {key})\n```"),
+    };
     Ok(format!(
-        "Your map, {shown}, has no [bindings.{bind}] yet. Add it, with a fresh key for the Markdown file that you name in FILE's place:\n\n\
-         ```sh\n(umask 077; mkdir -p {folder} &&\n  {program} setup key FILE --bind {bind}{options} >> {map})\n```{why}",
-        folder = shell_word(folder),
-        program = shell_word(program),
-        map = shell_word(map),
+        "Your map, {shown}, has no [bindings.{bind}] yet. Add it, with a fresh key for the Markdown file that you name in FILE's place:\n\n{lines}{why}",
     ))
 }
 

@@ -2,7 +2,7 @@
 //! tests try the output for each client from outside.
 
 use super::{
-    given::{is_expanded, plain, quoted, script_text, shell_word, yaml_text},
+    given::{cmd_word, is_expanded, plain, quoted, script_text, sh_word, yaml_text},
     program::fleeting,
 };
 use std::path::Path;
@@ -58,10 +58,41 @@ fn a_text_is_written_so_that_each_format_reads_the_same() {
         assert_eq!(quoted(text), json);
         assert_eq!(script_text(text), script);
         assert_eq!(yaml_text(text), yaml);
-        assert_eq!(shell_word(text), shell);
+        assert_eq!(sh_word(text), shell);
     }
-    assert_eq!(shell_word(""), "''");
-    assert_eq!(shell_word("~/a"), "'~/a'");
+    assert_eq!(sh_word(""), "''");
+    assert_eq!(sh_word("~/a"), "'~/a'");
+}
+
+#[test]
+fn a_path_of_windows_is_written_so_that_each_format_and_cmd_read_the_same() {
+    for (text, json, yaml, cmd) in [
+        (
+            r"C:\a\b.exe",
+            r#""C:\\a\\b.exe""#,
+            r#""C:\\a\\b.exe""#,
+            Some(r"C:\a\b.exe"),
+        ),
+        (
+            r"C:\a b",
+            r#""C:\\a b""#,
+            r#""C:\\a b""#,
+            Some(r#""C:\a b""#),
+        ),
+        (
+            r"C:\a&b",
+            r#""C:\\a&b""#,
+            r#""C:\\a&b""#,
+            Some(r#""C:\a&b""#),
+        ),
+        (r"C:\a%b%", r#""C:\\a%b%""#, r#""C:\\a%b%""#, None),
+        (r#"a"&b"#, r#""a\"&b""#, r#""a\"&b""#, None),
+        (r"C:\a b\", r#""C:\\a b\\""#, r#""C:\\a b\\""#, None),
+    ] {
+        assert_eq!(quoted(text), json);
+        assert_eq!(yaml_text(text), yaml);
+        assert_eq!(cmd_word(text).as_deref(), cmd, "{text}");
+    }
 }
 
 #[test]

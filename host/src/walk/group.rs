@@ -7,7 +7,8 @@
 //! group that is not in these files is never the user's own.
 //!
 //! macOS keeps its users elsewhere (Open Directory): there, the files are for single-user
-//! mode, and name root alone in groups that have other members. So no group counts.
+//! mode, and name root alone in groups that have other members. So no group counts. On
+//! Windows there are no such files, and lists of access name all who count.
 
 use super::{FileSystem, Policy, WalkError, Walker};
 use std::path::Path;
@@ -28,7 +29,7 @@ pub(super) fn is_of_user_alone<F: FileSystem>(
     walker: &Walker<F>,
     group: u32,
 ) -> Result<bool, WalkError> {
-    if cfg!(target_os = "macos") {
+    if cfg!(not(target_os = "linux")) {
         return Ok(false);
     }
     let (Some(users), Some(groups)) = (read(walker, USERS)?, read(walker, GROUPS)?) else {

@@ -38,7 +38,19 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod trust;
+#[cfg(unix)]
+mod unix;
 mod way;
+#[cfg(windows)]
+pub(crate) mod windows;
+#[cfg(all(test, unix))]
+mod windows {
+    //! What can be tried on other systems too.
+    #![allow(dead_code, reason = "the rest needs Windows")]
+    pub(super) mod names;
+    pub(super) mod reparse;
+    pub(super) mod security;
+}
 
 #[cfg(target_os = "linux")]
 pub use linux::System;
@@ -47,9 +59,19 @@ pub use macos::System;
 pub use rest::{LOOKS, QUIET};
 pub use system::{Fault, FileSystem, Kind, Mount, Stat, Time};
 pub use trust::{Distrust, Why};
+#[cfg(unix)]
+use unix as paths;
+#[cfg(unix)]
+pub(crate) use unix::into_file;
 pub use way::Trail;
+#[cfg(windows)]
+pub use windows::System;
+#[cfg(windows)]
+pub(crate) use windows::into_file;
+#[cfg(windows)]
+use windows::paths;
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{ffi::OsString, path::Path};
 use way::{Names, Step, Way};
 
 /// As many links in a row as Linux follows: see path_resolution(7).
@@ -291,7 +313,7 @@ impl<F: FileSystem> Walker<F> {
                     if target.is_empty() {
                         return Err(WalkError::Missing);
                     }
-                    if target.as_bytes().starts_with(b"/") {
+                    if paths::is_from_root(&target) {
                         way.back_to_root();
                     }
                     names.push(&target);

@@ -1,5 +1,6 @@
 //! What the system says at a step, and may say otherwise at the next: real files,
 //! behind a system that can be told to say something else.
+#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,6 +1,5 @@
 //! What the walk asks of the operating system: the one small interface.
 
-use rustix::io::Errno;
 use std::{
     ffi::{OsStr, OsString},
     io,
@@ -184,19 +183,4 @@ pub enum Fault {
     OutOfResources,
     /// Anything else.
     Failed(io::ErrorKind),
-}
-
-impl From<Errno> for Fault {
-    fn from(error: Errno) -> Self {
-        match error {
-            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Self::Missing,
-            Errno::ACCESS | Errno::PERM => Self::Denied,
-            Errno::LOOP => Self::IsLink,
-            // What opening a socket or a device without a driver says.
-            Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Self::NotAFile,
-            Errno::AGAIN => Self::Busy,
-            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Self::OutOfResources,
-            other => Self::Failed(io::Error::from(other).kind()),
-        }
-    }
 }

@@ -1,4 +1,5 @@
 //! Walks over real files: what the policies demand, and where a walk ends.
+#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -9,7 +9,10 @@
 //! A group that holds the user alone counts as the user, as in Debian's OpenSSH, so
 //! that homes under `umask 002` work. See `group.rs` for what "alone" means.
 
-use super::{Kind, Mount, Stat};
+use super::{
+    Kind, Mount, Stat,
+    paths::{OWNERS, SHUT},
+};
 use crate::printable::printable;
 use std::path::PathBuf;
 
@@ -56,9 +59,9 @@ impl Why {
             Self::ForeignOwner => format!(
                 "{path} belongs to another user, who could change what it leads to; make it your own, or use another place"
             ),
-            Self::WritableByOthers => format!(
-                "others can write to {path}, and so change what it leads to; run: chmod go-w on it"
-            ),
+            Self::WritableByOthers => {
+                format!("others can write to {path}, and so change what it leads to; {SHUT}")
+            }
             Self::SecondName => format!(
                 "{path} has a second name, which others could have made; put a copy in its place, in a directory that only you can write to"
             ),
@@ -66,7 +69,7 @@ impl Why {
                 format!("{path} is in a file system that another user mounted; use another place")
             }
             Self::NoOwners => format!(
-                "{path} is in a file system that keeps no owners, so that every user could change what it leads to; use another place, or run: sudo diskutil enableOwnership on its volume"
+                "{path} is in a file system that keeps no owners, so that every user could change what it leads to; {OWNERS}"
             ),
             Self::KernelFileSystem => format!(
                 "{path} is in a file system of the kernel, where no files are kept; use another place"
@@ -245,7 +248,7 @@ mod tests {
         let mut said = std::collections::BTreeSet::new();
         for (why, what) in [
             (Why::ForeignOwner, "belongs to another user"),
-            (Why::WritableByOthers, "chmod go-w"),
+            (Why::WritableByOthers, super::SHUT),
             (Why::SecondName, "second name"),
             (Why::ForeignMount, "another user mounted"),
             (Why::KernelFileSystem, "of the kernel"),

@@ -3,14 +3,10 @@
 
 use super::{
     Directories, Distrust, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walked,
-    Walker, Why, group,
+    Walker, Why, group, paths,
     trust::{self, Seat},
 };
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt as _,
-    path::PathBuf,
-};
+use std::ffi::{OsStr, OsString};
 
 /// The longest chain of directories, in names. PATH_MAX allows 2048 names of one
 /// character; each one holds a descriptor until the walk ends.
@@ -45,11 +41,11 @@ impl Names {
     /// Puts the names of `path` before all others. Empty ones and `.` are left out,
     /// but at the end: there they say that what comes before is a directory.
     pub(super) fn push(&mut self, path: &OsStr) {
-        for (index, name) in path.as_bytes().rsplit(|byte| *byte == b'/').enumerate() {
-            match name {
+        for (index, name) in paths::names(path).enumerate() {
+            match name.as_encoded_bytes() {
                 b"" | b"." if index == 0 => self.0.push(".".into()),
                 b"" | b"." => {}
-                name => self.0.push(OsStr::from_bytes(name).to_owned()),
+                _ => self.0.push(name.to_owned()),
             }
         }
     }
@@ -261,12 +257,9 @@ impl<'a, F: FileSystem> Way<'a, F> {
     }
 
     fn distrust(&self, why: Why, name: &OsStr) -> Distrust {
-        let mut path = PathBuf::from("/");
-        let steps = self.trail_steps().iter().chain(&self.steps);
-        path.extend(steps.map(|step| &step.name));
-        if !name.is_empty() {
-            path.push(name);
-        }
+        let passed = self.trail_steps().iter().chain(&self.steps);
+        let passed = passed.map(|step| &*step.name);
+        let path = paths::path(passed.chain([name].into_iter().filter(|name| !name.is_empty())));
         Distrust { path, why }
     }
 

@@ -45,6 +45,7 @@ const COMMANDS: &[(&str, Run)] = &[
         "./x arm",
         Not("it takes long; `./x cross` has a part of it"),
     ),
+    ("./x windows", Not("it takes minutes, and wine")),
     (
         "./x dist --all",
         Elsewhere(".github/workflows/release.yml", "./x dist --all"),

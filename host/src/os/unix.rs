@@ -1,0 +1,170 @@
+//! Linux and macOS.
+
+use super::Trouble;
+use cap_std::fs::{Dir, MetadataExt as _};
+use rustix::{
+    io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+};
+use std::{
+    ffi::OsString,
+    fs, io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+pub(crate) use crate::arenas::spare_address_space;
+pub(crate) use std::os::fd::{AsFd as AsHeld, OwnedFd as Held};
+
+/// The variable that says where the user's home is.
+pub(crate) const HOME: &str = "HOME";
+
+/// What to set if nothing says where the user's configuration is.
+pub(crate) const NO_HOME: &str =
+    "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map";
+
+/// The user's directory of configuration. A variable that is not an absolute path counts
+/// as unset.
+pub(crate) fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name| {
+        variable(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute(HOME)?.join(".config")))
+}
+
+/// Whether a path as written begins at the root.
+pub(crate) fn is_from_root(path: &str) -> bool {
+    path.starts_with('/')
+}
+
+/// Why a path as written can mean nothing here, if so.
+pub(crate) fn odd_path(_: &str) -> Option<&'static str> {
+    None
+}
+
+/// What an error of the operating system comes to. None: the error is not its.
+pub(crate) fn trouble(error: &io::Error) -> Option<Trouble> {
+    if is_exhaustion(error) {
+        return Some(Trouble::OutOfResources);
+    }
+    Some(match Errno::from_io_error(error)? {
+        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Trouble::Missing,
+        Errno::ACCESS | Errno::PERM => Trouble::Denied,
+        Errno::LOOP => Trouble::Link,
+        Errno::WOULDBLOCK => Trouble::Busy,
+        // What opening a socket or a device without a driver says, and we say of
+        // all that is not a regular file.
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Trouble::NotAFile,
+        _ => Trouble::Other,
+    })
+}
+
+/// Whether the operating system says that there are too few file descriptors, or
+/// too little memory. `EAGAIN` is not among it: for a file it means something else.
+pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
+    let error = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(error, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+/// Whether an error of a stream only says that whoever had its other end has gone.
+pub(crate) fn has_hung_up(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// What there is instead of a thread.
+pub(crate) fn no_thread() -> io::Error {
+    Errno::AGAIN.into()
+}
+
+/// Whether so many descriptors can be had, all at one time.
+///
+/// # Errors
+/// What the operating system refuses.
+pub(crate) fn spare_descriptors(most: usize) -> io::Result<()> {
+    let stdin = io::stdin();
+    let spare: io::Result<Vec<_>> = (0..most)
+        .map(|_| stdin.as_fd().try_clone_to_owned())
+        .collect();
+    spare.map(drop)
+}
+
+/// How many descriptors the process may have, if that is limited.
+pub(crate) fn most_descriptors() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
+/// Leaves no core file, whatever happens to this process: there may be a map and a
+/// file in it.
+///
+/// # Errors
+/// Those of the operating system.
+pub(crate) fn leave_no_core() -> io::Result<()> {
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    Ok(setrlimit(Resource::Core, none)?)
+}
+
+/// What tells two directories apart.
+///
+/// # Errors
+/// Those of the operating system.
+pub(crate) fn identity(directory: &Dir) -> io::Result<Option<(u64, u64)>> {
+    let metadata = directory.dir_metadata()?;
+    Ok(Some((metadata.dev(), metadata.ino())))
+}
+
+/// What asks a server to end.
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    /// From now on. To be called within a runtime.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for any of them.
+    pub(crate) async fn any(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Makes a file the user's alone.
+///
+/// # Errors
+/// Those of the operating system.
+pub(crate) fn make_private(file: &Path) -> io::Result<()> {
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600))
+}
+
+/// Makes a link to a file.
+///
+/// # Errors
+/// Those of the operating system.
+pub(crate) fn link(target: &str, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, at)
+}
+
+/// A path as the walk takes it.
+pub(crate) fn plain_path(path: PathBuf) -> PathBuf {
+    path
+}

@@ -1,0 +1,210 @@
+//! Windows.
+
+use super::Trouble;
+use crate::walk::windows::{api, names};
+use cap_std::fs::Dir;
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
+use tokio::signal::windows::{
+    CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown, ctrl_break, ctrl_c, ctrl_close,
+    ctrl_logoff, ctrl_shutdown,
+};
+use windows_sys::Win32::Foundation as code;
+
+pub(crate) use std::os::windows::io::{AsHandle as AsHeld, OwnedHandle as Held};
+
+/// Nothing limits address space here.
+pub(crate) fn spare_address_space() {}
+
+/// The variable that says where the user's home is.
+pub(crate) const HOME: &str = "USERPROFILE";
+
+/// What to set if nothing says where the user's configuration is.
+pub(crate) const NO_HOME: &str =
+    "APPDATA is not an absolute path; set it, or name the map with --map";
+
+/// The user's directory of configuration.
+pub(crate) fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    variable("APPDATA")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+}
+
+/// Whether a path as written begins at the root: at a drive's.
+pub(crate) fn is_from_root(path: &str) -> bool {
+    names::is_from_drive(path)
+}
+
+/// Why a path as written can mean nothing here, if so. The walk refuses all of these as
+/// well; here the user is told.
+pub(crate) fn odd_path(path: &str) -> Option<&'static str> {
+    let rest = match path.get(..3) {
+        Some(_) if names::is_from_drive(path) => path.get(2..).unwrap_or_default(),
+        _ if path.starts_with(['\\', '/']) => {
+            return Some(
+                "a path begins with a drive (C:\\), with ~/, or with a name; no other computer, device or current drive",
+            );
+        }
+        _ => path,
+    };
+    let rest = rest.strip_prefix('~').unwrap_or(rest);
+    let is_odd = |name: &str| !matches!(name, "" | "." | "..") && !names::is_plain(name);
+    rest.split(['\\', '/']).any(is_odd).then_some(
+        "a name in this path is a device's or a stream's, or ends in a dot or blank, or holds what no name may",
+    )
+}
+
+/// What an error of the operating system comes to. None: the error is not its.
+pub(crate) fn trouble(error: &io::Error) -> Option<Trouble> {
+    if is_exhaustion(error) {
+        return Some(Trouble::OutOfResources);
+    }
+    Some(match error.raw_os_error()?.cast_unsigned() {
+        code::ERROR_FILE_NOT_FOUND
+        | code::ERROR_PATH_NOT_FOUND
+        | code::ERROR_INVALID_DRIVE
+        | code::ERROR_NOT_READY
+        | code::ERROR_BAD_NETPATH
+        | code::ERROR_BAD_NET_NAME
+        | code::ERROR_INVALID_NAME
+        | code::ERROR_BAD_PATHNAME
+        | code::ERROR_FILENAME_EXCED_RANGE
+        | code::ERROR_DIRECTORY => Trouble::Missing,
+        code::ERROR_ACCESS_DENIED | code::ERROR_PRIVILEGE_NOT_HELD => Trouble::Denied,
+        code::ERROR_STOPPED_ON_SYMLINK | code::ERROR_REPARSE_POINT_ENCOUNTERED => Trouble::Link,
+        code::ERROR_SHARING_VIOLATION
+        | code::ERROR_LOCK_VIOLATION
+        | code::ERROR_USER_MAPPED_FILE => Trouble::Busy,
+        code::ERROR_BAD_FILE_TYPE => Trouble::NotAFile,
+        _ => Trouble::Other,
+    })
+}
+
+/// Whether the operating system says that there are too few handles, or too little
+/// memory.
+pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
+    let error = error.raw_os_error().map(i32::cast_unsigned);
+    matches!(
+        error,
+        Some(
+            code::ERROR_TOO_MANY_OPEN_FILES
+                | code::ERROR_NOT_ENOUGH_MEMORY
+                | code::ERROR_OUTOFMEMORY
+                | code::ERROR_NO_SYSTEM_RESOURCES
+                | code::ERROR_COMMITMENT_LIMIT
+                | code::ERROR_NOT_ENOUGH_QUOTA
+        )
+    )
+}
+
+/// Whether an error of a stream only says that whoever had its other end has gone. A
+/// named pipe, which some clients have instead of another, says it in its own way.
+pub(crate) fn has_hung_up(error: &io::Error) -> bool {
+    let not_connected = code::ERROR_PIPE_NOT_CONNECTED.cast_signed();
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    ) || error.raw_os_error() == Some(not_connected)
+}
+
+/// What there is instead of a thread.
+pub(crate) fn no_thread() -> io::Error {
+    io::Error::from_raw_os_error(code::ERROR_NOT_ENOUGH_MEMORY.cast_signed())
+}
+
+/// Handles are as many as there is memory for.
+///
+/// # Errors
+/// None.
+pub(crate) fn spare_descriptors(_: usize) -> io::Result<()> {
+    Ok(())
+}
+
+/// How many handles the process may have: no such limit is set.
+pub(crate) fn most_descriptors() -> Option<u64> {
+    None
+}
+
+/// Has no report made of a crash: there may be a map and a file in it. An administrator
+/// may have set that dumps are written all the same.
+///
+/// # Errors
+/// None.
+pub(crate) fn leave_no_core() -> io::Result<()> {
+    api::report_no_crash();
+    Ok(())
+}
+
+/// What tells two directories apart: not asked here, so that each is its own.
+///
+/// # Errors
+/// None.
+pub(crate) fn identity(_: &Dir) -> io::Result<Option<(u64, u64)>> {
+    Ok(None)
+}
+
+/// What asks a server to end.
+pub(crate) struct Signals {
+    interrupt: CtrlC,
+    stop: CtrlBreak,
+    close: CtrlClose,
+    logoff: CtrlLogoff,
+    shutdown: CtrlShutdown,
+}
+
+impl Signals {
+    /// From now on. To be called within a runtime.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: ctrl_c()?,
+            stop: ctrl_break()?,
+            close: ctrl_close()?,
+            logoff: ctrl_logoff()?,
+            shutdown: ctrl_shutdown()?,
+        })
+    }
+
+    /// Waits for any of them.
+    pub(crate) async fn any(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.stop.recv() => {}
+            _ = self.close.recv() => {}
+            _ = self.logoff.recv() => {}
+            _ = self.shutdown.recv() => {}
+        }
+    }
+}
+
+/// A file in the user's own directory for temporary files is the user's alone already.
+///
+/// # Errors
+/// None.
+pub(crate) fn make_private(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes a link to a file.
+///
+/// # Errors
+/// Those of the operating system: not every user may.
+pub(crate) fn link(target: &str, at: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_file(target.replace('/', "\\"), at)?;
+    // Wine says that it has made one, and has not.
+    at.symlink_metadata().map(drop)
+}
+
+/// A path as the walk takes it: with its real names, and without `\\?\`, which Windows
+/// puts before those that it has looked up.
+pub(crate) fn plain_path(path: PathBuf) -> PathBuf {
+    match path.to_str().and_then(|path| path.strip_prefix(r"\\?\")) {
+        Some(plain) if names::is_from_drive(plain) => plain.into(),
+        _ => path,
+    }
+}

@@ -1,0 +1,401 @@
+//! Who owns something, and who may change it: security descriptors, in the form in
+//! which Windows hands them out.
+//!
+//! The walk judges by owner and mode, so a descriptor is put into these terms. Trusted
+//! are the user, and as root is elsewhere: the system, the group of administrators, and
+//! Windows' own installer. Whoever else is named in the list of access is somebody else,
+//! a group of the user's too: who is in it is not asked. What takes rights away is not
+//! believed; what cannot be understood gives others all of them.
+//!
+//! | what others may do | mode |
+//! |---|---|
+//! | read, list, pass through | `0700`: trusted |
+//! | make files or directories in a directory, as in `C:\` | `1702`, as `/tmp`: it will do on the way |
+//! | write, append, delete, delete what is in it, change attributes, access or owner | `0702`: not trusted |
+//!
+//! Changing attributes is among it since it is enough to make an empty directory a
+//! junction.
+
+/// Numbers for owners; the walk compares them with the user's.
+pub(crate) const SYSTEM: u32 = 0;
+pub(crate) const USER: u32 = 1;
+const STRANGER: u32 = 2;
+
+const SHUT: u32 = 0o700;
+const SHARED: u32 = 0o1702;
+const OPEN: u32 = 0o702;
+
+/// Owner and mode of what nothing is known of.
+pub(crate) const UNKNOWN: (u32, u32) = (STRANGER, OPEN);
+
+/// Read data or list, read attributes, plain and extended, execute or pass through,
+/// read this descriptor, wait; and the generic rights that stand for them.
+const HARMLESS: u32 =
+    0x0000_0001 | 0x08 | 0x20 | 0x80 | 0x0002_0000 | 0x0010_0000 | 0x8000_0000 | 0x2000_0000;
+/// Add a file, add a directory.
+const ADD: u32 = 0x02 | 0x04;
+const ALL: u32 = 0x001F_01FF;
+
+const DACL_PRESENT: u16 = 0x0004;
+const DACL_PROTECTED: u16 = 0x1000;
+const SELF_RELATIVE: u16 = 0x8000;
+/// It is for what will be made in a directory, not for that.
+const INHERIT_ONLY: u8 = 0x08;
+/// For all files and directories that will be made there.
+const INHERIT: u8 = 0x03;
+
+/// `S-1-5-18`, the system; `S-1-5-32-544`, administrators; and TrustedInstaller.
+const TRUSTED: [(u8, &[u32]); 3] = [
+    (5, &[18]),
+    (5, &[32, 544]),
+    (
+        5,
+        &[
+            80,
+            956_008_885,
+            3_418_522_649,
+            1_831_038_044,
+            1_853_292_631,
+            2_271_478_464,
+        ],
+    ),
+];
+
+/// `S-1-3-0`, who will make something here, and `S-1-3-4`, whoever owns this: nobody
+/// besides the owner.
+const OWNERS: [(u8, &[u32]); 2] = [(3, &[0]), (3, &[4])];
+
+/// The owner and the mode that a descriptor comes to.
+pub(crate) fn judge(descriptor: &[u8], user: &[u8], is_directory: bool) -> (u32, u32) {
+    let Some(found) = Descriptor::read(descriptor) else {
+        return UNKNOWN;
+    };
+    let owner = match found.owner {
+        owner if owner == user => USER,
+        owner if is_among(owner, &TRUSTED) => SYSTEM,
+        _ => STRANGER,
+    };
+    let mode = match found.others(user) {
+        Some(rights) if rights & !HARMLESS == 0 => SHUT,
+        Some(rights) if is_directory && rights & !(HARMLESS | ADD) == 0 => SHARED,
+        _ => OPEN,
+    };
+    (owner, mode)
+}
+
+/// Whether the user owns it, and nobody else may do anything.
+pub(crate) fn is_private(descriptor: &[u8], user: &[u8]) -> bool {
+    Descriptor::read(descriptor)
+        .is_some_and(|found| found.owner == user && found.others(user) == Some(0))
+}
+
+/// The descriptor of something that is the user's alone.
+pub(crate) fn private_to(user: &[u8]) -> Vec<u8> {
+    let length = |bytes: usize| u16::try_from(bytes).unwrap_or(u16::MAX).to_le_bytes();
+    // Head, owner, list.
+    let owner_at = 20;
+    let list_at = owner_at + user.len();
+    let mut all = vec![1, 0];
+    all.extend((SELF_RELATIVE | DACL_PRESENT | DACL_PROTECTED).to_le_bytes());
+    for offset in [owner_at, 0, 0, list_at] {
+        all.extend(u32::try_from(offset).unwrap_or(u32::MAX).to_le_bytes());
+    }
+    all.extend(user);
+    let entry = 8 + user.len();
+    all.extend([2, 0]);
+    all.extend(length(8 + entry));
+    all.extend([1, 0, 0, 0, 0, INHERIT]);
+    all.extend(length(entry));
+    all.extend(ALL.to_le_bytes());
+    all.extend(user);
+    all
+}
+
+/// What counts of one.
+struct Descriptor<'a> {
+    owner: &'a [u8],
+    /// The entries of the list of access.
+    list: &'a [u8],
+    entries: u16,
+}
+
+impl<'a> Descriptor<'a> {
+    /// None if there is no list: then everybody may do everything.
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let control = u16_at(bytes, 2)?;
+        let offset = |at| {
+            let offset = usize::try_from(u32_at(bytes, at)?).ok()?;
+            (offset != 0).then_some(offset)
+        };
+        let (owner, list) = (offset(4)?, offset(16)?);
+        if control & DACL_PRESENT == 0 || control & SELF_RELATIVE == 0 {
+            return None;
+        }
+        let size = usize::from(u16_at(bytes, list + 2)?);
+        Some(Self {
+            owner: sid(bytes.get(owner..)?)?,
+            entries: u16_at(bytes, list + 4)?,
+            list: bytes.get(list + 8..list.checked_add(size)?)?,
+        })
+    }
+
+    /// All rights of others than the user and those who are trusted. None if the list
+    /// cannot be understood.
+    fn others(&self, user: &[u8]) -> Option<u32> {
+        let (mut rights, mut rest) = (0, self.list);
+        for _ in 0..self.entries {
+            let size = usize::from(u16_at(rest, 2)?);
+            let (kind, flags) = (*rest.first()?, *rest.get(1)?);
+            let entry = rest.get(..size).filter(|entry| entry.len() >= 8)?;
+            rest = rest.get(size..)?;
+            match kind {
+                _ if flags & INHERIT_ONLY != 0 => {}
+                // Allowed, also under a condition, which is not asked.
+                0 | 9 => {
+                    let who = sid(entry.get(8..)?)?;
+                    if who != user && !is_among(who, &TRUSTED) && !is_among(who, &OWNERS) {
+                        rights |= u32_at(entry, 4)?;
+                    }
+                }
+                // Denied.
+                1 | 6 | 10 | 12 => {}
+                _ => return None,
+            }
+        }
+        Some(rights)
+    }
+}
+
+/// The security identifier at the start of `bytes`.
+fn sid(bytes: &[u8]) -> Option<&[u8]> {
+    (*bytes.first()? == 1)
+        .then_some(bytes)?
+        .get(..8 + 4 * usize::from(*bytes.get(1)?))
+}
+
+fn is_among(sid: &[u8], these: &[(u8, &[u32])]) -> bool {
+    these.iter().any(|(authority, parts)| {
+        sid.get(2..8) == Some(&[0, 0, 0, 0, 0, *authority])
+            && sid.len() == 8 + 4 * parts.len()
+            && parts
+                .iter()
+                .enumerate()
+                .all(|(index, part)| u32_at(sid, 8 + 4 * index) == Some(*part))
+    })
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let bytes = bytes.get(at..at.checked_add(2)?)?;
+    Some(u16::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STRANGER, SYSTEM, UNKNOWN, USER, is_private, judge, private_to};
+
+    const FULL: u32 = 0x001F_01FF;
+    const READ: u32 = 0x0012_00A9;
+    /// "Modify", as Explorer calls it.
+    const MODIFY: u32 = 0x0013_01BF;
+
+    fn sid(authority: u8, parts: &[u32]) -> Vec<u8> {
+        let mut sid = vec![1, u8::try_from(parts.len()).unwrap_or(0)];
+        sid.extend([0, 0, 0, 0, 0, authority]);
+        sid.extend(parts.iter().flat_map(|part| part.to_le_bytes()));
+        sid
+    }
+
+    fn jane() -> Vec<u8> {
+        sid(5, &[21, 1, 2, 3, 1001])
+    }
+    fn joe() -> Vec<u8> {
+        sid(5, &[21, 1, 2, 3, 1002])
+    }
+    fn system() -> Vec<u8> {
+        sid(5, &[18])
+    }
+    fn administrators() -> Vec<u8> {
+        sid(5, &[32, 544])
+    }
+    fn installer() -> Vec<u8> {
+        let parts = [
+            80,
+            956_008_885,
+            3_418_522_649,
+            1_831_038_044,
+            1_853_292_631,
+            2_271_478_464,
+        ];
+        sid(5, &parts)
+    }
+    fn everyone() -> Vec<u8> {
+        sid(1, &[0])
+    }
+    fn authenticated() -> Vec<u8> {
+        sid(5, &[11])
+    }
+    fn users() -> Vec<u8> {
+        sid(5, &[32, 545])
+    }
+
+    /// Kind, flags, rights, who.
+    type Entry = (u8, u8, u32, Vec<u8>);
+
+    fn descriptor(owner: &[u8], entries: Option<&[Entry]>) -> Vec<u8> {
+        let mut list = Vec::new();
+        for (kind, flags, rights, who) in entries.unwrap_or_default() {
+            list.extend([*kind, *flags]);
+            list.extend(u16::try_from(8 + who.len()).unwrap_or(0).to_le_bytes());
+            list.extend(rights.to_le_bytes());
+            list.extend(who);
+        }
+        let mut all = vec![1, 0];
+        all.extend(0x8004_u16.to_le_bytes());
+        let at = u32::try_from(20 + owner.len()).unwrap_or(0);
+        for offset in [20, 0, 0, entries.map_or(0, |_| at)] {
+            all.extend(offset.to_le_bytes());
+        }
+        all.extend(owner);
+        if let Some(entries) = entries {
+            all.extend([2, 0]);
+            all.extend(u16::try_from(8 + list.len()).unwrap_or(0).to_le_bytes());
+            all.extend(u16::try_from(entries.len()).unwrap_or(0).to_le_bytes());
+            all.extend([0, 0]);
+        }
+        all.extend(list);
+        all
+    }
+
+    #[test]
+    fn the_user_the_system_administrators_and_the_installer_are_trusted_owners() {
+        let own = [(0, 0, FULL, jane())];
+        for (owner, is) in [
+            (jane(), USER),
+            (system(), SYSTEM),
+            (administrators(), SYSTEM),
+            (installer(), SYSTEM),
+            (joe(), STRANGER),
+            (everyone(), STRANGER),
+            (users(), STRANGER),
+            (sid(5, &[32]), STRANGER),
+            (sid(5, &[32, 544, 1]), STRANGER),
+            (sid(16, &[18]), STRANGER),
+        ] {
+            let found = judge(&descriptor(&owner, Some(&own)), &jane(), false);
+            assert_eq!(found, (is, 0o700), "{owner:?}");
+        }
+    }
+
+    #[test]
+    fn who_else_may_change_something_makes_it_untrusted_whatever_the_right() {
+        for (rights, file, directory) in [
+            (READ, 0o700, 0o700),
+            (0x8000_0000 | 0x2000_0000, 0o700, 0o700),
+            (0x02, 0o702, 0o1702),
+            (0x04, 0o702, 0o1702),
+            (READ | 0x06, 0o702, 0o1702),
+            (0x10, 0o702, 0o702),
+            (0x40, 0o702, 0o702),
+            (0x100, 0o702, 0o702),
+            (0x0001_0000, 0o702, 0o702),
+            (0x0004_0000, 0o702, 0o702),
+            (0x0008_0000, 0o702, 0o702),
+            (0x1000_0000, 0o702, 0o702),
+            (0x4000_0000, 0o702, 0o702),
+            (0x0200_0000, 0o702, 0o702),
+            (0x0100_0000, 0o702, 0o702),
+            (MODIFY, 0o702, 0o702),
+        ] {
+            for who in [joe(), everyone(), authenticated(), users()] {
+                let list = [(0, 0, FULL, jane()), (0, 0x13, rights, who)];
+                let found = descriptor(&jane(), Some(&list));
+                assert_eq!(judge(&found, &jane(), false), (USER, file), "{rights:x}");
+                assert_eq!(
+                    judge(&found, &jane(), true),
+                    (USER, directory),
+                    "{rights:x}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_root_of_a_drive_as_windows_makes_it_is_shared_and_a_home_is_not() {
+        let root = [
+            (0, 3, FULL, administrators()),
+            (0, 3, FULL, system()),
+            (0, 3, READ, users()),
+            (0, 0x0B, MODIFY, authenticated()),
+            (0, 0, 0x04, authenticated()),
+        ];
+        let found = descriptor(&installer(), Some(&root));
+        assert_eq!(judge(&found, &jane(), true), (SYSTEM, 0o1702));
+        let home = [
+            (0, 3, FULL, system()),
+            (0, 3, FULL, administrators()),
+            (0, 3, FULL, jane()),
+            (0, 3, FULL, sid(3, &[0])),
+            (0, 3, FULL, sid(3, &[4])),
+        ];
+        let found = descriptor(&system(), Some(&home));
+        assert_eq!(judge(&found, &jane(), true), (SYSTEM, 0o700));
+        // A directory that a user makes at the root of a drive inherits what others may.
+        let made = [(0, 0x13, MODIFY, authenticated()), (0, 0x13, FULL, jane())];
+        let found = descriptor(&jane(), Some(&made));
+        assert_eq!(judge(&found, &jane(), true), (USER, 0o702));
+    }
+
+    #[test]
+    fn what_is_taken_away_is_not_believed_and_what_is_unknown_gives_all() {
+        for (kind, mode) in [(1, 0o700), (9, 0o702), (5, 0o702), (4, 0o702), (17, 0o702)] {
+            let list = [(kind, 0, FULL, everyone()), (0, 0, FULL, jane())];
+            let found = descriptor(&jane(), Some(&list));
+            assert_eq!(judge(&found, &jane(), false), (USER, mode), "{kind}");
+        }
+        let list = [(1, 0, FULL, everyone()), (0, 0, 0x02, everyone())];
+        let found = descriptor(&jane(), Some(&list));
+        assert_eq!(judge(&found, &jane(), false), (USER, 0o702));
+    }
+
+    #[test]
+    fn without_a_list_nothing_is_trusted_and_with_an_empty_one_nobody_may() {
+        assert_eq!(judge(&descriptor(&jane(), None), &jane(), true), UNKNOWN);
+        let found = descriptor(&jane(), Some(&[]));
+        assert_eq!(judge(&found, &jane(), true), (USER, 0o700));
+    }
+
+    #[test]
+    fn what_is_cut_short_is_not_trusted() {
+        let list = [(0, 0, FULL, jane()), (0, 0, READ, everyone())];
+        let whole = descriptor(&jane(), Some(&list));
+        assert_eq!(judge(&whole, &jane(), false), (USER, 0o700));
+        for end in 0..whole.len() {
+            let (_, mode) = judge(&whole[..end], &jane(), false);
+            assert_eq!(mode, 0o702, "{end}");
+            assert!(!is_private(&whole[..end], &jane()));
+        }
+    }
+
+    #[test]
+    fn what_is_private_to_a_user_lets_nobody_else_do_anything() {
+        let own = private_to(&jane());
+        assert!(is_private(&own, &jane()));
+        assert!(!is_private(&own, &joe()));
+        assert_eq!(judge(&own, &jane(), true), (USER, 0o700));
+        for (owner, who, rights, private) in [
+            (jane(), system(), FULL, true),
+            (jane(), administrators(), FULL, true),
+            (jane(), everyone(), 0x01, false),
+            (jane(), joe(), READ, false),
+            (system(), jane(), FULL, false),
+        ] {
+            let found = descriptor(&owner, Some(&[(0, 0, rights, who)]));
+            assert_eq!(is_private(&found, &jane()), private);
+        }
+    }
+}

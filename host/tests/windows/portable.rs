@@ -1,0 +1,118 @@
+use crate::Machine;
+use std::{collections::BTreeSet, fs};
+
+/// Part of every Windows that Rust supports.
+const LIBRARIES: [&str; 11] = [
+    "advapi32.dll",
+    "api-ms-win-core-synch-l1-2-0.dll",
+    "bcrypt.dll",
+    "bcryptprimitives.dll",
+    "kernel32.dll",
+    "msvcrt.dll",
+    "ntdll.dll",
+    "ole32.dll",
+    "shell32.dll",
+    "userenv.dll",
+    "ws2_32.dll",
+];
+
+/// A program's bytes, in the portable executable format.
+struct Image(Vec<u8>);
+
+impl Image {
+    fn u16(&self, at: usize) -> u16 {
+        u16::from_le_bytes(self.0[at..at + 2].try_into().unwrap())
+    }
+
+    fn u32(&self, at: usize) -> usize {
+        u32::from_le_bytes(self.0[at..at + 4].try_into().unwrap()) as usize
+    }
+
+    fn header(&self) -> usize {
+        let at = self.u32(0x3c);
+        assert_eq!(&self.0[at..at + 4], b"PE\0\0");
+        at
+    }
+
+    /// Name, rights, and where it lies in memory and in the file.
+    fn sections(&self) -> Vec<(u32, usize, usize, usize)> {
+        let header = self.header();
+        let first = header + 24 + usize::from(self.u16(header + 20));
+        (0..usize::from(self.u16(header + 6)))
+            .map(|index| first + 40 * index)
+            .map(|at| {
+                let rights = u32::try_from(self.u32(at + 36)).unwrap();
+                (
+                    rights,
+                    self.u32(at + 12),
+                    self.u32(at + 16),
+                    self.u32(at + 20),
+                )
+            })
+            .collect()
+    }
+
+    /// Where in the file something lies that has this address in memory.
+    fn file(&self, address: usize) -> usize {
+        let sections = self.sections();
+        let within = |(_, start, size, _): &&(u32, usize, usize, usize)| {
+            (*start..start + size).contains(&address)
+        };
+        let (_, start, _, file) = sections.iter().find(within).unwrap();
+        address - start + file
+    }
+
+    fn libraries(&self) -> BTreeSet<String> {
+        // The second of the tables behind the optional header's fixed part.
+        let mut at = self.file(self.u32(self.header() + 24 + 112 + 8));
+        let mut all = BTreeSet::new();
+        while self.u32(at + 12) != 0 {
+            let name = &self.0[self.file(self.u32(at + 12))..];
+            let end = name.iter().position(|byte| *byte == 0).unwrap();
+            all.insert(
+                String::from_utf8(name[..end].to_vec())
+                    .unwrap()
+                    .to_lowercase(),
+            );
+            at += 20;
+        }
+        all
+    }
+}
+
+fn image(what: &str) -> Option<Image> {
+    let machine = Machine::here(what)?;
+    Some(Image(fs::read(machine.program()).unwrap()))
+}
+
+#[test]
+fn a_program_needs_libraries_of_the_system_and_no_others() {
+    let Some(image) = image("the program's libraries on Windows") else {
+        return;
+    };
+    let found = image.libraries();
+    assert!(found.contains("kernel32.dll"), "{found:?}");
+    // Built with Microsoft's tools it has their run time besides, which is not shipped.
+    let known = |name: &&String| {
+        LIBRARIES.contains(&name.as_str())
+            || (cfg!(windows) && (name.starts_with("api-ms-win-") || name.starts_with("vcruntime")))
+    };
+    let others: Vec<_> = found.iter().filter(|name| !known(name)).collect();
+    assert_eq!(others, [] as [&String; 0]);
+}
+
+#[test]
+fn a_program_lies_anywhere_in_memory_and_no_part_of_it_can_be_written_to_and_run() {
+    const HIGH_ENTROPY: u16 = 0x20;
+    const DYNAMIC_BASE: u16 = 0x40;
+    const NX: u16 = 0x100;
+    const RUN_AND_WRITE: u32 = 0x2000_0000 | 0x8000_0000;
+    let Some(image) = image("the program's memory on Windows") else {
+        return;
+    };
+    let all = HIGH_ENTROPY | DYNAMIC_BASE | NX;
+    assert_eq!(image.u16(image.header() + 24 + 70) & all, all);
+    for (rights, ..) in image.sections() {
+        assert_ne!(rights & RUN_AND_WRITE, RUN_AND_WRITE);
+    }
+}
