@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use cap_std::fs::Dir;
-//! use keyhole::{Grant, limits::Limits, sandbox::{Guest, Sandbox}};
+//! use keyhole::{Grant, limits::Limits, sandbox::{Executor, Sandbox}};
 //! use keyhole_benches::Native;
 //! use std::{fs::File, time::{Duration, Instant}};
 //!
@@ -25,7 +25,7 @@
 //! # }
 //! ```
 
-use keyhole::{Code, Grant, sandbox::Guest};
+use keyhole::{Code, Grant, sandbox::Executor};
 use keyhole_guest::{Grant as Leave, Grants, LoadError, load};
 use keyhole_native::NativeDirectory;
 use std::time::Instant;
@@ -47,7 +47,7 @@ impl Grants for OneKey<'_> {
     }
 }
 
-impl Guest for Native {
+impl Executor for Native {
     fn call(&self, key: &str, grant: Option<Grant>, _: Instant) -> Result<String, Code> {
         let (leave, directory) = grant
             .map(|grant| {

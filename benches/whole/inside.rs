@@ -5,7 +5,7 @@ use cap_std::fs::Dir;
 use keyhole::{
     Code, Grant,
     limits::Limits,
-    sandbox::{Guest, Sandbox},
+    sandbox::{Executor, Sandbox},
 };
 use keyhole_benches::Native;
 use std::{
@@ -73,7 +73,7 @@ fn turns(
 }
 
 /// The time from the open directory to the text, in microseconds.
-fn once(guest: &impl Guest, files: &Files, name: &str) -> Result<f64, Box<dyn Error>> {
+fn once(guest: &impl Executor, files: &Files, name: &str) -> Result<f64, Box<dyn Error>> {
     let grant = Grant {
         directory: Dir::from_std_file(File::open(files.home())?),
         name: name.to_owned(),

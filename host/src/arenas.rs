@@ -15,7 +15,7 @@ const ARENAS: &str = "MALLOC_ARENA_MAX";
 /// the setting only at the start of a program. So we restart the program, which
 /// keeps the process, its streams and its arguments. Without a limit, this function
 /// does nothing: with an arena each, threads do not wait for each other.
-pub(crate) fn spare_address_space() {
+pub(crate) fn limit_arenas() {
     let limited = getrlimit(Resource::As).current.is_some();
     if !cfg!(target_env = "gnu") || !limited || env::var_os(ARENAS).is_some() {
         return;

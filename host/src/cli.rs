@@ -213,7 +213,7 @@ pub fn run() -> ExitCode {
             require_ticket,
             sealed,
         } => callers(agent, require_ticket).and_then(|callers| {
-            os::spare_address_space();
+            os::limit_arenas();
             let (map, limits) = (live_map(&map)?, Limits::default());
             let done = match (sealed, bind.as_deref(), key_env) {
                 (false, Some(name), Some(variable)) => {

@@ -24,7 +24,7 @@ use tokio::{
 /// guessed needs no permit and never waits here: slowing such keys down would
 /// protect nothing.
 #[derive(Debug)]
-pub(crate) struct Guesses {
+pub(crate) struct GuessThrottle {
     free: u32,
     every: Duration,
     bucket: Mutex<Bucket>,
@@ -48,11 +48,11 @@ struct Bucket {
 /// The permit to look up one guessable key.
 #[derive(Debug)]
 pub(crate) struct Guess {
-    of: Arc<Guesses>,
+    of: Arc<GuessThrottle>,
     wrong: bool,
 }
 
-impl Guesses {
+impl GuessThrottle {
     pub(crate) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             free: limits.free_guesses,
@@ -153,7 +153,7 @@ impl Drop for Guess {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use super::Guesses;
+    use super::GuessThrottle;
     use crate::{Code, limits::Limits};
     use std::{sync::Arc, time::Duration};
     use tokio::{
@@ -163,8 +163,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn guesses() -> Arc<Guesses> {
-        Guesses::new(Limits::default())
+    fn guesses() -> Arc<GuessThrottle> {
+        GuessThrottle::new(Limits::default())
     }
 
     #[tokio::test(start_paused = true)]

@@ -72,7 +72,6 @@ mod serve;
 mod settle;
 mod setup;
 mod shell;
-mod soon;
 mod threads;
 #[cfg(unix)]
 pub mod ticket;

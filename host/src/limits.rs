@@ -18,7 +18,7 @@ pub struct Limits {
     pub deadline: Duration,
     /// Calls that run at once. A call holds its place until its answer is
     /// written, so that a client that stops reading cannot pile up answers. If
-    /// [`Self::left_behind`] allows, a call gives its place up earlier, after
+    /// [`Self::abandoned`] allows, a call gives its place up earlier, after
     /// [`Self::slow_after`].
     pub running: usize,
     /// Calls that may wait. The answer to one more is `busy`.
@@ -27,7 +27,7 @@ pub struct Limits {
     /// They wait for a file system, or they hang in the kernel and the client has
     /// already got `timed-out`. `running` plus this number is also the most threads
     /// that calls ever have.
-    pub left_behind: usize,
+    pub abandoned: usize,
     /// After this time, a call counts as waiting, not computing, and gives up its
     /// place. A file of the highest limit takes some 20 ms.
     pub slow_after: Duration,
@@ -89,7 +89,7 @@ impl Default for Limits {
             deadline: Duration::from_secs(5),
             running: 8,
             waiting: 256,
-            left_behind: 8,
+            abandoned: 8,
             slow_after: Duration::from_millis(100),
             for_one_file: 4,
             waiting_for_one_file: 64,
@@ -115,21 +115,21 @@ mod tests {
     #[test]
     fn every_call_that_may_be_in_the_sandbox_has_a_slot() {
         let limits = Limits::default();
-        assert!(limits.running + limits.left_behind <= SLOTS as usize);
+        assert!(limits.running + limits.abandoned <= SLOTS as usize);
     }
 
     /// Otherwise right keys would have to wait although none was wrong.
     #[test]
     fn every_call_that_has_a_thread_may_look_up_its_key() {
         let limits = Limits::default();
-        assert!(limits.free_guesses as usize >= limits.running + limits.left_behind);
+        assert!(limits.free_guesses as usize >= limits.running + limits.abandoned);
     }
 
     /// docs/refusals.md promises it.
     #[test]
     fn three_files_can_hang_and_leave_others_threads_and_most_of_the_queue() {
         let limits = Limits::default();
-        assert!(limits.running + limits.left_behind >= 3 * limits.for_one_file + 4);
+        assert!(limits.running + limits.abandoned >= 3 * limits.for_one_file + 4);
         let waiting = limits.waiting_for_one_file;
         assert!(limits.waiting >= 3 * waiting + 64);
         // The third file's calls may all need places of running calls.

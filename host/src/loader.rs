@@ -4,10 +4,10 @@ use crate::{
     Caller, Code, Grant,
     gates::{Gates, Pass, Thing},
     grant::Directory,
-    guesses::{Guess, Guesses},
+    guesses::{Guess, GuessThrottle},
     limits::Limits,
     map::{Entry, FrozenMap, Key, LiveMap, Map, resolve_along},
-    sandbox::{Guest, Sandbox},
+    sandbox::{Executor, Sandbox},
     threads::{Runner, Threads},
     walk::Trail,
     watch::Watch,
@@ -27,7 +27,7 @@ pub struct Content {
     /// The whole file, unchanged.
     pub text: String,
     #[expect(dead_code, reason = "held, not read")]
-    pub(crate) place: OwnedSemaphorePermit,
+    pub(crate) call_permit: OwnedSemaphorePermit,
 }
 
 /// Loads files for keys. All calls of a server share it.
@@ -39,8 +39,8 @@ pub struct Loader<G = Sandbox, M = MapSource> {
     /// One gate for each key or binding that is asked for.
     keys: Gates,
     /// One permit for each call that runs.
-    places: Arc<Semaphore>,
-    /// One permit for each call that gave its place up because it takes long. The
+    call_permits: Arc<Semaphore>,
+    /// One permit for each call that gave its permit up because it takes long. The
     /// permit is returned when the thread is done. If a read hangs in the kernel,
     /// that is after its call was answered.
     slow: Arc<Semaphore>,
@@ -139,7 +139,7 @@ impl<G, M> fmt::Debug for Loader<G, M> {
 }
 
 /// What a call asks for.
-pub(crate) enum Asked {
+pub(crate) enum Target {
     /// The file of this key. The key comes from the caller, and may be anything.
     Key(Zeroizing<String>),
     /// The file of the binding of this name. The name comes from the operator.
@@ -148,7 +148,7 @@ pub(crate) enum Asked {
     Given(Key),
 }
 
-impl Asked {
+impl Target {
     /// The identity that a gate uses for it. All keys take the same path here,
     /// whether valid or not, known or not.
     fn thing(&self, gates: &Gates) -> Thing {
@@ -166,12 +166,12 @@ struct Work<G, M> {
     sandbox: Arc<G>,
     /// One gate for each file that is being read.
     files: Gates,
-    guesses: Arc<Guesses>,
+    guesses: Arc<GuessThrottle>,
 }
 
 /// One call, both while it waits and while it runs on a thread.
 pub(crate) struct Call {
-    asked: Asked,
+    target: Target,
     caller: Caller,
     /// The agent that calls. The outer None means that it is not known yet. It is
     /// kept because a ticket can be redeemed only once.
@@ -181,7 +181,7 @@ pub(crate) struct Call {
     /// The permit to read this file, once the file is known.
     file: Option<(Thing, Pass)>,
     /// The permit of the gate for what is asked for.
-    _asked: Pass,
+    _key_pass: Pass,
 }
 
 /// How far a call got on a thread.
@@ -206,18 +206,18 @@ pub(crate) enum Wait {
     Guess,
 }
 
-impl<G: Guest> Loader<G> {
+impl<G: Executor> Loader<G> {
     /// A loader for the files of `map`, read by `sandbox`.
     #[must_use]
     pub fn new(map: impl Into<MapSource>, sandbox: G, limits: Limits) -> Self {
         // Each call that has a thread also has a permit, as a running or as a slow
         // call.
-        let threads = Threads::new(limits.running + limits.left_behind);
+        let threads = Threads::new(limits.running + limits.abandoned);
         Self::over(map.into(), sandbox, limits, threads)
     }
 }
 
-impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
+impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     /// Like [`Loader::new`], but for any map and with any threads.
     #[doc(hidden)]
     #[must_use]
@@ -234,13 +234,13 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
                 map,
                 sandbox: Arc::new(sandbox),
                 files: gates(),
-                guesses: Guesses::new(limits),
+                guesses: GuessThrottle::new(limits),
             }),
             limits,
             queue: Arc::new(Semaphore::new(limits.running + limits.waiting)),
             keys: gates(),
-            places: Arc::new(Semaphore::new(limits.running)),
-            slow: Arc::new(Semaphore::new(limits.left_behind)),
+            call_permits: Arc::new(Semaphore::new(limits.running)),
+            slow: Arc::new(Semaphore::new(limits.abandoned)),
             threads: Box::new(threads),
         }
     }
@@ -260,8 +260,8 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
     pub fn is_idle(&self) -> bool {
         let limits = &self.limits;
         self.queue.available_permits() == limits.running + limits.waiting
-            && self.places.available_permits() == limits.running
-            && self.slow.available_permits() == limits.left_behind
+            && self.call_permits.available_permits() == limits.running
+            && self.slow.available_permits() == limits.abandoned
             && (self.keys.len(), self.work.files.len()) == (0, 0)
             && self.work.guesses.is_idle()
     }
@@ -278,7 +278,7 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
     /// Each [`Code`].
     pub async fn load(&self, key: &str, caller: &Caller) -> Result<Content, Code> {
         let key = Zeroizing::new(key.to_owned());
-        self.answer(Asked::Key(key), caller).await
+        self.answer(Target::Key(key), caller).await
     }
 
     /// Like [`Self::load`], but for a bound server: the file of the binding `name`
@@ -288,32 +288,32 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
     /// Each [`Code`]. It is [`Code::UnknownKey`] also if the binding is gone, or if
     /// its key cannot be read.
     pub async fn load_bound(&self, name: &str, caller: &Caller) -> Result<Content, Code> {
-        self.answer(Asked::Bound(name.into()), caller).await
+        self.answer(Target::Bound(name.into()), caller).await
     }
 
     /// Each wait is for a permit that other calls hold, first come, first served.
     /// One deadline limits all waits of the call together. Dropping the future ends
     /// a call that waits. A call that runs goes on until it ends, and keeps its
     /// permits.
-    pub(crate) async fn answer(&self, asked: Asked, caller: &Caller) -> Result<Content, Code> {
+    pub(crate) async fn answer(&self, target: Target, caller: &Caller) -> Result<Content, Code> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
-        let thing = asked.thing(&self.keys);
+        let thing = target.thing(&self.keys);
         let pass = by(until, self.keys.enter(thing)).await??;
         let mut call = Box::new(Call {
-            asked,
+            target,
             caller: caller.clone(),
             agent: None,
             guess: None,
             file: None,
-            _asked: pass,
+            _key_pass: pass,
         });
         loop {
-            let place = Arc::clone(&self.places).acquire_owned();
-            let place = by(until, place).await?.map_err(|_| Code::Internal)?;
+            let call_permit = Arc::clone(&self.call_permits).acquire_owned();
+            let call_permit = by(until, call_permit).await?.map_err(|_| Code::Internal)?;
             // The map may have changed while the call waited, so each run reads it
             // again.
-            match self.run(call, place).await? {
+            match self.run(call, call_permit).await? {
                 Told::Done(answer) => return answer,
                 // The permit may be free by now, but the call's time is over.
                 Told::Wait(..) if Instant::now() >= until => return Err(Code::Busy),
@@ -331,7 +331,7 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
     }
 
     /// Runs a call on a thread, and watches it.
-    async fn run(&self, call: Box<Call>, place: OwnedSemaphorePermit) -> Result<Told, Code> {
+    async fn run(&self, call: Box<Call>, call_permit: OwnedSemaphorePermit) -> Result<Told, Code> {
         let deadline = Instant::now() + self.limits.deadline;
         let (done, ran) = oneshot::channel();
         let work = Arc::clone(&self.work);
@@ -352,7 +352,7 @@ impl<M: Maps, G: Guest<M::Directory>> Loader<G, M> {
         };
         // The watch runs in its own task. So a guest whose caller went away is
         // still stopped at its deadline, and keeps its permit until then.
-        spawn(watch.over(ran, place, tell));
+        spawn(watch.over(ran, call_permit, tell));
         told.await.map_err(|_| Code::Internal)
     }
 }
@@ -374,7 +374,7 @@ impl From<Code> for Stop {
     }
 }
 
-impl<M: Maps, G: Guest<M::Directory>> Work<G, M> {
+impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
     /// The call itself, on a thread that may block.
     fn run(&self, mut call: Box<Call>, deadline: std::time::Instant) -> Ran {
         match self.load(&mut call, deadline) {
@@ -393,16 +393,16 @@ impl<M: Maps, G: Guest<M::Directory>> Work<G, M> {
         };
         let (map, trail) = self.map.current()?;
         let bound;
-        let key = match &call.asked {
-            Asked::Key(key) => key.as_str(),
-            Asked::Bound(name) => {
+        let key = match &call.target {
+            Target::Key(key) => key.as_str(),
+            Target::Bound(name) => {
                 bound = self.map.bound(&map, name)?;
                 bound.expose()
             }
-            Asked::Given(key) => key.expose(),
+            Target::Given(key) => key.expose(),
         };
         let guess = match call.guess.take() {
-            None if matches!(call.asked, Asked::Key(_)) && Key::is_guessable(key) => {
+            None if matches!(call.target, Target::Key(_)) && Key::is_guessable(key) => {
                 Some(self.guesses.try_take().ok_or(Stop::Wait(Wait::Guess))?)
             }
             guess => guess,

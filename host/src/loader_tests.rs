@@ -9,7 +9,7 @@ use crate::{
     Caller, Code, Grant,
     limits::Limits,
     map::{LiveMap, Location},
-    sandbox::Guest,
+    sandbox::Executor,
     ticket::Tickets,
 };
 use std::{
@@ -70,7 +70,7 @@ impl Files {
 
 struct Fake(Arc<Files>);
 
-impl Guest for Fake {
+impl Executor for Fake {
     fn call(&self, _: &str, grant: Option<Grant>, _: Instant) -> Result<String, Code> {
         let mut state = self.0.state.lock().unwrap();
         let Some(Grant { name, .. }) = grant else {
@@ -146,8 +146,8 @@ impl World {
         let limits = limits();
         self.until(|world| {
             let loader = &world.loader;
-            loader.places.available_permits() == limits.running
-                && loader.slow.available_permits() == limits.left_behind
+            loader.call_permits.available_permits() == limits.running
+                && loader.slow.available_permits() == limits.abandoned
                 && loader.queue.available_permits() == limits.running + limits.waiting
                 && loader.keys.len() == 0
                 && loader.work.files.len() == 0
@@ -286,8 +286,9 @@ async fn a_call_that_takes_too_long_is_answered_and_keeps_its_thread_counted() {
     while let Some(answer) = calls.join_next().await {
         assert_eq!(answer.unwrap(), Err(Code::TimedOut));
     }
-    let held = || world.loader.places.available_permits() + world.loader.slow.available_permits();
-    assert_eq!(held(), limits.running + limits.left_behind - 12);
+    let held =
+        || world.loader.call_permits.available_permits() + world.loader.slow.available_permits();
+    assert_eq!(held(), limits.running + limits.abandoned - 12);
     world.files.release();
     world.is_at_rest().await;
 }

@@ -7,9 +7,8 @@ use crate::{
     mcp::{self, Bound, Surface},
     os::{Held, Signals, is_exhaustion, leave_no_core},
     resources::{make_threads, runtime, streams_are_pipes, widen_output},
-    sandbox::{Guest, Sandbox, SandboxError},
+    sandbox::{Executor, Sandbox, SandboxError, lazy::LazySandbox},
     seal::{Loading, Reach, Seal, SealError},
-    soon::Soon,
 };
 use rmcp::transport::io::{StdioReader, StdioWriter};
 use std::{
@@ -52,7 +51,7 @@ pub enum ServeError {
     Seal(SealError),
     /// The session ended with an error.
     #[error("{0}")]
-    Session(#[from] mcp::ServeError),
+    Session(#[from] mcp::SessionError),
 }
 
 const NO_BINDING: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind";
@@ -155,7 +154,7 @@ fn serve_surface(
 ) -> Result<(), ServeError> {
     let process = Process::start()?;
     let loading = put_up_wall(&callers)?;
-    let (sandbox, failed) = Soon::start(move || load(limits, loading))?;
+    let (sandbox, failed) = LazySandbox::start(move || load(limits, loading))?;
     let loader = Loader::new(Arc::new(map), sandbox, limits);
     process.serve(loader, callers, surface, failed)
 }
@@ -236,7 +235,7 @@ fn bound(map: &Map, name: &str) -> Result<Surface, ServeError> {
 /// # Errors
 /// [`ServeError`].
 #[doc(hidden)]
-pub fn session<G: Guest>(
+pub fn session<G: Executor>(
     loader: Loader<G>,
     callers: Callers,
     surface: Surface,
@@ -272,7 +271,7 @@ impl Process {
         })
     }
 
-    fn serve<G: Guest>(
+    fn serve<G: Executor>(
         mut self,
         loader: Loader<G>,
         callers: Callers,

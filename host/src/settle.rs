@@ -65,7 +65,7 @@ impl ChangeTime {
 
     /// Whether the next change must give another time. It need not if the file
     /// system seems to count whole seconds and the current one may not be over.
-    pub(crate) fn is_telling(self, now: SystemTime) -> bool {
+    pub(crate) fn is_reliable(self, now: SystemTime) -> bool {
         let age = self.age(now);
         age.is_some_and(|age| self.nanoseconds != 0 || age > COARSEST)
     }
@@ -74,7 +74,7 @@ impl ChangeTime {
     pub(crate) fn rest(self, quiet: Duration, now: SystemTime) -> Rest {
         match self.age(now) {
             Some(age) if age > LONGEST_WRITE => Rest::Still,
-            Some(age) if self.is_telling(now) => match quiet.checked_sub(age) {
+            Some(age) if self.is_reliable(now) => match quiet.checked_sub(age) {
                 None | Some(Duration::ZERO) => Rest::Quiet,
                 Some(left) => Rest::In(left),
             },

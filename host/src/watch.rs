@@ -19,7 +19,7 @@ use tokio::{
 pub(crate) struct Watch<I> {
     /// Stops the guests that have passed their deadline.
     pub(crate) interrupt: I,
-    /// One permit for each slow call that has given its place up.
+    /// One permit for each slow call that has given its permit up.
     pub(crate) slow: Arc<Semaphore>,
     pub(crate) slow_after: Duration,
     pub(crate) deadline: Instant,
@@ -32,14 +32,14 @@ impl<I: Fn() + Send> Watch<I> {
     pub(crate) async fn over(
         self,
         mut ran: Receiver<Ran>,
-        mut place: OwnedSemaphorePermit,
+        mut call_permit: OwnedSemaphorePermit,
         tell: Sender<Told>,
     ) {
         // Most calls end here.
         if let Ok(ran) = timeout(self.slow_after, &mut ran).await {
             // If nobody wants the result any more, it is dropped, and its permit
             // with it.
-            drop(tell.send(told(ran, place)));
+            drop(tell.send(told(ran, call_permit)));
             return;
         }
         let (slow, too_late) = (self.slow.acquire_owned(), sleep_until(self.deadline));
@@ -50,14 +50,14 @@ impl<I: Fn() + Send> Watch<I> {
                 biased;
                 ran = &mut ran => {
                     if let Some(tell) = tell {
-                        drop(tell.send(told(ran, place)));
+                        drop(tell.send(told(ran, call_permit)));
                     }
                     return;
                 }
                 slow = &mut slow, if !is_slow => {
                     is_slow = true;
                     if let Ok(slow) = slow {
-                        place = slow;
+                        call_permit = slow;
                     }
                 }
                 () = &mut too_late, if tell.is_some() => {
@@ -71,9 +71,9 @@ impl<I: Fn() + Send> Watch<I> {
     }
 }
 
-fn told(ran: Result<Ran, RecvError>, place: OwnedSemaphorePermit) -> Told {
+fn told(ran: Result<Ran, RecvError>, call_permit: OwnedSemaphorePermit) -> Told {
     match ran {
-        Ok(Ran::Done(answer)) => Told::Done(answer.map(|text| Content { text, place })),
+        Ok(Ran::Done(answer)) => Told::Done(answer.map(|text| Content { text, call_permit })),
         Ok(Ran::Wait(call, wait)) => Told::Wait(call, wait),
         // It panicked.
         Err(_) => Told::Done(Err(Code::Internal)),

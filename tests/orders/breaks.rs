@@ -63,7 +63,7 @@ pub const BREAKS: &[Break] = &[
         "gate.present -= 1;",
         "if self.slot.is_some() { gate.present -= 1; }",
     ),
-    // Guesses.
+    // GuessThrottle.
     broken(
         "a guess is counted after the lock was let go",
         "guesses.rs",
@@ -117,14 +117,14 @@ pub const BREAKS: &[Break] = &[
     broken(
         "the place of a call that nobody wants is lost",
         "watch.rs",
-        "drop(tell.send(told(ran, place)));\n            return;",
-        "std::mem::forget(tell.send(told(ran, place))); return;",
+        "drop(tell.send(told(ran, call_permit)));\n            return;",
+        "std::mem::forget(tell.send(told(ran, call_permit))); return;",
     ),
     broken(
         "a slow call keeps its place too",
         "watch.rs",
-        "place = slow;",
-        "std::mem::forget(std::mem::replace(&mut place, slow));",
+        "call_permit = slow;",
+        "std::mem::forget(std::mem::replace(&mut call_permit, slow));",
     ),
     broken(
         "a slow call never gives its place up",
@@ -159,26 +159,26 @@ pub const BREAKS: &[Break] = &[
     // Requests in flight.
     broken(
         "a cancelled request is answered",
-        "mcp/flight.rs",
-        "table.flights.remove(&number);",
+        "mcp/pending.rs",
+        "table.requests.remove(&number);",
         "",
     ),
     broken(
         "the room of a cancelled request is lost",
-        "mcp/flight.rs",
-        "table.flights.remove(&number);",
-        "std::mem::forget(table.flights.remove(&number));",
+        "mcp/pending.rs",
+        "table.requests.remove(&number);",
+        "std::mem::forget(table.requests.remove(&number));",
     ),
     broken(
         "an id is known by itself, not by a number of ours",
-        "mcp/flight.rs",
+        "mcp/pending.rs",
         "table.last = table.last.wrapping_add(1);",
         "if let RequestId::Number(id) = &id { table.last = *id; }",
     ),
     broken(
         "an id that was answered is still in use",
-        "mcp/flight.rs",
-        "table.numbers.remove(&flight.id);",
+        "mcp/pending.rs",
+        "table.numbers.remove(&request.id);",
         "",
     ),
     broken(
@@ -186,8 +186,8 @@ pub const BREAKS: &[Break] = &[
         "mcp/transport.rs",
         "let mut out = out.lock().await;",
         "if let ServerJsonRpcMessage::Response(response) = &mut message {
-            let Some(flight) = flights.finish(&response.id) else { return Ok(()) };
-            response.id = flight.id.clone();
+            let Some(request) = pending.finish(&response.id) else { return Ok(()) };
+            response.id = request.id.clone();
             return out.lock().await.write(&message).await;
         }
         let mut out = out.lock().await;",
@@ -208,19 +208,19 @@ pub const BREAKS: &[Break] = &[
     // The lazy start.
     broken(
         "a sandbox that is ready counts as failed",
-        "soon.rs",
+        "sandbox/lazy.rs",
         "ready.get().is_some()",
         "false",
     ),
     broken(
         "an interrupt waits for the sandbox",
-        "soon.rs",
+        "sandbox/lazy.rs",
         "self.0.get()",
         "Some(self.0.wait())",
     ),
     broken(
         "a load that failed says nothing",
-        "soon.rs",
+        "sandbox/lazy.rs",
         "drop(failed.send(error))",
         "{ drop(error); std::mem::forget(failed) }",
     ),

@@ -17,7 +17,7 @@ REPEAT = re.compile(
     | ^plugin/\.claude-plugin/plugin\.json$
     | ^packaging/(mcpb/manifest|server)\.json$
     | ^\.github/
-    | \.md$ | ^docs/ | ^tests/tests/papers/ | ^tests/model/src/lib\.rs$
+    | \.md$ | ^docs/ | ^tests/tests/docs/ | ^tests/model/src/lib\.rs$
     """,
     re.VERBOSE,
 )

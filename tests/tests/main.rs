@@ -25,6 +25,8 @@ mod codes;
 mod component;
 /// A document's bytes arrive unchanged.
 mod content;
+/// The documents, compared with the program and the repository.
+mod docs;
 /// The configurations for clients, as the documents give them.
 mod examples;
 /// A hostile guest and a hostile world.
@@ -39,8 +41,6 @@ mod lines;
 mod live;
 /// What can be tested of programs for macOS without running them.
 mod macos;
-/// The documents, compared with the program and the repository.
-mod papers;
 /// Where the map is, and where its files are.
 mod places;
 /// The Claude Code plugin, as it is packaged.

@@ -105,7 +105,7 @@ impl File for NativeFile {
             changed,
         } = file.look(patience).map_err(fault)?;
         let told =
-            |(seconds, nanoseconds)| time(seconds, nanoseconds).filter(|_| file.is_telling());
+            |(seconds, nanoseconds)| time(seconds, nanoseconds).filter(|_| file.is_reliable());
         Ok(Stat {
             regular: true,
             size,

@@ -182,8 +182,7 @@ impl fmt::Debug for FrozenMap {
 
 /// How many directories can be held open, so that calls can still be served.
 fn most_directories(limits: Limits) -> usize {
-    let reserved =
-        (limits.running + limits.left_behind) * DESCRIPTORS_PER_CALL + DESCRIPTORS_BESIDES;
+    let reserved = (limits.running + limits.abandoned) * DESCRIPTORS_PER_CALL + DESCRIPTORS_BESIDES;
     most_descriptors()
         .map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)

@@ -57,9 +57,9 @@ fn read(frozen: &FrozenMap, key: &str) -> String {
 #[test]
 fn descriptors_are_left_for_all_calls_that_may_run() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let calls = |running, left_behind| Limits {
+    let calls = |running, abandoned| Limits {
         running,
-        left_behind,
+        abandoned,
         ..Limits::default()
     };
     let reserved = |limits| limit.unwrap() as usize - super::most_directories(limits);

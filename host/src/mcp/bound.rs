@@ -2,7 +2,7 @@
 
 use super::tool;
 use crate::{
-    loader::Asked,
+    loader::Target,
     map::{Binding, Key},
 };
 use rmcp::model::{JsonObject, Tool};
@@ -79,10 +79,10 @@ impl Bound {
     }
 
     /// What every call asks for.
-    pub(super) fn asked(&self) -> Asked {
+    pub(super) fn target(&self) -> Target {
         match &self.key {
-            None => Asked::Bound(Arc::clone(&self.name)),
-            Some(key) => Asked::Given(key.clone()),
+            None => Target::Bound(Arc::clone(&self.name)),
+            Some(key) => Target::Given(key.clone()),
         }
     }
 

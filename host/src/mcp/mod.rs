@@ -5,13 +5,13 @@
 //! defines the tool of a server that has one context. `surface` lists all that a
 //! client sees and may call in either case. `server` answers requests. `transport`
 //! guards the streams, with the help of `line` (bounded input), `message` (parses a
-//! line), `flight` (unanswered requests) and `json` (writes a document).
+//! line), `pending` (unanswered requests) and `json` (writes a document).
 
 mod bound;
-mod flight;
 mod json;
 mod line;
 mod message;
+mod pending;
 mod server;
 mod surface;
 #[cfg(test)]
@@ -19,7 +19,7 @@ mod tests;
 mod tool;
 mod transport;
 
-use crate::{Callers, Loader, loader::Maps, os::has_hung_up, sandbox::Guest};
+use crate::{Callers, Loader, loader::Maps, os::has_hung_up, sandbox::Executor};
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
 use server::{Load, Server};
 use std::{io, sync::Arc};
@@ -27,7 +27,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::mpsc,
 };
-use transport::Edge;
+use transport::StdioTransport;
 
 pub use bound::Bound;
 pub use surface::Surface;
@@ -41,7 +41,7 @@ pub use rmcp::transport::io::stdio_pipes as stdio;
 
 /// Why a session ended with an error.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub enum SessionError {
     /// Reading failed. The client's end of input is not a failure.
     #[error("cannot read requests from standard input")]
     Input(#[source] io::Error),
@@ -53,7 +53,7 @@ pub enum ServeError {
     Stopped,
 }
 
-impl ServeError {
+impl SessionError {
     /// Whether this error means only that the client has gone.
     fn is_hang_up(&self) -> bool {
         match self {
@@ -74,7 +74,7 @@ impl ServeError {
 /// interrupted.
 ///
 /// # Errors
-/// [`ServeError`].
+/// [`SessionError`].
 pub async fn serve<G, M, R, W>(
     loader: Arc<Loader<G, M>>,
     callers: Callers,
@@ -82,10 +82,10 @@ pub async fn serve<G, M, R, W>(
     stdin: R,
     stdout: W,
     stop: impl Future<Output = ()>,
-) -> Result<(), ServeError>
+) -> Result<(), SessionError>
 where
     M: Maps,
-    G: Guest<M::Directory>,
+    G: Executor<M::Directory>,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
@@ -99,19 +99,19 @@ async fn run<L, R, W>(
     stdin: R,
     stdout: W,
     stop: impl Future<Output = ()>,
-) -> Result<(), ServeError>
+) -> Result<(), SessionError>
 where
     L: Load,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (failed, mut failures) = mpsc::unbounded_channel();
-    let edge = Edge::new(stdin, stdout, failed, surface.methods());
+    let transport = StdioTransport::new(stdin, stdout, failed, surface.methods());
     let ended = tokio::select! {
         biased;
         () = stop => return Ok(()),
         Some(failure) = failures.recv() => Err(failure),
-        ended = session(Server::new(loader, callers, surface), edge) => ended,
+        ended = session(Server::new(loader, callers, surface), transport) => ended,
     };
     // A broken stream ends the session too. Its own error says more, so it comes
     // first.
@@ -122,19 +122,22 @@ where
     })
 }
 
-async fn session<L, R, W>(server: Server<L>, edge: Edge<R, W>) -> Result<(), ServeError>
+async fn session<L, R, W>(
+    server: Server<L>,
+    transport: StdioTransport<R, W>,
+) -> Result<(), SessionError>
 where
     L: Load,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    match serve_server(server, edge).await {
+    match serve_server(server, transport).await {
         Ok(running) => match running.waiting().await {
             Ok(QuitReason::Closed | QuitReason::Cancelled) => Ok(()),
-            _ => Err(ServeError::Stopped),
+            _ => Err(SessionError::Stopped),
         },
         // The input ended before the session had begun.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(_) => Err(ServeError::Stopped),
+        Err(_) => Err(SessionError::Stopped),
     }
 }

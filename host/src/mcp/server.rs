@@ -1,11 +1,11 @@
 //! What the server answers. Only requests that `message.rs` lets through arrive
 //! here.
 
-use super::{flight::Call, surface::Surface, tool};
+use super::{pending::Call, surface::Surface, tool};
 use crate::{
     Caller, Callers, Code, Loader,
-    loader::{Asked, Maps},
-    sandbox::Guest,
+    loader::{Maps, Target},
+    sandbox::Executor,
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -28,7 +28,7 @@ pub(super) trait Load: Send + Sync + 'static {
     /// call.
     fn load(
         &self,
-        asked: Asked,
+        target: Target,
         caller: &Caller,
     ) -> impl Future<Output = Result<Loaded, Code>> + Send;
 }
@@ -36,15 +36,15 @@ pub(super) trait Load: Send + Sync + 'static {
 /// A document, and the permit that must be kept until the answer is written.
 pub(super) struct Loaded {
     pub(super) text: String,
-    pub(super) place: Box<dyn Send>,
+    pub(super) call_permit: Box<dyn Send>,
 }
 
-impl<M: Maps, G: Guest<M::Directory>> Load for Loader<G, M> {
-    async fn load(&self, asked: Asked, caller: &Caller) -> Result<Loaded, Code> {
-        let mut content = self.answer(asked, caller).await?;
+impl<M: Maps, G: Executor<M::Directory>> Load for Loader<G, M> {
+    async fn load(&self, target: Target, caller: &Caller) -> Result<Loaded, Code> {
+        let mut content = self.answer(target, caller).await?;
         Ok(Loaded {
             text: std::mem::take(&mut content.text),
-            place: Box::new(content),
+            call_permit: Box::new(content),
         })
     }
 }
@@ -95,23 +95,23 @@ impl<L: Load> ServerHandler for Server<L> {
         if request.name != tool::NAME {
             return Err(tool::unknown());
         }
-        let asked = self.surface.asked(request.arguments)?;
+        let target = self.surface.parse_arguments(request.arguments)?;
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);
         let loaded = tokio::select! {
             biased;
             // The transport drops answers to cancelled requests.
             () = context.ct.cancelled() => Err(Code::Internal),
-            loaded = self.loader.load(asked, &caller) => loaded,
+            loaded = self.loader.load(target, &caller) => loaded,
         };
         Ok(match loaded {
             // Only Claude Code sends an id of its own.
             Ok(Loaded { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
                 tool::refusal(Code::TooLarge)
             }
-            Ok(Loaded { text, place }) => {
+            Ok(Loaded { text, call_permit }) => {
                 if let Some(call) = context.extensions.get::<Call>() {
-                    call.keep(place);
+                    call.keep(call_permit);
                 }
                 tool::document(text)
             }

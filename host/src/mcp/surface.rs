@@ -3,7 +3,7 @@
 //! not exist for clients.
 
 use super::{bound::Bound, tool};
-use crate::loader::Asked;
+use crate::loader::Target;
 use rmcp::{
     ErrorData,
     model::{JsonObject, Tool},
@@ -61,11 +61,14 @@ impl Surface {
     ///
     /// # Errors
     /// `-32602`. The message repeats no input.
-    pub(super) fn asked(&self, arguments: Option<JsonObject>) -> Result<Asked, ErrorData> {
+    pub(super) fn parse_arguments(
+        &self,
+        arguments: Option<JsonObject>,
+    ) -> Result<Target, ErrorData> {
         match self {
-            Self::General => tool::key(arguments).map(Asked::Key),
+            Self::General => tool::key(arguments).map(Target::Key),
             Self::Bound(bound) => match arguments.is_none_or(|given| given.is_empty()) {
-                true => Ok(bound.asked()),
+                true => Ok(bound.target()),
                 false => Err(ErrorData::invalid_params(
                     "this tool takes no arguments",
                     None,

@@ -21,11 +21,10 @@
 //! - "Method not found" repeats the method's name.
 
 use super::{
-    ServeError,
-    flight::{Flight, Flights},
-    json,
+    SessionError, json,
     line::{Line, Lines, MAX_LINE_BYTES},
     message::{self, Message},
+    pending::{PendingRequest, PendingRequests},
     server::method_not_found,
 };
 use rmcp::{
@@ -62,12 +61,12 @@ const KEPT_OUT_BYTES: usize = 160 << 10;
 type Writing = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// The server's side of the connection.
-pub(super) struct Edge<R, W> {
+pub(super) struct StdioTransport<R, W> {
     lines: Lines<R>,
     out: Arc<Mutex<Out<W>>>,
-    flights: Flights,
-    room: Arc<Semaphore>,
-    failures: mpsc::UnboundedSender<ServeError>,
+    pending: PendingRequests,
+    memory_permits: Arc<Semaphore>,
+    failures: mpsc::UnboundedSender<SessionError>,
     /// A refusal that is being written. The server reads nothing until it is
     /// written.
     refusing: Option<Writing>,
@@ -78,7 +77,7 @@ pub(super) struct Edge<R, W> {
     methods: &'static [&'static str],
 }
 
-impl<R, W> Edge<R, W>
+impl<R, W> StdioTransport<R, W>
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -88,7 +87,7 @@ where
     pub(super) fn new(
         from: R,
         to: W,
-        failures: mpsc::UnboundedSender<ServeError>,
+        failures: mpsc::UnboundedSender<SessionError>,
         methods: &'static [&'static str],
     ) -> Self {
         Self {
@@ -98,8 +97,8 @@ where
                 line: Vec::new(),
                 failures: Some(failures.clone()),
             })),
-            flights: Flights::default(),
-            room: Arc::new(Semaphore::new(MAX_IN_FLIGHT_BYTES as usize)),
+            pending: PendingRequests::default(),
+            memory_permits: Arc::new(Semaphore::new(MAX_IN_FLIGHT_BYTES as usize)),
             failures,
             refusing: None,
             waiting: None,
@@ -125,7 +124,7 @@ where
                 None
             }
             Message::Cancel(id) => {
-                let number = self.flights.cancel(&id)?;
+                let number = self.pending.cancel(&id)?;
                 let params = CancelledNotificationParam::new(Some(number), None);
                 let cancelled = CancelledNotification::new(params);
                 Some(ClientJsonRpcMessage::notification(cancelled.into()))
@@ -141,9 +140,14 @@ where
     /// Lets the waiting request in, once there is memory for it.
     async fn let_in(&mut self) -> Option<ClientJsonRpcMessage> {
         let (_, _, bytes) = self.waiting.as_ref()?;
-        let room = self.room.clone().acquire_many_owned(*bytes).await.ok()?;
+        let memory_permit = self
+            .memory_permits
+            .clone()
+            .acquire_many_owned(*bytes)
+            .await
+            .ok()?;
         let (id, mut request, _) = self.waiting.take()?;
-        match self.flights.begin(id.clone(), room) {
+        match self.pending.begin(id.clone(), memory_permit) {
             Some((number, call)) => {
                 request.extensions_mut().insert(call);
                 Some(ClientJsonRpcMessage::request(*request, number))
@@ -157,7 +161,7 @@ where
     }
 }
 
-impl<R, W> Transport<RoleServer> for Edge<R, W>
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -170,28 +174,28 @@ where
         &mut self,
         mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (out, flights) = (self.out.clone(), self.flights.clone());
+        let (out, pending) = (self.out.clone(), self.pending.clone());
         async move {
             let mut out = out.lock().await;
             // We look the request up only now, so that a cancellation still counts
             // if it comes while others are writing.
-            let _flight: Flight = match &mut message {
+            let _answered: PendingRequest = match &mut message {
                 ServerJsonRpcMessage::Response(response) => {
-                    let Some(flight) = flights.finish(&response.id) else {
+                    let Some(request) = pending.finish(&response.id) else {
                         return Ok(());
                     };
-                    response.id = flight.id.clone();
-                    flight
+                    response.id = request.id.clone();
+                    request
                 }
                 ServerJsonRpcMessage::Error(answer) => {
-                    let Some(flight) = answer.id.as_ref().and_then(|id| flights.finish(id)) else {
+                    let Some(request) = answer.id.as_ref().and_then(|id| pending.finish(id)) else {
                         return Ok(());
                     };
-                    answer.id = Some(flight.id.clone());
+                    answer.id = Some(request.id.clone());
                     if answer.error.code == ErrorCode::METHOD_NOT_FOUND {
                         answer.error = method_not_found();
                     }
-                    flight
+                    request
                 }
                 // The server sends no requests and no notifications.
                 ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {
@@ -233,7 +237,7 @@ where
                 Ok(Line::End) => return None,
                 Err(error) => {
                     // Nobody listens any more if the session has ended.
-                    let _ = self.failures.send(ServeError::Input(error));
+                    let _ = self.failures.send(SessionError::Input(error));
                     return None;
                 }
             }
@@ -270,7 +274,7 @@ struct Out<W> {
     line: Vec<u8>,
     /// None while a line is being written. It stays None if the write fails or is
     /// abandoned: part of a line may be out then, so nothing more may follow.
-    failures: Option<mpsc::UnboundedSender<ServeError>>,
+    failures: Option<mpsc::UnboundedSender<SessionError>>,
 }
 
 impl<W: AsyncWrite + Unpin> Out<W> {
@@ -307,7 +311,7 @@ impl<W: AsyncWrite + Unpin> Out<W> {
         if let Err(error) = written {
             let kind = error.kind();
             // Nobody listens any more if the session has ended.
-            let _ = failures.send(ServeError::Output(error));
+            let _ = failures.send(SessionError::Output(error));
             return Err(kind.into());
         }
         self.failures = Some(failures);

@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-pub(crate) use crate::arenas::spare_address_space;
+pub(crate) use crate::arenas::limit_arenas;
 pub(crate) use std::os::fd::{AsFd as AsHeld, OwnedFd as Held};
 
 /// The variable that says where the user's home is.

@@ -17,7 +17,7 @@ use windows_sys::Win32::Foundation as code;
 pub(crate) use std::os::windows::io::{AsHandle as AsHeld, OwnedHandle as Held};
 
 /// Nothing limits address space here.
-pub(crate) fn spare_address_space() {}
+pub(crate) fn limit_arenas() {}
 
 /// The variable that says where the user's home is.
 pub(crate) const HOME: &str = "USERPROFILE";

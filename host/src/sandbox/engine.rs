@@ -8,7 +8,7 @@ use wasmtime::{
 };
 
 /// Calls that can be in the sandbox at once: those that run, and those that are
-/// stuck in the kernel. `Limits::running` and `Limits::left_behind` together
+/// stuck in the kernel. `Limits::running` and `Limits::abandoned` together
 /// are not more.
 pub(crate) const SLOTS: u32 = 16;
 

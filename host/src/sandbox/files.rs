@@ -107,7 +107,7 @@ impl HostDescriptor for CallState {
             changed,
         } = file.look(&mut self.patience)?;
         let mut stat = stat(DescriptorType::RegularFile, size);
-        if file.is_telling() {
+        if file.is_reliable() {
             stat.data_modification_timestamp = datetime(modified);
             stat.status_change_timestamp = datetime((changed.seconds, changed.nanoseconds));
         }

@@ -85,7 +85,7 @@ pub(crate) struct GrantedFile {
     /// Nothing from here on is read.
     end: u64,
     /// Whether its times tell of every change.
-    is_telling: bool,
+    is_reliable: bool,
 }
 
 impl GrantedFile {
@@ -102,12 +102,12 @@ impl GrantedFile {
         patience: &mut Patience,
     ) -> io::Result<Self> {
         let file = system::open(directory, check(name)?, patience)?;
-        let (look, is_telling) = settle(&file, max_bytes, patience, SystemTime::now)?;
+        let (look, is_reliable) = settle(&file, max_bytes, patience, SystemTime::now)?;
         Ok(Self {
             file,
             first: Some(look),
             end: look.size.min(max_bytes).saturating_add(1),
-            is_telling,
+            is_reliable,
         })
     }
 
@@ -121,7 +121,7 @@ impl GrantedFile {
         if let Some(first) = self.first.take() {
             return Ok(first);
         }
-        if !self.is_telling {
+        if !self.is_reliable {
             patience.wait(QUIET)?;
             system::let_writers_finish(&self.file);
         }
@@ -129,8 +129,8 @@ impl GrantedFile {
     }
 
     /// Whether the file's times tell of every change.
-    pub(crate) fn is_telling(&self) -> bool {
-        self.is_telling
+    pub(crate) fn is_reliable(&self) -> bool {
+        self.is_reliable
     }
 
     /// Up to `length` bytes from `offset`; none only at the end. No more is

@@ -45,7 +45,7 @@ fn a_file_that_was_just_written_is_at_rest_when_it_is_open() {
         let mut file = open(&directory, "x.md").unwrap();
         let changed = file.look(&mut patience()).unwrap().changed;
         assert!(changed.age(SystemTime::now()).unwrap() >= QUIET);
-        assert!(file.is_telling());
+        assert!(file.is_reliable());
     }
 }
 
@@ -154,26 +154,26 @@ fn what_the_clock_cannot_tell_is_told() {
     let file = directory.open("x.md").unwrap();
     // Set back, so that all changes lie in its future.
     let early = || UNIX_EPOCH;
-    let (look, is_telling) = settle(&file, 100, &mut patience(), early).unwrap();
-    assert_eq!((look.size, is_telling), (7, false));
+    let (look, is_reliable) = settle(&file, 100, &mut patience(), early).unwrap();
+    assert_eq!((look.size, is_reliable), (7, false));
     drop(tree);
 }
 
 #[test]
 fn a_second_look_takes_a_while_only_if_the_times_do_not_tell() {
     let (_tree, directory) = tree("content");
-    for is_telling in [true, false] {
+    for is_reliable in [true, false] {
         let mut file = GrantedFile {
             file: directory.open("x.md").unwrap(),
             first: None,
             end: 7,
-            is_telling,
+            is_reliable,
         };
-        assert_eq!(file.is_telling(), is_telling);
+        assert_eq!(file.is_reliable(), is_reliable);
         let mut patience = patience();
         let before = patience.left;
         assert_eq!(file.look(&mut patience).unwrap().size, 7);
-        assert_eq!(patience.left == before, is_telling);
+        assert_eq!(patience.left == before, is_reliable);
     }
 }
 
@@ -185,7 +185,7 @@ fn a_read_that_fails_is_not_tried_for_ever() {
         file: directory.open(".").unwrap(),
         first: None,
         end: 7,
-        is_telling: true,
+        is_reliable: true,
     };
     assert_eq!(errno(file.read(7, 0)), Errno::ISDIR);
 }

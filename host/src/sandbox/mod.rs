@@ -9,6 +9,7 @@ pub(crate) mod engine;
 mod files;
 mod granted;
 mod imports;
+pub(crate) mod lazy;
 
 use crate::{Code, Grant, limits::Limits};
 use bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError};
@@ -46,7 +47,7 @@ mod bindings {
 /// user's files are read; the benches measure it against one that runs the same
 /// guest natively, and tests over files in memory. `D` is what a grant's directory is.
 #[doc(hidden)]
-pub trait Guest<D = Dir>: Send + Sync + 'static {
+pub trait Executor<D = Dir>: Send + Sync + 'static {
     /// As [`Sandbox::call`].
     ///
     /// # Errors
@@ -57,7 +58,7 @@ pub trait Guest<D = Dir>: Send + Sync + 'static {
     fn interrupt(&self);
 }
 
-impl Guest for Sandbox {
+impl Executor for Sandbox {
     fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         Self::call(self, key, grant, deadline)
     }

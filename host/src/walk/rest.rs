@@ -22,7 +22,7 @@ impl Stat {
     /// the file system seems to count whole seconds and this one is not over yet.
     #[must_use]
     pub fn is_reliable(&self, now: SystemTime) -> bool {
-        ChangeTime::from(self.changed).is_telling(now)
+        ChangeTime::from(self.changed).is_reliable(now)
     }
 }
 

@@ -2,7 +2,7 @@
 //! one costs nothing; nobody waits for ever.
 
 use crate::{
-    host::{guesses::Guesses, limits::Limits},
+    host::{guesses::GuessThrottle, limits::Limits},
     run::{Scenario, met},
     shim::{
         Plain, choose,
@@ -53,7 +53,7 @@ impl Looked {
 
 /// Four callers guess: some wait, some do not, some give up; some are right.
 fn guessing() {
-    let guesses = Guesses::new(limits());
+    let guesses = GuessThrottle::new(limits());
     let looked = Arc::new(Plain::new(Looked::default()));
     let guessers: Vec<_> = (0..4)
         .map(|_| {
@@ -109,7 +109,7 @@ fn guessing() {
 
 /// Time does not pass, and nobody is wrong, so the host may look up all.
 fn right() {
-    let guesses = Guesses::new(limits());
+    let guesses = GuessThrottle::new(limits());
     let callers: Vec<_> = (0..4)
         .map(|_| {
             let guesses = Arc::clone(&guesses);
@@ -131,7 +131,7 @@ fn right() {
 
 /// Small enough to try every order: two right keys, with one look-up at a time.
 fn two_right() {
-    let guesses = Guesses::new(Limits {
+    let guesses = GuessThrottle::new(Limits {
         free_guesses: 1,
         ..limits()
     });

@@ -1,7 +1,7 @@
 //! A stand-in for the sandbox, which does what a file's name says.
 
 use crate::{
-    host::{Code, Grant, limits::Limits, sandbox::Guest},
+    host::{Code, Grant, limits::Limits, sandbox::Executor},
     run::holds,
     shim::{
         Plain, clock, others_first,
@@ -27,7 +27,7 @@ pub fn limits() -> Limits {
         deadline: Duration::from_secs(5),
         running: 2,
         waiting: 3,
-        left_behind: 1,
+        abandoned: 1,
         slow_after: Duration::from_millis(100),
         for_one_file: 1,
         waiting_for_one_file: 2,
@@ -70,7 +70,7 @@ impl Files {
         let (of_this, all) = (*of_this, inside.values().sum::<usize>());
         let most = self.limits.for_one_file;
         holds(of_this <= most, || format!("{of_this} read {file}"));
-        let most = self.limits.running + self.limits.left_behind;
+        let most = self.limits.running + self.limits.abandoned;
         holds(all <= most, || format!("{all} read"));
         Inside(Arc::clone(self), file.to_owned())
     }
@@ -100,7 +100,7 @@ pub fn text(key: &str, file: &str) -> String {
 
 pub struct Fake(pub Arc<Files>);
 
-impl Guest for Fake {
+impl Executor for Fake {
     fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         let Some(Grant { name, .. }) = grant else {
             return Err(Code::UnknownKey);

@@ -25,7 +25,7 @@ of_the_host!(gates, "gates.rs");
 of_the_host!(guesses, "guesses.rs");
 of_the_host!(limits, "limits.rs");
 of_the_host!(loader, "loader.rs");
-of_the_host!(soon, "soon.rs");
+of_the_host!(lazy, "sandbox_lazy.rs");
 of_the_host!(threads, "threads.rs");
 of_the_host!(ticket, "ticket.rs");
 of_the_host!(watch, "watch.rs");
@@ -166,7 +166,7 @@ pub mod sandbox {
     };
     use std::time::Instant;
 
-    pub trait Guest<D = Directory>: Send + Sync + 'static {
+    pub trait Executor<D = Directory>: Send + Sync + 'static {
         fn call(
             &self,
             key: &str,
@@ -229,7 +229,7 @@ pub mod walk {
 pub mod mcp {
     //! The protocol's transport. `crate::requests` answers the requests.
 
-    of_the_host!(flight, "mcp_flight.rs");
+    of_the_host!(pending, "mcp_pending.rs");
     of_the_host!(json, "mcp_json.rs");
     of_the_host!(line, "mcp_line.rs");
     of_the_host!(message, "mcp_message.rs");
@@ -243,7 +243,7 @@ pub mod mcp {
     /// The reason why a session did not end in order.
     #[derive(Debug)]
     #[allow(dead_code, reason = "shown when a test fails")]
-    pub enum ServeError {
+    pub enum SessionError {
         Input(io::Error),
         Output(io::Error),
     }

@@ -1,4 +1,4 @@
-//! `soon.rs`: a call that comes early waits and then gets its answer; a load that fails
+//! `sandbox/lazy.rs`: a call that comes early waits and then gets its answer; a load that fails
 //! ends the session, and no call waits for ever; an interrupt may come before there is
 //! a sandbox to interrupt.
 
@@ -6,9 +6,9 @@ use crate::{
     guest::{Fake, Files, limits, text},
     host::{
         Caller, Code,
+        lazy::LazySandbox,
         loader::{Loader, MapSource},
         map::LiveMap,
-        soon::Soon,
     },
     run::{Scenario, met},
     shim::{
@@ -60,7 +60,7 @@ fn session() {
     let hung = Arc::new((Mutex::new(true), Condvar::new()));
     let start = {
         let (files, hung) = (Arc::clone(&files), Arc::clone(&hung));
-        Soon::start(move || {
+        LazySandbox::start(move || {
             others_first();
             match load {
                 Load::Works => {}
@@ -77,10 +77,10 @@ fn session() {
             Ok(Fake(files))
         })
     };
-    let (soon, failed) = start.unwrap();
+    let (lazy, failed) = start.unwrap();
     let map = Arc::new(LiveMap::default());
     map.write(KEY, "quick-1.md");
-    let loader = Loader::new(MapSource::Live(map), soon, limits());
+    let loader = Loader::new(MapSource::Live(map), lazy, limits());
     loader.start().unwrap();
     let loader = Arc::new(loader);
     let calls = (0..3).map(|_| {

@@ -138,7 +138,7 @@ fn calls() {
 fn stuck() {
     let limits = Limits {
         for_one_file: 2,
-        left_behind: 2,
+        abandoned: 2,
         ..limits()
     };
     let map = Arc::new(LiveMap::default());
@@ -186,7 +186,7 @@ fn stuck() {
 fn in_time() {
     let limits = Limits {
         for_one_file: 2,
-        left_behind: 2,
+        abandoned: 2,
         ..limits()
     };
     let map = Arc::new(LiveMap::default());

@@ -1,4 +1,4 @@
-//! `flight.rs` and `transport.rs`: one answer for each request, and never another's; none
+//! `pending.rs` and `transport.rs`: one answer for each request, and never another's; none
 //! for a request that was cancelled; a reused id gets its own answer; and the room and
 //! the permits of all requests come back.
 
@@ -30,7 +30,7 @@ const REQUESTS: usize = 4;
 /// Each request has a key of its own, which its answer repeats. So the test knows whose
 /// answer it is, whatever its id.
 struct Keys {
-    places: Arc<Semaphore>,
+    call_permits: Arc<Semaphore>,
     cancelled: Plain<HashSet<String>>,
     asked: Plain<HashSet<String>>,
 }
@@ -38,11 +38,14 @@ struct Keys {
 impl Answers for Keys {
     async fn answer(&self, key: &str) -> (String, Box<dyn Send>) {
         self.asked.lock().insert(key.to_owned());
-        let place = Arc::clone(&self.places).acquire_owned().await.unwrap();
+        let call_permit = Arc::clone(&self.call_permits)
+            .acquire_owned()
+            .await
+            .unwrap();
         if choose(2) == 0 {
             sleep(Duration::from_millis(10)).await;
         }
-        (key.to_owned(), Box::new(place))
+        (key.to_owned(), Box::new(call_permit))
     }
 
     fn cancelled(&self, key: &str) {
@@ -70,7 +73,7 @@ fn session() {
     // So small that an answer does not fit, and another has to wait for it.
     let (to_client, from_server) = duplex(48);
     let keys = Arc::new(Keys {
-        places: Arc::new(Semaphore::new(2)),
+        call_permits: Arc::new(Semaphore::new(2)),
         cancelled: Plain::default(),
         asked: Plain::default(),
     });
@@ -173,7 +176,7 @@ fn cancelled_behind_another() {
     let (mut to_server, from_client) = duplex(4096);
     let (to_client, from_server) = duplex(48);
     let keys = Arc::new(Keys {
-        places: Arc::new(Semaphore::new(2)),
+        call_permits: Arc::new(Semaphore::new(2)),
         cancelled: Plain::default(),
         asked: Plain::default(),
     });

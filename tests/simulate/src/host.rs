@@ -8,7 +8,7 @@ use crate::{
 };
 use keyhole::{
     Code, Entry, Grant, Job, Key, LiveMap, Map, Maps, Runner, locate,
-    sandbox::Guest,
+    sandbox::Executor,
     walk::{Trail, Walker},
 };
 use keyhole_model::{
@@ -142,7 +142,7 @@ pub struct Native {
     pub agent: Option<&'static str>,
 }
 
-impl Guest<Handle> for Native {
+impl Executor<Handle> for Native {
     fn call(
         &self,
         key: &str,

@@ -13,7 +13,7 @@ use corosensei::{Coroutine, stack::DefaultStack};
 use keyhole::{
     Caller, Callers, Code, Key, Loader, Map,
     limits::Limits,
-    mcp::{self, Bound, ServeError, Surface},
+    mcp::{self, Bound, SessionError, Surface},
 };
 use keyhole_model::disk::MS;
 use std::{
@@ -63,7 +63,7 @@ enum End {
 
 struct Session {
     loader: Arc<Loader<Native, Source>>,
-    served: Option<JoinHandle<Result<(), ServeError>>>,
+    served: Option<JoinHandle<Result<(), SessionError>>>,
     client: Client,
     input: Arc<Mutex<Pipe>>,
     output: Arc<Mutex<Pipe>>,

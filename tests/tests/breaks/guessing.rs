@@ -10,7 +10,7 @@ use std::{
 
 const LONG: &str = "k-hunter2-long-7f3a9c55aa01";
 
-/// Guesses in flight at one time, one of them right.
+/// GuessThrottle in flight at one time, one of them right.
 const BATCH: usize = 50;
 
 /// How long a guesser waits for a document.

@@ -1,7 +1,7 @@
 //! Attacks that need more than one attack and one call after it.
 
 use super::ground::{GRANTED, Ground, SOON, component};
-use keyhole::{Caller, Code, Grant, Loader, limits::Limits, sandbox::Guest};
+use keyhole::{Caller, Code, Grant, Loader, limits::Limits, sandbox::Executor};
 use keyhole_tests::{PATIENCE, World};
 use std::{
     sync::{Condvar, Mutex},
@@ -16,19 +16,19 @@ include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
 const KEYS: [(&str, u64); 3] = [("endless_loop", 1024), ("hung", 1024), ("honest", 1024)];
 
-/// Limits with one call at a time, and `left_behind` more threads.
-fn few_threads(left_behind: usize) -> Limits {
+/// Limits with one call at a time, and `abandoned` more threads.
+fn few_threads(abandoned: usize) -> Limits {
     Limits {
         deadline: SOON,
         running: 1,
-        left_behind,
+        abandoned,
         ..Limits::default()
     }
 }
 
 /// Makes honest calls until one is served: the thread that it needs comes back when
 /// the operating system schedules it.
-fn is_served_soon<G: Guest>(ground: &Ground, loader: &Loader<G>) {
+fn is_served_soon<G: Executor>(ground: &Ground, loader: &Loader<G>) {
     let began = Instant::now();
     loop {
         match ground.load(loader, "honest") {
@@ -88,7 +88,7 @@ struct Hung {
     let_go: Condvar,
 }
 
-impl Guest for &'static Hung {
+impl Executor for &'static Hung {
     fn call(&self, key: &str, _: Option<Grant>, _: Instant) -> Result<String, Code> {
         if key == "hung" {
             let is_let_go = self.is_let_go.lock().unwrap();

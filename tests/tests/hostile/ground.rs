@@ -3,7 +3,7 @@
 use keyhole::{
     Caller, Code, LiveMap, Loader, Location,
     limits::Limits,
-    sandbox::{Guest, Sandbox},
+    sandbox::{Executor, Sandbox},
 };
 use std::{
     collections::BTreeMap,
@@ -117,7 +117,7 @@ impl Ground {
         }
     }
 
-    pub(super) fn loader<G: Guest>(&self, sandbox: G, limits: Limits) -> Loader<G> {
+    pub(super) fn loader<G: Executor>(&self, sandbox: G, limits: Limits) -> Loader<G> {
         let map = self.home.join("map.toml");
         let location = Location::find(Some(&map), |_| None).unwrap();
         Loader::new(Arc::new(LiveMap::new(location)), sandbox, limits)
@@ -129,7 +129,7 @@ impl Ground {
     }
 
     /// One call.
-    pub(super) fn load<G: Guest>(&self, loader: &Loader<G>, key: &str) -> Result<String, Code> {
+    pub(super) fn load<G: Executor>(&self, loader: &Loader<G>, key: &str) -> Result<String, Code> {
         self.run(async {
             loader
                 .load(key, &Caller::Nobody)

@@ -22,7 +22,7 @@ include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 fn all_guests_that_there_can_be_are_stopped_at_their_deadline_and_not_before() {
     let limits = Limits::default();
     let sandbox = Arc::new(Sandbox::new(&component(IMAGE).unwrap(), limits).unwrap());
-    let guests = limits.running + limits.left_behind;
+    let guests = limits.running + limits.abandoned;
     let deadline = Instant::now() + Duration::from_millis(500);
     let (stopped, all) = mpsc::channel();
     for _ in 0..guests {

@@ -7,17 +7,17 @@
     reason = "tests"
 )]
 
-mod flight;
 mod input;
 mod lifecycle;
 mod output;
+mod pending;
 mod tool;
 
 use super::{
-    ServeError, Surface, run,
+    SessionError, Surface, run,
     server::{Load, Loaded},
 };
-use crate::{Caller, Callers, Code, loader::Asked};
+use crate::{Caller, Callers, Code, loader::Target};
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -52,8 +52,8 @@ struct Fake {
     begun: AtomicUsize,
     /// The number of calls that load now.
     loading: Arc<AtomicUsize>,
-    /// The number of places that are held now.
-    places: Arc<AtomicUsize>,
+    /// The number of permits that are held now.
+    call_permits: Arc<AtomicUsize>,
 }
 
 /// Adds one to a count as long as it lives.
@@ -73,8 +73,8 @@ impl Drop for One {
 }
 
 impl Load for Fake {
-    async fn load(&self, asked: Asked, _: &Caller) -> Result<Loaded, Code> {
-        let Asked::Key(key) = asked else {
+    async fn load(&self, target: Target, _: &Caller) -> Result<Loaded, Code> {
+        let Target::Key(key) = target else {
             return Err(Code::Internal);
         };
         self.begun.fetch_add(1, Ordering::SeqCst);
@@ -95,7 +95,7 @@ impl Load for Fake {
         };
         Ok(Loaded {
             text,
-            place: Box::new(One::of(&self.places)),
+            call_permit: Box::new(One::of(&self.call_permits)),
         })
     }
 }
@@ -105,7 +105,7 @@ struct Client {
     to: DuplexStream,
     from: BufReader<DuplexStream>,
     loader: Arc<Fake>,
-    session: JoinHandle<Result<(), ServeError>>,
+    session: JoinHandle<Result<(), SessionError>>,
     stop: oneshot::Sender<()>,
 }
 
@@ -124,7 +124,7 @@ impl Client {
             gate: Semaphore::new(0),
             begun: AtomicUsize::new(0),
             loading: Arc::default(),
-            places: Arc::default(),
+            call_permits: Arc::default(),
         });
         let (stop, stopped) = oneshot::channel::<()>();
         let session = tokio::spawn(run(
@@ -221,7 +221,7 @@ impl Client {
     }
 
     /// Ends the input. Returns the remaining answers, and how the session ended.
-    async fn end(self) -> (Vec<Value>, Result<(), ServeError>) {
+    async fn end(self) -> (Vec<Value>, Result<(), SessionError>) {
         let Self {
             to,
             mut from,
@@ -250,8 +250,8 @@ impl Client {
         self.loader.loading.load(Ordering::SeqCst)
     }
 
-    fn places(&self) -> usize {
-        self.loader.places.load(Ordering::SeqCst)
+    fn call_permits(&self) -> usize {
+        self.loader.call_permits.load(Ordering::SeqCst)
     }
 }
 

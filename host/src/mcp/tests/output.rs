@@ -3,7 +3,7 @@
 use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
 use crate::{
     Callers,
-    mcp::{ServeError, Surface, run},
+    mcp::{SessionError, Surface, run},
 };
 use serde_json::Value;
 use std::{
@@ -73,14 +73,14 @@ fn loader() -> Arc<Fake> {
         gate: Semaphore::new(0),
         begun: 0.into(),
         loading: Arc::default(),
-        places: Arc::default(),
+        call_permits: Arc::default(),
     })
 }
 
 async fn session(
     stdin: impl AsyncRead + Unpin + Send + 'static,
     stdout: impl AsyncWrite + Unpin + Send + 'static,
-) -> Result<(), ServeError> {
+) -> Result<(), SessionError> {
     let session = run(
         loader(),
         Callers::Unknown,
@@ -192,13 +192,13 @@ async fn an_output_that_fails_is_an_error() {
     };
     let input = io::Cursor::new(stateless(call(1, "document")).to_string());
     let ended = session(input, out).await;
-    assert!(matches!(ended, Err(ServeError::Output(_))), "{ended:?}");
+    assert!(matches!(ended, Err(SessionError::Output(_))), "{ended:?}");
 }
 
 #[tokio::test]
 async fn an_input_that_fails_is_an_error_unless_the_client_has_gone() {
     let ended = session(Unreadable(io::ErrorKind::IsADirectory), Recorder::default()).await;
-    assert!(matches!(ended, Err(ServeError::Input(_))), "{ended:?}");
+    assert!(matches!(ended, Err(SessionError::Input(_))), "{ended:?}");
     let gone = Unreadable(io::ErrorKind::ConnectionReset);
     session(gone, Recorder::default()).await.unwrap();
 }

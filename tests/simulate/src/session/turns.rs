@@ -32,7 +32,7 @@ impl Session {
             });
         }
         let limits = Limits::default();
-        if self.calls.len() > limits.running + limits.left_behind {
+        if self.calls.len() > limits.running + limits.abandoned {
             sim::with(|sim| sim.violation(|| "more calls run than may".into()));
         }
         let now = sim::with(|sim| sim.world.disk.clock);

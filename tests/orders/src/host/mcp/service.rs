@@ -2,7 +2,7 @@
 //! matters: rmcp's own code needs tokio's runtime. It handles each request in a task,
 //! writes answers in other tasks, and drops those to cancelled requests.
 
-use super::{ServeError, flight::Call, transport::Edge};
+use super::{SessionError, pending::Call, transport::StdioTransport};
 use crate::shim::{
     others_first,
     tokio::{
@@ -36,14 +36,14 @@ enum Event {
 }
 
 /// Serves until the input ends and all requests have answers. Returns the errors.
-pub async fn serve<A, R, W>(answers: Arc<A>, from: R, to: W) -> Vec<ServeError>
+pub async fn serve<A, R, W>(answers: Arc<A>, from: R, to: W) -> Vec<SessionError>
 where
     A: Answers,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (failed, mut failures) = mpsc::unbounded_channel();
-    let mut edge = Edge::new(from, to, failed, &["tools/call"]);
+    let mut transport = StdioTransport::new(from, to, failed, &["tools/call"]);
     let (sink, mut answered) = mpsc::unbounded_channel();
     let mut under_way: HashMap<RequestId, (Arc<Notify>, String)> = HashMap::new();
     let mut has_ended = false;
@@ -53,7 +53,7 @@ where
         } else {
             select! {
                 answer = answered.recv() => { Event::Answer(answer.unwrap()) }
-                request = edge.receive() => { request.map_or(Event::End, Event::Request) }
+                request = transport.receive() => { request.map_or(Event::End, Event::Request) }
             }
         };
         match event {
@@ -63,7 +63,7 @@ where
                     continue;
                 };
                 if under_way.remove(&response.id).is_some() {
-                    let sent = edge.send(answer);
+                    let sent = transport.send(answer);
                     spawn(async move { sent.await.unwrap() });
                 }
             }
@@ -109,7 +109,7 @@ where
             Event::Request(_) => panic!("neither a request nor a notification"),
         }
     }
-    drop(edge);
+    drop(transport);
     let mut told = Vec::new();
     while let Ok(failure) = failures.try_recv() {
         told.push(failure);

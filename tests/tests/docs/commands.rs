@@ -1,8 +1,8 @@
-//! Every command that the papers give is run: here, as it stands, in a home with
+//! Every command that the documents give is run: here, as it stands, in a home with
 //! a map; or where [`COMMANDS`] says, and then it really stands there. One that is
 //! not listed fails.
 
-use super::{PAPERS, blocks, quotes, read};
+use super::{DOCUMENTS, blocks, quotes, read};
 use crate::plugin::Package;
 use Run::{Elsewhere, Here, Not};
 use keyhole_tests::{Ran, World, binary, cargo, workspace};
@@ -113,7 +113,7 @@ const COMMANDS: &[(&str, Run)] = &[
     (
         "cargo install --locked --path host",
         Elsewhere(
-            "tests/tests/papers/commands.rs",
+            "tests/tests/docs/commands.rs",
             "fn the_install_command_installs",
         ),
     ),
@@ -253,7 +253,7 @@ const COMMANDS: &[(&str, Run)] = &[
     (
         "sha256sum -c manifest.sha256",
         Elsewhere(
-            "tests/tests/papers/commands.rs",
+            "tests/tests/docs/commands.rs",
             "fn the_sums_of_a_package_hold",
         ),
     ),
@@ -290,10 +290,10 @@ const PROGRAMS: [&str; 19] = [
     "winget",
 ];
 
-/// The commands of a paper: the lines of its blocks for a shell, and what it
+/// The commands of a document: the lines of its blocks for a shell, and what it
 /// quotes that begins with a program and goes on.
-fn commands(paper: &str) -> Vec<String> {
-    let text = read(paper);
+fn commands(document: &str) -> Vec<String> {
+    let text = read(document);
     let mut found = Vec::new();
     for block in blocks(&text, "sh").into_iter().chain(blocks(&text, "")) {
         let lines = block.lines().map(|line| line.split("  # ").next().unwrap());
@@ -316,19 +316,19 @@ fn listed(command: &str) -> Option<Run> {
 }
 
 #[test]
-fn every_command_is_listed_and_every_one_that_is_listed_is_in_a_paper() {
+fn every_command_is_listed_and_every_one_that_is_listed_is_in_a_document() {
     let mut given = BTreeSet::new();
-    for paper in PAPERS {
-        for command in commands(paper) {
+    for document in DOCUMENTS {
+        for command in commands(document) {
             assert!(
                 listed(&command).is_some(),
-                "{paper}: where is this run? {command}"
+                "{document}: where is this run? {command}"
             );
             given.insert(command);
         }
     }
     for (command, _) in COMMANDS {
-        assert!(given.contains(*command), "in no paper: {command}");
+        assert!(given.contains(*command), "in no document: {command}");
     }
 }
 
@@ -443,12 +443,12 @@ fn every_command_of_x_that_is_named_is_one_and_every_one_is_in_contributing() {
         branches.contains("test") && branches.len() > 8,
         "{branches:?}"
     );
-    for paper in PAPERS {
-        for command in commands(paper) {
+    for document in DOCUMENTS {
+        for command in commands(document) {
             let mut words = command.split(' ').skip_while(|word| word.contains('='));
             if words.next() == Some("./x") {
                 let name = words.next().unwrap();
-                assert!(branches.contains(name), "{paper}: {command}");
+                assert!(branches.contains(name), "{document}: {command}");
             }
         }
     }

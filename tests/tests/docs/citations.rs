@@ -1,6 +1,6 @@
 //! The tests that the documents cite exist, and the files that they link to.
 
-use super::{PAPERS, read};
+use super::{DOCUMENTS, read};
 use keyhole_tests::workspace;
 use std::{
     fs,
@@ -93,15 +93,18 @@ fn is_there(cited: &str, sources: &[Source]) -> bool {
 fn every_test_that_is_cited_exists() {
     let sources = sources();
     let this = "every_test_that_is_cited_exists";
-    assert!(is_there(&format!("papers::citations::{this}"), &sources));
+    assert!(is_there(&format!("docs::citations::{this}"), &sources));
     assert!(!is_there(&format!("secrecy::{this}"), &sources));
     assert!(!is_there("citations::no_test_of_this_name", &sources));
 
-    for paper in PAPERS {
-        let text = read(paper);
+    for document in DOCUMENTS {
+        let text = read(document);
         let mut missing = citations(&text);
         missing.retain(|cited| !is_there(cited, &sources));
-        assert!(missing.is_empty(), "{paper}: no such tests: {missing:#?}");
+        assert!(
+            missing.is_empty(),
+            "{document}: no such tests: {missing:#?}"
+        );
     }
 }
 
@@ -121,13 +124,13 @@ fn everything_that_is_prevented_cites_a_test() {
 #[test]
 fn every_file_that_is_linked_to_is_there() {
     let mut missing = Vec::new();
-    for paper in PAPERS {
-        let directory = workspace().join(paper).with_file_name("");
-        for link in read(paper).split("](").skip(1) {
+    for document in DOCUMENTS {
+        let directory = workspace().join(document).with_file_name("");
+        for link in read(document).split("](").skip(1) {
             let target = link.split(')').next().unwrap_or_default();
             let file = target.split('#').next().unwrap_or_default();
             if !target.contains("://") && !directory.join(file).exists() {
-                missing.push(format!("{paper}: {target}"));
+                missing.push(format!("{document}: {target}"));
             }
         }
     }

@@ -19,26 +19,26 @@ use tokio::sync::OwnedSemaphorePermit;
 pub(super) struct Call(Arc<Held>);
 
 struct Held {
-    place: Mutex<Option<Box<dyn Send>>>,
-    _room: OwnedSemaphorePermit,
+    call_permit: Mutex<Option<Box<dyn Send>>>,
+    _memory_permit: OwnedSemaphorePermit,
 }
 
 impl Call {
-    fn new(room: OwnedSemaphorePermit) -> Self {
+    fn new(memory_permit: OwnedSemaphorePermit) -> Self {
         Self(Arc::new(Held {
-            place: Mutex::new(None),
-            _room: room,
+            call_permit: Mutex::new(None),
+            _memory_permit: memory_permit,
         }))
     }
 
-    /// Keeps `place` as long as the request is in flight.
-    pub(super) fn keep(&self, place: Box<dyn Send>) {
-        *lock(&self.0.place) = Some(place);
+    /// Keeps `call_permit` as long as the request is in flight.
+    pub(super) fn keep(&self, call_permit: Box<dyn Send>) {
+        *lock(&self.0.call_permit) = Some(call_permit);
     }
 }
 
 /// A request in flight.
-pub(super) struct Flight {
+pub(super) struct PendingRequest {
     /// The client's own id.
     pub(super) id: RequestId,
     _call: Call,
@@ -46,25 +46,25 @@ pub(super) struct Flight {
 
 /// The table of requests in flight. A clone is the same table.
 #[derive(Clone, Default)]
-pub(super) struct Flights(Arc<Mutex<Table>>);
+pub(super) struct PendingRequests(Arc<Mutex<Table>>);
 
 #[derive(Default)]
 struct Table {
     /// The last number given out. No request gets zero.
     last: i64,
     /// The requests, by our number.
-    flights: HashMap<i64, Flight>,
+    requests: HashMap<i64, PendingRequest>,
     /// Our numbers, by the client's id.
     numbers: HashMap<RequestId, i64>,
 }
 
-impl Flights {
+impl PendingRequests {
     /// Adds a request and returns its number. None means that its id is in flight
     /// already.
     pub(super) fn begin(
         &self,
         id: RequestId,
-        room: OwnedSemaphorePermit,
+        memory_permit: OwnedSemaphorePermit,
     ) -> Option<(RequestId, Call)> {
         let mut table = lock(&self.0);
         if table.numbers.contains_key(&id) {
@@ -72,26 +72,26 @@ impl Flights {
         }
         table.last = table.last.wrapping_add(1);
         let number = table.last;
-        let call = Call::new(room);
+        let call = Call::new(memory_permit);
         table.numbers.insert(id.clone(), number);
-        let flight = Flight {
+        let request = PendingRequest {
             id,
             _call: call.clone(),
         };
-        table.flights.insert(number, flight);
+        table.requests.insert(number, request);
         Some((RequestId::Number(number), call))
     }
 
     /// Removes the request with our `number`, to answer it. None means that it was
     /// cancelled.
-    pub(super) fn finish(&self, number: &RequestId) -> Option<Flight> {
+    pub(super) fn finish(&self, number: &RequestId) -> Option<PendingRequest> {
         let RequestId::Number(number) = number else {
             return None;
         };
         let mut table = lock(&self.0);
-        let flight = table.flights.remove(number)?;
-        table.numbers.remove(&flight.id);
-        Some(flight)
+        let request = table.requests.remove(number)?;
+        table.numbers.remove(&request.id);
+        Some(request)
     }
 
     /// Removes the request with the client's `id`, so that it is never answered,
@@ -99,7 +99,7 @@ impl Flights {
     pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
         let mut table = lock(&self.0);
         let number = table.numbers.remove(id)?;
-        table.flights.remove(&number);
+        table.requests.remove(&number);
         Some(RequestId::Number(number))
     }
 }

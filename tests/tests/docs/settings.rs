@@ -1,7 +1,7 @@
 //! Every map, agent and setting that the documents show is valid: the program itself
 //! reads it, or the test reads it as the client does.
 
-use super::{PAPERS, blocks, quotes, read};
+use super::{DOCUMENTS, blocks, quotes, read};
 use keyhole_tests::World;
 use serde_json::Value;
 
@@ -17,9 +17,9 @@ const MAPS_IN: [&str; 5] = [
 
 #[test]
 fn each_map_is_a_map() {
-    for paper in PAPERS {
-        let maps = blocks(&read(paper), "toml");
-        assert_eq!(!maps.is_empty(), MAPS_IN.contains(&paper), "{paper}");
+    for document in DOCUMENTS {
+        let maps = blocks(&read(document), "toml");
+        assert_eq!(!maps.is_empty(), MAPS_IN.contains(&document), "{document}");
         for map in maps {
             // The files that it maps do not exist, and that is its only fault:
             // an invalid map exits with 2.
@@ -84,8 +84,8 @@ fn the_agent_that_is_shown_has_its_key_in_its_body_only_and_in_its_map() {
 #[test]
 fn each_setting_is_json() {
     let mut settings = Vec::new();
-    for paper in PAPERS {
-        let text = read(paper);
+    for document in DOCUMENTS {
+        let text = read(document);
         settings.extend(blocks(&text, "json"));
         let quoted = quotes(&text).into_iter();
         settings.extend(quoted.filter(|quoted| quoted.starts_with("{\"")));

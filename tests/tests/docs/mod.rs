@@ -18,7 +18,7 @@ use std::fs;
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const PAPERS: [&str; 12] = [
+const DOCUMENTS: [&str; 12] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",

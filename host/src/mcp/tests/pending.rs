@@ -103,10 +103,10 @@ async fn an_answer_that_waits_for_the_reader_is_not_sent_after_a_cancellation() 
     client.initialize().await;
     client.call(1, "big").await;
     client.call(2, "document").await;
-    until(|| client.places() == 2).await;
+    until(|| client.call_permits() == 2).await;
     settle().await;
     client.cancel(2).await;
-    until(|| client.places() == 1).await;
+    until(|| client.call_permits() == 1).await;
     assert_eq!(client.answer().await["id"], 1);
     client.is_quiet().await;
 }
@@ -174,12 +174,12 @@ async fn a_place_is_held_until_the_answer_is_written() {
     let mut client = Client::with_room(1 << 20, 1000);
     client.initialize().await;
     client.call(1, "big").await;
-    until(|| client.places() == 1).await;
+    until(|| client.call_permits() == 1).await;
     settle().await;
     assert_eq!(client.loading(), 0);
-    assert_eq!(client.places(), 1);
+    assert_eq!(client.call_permits(), 1);
     assert_eq!(client.answer().await["id"], 1);
-    until(|| client.places() == 0).await;
+    until(|| client.call_permits() == 0).await;
 }
 
 #[tokio::test]
@@ -188,10 +188,16 @@ async fn a_place_is_given_back_when_nobody_reads_any_more() {
     client.initialize().await;
     client.call(1, "big").await;
     client.call(2, "big").await;
-    until(|| client.places() == 2).await;
+    until(|| client.call_permits() == 2).await;
     let loader = client.loader.clone();
     drop(client.from);
     let ended = tokio::time::timeout(PATIENCE, client.session).await;
     ended.unwrap().unwrap().unwrap();
-    until(|| loader.places.load(std::sync::atomic::Ordering::SeqCst) == 0).await;
+    until(|| {
+        loader
+            .call_permits
+            .load(std::sync::atomic::Ordering::SeqCst)
+            == 0
+    })
+    .await;
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     Code, Grant,
-    sandbox::{Guest, Sandbox},
+    sandbox::{Executor, Sandbox},
 };
 use std::{
     future::pending,
@@ -15,9 +15,9 @@ use std::{
 use tokio::sync::oneshot;
 
 /// A guest that is still loading. A call that comes earlier waits for it.
-pub(crate) struct Soon<G = Sandbox>(Arc<OnceLock<G>>);
+pub(crate) struct LazySandbox<G = Sandbox>(Arc<OnceLock<G>>);
 
-impl<G: Guest> Soon<G> {
+impl<G: Executor> LazySandbox<G> {
     /// Starts to `load`. The future resolves only if loading fails, with the error.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl<G: Guest> Soon<G> {
                 Err(error) => drop(failed.send(error)),
             }
         })?;
-        let soon = Self(Arc::clone(&ready));
+        let lazy = Self(Arc::clone(&ready));
         let failed = async move {
             match failure.await {
                 Ok(error) => error,
@@ -44,11 +44,11 @@ impl<G: Guest> Soon<G> {
                 Err(_) => io::Error::other("the sandbox could not be loaded").into(),
             }
         };
-        Ok((soon, failed))
+        Ok((lazy, failed))
     }
 }
 
-impl<G: Guest> Guest for Soon<G> {
+impl<G: Executor> Executor for LazySandbox<G> {
     fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         self.0.wait().call(key, grant, deadline)
     }

@@ -28,7 +28,7 @@ fn its_limits_are_those_of_the_program() {
         deadline,
         running,
         waiting,
-        left_behind,
+        abandoned,
         memory_bytes,
         handles,
         host_call_bytes,
@@ -52,7 +52,7 @@ fn its_limits_are_those_of_the_program() {
     let seconds = deadline.as_secs();
     assert_eq!((hung_after, guess_every), (2 * SECOND, SECOND));
     // "At most four threads", "three such files leave four threads".
-    assert_eq!((for_one_file, running + left_behind), (4, 3 * 4 + 4));
+    assert_eq!((for_one_file, running + abandoned), (4, 3 * 4 + 4));
     let page = read("docs/refusals.md");
     for row in [
         format!(
@@ -78,7 +78,7 @@ fn its_limits_are_those_of_the_program() {
         ),
         format!(
             "| threads, those that are stuck in the kernel among them | {} | | `busy` |",
-            running + left_behind
+            running + abandoned
         ),
         format!(
             "| the guest's memory | {} | | `internal` |",
