@@ -63,6 +63,14 @@ oldest() {
     esac
 }
 
+# With this, a static program for Linux is position independent, so that the kernel
+# loads it at a random address. zig does not do so unless it is told.
+position_independent() {
+    case $1 in
+        *-linux-musl) echo -Clink-arg=-pie ;;
+    esac
+}
+
 # The program for the system $1, as released, with no path of this machine in it: the
 # same sources give the same bytes, wherever they lie.
 cross_build() {
@@ -75,6 +83,8 @@ cross_build() {
     remap "$(rustc --print sysroot)/lib/rustlib/src/rust" "/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
     remap "$PWD" keyhole
     remap "${CARGO_TARGET_DIR:-$PWD/target}" target
+    pie=$(position_independent "$1")
+    flags=$flags${pie:+$separator$pie}
     # shellcheck disable=SC2086 # none or one
     MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
         cargo ${auditable-} zigbuild --locked --profile dist -p keyhole --target "$1"
@@ -122,6 +132,7 @@ zig_quick() {
     verb=$1 system=$2
     shift 2
     MACOSX_DEPLOYMENT_TARGET=$(oldest "$system") CARGO_PROFILE_DEV_DEBUG=false \
+        CARGO_ENCODED_RUSTFLAGS=$(position_independent "$system") \
         cargo-zigbuild "$verb" --locked --target "$system" "$@"
 }
 
