@@ -11,7 +11,7 @@ use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
 const EMPTY_TEXT: &[u8] = br#""text":"""#;
 
 /// So many bytes of a text are escaped before they are written.
-const PIECE: usize = 128 << 10;
+pub(super) const PIECE: usize = 128 << 10;
 
 /// Takes the text out of an answer that has one, so that nothing of it is left there.
 pub(super) fn take_text(message: &mut ServerJsonRpcMessage) -> Option<String> {

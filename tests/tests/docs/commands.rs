@@ -91,7 +91,7 @@ const COMMANDS: &[(&str, Run)] = &[
         Elsewhere(".ci/run", "./x mutants --touched"),
     ),
     ("./x mutants [ROOM] [ARGS]", Not("it takes hours")),
-    ("./x coverage", Not("it builds everything again")),
+    ("./x coverage", Not("it compiles the workspace again")),
     ("./x soak [CALLS]", Not("it takes long")),
     (".ci/run", Elsewhere(".github/workflows/ci.yml", ".ci/run")),
     (
