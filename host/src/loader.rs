@@ -281,16 +281,6 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
         self.answer(Target::Key(key), caller).await
     }
 
-    /// Like [`Self::load`], but for a bound server: the file of the binding `name`
-    /// in the map as it is now.
-    ///
-    /// # Errors
-    /// Each [`Code`]. It is [`Code::UnknownKey`] also if the binding is gone, or if
-    /// its key cannot be read.
-    pub async fn load_bound(&self, name: &str, caller: &Caller) -> Result<Content, Code> {
-        self.answer(Target::Bound(name.into()), caller).await
-    }
-
     /// Each wait is for a permit that other calls hold, first come, first served.
     /// One deadline limits all waits of the call together. Dropping the future ends
     /// a call that waits. A call that runs goes on until it ends, and keeps its
