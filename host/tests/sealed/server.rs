@@ -5,7 +5,7 @@ use libtest_mimic::Trial;
 use rustix::io::Errno;
 use serde_json::{Value, json};
 use std::{
-    fs,
+    fs::{self, Permissions},
     io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::fs::PermissionsExt,
     path::PathBuf,
@@ -194,17 +194,27 @@ fn does_not_follow_the_map() {
     server.end();
 }
 
-/// The arguments of servers that have a wall.
-const SERVERS: [&[&str]; 3] = [
+/// The arguments of each kind of server that has a wall.
+const SERVERS: [&[&str]; 4] = [
     &["serve"],
     &["serve", "--agent", "reader"],
+    &["serve", "--require-ticket"],
     &["serve", "--sealed"],
 ];
+
+/// Such a server. Only the one with tickets uses the plugin's folder.
+fn start(world: &World, arguments: &[&str]) -> Server {
+    let data = world.path("data");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, Permissions::from_mode(0o700)).unwrap();
+    let mut command = world.program(arguments);
+    Server::start(command.env("CLAUDE_PLUGIN_DATA", data))
+}
 
 fn every_thread_is_behind_the_wall() {
     for arguments in SERVERS {
         let world = World::new();
-        let mut server = Server::start(&mut world.program(arguments));
+        let mut server = start(&world, arguments);
         // A call starts a second thread.
         server.load("k-1");
         let tasks = format!("/proc/{}/task", server.process.id());
@@ -224,7 +234,7 @@ fn every_thread_is_behind_the_wall() {
 fn leaves_no_core_and_hides_its_memory() {
     for arguments in SERVERS {
         let world = World::new();
-        let mut server = Server::start(&mut world.program(arguments));
+        let mut server = start(&world, arguments);
         server.load("k-1");
         let process = format!("/proc/{}", server.process.id());
         let limits = fs::read_to_string(format!("{process}/limits")).unwrap();
