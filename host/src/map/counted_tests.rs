@@ -1,4 +1,5 @@
 //! What a call asks of the file system, by count. Times vary; these do not.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::super::{Key, LiveMap, Location, locate};
