@@ -12,8 +12,8 @@
 #     keyhole-macos-aarch64   aarch64-apple-darwin          11 and newer, signed ad hoc
 #
 # and beside them manifest.sha256, with the SHA-256 of each. They are stripped, hold
-# the list of their crates (cargo-auditable), and are the same bytes wherever they are
-# built. All else is made of these files and changes none: the plugin (dist/), the
+# the list of their crates (cargo-auditable), and are meant to be the same bytes wherever
+# they are built: the release builds them twice and compares. All else is made of these files and changes none: the plugin (dist/), the
 # bundle (dist-bundle/), the release (dist-release/). `./x dist --servers dist-programs`
 # packages them again without building. Another system is one more word in SYSTEMS,
 # and a line in `server_name`.

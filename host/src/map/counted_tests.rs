@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::super::{Key, LiveMap, Location, locate};
-use crate::walk::{Fault, FileSystem, Kind, Mount, Stat, System, Walker};
+use crate::walk::{Fault, FileSystem, Kind, Mount, Stat, System, Walker, passed_on_tests::pass_on};
 use std::{
     cell::RefCell,
     collections::BTreeMap,
@@ -26,6 +26,8 @@ impl Counted {
 
 impl FileSystem for Counted {
     type Handle = OwnedFd;
+    pass_on!(has_hidden_writers, user, now);
+
     fn root(&self) -> Result<OwnedFd, Fault> {
         self.one("open");
         System.root()
@@ -54,9 +56,6 @@ impl FileSystem for Counted {
         self.one("mount");
         System.mount(handle, stat)
     }
-    fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
-        System.has_hidden_writers(handle, stat)
-    }
     fn read(&self, file: &OwnedFd, bytes: &mut [u8], offset: u64) -> Result<usize, Fault> {
         self.one("read");
         System.read(file, bytes, offset)
@@ -64,12 +63,6 @@ impl FileSystem for Counted {
     fn settle(&self, file: &OwnedFd) {
         self.one("settle");
         System.settle(file);
-    }
-    fn user(&self) -> u32 {
-        System.user()
-    }
-    fn now(&self) -> SystemTime {
-        System.now()
     }
     fn pause(&self, time: Duration) {
         self.one("pause");

@@ -6,10 +6,9 @@ use super::{LiveMap, Location, MapError};
 use crate::{
     Code,
     map::Key,
-    walk::{Fault, FileSystem, Mount, QUIET, Stat, System, Why},
+    walk::{Fault, FileSystem, QUIET, System, Why, passed_on_tests::pass_on},
 };
 use std::{
-    ffi::{OsStr, OsString},
     fs::{self, File, FileTimes, Permissions},
     io::Write,
     os::{
@@ -223,34 +222,16 @@ struct Restless {
 
 impl FileSystem for Restless {
     type Handle = OwnedFd;
-
-    fn root(&self) -> Result<OwnedFd, Fault> {
-        System.root()
-    }
-
-    fn hold(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
-        System.hold(directory, name)
-    }
-
-    fn open(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
-        System.open(directory, name)
-    }
-
-    fn stat(&self, handle: &OwnedFd) -> Result<Stat, Fault> {
-        System.stat(handle)
-    }
-
-    fn read_link(&self, link: &OwnedFd, at: &OwnedFd, name: &OsStr) -> Result<OsString, Fault> {
-        System.read_link(link, at, name)
-    }
-
-    fn mount(&self, handle: &OwnedFd, stat: &Stat) -> Result<Mount, Fault> {
-        System.mount(handle, stat)
-    }
-
-    fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
-        System.has_hidden_writers(handle, stat)
-    }
+    pass_on!(
+        root,
+        hold,
+        open,
+        stat,
+        read_link,
+        mount,
+        has_hidden_writers,
+        user
+    );
 
     fn read(&self, file: &OwnedFd, bytes: &mut [u8], offset: u64) -> Result<usize, Fault> {
         let got = System.read(file, bytes, offset)?;
@@ -261,10 +242,6 @@ impl FileSystem for Restless {
     }
 
     fn settle(&self, _: &OwnedFd) {}
-
-    fn user(&self) -> u32 {
-        System.user()
-    }
 
     fn now(&self) -> SystemTime {
         match self.on_time {

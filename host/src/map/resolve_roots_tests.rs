@@ -5,57 +5,33 @@ use super::{super::locate, Home};
 use crate::{
     Code,
     map::{Key, Location, Map},
-    walk::{Fault, FileSystem, Mount, Stat, System, Walker},
+    walk::{Fault, FileSystem, System, Walker, passed_on_tests::pass_on},
 };
-use std::{
-    ffi::{OsStr, OsString},
-    os::fd::OwnedFd,
-    time::{Duration, SystemTime},
-};
+use std::{ffi::OsStr, os::fd::OwnedFd};
 
 struct Failing;
 
 impl FileSystem for Failing {
     type Handle = OwnedFd;
+    pass_on!(
+        root,
+        open,
+        stat,
+        read_link,
+        mount,
+        has_hidden_writers,
+        read,
+        settle,
+        user,
+        now,
+        pause
+    );
 
-    fn root(&self) -> Result<OwnedFd, Fault> {
-        System.root()
-    }
     fn hold(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
         match name == "failing" {
             true => Err(Fault::OutOfResources),
             false => System.hold(directory, name),
         }
-    }
-    fn open(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
-        System.open(directory, name)
-    }
-    fn stat(&self, handle: &OwnedFd) -> Result<Stat, Fault> {
-        System.stat(handle)
-    }
-    fn read_link(&self, link: &OwnedFd, at: &OwnedFd, name: &OsStr) -> Result<OsString, Fault> {
-        System.read_link(link, at, name)
-    }
-    fn mount(&self, handle: &OwnedFd, stat: &Stat) -> Result<Mount, Fault> {
-        System.mount(handle, stat)
-    }
-    fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
-        System.has_hidden_writers(handle, stat)
-    }
-    fn read(&self, file: &OwnedFd, bytes: &mut [u8], offset: u64) -> Result<usize, Fault> {
-        System.read(file, bytes, offset)
-    }
-    fn settle(&self, file: &OwnedFd) {
-        System.settle(file);
-    }
-    fn user(&self) -> u32 {
-        System.user()
-    }
-    fn now(&self) -> SystemTime {
-        System.now()
-    }
-    fn pause(&self, time: Duration) {
-        System.pause(time);
     }
 }
 

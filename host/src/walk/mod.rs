@@ -31,6 +31,8 @@ mod group;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+#[cfg(all(test, unix))]
+pub(crate) mod passed_on_tests;
 mod rest;
 #[cfg(test)]
 mod steps_tests;

@@ -8,7 +8,10 @@
     reason = "tests"
 )]
 
-use super::{Fault, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walker, Why};
+use super::{
+    Fault, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walker, Why,
+    passed_on_tests::pass_on,
+};
 #[cfg(target_os = "linux")]
 use rustix::{
     fs::OFlags,
@@ -16,11 +19,10 @@ use rustix::{
 };
 use std::{
     cell::{Cell, RefCell},
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs,
     os::{fd::OwnedFd, unix::fs::symlink},
     path::Path,
-    time::{Duration, SystemTime},
 };
 
 /// The real one, but for what it is told.
@@ -45,12 +47,18 @@ impl Told {
 
 impl FileSystem for Told {
     type Handle = OwnedFd;
-    fn root(&self) -> Result<OwnedFd, Fault> {
-        System.root()
-    }
-    fn hold(&self, directory: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Fault> {
-        System.hold(directory, name)
-    }
+    pass_on!(
+        root,
+        hold,
+        read_link,
+        mount,
+        has_hidden_writers,
+        settle,
+        user,
+        now,
+        pause
+    );
+
     fn kind(&self, directory: &OwnedFd, name: &OsStr) -> Result<Kind, Fault> {
         match self.says_link() {
             true => Ok(Kind::Link),
@@ -68,32 +76,11 @@ impl FileSystem for Told {
         stat.mode |= if self.groups_write { 0o020 } else { 0 };
         Ok(stat)
     }
-    fn read_link(&self, link: &OwnedFd, at: &OwnedFd, name: &OsStr) -> Result<OsString, Fault> {
-        System.read_link(link, at, name)
-    }
-    fn mount(&self, handle: &OwnedFd, stat: &Stat) -> Result<Mount, Fault> {
-        System.mount(handle, stat)
-    }
-    fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
-        System.has_hidden_writers(handle, stat)
-    }
     fn read(&self, file: &OwnedFd, bytes: &mut [u8], offset: u64) -> Result<usize, Fault> {
         self.reads.borrow_mut().push((bytes.len(), offset));
         assert!(self.reads.borrow().len() < 100, "it reads without end");
         let most = bytes.len().min(self.at_most.unwrap_or(usize::MAX));
         System.read(file, bytes.get_mut(..most).unwrap(), offset)
-    }
-    fn settle(&self, file: &OwnedFd) {
-        System.settle(file);
-    }
-    fn user(&self) -> u32 {
-        System.user()
-    }
-    fn now(&self) -> SystemTime {
-        System.now()
-    }
-    fn pause(&self, time: Duration) {
-        System.pause(time);
     }
 }
 
