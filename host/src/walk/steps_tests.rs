@@ -8,9 +8,10 @@
     reason = "tests"
 )]
 
+#[cfg(target_os = "linux")]
+use super::Mount;
 use super::{
-    Fault, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walker, Why,
-    passed_on_tests::pass_on,
+    Fault, FileSystem, Kind, Policy, Stat, System, WalkError, Walker, Why, passed_on_tests::pass_on,
 };
 #[cfg(target_os = "linux")]
 use rustix::{
