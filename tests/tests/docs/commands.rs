@@ -227,7 +227,7 @@ const COMMANDS: &[(&str, Run)] = &[
         Not("it downloads a release, and the page says that it was never run"),
     ),
     (
-        "docker run -i --rm --network none --read-only --cap-drop ALL --security-opt no-new-privileges --user \"$(id -u):$(id -g)\" -v ~/.config/keyhole:/home/.config/keyhole:ro -v ~/notes:/home/notes:ro ghcr.io/keyhole-mcp/keyhole:0.1.0 serve --bind scanner-catalog",
+        "docker run -i --rm --network none --read-only --cap-drop ALL --security-opt no-new-privileges --user \"$(id -u):$(id -g)\" -v ~/.config/keyhole:/home/.config/keyhole:ro -v ~/notes:/home/notes:ro ghcr.io/keyhole-mcp/keyhole:0.2.0 serve --bind scanner-catalog",
         Not("no engine is here; tests/packages/test_image.py runs the image's files so"),
     ),
     (

@@ -12,6 +12,8 @@ mod pictures;
 mod refusals;
 /// Every map, agent and setting in them is valid.
 mod settings;
+/// The version, wherever it is repeated.
+mod versions;
 
 use keyhole_tests::workspace;
 use std::fs;
