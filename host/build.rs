@@ -1,7 +1,7 @@
 //! Builds the guest, turns it into a component, and precompiles it. `sandbox`
 //! embeds the results.
 
-use keyhole_assemble::{AssembleError, component, core_module, describe, precompile};
+use keyhole_componentize::{ComponentizeError, component, core_module, describe, precompile};
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -41,11 +41,11 @@ fn run() -> Result<(), String> {
     write(&out.join("guest.image"), &image)
 }
 
-fn build(here: &Path, out: &Path) -> Result<Vec<u8>, AssembleError> {
+fn build(here: &Path, out: &Path) -> Result<Vec<u8>, ComponentizeError> {
     let manifest = here.join("../guest/Cargo.toml");
     let manifest = manifest
         .canonicalize()
-        .map_err(|error| AssembleError::Read {
+        .map_err(|error| ComponentizeError::Read {
             path: manifest,
             error,
         })?;

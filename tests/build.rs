@@ -6,7 +6,7 @@
 //!
 //! It also builds Keyhole's own guest a second time, in another place, for a comparison.
 
-use keyhole_assemble::{component, core_module, describe, precompile};
+use keyhole_componentize::{component, core_module, describe, precompile};
 use std::{
     env,
     error::Error,

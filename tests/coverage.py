@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-NOT_OURS = "/(tests|benches|assemble|guest/(cases|native))/|tests[.]rs$"
+NOT_OURS = "/(tests|benches|componentize|guest/(cases|native))/|tests[.]rs$"
 
 
 def export(llvm_cov, folder, how):

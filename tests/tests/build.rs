@@ -204,7 +204,7 @@ fn only_the_walk_turns_a_path_into_an_open_file() {
 fn only_two_files_of_the_program_hold_code_that_the_compiler_cannot_check() {
     let workspace = workspace();
     let mut found = BTreeSet::new();
-    for directory in ["assemble/src", "guest/src", "host/src"] {
+    for directory in ["componentize/src", "guest/src", "host/src"] {
         for path in sources(&workspace.join(directory)) {
             let text = fs::read_to_string(&path).unwrap();
             let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));

@@ -1,6 +1,6 @@
 //! The engine's configuration: the one place, shared by build and run.
 //!
-//! `assemble` includes this file to precompile components. Wasmtime refuses an
+//! `componentize` includes this file to precompile components. Wasmtime refuses an
 //! image that was made under other settings, so a difference cannot go unnoticed.
 
 use wasmtime::{

@@ -10,7 +10,7 @@
 //! script, the three steps are:
 //!
 //! ```no_run
-//! use keyhole_assemble::{component, core_module, precompile};
+//! use keyhole_componentize::{component, core_module, precompile};
 //! use std::{env, fs, path::Path};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -41,7 +41,7 @@ pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 /// The reason why a guest could not be built. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AssembleError {
+pub enum ComponentizeError {
     /// Neither Rust's core library for wasm nor its sources are installed.
     #[error(
         "the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}"
@@ -79,8 +79,8 @@ pub enum AssembleError {
 /// the same directory: a distribution's, if rustup cannot download the target.
 ///
 /// # Errors
-/// [`AssembleError`], each with what to do.
-pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, AssembleError> {
+/// [`ComponentizeError`], each with what to do.
+pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, ComponentizeError> {
     let tools = Tools::find()?;
     let mut cargo = Command::new(&tools.cargo);
     clear_cargo_environment(&mut cargo);
@@ -100,15 +100,15 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, A
     }
     let status = cargo
         .status()
-        .map_err(|error| AssembleError::Run(tools.cargo.display().to_string(), error))?;
+        .map_err(|error| ComponentizeError::Run(tools.cargo.display().to_string(), error))?;
     if !status.success() {
-        return Err(AssembleError::Compile(name.to_owned()));
+        return Err(ComponentizeError::Compile(name.to_owned()));
     }
     let module = out
         .join(WASM_TARGET)
         .join("guest")
         .join(format!("{name}.wasm"));
-    std::fs::read(&module).map_err(|error| AssembleError::Read {
+    std::fs::read(&module).map_err(|error| ComponentizeError::Read {
         path: module,
         error,
     })
@@ -118,22 +118,22 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, A
 /// uses of its world.
 ///
 /// # Errors
-/// [`AssembleError::Component`] if the module does not fit its world.
-pub fn component(core_module: &[u8]) -> Result<Vec<u8>, AssembleError> {
+/// [`ComponentizeError::Component`] if the module does not fit its world.
+pub fn component(core_module: &[u8]) -> Result<Vec<u8>, ComponentizeError> {
     wit_component::ComponentEncoder::default()
         .validate(true)
         .module(core_module)
         .and_then(|encoder| encoder.encode())
-        .map_err(|error| AssembleError::Component(format!("{error:#}")))
+        .map_err(|error| ComponentizeError::Component(format!("{error:#}")))
 }
 
 /// What a component imports and exports, as WIT, read from its bytes: not what its
 /// source asked for, but what it has.
 ///
 /// # Errors
-/// [`AssembleError::Component`] if the bytes are not a component.
-pub fn describe(component: &[u8]) -> Result<String, AssembleError> {
-    let failed = |error| AssembleError::Component(format!("{error:#}"));
+/// [`ComponentizeError::Component`] if the bytes are not a component.
+pub fn describe(component: &[u8]) -> Result<String, ComponentizeError> {
+    let failed = |error| ComponentizeError::Component(format!("{error:#}"));
     let decoded = wit_component::decode(component).map_err(failed)?;
     let (resolve, main) = (decoded.resolve(), decoded.package());
     let others: Vec<_> = resolve
@@ -154,8 +154,8 @@ pub fn describe(component: &[u8]) -> Result<String, AssembleError> {
 /// on any machine of that architecture.
 ///
 /// # Errors
-/// [`AssembleError::Precompile`] if the engine refuses the component.
-pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>, AssembleError> {
+/// [`ComponentizeError::Precompile`] if the engine refuses the component.
+pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>, ComponentizeError> {
     let mut config = engine::config();
     // For the target, which need not be what builds.
     config.native_unwind_info(target.contains("-windows-"));
@@ -163,7 +163,7 @@ pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>, AssembleErr
         .target(target)
         .and_then(|config| wasmtime::Engine::new(config))
         .and_then(|engine| engine.precompile_component(component))
-        .map_err(|error| AssembleError::Precompile(format!("{error:#}")))
+        .map_err(|error| ComponentizeError::Precompile(format!("{error:#}")))
 }
 
 /// The cargo and rustc that compile for wasm, and whether they have to build
@@ -175,7 +175,7 @@ struct Tools {
 }
 
 impl Tools {
-    fn find() -> Result<Self, AssembleError> {
+    fn find() -> Result<Self, ComponentizeError> {
         let (cargo, rustc) = match env::var_os("KEYHOLE_GUEST_CARGO").map(PathBuf::from) {
             Some(cargo) => {
                 let rustc = cargo.with_file_name("rustc");
@@ -188,7 +188,7 @@ impl Tools {
                 .args(["--print", what, "--target", WASM_TARGET])
                 .output()
                 .map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
-                .map_err(|error| AssembleError::Run(rustc.display().to_string(), error))
+                .map_err(|error| ComponentizeError::Run(rustc.display().to_string(), error))
         };
         let build_std = if print("target-libdir")?.is_dir() {
             false
@@ -198,7 +198,7 @@ impl Tools {
         {
             true
         } else {
-            return Err(AssembleError::TargetMissing);
+            return Err(ComponentizeError::TargetMissing);
         };
         Ok(Self {
             cargo,
