@@ -103,7 +103,7 @@ const COMMANDS: &[(&str, Run)] = &[
         Not("it is a part of `./x test`"),
     ),
     (
-        "cargo bench -p keyhole-benches --bench inside",
+        "cargo bench -p keyhole-benches --bench micro",
         Not("it measures; `./x lint` compiles it"),
     ),
     (

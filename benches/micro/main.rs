@@ -1,7 +1,7 @@
 //! The sandbox measured inside one process: the same guest logic natively and in the
 //! component, on the same files, and the parts of a call.
 //!
-//! `cargo bench -p keyhole-benches --bench inside`
+//! `cargo bench -p keyhole-benches --bench micro`
 #![allow(
     clippy::unwrap_used,
     reason = "a bench that cannot set itself up has nothing to report"
