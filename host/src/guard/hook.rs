@@ -19,17 +19,17 @@ const FORK: &str = "fork";
 
 /// A call that is about to be made.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct HookRequest {
     /// The client's id of the call, which the server gets as well.
     pub(super) id: String,
-    pub(super) caller: Caller,
+    pub(super) origin: Origin,
     /// None if the server has a key of its own.
     pub(super) key: Option<String>,
 }
 
 /// Who is about to call.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Caller {
+pub(super) enum Origin {
     /// A subagent of this type: `plugin:agent`, or `agent` if it comes from no
     /// plugin.
     Subagent(String),
@@ -103,7 +103,7 @@ fn is_subagents(id: &str) -> bool {
 ///
 /// # Errors
 /// [`HookError`].
-pub(super) fn read(json: &[u8]) -> Result<Call, HookError> {
+pub(super) fn read(json: &[u8]) -> Result<HookRequest, HookError> {
     let input: Input = serde_json::from_slice(json).map_err(|_| HookError::NotUnderstood)?;
     let is_own = input.tool_name == OWN_TOOL;
     if input.hook_event_name != "PreToolUse" || !(is_own || input.tool_name == TOOL) {
@@ -122,10 +122,10 @@ pub(super) fn read(json: &[u8]) -> Result<Call, HookError> {
     }
     // A subagent has an id and a type. A session that was started as an agent has
     // only a type, and the main conversation has neither.
-    let caller = match (input.agent_id, input.agent_type) {
-        (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => Caller::Subagent(agent),
+    let origin = match (input.agent_id, input.agent_type) {
+        (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => Origin::Subagent(agent),
         (Some(_), None) => return Err(HookError::NotUnderstood),
-        _ => Caller::Other,
+        _ => Origin::Other,
     };
     let key = match is_own {
         true => serde_json::from_value(input.tool_input)
@@ -135,9 +135,9 @@ pub(super) fn read(json: &[u8]) -> Result<Call, HookError> {
             .map(|Arguments { key }| Some(key))
             .map_err(|_| HookError::Arguments)?,
     };
-    Ok(Call {
+    Ok(HookRequest {
         id: input.tool_use_id,
-        caller,
+        origin,
         key,
     })
 }

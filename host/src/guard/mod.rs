@@ -17,7 +17,7 @@ use crate::{
     map::{Key, LiveMap, Map, MapError},
     ticket::{TicketError, Tickets},
 };
-use hook::{Caller, HookError};
+use hook::{HookError, Origin};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
@@ -65,10 +65,11 @@ pub fn guard(
     if input.len() as u64 > MAX_INPUT_BYTES {
         return Err(HookError::NotUnderstood.into());
     }
-    let call = hook::read(&input)?;
-    let (decision, reason) = match judge(&call.caller, call.key.as_deref(), || map.current()) {
+    let request = hook::read(&input)?;
+    let (decision, reason) = match judge(&request.origin, request.key.as_deref(), || map.current())
+    {
         Ok(agent) => {
-            tickets.leave(&call.id, agent)?;
+            tickets.leave(&request.id, agent)?;
             ("allow", "keyhole: a subagent's call".to_owned())
         }
         Err(code) => ("deny", code.to_string()),
@@ -92,13 +93,13 @@ pub fn guard(
 /// the decision to the server, which reads the map again and refuses. It also does
 /// so for a call without a key: that server has its own key, and serves one agent.
 fn judge<'a>(
-    caller: &'a Caller,
+    origin: &'a Origin,
     key: Option<&str>,
     map: impl FnOnce() -> Result<Arc<Map>, MapError>,
 ) -> Result<&'a str, Code> {
     // This comes before the guard reads the map: a caller that is no subagent
     // learns nothing about the map.
-    let Caller::Subagent(agent) = caller else {
+    let Origin::Subagent(agent) = origin else {
         return Err(Code::CallerNotVerified);
     };
     let Some(key) = key else {
