@@ -1,7 +1,7 @@
 //! A binding: a name under which one server serves one key, so that no prompt
 //! needs to hold it.
 
-use super::{Key, KeyError, Location, Map};
+use super::{Key, KeyError, Location, Map, Position};
 use crate::walk::{Distrust, FileSystem, Policy, System, WalkError, Walker};
 use std::{ffi::OsString, fmt, io, path::Path};
 
@@ -10,8 +10,7 @@ pub struct Binding {
     pub(super) source: KeySource,
     pub(super) title: Option<Box<str>>,
     pub(super) description: Option<Box<str>>,
-    /// Line, from 1, and byte offset in the file.
-    pub(super) at: (u32, u32),
+    pub(super) at: Position,
 }
 
 /// Where a binding's key stands. Never on a command line, which every process of
@@ -101,7 +100,7 @@ impl Binding {
     /// The line in the map on which the binding stands, from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
-        self.at.0
+        self.at.line
     }
 
     /// The key, as it is now: the file and the variable are looked at each time.

@@ -1,6 +1,6 @@
 //! The map as it was at the start, for a server that gives up its own rights.
 
-use super::{Entry, Key, LiveMap, Map, MapError, resolve};
+use super::{Entry, Key, LiveMap, Map, MapError, Position, resolve};
 use crate::{
     Code, Grant,
     limits::Limits,
@@ -27,8 +27,7 @@ const DESCRIPTORS_BESIDES: usize = 32;
 pub struct FrozenMap {
     map: Arc<Map>,
     directories: Vec<Dir>,
-    /// By the place of the entry in the map.
-    files: HashMap<u32, Result<FrozenFile, Code>>,
+    files: HashMap<Position, Result<FrozenFile, Code>>,
     /// The key of the one binding that is served, if one is, and it had a key.
     bound: Option<Key>,
 }
@@ -129,7 +128,7 @@ impl FrozenMap {
                 }
                 Err(code) => Err(code),
             };
-            frozen.files.insert(entry.at.1, file);
+            frozen.files.insert(entry.at, file);
         }
         Ok(frozen)
     }
@@ -151,7 +150,7 @@ impl FrozenMap {
     /// # Errors
     /// As for [`resolve()`]; [`Code::Internal`] where no descriptor is left.
     pub fn resolve(&self, entry: &Entry) -> Result<Grant, Code> {
-        let file = match self.files.get(&entry.at.1) {
+        let file = match self.files.get(&entry.at) {
             Some(Ok(file)) => file,
             Some(Err(code)) => return Err(*code),
             None => return Err(Code::Internal),

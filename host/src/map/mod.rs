@@ -104,14 +104,23 @@ impl fmt::Debug for Map {
     }
 }
 
+/// Where an entry or a binding stands in the map's text. The order is that of the
+/// text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Position {
+    /// From 1.
+    line: u32,
+    /// The offset in the whole text, so that no two have the same.
+    byte: u32,
+}
+
 /// What the map says of one key. `Debug` shows nothing of it.
 pub struct Entry {
     /// Not empty, without NUL, absolute, beneath `~/`, or relative; as written.
     path: Box<str>,
     max_bytes: u64,
     agents: Option<Box<[Box<str>]>>,
-    /// Line, from 1, and byte offset in the file.
-    at: (u32, u32),
+    at: Position,
 }
 
 impl Entry {
@@ -138,7 +147,7 @@ impl Entry {
     /// The line in the map on which the entry stands, from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
-        self.at.0
+        self.at.line
     }
 }
 

@@ -1,6 +1,6 @@
 //! From the map's text to its entries. Nothing is looked up in the file system.
 
-use super::{Binding, Entry, Key, Location, Map, ParseError, binding::KeySource};
+use super::{Binding, Entry, Key, Location, Map, ParseError, Position, binding::KeySource};
 use crate::limits::DEFAULT_MAX_BYTES;
 use std::{
     borrow::Cow,
@@ -131,9 +131,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Line, from 1, and byte offset of a name. Names mostly come in the order of
-    /// the file, so lines are counted on from the last.
-    fn place(&mut self, name: &Spanned<Cow<'_, str>>) -> (u32, u32) {
+    /// The position of a name. Names mostly come in the order of the file, so lines
+    /// are counted on from the last.
+    fn place(&mut self, name: &Spanned<Cow<'_, str>>) -> Position {
         let start = name.span().start;
         let (from, line) = match self.counted {
             (at, _) if at > start => (0, 1),
@@ -144,7 +144,10 @@ impl Reader<'_> {
         let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
         let line = line.saturating_add(narrow(breaks));
         self.counted = (start, line);
-        (line, narrow(start))
+        Position {
+            line,
+            byte: narrow(start),
+        }
     }
 
     fn binding(&mut self, name: &Spanned<Cow<'_, str>>, value: &Value<'_>) -> Option<Binding> {
