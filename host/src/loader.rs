@@ -435,5 +435,4 @@ impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
 }
 
 #[cfg(test)]
-#[path = "loader_tests.rs"]
 mod tests;

@@ -245,5 +245,4 @@ fn sweep(folder: &File, now: SystemTime) {
 }
 
 #[cfg(test)]
-#[path = "ticket_tests.rs"]
 mod tests;

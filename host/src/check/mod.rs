@@ -331,5 +331,4 @@ pub(crate) const fn remedy(code: Code) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

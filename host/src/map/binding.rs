@@ -182,5 +182,4 @@ impl From<WalkError> for BindingError {
 }
 
 #[cfg(test)]
-#[path = "binding_tests.rs"]
 mod tests;

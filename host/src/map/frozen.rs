@@ -190,5 +190,4 @@ fn most_directories(limits: Limits) -> usize {
 }
 
 #[cfg(test)]
-#[path = "frozen_tests.rs"]
 mod tests;

@@ -203,5 +203,4 @@ impl<F: FileSystem> LiveMap<F> {
 }
 
 #[cfg(test)]
-#[path = "live_tests.rs"]
 mod tests;

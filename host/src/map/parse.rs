@@ -349,5 +349,4 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
-#[path = "parse_tests.rs"]
 mod tests;

@@ -153,8 +153,4 @@ fn code_of(error: &WalkError) -> Code {
 }
 
 #[cfg(test)]
-#[path = "counted_tests.rs"]
-mod counted_tests;
-#[cfg(test)]
-#[path = "resolve_tests.rs"]
 mod tests;

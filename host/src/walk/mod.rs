@@ -31,14 +31,10 @@ mod group;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
-#[cfg(all(test, unix))]
-pub(crate) mod passed_on_tests;
 mod rest;
-#[cfg(test)]
-mod steps_tests;
 mod system;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod trust;
 #[cfg(unix)]
 mod unix;

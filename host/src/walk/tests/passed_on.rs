@@ -93,7 +93,7 @@ macro_rules! pass_on {
         }
     };
     ($($method:ident),+) => {
-        $($crate::walk::passed_on_tests::pass_on!($method);)+
+        $($crate::walk::tests::passed_on::pass_on!($method);)+
     };
 }
 

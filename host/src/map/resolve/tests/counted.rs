@@ -2,8 +2,10 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::super::{Key, LiveMap, Location, locate};
-use crate::walk::{Fault, FileSystem, Kind, Mount, Stat, System, Walker, passed_on_tests::pass_on};
+use crate::map::{Key, LiveMap, Location, locate};
+use crate::walk::{
+    Fault, FileSystem, Kind, Mount, Stat, System, Walker, tests::passed_on::pass_on,
+};
 use std::{
     cell::RefCell,
     collections::BTreeMap,

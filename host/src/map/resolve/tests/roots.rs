@@ -5,7 +5,7 @@ use super::{super::locate, Home};
 use crate::{
     Code,
     map::{Key, Location, Map},
-    walk::{Fault, FileSystem, System, Walker, passed_on_tests::pass_on},
+    walk::{Fault, FileSystem, System, Walker, tests::passed_on::pass_on},
 };
 use std::{ffi::OsStr, os::fd::OwnedFd};
 

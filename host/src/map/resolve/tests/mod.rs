@@ -2,10 +2,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod counted;
 #[cfg(target_os = "linux")]
-#[path = "resolve_linux_tests.rs"]
 mod linux;
-#[path = "resolve_roots_tests.rs"]
 mod roots;
 
 use super::{Grant, resolve};

@@ -6,7 +6,7 @@ use super::{LiveMap, Location, MapError};
 use crate::{
     Code,
     map::Key,
-    walk::{Fault, FileSystem, QUIET, System, Why, passed_on_tests::pass_on},
+    walk::{Fault, FileSystem, QUIET, System, Why, tests::passed_on::pass_on},
 };
 use std::{
     fs::{self, File, FileTimes, Permissions},

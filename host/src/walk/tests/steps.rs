@@ -9,9 +9,10 @@
 )]
 
 #[cfg(target_os = "linux")]
-use super::Mount;
+use super::super::Mount;
 use super::{
-    Fault, FileSystem, Kind, Policy, Stat, System, WalkError, Walker, Why, passed_on_tests::pass_on,
+    super::{Fault, FileSystem, Kind, Policy, Stat, System, WalkError, Walker, Why},
+    passed_on::pass_on,
 };
 #[cfg(target_os = "linux")]
 use rustix::{

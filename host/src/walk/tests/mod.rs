@@ -7,6 +7,9 @@
     reason = "tests"
 )]
 
+pub(crate) mod passed_on;
+mod steps;
+
 use super::{
     Distrust, Mount, Policy, System, WalkError, Walked, Walker, Why,
     trust::{self, Seat},
