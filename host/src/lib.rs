@@ -87,12 +87,12 @@ pub use check::{BindingReport, EntryReport, Report, Warning, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;
+pub use loader::{Content, Loader};
 #[doc(hidden)]
-pub use loader::Maps;
-pub use loader::{Content, Loader, MapSource};
+pub use map::Maps;
 pub use map::{
     Binding, BindingError, Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location,
-    LocationError, Map, MapError, ParseError, locate, resolve,
+    LocationError, Map, MapError, MapSource, ParseError, locate, resolve,
 };
 pub use serve::{ServeError, serve, serve_key, serve_sealed, session};
 #[doc(hidden)]

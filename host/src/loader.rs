@@ -1,15 +1,14 @@
 //! One call, end to end: map, resolution, sandbox, deadline.
 
 use crate::{
-    Caller, Code, Grant,
+    caller::Caller,
+    code::Code,
     gates::{Gates, Pass, Thing},
-    grant::Directory,
     guesses::{Guess, GuessThrottle},
     limits::Limits,
-    map::{Entry, FrozenMap, Key, LiveMap, Map, resolve_along},
+    map::{Key, MapSource, Maps},
     sandbox::{Executor, Sandbox},
     threads::{Runner, Threads},
-    walk::Trail,
     watch::Watch,
 };
 use std::{fmt, io, sync::Arc};
@@ -26,9 +25,14 @@ use zeroize::Zeroizing;
 pub struct Content {
     /// The whole file, unchanged.
     pub text: String,
-    #[expect(dead_code, reason = "held, not read")]
-    pub(crate) call_permit: OwnedSemaphorePermit,
+    pub(crate) call_permit: CallPermit,
 }
+
+/// A call's permit: it counts as running until this is dropped.
+#[derive(Debug)]
+pub(crate) struct CallPermit(
+    #[expect(dead_code, reason = "held, not read")] pub(crate) OwnedSemaphorePermit,
+);
 
 /// Loads files for keys. All calls of a server share it.
 pub struct Loader<G = Sandbox, M = MapSource> {
@@ -47,90 +51,6 @@ pub struct Loader<G = Sandbox, M = MapSource> {
     threads: Box<dyn Runner>,
 }
 
-/// The map, and how its entries are resolved. Where a user's files are read, this
-/// is a [`MapSource`]; tests have one over files in memory.
-#[doc(hidden)]
-pub trait Maps: Send + Sync + 'static {
-    /// An open directory.
-    type Directory;
-    /// What is still held of the way to the map.
-    type Trail;
-
-    /// The map that is valid for this call.
-    ///
-    /// # Errors
-    /// The [`Code`] of a map that cannot be used.
-    fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code>;
-
-    /// The key that a binding stands for. There is none if the binding is gone, or
-    /// the file or variable that held its key. A caller then learns the same as if
-    /// the key had left the map.
-    ///
-    /// # Errors
-    /// [`Code::UnknownKey`].
-    fn bound(&self, map: &Map, name: &str) -> Result<Key, Code>;
-
-    /// The grant for an entry of that map.
-    ///
-    /// # Errors
-    /// As for [`crate::map::resolve()`].
-    fn resolve(
-        &self,
-        map: &Map,
-        trail: &Self::Trail,
-        entry: &Entry,
-    ) -> Result<Grant<Self::Directory>, Code>;
-}
-
-/// The map, and how its entries are resolved.
-#[derive(Debug)]
-pub enum MapSource {
-    /// The map is read, and its entries resolved, at each call.
-    Live(Arc<LiveMap>),
-    /// The map was read, and its entries resolved, at the start. A sealed process
-    /// needs this, because it could not do it later.
-    Frozen(FrozenMap),
-}
-
-impl Maps for MapSource {
-    type Directory = Directory;
-    type Trail = Option<Trail>;
-
-    fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code> {
-        match self {
-            Self::Live(live) => live.current_and_trail().map_err(|error| error.code()),
-            Self::Frozen(frozen) => Ok((Arc::clone(frozen.map()), None)),
-        }
-    }
-
-    fn bound(&self, map: &Map, name: &str) -> Result<Key, Code> {
-        match self {
-            Self::Live(_) => map.binding(name).and_then(|binding| binding.key(map).ok()),
-            Self::Frozen(frozen) => frozen.bound().cloned(),
-        }
-        .ok_or(Code::UnknownKey)
-    }
-
-    fn resolve(&self, map: &Map, trail: &Self::Trail, entry: &Entry) -> Result<Grant, Code> {
-        match self {
-            Self::Live(_) => resolve_along(map, trail.as_ref(), entry),
-            Self::Frozen(frozen) => frozen.resolve(entry),
-        }
-    }
-}
-
-impl From<Arc<LiveMap>> for MapSource {
-    fn from(live: Arc<LiveMap>) -> Self {
-        Self::Live(live)
-    }
-}
-
-impl From<FrozenMap> for MapSource {
-    fn from(frozen: FrozenMap) -> Self {
-        Self::Frozen(frozen)
-    }
-}
-
 /// Shows nothing of its calls.
 impl<G, M> fmt::Debug for Loader<G, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,7 +59,7 @@ impl<G, M> fmt::Debug for Loader<G, M> {
 }
 
 /// What a call asks for.
-pub(crate) enum Target {
+pub enum Target {
     /// The file of this key. The key comes from the caller, and may be anything.
     Key(Zeroizing<String>),
     /// The file of the binding of this name. The name comes from the operator.

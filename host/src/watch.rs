@@ -2,8 +2,8 @@
 //! take.
 
 use crate::{
-    Code,
-    loader::{Content, Ran, Told},
+    code::Code,
+    loader::{CallPermit, Content, Ran, Told},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -73,7 +73,10 @@ impl<I: Fn() + Send> Watch<I> {
 
 fn told(ran: Result<Ran, RecvError>, call_permit: OwnedSemaphorePermit) -> Told {
     match ran {
-        Ok(Ran::Done(answer)) => Told::Done(answer.map(|text| Content { text, call_permit })),
+        Ok(Ran::Done(answer)) => Told::Done(answer.map(|text| Content {
+            text,
+            call_permit: CallPermit(call_permit),
+        })),
         Ok(Ran::Wait(call, wait)) => Told::Wait(call, wait),
         // It panicked.
         Err(_) => Told::Done(Err(Code::Internal)),

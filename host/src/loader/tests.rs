@@ -4,11 +4,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::{Loader, MapSource};
+use super::Loader;
 use crate::{
-    Caller, Code, Grant,
+    caller::Caller,
+    code::Code,
+    grant::Grant,
     limits::Limits,
-    map::{LiveMap, Location},
+    map::{LiveMap, Location, MapSource},
     sandbox::Executor,
     ticket::Tickets,
 };

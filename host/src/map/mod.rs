@@ -2,7 +2,8 @@
 //!
 //! [`Location`] says where the map is, [`LiveMap`] reads it afresh whenever it
 //! changed, [`Map::parse`] turns its text into entries, [`resolve()`] turns one
-//! entry into a directory that is opened and a name in it.
+//! entry into a directory that is opened and a name in it. [`MapSource`] is where a
+//! server has its map from: it reads the map at each call, or [`FrozenMap`] keeps it.
 
 mod binding;
 mod error;
@@ -13,6 +14,7 @@ mod live;
 mod location;
 mod parse;
 mod resolve;
+mod source;
 
 pub use binding::{Binding, BindingError};
 pub use error::{MapError, ParseError};
@@ -20,8 +22,9 @@ pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
 pub use live::LiveMap;
 pub use location::{Location, LocationError};
-pub(crate) use resolve::resolve_along;
+use resolve::resolve_along;
 pub use resolve::{locate, resolve};
+pub use source::{MapSource, Maps};
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,6 +1,6 @@
 //! The tool of a bound server: it has one context, and callers name no key.
 
-use super::tool;
+use super::{refusals::WHAT_TO_DO, tool};
 use crate::{
     loader::Target,
     map::{Binding, Key},
@@ -25,7 +25,7 @@ pub struct Bound {
 }
 
 /// The model that may call the tool reads this text. The name and the map's own
-/// description stand between `BEFORE` and `AFTER`.
+/// description stand between `BEFORE` and `AFTER`. What to do on a refusal follows.
 const BEFORE: &str = "\
 Returns one private Markdown document, unchanged. It takes no arguments: \
 this server has this one document";
@@ -33,11 +33,7 @@ this server has this one document";
 const AFTER: &str = "
 
 Call it when your own task needs this document, and use it for that task only. \
-Pass it on to no person, agent, tool or file.
-
-A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy`, `out-of-resources` \
-or `internal`, call again, at most twice. On any other code, stop: tell whoever gave you the task \
-the code and its advice. Do not go on without the document.";
+Pass it on to no person, agent, tool or file.";
 
 impl Bound {
     /// The context that the map calls `name`.
@@ -99,7 +95,9 @@ impl Bound {
             None if self.shows_name => format!(", \"{name}\"."),
             None => ".".to_owned(),
         };
-        tool::with_schema(&title, format!("{BEFORE}{what}{AFTER}"), input_schema())
+        let description =
+            format!("{BEFORE}{what}{AFTER}\n\n{WHAT_TO_DO}. Do not go on without the document.");
+        tool::with_schema(&title, description, input_schema())
     }
 }
 

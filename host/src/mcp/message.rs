@@ -1,6 +1,6 @@
 //! What one line from the client is.
 
-use super::server::method_not_found;
+use super::refusals::{invalid_params, method_not_found, not_a_message, not_json};
 use rmcp::{
     ErrorData,
     model::{
@@ -43,7 +43,7 @@ pub(super) fn read(line: &[u8], methods: &[&str]) -> Message {
     match value {
         Some(Value::Object(message)) => read_object(message, methods),
         Some(_) => Message::Refused(None, not_a_message()),
-        None => Message::Refused(None, ErrorData::parse_error("not valid JSON", None)),
+        None => Message::Refused(None, not_json()),
     }
 }
 
@@ -74,14 +74,6 @@ fn read_object(mut message: JsonObject, methods: &[&str]) -> Message {
         (None, None) if version && error && !result && (no_id || null_id) => Message::Nothing,
         (_, id) => Message::Refused(id, not_a_message()),
     }
-}
-
-fn not_a_message() -> ErrorData {
-    ErrorData::invalid_request("not a JSON-RPC 2.0 request, notification or response", None)
-}
-
-fn invalid_params() -> ErrorData {
-    ErrorData::invalid_params("params do not have the form that this method takes", None)
 }
 
 /// The methods that the protocol dropped together with its handshake.

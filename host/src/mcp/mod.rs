@@ -3,15 +3,17 @@
 //! rmcp serves protocol 2026-07-28 (stateless) side by side with the older
 //! versions, which begin with `initialize`. `tool` defines the tool. `bound`
 //! defines the tool of a server that has one context. `surface` lists all that a
-//! client sees and may call in either case. `server` answers requests. `transport`
-//! guards the streams, with the help of `line` (bounded input), `message` (parses a
-//! line), `pending` (unanswered requests) and `json` (writes a document).
+//! client sees and may call in either case. `server` answers requests. `refusals` has
+//! all errors. `transport` guards the streams, with the help of `line` (bounded input),
+//! `message` (parses a line), `pending` (unanswered requests) and `json` (writes a
+//! document).
 
 mod bound;
 mod json;
 mod line;
 mod message;
 mod pending;
+mod refusals;
 mod server;
 mod surface;
 #[cfg(test)]
@@ -19,7 +21,7 @@ mod tests;
 mod tool;
 mod transport;
 
-use crate::{Callers, Loader, loader::Maps, os::has_hung_up, sandbox::Executor};
+use crate::{caller::Callers, os::has_hung_up};
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
 use server::{Load, Server};
 use std::{io, sync::Arc};
@@ -75,24 +77,7 @@ impl SessionError {
 ///
 /// # Errors
 /// [`SessionError`].
-pub async fn serve<G, M, R, W>(
-    loader: Arc<Loader<G, M>>,
-    callers: Callers,
-    surface: Surface,
-    stdin: R,
-    stdout: W,
-    stop: impl Future<Output = ()>,
-) -> Result<(), SessionError>
-where
-    M: Maps,
-    G: Executor<M::Directory>,
-    R: AsyncRead + Unpin + Send + 'static,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
-    run(loader, callers, surface, stdin, stdout, stop).await
-}
-
-async fn run<L, R, W>(
+pub async fn serve<L, R, W>(
     loader: Arc<L>,
     callers: Callers,
     surface: Surface,
@@ -111,7 +96,7 @@ where
         biased;
         () = stop => return Ok(()),
         Some(failure) = failures.recv() => Err(failure),
-        ended = session(Server::new(loader, callers, surface), transport) => ended,
+        ended = until_closed(Server::new(loader, callers, surface), transport) => ended,
     };
     // A broken stream ends the session too. Its own error says more, so it comes
     // first.
@@ -122,7 +107,8 @@ where
     })
 }
 
-async fn session<L, R, W>(
+/// Answers requests until the client closes the connection.
+async fn until_closed<L, R, W>(
     server: Server<L>,
     transport: StdioTransport<R, W>,
 ) -> Result<(), SessionError>

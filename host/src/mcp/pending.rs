@@ -4,6 +4,7 @@
 //! So an answer finds its own request and no other, even if the client uses an id
 //! again. A cancelled request is no longer in this table.
 
+use crate::loader::CallPermit;
 use rmcp::model::RequestId;
 use std::{
     collections::HashMap,
@@ -19,7 +20,7 @@ use tokio::sync::OwnedSemaphorePermit;
 pub(super) struct Call(Arc<Held>);
 
 struct Held {
-    call_permit: Mutex<Option<Box<dyn Send>>>,
+    call_permit: Mutex<Option<CallPermit>>,
     _memory_permit: OwnedSemaphorePermit,
 }
 
@@ -32,7 +33,7 @@ impl Call {
     }
 
     /// Keeps `call_permit` as long as the request is in flight.
-    pub(super) fn keep(&self, call_permit: Box<dyn Send>) {
+    pub(super) fn keep(&self, call_permit: CallPermit) {
         *lock(&self.0.call_permit) = Some(call_permit);
     }
 }

@@ -1,17 +1,24 @@
 //! What the server answers. Only requests that `message.rs` lets through arrive
 //! here.
 
-use super::{pending::Call, surface::Surface, tool};
+use super::{
+    pending::Call,
+    refusals::{method_not_found, refused, unknown_cursor, unknown_tool},
+    surface::Surface,
+    tool,
+};
 use crate::{
-    Caller, Callers, Code, Loader,
-    loader::{Maps, Target},
+    caller::{Caller, Callers},
+    code::Code,
+    loader::{Content, Loader, Target},
+    map::Maps,
     sandbox::Executor,
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
-        Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, Implementation,
+        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
 };
@@ -22,30 +29,20 @@ use std::sync::Arc;
 /// the same id. The calling model cannot choose it.
 const CALL_ID: &str = "claudecode/toolUseId";
 
-/// The source of documents; [`Loader`] outside tests.
-pub(super) trait Load: Send + Sync + 'static {
+/// The source of documents: a [`Loader`], except in tests.
+pub trait Load: Send + Sync + 'static {
     /// Loads the document that `caller` asks for. Dropping the future abandons the
     /// call.
     fn load(
         &self,
         target: Target,
         caller: &Caller,
-    ) -> impl Future<Output = Result<Loaded, Code>> + Send;
-}
-
-/// A document, and the permit that must be kept until the answer is written.
-pub(super) struct Loaded {
-    pub(super) text: String,
-    pub(super) call_permit: Box<dyn Send>,
+    ) -> impl Future<Output = Result<Content, Code>> + Send;
 }
 
 impl<M: Maps, G: Executor<M::Directory>> Load for Loader<G, M> {
-    async fn load(&self, target: Target, caller: &Caller) -> Result<Loaded, Code> {
-        let mut content = self.answer(target, caller).await?;
-        Ok(Loaded {
-            text: std::mem::take(&mut content.text),
-            call_permit: Box::new(content),
-        })
+    async fn load(&self, target: Target, caller: &Caller) -> Result<Content, Code> {
+        self.answer(target, caller).await
     }
 }
 
@@ -82,7 +79,7 @@ impl<L: Load> ServerHandler for Server<L> {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(ErrorData::invalid_params("unknown cursor", None));
+            return Err(unknown_cursor());
         }
         Ok(ListToolsResult::with_all_items(vec![self.surface.tool()]))
     }
@@ -93,9 +90,13 @@ impl<L: Load> ServerHandler for Server<L> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if request.name != tool::NAME {
-            return Err(tool::unknown());
+            return Err(unknown_tool());
         }
         let target = self.surface.parse_arguments(request.arguments)?;
+        // The transport gives one to each request.
+        let Some(call) = context.extensions.get::<Call>() else {
+            return Ok(refused(Code::Internal).into());
+        };
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);
         let loaded = tokio::select! {
@@ -106,16 +107,14 @@ impl<L: Load> ServerHandler for Server<L> {
         };
         Ok(match loaded {
             // Only Claude Code sends an id of its own.
-            Ok(Loaded { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
-                tool::refusal(Code::TooLarge)
+            Ok(Content { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
+                refused(Code::TooLarge)
             }
-            Ok(Loaded { text, call_permit }) => {
-                if let Some(call) = context.extensions.get::<Call>() {
-                    call.keep(call_permit);
-                }
+            Ok(Content { text, call_permit }) => {
+                call.keep(call_permit);
                 tool::document(text)
             }
-            Err(code) => tool::refusal(code),
+            Err(code) => refused(code),
         }
         .into())
     }
@@ -128,9 +127,4 @@ impl<L: Load> ServerHandler for Server<L> {
     ) -> Result<CustomResult, ErrorData> {
         Err(method_not_found())
     }
-}
-
-/// The answer to a method that this server or this protocol version does not have.
-pub(super) fn method_not_found() -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "method not found", None)
 }

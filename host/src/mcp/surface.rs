@@ -2,7 +2,7 @@
 //! the surface of one bound context. Each is a closed list: what is not in it does
 //! not exist for clients.
 
-use super::{bound::Bound, tool};
+use super::{bound::Bound, refusals::takes_no_arguments, tool};
 use crate::loader::Target;
 use rmcp::{
     ErrorData,
@@ -69,10 +69,7 @@ impl Surface {
             Self::General => tool::key(arguments).map(Target::Key),
             Self::Bound(bound) => match arguments.is_none_or(|given| given.is_empty()) {
                 true => Ok(bound.target()),
-                false => Err(ErrorData::invalid_params(
-                    "this tool takes no arguments",
-                    None,
-                )),
+                false => Err(takes_no_arguments()),
             },
         }
     }

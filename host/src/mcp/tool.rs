@@ -1,6 +1,7 @@
 //! The one tool: what a client sees of it, what it takes, what it answers.
 
-use crate::{Code, limits::MAX_CLAUDE_CHARS};
+use super::refusals::{WHAT_TO_DO, not_one_key};
+use crate::limits::MAX_CLAUDE_CHARS;
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations},
@@ -16,17 +17,13 @@ const TITLE: &str = "Load context";
 
 /// The model that may call the tool reads this text, so it says when to call, when
 /// not, and what to do next. It is the same for every user: nothing in it depends
-/// on the map.
+/// on the map. What to do on a refusal follows.
 const DESCRIPTION: &str = "\
 Returns one private Markdown document, unchanged, for a key.
 
 Call it only if your own instructions give you a key, and with that key only. \
 Never guess a key, change one, or ask for one. Use the document for your own task. \
-Pass neither the document nor the key on to any person, agent, tool or file.
-
-A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy`, `out-of-resources` \
-or `internal`, call again, at most twice. On any other code, stop: tell whoever gave you the task \
-the code and its advice, without the key. Do not go on without the document.";
+Pass neither the document nor the key on to any person, agent, tool or file.";
 
 /// The longest key, in characters: see "What a key is" in `wit/context.wit`. The
 /// schema only tells the client; the loader refuses a longer key.
@@ -34,7 +31,10 @@ const MAX_KEY_CHARS: u64 = 128;
 
 /// The tool as `tools/list` shows it.
 pub(super) fn definition() -> Tool {
-    with_schema(TITLE, DESCRIPTION.to_owned(), input_schema())
+    let description = format!(
+        "{DESCRIPTION}\n\n{WHAT_TO_DO}, without the key. Do not go on without the document."
+    );
+    with_schema(TITLE, description, input_schema())
 }
 
 /// Builds a tool with what the tools of all surfaces have in common.
@@ -85,16 +85,8 @@ pub(super) fn key(arguments: Option<JsonObject>) -> Result<Zeroizing<String>, Er
     let mut arguments = arguments.unwrap_or_default();
     match (arguments.remove("key"), arguments.is_empty()) {
         (Some(Value::String(key)), true) => Ok(Zeroizing::new(key)),
-        _ => Err(ErrorData::invalid_params(
-            "arguments must be an object with exactly one string, \"key\"",
-            None,
-        )),
+        _ => Err(not_one_key()),
     }
-}
-
-/// The answer to a call for another tool.
-pub(super) fn unknown() -> ErrorData {
-    ErrorData::invalid_params("unknown tool", None)
 }
 
 /// Whether Claude Code would write this text to a file that the parent can read,
@@ -108,17 +100,6 @@ pub(super) fn is_too_long_for_claude(text: &str) -> bool {
 /// sent twice.
 pub(super) fn document(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
-}
-
-/// The answer with a refusal. The text contains the code too, because some clients
-/// pass on only the text of an error.
-pub(super) fn refusal(code: Code) -> CallToolResult {
-    let mut result = CallToolResult::error(vec![ContentBlock::text(code.to_string())]);
-    result.structured_content = Some(json!({
-        "code": code.as_str(),
-        "message": code.advice(),
-    }));
-    result
 }
 
 #[cfg(test)]

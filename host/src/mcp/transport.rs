@@ -25,7 +25,7 @@ use super::{
     line::{Line, Lines, MAX_LINE_BYTES},
     message::{self, Message},
     pending::{PendingRequest, PendingRequests},
-    server::method_not_found,
+    refusals::{id_in_use, line_too_long, method_not_found},
 };
 use rmcp::{
     ErrorData, RoleServer,
@@ -153,8 +153,7 @@ where
                 Some(ClientJsonRpcMessage::request(*request, number))
             }
             None => {
-                let error = ErrorData::invalid_request("this id is in use", None);
-                self.refuse(Some(id), error);
+                self.refuse(Some(id), id_in_use());
                 None
             }
         }
@@ -232,7 +231,7 @@ where
                     }
                 }
                 Ok(Line::TooLong) => {
-                    self.refuse(None, ErrorData::invalid_request("line too long", None));
+                    self.refuse(None, line_too_long());
                 }
                 Ok(Line::End) => return None,
                 Err(error) => {

@@ -70,8 +70,10 @@ pub mod map {
     };
 
     of_the_host!(key, "map_key.rs");
+    of_the_host!(source, "map_source.rs");
 
     pub use key::Key;
+    pub use source::{MapSource, Maps};
 
     #[derive(Clone, Debug)]
     pub struct Entry(PathBuf);
@@ -233,11 +235,11 @@ pub mod mcp {
     of_the_host!(json, "mcp_json.rs");
     of_the_host!(line, "mcp_line.rs");
     of_the_host!(message, "mcp_message.rs");
+    of_the_host!(refusals, "mcp_refusals.rs");
     of_the_host!(transport, "mcp_transport.rs");
 
     pub mod service;
 
-    use rmcp::model::{ErrorCode, ErrorData};
     use std::io;
 
     /// The reason why a session did not end in order.
@@ -246,11 +248,5 @@ pub mod mcp {
     pub enum SessionError {
         Input(io::Error),
         Output(io::Error),
-    }
-
-    mod server {
-        pub(super) fn method_not_found() -> super::ErrorData {
-            super::ErrorData::new(super::ErrorCode::METHOD_NOT_FOUND, "method not found", None)
-        }
     }
 }

@@ -7,8 +7,8 @@ use crate::{
     host::{
         Caller, Code,
         lazy::LazySandbox,
-        loader::{Loader, MapSource},
-        map::LiveMap,
+        loader::Loader,
+        map::{LiveMap, MapSource},
     },
     run::{Scenario, met},
     shim::{

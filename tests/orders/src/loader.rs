@@ -7,8 +7,8 @@ use crate::{
     host::{
         Caller, Code,
         limits::Limits,
-        loader::{Content, Loader, MapSource},
-        map::LiveMap,
+        loader::{Content, Loader},
+        map::{LiveMap, MapSource},
     },
     run::{Scenario, met},
     shim::{

@@ -3,7 +3,10 @@
 //! the permits of all requests come back.
 
 use crate::{
-    host::mcp::service::{Answers, serve},
+    host::{
+        loader::{CallPermit, Content},
+        mcp::service::{Answers, serve},
+    },
     run::{Scenario, met},
     shim::{
         Plain, choose,
@@ -36,7 +39,7 @@ struct Keys {
 }
 
 impl Answers for Keys {
-    async fn answer(&self, key: &str) -> (String, Box<dyn Send>) {
+    async fn answer(&self, key: &str) -> Content {
         self.asked.lock().insert(key.to_owned());
         let call_permit = Arc::clone(&self.call_permits)
             .acquire_owned()
@@ -45,7 +48,10 @@ impl Answers for Keys {
         if choose(2) == 0 {
             sleep(Duration::from_millis(10)).await;
         }
-        (key.to_owned(), Box::new(call_permit))
+        Content {
+            text: key.to_owned(),
+            call_permit: CallPermit(call_permit),
+        }
     }
 
     fn cancelled(&self, key: &str) {

@@ -6,8 +6,8 @@ use crate::{
     host::{
         Caller, Code,
         limits::Limits,
-        loader::{Loader, MapSource},
-        map::LiveMap,
+        loader::Loader,
+        map::{LiveMap, MapSource},
         ticket::{TicketError, Tickets},
     },
     run::{Scenario, met},

@@ -13,11 +13,12 @@ mod output;
 mod pending;
 mod tool;
 
-use super::{
-    SessionError, Surface, run,
-    server::{Load, Loaded},
+use super::{SessionError, Surface, serve, server::Load};
+use crate::{
+    caller::{Caller, Callers},
+    code::Code,
+    loader::{CallPermit, Content, Target},
 };
-use crate::{Caller, Callers, Code, loader::Target};
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -44,6 +45,9 @@ const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n
 /// Each character has to be escaped. Repeated, it is larger than one piece of output.
 const ESCAPED: &str = "\"\u{1f511}\"\n";
 
+/// More than any test holds.
+const CALL_PERMITS: usize = 10_000;
+
 /// A fake loader. The key says what it does.
 struct Fake {
     /// Lets `slow` calls go on, one for each permit.
@@ -52,8 +56,7 @@ struct Fake {
     begun: AtomicUsize,
     /// The number of calls that load now.
     loading: Arc<AtomicUsize>,
-    /// The number of permits that are held now.
-    call_permits: Arc<AtomicUsize>,
+    call_permits: Arc<Semaphore>,
 }
 
 /// Adds one to a count as long as it lives.
@@ -73,7 +76,7 @@ impl Drop for One {
 }
 
 impl Load for Fake {
-    async fn load(&self, target: Target, _: &Caller) -> Result<Loaded, Code> {
+    async fn load(&self, target: Target, _: &Caller) -> Result<Content, Code> {
         let Target::Key(key) = target else {
             return Err(Code::Internal);
         };
@@ -93,9 +96,10 @@ impl Load for Fake {
                 return Err(code.copied().unwrap_or(Code::UnknownKey));
             }
         };
-        Ok(Loaded {
+        let call_permit = Arc::clone(&self.call_permits).acquire_owned();
+        Ok(Content {
             text,
-            call_permit: Box::new(One::of(&self.call_permits)),
+            call_permit: CallPermit(call_permit.await.unwrap()),
         })
     }
 }
@@ -124,10 +128,10 @@ impl Client {
             gate: Semaphore::new(0),
             begun: AtomicUsize::new(0),
             loading: Arc::default(),
-            call_permits: Arc::default(),
+            call_permits: Arc::new(Semaphore::new(CALL_PERMITS)),
         });
         let (stop, stopped) = oneshot::channel::<()>();
-        let session = tokio::spawn(run(
+        let session = tokio::spawn(serve(
             loader.clone(),
             Callers::Unknown,
             Surface::General,
@@ -250,8 +254,9 @@ impl Client {
         self.loader.loading.load(Ordering::SeqCst)
     }
 
+    /// The number of permits that are held now.
     fn call_permits(&self) -> usize {
-        self.loader.call_permits.load(Ordering::SeqCst)
+        CALL_PERMITS - self.loader.call_permits.available_permits()
     }
 }
 

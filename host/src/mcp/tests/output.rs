@@ -1,9 +1,9 @@
 //! What the server writes, and how a session ends.
 
-use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
+use super::{CALL_PERMITS, Client, Fake, PATIENCE, call, initialize, stateless, until};
 use crate::{
-    Callers,
-    mcp::{SessionError, Surface, run},
+    caller::Callers,
+    mcp::{SessionError, Surface, serve},
 };
 use serde_json::Value;
 use std::{
@@ -73,7 +73,7 @@ fn loader() -> Arc<Fake> {
         gate: Semaphore::new(0),
         begun: 0.into(),
         loading: Arc::default(),
-        call_permits: Arc::default(),
+        call_permits: Arc::new(Semaphore::new(CALL_PERMITS)),
     })
 }
 
@@ -81,7 +81,7 @@ async fn session(
     stdin: impl AsyncRead + Unpin + Send + 'static,
     stdout: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<(), SessionError> {
-    let session = run(
+    let session = serve(
         loader(),
         Callers::Unknown,
         Surface::General,

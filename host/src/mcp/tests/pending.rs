@@ -1,6 +1,6 @@
 //! Tests of requests that are received and not yet answered.
 
-use super::{Client, DOCUMENT, PATIENCE, call, settle, stateless, until};
+use super::{CALL_PERMITS, Client, DOCUMENT, PATIENCE, call, settle, stateless, until};
 use crate::mcp::line::MAX_LINE_BYTES;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -193,11 +193,5 @@ async fn a_place_is_given_back_when_nobody_reads_any_more() {
     drop(client.from);
     let ended = tokio::time::timeout(PATIENCE, client.session).await;
     ended.unwrap().unwrap().unwrap();
-    until(|| {
-        loader
-            .call_permits
-            .load(std::sync::atomic::Ordering::SeqCst)
-            == 0
-    })
-    .await;
+    until(|| loader.call_permits.available_permits() == CALL_PERMITS).await;
 }

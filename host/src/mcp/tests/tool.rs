@@ -1,7 +1,7 @@
 //! Tests of the tool through the protocol.
 
 use super::{Client, DOCUMENT, MARKER, call, request};
-use crate::Code;
+use crate::code::Code;
 use serde_json::json;
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! matters: rmcp's own code needs tokio's runtime. It handles each request in a task,
 //! writes answers in other tasks, and drops those to cancelled requests.
 
-use super::{SessionError, pending::Call, transport::StdioTransport};
+use super::{super::loader::Content, SessionError, pending::Call, transport::StdioTransport};
 use crate::shim::{
     others_first,
     tokio::{
@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// Answers a request for `key`: with the text, and with what must be kept until the text
 /// is written.
 pub trait Answers: Send + Sync + 'static {
-    fn answer(&self, key: &str) -> impl Future<Output = (String, Box<dyn Send>)> + Send;
+    fn answer(&self, key: &str) -> impl Future<Output = Content> + Send;
     /// The request for `key` was cancelled, before it had an answer.
     fn cancelled(&self, key: &str);
 }
@@ -83,8 +83,8 @@ where
                     let text = tokio::select! {
                         biased;
                         () = cancelled.notified() => "cancelled".to_owned(),
-                        (text, place) = answers.answer(&key) => {
-                            call.extensions().get::<Call>().unwrap().keep(place);
+                        Content { text, call_permit } = answers.answer(&key) => {
+                            call.extensions().get::<Call>().unwrap().keep(call_permit);
                             text
                         }
                     };
