@@ -4,7 +4,7 @@
 //! unknown. The server never takes it from a parameter: a model fills in
 //! parameters.
 
-use crate::{Code, ticket::Tickets};
+use crate::{code::Code, ticket::Tickets};
 use std::sync::Arc;
 
 /// How a server learns who its callers are. The operator sets it once, at the
@@ -88,7 +88,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::Callers;
-    use crate::{Code, ticket::Tickets};
+    use crate::{code::Code, ticket::Tickets};
 
     #[test]
     fn a_ticket_says_who_calls_and_to_the_server_of_one_agent_only_that_one() {

@@ -1,8 +1,12 @@
 //! The command line of `keyhole`, and its exit codes.
 
 use crate::{
-    Callers, Loader, check, contract, demo, guard,
+    caller::Callers,
+    check::check,
+    contract::contract,
+    demo, guard,
     limits::Limits,
+    loader::Loader,
     map::{Key, LiveMap, Location},
     os,
     resources::runtime,

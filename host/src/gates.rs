@@ -189,7 +189,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::{Gates, Pass};
-    use crate::Code;
+    use crate::code::Code;
     use std::time::Duration;
     use tokio::{
         task::{JoinSet, yield_now},

@@ -154,7 +154,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::GuessThrottle;
-    use crate::{Code, limits::Limits};
+    use crate::{code::Code, limits::Limits};
     use std::{sync::Arc, time::Duration};
     use tokio::{
         task::{JoinSet, yield_now},

@@ -1,8 +1,9 @@
 //! `keyhole serve`: the process around one MCP session.
 
 use crate::{
-    Callers, Loader,
+    caller::Callers,
     limits::Limits,
+    loader::Loader,
     map::{FreezeError, FrozenMap, Key, LiveMap, Map},
     mcp::{self, Bound, Surface},
     os::{Held, Signals, is_exhaustion, leave_no_core},

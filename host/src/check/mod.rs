@@ -6,7 +6,8 @@ mod text;
 mod wall;
 
 use crate::{
-    Caller, Code,
+    caller::Caller,
+    code::Code,
     limits::MAX_CLAUDE_CHARS,
     map::{BindingError, Entry, Key, LiveMap, Location, Map, MapError},
     seal::Standing,

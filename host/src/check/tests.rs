@@ -4,7 +4,7 @@
 
 use super::{Report, Warning, check};
 use crate::{
-    Code,
+    code::Code,
     map::{Key, LiveMap, Location},
 };
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Home {
     fn check(&self) -> Report {
         let live = LiveMap::new(Location::find(Some(&self.map()), |_| None).unwrap());
         let map = live.current();
-        let load = async |key: &Key, _: &crate::Caller| {
+        let load = async |key: &Key, _: &crate::caller::Caller| {
             let path = map.as_ref().unwrap().find(key).unwrap().path().to_owned();
             match path.split('.').next().unwrap() {
                 "gone" => Err(Code::NotFound),

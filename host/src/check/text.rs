@@ -2,7 +2,7 @@
 
 use super::{EntryReport, Report, Warning, remedy};
 use crate::{
-    Code,
+    code::Code,
     map::MapError,
     printable::{printable, printable_text},
 };

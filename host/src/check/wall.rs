@@ -55,7 +55,11 @@ impl Report {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use crate::{Report, check, map::LiveMap, map::Location, seal::Standing};
+    use crate::{
+        check::{Report, check},
+        map::{LiveMap, Location},
+        seal::Standing,
+    };
 
     fn report(wall: Standing) -> (String, serde_json::Value) {
         let home = tempfile::tempdir().unwrap();

@@ -13,7 +13,7 @@
 mod hook;
 
 use crate::{
-    Code,
+    code::Code,
     map::{Key, LiveMap, Map, MapError},
     ticket::{TicketError, Tickets},
 };

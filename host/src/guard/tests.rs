@@ -10,7 +10,7 @@ use super::{
     hook::{OWN_TOOL, TOOL},
 };
 use crate::{
-    Code,
+    code::Code,
     map::{LiveMap, Location},
     ticket::{TicketError, Tickets},
 };

@@ -1,6 +1,6 @@
 //! Why there is no usable map: for the user at the terminal, never for a caller.
 
-use crate::{Code, printable::printable, walk::Distrust};
+use crate::{code::Code, printable::printable, walk::Distrust};
 use std::{fmt, io, ops::Range, path::PathBuf};
 
 /// Why the map cannot be used.

@@ -2,7 +2,8 @@
 
 use super::{Entry, Key, LiveMap, Map, MapError, Position, resolve};
 use crate::{
-    Code, Grant,
+    code::Code,
+    grant::Grant,
     limits::Limits,
     os::{AsHeld, identity, most_descriptors},
 };

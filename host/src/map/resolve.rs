@@ -5,7 +5,8 @@
 
 use super::{Entry, Map};
 use crate::{
-    Code, Grant,
+    code::Code,
+    grant::Grant,
     walk::{Distrust, FileSystem, Policy, System, Trail, WalkError, Walked, Walker, into_file},
 };
 use cap_std::fs::Dir;

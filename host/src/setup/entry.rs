@@ -2,10 +2,10 @@
 
 use super::{Names, Said, SetupError, UserMap, given::plain};
 use crate::{
-    Loader,
     check::{Secrets, judge, remedy},
     contract::hex,
     limits::Limits,
+    loader::Loader,
     map::{FrozenMap, Map},
     printable::printable,
     resources::runtime,
@@ -109,7 +109,7 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let frozen = FrozenMap::hold(&map, limits)?;
     let loader = Loader::new(frozen, Sandbox::embedded(limits)?, limits);
     let runtime = runtime().map_err(SetupError::Start)?;
-    let load = async |key: &crate::Key, caller: &crate::Caller| {
+    let load = async |key: &crate::map::Key, caller: &crate::caller::Caller| {
         let content = loader.load(key.expose(), caller).await?;
         Ok(content.text.len() as u64)
     };

@@ -126,7 +126,7 @@ fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
              [bindings.{name}]\nkey_env = 'OWN'\n{texts}\n"
         );
         let map = Map::parse(text.as_bytes(), &location(directory.path())).unwrap();
-        let own = own.map(|key| crate::Key::try_from(key).unwrap());
+        let own = own.map(|key| crate::map::Key::try_from(key).unwrap());
         map.binding(name)
             .unwrap()
             .shows_a_key(name, own.as_ref(), &map)

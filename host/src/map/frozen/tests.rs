@@ -4,7 +4,8 @@
 
 use super::{FreezeError, FrozenMap};
 use crate::{
-    Code, Grant,
+    code::Code,
+    grant::Grant,
     limits::Limits,
     map::{Key, LiveMap, Location},
 };

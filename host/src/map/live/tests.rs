@@ -4,7 +4,7 @@
 
 use super::{LiveMap, Location, MapError};
 use crate::{
-    Code,
+    code::Code,
     map::Key,
     walk::{Fault, FileSystem, QUIET, System, Why, tests::passed_on::pass_on},
 };

@@ -2,7 +2,7 @@
 //! once, and root without its privileges.
 
 use super::{Home, read};
-use crate::Code;
+use crate::code::Code;
 use cap_std::fs::MetadataExt as _;
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},

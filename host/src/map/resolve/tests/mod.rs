@@ -9,7 +9,7 @@ mod roots;
 
 use super::{Grant, resolve};
 use crate::{
-    Code,
+    code::Code,
     map::{Key, Location, Map},
 };
 use proptest::prelude::*;

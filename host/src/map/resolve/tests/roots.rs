@@ -3,7 +3,7 @@
 
 use super::{super::locate, Home};
 use crate::{
-    Code,
+    code::Code,
     map::{Key, Location, Map},
     walk::{Fault, FileSystem, System, Walker, tests::passed_on::pass_on},
 };
