@@ -10,7 +10,7 @@ use super::{
     imports::CallState,
 };
 use crate::{
-    Grant,
+    grant::Grant,
     limits::MAX_MAX_BYTES,
     os::{Trouble, trouble},
 };

@@ -13,7 +13,7 @@ use super::{
     files::Descriptor,
     granted::Patience,
 };
-use crate::Grant;
+use crate::grant::Grant;
 use std::time::Instant;
 use subtle::ConstantTimeEq;
 use wasmtime::{

@@ -2,7 +2,8 @@
 //! still initialize the session.
 
 use crate::{
-    Code, Grant,
+    code::Code,
+    grant::Grant,
     sandbox::{Executor, Sandbox},
 };
 use std::{

@@ -11,7 +11,7 @@ mod granted;
 mod imports;
 pub(crate) mod lazy;
 
-use crate::{Code, Grant, limits::Limits};
+use crate::{code::Code, grant::Grant, limits::Limits};
 use bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use cap_std::fs::Dir;
 use imports::CallState;
