@@ -138,6 +138,90 @@ fn modules_know_what_architecture_says_and_no_more() {
     }
 }
 
+/// The host's modules, from the bottom to the top. Each may use those of its own line
+/// and of the lines above it here.
+const LAYERS: [&[&str]; 16] = [
+    &["arenas", "code", "grant", "printable", "settle"],
+    // On Windows, each needs the other.
+    &["os", "walk"],
+    // The image of the component is made for some of the limits.
+    &["limits", "sandbox"],
+    &["contract"],
+    &["ticket"],
+    &["caller", "seal"],
+    &["map"],
+    &["gates", "guesses", "threads"],
+    // The loader starts a watch for each call, and learns from it how the call ended.
+    &["loader", "watch"],
+    &["mcp", "resources"],
+    &["serve"],
+    &["usage"],
+    &["check"],
+    &["demo", "guard", "setup", "shell"],
+    &["cli"],
+    &["main"],
+];
+
+#[test]
+fn no_module_of_the_host_uses_one_above_it() {
+    let host = workspace().join("host/src");
+    let layer = |name: &str| LAYERS.iter().position(|layer| layer.contains(&name));
+    let mut upwards = BTreeSet::new();
+    for path in sources(&host) {
+        let name = path.strip_prefix(&host).unwrap();
+        let module = name.iter().next().unwrap().to_str().unwrap();
+        let module = module.trim_end_matches(".rs").trim_end_matches("_windows");
+        if module == "lib" || name.to_str().unwrap().contains("tests") {
+            continue;
+        }
+        let own = layer(module).unwrap_or_else(|| panic!("{module} has no layer"));
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let code: String = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect();
+        // What is imported from the root itself is no module, so it has no layer.
+        for used in code.split("crate::").skip(1).flat_map(first_segments) {
+            if layer(&used).is_none_or(|used| used > own) {
+                upwards.insert(format!("{} uses {used}", name.display()));
+            }
+        }
+    }
+    assert_eq!(upwards, BTreeSet::new());
+}
+
+/// The first names of the paths that stand after `crate::`: one, or a group in braces.
+fn first_segments(after: &str) -> Vec<String> {
+    let end = |c: char| !(c.is_alphanumeric() || c == '_');
+    let Some(group) = after.strip_prefix('{') else {
+        return vec![after.split(end).next().unwrap().to_owned()];
+    };
+    let (mut depth, mut names) = (1, vec![String::new()]);
+    for c in group.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 1 => names.push(String::new()),
+            c if depth == 1 => names.last_mut().unwrap().push(c),
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    let first = |name: String| name.trim().split(end).next().unwrap().to_owned();
+    let names = names.into_iter().map(first);
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn the_modules_in_an_import_are_found() {
+    let group = "{code::Code, map::{Key, Map}, os, Grant, }; use std::fs;";
+    assert_eq!(first_segments(group), ["code", "map", "os", "Grant"]);
+    assert_eq!(first_segments("Key::try_from(1)"), ["Key"]);
+}
+
 /// The code outside the walk that looks up a path: not a path of the user's, or only
 /// to write what the user asked for.
 const LOOK_UPS: [&str; 6] = [
