@@ -1,8 +1,10 @@
 //! `keyhole contract`: shows a reviewer what the embedded component is.
 
-use crate::sandbox::{COMPONENT, COMPONENT_WIT};
+use crate::{
+    hex::hex,
+    sandbox::{COMPONENT, COMPONENT_WIT},
+};
 use sha2::{Digest, Sha256};
-use std::fmt::Write as _;
 
 /// The component's imports and exports as WIT, read from its bytes. Comments at the
 /// top state its size and its SHA-256. The whole text is valid WIT.
@@ -13,14 +15,4 @@ pub fn contract() -> String {
         COMPONENT.len(),
         hex(&Sha256::digest(COMPONENT)),
     )
-}
-
-/// Lower-case hexadecimal.
-#[must_use]
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

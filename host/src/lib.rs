@@ -59,6 +59,7 @@ mod gates;
 mod grant;
 pub mod guard;
 mod guesses;
+mod hex;
 pub mod limits;
 mod loader;
 mod map;

@@ -10,7 +10,7 @@
 //! anyway. So a ticket tells agents apart, not users.
 
 use crate::{
-    contract::hex,
+    hex::hex,
     walk::{Policy, System, WalkError, Walker},
 };
 use rustix::{

@@ -5,7 +5,7 @@
 //! when it is closed: of several that ask, one gets it.
 
 use crate::{
-    contract::hex,
+    hex::hex,
     walk::{
         Fault, Kind, Policy, System, WalkError, Walker, into_file,
         windows::{How, api, kind, open_in, security, time, user},

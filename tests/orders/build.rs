@@ -17,6 +17,7 @@ const FILES: &[&str] = &[
     "code.rs",
     "gates.rs",
     "guesses.rs",
+    "hex.rs",
     "limits.rs",
     "loader.rs",
     "map/key.rs",

@@ -3,7 +3,7 @@
 use super::{Names, Said, SetupError, UserMap, given::plain};
 use crate::{
     check::{Secrets, judge, remedy},
-    contract::hex,
+    hex::hex,
     limits::Limits,
     loader::Loader,
     map::{FrozenMap, Map},

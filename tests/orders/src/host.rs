@@ -23,6 +23,7 @@ of_the_host!(caller, "caller.rs");
 of_the_host!(code, "code.rs");
 of_the_host!(gates, "gates.rs");
 of_the_host!(guesses, "guesses.rs");
+of_the_host!(hex, "hex.rs");
 of_the_host!(limits, "limits.rs");
 of_the_host!(loader, "loader.rs");
 of_the_host!(lazy, "sandbox_lazy.rs");
@@ -48,14 +49,6 @@ pub mod grant {
     pub struct Grant<D = Directory> {
         pub name: String,
         pub directory: PhantomData<D>,
-    }
-}
-
-pub mod contract {
-    //! Writes a hash as text.
-
-    pub fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
