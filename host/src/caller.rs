@@ -4,7 +4,7 @@
 //! unknown. The server never takes it from a parameter: a model fills in
 //! parameters.
 
-use crate::{code::Code, ticket::Tickets};
+use crate::{agent::AgentName, code::Code, ticket::Tickets};
 use std::sync::Arc;
 
 /// How a server learns who its callers are. The operator sets it once, at the
@@ -16,14 +16,14 @@ pub enum Callers {
     #[default]
     Unknown,
     /// Its operator says that every caller is this agent: `serve --agent NAME`.
-    Stated(Arc<str>),
+    Stated(AgentName),
     /// Each call needs a ticket of its own: `serve --require-ticket`. With
     /// `--agent` as well, the ticket must name that agent.
     Ticketed {
         /// The folder of tickets.
         tickets: Arc<Tickets>,
         /// The one agent that the server serves. None means any that a ticket names.
-        only: Option<Arc<str>>,
+        only: Option<AgentName>,
     },
 }
 
@@ -49,14 +49,14 @@ impl Callers {
 pub enum Caller {
     /// Unknown: nobody has said who calls.
     Nobody,
-    /// This agent, as `plugin:agent`.
-    Agent(Arc<str>),
+    /// This agent.
+    Agent(AgentName),
     /// The agent that the ticket for this call names.
     Ticket {
         /// The folder of tickets.
         tickets: Arc<Tickets>,
         /// The one agent that the server serves. None means any that a ticket names.
-        only: Option<Arc<str>>,
+        only: Option<AgentName>,
         /// The client's id of this call, if it sent one.
         id: Option<Box<str>>,
     },
@@ -69,15 +69,15 @@ impl Caller {
     /// # Errors
     /// [`Code::CallerNotVerified`] if a ticket is required and there is none, or if
     /// the ticket names another agent than the one that the server serves.
-    pub fn agent(&self) -> Result<Option<Arc<str>>, Code> {
+    pub fn agent(&self) -> Result<Option<AgentName>, Code> {
         match self {
             Self::Nobody => Ok(None),
             Self::Agent(agent) => Ok(Some(agent.clone())),
             Self::Ticket { tickets, only, id } => id
                 .as_deref()
                 .and_then(|id| tickets.redeem(id))
-                .filter(|agent| only.as_deref().is_none_or(|only| *only == **agent))
-                .map(|agent| Some(agent.into()))
+                .filter(|agent| only.as_ref().is_none_or(|only| only == agent))
+                .map(Some)
                 .ok_or(Code::CallerNotVerified),
         }
     }
@@ -88,12 +88,13 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::Callers;
-    use crate::{code::Code, ticket::Tickets};
+    use crate::{agent::AgentName, code::Code, ticket::Tickets};
 
     #[test]
     fn a_ticket_says_who_calls_and_to_the_server_of_one_agent_only_that_one() {
         let data = tempfile::tempdir().unwrap();
         let tickets = || Tickets::under(data.path());
+        let name = |name: &str| AgentName::try_from(name).unwrap();
         for (only, agent, named) in [
             (None, "a:b", Ok(Some("a:b"))),
             (Some("a:b"), "a:b", Ok(Some("a:b"))),
@@ -101,11 +102,11 @@ mod tests {
         ] {
             let callers = Callers::Ticketed {
                 tickets: tickets().into(),
-                only: only.map(Into::into),
+                only: only.map(name),
             };
-            tickets().leave("call", agent).unwrap();
+            tickets().leave("call", &name(agent)).unwrap();
             let caller = callers.of_call(Some("call"));
-            assert_eq!(caller.agent(), named.map(|name| name.map(Into::into)));
+            assert_eq!(caller.agent(), named.map(|named| named.map(name)));
             // It is used up.
             assert_eq!(caller.agent(), Err(Code::CallerNotVerified));
         }

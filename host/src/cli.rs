@@ -1,6 +1,7 @@
 //! The command line of `keyhole`, and its exit codes.
 
 use crate::{
+    agent::AgentName,
     caller::Callers,
     check::check,
     contract::contract,
@@ -111,7 +112,7 @@ before that.")]
         /// verifies it. Give it where one server serves one worker. With
         /// --require-ticket it is verified: the ticket must name this agent.
         #[arg(long, value_name = "NAME", value_parser = agent_name)]
-        agent: Option<String>,
+        agent: Option<AgentName>,
         /// Serve only calls that `keyhole guard` left a ticket for
         ///
         /// For the Claude Code plugin, which sets CLAUDE_PLUGIN_DATA, the folder
@@ -289,13 +290,13 @@ fn key_in(variable: &str) -> Result<Key, &'static str> {
 }
 
 /// How `serve` learns who calls, from its options.
-fn callers(agent: Option<String>, require_ticket: bool) -> Result<Callers, String> {
+fn callers(agent: Option<AgentName>, require_ticket: bool) -> Result<Callers, String> {
     Ok(match agent {
         only if require_ticket => Callers::Ticketed {
             tickets: Arc::new(tickets()?),
-            only: only.map(Into::into),
+            only,
         },
-        Some(agent) => Callers::Stated(agent.into()),
+        Some(agent) => Callers::Stated(agent),
         None => Callers::Unknown,
     })
 }

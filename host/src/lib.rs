@@ -47,6 +47,7 @@
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 compile_error!("Keyhole runs on Linux, macOS and Windows; other systems are not supported");
 
+mod agent;
 #[cfg(unix)]
 mod arenas;
 mod caller;
@@ -83,6 +84,7 @@ mod usage;
 pub mod walk;
 mod watch;
 
+pub use agent::{AgentName, BadAgentName};
 pub use caller::{Caller, Callers};
 pub use check::{BindingReport, EntryReport, Report, Warning, check};
 pub use code::Code;

@@ -1,6 +1,7 @@
 //! One call, end to end: map, resolution, sandbox, deadline.
 
 use crate::{
+    agent::AgentName,
     caller::Caller,
     code::Code,
     gates::{Gates, Pass, Thing},
@@ -95,7 +96,7 @@ pub(crate) struct Call {
     caller: Caller,
     /// The agent that calls. The outer None means that it is not known yet. It is
     /// kept because a ticket can be redeemed only once.
-    agent: Option<Option<Arc<str>>>,
+    agent: Option<Option<AgentName>>,
     /// The permit to look up a guessable key, if the call has waited for one.
     guess: Option<Guess>,
     /// The permit to read this file, once the file is known.
@@ -319,7 +320,7 @@ impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
         };
         let entry = Key::try_from(key)
             .ok()
-            .and_then(|key| map.find_for(&key, agent.as_deref()));
+            .and_then(|key| map.find_for(&key, agent.as_ref()));
         match (guess, entry) {
             (Some(guess), None) => guess.was_wrong(),
             // The key was right, or it needed no permit. A permit is returned here.

@@ -10,6 +10,7 @@
 //! anyway. So a ticket tells agents apart, not users.
 
 use crate::{
+    agent::AgentName,
     hex::hex,
     walk::{Policy, System, WalkError, Walker},
 };
@@ -33,10 +34,6 @@ const FOLDER: &str = "tickets";
 /// hooks, which takes seconds at most.
 pub const LIFE: Duration = Duration::from_secs(60);
 
-/// The longest name of an agent in a ticket, in bytes. In a map, a name has at most
-/// 128.
-pub const MAX_AGENT_BYTES: usize = 512;
-
 /// The most files that one clean-up looks at, so that a folder that someone filled
 /// delays no call.
 const MAX_SWEPT: usize = 256;
@@ -52,9 +49,6 @@ pub struct Tickets {
 /// may show it to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
-    /// The agent's name is empty, too long, or holds a control character.
-    #[error("the agent's name cannot be used")]
-    BadAgent,
     /// The folder of tickets is a symbolic link, is another user's, or is open to
     /// others.
     #[error(
@@ -114,10 +108,7 @@ impl Tickets {
     ///
     /// # Errors
     /// [`TicketError`]. Then there is no new ticket.
-    pub fn leave(&self, id: &str, agent: &str) -> Result<(), TicketError> {
-        if !is_agent(agent) {
-            return Err(TicketError::BadAgent);
-        }
+    pub fn leave(&self, id: &str, agent: &AgentName) -> Result<(), TicketError> {
         let folder = self.held()?;
         let now = SystemTime::now();
         sweep(&folder, now);
@@ -148,7 +139,7 @@ impl Tickets {
     /// it. Valid or not, the ticket is used up: if several callers ask, one gets
     /// it.
     #[must_use]
-    pub fn redeem(&self, id: &str) -> Option<Box<str>> {
+    pub fn redeem(&self, id: &str) -> Option<AgentName> {
         let folder = open_in(&self.data().ok()?).ok()?;
         let name = name(id);
         // Without NONBLOCK, opening a FIFO would wait for a writer.
@@ -165,12 +156,11 @@ impl Tickets {
         }
         let mut text = String::new();
         ticket
-            .take(MAX_AGENT_BYTES as u64 + 2)
+            .take(AgentName::MAX_BYTES as u64 + 2)
             .read_to_string(&mut text)
             .ok()?;
         text.strip_suffix('\n')
-            .filter(|agent| is_agent(agent))
-            .map(Into::into)
+            .and_then(|agent| agent.try_into().ok())
     }
 
     /// The plugin's data folder, if nobody else could have put it there or written
@@ -204,10 +194,6 @@ fn open_in(data: &OwnedFd) -> Result<File, TicketError> {
 /// is part of a path. Its length and alphabet are the same for every id.
 fn name(id: &str) -> String {
     hex(&Sha256::digest(id))
-}
-
-fn is_agent(agent: &str) -> bool {
-    (1..=MAX_AGENT_BYTES).contains(&agent.len()) && !agent.contains(char::is_control)
 }
 
 fn is_private(metadata: &Metadata) -> bool {

@@ -5,6 +5,7 @@
 //! when it is closed: of several that ask, one gets it.
 
 use crate::{
+    agent::AgentName,
     hex::hex,
     walk::{
         Fault, Kind, Policy, System, WalkError, Walker, into_file,
@@ -39,10 +40,6 @@ const FOLDER: &str = "tickets";
 /// other hooks, which takes it seconds at the very most.
 pub const LIFE: Duration = Duration::from_secs(60);
 
-/// The longest name of an agent in a ticket, in bytes. The names that a map can
-/// hold are at most 128.
-pub const MAX_AGENT_BYTES: usize = 512;
-
 /// What is read of the folder to clean up, in 8 bytes: some 200 tickets.
 const MOST_SWEPT: usize = 5 << 10;
 
@@ -67,9 +64,6 @@ pub struct Tickets {
 /// to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
-    /// The agent's name is empty, too long, or holds a control character.
-    #[error("the agent's name cannot be used")]
-    BadAgent,
     /// The folder of tickets is a link, is another user's, or is open to others.
     #[error(
         "the folder `tickets` in the plugin's data folder is not private to its user; remove it"
@@ -137,10 +131,7 @@ impl Tickets {
     ///
     /// # Errors
     /// [`TicketError`]. Then there is no new ticket.
-    pub fn leave(&self, id: &str, agent: &str) -> Result<(), TicketError> {
-        if !is_agent(agent) {
-            return Err(TicketError::BadAgent);
-        }
+    pub fn leave(&self, id: &str, agent: &AgentName) -> Result<(), TicketError> {
         let folder = self.held()?;
         let now = SystemTime::now();
         sweep(&folder, now);
@@ -173,7 +164,7 @@ impl Tickets {
     /// The agent that makes the call with this `id`, if there is a good ticket
     /// for it. Whatever there is, is used up: of several that ask, one gets it.
     #[must_use]
-    pub fn redeem(&self, id: &str) -> Option<Box<str>> {
+    pub fn redeem(&self, id: &str) -> Option<AgentName> {
         let folder = folder_in(&self.data().ok()?).ok()?;
         let ticket = take(&folder, &name(id)).ok()?;
         let modified = ticket.metadata().ok()?.modified().ok()?;
@@ -184,12 +175,11 @@ impl Tickets {
         }
         let mut text = String::new();
         (&ticket)
-            .take(MAX_AGENT_BYTES as u64 + 2)
+            .take(AgentName::MAX_BYTES as u64 + 2)
             .read_to_string(&mut text)
             .ok()?;
         text.strip_suffix('\n')
-            .filter(|agent| is_agent(agent))
-            .map(Into::into)
+            .and_then(|agent| agent.try_into().ok())
     }
 
     /// The plugin's data folder, if nobody else could have put it there or written
@@ -230,10 +220,6 @@ fn take(folder: &File, name: &str) -> Result<File, Fault> {
 /// length and one alphabet, whatever the id is.
 fn name(id: &str) -> String {
     hex(&Sha256::digest(id))
-}
-
-fn is_agent(agent: &str) -> bool {
-    (1..=MAX_AGENT_BYTES).contains(&agent.len()) && !agent.contains(char::is_control)
 }
 
 fn is_private(file: &File) -> bool {

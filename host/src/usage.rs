@@ -1,7 +1,10 @@
 //! The messages about unusable arguments. No message repeats an argument: a key in
 //! the wrong place must not end up in a log.
 
-use crate::map::{Binding, Key};
+use crate::{
+    agent::AgentName,
+    map::{Binding, Key},
+};
 use clap::{
     Arg, Command, Error,
     error::{ContextKind, ContextValue, ErrorKind},
@@ -110,11 +113,9 @@ pub(crate) fn binding_name(text: &str) -> Result<String, &'static str> {
 
 /// Parses the name of an agent, as a map could have it. No key can be bound to any
 /// other name.
-pub(crate) fn agent_name(text: &str) -> Result<String, &'static str> {
-    match Key::try_from(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => {
-            Err("an agent's name is 1 to 128 visible ASCII characters, as in the map's agents")
-        }
+pub(crate) fn agent_name(text: &str) -> Result<AgentName, &'static str> {
+    match (Key::try_from(text), AgentName::try_from(text)) {
+        (Ok(_), Ok(name)) => Ok(name),
+        _ => Err("an agent's name is 1 to 128 visible ASCII characters, as in the map's agents"),
     }
 }

@@ -13,6 +13,7 @@ use std::{env, fs, path::Path};
 mod breaks;
 
 const FILES: &[&str] = &[
+    "agent.rs",
     "caller.rs",
     "code.rs",
     "gates.rs",

@@ -141,7 +141,15 @@ fn modules_know_what_architecture_says_and_no_more() {
 /// The host's modules, from the bottom to the top. Each may use those of its own line
 /// and of the lines above it here.
 const LAYERS: [&[&str]; 16] = [
-    &["arenas", "code", "grant", "hex", "printable", "settle"],
+    &[
+        "agent",
+        "arenas",
+        "code",
+        "grant",
+        "hex",
+        "printable",
+        "settle",
+    ],
     // On Windows, each needs the other.
     &["os", "walk"],
     // The image of the component is made for some of the limits.

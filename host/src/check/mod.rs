@@ -169,7 +169,7 @@ pub(crate) async fn judge(
     // The call is made as an agent that may use the key, because the check asks
     // whether the file would load.
     let agent = entry.agents().and_then(|agents| agents.first());
-    let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent((**agent).into()));
+    let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent(agent.clone()));
     let path = entry.path();
     let is_shown = path.ends_with(".md") && !secrets.are_in(path);
     let result = load(key, &caller).await;

@@ -1,5 +1,6 @@
 //! What the client asks: the input of a PreToolUse hook.
 
+use crate::agent::{AgentName, BadAgentName};
 use serde::Deserialize;
 
 /// The tool, as the client names it: plugin, server, tool.
@@ -30,9 +31,8 @@ pub(super) struct HookRequest {
 /// Who is about to call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// A subagent of this type: `plugin:agent`, or `agent` if it comes from no
-    /// plugin.
-    Subagent(String),
+    /// A subagent of this type.
+    Subagent(AgentName),
     /// Anyone else: the main conversation, a copy of it, a session that was started
     /// as an agent, or a teammate.
     Other,
@@ -47,6 +47,9 @@ pub enum HookError {
     /// The question is about another tool or another event.
     #[error("the guard was asked about something other than its own tool; the call is denied")]
     NotOurs,
+    /// A subagent's name has a form that no ticket can hold.
+    #[error("{0}")]
+    Agent(#[from] BadAgentName),
     /// The tool does not take these arguments.
     #[error("the arguments must be an object with exactly one string, \"key\"")]
     Arguments,
@@ -123,7 +126,9 @@ pub(super) fn read(json: &[u8]) -> Result<HookRequest, HookError> {
     // A subagent has an id and a type. A session that was started as an agent has
     // only a type, and the main conversation has neither.
     let origin = match (input.agent_id, input.agent_type) {
-        (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => Origin::Subagent(agent),
+        (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => {
+            Origin::Subagent(agent.as_str().try_into()?)
+        }
         (Some(_), None) => return Err(HookError::NotUnderstood),
         _ => Origin::Other,
     };

@@ -13,6 +13,7 @@
 mod hook;
 
 use crate::{
+    agent::AgentName,
     code::Code,
     map::{Key, LiveMap, Map, MapError},
     ticket::{TicketError, Tickets},
@@ -96,7 +97,7 @@ fn judge<'a>(
     origin: &'a Origin,
     key: Option<&str>,
     map: impl FnOnce() -> Result<Arc<Map>, MapError>,
-) -> Result<&'a str, Code> {
+) -> Result<&'a AgentName, Code> {
     // This comes before the guard reads the map: a caller that is no subagent
     // learns nothing about the map.
     let Origin::Subagent(agent) = origin else {
@@ -111,7 +112,7 @@ fn judge<'a>(
     Key::try_from(key)
         .ok()
         .and_then(|key| map.find_for(&key, Some(agent)))
-        .map(|_| agent.as_str())
+        .map(|_| agent)
         .ok_or(Code::UnknownKey)
 }
 

@@ -10,6 +10,7 @@ use super::{
     hook::{OWN_TOOL, TOOL},
 };
 use crate::{
+    agent::{AgentName, BadAgentName},
     code::Code,
     map::{LiveMap, Location},
     ticket::{TicketError, Tickets},
@@ -121,6 +122,20 @@ fn without(mut question: Value, field: &str) -> Value {
 fn with(mut question: Value, field: &str, value: Value) -> Value {
     question[field] = value;
     question
+}
+
+#[test]
+fn a_subagent_whose_name_fits_no_ticket_gets_none() {
+    let user = User::new();
+    for name in ["a\nb".to_owned(), "a".repeat(AgentName::MAX_BYTES + 1)] {
+        let question = subagent(&name, UNBOUND).to_string();
+        let asked = user.ask(question.as_bytes());
+        assert!(matches!(
+            asked,
+            Err(GuardError::Hook(HookError::Agent(BadAgentName)))
+        ));
+        assert_eq!(user.left(), 0);
+    }
 }
 
 #[test]

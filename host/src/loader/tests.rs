@@ -310,7 +310,10 @@ async fn a_ticket_is_redeemed_once_though_its_call_has_to_wait_for_the_file() {
     let mut calls = JoinSet::new();
     for number in 0..6 {
         let id = format!("toolu_{number}");
-        world.tickets.leave(&id, "acme:reader").unwrap();
+        world
+            .tickets
+            .leave(&id, &"acme:reader".try_into().unwrap())
+            .unwrap();
         let caller = Caller::Ticket {
             tickets: Arc::clone(&world.tickets),
             only: None,

@@ -7,6 +7,7 @@ use super::{
     parse::{Reader, Value},
 };
 use crate::{
+    agent::AgentName,
     limits::MAX_MAX_BYTES,
     os::{is_from_root, odd_path},
     printable::is_unprintable,
@@ -39,13 +40,14 @@ impl Reader<'_> {
     }
 
     /// The list of agents that may use a key.
-    pub(super) fn agents(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
+    pub(super) fn agents(&mut self, value: &Value<'_>) -> Option<Box<[AgentName]>> {
         self.list(
             value,
             "with no agents, nobody may use the key; name one, or remove the field",
             |reader, text, span| {
                 let message = match check(text) {
-                    Ok(()) => return Some(text.into()),
+                    // Each name of this form is an agent's.
+                    Ok(()) => return text.try_into().ok(),
                     Err(KeyError::Empty) => "an agent's name is empty",
                     Err(KeyError::TooLong) => "an agent's name is longer than 128 characters",
                     Err(KeyError::NotVisibleAscii) => {
@@ -58,12 +60,12 @@ impl Reader<'_> {
     }
 
     /// A list of strings that is not empty, each read by `item`.
-    fn list(
+    fn list<T>(
         &mut self,
         value: &Value<'_>,
         empty: &str,
-        item: impl Fn(&mut Self, &str, Range<usize>) -> Option<Box<str>>,
-    ) -> Option<Box<[Box<str>]>> {
+        item: impl Fn(&mut Self, &str, Range<usize>) -> Option<T>,
+    ) -> Option<Box<[T]>> {
         let DeValue::Array(items) = value.get_ref() else {
             self.wrong_type(value, "a list of strings", value.get_ref());
             return None;

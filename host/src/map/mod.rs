@@ -26,6 +26,7 @@ use resolve::resolve_along;
 pub use resolve::{locate, resolve};
 pub use source::{MapSource, Maps};
 
+use crate::agent::AgentName;
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -56,10 +57,10 @@ impl Map {
     /// The entry of `key`, if `agent` may use it; none: nobody knows who asks. An
     /// entry that is bound to others is not found.
     #[must_use]
-    pub fn find_for(&self, key: &Key, agent: Option<&str>) -> Option<&Entry> {
+    pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
         self.find(key).filter(|entry| match entry.agents() {
             None => true,
-            Some(agents) => agent.is_some_and(|agent| agents.iter().any(|name| **name == *agent)),
+            Some(agents) => agent.is_some_and(|agent| agents.contains(agent)),
         })
     }
 
@@ -122,7 +123,7 @@ pub struct Entry {
     /// Not empty, without NUL, absolute, beneath `~/`, or relative; as written.
     path: Box<str>,
     max_bytes: u64,
-    agents: Option<Box<[Box<str>]>>,
+    agents: Option<Box<[AgentName]>>,
     at: Position,
 }
 
@@ -140,10 +141,10 @@ impl Entry {
         self.max_bytes
     }
 
-    /// The agents that may use the key, as `plugin:agent`; none: any. Never an
+    /// The agents that may use the key; none: any. Never an
     /// empty list.
     #[must_use]
-    pub fn agents(&self) -> Option<&[Box<str>]> {
+    pub fn agents(&self) -> Option<&[AgentName]> {
         self.agents.as_deref()
     }
 

@@ -15,6 +15,7 @@ mod recipe;
 mod tests;
 
 use crate::{
+    agent::AgentName,
     check::Secrets,
     limits::MAX_MAX_BYTES,
     map::{FreezeError, LiveMap, Location, LocationError, Map, MapError, ParseError},
@@ -43,7 +44,7 @@ struct Names {
     bind: Option<String>,
     /// The agent that the key is bound to: agents = ["NAME"] in the map
     #[arg(long, value_name = "NAME", value_parser = agent_name)]
-    agent: Option<String>,
+    agent: Option<AgentName>,
 }
 
 #[derive(Debug, clap::Subcommand)]

@@ -7,6 +7,7 @@ use super::{
     program::Program,
 };
 use crate::{
+    agent::AgentName,
     map::{Binding, Map},
     printable::printable,
 };
@@ -18,8 +19,8 @@ const BINDING: &str = "scanner-catalog";
 pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said, SetupError> {
     let program = Program::this()?;
     let bind = names.bind.as_deref().unwrap_or(BINDING);
-    let agent = names.agent.as_deref();
-    let filled = Filled::new(recipe, &program.path, bind, agent)?;
+    let agent = names.agent.as_ref();
+    let filled = Filled::new(recipe, &program.path, bind, names.agent.as_deref())?;
     let mut text = filled.fill(recipe.who);
     if let (Reach::Client, Some(agent)) = (recipe.reach, agent) {
         text += &format!(" All of them count as the agent {agent}.");
@@ -38,7 +39,7 @@ pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said,
     for note in recipe.notes {
         text += &format!("\n{}\n", filled.fill(note));
     }
-    user.conceals(text, &[names.bind.as_deref(), agent])
+    user.conceals(text, &[names.bind.as_deref(), names.agent.as_deref()])
         .map(Said::from)
 }
 
@@ -48,7 +49,7 @@ fn map(
     user: &UserMap,
     program: &str,
     bind: &str,
-    agent: Option<&str>,
+    agent: Option<&AgentName>,
 ) -> Result<String, SetupError> {
     let file = user.location.file();
     let shown = printable(file);
@@ -102,7 +103,12 @@ fn why_limited(recipe: &Recipe) -> String {
 
 /// What keeps this agent from getting the binding's file as it should. The text contains
 /// no key.
-fn lacks(recipe: &Recipe, map: &Map, binding: &Binding, agent: Option<&str>) -> Option<String> {
+fn lacks(
+    recipe: &Recipe,
+    map: &Map,
+    binding: &Binding,
+    agent: Option<&AgentName>,
+) -> Option<String> {
     let key = match binding.key(map) {
         Ok(key) => key,
         Err(_) => return Some("its key cannot be had here: see `keyhole check`".to_owned()),

@@ -19,6 +19,7 @@ macro_rules! of_the_host {
     };
 }
 
+of_the_host!(agent, "agent.rs");
 of_the_host!(caller, "caller.rs");
 of_the_host!(code, "code.rs");
 of_the_host!(gates, "gates.rs");
@@ -55,7 +56,7 @@ pub mod grant {
 pub mod map {
     //! A map that is a table. A test may change an entry while calls are under way.
 
-    use super::{Code, Grant, walk::Trail};
+    use super::{Code, Grant, agent::AgentName, walk::Trail};
     use std::{
         collections::HashMap,
         path::{Path, PathBuf},
@@ -81,7 +82,7 @@ pub mod map {
     pub struct Map(HashMap<Key, Entry>);
 
     impl Map {
-        pub fn find_for(&self, key: &Key, _: Option<&str>) -> Option<&Entry> {
+        pub fn find_for(&self, key: &Key, _: Option<&AgentName>) -> Option<&Entry> {
             self.0.get(key)
         }
 

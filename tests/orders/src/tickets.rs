@@ -5,6 +5,7 @@ use crate::{
     guest::{Fake, Files, limits},
     host::{
         Caller, Code,
+        agent::AgentName,
         limits::Limits,
         loader::Loader,
         map::{LiveMap, MapSource},
@@ -32,7 +33,7 @@ fn new() -> (Arc<Tickets>, String) {
     (Arc::new(tickets), format!("call {}", LAST.get()))
 }
 
-fn ask(tickets: &Arc<Tickets>, id: &str) -> thread::JoinHandle<Option<Box<str>>> {
+fn ask(tickets: &Arc<Tickets>, id: &str) -> thread::JoinHandle<Option<AgentName>> {
     let (tickets, id) = (Arc::clone(tickets), id.to_owned());
     thread::spawn(move || tickets.redeem(&id))
 }
@@ -43,19 +44,19 @@ fn leave(
     agent: &'static str,
 ) -> thread::JoinHandle<Result<(), TicketError>> {
     let (tickets, id) = (Arc::clone(tickets), id.to_owned());
-    thread::spawn(move || tickets.leave(&id, agent))
+    thread::spawn(move || tickets.leave(&id, &agent.try_into().unwrap()))
 }
 
 /// Two ask for one ticket.
 fn two_ask() {
     let (tickets, id) = new();
-    tickets.leave(&id, "acme:one").unwrap();
+    tickets.leave(&id, &"acme:one".try_into().unwrap()).unwrap();
     let asked = [ask(&tickets, &id), ask(&tickets, &id)];
     let got: Vec<_> = asked
         .into_iter()
         .filter_map(|it| it.join().unwrap())
         .collect();
-    assert_eq!(got, ["acme:one".into()]);
+    assert_eq!(got, ["acme:one".try_into().unwrap()]);
     assert_eq!(tickets.redeem(&id), None);
 }
 
@@ -113,7 +114,7 @@ fn in_a_call() {
     loader.start().unwrap();
     let loader = Arc::new(loader);
     let (tickets, id) = new();
-    tickets.leave(&id, "acme:one").unwrap();
+    tickets.leave(&id, &"acme:one".try_into().unwrap()).unwrap();
     let call = |key: &'static str, caller: Caller| {
         let loader = Arc::clone(&loader);
         spawn(async move { loader.load(key, &caller).await.map(|it| it.text) })

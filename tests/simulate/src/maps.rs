@@ -140,9 +140,10 @@ pub fn granted(map: &[u8], key: &str, agent: Option<&str>) -> Vec<Label> {
     let Ok(map) = keyhole::Map::parse(map, &location()) else {
         return Vec::new();
     };
+    let agent = agent.map(|agent| agent.try_into().unwrap());
     let entry = keyhole::Key::try_from(key)
         .ok()
-        .and_then(|key| Some(map.find_for(&key, agent)?.path().to_owned()));
+        .and_then(|key| Some(map.find_for(&key, agent.as_ref())?.path().to_owned()));
     // A map made of two halves may have two slashes where they meet.
     let document = entry.and_then(|path| {
         DOCUMENTS

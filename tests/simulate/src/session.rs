@@ -119,7 +119,9 @@ impl Session {
             true => bound_surface(),
             false => Surface::General,
         };
-        let callers = agent.map_or(Callers::Unknown, |agent| Callers::Stated(agent.into()));
+        let callers = agent.map_or(Callers::Unknown, |agent| {
+            Callers::Stated(agent.try_into().unwrap())
+        });
         let loader = Arc::new(Loader::over(
             Source::new(),
             Native { agent },

@@ -155,8 +155,12 @@ fn a_ticket_that_names_another_agent_opens_no_bound_key() {
     let mut client = world.client();
     // The guard would not leave such a ticket, but the server decides for itself.
     let tickets = keyhole::ticket::Tickets::under(&data(&world));
-    tickets.leave("toolu_1", "privacy-scanner").unwrap();
-    tickets.leave("toolu_2", "privacy-scanner").unwrap();
+    tickets
+        .leave("toolu_1", &"privacy-scanner".try_into().unwrap())
+        .unwrap();
+    tickets
+        .leave("toolu_2", &"privacy-scanner".try_into().unwrap())
+        .unwrap();
     let bound = load(&mut client, BOUND, "toolu_1");
     bound.refused("unknown-key");
     let wrong = load(&mut client, WRONG, "toolu_2");
@@ -185,7 +189,7 @@ fn the_guard_denies_in_the_servers_words() {
     let mut client = world.client();
     let unverified = load(&mut client, BOUND, "toolu_9");
     let tickets = keyhole::ticket::Tickets::under(&data(&world));
-    tickets.leave("toolu_8", "x").unwrap();
+    tickets.leave("toolu_8", &"x".try_into().unwrap()).unwrap();
     let unknown = load(&mut client, WRONG, "toolu_8");
     client.end();
 

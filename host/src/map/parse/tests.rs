@@ -72,7 +72,7 @@ fn an_entry_is_a_path_or_a_table_with_one() {
     );
     assert_eq!(
         quoted.agents().unwrap(),
-        ["plugin:agent".into(), "other".into()]
+        ["plugin:agent", "other"].map(|name| name.try_into().unwrap())
     );
     assert_eq!(map.find(&key("header")).unwrap().path(), "c.md");
     assert!(map.find(&key("plai")).is_none());
