@@ -8,7 +8,7 @@ use crate::{
     demo, guard,
     limits::Limits,
     loader::Loader,
-    map::{Key, LiveMap, Location},
+    map::{BindingName, Key, LiveMap, Location},
     os,
     resources::runtime,
     sandbox::{COMPONENT, Sandbox},
@@ -93,7 +93,7 @@ before that.")]
         /// The tool then takes no argument. Its title and description are those of
         /// [bindings.NAME], as they are at the start.
         #[arg(long, value_name = "NAME", value_parser = binding_name)]
-        bind: Option<String>,
+        bind: Option<BindingName>,
         /// Take the key of --bind from this variable, not from [bindings.NAME]
         ///
         /// The map is then asked for nothing but the key, at each call. The Claude
@@ -220,7 +220,7 @@ pub fn run() -> ExitCode {
         } => callers(agent, require_ticket).and_then(|callers| {
             os::limit_arenas();
             let (map, limits) = (live_map(&map)?, Limits::default());
-            let done = match (sealed, bind.as_deref(), key_env) {
+            let done = match (sealed, bind.as_ref(), key_env) {
                 (false, Some(name), Some(variable)) => {
                     serve::serve_key(map, name, key_in(&variable)?, callers, limits)
                 }

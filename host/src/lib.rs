@@ -94,8 +94,9 @@ pub use loader::{Content, Loader};
 #[doc(hidden)]
 pub use map::Maps;
 pub use map::{
-    Binding, BindingError, Entry, FreezeError, FrozenMap, Key, KeyError, LiveMap, Location,
-    LocationError, Map, MapError, MapSource, ParseError, locate, resolve,
+    BadBindingName, Binding, BindingError, BindingName, Entry, FreezeError, FrozenMap, Key,
+    KeyError, LiveMap, Location, LocationError, Map, MapError, MapSource, ParseError, locate,
+    resolve,
 };
 pub use serve::{ServeError, serve, serve_key, serve_sealed, session};
 #[doc(hidden)]

@@ -7,7 +7,7 @@ use crate::{
     gates::{Gates, Pass, Thing},
     guesses::{Guess, GuessThrottle},
     limits::Limits,
-    map::{Key, MapSource, Maps},
+    map::{BindingName, Key, MapSource, Maps},
     sandbox::{Executor, Sandbox},
     threads::{Runner, Threads},
     watch::Watch,
@@ -64,7 +64,7 @@ pub enum Target {
     /// The file of this key. The key comes from the caller, and may be anything.
     Key(Zeroizing<String>),
     /// The file of the binding of this name. The name comes from the operator.
-    Bound(Arc<str>),
+    Bound(BindingName),
     /// The file of this key. The key comes from the operator.
     Given(Key),
 }
@@ -75,7 +75,7 @@ impl Target {
     fn thing(&self, gates: &Gates) -> Thing {
         match self {
             Self::Key(key) => gates.thing(("key", key.as_str())),
-            Self::Bound(name) => gates.thing(("binding", name)),
+            Self::Bound(name) => gates.thing(("binding", &**name)),
             Self::Given(key) => gates.thing(("given", key.expose())),
         }
     }

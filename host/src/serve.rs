@@ -4,7 +4,7 @@ use crate::{
     caller::Callers,
     limits::Limits,
     loader::Loader,
-    map::{FreezeError, FrozenMap, Key, LiveMap, Map},
+    map::{BindingName, FreezeError, FrozenMap, Key, LiveMap, Map},
     mcp::{self, Bound, Surface},
     os::{Held, Signals, is_exhaustion, leave_no_core},
     resources::{make_threads, runtime, streams_are_pipes, widen_output},
@@ -90,7 +90,7 @@ impl From<io::Error> for ServeError {
 /// server prints when it ends.
 pub fn serve(
     map: LiveMap,
-    binding: Option<&str>,
+    binding: Option<&BindingName>,
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
@@ -104,7 +104,7 @@ pub fn serve(
 
 /// The surface of the binding. If there is no such binding yet, it returns a surface
 /// that shows nothing of it, and standard error says why.
-fn bound_or_waiting(map: &LiveMap, name: &str) -> Result<Surface, ServeError> {
+fn bound_or_waiting(map: &LiveMap, name: &BindingName) -> Result<Surface, ServeError> {
     let missing = match map.current() {
         Ok(map) => match bound(&map, name) {
             Err(ServeError::NoBinding) => NO_BINDING,
@@ -130,7 +130,7 @@ fn bound_or_waiting(map: &LiveMap, name: &str) -> Result<Surface, ServeError> {
 /// [`ServeError`].
 pub fn serve_key(
     map: LiveMap,
-    name: &str,
+    name: &BindingName,
     key: Key,
     callers: Callers,
     limits: Limits,
@@ -197,7 +197,7 @@ fn load(limits: Limits, loading: Loading) -> Result<Sandbox, ServeError> {
 /// see a fix.
 pub fn serve_sealed(
     map: &LiveMap,
-    binding: Option<&str>,
+    binding: Option<&BindingName>,
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
@@ -221,7 +221,7 @@ pub fn serve_sealed(
     process.serve(loader, callers, surface, pending())
 }
 
-fn bound(map: &Map, name: &str) -> Result<Surface, ServeError> {
+fn bound(map: &Map, name: &BindingName) -> Result<Surface, ServeError> {
     let binding = map.binding(name).ok_or(ServeError::NoBinding)?;
     match binding.shows_a_key(name, binding.key(map).ok().as_ref(), map) {
         true => Err(ServeError::ShowsAKey),

@@ -3,7 +3,7 @@
 
 use crate::{
     agent::AgentName,
-    map::{Binding, Key},
+    map::{BadBindingName, BindingName, Key},
 };
 use clap::{
     Arg, Command, Error,
@@ -104,11 +104,8 @@ fn choices(argument: &Arg) -> Vec<String> {
 }
 
 /// Parses the name of a binding, as a map could have it.
-pub(crate) fn binding_name(text: &str) -> Result<String, &'static str> {
-    match Binding::is_name(text) {
-        true => Ok(text.to_owned()),
-        false => Err("a binding's name is 1 to 64 of a to z, digits and -"),
-    }
+pub(crate) fn binding_name(text: &str) -> Result<BindingName, BadBindingName> {
+    text.try_into()
 }
 
 /// Parses the name of an agent, as a map could have it. No key can be bound to any

@@ -107,7 +107,11 @@ fn modules_know_what_architecture_says_and_no_more() {
         (
             "mcp",
             &["map", "sandbox", "seal", "guard", "wasmtime", "toml"][..],
-            &["map::{Binding, Key}", "map::Maps", "sandbox::Executor"][..],
+            &[
+                "map::{Binding, BindingName, Key}",
+                "map::Maps",
+                "sandbox::Executor",
+            ][..],
         ),
         (
             "map",

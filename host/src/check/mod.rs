@@ -125,7 +125,7 @@ pub async fn check(
             for ((name, binding), key) in map.bindings().into_iter().zip(&keys) {
                 let shows_a_key = binding.shows_a_key(name, key.as_ref().ok(), &map);
                 bindings.push(BindingReport {
-                    name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_owned()),
+                    name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_string()),
                     line: binding.line(),
                     result: match key {
                         _ if shows_a_key => Err(BindingError::ShowsAKey),

@@ -3,7 +3,54 @@
 
 use super::{Key, KeyError, Location, Map, Position};
 use crate::walk::{Distrust, FileSystem, Policy, System, WalkError, Walker};
-use std::{ffi::OsString, fmt, io, path::Path};
+use std::{borrow::Borrow, ffi::OsString, fmt, io, ops::Deref, path::Path, sync::Arc};
+
+/// The name of a binding: 1 to [`BindingName::MAX_CHARS`] of `a` to `z`, digits and `-`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BindingName(Arc<str>);
+
+/// The name is empty, too long, or holds another character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a binding's name is 1 to 64 of a to z, digits and -")]
+pub struct BadBindingName;
+
+impl BindingName {
+    /// The longest name, in characters. It stands in texts that a model reads.
+    pub const MAX_CHARS: usize = 64;
+}
+
+impl TryFrom<&str> for BindingName {
+    type Error = BadBindingName;
+
+    fn try_from(name: &str) -> Result<Self, BadBindingName> {
+        let is_known = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+        let fits = (1..=Self::MAX_CHARS).contains(&name.len());
+        match fits && name.bytes().all(is_known) {
+            true => Ok(Self(name.into())),
+            false => Err(BadBindingName),
+        }
+    }
+}
+
+impl Deref for BindingName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for BindingName {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl fmt::Display for BindingName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
 
 /// What the map says of one binding. `Debug` shows nothing of it.
 pub struct Binding {
@@ -55,8 +102,6 @@ pub enum BindingError {
 }
 
 impl Binding {
-    /// The longest name, in characters. It stands in texts that a model reads.
-    pub const MAX_NAME: usize = 64;
     /// The longest title, in characters: a line in a client's list of tools.
     pub const MAX_TITLE: usize = 80;
     /// The longest description, in characters: a paragraph that a model reads
@@ -73,16 +118,6 @@ impl Binding {
             texts.any(|text| text.contains(key.expose()))
         };
         own.is_some_and(shows) || map.entries.keys().any(|key| !key.is_weak() && shows(key))
-    }
-
-    /// Whether `name` is what a binding may be called: 1 to 64 of `a` to `z`,
-    /// digits and `-`.
-    #[must_use]
-    pub fn is_name(name: &str) -> bool {
-        (1..=Self::MAX_NAME).contains(&name.len())
-            && name
-                .bytes()
-                .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
     }
 
     /// What a client shows its user in place of the tool's name, if the map says.

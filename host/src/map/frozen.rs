@@ -1,6 +1,6 @@
 //! The map as it was at the start, for a server that gives up its own rights.
 
-use super::{Entry, Key, LiveMap, Map, MapError, Position, resolve};
+use super::{BindingName, Entry, Key, LiveMap, Map, MapError, Position, resolve};
 use crate::{
     code::Code,
     grant::Grant,
@@ -29,8 +29,8 @@ pub struct FrozenMap {
     map: Arc<Map>,
     directories: Vec<Dir>,
     files: HashMap<Position, Result<FrozenFile, Code>>,
-    /// The key of the one binding that is served, if one is, and it had a key.
-    bound: Option<Key>,
+    /// The one binding that is served, with its key, if one is, and it had a key.
+    bound: Option<(BindingName, Key)>,
 }
 
 struct FrozenFile {
@@ -73,11 +73,16 @@ impl FrozenMap {
     ///
     /// # Errors
     /// As for [`Self::freeze`].
-    pub fn freeze_bound(live: &LiveMap, name: &str, limits: Limits) -> Result<Self, FreezeError> {
+    pub fn freeze_bound(
+        live: &LiveMap,
+        name: &BindingName,
+        limits: Limits,
+    ) -> Result<Self, FreezeError> {
         let map = live.current()?;
         let key = map.binding(name).and_then(|binding| binding.key(&map).ok());
         let entry = key.as_ref().and_then(|key| map.find(key));
-        Self::of(&map, entry, key.clone(), most_directories(limits))
+        let bound = key.as_ref().map(|key| (name.clone(), key.clone()));
+        Self::of(&map, entry, bound, most_directories(limits))
     }
 
     /// A map that is in no file, with its directories.
@@ -93,7 +98,7 @@ impl FrozenMap {
     fn of<'a>(
         map: &'a Arc<Map>,
         entries: impl IntoIterator<Item = &'a Entry>,
-        bound: Option<Key>,
+        bound: Option<(BindingName, Key)>,
         most: usize,
     ) -> Result<Self, FreezeError> {
         let mut frozen = Self {
@@ -140,10 +145,11 @@ impl FrozenMap {
         &self.map
     }
 
-    /// The key of the binding that is served, if one is, and it had a key.
+    /// The key of the binding `name`, if it is the one that is served, and it had a key.
     #[must_use]
-    pub fn bound(&self) -> Option<&Key> {
-        self.bound.as_ref()
+    pub fn bound(&self, name: &BindingName) -> Option<&Key> {
+        let (served, key) = self.bound.as_ref()?;
+        (served == name).then_some(key)
     }
 
     /// What [`resolve()`] said of an entry of this map, with its directory.

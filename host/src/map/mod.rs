@@ -16,7 +16,7 @@ mod parse;
 mod resolve;
 mod source;
 
-pub use binding::{Binding, BindingError};
+pub use binding::{BadBindingName, Binding, BindingError, BindingName};
 pub use error::{MapError, ParseError};
 pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
@@ -42,8 +42,7 @@ pub struct Map {
     /// For entries that say nothing of it.
     max_bytes: u64,
     entries: HashMap<Key, Entry>,
-    /// By name.
-    bindings: BTreeMap<Box<str>, Binding>,
+    bindings: BTreeMap<BindingName, Binding>,
 }
 
 impl Map {
@@ -86,8 +85,8 @@ impl Map {
     /// All bindings with their names, in the order of the file. For the user's own
     /// `check`.
     #[must_use]
-    pub fn bindings(&self) -> Vec<(&str, &Binding)> {
-        let mut bindings: Vec<_> = self.bindings.iter().map(|(name, b)| (&**name, b)).collect();
+    pub fn bindings(&self) -> Vec<(&BindingName, &Binding)> {
+        let mut bindings: Vec<_> = self.bindings.iter().collect();
         bindings.sort_unstable_by_key(|(_, binding)| binding.at);
         bindings
     }

@@ -1,6 +1,8 @@
 //! From the map's text to its entries. Nothing is looked up in the file system.
 
-use super::{Binding, Entry, Key, Location, Map, ParseError, Position, binding::KeySource};
+use super::{
+    Binding, BindingName, Entry, Key, Location, Map, ParseError, Position, binding::KeySource,
+};
 use crate::limits::DEFAULT_MAX_BYTES;
 use std::{
     borrow::Cow,
@@ -114,8 +116,8 @@ impl Reader<'_> {
             match value.get_ref() {
                 DeValue::Table(named) => {
                     for (name, value) in named {
-                        if let Some(binding) = self.binding(name, value) {
-                            bindings.insert(name.get_ref().as_ref().into(), binding);
+                        if let Some((name, binding)) = self.binding(name, value) {
+                            bindings.insert(name, binding);
                         }
                     }
                 }
@@ -150,14 +152,15 @@ impl Reader<'_> {
         }
     }
 
-    fn binding(&mut self, name: &Spanned<Cow<'_, str>>, value: &Value<'_>) -> Option<Binding> {
-        if !Binding::is_name(name.get_ref()) {
-            return self.fault(
-                name.span(),
-                "a binding's name is 1 to 64 of a to z, digits and -".into(),
-                None,
-            );
-        }
+    fn binding(
+        &mut self,
+        name: &Spanned<Cow<'_, str>>,
+        value: &Value<'_>,
+    ) -> Option<(BindingName, Binding)> {
+        let valid = match BindingName::try_from(name.get_ref().as_ref()) {
+            Ok(valid) => valid,
+            Err(error) => return self.fault(name.span(), error.to_string(), None),
+        };
         let DeValue::Table(fields) = value.get_ref() else {
             self.wrong_type(value, "a table with a key", value.get_ref());
             return None;
@@ -210,12 +213,13 @@ impl Reader<'_> {
         };
         let title = label("title", Binding::MAX_TITLE);
         let description = label("description", Binding::MAX_DESCRIPTION);
-        Some(Binding {
+        let binding = Binding {
             source: source??,
             title: title?,
             description: description?,
             at: self.place(name),
-        })
+        };
+        Some((valid, binding))
     }
 
     fn entry(

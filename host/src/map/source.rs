@@ -1,6 +1,6 @@
 //! The map, and how its entries are resolved: at each call, or once at the start.
 
-use super::{Entry, FrozenMap, Key, LiveMap, Map, resolve_along};
+use super::{BindingName, Entry, FrozenMap, Key, LiveMap, Map, resolve_along};
 use crate::{
     code::Code,
     grant::{Directory, Grant},
@@ -29,7 +29,7 @@ pub trait Maps: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Code::UnknownKey`].
-    fn bound(&self, map: &Map, name: &str) -> Result<Key, Code>;
+    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code>;
 
     /// The grant for an entry of that map.
     ///
@@ -64,10 +64,10 @@ impl Maps for MapSource {
         }
     }
 
-    fn bound(&self, map: &Map, name: &str) -> Result<Key, Code> {
+    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
         match self {
             Self::Live(_) => map.binding(name).and_then(|binding| binding.key(map).ok()),
-            Self::Frozen(frozen) => frozen.bound().cloned(),
+            Self::Frozen(frozen) => frozen.bound(name).cloned(),
         }
         .ok_or(Code::UnknownKey)
     }

@@ -3,18 +3,17 @@
 use super::{refusals::WHAT_TO_DO, tool};
 use crate::{
     loader::Target,
-    map::{Binding, Key},
+    map::{Binding, BindingName, Key},
 };
 use rmcp::model::{JsonObject, Tool};
 use serde_json::json;
-use std::sync::Arc;
 
 /// One context, as clients see it. It is taken from the map at the start and does
 /// not change when the map changes. What the server serves does follow the map.
 #[derive(Clone, Debug)]
 pub struct Bound {
     /// The context's name in the map.
-    name: Arc<str>,
+    name: BindingName,
     /// Whether clients see the name. A name that is not in the map may be a key that
     /// the user put in the wrong place.
     shows_name: bool,
@@ -38,9 +37,9 @@ Pass it on to no person, agent, tool or file.";
 impl Bound {
     /// The context that the map calls `name`.
     #[must_use]
-    pub fn new(name: &str, binding: &Binding) -> Self {
+    pub fn new(name: &BindingName, binding: &Binding) -> Self {
         Self {
-            name: name.into(),
+            name: name.clone(),
             shows_name: true,
             key: None,
             title: binding.title().map(Into::into),
@@ -51,9 +50,9 @@ impl Bound {
     /// The context of `key`, which the operator names. The map says only which file
     /// the key stands for.
     #[must_use]
-    pub fn to_key(name: &str, key: Key) -> Self {
+    pub fn to_key(name: &BindingName, key: Key) -> Self {
         Self {
-            name: name.into(),
+            name: name.clone(),
             shows_name: true,
             key: Some(key),
             title: None,
@@ -64,9 +63,9 @@ impl Bound {
     /// A context `name` that the map does not have yet, or that waits for a usable
     /// map. The server later serves what the map says, but does not show it.
     #[must_use]
-    pub fn waiting(name: &str) -> Self {
+    pub fn waiting(name: &BindingName) -> Self {
         Self {
-            name: name.into(),
+            name: name.clone(),
             shows_name: false,
             key: None,
             title: None,
@@ -77,7 +76,7 @@ impl Bound {
     /// What every call asks for.
     pub(super) fn target(&self) -> Target {
         match &self.key {
-            None => Target::Bound(Arc::clone(&self.name)),
+            None => Target::Bound(self.name.clone()),
             Some(key) => Target::Given(key.clone()),
         }
     }

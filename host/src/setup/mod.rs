@@ -18,7 +18,7 @@ use crate::{
     agent::AgentName,
     check::Secrets,
     limits::MAX_MAX_BYTES,
-    map::{FreezeError, LiveMap, Location, LocationError, Map, MapError, ParseError},
+    map::{BindingName, FreezeError, LiveMap, Location, LocationError, Map, MapError, ParseError},
     sandbox::SandboxError,
     usage::{agent_name, binding_name},
 };
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
 struct Names {
     /// The binding that the server serves: [bindings.NAME] in the map
     #[arg(long, value_name = "NAME", value_parser = binding_name)]
-    bind: Option<String>,
+    bind: Option<BindingName>,
     /// The agent that the key is bound to: agents = ["NAME"] in the map
     #[arg(long, value_name = "NAME", value_parser = agent_name)]
     agent: Option<AgentName>,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     agent::AgentName,
-    map::{Binding, Map},
+    map::{Binding, BindingName, Map},
     printable::printable,
 };
 use std::path::Path;
@@ -237,7 +237,7 @@ impl Filled {
 
 /// Whether each client with agents accepts this as the name of an agent and of its file.
 fn is_agent(name: &str) -> bool {
-    Binding::is_name(name) && is_word(name)
+    BindingName::try_from(name).is_ok() && is_word(name)
 }
 
 /// Whether a name in the form of a binding's name is a string in YAML even without

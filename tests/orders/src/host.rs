@@ -91,6 +91,9 @@ pub mod map {
         }
     }
 
+    /// Not used either.
+    pub type BindingName = Arc<str>;
+
     pub struct Binding;
 
     impl Binding {
@@ -135,7 +138,7 @@ pub mod map {
             &self.0
         }
 
-        pub fn bound(&self) -> Option<&Key> {
+        pub fn bound(&self, _: &BindingName) -> Option<&Key> {
             None
         }
 

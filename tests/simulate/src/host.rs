@@ -7,7 +7,7 @@ use crate::{
     sim::{self, Broken, Give},
 };
 use keyhole::{
-    Code, Entry, Grant, Job, Key, LiveMap, Map, Maps, Runner, locate,
+    BindingName, Code, Entry, Grant, Job, Key, LiveMap, Map, Maps, Runner, locate,
     sandbox::Executor,
     walk::{Trail, Walker},
 };
@@ -85,7 +85,7 @@ impl Maps for Source {
         Ok((map, trail))
     }
 
-    fn bound(&self, map: &Map, name: &str) -> Result<Key, Code> {
+    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
         let key = map
             .binding(name)
             .and_then(|binding| binding.key_in(&Walker::new(Files), map).ok());

@@ -356,8 +356,9 @@ fn bound_surface() -> Surface {
     let text = sim::with(|sim| sim.world.wanted.text());
     let named = Map::parse(text.as_bytes(), &maps::location()).ok();
     let binding = named.as_ref().and_then(|map| map.binding(BINDING));
+    let name = BINDING.try_into().unwrap();
     Surface::Bound(match binding {
-        Some(binding) => Bound::new(BINDING, binding),
-        None => Bound::to_key(BINDING, Key::try_from(KEYS[0]).unwrap()),
+        Some(binding) => Bound::new(&name, binding),
+        None => Bound::to_key(&name, Key::try_from(KEYS[0]).unwrap()),
     })
 }

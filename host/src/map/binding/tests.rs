@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::{Binding, BindingError};
+use super::{BadBindingName, BindingError, BindingName};
 use crate::map::{KeyError, Location, Map};
 use crate::walk::{System, Walker};
 use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt, path::Path, process::Command};
@@ -36,10 +36,10 @@ fn with(text: &[u8], mode: u32) -> TempDir {
 #[test]
 fn a_name_is_1_to_64_of_a_to_z_digits_and_hyphens() {
     for good in ["a", "scanner-catalog", "0", "-", &"a".repeat(64)] {
-        assert!(Binding::is_name(good), "{good}");
+        assert_eq!(BindingName::try_from(good).as_deref(), Ok(good));
     }
     for bad in ["", "A", "a_b", "a b", "é", "a\n", &"a".repeat(65)] {
-        assert!(!Binding::is_name(bad), "{bad}");
+        assert_eq!(BindingName::try_from(bad), Err(BadBindingName), "{bad}");
     }
 }
 

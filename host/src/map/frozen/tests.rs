@@ -184,11 +184,13 @@ fn for_a_binding_no_directory_is_held_but_its_own() {
         &map,
         &format!("{text}[bindings.only]\nkey = 'c'\n[bindings.gone]\nkey = 'z'\n"),
     );
-    let frozen = FrozenMap::freeze_bound(&live, "only", Limits::default()).unwrap();
+    let [only, gone] = ["only", "gone"].map(|name| name.try_into().unwrap());
+    let frozen = FrozenMap::freeze_bound(&live, &only, Limits::default()).unwrap();
     assert_eq!(frozen.directories().count(), 1);
-    assert_eq!(frozen.bound(), Some(&Key::try_from("c").unwrap()));
+    assert_eq!(frozen.bound(&only), Some(&Key::try_from("c").unwrap()));
+    assert_eq!(frozen.bound(&gone), None);
     assert_eq!(grant(&frozen, "c").unwrap().name, "c.md");
     assert_eq!(grant(&frozen, "a").unwrap_err(), Code::Internal);
-    let frozen = FrozenMap::freeze_bound(&live, "gone", Limits::default()).unwrap();
+    let frozen = FrozenMap::freeze_bound(&live, &gone, Limits::default()).unwrap();
     assert_eq!(frozen.directories().count(), 0);
 }

@@ -435,7 +435,7 @@ fn a_binding_names_one_key_and_what_to_show() {
         "#,
     )
     .unwrap();
-    let names: Vec<_> = map.bindings().iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = map.bindings().iter().map(|(name, _)| &***name).collect();
     assert_eq!(names, ["scanner-catalog", "from-file", "from-env"]);
     let binding = map.binding("scanner-catalog").unwrap();
     assert_eq!(
