@@ -2,16 +2,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::{LiveMap, Location, MapError};
+use super::{LiveMap, MapError};
 use crate::{
-    map::Key,
+    map::{Key, fixture_tests::Tree},
     walk::{Fault, FileSystem, QUIET, System, passed_on_tests::pass_on},
 };
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, File},
     io::Write,
-    os::{fd::OwnedFd, unix::fs::PermissionsExt},
-    path::{Path, PathBuf},
+    os::fd::OwnedFd,
+    path::PathBuf,
     sync::{
         Barrier,
         atomic::{AtomicU8, AtomicUsize, Ordering},
@@ -19,37 +19,33 @@ use std::{
     thread,
     time::{Duration, Instant, SystemTime},
 };
-use tempfile::TempDir;
 
-/// A directory with a map in it.
+/// A map, and what is known of it.
 struct Home {
-    directory: TempDir,
+    tree: Tree,
     live: LiveMap,
 }
 
 impl Home {
     fn with(text: &str) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let live = LiveMap::new(location(&directory.path().join("map.toml")));
-        let home = Self { directory, live };
-        home.replace(text);
-        home
+        let tree = Tree::with(text);
+        let live = tree.live();
+        Self { tree, live }
     }
 
     fn map(&self) -> PathBuf {
-        self.directory.path().join("map.toml")
+        self.tree.map()
     }
 
+    /// Writes the map in place.
     fn write(&self, text: &str) {
-        fs::write(self.map(), text).unwrap();
+        self.tree.write("map.toml", text);
     }
 
     /// Replaces the map by a finished file.
     fn replace(&self, text: &str) {
-        let new = self.directory.path().join("new.toml");
-        fs::write(&new, text).unwrap();
-        fs::set_permissions(&new, Permissions::from_mode(0o600)).unwrap();
-        fs::rename(new, self.map()).unwrap();
+        self.tree.write("new.toml", text);
+        fs::rename(self.tree.path("new.toml"), self.map()).unwrap();
     }
 
     fn has(&self, key: &str) -> bool {
@@ -67,10 +63,6 @@ impl Home {
     fn parsed(&self) -> usize {
         self.live.parsed.load(Ordering::Relaxed)
     }
-}
-
-fn location(map: &Path) -> Location {
-    Location::find(Some(map), |_| None).unwrap()
 }
 
 const A: &str = "[keys]\na = 'a.md'\n";
@@ -186,7 +178,7 @@ impl FileSystem for Restless {
 #[test]
 fn a_map_that_never_rests_is_refused_after_a_second() {
     let home = Home::with(&format!("{A}\n#."));
-    let live = LiveMap::over(Restless::default(), location(&home.map()));
+    let live = LiveMap::over(Restless::default(), home.tree.location());
     let error = live.current().unwrap_err();
     assert!(matches!(error, MapError::Unsettled { .. }), "{error}");
     let pauses = live.walker.files().pauses.load(Ordering::SeqCst);
@@ -205,7 +197,7 @@ fn a_small_map_is_compared_at_each_call_though_its_times_tell_of_no_change() {
         on_time: true,
         ..Restless::default()
     };
-    let live = LiveMap::over(restless, location(&home.map()));
+    let live = LiveMap::over(restless, home.tree.location());
     for parsed in 1..4 {
         assert!(live.current().is_ok());
         assert_eq!(live.parsed.load(Ordering::Relaxed), parsed);
