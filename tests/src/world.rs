@@ -221,16 +221,13 @@ impl World {
         session
     }
 
-    /// Runs `test` in a new world for each protocol, with a client that has
-    /// shaken hands, and ends the session in order.
-    #[track_caller]
-    pub fn for_each_protocol(make: impl Fn() -> Self, test: impl Fn(&Self, &mut Session)) {
-        for protocol in Protocol::ALL {
+    /// A new world for each protocol, and a client that has shaken hands.
+    pub fn in_each_protocol(make: impl Fn() -> Self) -> impl Iterator<Item = (Self, Session)> {
+        Protocol::ALL.into_iter().map(move |protocol| {
             let world = make().speaking(protocol);
-            let mut client = world.client();
-            test(&world, &mut client);
-            client.end();
-        }
+            let client = world.client();
+            (world, client)
+        })
     }
 
     /// The protocol of this world's clients.

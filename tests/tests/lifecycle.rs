@@ -10,9 +10,7 @@ fn world() -> World {
 
 #[test]
 fn calls_under_way_at_the_end_of_input_are_answered() {
-    for protocol in Protocol::ALL {
-        let world = world().speaking(protocol);
-        let mut client = world.client();
+    for (_world, mut client) in World::in_each_protocol(world) {
         let ids: Vec<u64> = (0..8).map(|_| client.call("k-1")).collect();
         client.hang_up();
         for id in ids {

@@ -13,7 +13,7 @@ fn world() -> World {
 /// The server answers each of `lines` with an error without an id, and the session
 /// goes on.
 fn survives(code: i64, lines: &[&[u8]]) {
-    World::for_each_protocol(world, |_, client| {
+    for (_world, mut client) in World::in_each_protocol(world) {
         for line in lines {
             client.send_line(line);
             let answer = client.receive();
@@ -21,7 +21,8 @@ fn survives(code: i64, lines: &[&[u8]]) {
             assert_eq!(answer.message().get("id"), Some(&Value::Null));
             client.load("k-1").is("one");
         }
-    });
+        client.end();
+    }
 }
 
 #[test]
@@ -61,7 +62,7 @@ fn json_that_is_nested_too_deep_is_answered_and_survived() {
 
 #[test]
 fn json_that_is_no_message_gets_its_id_back_if_that_can_be_used() {
-    World::for_each_protocol(world, |_, client| {
+    for (_world, mut client) in World::in_each_protocol(world) {
         for (line, id) in [
             (r#"1"#, json!(null)),
             (r#"null"#, json!(null)),
@@ -111,7 +112,8 @@ fn json_that_is_no_message_gets_its_id_back_if_that_can_be_used() {
             assert_eq!(answer.message().get("id"), Some(&id), "{line}");
         }
         client.load("k-1").is("one");
-    });
+        client.end();
+    }
 }
 
 #[test]
@@ -122,7 +124,7 @@ fn a_line_that_is_too_long_is_answered_and_survived() {
 
 #[test]
 fn a_request_of_the_longest_line_is_served() {
-    World::for_each_protocol(world, |world, client| {
+    for (world, mut client) in World::in_each_protocol(world) {
         let call = |padding: usize| {
             let mut call = world.protocol().call(9, "k-1");
             call["params"]["_meta"]["padding"] = "x".repeat(padding).into();
@@ -132,7 +134,8 @@ fn a_request_of_the_longest_line_is_served() {
         assert_eq!(longest.len(), LONGEST);
         client.send_line(longest.as_bytes());
         client.answer(9).is("one");
-    });
+        client.end();
+    }
 }
 
 #[test]
@@ -198,10 +201,11 @@ fn garbage_before_the_handshake_is_answered_and_survived() {
 
 #[test]
 fn what_asks_for_nothing_is_not_answered() {
-    World::for_each_protocol(world, |_, client| {
-        ignores(client);
+    for (_world, mut client) in World::in_each_protocol(world) {
+        ignores(&mut client);
         client.load("k-1").is("one");
-    });
+        client.end();
+    }
 }
 
 /// Notifications, known or not, and answers to questions that nobody asked.

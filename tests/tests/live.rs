@@ -1,6 +1,6 @@
 //! The map is live: what the user changes counts from the next call on.
 
-use keyhole_tests::{PATIENCE, Protocol, SetOnDrop, World};
+use keyhole_tests::{PATIENCE, SetOnDrop, World};
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
@@ -21,9 +21,7 @@ fn world() -> World {
 
 #[test]
 fn a_key_that_is_removed_is_refused_at_the_very_next_call() {
-    for protocol in Protocol::ALL {
-        let world = world().speaking(protocol).map(BOTH);
-        let mut client = world.client();
+    for (world, mut client) in World::in_each_protocol(|| world().map(BOTH)) {
         for _ in 0..20 {
             client.load("k-1").is("one");
             world.write_map(TWO);
@@ -37,9 +35,7 @@ fn a_key_that_is_removed_is_refused_at_the_very_next_call() {
 
 #[test]
 fn a_map_that_is_created_changed_broken_fixed_and_removed_counts_each_time() {
-    for protocol in Protocol::ALL {
-        let world = world().speaking(protocol);
-        let mut client = world.client();
+    for (world, mut client) in World::in_each_protocol(world) {
         client.load("k-1").refused("map-missing");
         world.write_map(ONE);
         client.load("k-1").is("one");

@@ -10,19 +10,20 @@ fn world() -> World {
 /// The server refuses a request of `method` with each of these params, in the same
 /// words, and the session goes on.
 fn refuses(requests: &[(&str, Value)]) {
-    World::for_each_protocol(world, |_, client| {
+    for (_world, mut client) in World::in_each_protocol(world) {
         for (method, params) in requests {
             let answer = client.request(method, params.clone());
             answer.error(-32602);
             assert!(!answer.message().to_string().contains("hunter2"));
         }
         client.load("k-1").is("one");
-    });
+        client.end();
+    }
 }
 
 #[test]
 fn a_call_with_other_arguments_than_one_key_is_refused_in_the_same_words() {
-    World::for_each_protocol(world, |_, client| {
+    for (_world, mut client) in World::in_each_protocol(world) {
         let mut words = Vec::new();
         for arguments in [
             json!({}),
@@ -46,7 +47,8 @@ fn a_call_with_other_arguments_than_one_key_is_refused_in_the_same_words() {
         words.push(client.request("tools/call", call).message()["error"].clone());
         assert!(words.iter().all(|error| *error == words[0]), "{words:#?}");
         client.load("k-1").is("one");
-    });
+        client.end();
+    }
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn a_request_whose_params_have_another_form_is_refused() {
 
 #[test]
 fn an_id_may_be_used_again_and_may_be_a_text() {
-    World::for_each_protocol(world, |world, client| {
+    for (world, mut client) in World::in_each_protocol(world) {
         for id in [
             json!("x"),
             json!("x"),
@@ -125,7 +127,8 @@ fn an_id_may_be_used_again_and_may_be_a_text() {
             assert_eq!(answer.message()["id"], id);
             answer.is("one");
         }
-    });
+        client.end();
+    }
 }
 
 #[test]
