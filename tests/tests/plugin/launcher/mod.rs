@@ -8,7 +8,7 @@ mod amiss;
 pub(crate) mod machine;
 
 use super::mode;
-use keyhole_tests::Ran;
+use keyhole_tests::{Ran, skipped};
 use machine::{Machine, SERVERS, identity, own, real};
 use std::{env, fs, os::unix::fs::PermissionsExt as _, path::Path, thread};
 
@@ -300,7 +300,6 @@ fn it_works_without_sha256sum_as_on_macos() {
 
 /// `sh` is bash on macOS, dash on Debian, busybox on Alpine.
 #[test]
-#[allow(clippy::print_stdout, reason = "what is skipped is skipped by name")]
 fn it_works_in_every_shell_that_is_here() {
     for shell in [
         &["dash"][..],
@@ -313,7 +312,7 @@ fn it_works_in_every_shell_that_is_here() {
         let there = env::split_paths(&env::var_os("PATH").unwrap())
             .any(|directory| directory.join(shell[0]).exists());
         if !there {
-            println!("skipped: {} is not on this machine", shell[0]);
+            skipped(shell[0], "it is not on this machine");
             continue;
         }
         let mut machine = Machine::new();
