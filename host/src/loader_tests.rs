@@ -110,7 +110,7 @@ impl World {
         Self {
             loader,
             files,
-            tickets: Arc::new(Tickets::under(&tree.path(""))),
+            tickets: Arc::new(Tickets::under(tree.directory())),
             _tree: tree,
         }
     }

@@ -239,10 +239,10 @@ fn a_file_that_lies_in_a_home_itself_or_above_is_warned_of() {
     for file in ["user/notes/a.md", "user/b.md", "c.md"] {
         tree.write(file, "");
     }
-    let user = tree.path("user");
+    let user = tree.path("user").canonicalize().unwrap();
     std::os::unix::fs::symlink(user.join("b.md"), user.join("notes/link.md")).unwrap();
     let live = LiveMap::new(
-        Location::find(Some(&tree.map()), |name| {
+        Location::find(Some(&tree.map().canonicalize().unwrap()), |name| {
             (name == "HOME").then(|| user.clone().into())
         })
         .unwrap(),

@@ -32,7 +32,7 @@ impl User {
     }
 
     fn tickets(&self) -> Tickets {
-        Tickets::under(&self.0.path(""))
+        Tickets::under(self.0.directory())
     }
 
     /// The number of tickets that the guard has written.

@@ -1,11 +1,9 @@
 //! For tests: a map and other files, in a directory of their own.
-#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{LiveMap, Location};
 use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt as _,
+    fs,
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
@@ -26,9 +24,13 @@ impl Tree {
         tree
     }
 
-    /// The real path of something in it.
+    pub(crate) fn directory(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The path of something in it.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().canonicalize().unwrap().join(name)
+        self.0.path().join(name)
     }
 
     pub(crate) fn map(&self) -> PathBuf {
@@ -40,7 +42,11 @@ impl Tree {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
-        fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+        }
     }
 
     /// The map's place, for a user without a home.
