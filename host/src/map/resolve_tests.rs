@@ -69,10 +69,6 @@ impl Home {
         self.resolve(roots, path)
             .map(|resolved| (read(&resolved), place(&resolved)))
     }
-
-    fn refusal(&self, roots: &[&str], path: &str) -> Code {
-        self.resolve(roots, path).unwrap_err()
-    }
 }
 
 #[test]
