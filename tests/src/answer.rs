@@ -34,6 +34,7 @@ impl Answer {
         self.check(result.get("structuredContent").is_none(), || {
             "the document only once".into()
         });
+        self.check(result["isError"] == false, || "no error".into());
     }
 
     /// The document, if it is one.

@@ -61,6 +61,12 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// content that must stay secret: if it turns up in an output, something leaked.
 pub const MARKER: &str = "hunter2";
 
+/// Says that a test cannot run here, and why.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub fn skipped(test: &str, why: impl std::fmt::Display) {
+    eprintln!("skipped: {test}: {why}");
+}
+
 /// Sets a flag on drop, so that a thread that works until then also ends if the
 /// test fails.
 pub struct SetOnDrop<'a>(pub &'a AtomicBool);

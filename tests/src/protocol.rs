@@ -42,4 +42,14 @@ impl Protocol {
         }
         params
     }
+
+    /// A call of the tool with `key`, as this protocol's clients send it.
+    #[must_use]
+    pub fn call(self, id: impl Into<Value>, key: &str) -> Value {
+        let params = json!({ "name": "load_context", "arguments": { "key": key } });
+        json!({
+            "jsonrpc": "2.0", "id": id.into(), "method": "tools/call",
+            "params": self.params(params),
+        })
+    }
 }

@@ -71,6 +71,11 @@ impl World {
         self
     }
 
+    /// With a map of the key `k-1` to a file of this content.
+    pub fn with_k1(self, content: impl AsRef<[u8]>) -> Self {
+        self.file("1.md", content).map("[keys]\nk-1 = '~/1.md'\n")
+    }
+
     /// With an empty directory.
     pub fn directory(self, path: &str) -> Self {
         private_directory(&self.path(path));
@@ -214,6 +219,21 @@ impl World {
         let mut session = self.serve();
         let _ = session.handshake();
         session
+    }
+
+    /// A new world for each protocol, and a client that has shaken hands.
+    pub fn in_each_protocol(make: impl Fn() -> Self) -> impl Iterator<Item = (Self, Session)> {
+        Protocol::ALL.into_iter().map(move |protocol| {
+            let world = make().speaking(protocol);
+            let client = world.client();
+            (world, client)
+        })
+    }
+
+    /// The protocol of this world's clients.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
     }
 
     /// Runs `keyhole` to its end.

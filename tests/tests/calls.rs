@@ -24,19 +24,6 @@ fn files(count: usize, protocol: Protocol) -> (World, Vec<(String, String)>) {
 }
 
 #[test]
-fn sixty_four_calls_in_flight_each_get_their_own_document() {
-    for protocol in Protocol::ALL {
-        let (world, files) = files(64, protocol);
-        let mut client = world.client();
-        let ids: Vec<u64> = files.iter().map(|(key, _)| client.call(key)).collect();
-        for (id, (_, content)) in ids.into_iter().zip(&files) {
-            client.answer(id).is(content);
-        }
-        client.end();
-    }
-}
-
-#[test]
 fn documents_and_refusals_in_flight_are_not_mixed_up() {
     for protocol in Protocol::ALL {
         let (world, files) = files(32, protocol);
@@ -56,18 +43,6 @@ fn documents_and_refusals_in_flight_are_not_mixed_up() {
         }
         client.end();
     }
-}
-
-#[test]
-fn one_key_asked_for_many_times_at_once_is_answered_each_time() {
-    let (world, files) = files(2, Protocol::Initialize);
-    let mut client = world.client();
-    let (key, content) = &files[1];
-    let ids: Vec<u64> = (0..64).map(|_| client.call(key)).collect();
-    for id in ids {
-        client.answer(id).is(content);
-    }
-    client.end();
 }
 
 #[test]

@@ -4,18 +4,13 @@ use keyhole_tests::{Protocol, World};
 use rustix::process::Signal;
 use serde_json::json;
 
-fn world(protocol: Protocol) -> World {
-    World::new()
-        .speaking(protocol)
-        .file("1.md", "one\n".repeat(50_000))
-        .map("[keys]\nk-1 = '~/1.md'\n")
+fn world() -> World {
+    World::new().with_k1("one\n".repeat(50_000))
 }
 
 #[test]
 fn calls_under_way_at_the_end_of_input_are_answered() {
-    for protocol in Protocol::ALL {
-        let world = world(protocol);
-        let mut client = world.client();
+    for (_world, mut client) in World::in_each_protocol(world) {
         let ids: Vec<u64> = (0..8).map(|_| client.call("k-1")).collect();
         client.hang_up();
         for id in ids {
@@ -26,22 +21,8 @@ fn calls_under_way_at_the_end_of_input_are_answered() {
 }
 
 #[test]
-fn a_call_without_a_last_line_end_is_answered() {
-    let world = world(Protocol::Initialize);
-    let mut client = world.client();
-    let call = json!({
-        "jsonrpc": "2.0", "id": 77, "method": "tools/call",
-        "params": { "name": "load_context", "arguments": { "key": "k-x" } },
-    });
-    client.send_bytes(call.to_string().as_bytes());
-    client.hang_up();
-    client.answer(77).refused("unknown-key");
-    client.ends_quietly();
-}
-
-#[test]
 fn an_input_that_is_empty_from_the_start_is_no_error() {
-    let world = world(Protocol::Initialize);
+    let world = world();
     world.serve().end();
     // And also without any stream that it could read.
     world
@@ -55,7 +36,7 @@ fn an_input_that_is_empty_from_the_start_is_no_error() {
 fn sigint_and_sigterm_end_it_in_order() {
     for protocol in Protocol::ALL {
         for signal in [Signal::INT, Signal::TERM] {
-            let world = world(protocol);
+            let world = world().speaking(protocol);
             let mut client = world.client();
             client.load("k-x").refused("unknown-key");
             client.signal(signal);
@@ -68,7 +49,7 @@ fn sigint_and_sigterm_end_it_in_order() {
 #[test]
 fn a_signal_ends_a_server_that_no_client_has_spoken_to() {
     for signal in [Signal::INT, Signal::TERM] {
-        let world = world(Protocol::Initialize);
+        let world = world();
         let mut client = world.serve();
         // Blank lines are no messages, so it still waits for the first. Its answer to
         // the garbage shows that the signal handlers are in place.
@@ -82,7 +63,7 @@ fn a_signal_ends_a_server_that_no_client_has_spoken_to() {
 #[test]
 fn a_signal_ends_a_server_in_the_midst_of_calls() {
     for signal in [Signal::INT, Signal::TERM] {
-        let world = world(Protocol::Initialize);
+        let world = world();
         let mut client = world.client();
         // Nobody reads the answers: they fill the pipe and block the server.
         for _ in 0..32 {
@@ -95,42 +76,38 @@ fn a_signal_ends_a_server_in_the_midst_of_calls() {
     }
 }
 
+/// Without a session, each request says its protocol.
 #[test]
-fn a_call_before_the_handshake_is_not_served() {
-    let world = world(Protocol::Initialize);
+fn what_does_not_say_its_protocol_is_not_served_without_a_session() {
+    let world = world();
     let mut client = world.serve();
-    // The server takes it for a call without a session, which lacks its version.
     client.load("k-1").error(-32602);
+    client.request("server/discover", json!({})).error(-32602);
+    client.request("no/such/method", json!({})).error(-32602);
     // The server still works after that.
+    let _ = client.request("ping", json!({})).result();
     let _ = client.handshake();
     client.load("k-x").refused("unknown-key");
     client.end();
-}
 
-#[test]
-fn a_call_that_does_not_say_its_protocol_is_not_served_without_a_session() {
-    let world = world(Protocol::Discover);
-    let mut client = world.client();
-    client.send(&json!({
-        "jsonrpc": "2.0", "id": 5, "method": "tools/call",
-        "params": { "name": "load_context", "arguments": { "key": "k-1" } },
-    }));
+    let world = self::world().speaking(Protocol::Discover);
+    let mut client = world.serve();
+    let call = client.load("k-1");
+    call.is(&"one\n".repeat(50_000));
+    assert_eq!(call.result()["resultType"], "complete");
+    client.send(&Protocol::Initialize.call(5, "k-1"));
     client.answer(5).error(-32602);
     client.end();
 }
 
 #[test]
 fn a_protocol_that_is_not_known_is_refused_with_those_that_are() {
-    let world = world(Protocol::Discover);
+    let world = world().speaking(Protocol::Discover);
     let mut client = world.serve();
-    let answer = client.request(
-        "tools/call",
-        json!({
-            "name": "load_context",
-            "arguments": { "key": "k-1" },
-            "_meta": { "io.modelcontextprotocol/protocolVersion": "2099-01-01" },
-        }),
-    );
+    let mut call = Protocol::Discover.call(5, "k-1");
+    call["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2099-01-01".into();
+    client.send(&call);
+    let answer = client.answer(5);
     answer.error(-32022);
     let supported = answer.message()["error"]["data"]["supported"].to_string();
     for protocol in Protocol::ALL {
@@ -140,23 +117,25 @@ fn a_protocol_that_is_not_known_is_refused_with_those_that_are() {
 }
 
 #[test]
-fn a_client_of_another_version_is_offered_one_that_is_known() {
-    let world = world(Protocol::Initialize);
-    for asked in ["2024-11-05", "2025-03-26", "2025-06-18", "1999-01-01"] {
+fn a_client_of_another_version_is_offered_it_if_it_is_known_and_else_the_newest() {
+    let world = world();
+    let newest = "2025-11-25";
+    for (asked, offered) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", newest),
+        ("2026-07-28", newest),
+        ("1999-01-01", newest),
+    ] {
         let mut client = world.serve();
-        let answer = client.request(
-            "initialize",
-            json!({
-                "protocolVersion": asked,
-                "capabilities": {},
-                "clientInfo": { "name": "keyhole-tests", "version": "0" },
-            }),
-        );
-        let offered = answer.result()["protocolVersion"].as_str().unwrap();
-        assert!(
-            offered == asked || asked == "1999-01-01",
-            "{asked}: {offered}"
-        );
+        let hello = json!({
+            "protocolVersion": asked,
+            "capabilities": {},
+            "clientInfo": { "name": "keyhole-tests", "version": "0" },
+        });
+        let answer = client.request("initialize", hello);
+        assert_eq!(answer.result()["protocolVersion"], offered);
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         client.load("k-x").refused("unknown-key");
         client.end();
@@ -165,14 +144,13 @@ fn a_client_of_another_version_is_offered_one_that_is_known() {
 
 #[test]
 fn a_server_starts_with_a_map_that_cannot_be_used() {
-    for map in ["", "[keys]\nk-1 = '~/1.md'\nk-1 = '~/2.md'\n", "nonsense"] {
+    for (map, code) in [
+        ("", "unknown-key"),
+        ("[keys]\nk-1 = '~/1.md'\nk-1 = '~/2.md'\n", "map-invalid"),
+        ("nonsense", "map-invalid"),
+    ] {
         let world = World::new().map(map);
         let mut client = world.client();
-        let code = if map.is_empty() {
-            "unknown-key"
-        } else {
-            "map-invalid"
-        };
         client.load("k-1").refused(code);
         client.end();
     }

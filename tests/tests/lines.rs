@@ -6,23 +6,19 @@ use serde_json::{Value, json};
 /// The longest line that the server reads, in bytes.
 const LONGEST: usize = 1 << 20;
 
-fn world(protocol: Protocol) -> World {
-    World::new()
-        .speaking(protocol)
-        .file("1.md", "one")
-        .map("[keys]\nk-1 = '~/1.md'\n")
+fn world() -> World {
+    World::new().with_k1("one")
 }
 
-/// The server answers each of `lines` with an error, and the session goes on.
+/// The server answers each of `lines` with an error without an id, and the session
+/// goes on.
 fn survives(code: i64, lines: &[&[u8]]) {
-    for protocol in Protocol::ALL {
-        let world = world(protocol);
-        let mut client = world.client();
+    for (_world, mut client) in World::in_each_protocol(world) {
         for line in lines {
             client.send_line(line);
             let answer = client.receive();
             answer.error(code);
-            assert_eq!(answer.message()["id"], Value::Null);
+            assert_eq!(answer.message().get("id"), Some(&Value::Null));
             client.load("k-1").is("one");
         }
         client.end();
@@ -36,11 +32,14 @@ fn what_is_not_json_is_answered_and_survived() {
         &[
             b"garbage",
             b"{",
+            b"[1,2",
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} trailing",
             b"{}{}",
             b"\x00\x01\x02",
             b"\xff\xfe",
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xff\"}",
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}",
             b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
             b"GET / HTTP/1.1",
@@ -51,52 +50,68 @@ fn what_is_not_json_is_answered_and_survived() {
 
 #[test]
 fn json_that_is_nested_too_deep_is_answered_and_survived() {
+    let array = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let object = format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
+    let inside = |field: &str, value: &str| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"{field}\":{value}}}")
+    };
     survives(-32700, &["[".repeat(100_000).as_bytes()]);
-    let nested = format!(
-        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{}1{}}}",
-        "{\"a\":".repeat(10_000),
-        "}".repeat(10_000)
-    );
-    survives(-32700, &[nested.as_bytes()]);
+    survives(-32700, &[inside("x", &array).as_bytes()]);
+    survives(-32700, &[inside("params", &object).as_bytes()]);
 }
 
 #[test]
-fn json_that_is_no_message_is_answered_and_survived() {
-    survives(
-        -32600,
-        &[
-            b"1",
-            b"null",
-            b"true",
-            b"\"ping\"",
-            b"[]",
-            b"{}",
-            b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
-            b"{\"jsonrpc\":\"2.0\"}",
-            b"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"tools/list\"}",
-            b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"tools/list\"}",
-            b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"tools/list\"}",
-        ],
-    );
-}
-
-#[test]
-fn a_message_with_an_id_that_is_wrong_gets_its_id_back() {
-    for protocol in Protocol::ALL {
-        let world = world(protocol);
-        let mut client = world.client();
-        for line in [
-            json!({ "id": "x", "method": "tools/list" }),
-            json!({ "jsonrpc": "1.0", "id": "x", "method": "tools/list" }),
-            json!({ "jsonrpc": "2.0", "id": "x" }),
-            json!({ "jsonrpc": "2.0", "id": "x", "method": 7 }),
-            json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/list", "result": {} }),
+fn json_that_is_no_message_gets_its_id_back_if_that_can_be_used() {
+    for (_world, mut client) in World::in_each_protocol(world) {
+        for (line, id) in [
+            (r#"1"#, json!(null)),
+            (r#"null"#, json!(null)),
+            (r#"true"#, json!(null)),
+            (r#""ping""#, json!(null)),
+            (r#"[]"#, json!(null)),
+            (r#"{}"#, json!(null)),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, json!(null)),
+            (r#"{"id":7,"method":"ping"}"#, json!(7)),
+            (r#"{"jsonrpc":"1.0","id":"x","method":"ping"}"#, json!("x")),
+            (r#"{"jsonrpc":"2.0"}"#, json!(null)),
+            (r#"{"jsonrpc":"2.0","id":"x"}"#, json!("x")),
+            (r#"{"jsonrpc":"2.0","id":7,"method":8}"#, json!(7)),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+                json!(null),
+            ),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, json!(null)),
+            (
+                r#"{"jsonrpc":"2.0","id":["x"],"method":"ping"}"#,
+                json!(null),
+            ),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, json!(null)),
+            (
+                r#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}"#,
+                json!(null),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#,
+                json!(7),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"ping","error":{}}"#,
+                json!(null),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#,
+                json!(7),
+            ),
+            (r#"{"jsonrpc":"2.0","result":{}}"#, json!(null)),
+            (r#"{"id":7,"result":{}}"#, json!(7)),
+            (r#"{"error":{}}"#, json!(null)),
         ] {
-            client.send(&line);
+            client.send_line(line.as_bytes());
             let answer = client.receive();
             answer.error(-32600);
-            assert_eq!(answer.message()["id"], "x");
+            assert_eq!(answer.message().get("id"), Some(&id), "{line}");
         }
+        client.load("k-1").is("one");
         client.end();
     }
 }
@@ -109,17 +124,11 @@ fn a_line_that_is_too_long_is_answered_and_survived() {
 
 #[test]
 fn a_request_of_the_longest_line_is_served() {
-    for protocol in Protocol::ALL {
-        let world = world(protocol);
-        let mut client = world.client();
+    for (world, mut client) in World::in_each_protocol(world) {
         let call = |padding: usize| {
-            let params = protocol.params(json!({
-                "name": "load_context",
-                "arguments": { "key": "k-1" },
-                "_meta": { "padding": "x".repeat(padding) },
-            }));
-            json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params })
-                .to_string()
+            let mut call = world.protocol().call(9, "k-1");
+            call["params"]["_meta"]["padding"] = "x".repeat(padding).into();
+            call.to_string()
         };
         let longest = call(LONGEST - call(0).len());
         assert_eq!(longest.len(), LONGEST);
@@ -132,16 +141,12 @@ fn a_request_of_the_longest_line_is_served() {
 #[test]
 fn blank_lines_and_carriage_returns_do_not_matter() {
     for protocol in Protocol::ALL {
-        let world = world(protocol);
+        let world = world().speaking(protocol);
         let mut client = world.serve();
         client.send_bytes(b"\n\r\n   \n\t\n");
         let _ = client.handshake();
-        client.send_bytes(b"\r\n\n\n");
-        let params = protocol.params(json!({
-            "name": "load_context", "arguments": { "key": "k-1" },
-        }));
-        let call = json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params });
-        client.send_bytes(format!("  {call} \r\n\r\n").as_bytes());
+        let call = protocol.call(9, "k-1");
+        client.send_bytes(format!("\r\n\n\n  {call} \r\n\r\n").as_bytes());
         client.answer(9).is("one");
         client.end();
     }
@@ -149,13 +154,9 @@ fn blank_lines_and_carriage_returns_do_not_matter() {
 
 #[test]
 fn a_request_in_small_pieces_is_one_request() {
-    let world = world(Protocol::Initialize);
+    let world = world();
     let mut client = world.client();
-    let call = json!({
-        "jsonrpc": "2.0", "id": 9, "method": "tools/call",
-        "params": { "name": "load_context", "arguments": { "key": "k-1" } },
-    });
-    for byte in format!("{call}\n").as_bytes() {
+    for byte in format!("{}\n", world.protocol().call(9, "k-1")).as_bytes() {
         client.send_bytes(&[*byte]);
     }
     client.answer(9).is("one");
@@ -163,9 +164,29 @@ fn a_request_in_small_pieces_is_one_request() {
 }
 
 #[test]
+fn a_last_line_without_an_end_is_answered() {
+    let call = Protocol::Discover.call(7, "k-1").to_string();
+    for (last, code) in [
+        (call, None),
+        ("garbage".to_owned(), Some(-32700)),
+        ("x".repeat(LONGEST + 1), Some(-32600)),
+    ] {
+        let world = world();
+        let mut client = world.serve();
+        client.send_bytes(last.as_bytes());
+        client.hang_up();
+        match code {
+            Some(code) => client.receive().error(code),
+            None => client.answer(7).is("one"),
+        }
+        client.ends_quietly();
+    }
+}
+
+#[test]
 fn garbage_before_the_handshake_is_answered_and_survived() {
     for protocol in Protocol::ALL {
-        let world = world(protocol);
+        let world = world().speaking(protocol);
         let mut client = world.serve();
         client.send_line(b"garbage");
         client.receive().error(-32700);
@@ -180,9 +201,7 @@ fn garbage_before_the_handshake_is_answered_and_survived() {
 
 #[test]
 fn what_asks_for_nothing_is_not_answered() {
-    for protocol in Protocol::ALL {
-        let world = world(protocol);
-        let mut client = world.client();
+    for (_world, mut client) in World::in_each_protocol(world) {
         ignores(&mut client);
         client.load("k-1").is("one");
         client.end();
@@ -191,14 +210,21 @@ fn what_asks_for_nothing_is_not_answered() {
 
 /// Notifications, known or not, and answers to questions that nobody asked.
 fn ignores(client: &mut Session) {
-    for message in [
-        json!({ "jsonrpc": "2.0", "method": "notifications/whatever" }),
-        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" }),
-        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } }),
-        json!({ "jsonrpc": "2.0", "method": "tools/call", "params": {} }),
-        json!({ "jsonrpc": "2.0", "id": 99, "result": {} }),
-        json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -1, "message": "x" } }),
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"notifications/whatever","params":[1]}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":["x"]}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#,
+        r#"{"jsonrpc":"2.0","method":"tools/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"load_context","arguments":{"key":"k-1"}}}"#,
+        r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"x"}}"#,
+        r#"{"jsonrpc":"2.0","id":99,"error":5}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}"#,
     ] {
-        client.send(&message);
+        client.send_line(line.as_bytes());
     }
 }

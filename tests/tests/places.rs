@@ -1,6 +1,6 @@
 //! Where the map is, and where its files are.
 
-use keyhole_tests::{MARKER, Protocol, World};
+use keyhole_tests::{MARKER, Protocol, World, skipped};
 use std::{
     fs::{self, Permissions},
     os::unix::fs::{PermissionsExt as _, chown},
@@ -183,13 +183,11 @@ fn the_servers_own_directory_does_not_matter() {
 
 /// Its owner alone may say that a reading leaves no trace.
 #[test]
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn a_file_of_another_user_that_may_be_read_is_served() {
     let world = world().map(MAP).unprivileged();
     if !rustix::process::geteuid().is_root() {
-        return eprintln!(
-            "skipped: places::a_file_of_another_user_that_may_be_read_is_served: only root can give a file away"
-        );
+        let this = "places::a_file_of_another_user_that_may_be_read_is_served";
+        return skipped(this, "only root can give a file away");
     }
     let file = world.path("1.md");
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();

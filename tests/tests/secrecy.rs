@@ -66,11 +66,11 @@ fn no_refusal_tells_anything_without_a_session() {
 
 #[test]
 fn a_document_is_told_to_the_caller_and_to_nobody_else() {
-    for protocol in Protocol::ALL {
-        let world = talkative(World::new().speaking(protocol))
+    for (_world, mut client) in World::in_each_protocol(|| {
+        talkative(World::new())
             .file("hunter2.md", MARKER)
-            .map(mapped("hunter2.md"));
-        let mut client = world.client();
+            .map(mapped("hunter2.md"))
+    }) {
         client.load(KEY).is(MARKER);
         client.end();
     }
@@ -142,12 +142,11 @@ fn what_is_said_is_the_same_however_many_keys_there_are() {
 
 #[test]
 fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
-    for protocol in Protocol::ALL {
-        let world = World::new()
-            .speaking(protocol)
+    for (_world, mut client) in World::in_each_protocol(|| {
+        World::new()
             .file("hunter2.md", MARKER)
-            .map(mapped("hunter2.md"));
-        let mut client = world.client();
+            .map(mapped("hunter2.md"))
+    }) {
         let long = "k".repeat(129);
         let near = [
             &KEY[..KEY.len() - 1],

@@ -6,7 +6,7 @@ mod changed;
 mod script;
 
 use keyhole_guest::{Fault, LoadError, Stat};
-use script::{CONTENT, MAX_BYTES, Script, good, read_from, run, run_with, stat};
+use script::{CONTENT, MAX_BYTES, Script, good, read_from, reading, run, run_with, seen, stat};
 
 /// What the contract says of each fault, wherever it is met.
 const FAULTS: [(Fault, LoadError); 6] = [
@@ -33,73 +33,42 @@ fn the_script_that_changes_nothing_loads() {
 }
 
 #[test]
-fn each_fault_of_the_look_is_its_error_and_nothing_is_opened() {
+fn each_fault_is_its_error_and_nothing_is_done_after_it() {
     for (fault, error) in FAULTS {
-        let script = Script {
+        let is_error = |script: Script, opens: usize, has_read: bool| {
+            let outcome = run_with(script, MAX_BYTES, |run| {
+                assert_eq!(run.opens.get(), opens, "{fault:?}");
+                assert_eq!(!run.reads.borrow().is_empty(), has_read, "{fault:?}");
+            });
+            assert_eq!(outcome, Err(error), "{fault:?}");
+        };
+        let look = Script {
             look: Err(fault),
             ..good()
         };
-        let outcome = run_with(script, MAX_BYTES, |run| assert_eq!(run.opens.get(), 0));
-        assert_eq!(outcome, Err(error), "{fault:?}");
-    }
-}
-
-#[test]
-fn each_fault_of_the_open_is_its_error() {
-    for (fault, error) in FAULTS {
-        let script = Script {
+        is_error(look, 0, false);
+        let open = Script {
             open: Err(fault),
             ..good()
         };
-        assert_eq!(run(script), Err(error), "{fault:?}");
-    }
-}
-
-#[test]
-fn each_fault_of_the_first_stat_is_its_error_and_nothing_is_read() {
-    for (fault, error) in FAULTS {
-        let script = Script {
-            stats: [Err(fault), Ok(stat())],
-            ..good()
-        };
-        let outcome = run_with(script, MAX_BYTES, |run| {
-            assert!(run.reads.borrow().is_empty())
-        });
-        assert_eq!(outcome, Err(error), "{fault:?}");
-    }
-}
-
-#[test]
-fn each_fault_of_the_last_stat_is_its_error() {
-    for (fault, error) in FAULTS {
-        let script = Script {
-            stats: [Ok(stat()), Err(fault)],
-            ..good()
-        };
-        assert_eq!(run(script), Err(error), "{fault:?}");
-    }
-}
-
-#[test]
-fn each_fault_of_a_read_is_its_error() {
-    for (fault, error) in FAULTS {
-        let script = Script {
-            read: &|_, _| Err(fault),
-            ..good()
-        };
-        assert_eq!(run(script), Err(error), "{fault:?}");
+        is_error(open, 1, false);
+        for (stats, has_read) in [
+            ([Err(fault), Ok(stat())], false),
+            ([Ok(stat()), Err(fault)], true),
+        ] {
+            is_error(Script { stats, ..good() }, 1, has_read);
+        }
+        is_error(reading(&|_, _| Err(fault)), 1, true);
     }
 }
 
 #[test]
 fn a_fault_after_half_the_file_is_its_error_and_half_is_no_answer() {
-    let script = Script {
-        read: &|_, offset| match offset {
-            0 => Ok(CONTENT[..5].to_vec()),
-            _ => Err(Fault::Other),
-        },
-        ..good()
+    let read = |_, offset| match offset {
+        0 => Ok(CONTENT[..5].to_vec()),
+        _ => Err(Fault::Other),
     };
+    let script = reading(&read);
     assert_eq!(run(script), Err(LoadError::Internal));
 }
 
@@ -119,10 +88,7 @@ fn a_file_that_became_something_else_before_the_open_is_not_read() {
         regular: false,
         ..stat()
     };
-    let script = Script {
-        stats: [Ok(other), Ok(other)],
-        ..good()
-    };
+    let script = seen(other, other);
     let outcome = run_with(script, MAX_BYTES, |run| {
         assert!(run.reads.borrow().is_empty())
     });
@@ -148,10 +114,8 @@ fn a_file_over_the_limit_is_not_read() {
 #[test]
 fn a_read_that_comes_back_short_is_continued() {
     for at_most in 1..=11 {
-        let script = Script {
-            read: &|len, offset| Ok(read_from(CONTENT, len.min(at_most), offset)),
-            ..good()
-        };
+        let read = |len: u64, offset| Ok(read_from(CONTENT, len.min(at_most), offset));
+        let script = reading(&read);
         assert_eq!(run(script).unwrap(), "0123456789", "{at_most} at a time");
     }
 }
@@ -160,16 +124,14 @@ fn a_read_that_comes_back_short_is_continued() {
 #[test]
 fn a_file_that_is_read_at_once_is_not_copied() {
     let at = std::cell::Cell::new(std::ptr::null());
-    let script = Script {
-        read: &|len, offset| {
-            let bytes = read_from(CONTENT, len, offset);
-            if offset == 0 {
-                at.set(bytes.as_ptr());
-            }
-            Ok(bytes)
-        },
-        ..good()
+    let read = |len, offset| {
+        let bytes = read_from(CONTENT, len, offset);
+        if offset == 0 {
+            at.set(bytes.as_ptr());
+        }
+        Ok(bytes)
     };
+    let script = reading(&read);
     let text = run(script).unwrap();
     assert_eq!(text.as_ptr(), at.get());
 }
@@ -177,31 +139,25 @@ fn a_file_that_is_read_at_once_is_not_copied() {
 #[test]
 fn a_character_in_two_reads_is_one_character() {
     let text = "€€€x".as_bytes();
-    let script = Script {
-        read: &|len, offset| Ok(read_from(text, len.min(1), offset)),
-        ..good()
-    };
+    let read = |len: u64, offset| Ok(read_from(text, len.min(1), offset));
+    let script = reading(&read);
     assert_eq!(run(script).unwrap(), "€€€x");
 }
 
 #[test]
 fn a_read_of_more_than_was_asked_for_is_a_broken_file_system() {
-    let script = Script {
-        read: &|len, _| Ok(vec![b'x'; len as usize + 1]),
-        ..good()
-    };
+    let read = |len, _| Ok(vec![b'x'; len as usize + 1]);
+    let script = reading(&read);
     assert_eq!(run(script), Err(LoadError::Internal));
 }
 
 #[test]
 fn a_later_read_of_more_than_was_asked_for_is_a_broken_file_system() {
-    let script = Script {
-        read: &|len, offset| match offset {
-            0 => Ok(CONTENT[..5].to_vec()),
-            _ => Ok(vec![b'x'; len as usize + 1]),
-        },
-        ..good()
+    let read = |len, offset| match offset {
+        0 => Ok(CONTENT[..5].to_vec()),
+        _ => Ok(vec![b'x'; len as usize + 1]),
     };
+    let script = reading(&read);
     assert_eq!(run(script), Err(LoadError::Internal));
 }
 
@@ -212,10 +168,7 @@ fn a_file_whose_clock_tells_nothing_is_read_twice() {
         changed: None,
         ..stat()
     };
-    let script = Script {
-        stats: [Ok(timeless), Ok(timeless)],
-        ..good()
-    };
+    let script = seen(timeless, timeless);
     let outcome = run_with(script, MAX_BYTES, |run| {
         assert_eq!(
             *run.reads.borrow(),

@@ -118,6 +118,19 @@ pub(crate) fn good() -> Script<'static> {
     }
 }
 
+/// The same, of which each read returns this.
+pub(crate) fn reading<'a>(read: &'a Read<'a>) -> Script<'a> {
+    Script { read, ..good() }
+}
+
+/// The same, with these looks at it.
+pub(crate) fn seen(first: Stat, after: Stat) -> Script<'static> {
+    Script {
+        stats: [Ok(first), Ok(after)],
+        ..good()
+    }
+}
+
 /// What the guest makes of it.
 pub(crate) fn run(script: Script) -> Result<String, LoadError> {
     run_with(script, MAX_BYTES, |_| ())

@@ -5,33 +5,24 @@
 use super::{Report, Warning, check};
 use crate::{
     code::Code,
-    map::{Key, LiveMap, Location},
+    map::{Key, LiveMap, Location, fixture_tests::Tree},
 };
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt};
-use tempfile::TempDir;
 
-struct Home(TempDir);
+struct Home(Tree);
 
 impl Home {
     fn with(map: &[u8]) -> Self {
-        let home = Self::empty();
-        fs::write(home.map(), map).unwrap();
-        fs::set_permissions(home.map(), fs::Permissions::from_mode(0o600)).unwrap();
-        home
+        Self(Tree::with(map))
     }
 
     fn empty() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn map(&self) -> std::path::PathBuf {
-        self.0.path().join("map.toml")
+        Self(Tree::empty())
     }
 
     /// A check in which a file's name decides its result.
     fn check(&self) -> Report {
-        let live = LiveMap::new(Location::find(Some(&self.map()), |_| None).unwrap());
+        let live = self.0.live();
         let map = live.current();
         let load = async |key: &Key, _: &crate::caller::Caller| {
             let path = map.as_ref().unwrap().find(key).unwrap().path().to_owned();
@@ -51,12 +42,12 @@ impl Home {
         let mut out = anstream::StripStream::new(Vec::new());
         self.check().write_text(&mut out).unwrap();
         let text = String::from_utf8(out.into_inner()).unwrap();
-        text.replace(self.map().to_str().unwrap(), "MAP")
+        text.replace(self.0.map().to_str().unwrap(), "MAP")
     }
 
     fn json(&self) -> Value {
         let json = self.check().to_json().unwrap();
-        serde_json::from_str(&json.replace(self.map().to_str().unwrap(), "MAP")).unwrap()
+        serde_json::from_str(&json.replace(self.0.map().to_str().unwrap(), "MAP")).unwrap()
     }
 }
 
@@ -120,19 +111,6 @@ fn the_json_has_its_stable_shape() {
     let missing = Home::empty().json();
     assert_eq!(missing["error"]["code"], "map-missing");
     assert_eq!(missing["error"]["line"], Value::Null);
-}
-
-#[test]
-fn the_exit_code_tells_served_from_refused_from_no_map() {
-    for (map, code) in [
-        (&b"[keys]\nweak = 'a.md'"[..], 0),
-        (b"", 0),
-        (MIXED, 1),
-        (b"[keys", 2),
-    ] {
-        assert_eq!(Home::with(map).check().exit_code(), code);
-    }
-    assert_eq!(Home::empty().check().exit_code(), 2);
 }
 
 #[test]
@@ -251,27 +229,20 @@ fn no_control_character_reaches_the_terminal() {
 /// them.
 #[test]
 fn a_file_that_lies_in_a_home_itself_or_above_is_warned_of() {
-    let home = tempfile::tempdir().unwrap();
-    let root = home.path().canonicalize().unwrap();
-    let user = root.join("user");
-    fs::create_dir_all(user.join("notes")).unwrap();
-    for file in ["user/notes/a.md", "user/b.md", "c.md"] {
-        fs::write(root.join(file), "").unwrap();
-    }
-    std::os::unix::fs::symlink(user.join("b.md"), user.join("notes/link.md")).unwrap();
-    let map = root.join("map.toml");
-    fs::write(
-        &map,
+    let tree = Tree::with(
         "[keys]\n\
          k-7f3a9c55aa01bee1 = '~/notes/a.md'\n\
          k-7f3a9c55aa01bee2 = '~/b.md'\n\
          k-7f3a9c55aa01bee3 = 'c.md'\n\
          k-7f3a9c55aa01bee4 = '~/notes/link.md'\n",
-    )
-    .unwrap();
-    fs::set_permissions(&map, fs::Permissions::from_mode(0o600)).unwrap();
+    );
+    for file in ["user/notes/a.md", "user/b.md", "c.md"] {
+        tree.write(file, "");
+    }
+    let user = tree.path("user").canonicalize().unwrap();
+    std::os::unix::fs::symlink(user.join("b.md"), user.join("notes/link.md")).unwrap();
     let live = LiveMap::new(
-        Location::find(Some(&map), |name| {
+        Location::find(Some(&tree.map().canonicalize().unwrap()), |name| {
             (name == "HOME").then(|| user.clone().into())
         })
         .unwrap(),

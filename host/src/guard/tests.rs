@@ -6,56 +6,44 @@
 )]
 
 use super::{
-    GuardError, HookError, MAX_INPUT_BYTES, agents, guard,
+    GuardError, HookError, MAX_INPUT_BYTES, guard,
     hook::{OWN_TOOL, TOOL},
 };
 use crate::{
     agent::{AgentName, BadAgentName},
     code::Code,
-    map::{LiveMap, Location},
+    map::fixture_tests::Tree,
     ticket::{TicketError, Tickets},
 };
 use serde_json::{Value, json};
 use std::{fs, io};
-use tempfile::TempDir;
 
 const BOUND: &str = "k-bound-hunter2-0001";
 const UNBOUND: &str = "k-unbound-hunter2-02";
 const AGENT: &str = "keyhole:privacy-scanner";
 
 /// A user's map, and the plugin's data folder.
-struct User(TempDir);
+struct User(Tree);
 
 impl User {
     fn new() -> Self {
-        let user = Self(tempfile::tempdir().unwrap());
-        user.map(&format!(
+        Self(Tree::with(format!(
             "[keys]\n{BOUND} = {{ path = 'a.md', agents = ['{AGENT}'] }}\n{UNBOUND} = 'b.md'\n"
-        ));
-        user
-    }
-
-    fn map(&self, text: &str) {
-        fs::write(self.0.path().join("map.toml"), text).unwrap();
+        )))
     }
 
     fn tickets(&self) -> Tickets {
-        Tickets::under(self.0.path())
+        Tickets::under(self.0.directory())
     }
 
     /// The number of tickets that the guard has written.
     fn left(&self) -> usize {
-        fs::read_dir(self.0.path().join("tickets")).map_or(0, Iterator::count)
-    }
-
-    fn live(&self) -> LiveMap {
-        let named = self.0.path().join("map.toml");
-        LiveMap::new(Location::find(Some(&named), |_| None).unwrap())
+        fs::read_dir(self.0.path("tickets")).map_or(0, Iterator::count)
     }
 
     fn ask(&self, input: &[u8]) -> Result<Value, GuardError> {
         let mut answer = Vec::new();
-        guard(&self.live(), &self.tickets(), input, &mut answer)?;
+        guard(&self.0.live(), &self.tickets(), input, &mut answer)?;
         assert!(answer.ends_with(b"\n"));
         let mut answer: Value = serde_json::from_slice(&answer).unwrap();
         let output = answer["hookSpecificOutput"].take();
@@ -148,27 +136,17 @@ fn a_subagent_may_use_its_key_and_the_ticket_names_it() {
 }
 
 #[test]
-fn the_parent_may_use_no_key() {
+fn neither_the_parent_nor_its_fork_nor_a_session_that_runs_as_an_agent_may_use_a_key() {
     for key in [BOUND, UNBOUND, "k-wrong"] {
-        User::new().denies(&parent(key), Code::CallerNotVerified);
         let nulls = with(parent(key), "agent_id", Value::Null);
-        let nulls = with(nulls, "agent_type", Value::Null);
-        User::new().denies(&nulls, Code::CallerNotVerified);
-    }
-}
-
-#[test]
-fn a_fork_of_the_parent_may_use_no_key() {
-    for key in [BOUND, UNBOUND, "k-wrong"] {
-        User::new().denies(&subagent("fork", key), Code::CallerNotVerified);
-    }
-}
-
-#[test]
-fn a_session_that_was_started_as_an_agent_may_use_no_key() {
-    for key in [BOUND, UNBOUND, "k-wrong"] {
-        let question = without(subagent(AGENT, key), "agent_id");
-        User::new().denies(&question, Code::CallerNotVerified);
+        for question in [
+            parent(key),
+            with(nulls, "agent_type", Value::Null),
+            subagent("fork", key),
+            without(subagent(AGENT, key), "agent_id"),
+        ] {
+            User::new().denies(&question, Code::CallerNotVerified);
+        }
     }
 }
 
@@ -236,7 +214,7 @@ fn to_an_impostor_a_bound_key_is_an_unknown_one() {
 fn others_than_subagents_learn_nothing_of_the_map() {
     let user = User::new();
     for map in ["[keys]\n", "not a map", "[keys"] {
-        user.map(map);
+        user.0.write("map.toml", map);
         user.denies(&parent(BOUND), Code::CallerNotVerified);
     }
 }
@@ -244,24 +222,17 @@ fn others_than_subagents_learn_nothing_of_the_map() {
 #[test]
 fn what_is_wrong_with_the_map_is_for_the_server_to_say() {
     let user = User::new();
-    user.map("not a map");
+    user.0.write("map.toml", "not a map");
     user.allows(&subagent(AGENT, BOUND));
     let user = User::new();
-    fs::remove_file(user.0.path().join("map.toml")).unwrap();
+    fs::remove_file(user.0.map()).unwrap();
     user.allows(&subagent(AGENT, BOUND));
 }
 
 #[test]
-fn fields_that_newer_clients_add_do_no_harm() {
-    User::new().allows(&with(
-        subagent(AGENT, BOUND),
-        "effort",
-        json!({"level": "high"}),
-    ));
-}
-
-#[test]
-fn a_question_without_what_counts_has_no_answer() {
+fn a_question_without_what_counts_has_no_answer_and_one_with_more_has() {
+    let newer = with(subagent(AGENT, BOUND), "effort", json!({"level": "high"}));
+    User::new().allows(&newer);
     for field in [
         "hook_event_name",
         "tool_name",
@@ -378,9 +349,12 @@ fn a_question_may_be_long_but_not_endless() {
     // Spaces at the end count too.
     User::new().fails(padded(most) + " ", HookError::NotUnderstood);
 
-    let named = user.0.path().join("map.toml");
-    let map = LiveMap::new(Location::find(Some(&named), |_| None).unwrap());
-    let endless = guard(&map, &user.tickets(), io::repeat(b' '), io::sink());
+    let endless = guard(
+        &user.0.live(),
+        &user.tickets(),
+        io::repeat(b' '),
+        io::sink(),
+    );
     assert!(matches!(
         endless,
         Err(GuardError::Hook(HookError::NotUnderstood))
@@ -390,7 +364,7 @@ fn a_question_may_be_long_but_not_endless() {
 #[test]
 fn a_call_that_cannot_be_given_a_ticket_is_not_allowed() {
     let user = User::new();
-    fs::write(user.0.path().join("tickets"), "").unwrap();
+    fs::write(user.0.path("tickets"), "").unwrap();
     let asked = user.ask(subagent(AGENT, BOUND).to_string().as_bytes());
     assert!(matches!(
         asked,
@@ -401,48 +375,28 @@ fn a_call_that_cannot_be_given_a_ticket_is_not_allowed() {
 #[test]
 fn an_answer_that_cannot_be_written_is_a_failure() {
     let user = User::new();
-    let named = user.0.path().join("map.toml");
-    let map = LiveMap::new(Location::find(Some(&named), |_| None).unwrap());
     let question = subagent(AGENT, BOUND).to_string();
     let mut full: &mut [u8] = &mut [0; 10];
-    let asked = guard(&map, &user.tickets(), question.as_bytes(), &mut full);
+    let asked = guard(
+        &user.0.live(),
+        &user.tickets(),
+        question.as_bytes(),
+        &mut full,
+    );
     assert!(matches!(asked, Err(GuardError::Output(_))), "{asked:?}");
 }
 
 #[test]
 fn no_failure_repeats_what_was_asked() {
     let user = User::new();
-    for input in [
-        with(
-            subagent("hunter2", BOUND),
-            "hook_event_name",
-            json!("hunter2"),
-        ),
-        with(
-            subagent("hunter2", BOUND),
-            "tool_input",
-            json!({"hunter2": 1}),
-        ),
-        with(
-            subagent("hunter2\n", UNBOUND),
-            "tool_use_id",
-            json!("hunter2"),
-        ),
+    for (agent, field, value) in [
+        ("hunter2", "hook_event_name", json!("hunter2")),
+        ("hunter2", "tool_input", json!({"hunter2": 1})),
+        ("hunter2\n", "tool_use_id", json!("hunter2")),
     ] {
+        let input = with(subagent(agent, UNBOUND), field, value);
         let error = user.ask(input.to_string().as_bytes()).unwrap_err();
         let line = error.to_string();
         assert!(!line.contains("hunter2") && !line.contains('\n'), "{line}");
     }
-}
-
-#[test]
-fn each_agent_that_the_map_names_is_listed_once_and_a_star_for_all() {
-    let user = User::new();
-    assert_eq!(agents(&user.live()).unwrap(), format!("*\n{AGENT}\n"));
-    user.map("[keys]\nk1 = { path = '/a.md', agents = ['b', 'a'] }\nk2 = { path = '/b.md', agents = ['a'] }\n");
-    assert_eq!(agents(&user.live()).unwrap(), "a\nb\n");
-    fs::remove_file(user.0.path().join("map.toml")).unwrap();
-    assert_eq!(agents(&user.live()).unwrap(), "");
-    user.map("not a map");
-    assert!(agents(&user.live()).is_err());
 }

@@ -10,18 +10,15 @@ use crate::{
     code::Code,
     grant::Grant,
     limits::Limits,
-    map::{LiveMap, Location, MapSource},
+    map::{MapSource, fixture_tests::Tree},
     sandbox::Executor,
     ticket::Tickets,
 };
 use std::{
     collections::HashMap,
-    fs,
-    os::unix::fs::PermissionsExt,
     sync::{Arc, Condvar, Mutex},
     time::{Duration, Instant},
 };
-use tempfile::TempDir;
 use tokio::{task::JoinSet, time::sleep};
 
 /// A key that nobody can guess.
@@ -96,7 +93,7 @@ impl Executor for Fake {
 }
 
 struct World {
-    _tree: TempDir,
+    _tree: Tree,
     loader: Arc<Loader<Fake>>,
     files: Arc<Files>,
     tickets: Arc<Tickets>,
@@ -105,32 +102,34 @@ struct World {
 impl World {
     /// A world whose map has these lines in `[keys]`, and two keys of `honest.md`.
     fn new(limits: Limits, lines: &str) -> Self {
-        let tree = tempfile::tempdir().unwrap();
-        let map = tree.path().join("map.toml");
         let honest = key("honest");
-        fs::write(
-            &map,
-            format!("[keys]\nk = 'honest.md'\n{honest} = 'honest.md'\n{lines}"),
-        )
-        .unwrap();
-        fs::set_permissions(&map, fs::Permissions::from_mode(0o600)).unwrap();
+        let tree = Tree::with(format!(
+            "[keys]\nk = 'honest.md'\n{honest} = 'honest.md'\n{lines}"
+        ));
         for file in ["honest.md", "hung-0.md", "hung-1.md", "hung-2.md"] {
-            fs::write(tree.path().join(file), file).unwrap();
+            tree.write(file, file);
         }
-        let location = Location::find(Some(&map), |_| None).unwrap();
-        let source = MapSource::from(Arc::new(LiveMap::new(location)));
+        let source = MapSource::from(Arc::new(tree.live()));
         let files = Arc::new(Files::default());
         let loader = Arc::new(Loader::new(source, Fake(Arc::clone(&files)), limits));
         Self {
             loader,
             files,
-            tickets: Arc::new(Tickets::under(tree.path())),
+            tickets: Arc::new(Tickets::under(tree.directory())),
             _tree: tree,
         }
     }
 
     async fn load(&self, key: &str) -> Result<String, Code> {
         load(&self.loader, key, Caller::Nobody).await
+    }
+
+    /// For so long that others count as slow, and then as hung.
+    async fn serves_the_honest_for_a_while(&self) {
+        for _ in 0..300 {
+            assert_eq!(self.load(&key("honest")).await, Ok("honest.md".into()));
+            sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// Waits until `what` holds. It polls, because other threads change the state
@@ -184,7 +183,7 @@ const HUNG: [&str; 3] = ["hung-0.md", "hung-1.md", "hung-2.md"];
 /// A key for each file that hangs.
 fn a_key_each() -> String {
     HUNG.iter()
-        .map(|file| format!("{} = '{file}'\n", key(file).replace('.', "-")))
+        .map(|file| format!("{} = '{file}'\n", key_of(file)))
         .collect()
 }
 
@@ -195,20 +194,15 @@ fn key_of(file: &str) -> String {
 #[tokio::test]
 async fn three_files_that_hang_keep_no_other_key_waiting_and_are_served_again_themselves() {
     let world = World::new(limits(), &a_key_each());
-    let mut calls = burst(&world, (0..40).map(|call| key_of(HUNG[call % 3])));
-    // The loop covers the time before they count as slow and after they count as
-    // hung.
-    for _ in 0..300 {
-        assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
-        sleep(Duration::from_millis(1)).await;
-    }
+    let calls = burst(&world, (0..40).map(|call| key_of(HUNG[call % 3])));
+    world.serves_the_honest_for_a_while().await;
     for file in HUNG {
         world.until(|world| world.files.inside(file) == 4).await;
         assert_eq!(world.load(&key_of(file)).await, Err(Code::Busy));
     }
     world.files.release();
-    while let Some(answer) = calls.join_next().await {
-        assert!(matches!(answer.unwrap(), Ok(_) | Err(Code::Busy)));
+    for answer in calls.join_all().await {
+        assert!(matches!(answer, Ok(_) | Err(Code::Busy)));
     }
     for file in HUNG {
         assert_eq!(world.load(&key_of(file)).await, Ok(file.into()));
@@ -221,18 +215,15 @@ async fn a_file_that_hangs_is_the_same_file_under_every_key() {
     let keys: Vec<String> = (0..20).map(|number| key(&number.to_string())).collect();
     let lines = keys.iter().map(|key| format!("{key} = 'hung-0.md'\n"));
     let world = World::new(limits(), &lines.collect::<String>());
-    let mut calls = burst(
+    let calls = burst(
         &world,
         keys.iter().flat_map(|key| [key.clone(), key.clone()]),
     );
-    for _ in 0..300 {
-        assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
-        sleep(Duration::from_millis(1)).await;
-    }
+    world.serves_the_honest_for_a_while().await;
     world.until(|world| world.files.inside(HUNG[0]) == 4).await;
     world.files.release();
-    while let Some(answer) = calls.join_next().await {
-        assert!(matches!(answer.unwrap(), Ok(_) | Err(Code::Busy)));
+    for answer in calls.join_all().await {
+        assert!(matches!(answer, Ok(_) | Err(Code::Busy)));
     }
     assert_eq!(world.files.state.lock().unwrap().most[HUNG[0]], 4);
     assert_eq!(world.load(&keys[19]).await, Ok("hung-0.md".into()));
@@ -246,13 +237,13 @@ async fn a_flood_for_a_file_that_hangs_leaves_most_of_the_queue() {
         ..limits()
     };
     let world = World::new(limits, &a_key_each());
-    let mut calls = burst(&world, (0..1000).map(|_| key_of(HUNG[0])));
+    let calls = burst(&world, (0..1000).map(|_| key_of(HUNG[0])));
     world.until(|world| world.files.inside(HUNG[0]) == 4).await;
     assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
     world.files.release();
     let mut served = 0;
-    while let Some(answer) = calls.join_next().await {
-        match answer.unwrap() {
+    for answer in calls.join_all().await {
+        match answer {
             Ok(_) => served += 1,
             Err(code) => assert_eq!(code, Code::Busy),
         }
@@ -284,9 +275,9 @@ async fn a_call_that_takes_too_long_is_answered_and_keeps_its_thread_counted() {
         ..limits()
     };
     let world = World::new(limits, &a_key_each());
-    let mut calls = burst(&world, HUNG.iter().flat_map(|file| vec![key_of(file); 4]));
-    while let Some(answer) = calls.join_next().await {
-        assert_eq!(answer.unwrap(), Err(Code::TimedOut));
+    let calls = burst(&world, HUNG.iter().flat_map(|file| vec![key_of(file); 4]));
+    for answer in calls.join_all().await {
+        assert_eq!(answer, Err(Code::TimedOut));
     }
     let held =
         || world.loader.call_permits.available_permits() + world.loader.slow.available_permits();
@@ -326,8 +317,8 @@ async fn a_ticket_is_redeemed_once_though_its_call_has_to_wait_for_the_file() {
     world.until(|world| world.files.inside(HUNG[0]) == 4).await;
     sleep(Duration::from_millis(20)).await;
     world.files.release();
-    while let Some(answer) = calls.join_next().await {
-        assert_eq!(answer.unwrap(), Ok("hung-0.md".into()));
+    for answer in calls.join_all().await {
+        assert_eq!(answer, Ok("hung-0.md".into()));
     }
 }
 
@@ -375,9 +366,9 @@ async fn short_keys_that_are_right_wait_for_nothing_however_many_there_are() {
         .collect();
     let world = World::new(guessing(), &lines);
     for _ in 0..5 {
-        let mut calls = burst(&world, (0..60).map(|number| format!("k{number}")));
-        while let Some(answer) = calls.join_next().await {
-            assert_eq!(answer.unwrap(), Ok("honest.md".into()));
+        let calls = burst(&world, (0..60).map(|number| format!("k{number}")));
+        for answer in calls.join_all().await {
+            assert_eq!(answer, Ok("honest.md".into()));
         }
     }
     world.is_at_rest().await;

@@ -8,6 +8,8 @@
 mod binding;
 mod error;
 mod fields;
+#[cfg(test)]
+pub(crate) mod fixture_tests;
 mod frozen;
 mod key;
 mod live;

@@ -1,7 +1,7 @@
 //! The second wall: what a process behind it tries, and cannot do.
 //!
 //! `attempts` and `reach` make system calls from behind the wall, each in a process
-//! of its own, which is this program started again. `walk` makes every system call.
+//! of its own (`world`), which is this program started again. `walk` makes every system call.
 //! `server` tests the real program.
 
 #![allow(
@@ -21,6 +21,8 @@ mod reach;
 mod server;
 #[cfg(target_os = "linux")]
 mod walk;
+#[cfg(target_os = "linux")]
+mod world;
 
 use keyhole::seal::{Reach, Seal};
 use libtest_mimic::{Arguments, Trial};
@@ -28,7 +30,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
-    if let Some(done) = attempts::child() {
+    if let Some(done) = world::child() {
         return done;
     }
     let arguments = Arguments::from_args();
@@ -41,7 +43,7 @@ fn trials() -> Vec<Trial> {
     if let Some(error) = &refused {
         eprintln!("ignored here: {error}");
     }
-    attempts::trials()
+    world::trials()
         .into_iter()
         .chain(walk::trials())
         .chain(server::trials())

@@ -1,6 +1,9 @@
 //! Known ways out of walls of this kind.
 
-use crate::attempts::{Attempt, FILTERED, SEALED, World, refused};
+use crate::{
+    attempts::{Attempt, attempts, refused},
+    world::{FILTERED, SEALED, World},
+};
 use nix::errno::Errno;
 use std::{
     ffi::{CStr, CString},
@@ -12,56 +15,20 @@ use std::{
     path::Path,
 };
 
-pub(crate) const ATTEMPTS: [Attempt; 12] = [
-    (
-        "no_content_leaves_by_a_socket",
-        no_content_leaves_by_a_socket,
-        FILTERED,
-    ),
-    (
-        "no_descriptor_is_passed_in_or_out",
-        no_descriptor_is_passed_in_or_out,
-        FILTERED,
-    ),
-    (
-        "no_system_v_ipc_is_used_by_its_number",
-        no_system_v_ipc_is_used_by_its_number,
-        FILTERED,
-    ),
-    (
-        "no_other_process_is_slowed_or_moved",
-        no_other_process_is_slowed_or_moved,
-        FILTERED,
-    ),
-    (
-        "no_process_outlives_the_server",
-        no_process_outlives_the_server,
-        FILTERED,
-    ),
-    ("no_file_is_watched", no_file_is_watched, FILTERED),
-    (
-        "no_link_or_attribute_is_read_by_path",
-        no_link_or_attribute_is_read_by_path,
-        SEALED,
-    ),
-    (
-        "no_file_is_leased_locked_or_renumbered",
-        no_file_is_leased_locked_or_renumbered,
-        FILTERED,
-    ),
-    ("no_namespace_is_made", no_namespace_is_made, FILTERED),
-    (
-        "root_mounts_and_freezes_nothing",
-        root_mounts_and_freezes_nothing,
-        FILTERED,
-    ),
-    ("no_machine_code_is_made", no_machine_code_is_made, FILTERED),
-    (
-        "no_signal_is_sent_by_a_descriptor",
-        no_signal_is_sent_by_a_descriptor,
-        FILTERED,
-    ),
-];
+pub(crate) const ATTEMPTS: [Attempt; 12] = attempts! {
+    no_content_leaves_by_a_socket: FILTERED,
+    no_descriptor_is_passed_in_or_out: FILTERED,
+    no_system_v_ipc_is_used_by_its_number: FILTERED,
+    no_other_process_is_slowed_or_moved: FILTERED,
+    no_process_outlives_the_server: FILTERED,
+    no_file_is_watched: FILTERED,
+    no_link_or_attribute_is_read_by_path: SEALED,
+    no_file_is_leased_locked_or_renumbered: FILTERED,
+    no_namespace_is_made: FILTERED,
+    root_mounts_and_freezes_nothing: FILTERED,
+    no_machine_code_is_made: FILTERED,
+    no_signal_is_sent_by_a_descriptor: FILTERED,
+};
 
 /// Makes a call by its number, as somebody who has broken out would do.
 #[track_caller]

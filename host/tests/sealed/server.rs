@@ -1,6 +1,6 @@
 //! Tests of the real program behind the wall.
 
-use crate::attempts::without;
+use crate::world::without;
 use libtest_mimic::Trial;
 use rustix::io::Errno;
 use serde_json::{Value, json};
@@ -15,37 +15,32 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keyhole");
 
+const SEALED: &[&str] = &["serve", "--sealed"];
+
+/// Each test under its function's name.
+macro_rules! tests {
+    ($($name:ident),+) => {
+        vec![$(Trial::test(stringify!($name), || { $name(); Ok(()) })),+]
+    };
+}
+
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![
-        Trial::test("a_sealed_server_serves_what_is_there_now", || {
-            serves_what_is_there_now();
-            Ok(())
-        }),
-        Trial::test("a_sealed_server_does_not_follow_the_map", || {
-            does_not_follow_the_map();
-            Ok(())
-        }),
-        Trial::test("every_thread_of_a_server_is_behind_the_wall", || {
-            every_thread_is_behind_the_wall();
-            Ok(())
-        }),
-        Trial::test("a_server_leaves_no_core_and_hides_its_memory", || {
-            leaves_no_core_and_hides_its_memory();
-            Ok(())
-        }),
-        Trial::test("check_says_which_walls_stand", || {
-            let said = check(&World::new());
-            assert!(
-                said["second_wall"]["landlock"].as_u64() >= Some(4),
-                "{said}"
-            );
-            assert_eq!(said["second_wall"]["system_calls"], true);
-            Ok(())
-        }),
-        Trial::test("a_sealed_server_does_not_start_without_a_map", || {
-            does_not_start_without_a_map();
-            Ok(())
-        }),
+    tests![
+        serves_what_is_there_now,
+        does_not_follow_the_map,
+        every_thread_is_behind_the_wall,
+        leaves_no_core_and_hides_its_memory,
+        check_says_which_walls_stand,
+        does_not_start_without_a_map
+    ]
+}
+
+/// Tests on systems that lack a part of the wall. A filter simulates them.
+pub(crate) fn on_lesser_systems() -> Vec<Trial> {
+    tests![
+        a_system_without_landlock_is_refused,
+        a_system_without_filters_is_refused,
+        a_missing_part_is_said_once
     ]
 }
 
@@ -71,10 +66,6 @@ impl World {
         fs::set_permissions(self.path("map.toml"), mode).unwrap();
     }
 
-    fn command(&self) -> Command {
-        self.program(&["serve", "--sealed"])
-    }
-
     fn program(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command
@@ -88,16 +79,16 @@ impl World {
     }
 
     fn serve(&self) -> Server {
-        Server::start(&mut self.command())
+        Server::start(&mut self.program(SEALED))
     }
+}
 
-    /// The error message of a server that does not start.
-    fn refusal(&self, command: &mut Command) -> String {
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(1));
-        assert!(output.stdout.is_empty());
-        String::from_utf8(output.stderr).unwrap()
-    }
+/// The error message of a sealed server that does not start.
+fn refusal(world: &World) -> String {
+    let output = world.program(SEALED).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).unwrap()
 }
 
 /// A server, stopped on drop.
@@ -199,7 +190,7 @@ const SERVERS: [&[&str]; 4] = [
     &["serve"],
     &["serve", "--agent", "reader"],
     &["serve", "--require-ticket"],
-    &["serve", "--sealed"],
+    SEALED,
 ];
 
 /// Such a server. Only the one with tickets uses the plugin's folder.
@@ -254,64 +245,59 @@ fn check(world: &World) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+fn check_says_which_walls_stand() {
+    let said = check(&World::new());
+    let landlock = said["second_wall"]["landlock"].as_u64();
+    assert!(landlock >= Some(4), "{said}");
+    assert_eq!(said["second_wall"]["system_calls"], true);
+}
+
 fn does_not_start_without_a_map() {
     let world = World::new();
     world.map("secret = 1\n");
-    let said = world.refusal(&mut world.command());
+    let said = refusal(&world);
     assert!(said.contains("cannot start: "), "{said}");
     assert!(said.contains("map-invalid: "), "{said}");
     fs::remove_file(world.path("map.toml")).unwrap();
-    let said = world.refusal(&mut world.command());
+    let said = refusal(&world);
     assert!(said.contains("map-missing: "), "{said}");
 }
 
-/// Tests on systems that lack a part of the wall. A filter simulates them.
-pub(crate) fn on_lesser_systems() -> [Trial; 3] {
-    [
-        Trial::test("a_system_without_landlock_is_refused", || {
-            for errno in [Errno::NOSYS, Errno::OPNOTSUPP] {
-                let said = lacking(&[(libc::SYS_landlock_create_ruleset, errno)], |world| {
-                    world.refusal(&mut world.command())
-                });
-                let needed = "--sealed needs Linux 6.7 or newer with Landlock";
-                assert!(said.contains(needed), "{said}");
-                assert!(said.contains("serve without --sealed"), "{said}");
-            }
-            Ok(())
-        }),
-        Trial::test("a_system_without_filters_is_refused", || {
-            let said = lacking(&[(libc::SYS_seccomp, Errno::INVAL)], |world| {
-                world.refusal(&mut world.command())
-            });
-            let needed = "--sealed needs a kernel with seccomp filters";
-            assert!(said.contains(needed), "{said}");
-            Ok(())
-        }),
-        Trial::test("a_missing_part_is_said_once", || {
-            let landlock = (libc::SYS_landlock_create_ruleset, Errno::NOSYS);
-            let filter = (libc::SYS_seccomp, Errno::NOSYS);
-            for lacks in [&[landlock][..], &[filter], &[landlock, filter]] {
-                let (said, checked) = lacking(lacks, |world| {
-                    let mut server = Server::start(&mut world.program(&["serve"]));
-                    assert_eq!(server.load("k-1"), "first");
-                    (server.ended(), check(world))
-                });
-                assert!(
-                    said.starts_with("keyhole: the second wall is not whole"),
-                    "{said}"
-                );
-                assert_eq!(said.lines().count(), 1, "{said}");
-                let landlock = !lacks.contains(&landlock);
-                let filter = !lacks.contains(&filter);
-                assert_eq!(said.contains("no Landlock"), !landlock, "{said}");
-                assert_eq!(said.contains("no system-call filter"), !filter, "{said}");
-                let wall = &checked["second_wall"];
-                assert_eq!(wall["landlock"].is_u64(), landlock, "{checked}");
-                assert_eq!(wall["system_calls"], filter, "{checked}");
-            }
-            Ok(())
-        }),
-    ]
+fn a_system_without_landlock_is_refused() {
+    for errno in [Errno::NOSYS, Errno::OPNOTSUPP] {
+        let said = lacking(&[(libc::SYS_landlock_create_ruleset, errno)], refusal);
+        let needed = "--sealed needs Linux 6.7 or newer with Landlock";
+        assert!(said.contains(needed), "{said}");
+        assert!(said.contains("serve without --sealed"), "{said}");
+    }
+}
+
+fn a_system_without_filters_is_refused() {
+    let said = lacking(&[(libc::SYS_seccomp, Errno::INVAL)], refusal);
+    let needed = "--sealed needs a kernel with seccomp filters";
+    assert!(said.contains(needed), "{said}");
+}
+
+fn a_missing_part_is_said_once() {
+    let landlock = (libc::SYS_landlock_create_ruleset, Errno::NOSYS);
+    let filter = (libc::SYS_seccomp, Errno::NOSYS);
+    for lacks in [&[landlock][..], &[filter], &[landlock, filter]] {
+        let (said, checked) = lacking(lacks, |world| {
+            let mut server = Server::start(&mut world.program(&["serve"]));
+            assert_eq!(server.load("k-1"), "first");
+            (server.ended(), check(world))
+        });
+        let begins = "keyhole: the second wall is not whole";
+        assert!(said.starts_with(begins), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        let landlock = !lacks.contains(&landlock);
+        let filter = !lacks.contains(&filter);
+        assert_eq!(said.contains("no Landlock"), !landlock, "{said}");
+        assert_eq!(said.contains("no system-call filter"), !filter, "{said}");
+        let wall = &checked["second_wall"];
+        assert_eq!(wall["landlock"].is_u64(), landlock, "{checked}");
+        assert_eq!(wall["system_calls"], filter, "{checked}");
+    }
 }
 
 /// Runs `then` as if the kernel lacked these calls.

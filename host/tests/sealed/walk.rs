@@ -2,8 +2,8 @@
 //! docs/second-wall.md shows the list.
 
 use crate::{
-    attempts::{Wall, World, in_a_process},
     reach::call,
+    world::{Wall, World, in_a_process},
 };
 use keyhole::seal::{
     Reach,

@@ -2,7 +2,7 @@
 //! the time, and the file itself again when the cause is gone.
 
 use super::fuse::{Hanging, TEXT};
-use keyhole_tests::{PATIENCE, World};
+use keyhole_tests::{PATIENCE, World, skipped};
 use std::{
     thread,
     time::{Duration, Instant},
@@ -21,7 +21,6 @@ fn key(number: usize) -> String {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind() {
     let mut map = format!("[keys]\n{HONEST} = '~/honest.md'\n");
     for number in 0..FILES {
@@ -36,9 +35,8 @@ fn reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind() {
     let hanging = match Hanging::mount(&world.path("hung")) {
         Ok(hanging) => hanging,
         Err(why) => {
-            eprintln!(
-                "skipped: breaks::hung_read::reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind: {why}"
-            );
+            let this = "reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind";
+            skipped(&format!("breaks::hung_read::{this}"), why);
             return client.end();
         }
     };

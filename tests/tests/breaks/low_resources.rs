@@ -1,6 +1,6 @@
 //! A server with almost no resources says so: at its start, or in an answer.
 
-use keyhole_tests::{Session, World};
+use keyhole_tests::{Session, World, skipped};
 use rustix::process::geteuid;
 use std::{
     fs::{self, Permissions},
@@ -62,7 +62,6 @@ fn with_few_descriptors_a_server_ends_in_order_or_answers_what_is_missing() {
 
 /// To see whether it has an access control list, a directory is opened once more.
 #[test]
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called_untrusted() {
     let mut world = world();
     let config = world.path(".config");
@@ -71,10 +70,10 @@ fn a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called
     let trusted = client.load(KEY).code().is_none();
     client.end();
     if !trusted {
-        eprintln!(
-            "skipped: breaks::low_resources::a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called_untrusted: this user's group is not his alone"
+        return skipped(
+            "breaks::low_resources::a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called_untrusted",
+            "this user's group is not his alone",
         );
-        return;
     }
     for most in 12..=32 {
         world = world.open_files(most);
@@ -85,13 +84,11 @@ fn a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called
 /// The limit counts all threads of a user, and does not bind root. So the server runs
 /// as a user who has few other threads: those of other tests.
 #[test]
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn with_few_threads_a_server_ends_in_order_or_answers_what_is_missing() {
     if !geteuid().is_root() {
-        eprintln!(
-            "skipped: breaks::low_resources::with_few_threads_a_server_ends_in_order_or_answers_what_is_missing: only root can be another user"
-        );
-        return;
+        let this = "with_few_threads_a_server_ends_in_order_or_answers_what_is_missing";
+        let this = format!("breaks::low_resources::{this}");
+        return skipped(&this, "only root can be another user");
     }
     let mut world = world().unprivileged();
     let mut started = 0;

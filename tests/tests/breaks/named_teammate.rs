@@ -2,38 +2,18 @@
 //! client tells hooks this name as the type of the agent that calls. `client::14`
 //! tests this with the real client.
 
-use keyhole_tests::{Ran, World, binary};
-use serde_json::{Value, json};
-use std::process::Command;
+use crate::plugin::{ask, decision, question};
+use keyhole_tests::World;
 
 const KEY: &str = "k-hunter2-bound-0123456789";
 
 /// What the guard decides about a call of `agent`, and how many tickets it left.
 fn guard(world: &World, id: &str, agent: &str) -> (String, usize) {
-    let question = json!({
-        "hook_event_name": "PreToolUse",
-        "tool_name": "mcp__plugin_keyhole_context__load_context",
-        "tool_input": { "key": KEY },
-        "tool_use_id": "toolu_1",
-        "agent_id": id,
-        "agent_type": agent,
-    });
-    let ran = Ran::of(
-        Command::new(binary())
-            .arg("guard")
-            .env("HOME", world.home())
-            .env_remove("XDG_CONFIG_HOME")
-            .env("CLAUDE_PLUGIN_DATA", world.path("data")),
-        question.to_string().as_bytes(),
-    )
-    .exits(0);
-    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let output = &answer["hookSpecificOutput"];
+    let mut question = question("toolu_1", agent, KEY);
+    question["agent_id"] = id.into();
+    let ran = ask(world, &question).exits(0);
     let tickets = world.path("data/tickets").read_dir();
-    (
-        output["permissionDecision"].as_str().unwrap().to_owned(),
-        tickets.map_or(0, Iterator::count),
-    )
+    (decision(&ran), tickets.map_or(0, Iterator::count))
 }
 
 #[test]

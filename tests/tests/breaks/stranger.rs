@@ -1,6 +1,6 @@
 //! Another user: what they own, and what they do with it.
 
-use keyhole_tests::World;
+use keyhole_tests::{World, skipped};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     process::geteuid,
@@ -20,11 +20,10 @@ use std::{
 pub(super) const STRANGER: u32 = 54_321;
 
 /// Whether the test can run here: only root can give files away.
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub(super) fn can_be(test: &str) -> bool {
     let can = geteuid().is_root();
     if !can {
-        eprintln!("skipped: {test}: only root can act as two users");
+        skipped(test, "only root can act as two users");
     }
     can
 }

@@ -2,10 +2,10 @@
 //! at the next call: so it carried a bit from call to call. And it listed a directory
 //! of 100,000 names, which took 100 MB of the host's memory, outside every limit.
 
-use crate::hostile::{ground::component, skipped};
+use crate::hostile::ground::component;
 use cap_std::fs::Dir;
 use keyhole::{Grant, limits::Limits, sandbox::Sandbox};
-use keyhole_tests::{PATIENCE, World};
+use keyhole_tests::{PATIENCE, World, skipped};
 use std::{
     fs::{self, File, FileTimes},
     path::Path,

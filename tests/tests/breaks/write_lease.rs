@@ -2,8 +2,8 @@
 //! for 45 s, until the kernel takes the lease away. A few calls once made every other
 //! key `busy` for that long.
 
-use crate::{beside::Beside, hostile::skipped};
-use keyhole_tests::World;
+use crate::beside::Beside;
+use keyhole_tests::{World, skipped};
 
 /// As many calls as once held every thread.
 const CALLS: usize = 16;

@@ -1,7 +1,7 @@
 //! `keyhole check`: whether each entry of the map would load, and if not, why.
 
 use keyhole_tests::World;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const STRONG: &str = "k-7f3a9c55aa01beef";
 const ALSO_STRONG: &str = "m-91c09c55aa01beef";
@@ -60,42 +60,6 @@ fn each_entry_that_would_not_load_says_why_and_exits_1() {
 }
 
 #[test]
-fn json_says_the_same_to_programs() {
-    let ran = mixed()
-        .run(["check", "--json"])
-        .exits(1)
-        .says_nothing_on_stderr();
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(report["map"], "HOME/.config/keyhole/context-map.toml");
-    assert_eq!(report["ok"], false);
-    assert_eq!(report["error"], Value::Null);
-    let entries = report["entries"].as_array().unwrap();
-    assert_eq!(entries.len(), 6);
-    let warned = report["warnings"].as_array().unwrap();
-    let warned: Vec<_> = warned.iter().map(|warning| &warning["line"]).collect();
-    assert_eq!(warned, [2, 5]);
-    assert_eq!(
-        entries[0],
-        json!({
-            "line": 2, "path": "~/a.md", "bound": false, "weak_key": false,
-            "ok": true, "bytes": 10, "code": null, "message": null,
-        })
-    );
-    let codes: Vec<_> = entries.iter().map(|entry| entry["code"].clone()).collect();
-    assert_eq!(
-        codes,
-        [
-            Value::Null,
-            Value::Null,
-            "not-found".into(),
-            "too-large".into(),
-            "not-markdown".into(),
-            "not-a-file".into()
-        ]
-    );
-}
-
-#[test]
 fn what_check_says_is_what_a_call_gets() {
     let world = mixed();
     let ran = world.run(["check", "--json"]);
@@ -112,20 +76,6 @@ fn what_check_says_is_what_a_call_gets() {
         }
     }
     client.end();
-}
-
-#[test]
-fn keys_are_not_shown_and_nothing_asks_for_them() {
-    for arguments in [&["check"][..], &["check", "--json"]] {
-        let _ = mixed()
-            .run(arguments)
-            .conceals("k-7")
-            .conceals("7f3a")
-            .conceals("tiny");
-    }
-    for option in ["--show-keys", "--show-key", "--keys"] {
-        let _ = mixed().run(["check", option]).exits(2).says("");
-    }
 }
 
 #[test]

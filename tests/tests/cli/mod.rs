@@ -4,6 +4,7 @@ mod check;
 mod contract;
 mod demo;
 mod setup;
+mod setup_example;
 mod setup_key;
 mod setup_page;
 

@@ -48,61 +48,29 @@ fn the_pages_table_says_of_each_client_what_setup_says() {
     }
 }
 
-/// The file that pins the version that the tests run, and the words before it.
-const PINS: [(&str, &str, &str); 9] = [
-    (
-        "claude-code",
-        "tests/client/package.json",
-        "npm:@anthropic-ai/claude-code@",
-    ),
-    (
-        "codex",
-        "tests/clients/package.json",
-        "\"@openai/codex\": \"",
-    ),
-    (
-        "gemini-cli",
-        "tests/clients/package.json",
-        "\"@google/gemini-cli\": \"",
-    ),
-    (
-        "qwen-code",
-        "tests/clients/package.json",
-        "\"@qwen-code/qwen-code\": \"",
-    ),
-    (
-        "opencode",
-        "tests/clients/package.json",
-        "\"opencode-ai\": \"",
-    ),
-    (
-        "copilot-cli",
-        "tests/clients/package.json",
-        "\"@github/copilot\": \"",
-    ),
-    (
-        "agent-sdk",
-        "tests/clients/package.json",
-        "\"@anthropic-ai/claude-agent-sdk\": \"",
-    ),
-    (
-        "agent-mcp-gateway",
-        "tests/interop/requirements-gateway.txt",
-        "agent-mcp-gateway==",
-    ),
-    (
-        "bernstein",
-        "tests/interop/requirements-bernstein.txt",
-        "bernstein==",
-    ),
-];
+/// Each client, the file in `tests` that pins the version that the tests run, and the
+/// words before it.
+const PINS: &str = r#"
+claude-code | client/package.json | npm:@anthropic-ai/claude-code@
+codex | clients/package.json | "@openai/codex": "
+gemini-cli | clients/package.json | "@google/gemini-cli": "
+qwen-code | clients/package.json | "@qwen-code/qwen-code": "
+opencode | clients/package.json | "opencode-ai": "
+copilot-cli | clients/package.json | "@github/copilot": "
+agent-sdk | clients/package.json | "@anthropic-ai/claude-agent-sdk": "
+agent-mcp-gateway | interop/requirements-gateway.txt | agent-mcp-gateway==
+bernstein | interop/requirements-bernstein.txt | bernstein==
+"#;
 
 #[test]
 fn the_pages_table_names_the_versions_that_the_tests_run() {
     let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
     let mut run = Vec::new();
-    for (client, file, before) in PINS {
-        let pins = fs::read_to_string(workspace().join(file)).unwrap();
+    for row in PINS.trim().lines() {
+        let [client, file, before] = row.splitn(3, " | ").collect::<Vec<_>>()[..] else {
+            panic!("{row}")
+        };
+        let pins = fs::read_to_string(workspace().join("tests").join(file)).unwrap();
         let is_version = |c: &char| c.is_ascii_digit() || *c == '.';
         let mut pinned: Vec<String> = pins
             .split(before)

@@ -35,14 +35,6 @@ fn each_map_is_a_map() {
 }
 
 #[test]
-fn a_block_that_is_no_map_would_be_found() {
-    let _ = World::new()
-        .map("[kyes]\nk = 'a.md'\n")
-        .run(["check"])
-        .exits(2);
-}
-
-#[test]
 fn the_agent_that_is_shown_has_its_key_in_its_body_only_and_in_its_map() {
     let page = read("docs/own-subagent.md");
     let [agent] = &blocks(&page, "markdown")[..] else {

@@ -96,6 +96,14 @@ fn gone(world: &World) {
     }
 }
 
+/// The map is invalid if it is gone and this is done instead.
+fn replaced(harm: impl Fn(&World)) -> Outcome {
+    harmed(&world(), "map-invalid", |world| {
+        gone(world);
+        harm(world);
+    })
+}
+
 /// A map with this text.
 fn text(text: impl AsRef<[u8]>) -> Outcome {
     harmed(&world(), "map-invalid", |world| {
@@ -116,31 +124,21 @@ fn missing() -> Outcome {
 }
 
 fn fifo() -> Outcome {
-    harmed(&world(), "map-invalid", |world| {
-        gone(world);
-        ground::fifo(&world.map_path());
-    })
+    replaced(|world| ground::fifo(&world.map_path()))
 }
 
 fn directory() -> Outcome {
-    harmed(&world(), "map-invalid", |world| {
-        gone(world);
-        fs::create_dir(world.map_path()).unwrap();
-    })
+    replaced(|world| fs::create_dir(world.map_path()).unwrap())
 }
 
 fn socket() -> Outcome {
-    harmed(&world(), "map-invalid", |world| {
-        gone(world);
+    replaced(|world| {
         UnixListener::bind(world.map_path()).unwrap();
     })
 }
 
 fn device() -> Outcome {
-    harmed(&world(), "map-invalid", |world| {
-        gone(world);
-        symlink("/dev/zero", world.map_path()).unwrap();
-    })
+    replaced(|world| symlink("/dev/zero", world.map_path()).unwrap())
 }
 
 fn link() -> Outcome {
@@ -176,8 +174,7 @@ fn another_users_directory() -> Outcome {
 
 fn link_to_another_users() -> Outcome {
     root_only()?;
-    harmed(&world(), "map-invalid", |world| {
-        gone(world);
+    replaced(|world| {
         world.write("dotfiles/map.toml", HONEST);
         chown(world.path("dotfiles/map.toml"), Some(12345), None).unwrap();
         symlink(world.path("dotfiles/map.toml"), world.map_path()).unwrap();
@@ -200,8 +197,7 @@ fn directory_writable_by_others() -> Outcome {
 /// The map and its directory are the user's own, but anybody may replace a link on the
 /// way to them.
 fn link_that_others_may_replace() -> Outcome {
-    harmed(&world(), "map-invalid", |world| {
-        gone(world);
+    replaced(|world| {
         world.write("dotfiles/map.toml", HONEST);
         world.write("public/x", "");
         let link = world.path("public/map");
@@ -214,8 +210,7 @@ fn link_that_others_may_replace() -> Outcome {
 
 fn another_users_link() -> Outcome {
     root_only()?;
-    harmed(&world(), "map-invalid", |world| {
-        gone(world);
+    replaced(|world| {
         world.write("dotfiles/map.toml", HONEST);
         world.write("public/x", "");
         fs::set_permissions(world.path("public"), Permissions::from_mode(0o1777)).unwrap();

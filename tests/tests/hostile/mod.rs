@@ -32,11 +32,6 @@ mod tree;
 /// What an attack by the world got, or why it cannot run here.
 type Outcome = Result<String, &'static str>;
 
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
-pub(crate) fn skipped(name: &str, why: &str) {
-    eprintln!("skipped: {name}: {why}");
-}
-
 /// Makes a section of the table from a list of attacks, and a test for each, which
 /// calls the function of that name. The function returns what the attack got.
 macro_rules! world_attacks {
@@ -51,7 +46,7 @@ macro_rules! world_attacks {
             fn $name() {
                 match super::$name() {
                     Ok(got) => super::SECTION.record(stringify!($name), &got),
-                    Err(why) => super::super::skipped(stringify!($name), why),
+                    Err(why) => keyhole_tests::skipped(stringify!($name), why),
                 }
             })*
         }

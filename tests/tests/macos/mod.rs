@@ -6,16 +6,16 @@
 mod image;
 
 use image::Image;
+use keyhole_tests::skipped;
 use std::{env, fs};
 
 const X86_64: u32 = 0x0100_0007;
 const ARM64: u32 = 0x0100_000c;
 
 /// Each program that is there, with its name.
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn programs(what: &str) -> Vec<(String, Image)> {
     let Ok(named) = env::var("KEYHOLE_MACOS") else {
-        eprintln!("skipped: {what} (./x cross builds programs for macOS)");
+        skipped(what, "./x cross builds programs for macOS");
         return Vec::new();
     };
     let programs: Vec<_> = named

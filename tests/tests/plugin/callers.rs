@@ -1,11 +1,10 @@
 //! Who gets which file: guard, tickets and binding, with the real programs.
 
-use super::Package;
+use super::{Package, ask, call, decision, in_home, is_allowed, question};
 use keyhole_tests::{Answer, MARKER, Protocol, Ran, Session, World, binary};
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf, process::Command, thread};
+use std::{fs, path::PathBuf, process::Command};
 
-const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
 const AGENT: &str = "keyhole:privacy-scanner";
 const BOUND: &str = "k-hunter2-bound-0123456789";
 const UNBOUND: &str = "k-hunter2-unbound-01234567";
@@ -37,65 +36,19 @@ fn data(world: &World) -> PathBuf {
     world.path("data")
 }
 
-/// The client's question to the guard about a subagent's call.
-fn question(id: &str, agent: &str, key: &str) -> Value {
-    json!({
-        "hook_event_name": "PreToolUse",
-        "tool_name": TOOL,
-        "tool_input": { "key": key },
-        "tool_use_id": id,
-        "agent_id": "a3f29c07b1d4e8560",
-        "agent_type": agent,
-    })
-}
-
-/// Sets the environment of a user's client.
-fn in_home<'a>(command: &'a mut Command, world: &World) -> &'a mut Command {
-    command
-        .env("HOME", world.home())
-        .env_remove("XDG_CONFIG_HOME")
-        .env("CLAUDE_PLUGIN_DATA", data(world))
-}
-
-fn ask(world: &World, question: &Value) -> Ran {
-    let mut guard = Command::new(binary());
-    let guard = in_home(guard.arg("guard"), world);
-    let ran = Ran::of(guard, question.to_string().as_bytes());
-    for text in [&ran.stdout, &ran.stderr] {
-        assert!(!text.contains(MARKER), "{ran:?}");
-    }
-    ran
-}
-
 #[track_caller]
 fn allows(world: &World, id: &str, agent: &str, key: &str) {
-    let ran = ask(world, &question(id, agent, key)).exits(0);
-    assert_eq!(decision(&ran), "allow", "{ran:?}");
-}
-
-fn decision(ran: &Ran) -> String {
-    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let decision = &answer["hookSpecificOutput"]["permissionDecision"];
-    decision.as_str().unwrap().to_owned()
+    is_allowed(world, &question(id, agent, key));
 }
 
 /// A call under the client's id.
 fn load(session: &mut Session, key: &str, id: impl Into<Value>) -> Answer {
-    session.request(
-        "tools/call",
-        json!({
-            "name": "load_context",
-            "arguments": { "key": key },
-            "_meta": { "claudecode/toolUseId": id.into() },
-        }),
-    )
+    call(session, json!({ "key": key }), id)
 }
 
 #[test]
 fn a_call_that_the_guard_allowed_gets_its_document_once() {
-    for protocol in Protocol::ALL {
-        let world = user(true).speaking(protocol);
-        let mut client = world.client();
+    for (world, mut client) in World::in_each_protocol(|| user(true)) {
         allows(&world, "toolu_1", AGENT, BOUND);
         allows(&world, "toolu_2", "anyone", UNBOUND);
         load(&mut client, UNBOUND, "toolu_2").is("unbound\n");
@@ -109,9 +62,7 @@ fn a_call_that_the_guard_allowed_gets_its_document_once() {
 
 #[test]
 fn without_its_ticket_a_call_gets_nothing_whatever_the_key() {
-    for protocol in Protocol::ALL {
-        let world = user(true).speaking(protocol);
-        let mut client = world.client();
+    for (world, mut client) in World::in_each_protocol(|| user(true)) {
         allows(&world, "toolu_1", AGENT, BOUND);
         let mut answers = Vec::new();
         for key in [BOUND, UNBOUND, WRONG, "", "not a key"] {
@@ -128,24 +79,6 @@ fn without_its_ticket_a_call_gets_nothing_whatever_the_key() {
         answers.push(answer.result().clone());
         assert!(answers.iter().all(|answer| *answer == answers[0]));
         client.end();
-    }
-}
-
-#[test]
-fn a_ticket_is_good_for_one_of_two_servers() {
-    let world = user(true);
-    for round in 0..8 {
-        let id = format!("toolu_{round}");
-        let mut clients = [world.client(), world.client()];
-        allows(&world, &id, AGENT, BOUND);
-        let got = thread::scope(|scope| {
-            let calls = clients.each_mut().map(|client| {
-                let id = id.as_str();
-                scope.spawn(move || load(client, BOUND, id).text().is_some())
-            });
-            calls.map(|call| usize::from(call.join().unwrap()))
-        });
-        assert_eq!(got.iter().sum::<usize>(), 1);
     }
 }
 
@@ -244,9 +177,7 @@ fn the_guard_ends_with_2_and_one_line_where_anything_is_amiss() {
 
 #[test]
 fn without_a_ticket_or_a_statement_bound_keys_are_not_there() {
-    for protocol in Protocol::ALL {
-        let world = user(false).speaking(protocol);
-        let mut client = world.client();
+    for (_world, mut client) in World::in_each_protocol(|| user(false)) {
         client.load(UNBOUND).is("unbound\n");
         let bound = load(&mut client, BOUND, "toolu_1");
         bound.refused("unknown-key");

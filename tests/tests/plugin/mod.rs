@@ -1,6 +1,8 @@
 //! The Claude Code plugin, as it is packaged. `tests/client` tests it with the client
 //! itself.
 
+/// The agents of the package.
+mod agents;
 /// Who gets which file: guard, tickets, binding.
 mod callers;
 /// The launcher, whatever happens to an installation.
@@ -10,7 +12,8 @@ mod own_server;
 /// What is in the package, and that it fits together.
 mod package;
 
-use keyhole_tests::{MARKER, Ran, binary, workspace};
+use keyhole_tests::{Answer, MARKER, Ran, Session, World, binary, workspace};
+use serde_json::{Value, json};
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
@@ -27,16 +30,7 @@ pub(crate) struct Package {
 impl Package {
     pub(crate) fn new() -> Self {
         let package = Self { temp: temporary() };
-        Ran::of(
-            Command::new("./x")
-                .current_dir(workspace())
-                .args(["dist", "--server"])
-                .arg(binary())
-                .arg("--out")
-                .arg(package.marketplace()),
-            b"",
-        )
-        .exits(0);
+        dist(&package.marketplace()).exits(0);
         package
     }
 
@@ -49,6 +43,75 @@ impl Package {
     pub(crate) fn plugin(&self) -> PathBuf {
         self.marketplace().join("plugin")
     }
+}
+
+/// The tool of the plugin's server that all agents share, as the client names it.
+pub(crate) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
+
+/// The client's question to the guard about a subagent's call of the shared tool.
+pub(crate) fn question(id: &str, agent: &str, key: &str) -> Value {
+    json!({
+        "hook_event_name": "PreToolUse",
+        "tool_name": TOOL,
+        "tool_input": { "key": key },
+        "tool_use_id": id,
+        "agent_id": "a3f29c07b1d4e8560",
+        "agent_type": agent,
+    })
+}
+
+/// Sets the environment of a user's client. The plugin's data folder is `data`.
+pub(crate) fn in_home<'a>(command: &'a mut Command, world: &World) -> &'a mut Command {
+    command
+        .env("HOME", world.home())
+        .env_remove("XDG_CONFIG_HOME")
+        .env("CLAUDE_PLUGIN_DATA", world.path("data"))
+}
+
+/// Asks the guard, which must not repeat anything that is secret.
+pub(crate) fn ask(world: &World, question: &Value) -> Ran {
+    let mut guard = Command::new(binary());
+    let guard = in_home(guard.arg("guard"), world);
+    let ran = Ran::of(guard, question.to_string().as_bytes());
+    for text in [&ran.stdout, &ran.stderr] {
+        assert!(!text.contains(MARKER), "{ran:?}");
+    }
+    ran
+}
+
+pub(crate) fn decision(ran: &Ran) -> String {
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let decision = &answer["hookSpecificOutput"]["permissionDecision"];
+    decision.as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn is_allowed(world: &World, question: &Value) {
+    let ran = ask(world, question).exits(0);
+    assert_eq!(decision(&ran), "allow", "{ran:?}");
+}
+
+/// A call with these arguments under the client's id.
+fn call(session: &mut Session, arguments: Value, id: impl Into<Value>) -> Answer {
+    session.request(
+        "tools/call",
+        json!({
+            "name": "load_context",
+            "arguments": arguments,
+            "_meta": { "claudecode/toolUseId": id.into() },
+        }),
+    )
+}
+
+/// Packages the program under test.
+fn dist(out: &Path) -> Ran {
+    let mut x = Command::new("./x");
+    x.current_dir(workspace())
+        .args(["dist", "--server"])
+        .arg(binary())
+        .arg("--out")
+        .arg(out);
+    Ran::of(&mut x, b"")
 }
 
 /// A directory whose name would be visible in a message, and which breaks a script

@@ -1,9 +1,9 @@
 //! The bundled agent's own server, which the client starts for the plugin's module: it
 //! has the key, and serves one agent.
 
-use keyhole_tests::{Answer, MARKER, Protocol, Ran, Session, World, binary};
+use super::{ask, call, is_allowed};
+use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
 use serde_json::{Value, json};
-use std::process::Command;
 
 const TOOL: &str = "mcp__keyhole_privacy_scanner__load_context";
 const AGENT: &str = "keyhole:privacy-scanner";
@@ -33,49 +33,20 @@ fn bound() -> World {
 
 /// The client's question to the guard about a call of the tool.
 fn question(id: &str, agent: &str) -> Value {
-    json!({
-        "hook_event_name": "PreToolUse",
-        "tool_name": TOOL,
-        "tool_input": {},
-        "tool_use_id": id,
-        "agent_id": "a0123456789abcdef",
-        "agent_type": agent,
-        "mcp_server": { "name": "keyhole_privacy_scanner", "source": "agent" },
-    })
-}
-
-fn ask(world: &World, question: &Value) -> Ran {
-    let mut guard = Command::new(binary());
-    guard
-        .arg("guard")
-        .env("HOME", world.home())
-        .env_remove("XDG_CONFIG_HOME")
-        .env("CLAUDE_PLUGIN_DATA", world.path("data"));
-    let ran = Ran::of(&mut guard, question.to_string().as_bytes());
-    for text in [&ran.stdout, &ran.stderr] {
-        assert!(!text.contains(MARKER), "{ran:?}");
-    }
-    ran
+    let mut question = super::question(id, agent, "");
+    question["tool_name"] = TOOL.into();
+    question["tool_input"] = json!({});
+    question["mcp_server"] = json!({ "name": "keyhole_privacy_scanner", "source": "agent" });
+    question
 }
 
 #[track_caller]
 fn allows(world: &World, id: &str, agent: &str) {
-    let ran = ask(world, &question(id, agent)).exits(0);
-    assert!(
-        ran.stdout.contains(r#""permissionDecision":"allow""#),
-        "{ran:?}"
-    );
+    is_allowed(world, &question(id, agent));
 }
 
 fn load(session: &mut Session, id: &str) -> Answer {
-    session.request(
-        "tools/call",
-        json!({
-            "name": "load_context",
-            "arguments": {},
-            "_meta": { "claudecode/toolUseId": id },
-        }),
-    )
+    call(session, json!({}), id)
 }
 
 #[test]
@@ -128,16 +99,12 @@ fn the_guard_denies_it_to_others_than_subagents() {
 #[test]
 fn the_guard_denies_a_server_of_that_name_that_is_not_the_agents() {
     let world = bound();
-    for source in [
-        json!("project"),
-        json!("user"),
-        json!("plugin"),
-        json!("Agent"),
-        json!(""),
-        Value::Null,
-    ] {
+    for source in json!(["project", "user", "plugin", "Agent", "", null])
+        .as_array()
+        .unwrap()
+    {
         let mut question = question("toolu_1", AGENT);
-        question["mcp_server"]["source"] = source;
+        question["mcp_server"]["source"] = source.clone();
         let _ = ask(&world, &question).says("").exits(2);
     }
     let mut question = question("toolu_1", AGENT);
@@ -155,12 +122,7 @@ fn it_takes_no_argument_and_shows_no_key() {
     let mut client = world.client();
     allows(&world, "toolu_2", AGENT);
     for arguments in [json!({ "key": KEY }), json!({ "x": 1 })] {
-        let call = json!({
-            "name": "load_context",
-            "arguments": arguments,
-            "_meta": { "claudecode/toolUseId": "toolu_2" },
-        });
-        let answer = client.request("tools/call", call);
+        let answer = call(&mut client, arguments, "toolu_2");
         assert_eq!(answer.message()["error"]["code"], -32602);
         assert!(!answer.message().to_string().contains(MARKER));
     }
@@ -171,30 +133,6 @@ fn it_takes_no_argument_and_shows_no_key() {
     assert!(!shown.contains(MARKER), "{shown}");
     // The refused calls have used up no ticket.
     load(&mut client, "toolu_2").is("the catalog\n");
-    client.end();
-}
-
-#[test]
-fn the_map_may_come_change_and_break_while_it_runs() {
-    let world = bound();
-    let good = std::fs::read_to_string(world.map_path()).unwrap();
-    world.remove_map();
-    let mut client = world.client();
-    let mut calls = 0..;
-    let mut next = |world: &World, client: &mut Session| {
-        let id = format!("toolu_{}", calls.next().unwrap());
-        allows(world, &id, AGENT);
-        load(client, &id)
-    };
-    next(&world, &mut client).refused("map-missing");
-    world.write_map(&good);
-    next(&world, &mut client).is("the catalog\n");
-    world.write_map("[keys]\n");
-    next(&world, &mut client).refused("unknown-key");
-    world.write_map("no map");
-    next(&world, &mut client).refused("map-invalid");
-    world.write_map(good.replace(AGENT, "team:somebody"));
-    next(&world, &mut client).refused("unknown-key");
     client.end();
 }
 

@@ -1,29 +1,20 @@
 //! The files of the package, and that they fit together: what the client's own
 //! validation does not check.
 
-use super::Package;
-use keyhole::Code;
-use keyhole_tests::{Ran, binary, workspace};
+use super::{Package, dist};
+use keyhole_tests::{Ran, World, binary, workspace};
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 /// The variables that the client replaces in a plugin's files.
 const VARIABLES: [&str; 2] = ["CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"];
-
-/// Tools of the client that can only read.
-const READ_ONLY: [&str; 3] = ["Read", "Grep", "Glob"];
 
 fn json_of(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// All files under `root`, relative to it.
-fn files(root: &Path) -> BTreeSet<String> {
+pub(super) fn files(root: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -52,37 +43,16 @@ fn strings(value: &Value) -> Vec<&str> {
 }
 
 /// The tool's name in the client, made from what the package says.
-fn tool(plugin: &Path) -> String {
+pub(super) fn tool(plugin: &Path) -> String {
     let name = json_of(&plugin.join(".claude-plugin/plugin.json"))["name"].clone();
     let servers = json_of(&plugin.join(".mcp.json"))["mcpServers"].clone();
     let servers: Vec<_> = servers.as_object().unwrap().keys().collect();
     let [server] = servers[..] else {
         panic!("one server: {servers:?}");
     };
-    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
-    let begin = json!({
-        "jsonrpc": "2.0", "id": 0, "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "0"},
-        },
-    });
-    let mut serve = Command::new(binary());
-    let ran = Ran::of(
-        serve.arg("serve").env("HOME", plugin),
-        format!("{begin}\n{list}\n").as_bytes(),
-    );
-    let tool = ran
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .find_map(|answer| {
-            answer["result"]["tools"][0]["name"]
-                .as_str()
-                .map(str::to_owned)
-        })
-        .unwrap();
+    let world = World::new();
+    let list = world.client().request("tools/list", json!({}));
+    let tool = list.result()["tools"][0]["name"].as_str().unwrap();
     format!("mcp__plugin_{}_{server}__{tool}", name.as_str().unwrap())
 }
 
@@ -136,10 +106,6 @@ fn the_manifest_has_the_sum_of_every_server_and_of_the_contract() {
         .filter(|name| name.starts_with("server/") || name.starts_with("contract/"))
         .collect();
     assert_eq!(named, there);
-    let check = "if command -v sha256sum >/dev/null; then sha256sum -c manifest.sha256; \
-                 else shasum -a 256 -c manifest.sha256; fi";
-    let mut sh = Command::new("sh");
-    let _ = Ran::of(sh.args(["-c", check]).current_dir(&plugin), b"").exits(0);
 }
 
 #[test]
@@ -276,151 +242,9 @@ fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
     assert_eq!(matchers, [tool(&plugin), own]);
 }
 
-/// An agent's file.
-struct Agent {
-    fields: Vec<(String, String)>,
-    head: String,
-    body: String,
-}
-
-impl Agent {
-    fn read(path: &Path) -> Self {
-        let text = fs::read_to_string(path).unwrap();
-        let (head, body) = text
-            .strip_prefix("---\n")
-            .and_then(|text| text.split_once("\n---\n"))
-            .unwrap();
-        // One `name: value` a line, and no value that YAML would read differently.
-        let fields = head
-            .lines()
-            .map(|line| {
-                let (name, value) = line.split_once(": ").unwrap();
-                assert!(!value.contains(": ") && !value.contains(" #"), "{line}");
-                assert!(
-                    value.starts_with(|c: char| c.is_ascii_alphabetic()),
-                    "{line}"
-                );
-                assert_eq!(value.trim(), value);
-                (name.to_owned(), value.to_owned())
-            })
-            .collect();
-        Self {
-            fields,
-            head: head.to_owned(),
-            body: body.to_owned(),
-        }
-    }
-
-    fn field(&self, name: &str) -> &str {
-        let mut found = self.fields.iter().filter(|(field, _)| field == name);
-        let field = found.next().unwrap_or_else(|| panic!("no {name}"));
-        assert!(found.next().is_none(), "{name} stands twice");
-        &field.1
-    }
-
-    /// The key in the call that the body shows.
-    fn key(&self) -> &str {
-        let (_, call) = self.body.split_once("{ \"key\": \"").unwrap();
-        call.split('"').next().unwrap()
-    }
-}
-
-fn agents(plugin: &Path) -> Vec<(PathBuf, Agent)> {
-    let names = files(&plugin.join("agents"));
-    assert!(!names.is_empty());
-    names
-        .into_iter()
-        .map(|name| plugin.join("agents").join(name))
-        .map(|path| (path.clone(), Agent::read(&path)))
-        .collect()
-}
-
-#[test]
-fn each_agent_has_fields_that_count_in_a_plugin_and_tools_that_only_read() {
-    let package = Package::new();
-    let tool = tool(&package.plugin());
-    for (path, agent) in agents(&package.plugin()) {
-        let names: Vec<_> = agent.fields.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["name", "description", "tools"]);
-        assert_eq!(
-            Some(agent.field("name")),
-            path.file_stem().unwrap().to_str()
-        );
-        let tools: Vec<_> = agent.field("tools").split(", ").collect();
-        let (ours, others) = tools.split_first().unwrap();
-        assert_eq!(*ours, tool);
-        assert!(
-            others.iter().all(|tool| READ_ONLY.contains(tool)),
-            "{tools:?}"
-        );
-        let unique: BTreeSet<_> = tools.iter().collect();
-        assert_eq!(unique.len(), tools.len());
-    }
-}
-
-#[test]
-fn an_agents_key_stands_in_its_body_only_and_its_call_is_exact() {
-    let package = Package::new();
-    for (path, agent) in agents(&package.plugin()) {
-        let key = agent.key().to_owned();
-        assert!(!agent.head.contains(&key));
-        assert!(agent.body.contains(&tool(&package.plugin())));
-        for name in files(&package.plugin()) {
-            let bytes = fs::read(package.plugin().join(&name)).unwrap();
-            let held = String::from_utf8_lossy(&bytes).contains(&key);
-            let may = package.plugin().join(&name) == path || name == "README.md";
-            assert!(!held || may, "the key is in {name}");
-        }
-    }
-}
-
-#[test]
-fn an_agent_knows_what_to_do_on_every_code() {
-    let package = Package::new();
-    for (_, agent) in agents(&package.plugin()) {
-        for code in Code::ALL {
-            let name = format!("`{}`", code.as_str());
-            assert_eq!(agent.body.matches(&name).count(), 1, "{name}");
-        }
-    }
-}
-
-#[test]
-fn the_readme_shows_a_map_that_binds_the_agents_key_to_it() {
-    let package = Package::new();
-    let readme = fs::read_to_string(package.plugin().join("README.md")).unwrap();
-    for (_, agent) in agents(&package.plugin()) {
-        let entry = format!("{} = {{ path = ", agent.key());
-        let line = readme
-            .lines()
-            .map(str::trim)
-            .find(|line| line.starts_with(&entry))
-            .unwrap();
-        let binding = format!("agents = [\"keyhole:{}\"] }}", agent.field("name"));
-        assert!(line.ends_with(&binding), "{line}");
-    }
-}
-
-#[test]
-fn nothing_is_put_on_anyones_path_and_no_permission_is_asked_for() {
-    let package = Package::new();
-    for name in ["bin", "settings.json", "commands", "skills"] {
-        assert!(!package.plugin().join(name).exists(), "{name}");
-    }
-}
-
 #[test]
 fn packaging_replaces_a_package_and_nothing_else() {
     let package = Package::new();
-    let dist = |out: &Path| {
-        let mut x = Command::new("./x");
-        x.current_dir(workspace())
-            .args(["dist", "--server"])
-            .arg(binary())
-            .arg("--out")
-            .arg(out);
-        Ran::of(&mut x, b"")
-    };
     let before = files(&package.marketplace());
     fs::write(package.plugin().join("left over"), "").unwrap();
     let _ = dist(&package.marketplace()).exits(0);

@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{BadBindingName, BindingError, BindingName};
-use crate::map::{KeyError, Location, Map};
+use crate::map::{KeyError, Location, Map, fixture_tests::at};
 use crate::walk::{System, Walker};
 use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt, path::Path, process::Command};
 use tempfile::TempDir;
 
 fn location(directory: &Path) -> Location {
-    Location::find(Some(&directory.join("map.toml")), |_| None).unwrap()
+    at(&directory.join("map.toml"))
 }
 
 /// The key that a map in `directory` gives the binding `b`, where only the

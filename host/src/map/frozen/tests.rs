@@ -7,30 +7,20 @@ use crate::{
     code::Code,
     grant::Grant,
     limits::Limits,
-    map::{Key, LiveMap, Location},
+    map::{Key, LiveMap, fixture_tests::Tree},
 };
-use std::{fs, io::Read, os::unix::fs::PermissionsExt, path::Path};
-use tempfile::TempDir;
+use std::{fs, io::Read};
+
+const MAP: &str = "[keys]\na = 'one/a.md'\nb = 'one/b.md'\nc = 'two/c.md'\nd = 'two/d.md'\n";
 
 /// A map, and files `a.md` and `b.md` in the directory `one`, `c.md` in `two`.
-fn tree() -> (TempDir, LiveMap) {
-    let tree = tempfile::tempdir().unwrap();
+fn tree() -> (Tree, LiveMap) {
+    let tree = Tree::with(MAP);
     for name in ["one/a.md", "one/b.md", "two/c.md"] {
-        write(&tree.path().join(name), name);
+        tree.write(name, name);
     }
-    let map = tree.path().join("map.toml");
-    write(
-        &map,
-        "[keys]\na = 'one/a.md'\nb = 'one/b.md'\nc = 'two/c.md'\nd = 'two/d.md'\n",
-    );
-    let location = Location::find(Some(&map), |_| None).unwrap();
-    (tree, LiveMap::new(location))
-}
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+    let live = tree.live();
+    (tree, live)
 }
 
 fn grant(frozen: &FrozenMap, key: &str) -> Result<Grant, Code> {
@@ -74,10 +64,8 @@ fn descriptors_are_left_for_all_calls_that_may_run() {
 #[test]
 fn files_of_one_directory_share_it_and_each_is_found() {
     let (tree, live) = tree();
-    write(&tree.path().join("one/e.md"), "one/e.md");
-    let map = tree.path().join("map.toml");
-    let text = fs::read_to_string(&map).unwrap() + "e = 'one/e.md'\n";
-    write(&map, &text);
+    tree.write("one/e.md", "one/e.md");
+    tree.write("map.toml", format!("{MAP}e = 'one/e.md'\n"));
     let frozen = FrozenMap::freeze(&live, Limits::default()).unwrap();
     assert_eq!(frozen.directories().count(), 2);
     for (key, text) in [
@@ -91,31 +79,10 @@ fn files_of_one_directory_share_it_and_each_is_found() {
 }
 
 #[test]
-fn the_keys_stay_as_they_were_at_the_start() {
-    let (tree, live) = tree();
-    let frozen = FrozenMap::freeze(&live, Limits::default()).unwrap();
-    fs::remove_file(tree.path().join("map.toml")).unwrap();
-    assert_eq!(read(&frozen, "a"), "one/a.md");
-    assert_eq!(read(&frozen, "c"), "two/c.md");
-}
-
-#[test]
-fn new_content_is_served_however_it_was_saved() {
-    let (tree, live) = tree();
-    let frozen = FrozenMap::freeze(&live, Limits::default()).unwrap();
-    let file = tree.path().join("one/a.md");
-    fs::write(&file, "in place").unwrap();
-    assert_eq!(read(&frozen, "a"), "in place");
-    fs::write(tree.path().join("one/new"), "renamed").unwrap();
-    fs::rename(tree.path().join("one/new"), &file).unwrap();
-    assert_eq!(read(&frozen, "a"), "renamed");
-}
-
-#[test]
 fn a_file_that_was_not_there_stays_refused() {
     let (tree, live) = tree();
     let frozen = FrozenMap::freeze(&live, Limits::default()).unwrap();
-    write(&tree.path().join("two/d.md"), "late");
+    tree.write("two/d.md", "late");
     assert_eq!(grant(&frozen, "d").map(drop), Err(Code::NotFound));
 }
 
@@ -124,8 +91,8 @@ fn a_directory_is_held_once_and_never_another_in_its_place() {
     let (tree, live) = tree();
     let frozen = FrozenMap::freeze(&live, Limits::default()).unwrap();
     assert_eq!(frozen.directories().count(), 2);
-    fs::rename(tree.path().join("one"), tree.path().join("moved")).unwrap();
-    write(&tree.path().join("one/a.md"), "another");
+    fs::rename(tree.path("one"), tree.path("moved")).unwrap();
+    tree.write("one/a.md", "another");
     assert_eq!(read(&frozen, "a"), "one/a.md");
 }
 
@@ -166,23 +133,11 @@ fn calls_keep_their_share_of_the_descriptors() {
 }
 
 #[test]
-fn there_is_nothing_to_freeze_without_a_usable_map() {
-    let (tree, live) = tree();
-    write(&tree.path().join("map.toml"), "unknown = 1");
-    assert!(matches!(
-        FrozenMap::freeze(&live, Limits::default()),
-        Err(FreezeError::Map(_))
-    ));
-}
-
-#[test]
 fn for_a_binding_no_directory_is_held_but_its_own() {
     let (tree, live) = tree();
-    let map = tree.path().join("map.toml");
-    let text = fs::read_to_string(&map).unwrap();
-    write(
-        &map,
-        &format!("{text}[bindings.only]\nkey = 'c'\n[bindings.gone]\nkey = 'z'\n"),
+    tree.write(
+        "map.toml",
+        format!("{MAP}[bindings.only]\nkey = 'c'\n[bindings.gone]\nkey = 'z'\n"),
     );
     let [only, gone] = ["only", "gone"].map(|name| name.try_into().unwrap());
     let frozen = FrozenMap::freeze_bound(&live, &only, Limits::default()).unwrap();

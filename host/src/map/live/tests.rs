@@ -2,65 +2,50 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::{LiveMap, Location, MapError};
+use super::{LiveMap, MapError};
 use crate::{
-    code::Code,
-    map::Key,
-    walk::{Fault, FileSystem, QUIET, System, Why, tests::passed_on::pass_on},
+    map::{Key, fixture_tests::Tree},
+    walk::{Fault, FileSystem, QUIET, System, tests::passed_on::pass_on},
 };
 use std::{
-    fs::{self, File, FileTimes, Permissions},
+    fs::{self, File},
     io::Write,
-    os::{
-        fd::OwnedFd,
-        unix::fs::{PermissionsExt, symlink},
-    },
-    path::{Path, PathBuf},
-    process::Command,
+    os::fd::OwnedFd,
+    path::PathBuf,
     sync::{
         Barrier,
-        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicU8, AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant, SystemTime},
 };
-use tempfile::TempDir;
 
-/// A directory with a map in it.
+/// A map, and what is known of it.
 struct Home {
-    directory: TempDir,
+    tree: Tree,
     live: LiveMap,
 }
 
 impl Home {
-    /// No map yet.
-    fn empty() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let live = live(&directory.path().join("map.toml"));
-        Self { directory, live }
-    }
-
     fn with(text: &str) -> Self {
-        let home = Self::empty();
-        home.write(text);
-        home
+        let tree = Tree::with(text);
+        let live = tree.live();
+        Self { tree, live }
     }
 
     fn map(&self) -> PathBuf {
-        self.directory.path().join("map.toml")
+        self.tree.map()
     }
 
+    /// Writes the map in place.
     fn write(&self, text: &str) {
-        fs::write(self.map(), text).unwrap();
-        set_mode(&self.map(), 0o600);
+        self.tree.write("map.toml", text);
     }
 
     /// Replaces the map by a finished file.
     fn replace(&self, text: &str) {
-        let new = self.directory.path().join("new.toml");
-        fs::write(&new, text).unwrap();
-        set_mode(&new, 0o600);
-        fs::rename(new, self.map()).unwrap();
+        self.tree.write("new.toml", text);
+        fs::rename(self.tree.path("new.toml"), self.map()).unwrap();
     }
 
     fn has(&self, key: &str) -> bool {
@@ -80,54 +65,21 @@ impl Home {
     }
 }
 
-fn live(map: &Path) -> LiveMap {
-    LiveMap::new(Location::find(Some(map), |_| None).unwrap())
-}
-
-fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
-
 const A: &str = "[keys]\na = 'a.md'\n";
 const B: &str = "[keys]\nb = 'b.md'\n";
 
 #[test]
-fn a_map_may_appear_change_break_heal_and_go() {
-    let home = Home::empty();
-    assert_eq!(home.error().code(), Code::MapMissing);
-    home.write(A);
-    assert!(home.has("a"));
-    home.write(B);
-    assert!(home.has("b") && !home.has("a"));
-    home.write("[keys");
-    assert_eq!(home.error().code(), Code::MapInvalid);
-    home.replace(A);
-    assert!(home.has("a"));
-    fs::remove_file(home.map()).unwrap();
-    assert_eq!(home.error().code(), Code::MapMissing);
-    home.replace(B);
-    assert!(home.has("b"));
-}
-
-#[test]
-fn an_unchanged_map_is_parsed_once() {
+fn an_unchanged_map_is_parsed_once_and_so_is_a_broken_one() {
     let home = Home::with(A);
     for _ in 0..50 {
         assert!(home.has("a"));
     }
     assert_eq!(home.parsed(), 1);
-    home.write(B);
-    assert!(home.has("b"));
-    assert_eq!(home.parsed(), 2);
-}
-
-#[test]
-fn an_unchanged_broken_map_is_parsed_once() {
-    let home = Home::with("roots = []");
+    home.write("roots = []");
     for _ in 0..50 {
         assert!(matches!(home.error(), MapError::Parse { .. }));
     }
-    assert_eq!(home.parsed(), 1);
+    assert_eq!(home.parsed(), 2);
 }
 
 #[test]
@@ -143,19 +95,6 @@ fn many_calls_at_once_share_one_parsing() {
         }
     });
     assert_eq!(home.parsed(), 1);
-}
-
-#[test]
-fn a_change_of_equal_size_and_time_is_seen_at_once() {
-    let home = Home::with(A);
-    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
-    for text in [A, B, A, B] {
-        // In place, and with its time of modification set back.
-        let mut file = File::options().write(true).open(home.map()).unwrap();
-        file.write_all(text.as_bytes()).unwrap();
-        file.set_times(FileTimes::new().set_modified(time)).unwrap();
-        assert!(home.has(if text == A { "a" } else { "b" }));
-    }
 }
 
 #[test]
@@ -189,25 +128,6 @@ fn no_call_sees_half_of_a_change_in_place() {
         "{seen} keys, {pause:?}"
     );
     assert_eq!(home.live.current().unwrap().entries().len(), 4);
-}
-
-#[test]
-fn replacing_the_map_shows_the_old_one_or_the_new_one() {
-    let home = Home::with(A);
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            for n in 0..30 {
-                home.replace(if n % 2 == 0 { B } else { A });
-                thread::sleep(Duration::from_millis(30));
-            }
-            done.store(true, Ordering::SeqCst);
-        });
-        while !done.load(Ordering::SeqCst) {
-            let map = home.live.current().unwrap();
-            assert_eq!(map.entries().len(), 1);
-        }
-    });
 }
 
 /// The real file system, but for a clock that is no help, and a map of which every
@@ -258,8 +178,7 @@ impl FileSystem for Restless {
 #[test]
 fn a_map_that_never_rests_is_refused_after_a_second() {
     let home = Home::with(&format!("{A}\n#."));
-    let location = Location::find(Some(&home.map()), |_| None).unwrap();
-    let live = LiveMap::over(Restless::default(), location);
+    let live = LiveMap::over(Restless::default(), home.tree.location());
     let error = live.current().unwrap_err();
     assert!(matches!(error, MapError::Unsettled { .. }), "{error}");
     let pauses = live.walker.files().pauses.load(Ordering::SeqCst);
@@ -274,12 +193,11 @@ fn a_map_that_never_rests_is_refused_after_a_second() {
 fn a_small_map_is_compared_at_each_call_though_its_times_tell_of_no_change() {
     let home = Home::with(&format!("{A}\n#."));
     thread::sleep(2 * QUIET);
-    let location = Location::find(Some(&home.map()), |_| None).unwrap();
     let restless = Restless {
         on_time: true,
         ..Restless::default()
     };
-    let live = LiveMap::over(restless, location);
+    let live = LiveMap::over(restless, home.tree.location());
     for parsed in 1..4 {
         assert!(live.current().is_ok());
         assert_eq!(live.parsed.load(Ordering::Relaxed), parsed);
@@ -300,84 +218,12 @@ fn a_large_map_is_read_again_if_its_times_changed_and_only_then() {
 }
 
 #[test]
-fn what_is_not_a_regular_file_is_refused_without_waiting() {
-    let home = Home::empty();
-    fs::create_dir(home.map()).unwrap();
-    assert!(matches!(home.error(), MapError::NotAFile { .. }));
-    fs::remove_dir(home.map()).unwrap();
-
-    let made = Command::new("mkfifo").arg(home.map()).status().unwrap();
-    assert!(made.success());
-    assert!(matches!(home.error(), MapError::NotAFile { .. }));
-    fs::remove_file(home.map()).unwrap();
-
-    let _socket = std::os::unix::net::UnixListener::bind(home.map()).unwrap();
-    assert!(matches!(home.error(), MapError::NotAFile { .. }));
-}
-
-#[test]
 fn a_map_that_is_too_large_is_refused() {
     let home = Home::with("");
     let file = File::options().write(true).open(home.map()).unwrap();
     file.set_len(crate::limits::MAX_MAP_BYTES + 1).unwrap();
     assert!(matches!(home.error(), MapError::TooLarge { .. }));
     assert_eq!(home.parsed(), 0);
-}
-
-/// Whether this is what is wrong, with the directory or file that is named.
-fn is_writable_by_others(error: &MapError, at: &Path) -> bool {
-    let MapError::Untrusted(distrust) = error else {
-        return false;
-    };
-    distrust.why == Why::WritableByOthers && distrust.path == at.canonicalize().unwrap()
-}
-
-#[test]
-fn a_map_that_others_can_write_to_is_refused_until_they_cannot() {
-    let home = Home::with(A);
-    assert!(home.has("a"));
-    set_mode(&home.map(), 0o602);
-    assert!(is_writable_by_others(&home.error(), &home.map()));
-    set_mode(&home.map(), 0o644);
-    assert!(home.has("a"));
-}
-
-#[test]
-fn a_map_that_others_can_replace_is_refused_until_they_cannot() {
-    let home = Home::with(A);
-    assert!(home.has("a"));
-    // The map itself does not change by this.
-    set_mode(home.directory.path(), 0o707);
-    assert!(is_writable_by_others(&home.error(), home.directory.path()));
-    set_mode(home.directory.path(), 0o1777);
-    assert!(home.has("a"));
-    set_mode(home.directory.path(), 0o700);
-    assert!(home.has("a"));
-}
-
-#[test]
-fn a_map_may_be_a_link_and_the_directory_of_the_real_file_counts() {
-    let home = Home::empty();
-    let store = tempfile::tempdir().unwrap();
-    let real = store.path().join("real.toml");
-    symlink(&real, home.map()).unwrap();
-    assert_eq!(home.error().code(), Code::MapMissing);
-    fs::write(&real, A).unwrap();
-    set_mode(&real, 0o600);
-    assert!(home.has("a"));
-
-    set_mode(store.path(), 0o777);
-    assert!(is_writable_by_others(&home.error(), store.path()));
-    set_mode(store.path(), 0o700);
-
-    // Led elsewhere, it is another map.
-    let other = store.path().join("other.toml");
-    fs::write(&other, B).unwrap();
-    set_mode(&other, 0o600);
-    let link = home.directory.path().join("link");
-    symlink(&other, &link).unwrap();
-    fs::rename(link, home.map()).unwrap();
-    assert!(home.has("b"));
 }
 
 #[test]

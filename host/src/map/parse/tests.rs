@@ -121,115 +121,82 @@ fn the_highest_limit_may_be_set_and_no_higher() {
     }
 }
 
+/// A map on each line, the place and the message of its mistake, and the help if there
+/// is any. `¶` ends a line, and `{long}` is longer than any name or text may be.
+const MISTAKES: &str = r#"
+root = ['/a'] ⇒ 1:1 unknown field ⇒ did you mean roots?
+[keys]¶k = { path = 'a.md', maxbytes = 1 } ⇒ 2:22 unknown field
+[keys]¶k = { pth = 'a.md' } ⇒ 2:7 unknown field ⇒ did you mean path?
+[keys]¶k = { max_bytes = 1 } ⇒ 2:5 this entry has no path
+[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3:1 not TOML: duplicate key
+[keys]¶k = 'a.md'¶'k' = 'b.md' ⇒ 3:1 not TOML: duplicate key
+[keys]¶[keys] ⇒ 2:2 not TOML: duplicate key
+[keys]¶'' = 'a.md' ⇒ 2:1 a key is empty
+[keys]¶'a b' = 'a.md' ⇒ 2:1 a key may hold visible ASCII characters only, no blanks
+[keys]¶"a\u0000" = 'a.md' ⇒ 2:1 a key may hold visible ASCII characters only, no blanks
+[keys]¶{long} = 'a.md' ⇒ 2:1 a key is longer than 128 characters
+[keys]¶a.md = 'a.md' ⇒ 2:1 a dot cuts this key in two
+[keys.a.b]¶path = 'a.md' ⇒ 1:7 a dot cuts this key in two
+[keys]¶k = '' ⇒ 2:5 a path is empty
+[keys]¶k = { path = '' } ⇒ 2:14 a path is empty
+[keys]¶k = '~' ⇒ 2:5 only ~/ stands for a home, your own
+[keys]¶k = '~root/a.md' ⇒ 2:5 only ~/ stands for a home, your own
+[keys]¶k = "a\u0000.md" ⇒ 2:5 a path holds a NUL character
+[keys]¶k = 1 ⇒ 2:5 expected a path or a table with a path; found: integer
+[keys]¶k = ['a.md'] ⇒ 2:5 expected a path or a table with a path; found: array
+[keys]¶k = 'a.md'¶roots = ['/a'] ⇒ 3:1 this stands beneath [keys], so it counts as a key
+[keys]¶k = { path = 1 } ⇒ 2:14 expected a string; found: integer
+[[keys]]¶k = 'a.md' ⇒ 1:1 expected a table: write [keys]; found: array
+max_bytes = 1.5 ⇒ 1:13 expected a number of bytes; found: float
+max_bytes = '1' ⇒ 1:13 expected a number of bytes; found: string
+roots = '/a' ⇒ 1:9 expected a list of strings; found: string
+roots = [] ⇒ 1:9 this list is empty
+roots = ['/a', 'b'] ⇒ 1:16 a root must begin with / or ~/
+roots = ['~'] ⇒ 1:10 only ~/ stands for a home, your own
+roots = ['/a', 1] ⇒ 1:16 expected a string; found: integer
+[keys]¶k = { path = 'a.md', agents = [] } ⇒ 2:31 this list is empty
+[keys]¶k = { path = 'a.md', agents = [''] } ⇒ 2:32 an agent's name is empty
+[keys]¶k = { path = 'a.md', agents = ['a b'] } ⇒ 2:32 an agent's name may hold visible ASCII characters only, no blanks
+[keys]¶k = { path = 'a.md', agents = ['{long}'] } ⇒ 2:32 an agent's name is longer than 128 characters
+max-bytes = 1 ⇒ 1:1 unknown field ⇒ did you mean max_bytes?
+[key] ⇒ 1:2 unknown field ⇒ did you mean keys?
+'k-1' = 'a.md' ⇒ 1:1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; keys stand beneath [keys]
+[keys]¶k = { path = 'a.md', agent = ['a'] } ⇒ 2:22 unknown field ⇒ did you mean agents?
+[keys]¶k = { path = 'a.md', encoding = 'utf-8' } ⇒ 2:22 unknown field ⇒ an entry has path, max_bytes, agents
+[keys]¶z = 1¶a = { max_bytes = 0, path = '' } ⇒ 2:5 expected a path or a table with a path; found: integer
+[keys]¶a = { max_bytes = 0, path = '' } ⇒ 2:19 max_bytes must be 1 to 8388608
+bindings = 1 ⇒ 1:12 expected a table: write [bindings.NAME]; found: integer
+[bindings]¶a = 'k' ⇒ 2:5 expected a table with a key; found: string
+[bindings.A]¶key = 'k' ⇒ 1:11 a binding's name is 1 to 64 of a to z, digits and -
+[bindings.a] ⇒ 1:1 this binding has no key ⇒ write key = "…", or key_file or key_env
+[bindings.a]¶key = 'k'¶key_env = 'E' ⇒ 3:11 this binding's key is given twice ⇒ keep one of key, key_file, key_env
+[bindings.a]¶key = 'k k' ⇒ 2:7 a key may hold visible ASCII characters only, no blanks
+[bindings.a]¶kye = 'k' ⇒ 2:1 unknown field ⇒ did you mean key?
+[bindings.a]¶key = 'k'¶namespace = 'n' ⇒ 3:1 unknown field ⇒ a binding has key, key_file, key_env, title, description
+[bindings.a]¶key_env = 'E-F' ⇒ 2:11 key_env is the name of a variable: letters, digits and _
+[bindings.a]¶key_file = '' ⇒ 2:12 a path is empty
+[bindings.a]¶key = 'k'¶title = '' ⇒ 3:9 this text must have 1 to 80 characters
+[bindings.a]¶key = 'k'¶title = "a\nb" ⇒ 3:9 this text holds a control or direction character; write it in one line, without
+[bindings.a]¶key = 'k'¶description = "\u202E" ⇒ 3:15 this text holds a control or direction character; write it in one line, without
+[bindings.a]¶key = 'k-1'¶title = 'use k-1' ⇒ 3:9 this text holds the key, and clients show it
+[bindings.k-1]¶key = 'k-1' ⇒ 1:11 this name holds the key, and clients show it
+[bindings.a]¶title = 7 ⇒ 1:1 this binding has no key ⇒ write key = "…", or key_file or key_env
+binding = 1 ⇒ 1:1 unknown field ⇒ did you mean bindings?
+[bindings.a]¶key = 'k'¶description = '{long}' ⇒ 3:15 this text must have 1 to 400 characters
+"#;
+
 #[test]
-fn each_mistake_is_shown_at_its_place() {
-    let long = "k".repeat(129);
-    for (text, place) in [
-        ("root = ['/a']", "1:1 unknown field"),
-        (
-            "[keys]\nk = { path = 'a.md', maxbytes = 1 }",
-            "2:22 unknown field",
-        ),
-        ("[keys]\nk = { pth = 'a.md' }", "2:7 unknown field"),
-        (
-            "[keys]\nk = { max_bytes = 1 }",
-            "2:5 this entry has no path",
-        ),
-        (
-            "[keys]\nk = 'a.md'\nk = 'b.md'",
-            "3:1 not TOML: duplicate key",
-        ),
-        (
-            "[keys]\nk = 'a.md'\n'k' = 'b.md'",
-            "3:1 not TOML: duplicate key",
-        ),
-        ("[keys]\n[keys]", "2:2 not TOML: duplicate key"),
-        ("[keys]\n'' = 'a.md'", "2:1 a key is empty"),
-        (
-            "[keys]\n'a b' = 'a.md'",
-            "2:1 a key may hold visible ASCII characters only, no blanks",
-        ),
-        (
-            "[keys]\n\"a\\u0000\" = 'a.md'",
-            "2:1 a key may hold visible ASCII characters only, no blanks",
-        ),
-        (
-            &format!("[keys]\n{long} = 'a.md'"),
-            "2:1 a key is longer than 128 characters",
-        ),
-        ("[keys]\na.md = 'a.md'", "2:1 a dot cuts this key in two"),
-        (
-            "[keys.a.b]\npath = 'a.md'",
-            "1:7 a dot cuts this key in two",
-        ),
-        ("[keys]\nk = ''", "2:5 a path is empty"),
-        ("[keys]\nk = { path = '' }", "2:14 a path is empty"),
-        ("[keys]\nk = '~'", "2:5 only ~/ stands for a home, your own"),
-        (
-            "[keys]\nk = '~root/a.md'",
-            "2:5 only ~/ stands for a home, your own",
-        ),
-        (
-            "[keys]\nk = \"a\\u0000.md\"",
-            "2:5 a path holds a NUL character",
-        ),
-        (
-            "[keys]\nk = 1",
-            "2:5 expected a path or a table with a path; found: integer",
-        ),
-        (
-            "[keys]\nk = ['a.md']",
-            "2:5 expected a path or a table with a path; found: array",
-        ),
-        (
-            "[keys]\nk = 'a.md'\nroots = ['/a']",
-            "3:1 this stands beneath [keys], so it counts as a key",
-        ),
-        (
-            "[keys]\nk = { path = 1 }",
-            "2:14 expected a string; found: integer",
-        ),
-        (
-            "[[keys]]\nk = 'a.md'",
-            "1:1 expected a table: write [keys]; found: array",
-        ),
-        (
-            "max_bytes = 1.5",
-            "1:13 expected a number of bytes; found: float",
-        ),
-        (
-            "max_bytes = '1'",
-            "1:13 expected a number of bytes; found: string",
-        ),
-        (
-            "roots = '/a'",
-            "1:9 expected a list of strings; found: string",
-        ),
-        ("roots = []", "1:9 this list is empty"),
-        ("roots = ['/a', 'b']", "1:16 a root must begin with / or ~/"),
-        ("roots = ['~']", "1:10 only ~/ stands for a home, your own"),
-        (
-            "roots = ['/a', 1]",
-            "1:16 expected a string; found: integer",
-        ),
-        (
-            "[keys]\nk = { path = 'a.md', agents = [] }",
-            "2:31 this list is empty",
-        ),
-        (
-            "[keys]\nk = { path = 'a.md', agents = [''] }",
-            "2:32 an agent's name is empty",
-        ),
-        (
-            "[keys]\nk = { path = 'a.md', agents = ['a b'] }",
-            "2:32 an agent's name may hold visible ASCII characters only, no blanks",
-        ),
-        (
-            &format!("[keys]\nk = {{ path = 'a.md', agents = ['{long}'] }}"),
-            "2:32 an agent's name is longer than 128 characters",
-        ),
-    ] {
-        assert_eq!(mistake(text).0, place, "{text}");
+fn each_mistake_is_shown_at_its_place_and_the_first_one_counts() {
+    let long = "k".repeat(401);
+    for row in MISTAKES.trim().lines() {
+        let mut columns = row.split(" ⇒ ");
+        let text = columns.next().unwrap().replace('¶', "\n");
+        let (place, help) = mistake(&text.replace("{long}", &long));
+        assert_eq!(columns.next(), Some(&*place), "{row}");
+        assert!(
+            columns.next().is_none_or(|told| told == help),
+            "{row}: {help}"
+        );
     }
 }
 
@@ -248,43 +215,6 @@ fn broken_toml_is_shown_at_its_place() {
             (line, column),
             "{text}: {error}"
         );
-    }
-}
-
-#[test]
-fn the_mistake_that_stands_first_is_the_one_that_is_shown() {
-    let text = "[keys]\nz = 1\na = { max_bytes = 0, path = '' }\n";
-    assert_eq!(
-        mistake(text).0,
-        "2:5 expected a path or a table with a path; found: integer"
-    );
-    assert_eq!(
-        mistake("[keys]\na = { max_bytes = 0, path = '' }").0,
-        "2:19 max_bytes must be 1 to 8388608"
-    );
-}
-
-#[test]
-fn a_misspelt_field_gets_the_nearest_name() {
-    for (text, help) in [
-        ("root = ['/a']", "did you mean roots?"),
-        ("max-bytes = 1", "did you mean max_bytes?"),
-        ("[key]", "did you mean keys?"),
-        (
-            "'k-1' = 'a.md'",
-            "a map has roots, max_bytes, keys, bindings; keys stand beneath [keys]",
-        ),
-        ("[keys]\nk = { pth = 'a.md' }", "did you mean path?"),
-        (
-            "[keys]\nk = { path = 'a.md', agent = ['a'] }",
-            "did you mean agents?",
-        ),
-        (
-            "[keys]\nk = { path = 'a.md', encoding = 'utf-8' }",
-            "an entry has path, max_bytes, agents",
-        ),
-    ] {
-        assert_eq!(mistake(text).1, help, "{text}");
     }
 }
 
@@ -445,101 +375,6 @@ fn a_binding_names_one_key_and_what_to_show() {
     assert_eq!(binding.key(&map).unwrap(), key("k-secret"));
     assert_eq!(map.binding("from-env").unwrap().title(), None);
     assert!(map.binding("none").is_none());
-}
-
-#[test]
-fn each_mistake_in_a_binding_is_shown_where_it_stands() {
-    for (text, place, help) in [
-        (
-            "bindings = 1\n",
-            "1:12 expected a table: write [bindings.NAME]; found: integer",
-            "",
-        ),
-        (
-            "[bindings]\na = 'k'\n",
-            "2:5 expected a table with a key; found: string",
-            "",
-        ),
-        (
-            "[bindings.A]\nkey = 'k'\n",
-            "1:11 a binding's name is 1 to 64 of a to z, digits and -",
-            "",
-        ),
-        (
-            "[bindings.a]\n",
-            "1:1 this binding has no key",
-            "write key = \"…\", or key_file or key_env",
-        ),
-        (
-            "[bindings.a]\nkey = 'k'\nkey_env = 'E'\n",
-            "3:11 this binding's key is given twice",
-            "keep one of key, key_file, key_env",
-        ),
-        (
-            "[bindings.a]\nkey = 'k k'\n",
-            "2:7 a key may hold visible ASCII characters only, no blanks",
-            "",
-        ),
-        (
-            "[bindings.a]\nkye = 'k'\n",
-            "2:1 unknown field",
-            "did you mean key?",
-        ),
-        (
-            "[bindings.a]\nkey = 'k'\nnamespace = 'n'\n",
-            "3:1 unknown field",
-            "a binding has key, key_file, key_env, title, description",
-        ),
-        (
-            "[bindings.a]\nkey_env = 'E-F'\n",
-            "2:11 key_env is the name of a variable: letters, digits and _",
-            "",
-        ),
-        ("[bindings.a]\nkey_file = ''\n", "2:12 a path is empty", ""),
-        (
-            "[bindings.a]\nkey = 'k'\ntitle = ''\n",
-            "3:9 this text must have 1 to 80 characters",
-            "",
-        ),
-        (
-            "[bindings.a]\nkey = 'k'\ntitle = \"a\\nb\"\n",
-            "3:9 this text holds a control or direction character; write it in one line, without",
-            "",
-        ),
-        (
-            "[bindings.a]\nkey = 'k'\ndescription = \"\\u202E\"\n",
-            "3:15 this text holds a control or direction character; write it in one line, without",
-            "",
-        ),
-        (
-            "[bindings.a]\nkey = 'k-1'\ntitle = 'use k-1'\n",
-            "3:9 this text holds the key, and clients show it",
-            "",
-        ),
-        (
-            "[bindings.k-1]\nkey = 'k-1'\n",
-            "1:11 this name holds the key, and clients show it",
-            "",
-        ),
-        (
-            "[bindings.a]\ntitle = 7\n",
-            "1:1 this binding has no key",
-            "write key = \"…\", or key_file or key_env",
-        ),
-        (
-            "binding = 1\n",
-            "1:1 unknown field",
-            "did you mean bindings?",
-        ),
-    ] {
-        assert_eq!(mistake(text), (place.to_owned(), help.to_owned()), "{text}");
-    }
-    let long = "x".repeat(401);
-    let text = format!("[bindings.a]\nkey = 'k'\ndescription = '{long}'\n");
-    assert_eq!(
-        mistake(&text).0,
-        "3:15 this text must have 1 to 400 characters"
-    );
 }
 
 #[test]

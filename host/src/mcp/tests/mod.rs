@@ -7,8 +7,6 @@
     reason = "tests"
 )]
 
-mod input;
-mod lifecycle;
 mod output;
 mod pending;
 mod tool;
@@ -29,16 +27,13 @@ use std::{
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex},
-    sync::{Semaphore, oneshot},
+    sync::Semaphore,
     task::JoinHandle,
     time::timeout,
 };
 
 /// A limit only against hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// A text from the input. No error may contain it.
-const MARKER: &str = "hunter2";
 
 const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
 
@@ -57,6 +52,17 @@ struct Fake {
     /// The number of calls that load now.
     loading: Arc<AtomicUsize>,
     call_permits: Arc<Semaphore>,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self {
+            gate: Semaphore::new(0),
+            begun: AtomicUsize::new(0),
+            loading: Arc::default(),
+            call_permits: Arc::new(Semaphore::new(CALL_PERMITS)),
+        }
+    }
 }
 
 /// Adds one to a count as long as it lives.
@@ -85,7 +91,6 @@ impl Load for Fake {
         let text = match &key[..] {
             "document" => DOCUMENT.to_owned(),
             "big" => "x".repeat(100_000),
-            "huge" => "x".repeat(500_001),
             "escaped" => ESCAPED.repeat(100_000),
             "slow" => {
                 self.gate.acquire().await.unwrap().forget();
@@ -110,7 +115,6 @@ struct Client {
     from: BufReader<DuplexStream>,
     loader: Arc<Fake>,
     session: JoinHandle<Result<(), SessionError>>,
-    stop: oneshot::Sender<()>,
 }
 
 impl Client {
@@ -124,31 +128,20 @@ impl Client {
     fn with_room(to: usize, from: usize) -> Self {
         let (to, stdin) = duplex(to);
         let (stdout, from) = duplex(from);
-        let loader = Arc::new(Fake {
-            gate: Semaphore::new(0),
-            begun: AtomicUsize::new(0),
-            loading: Arc::default(),
-            call_permits: Arc::new(Semaphore::new(CALL_PERMITS)),
-        });
-        let (stop, stopped) = oneshot::channel::<()>();
+        let loader = Arc::<Fake>::default();
         let session = tokio::spawn(serve(
             loader.clone(),
             Callers::Unknown,
             Surface::General,
             stdin,
             stdout,
-            async {
-                if stopped.await.is_err() {
-                    std::future::pending().await
-                }
-            },
+            std::future::pending(),
         ));
         Self {
             to,
             from: BufReader::new(from),
             loader,
             session,
-            stop,
         }
     }
 
@@ -159,12 +152,11 @@ impl Client {
         client
     }
 
-    async fn initialize(&mut self) -> Value {
-        self.send(initialize("2025-11-25")).await;
-        let answer = self.answer().await;
+    async fn initialize(&mut self) {
+        self.send(initialize()).await;
+        self.answer().await;
         self.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
             .await;
-        answer
     }
 
     async fn send(&mut self, message: Value) {
@@ -172,10 +164,8 @@ impl Client {
     }
 
     async fn send_bytes(&mut self, bytes: &[u8]) {
-        timeout(PATIENCE, self.to.write_all(bytes))
-            .await
-            .unwrap()
-            .unwrap();
+        let written = timeout(PATIENCE, self.to.write_all(bytes)).await;
+        written.unwrap().unwrap();
     }
 
     async fn call(&mut self, id: impl Into<Value>, key: &str) {
@@ -183,9 +173,7 @@ impl Client {
     }
 
     async fn cancel(&mut self, id: impl Into<Value>) {
-        let params = json!({"requestId": id.into()});
-        self.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
-            .await;
+        self.send(cancel(id)).await;
     }
 
     /// The next message from the server. None means the end of its output.
@@ -205,14 +193,11 @@ impl Client {
         self.next().await.expect("an answer")
     }
 
-    /// The next message. It must be an error with this code and id, and must repeat
-    /// nothing of the input.
-    async fn error(&mut self, code: i32, id: impl Into<Value>) -> Value {
+    /// The next message. It must be an error with this code and id.
+    async fn error(&mut self, code: i32, id: impl Into<Value>) {
         let answer = self.answer().await;
         assert_eq!(answer["error"]["code"], code, "{answer}");
         assert_eq!(answer.get("id"), Some(&id.into()), "{answer}");
-        assert!(!answer.to_string().contains(MARKER), "{answer}");
-        answer["error"].clone()
     }
 
     /// Asserts that the server has sent nothing and that the session goes on: the
@@ -230,7 +215,6 @@ impl Client {
             to,
             mut from,
             session,
-            stop,
             ..
         } = self;
         drop(to);
@@ -242,7 +226,6 @@ impl Client {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         let ended = timeout(PATIENCE, session).await.unwrap().unwrap();
-        drop(stop);
         (answers, ended)
     }
 
@@ -277,9 +260,9 @@ async fn settle() {
     }
 }
 
-fn initialize(version: &str) -> Value {
+fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": "init", "method": "initialize", "params": {
-        "protocolVersion": version,
+        "protocolVersion": "2025-11-25",
         "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     }})
@@ -287,6 +270,11 @@ fn initialize(version: &str) -> Value {
 
 fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
+}
+
+fn cancel(id: impl Into<Value>) -> Value {
+    let params = json!({"requestId": id.into()});
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
 }
 
 fn call(id: impl Into<Value>, key: &str) -> Value {

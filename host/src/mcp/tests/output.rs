@@ -13,8 +13,7 @@ use std::{
     task::{Context, Poll},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    sync::Semaphore,
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf},
     time::timeout,
 };
 
@@ -68,21 +67,12 @@ impl AsyncRead for Unreadable {
     }
 }
 
-fn loader() -> Arc<Fake> {
-    Arc::new(Fake {
-        gate: Semaphore::new(0),
-        begun: 0.into(),
-        loading: Arc::default(),
-        call_permits: Arc::new(Semaphore::new(CALL_PERMITS)),
-    })
-}
-
 async fn session(
     stdin: impl AsyncRead + Unpin + Send + 'static,
     stdout: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<(), SessionError> {
     let session = serve(
-        loader(),
+        Arc::default() as Arc<Fake>,
         Callers::Unknown,
         Surface::General,
         stdin,
@@ -96,7 +86,7 @@ async fn session(
 async fn every_message_is_one_write_of_one_line_and_is_flushed() {
     let lines = [
         "not json".to_owned(),
-        initialize("2025-11-25").to_string(),
+        initialize().to_string(),
         call(1, "document").to_string(),
         call(2, "big").to_string(),
         call(3, "internal").to_string(),
@@ -122,7 +112,7 @@ async fn every_message_is_one_write_of_one_line_and_is_flushed() {
 #[tokio::test]
 async fn a_large_document_goes_out_in_pieces_as_one_line_that_nothing_is_put_between() {
     let lines = [
-        initialize("2025-11-25").to_string(),
+        initialize().to_string(),
         call(1, "escaped").to_string(),
         call(2, "escaped").to_string(),
         call(3, "document").to_string(),
@@ -159,13 +149,7 @@ async fn a_reader_that_has_gone_ends_the_session_in_order() {
     client.call(1, "slow").await;
     until(|| client.loading() == 1).await;
     drop(client.from);
-    client.to = {
-        let mut to = client.to;
-        tokio::io::AsyncWriteExt::write_all(&mut to, b"not json\n")
-            .await
-            .unwrap();
-        to
-    };
+    client.to.write_all(b"not json\n").await.unwrap();
     // The input stays open, and a call is in flight.
     let ended = timeout(PATIENCE, client.session).await.unwrap().unwrap();
     ended.unwrap();
@@ -178,10 +162,8 @@ async fn a_reader_that_has_gone_before_the_handshake_ends_the_session_in_order()
         ..Recorder::default()
     };
     let (_open, stdin) = tokio::io::duplex(1000);
-    let first = io::Cursor::new(format!("{}\n", initialize("2025-11-25")));
-    session(tokio::io::AsyncReadExt::chain(first, stdin), out)
-        .await
-        .unwrap();
+    let first = io::Cursor::new(format!("{}\n", initialize()));
+    session(first.chain(stdin), out).await.unwrap();
 }
 
 #[tokio::test]
@@ -201,46 +183,4 @@ async fn an_input_that_fails_is_an_error_unless_the_client_has_gone() {
     assert!(matches!(ended, Err(SessionError::Input(_))), "{ended:?}");
     let gone = Unreadable(io::ErrorKind::ConnectionReset);
     session(gone, Recorder::default()).await.unwrap();
-}
-
-#[tokio::test]
-async fn an_empty_input_is_a_session_in_order() {
-    let out = Recorder::default();
-    session(tokio::io::empty(), out.clone()).await.unwrap();
-    assert!(out.did.lock().unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn what_was_received_is_answered_after_the_end_of_input() {
-    let mut client = Client::initialized().await;
-    for id in 0..100 {
-        client.call(id, "slow").await;
-    }
-    until(|| client.loading() == 100).await;
-    let loader = client.loader.clone();
-    let (ended, ()) = tokio::join!(client.end(), async {
-        super::settle().await;
-        loader.gate.add_permits(100);
-    });
-    let (answers, ended) = ended;
-    assert_eq!(answers.len(), 100);
-    ended.unwrap();
-}
-
-#[tokio::test]
-async fn stop_ends_the_session_at_once() {
-    let mut client = Client::initialized().await;
-    client.call(1, "slow").await;
-    until(|| client.loading() == 1).await;
-    client.stop.send(()).unwrap();
-    let ended = timeout(PATIENCE, client.session).await.unwrap().unwrap();
-    ended.unwrap();
-}
-
-#[tokio::test]
-async fn stop_ends_a_session_that_has_not_begun() {
-    let client = Client::new();
-    client.stop.send(()).unwrap();
-    let ended = timeout(PATIENCE, client.session).await.unwrap().unwrap();
-    ended.unwrap();
 }

@@ -1,9 +1,8 @@
 //! Tests of requests that are received and not yet answered.
 
-use super::{CALL_PERMITS, Client, DOCUMENT, PATIENCE, call, settle, stateless, until};
+use super::{CALL_PERMITS, Client, DOCUMENT, PATIENCE, call, cancel, settle, stateless, until};
 use crate::mcp::line::MAX_LINE_BYTES;
-use serde_json::json;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::atomic::Ordering};
 use tokio::io::AsyncWriteExt;
 
 /// `MAX_IN_FLIGHT_BYTES / MIN_REQUEST_BYTES` of `transport.rs`.
@@ -45,28 +44,20 @@ async fn a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_serve
 
 #[tokio::test]
 async fn a_cancelled_request_is_given_up_and_never_answered() {
-    let mut client = Client::initialized().await;
-    client.call(1, "slow").await;
-    until(|| client.loading() == 1).await;
-    client.cancel(1).await;
-    until(|| client.loading() == 0).await;
-    client.loader.gate.add_permits(1);
-    client.is_quiet().await;
-    let (answers, ended) = client.end().await;
-    assert!(answers.is_empty(), "{answers:?}");
-    ended.unwrap();
-}
-
-#[tokio::test]
-async fn a_cancelled_stateless_request_is_given_up_and_never_answered() {
-    let mut client = Client::new();
-    client.send(stateless(call(1, "slow"))).await;
-    until(|| client.loading() == 1).await;
-    client.cancel(1).await;
-    until(|| client.loading() == 0).await;
-    let (answers, ended) = client.end().await;
-    assert!(answers.is_empty(), "{answers:?}");
-    ended.unwrap();
+    let (session, none) = (Client::initialized().await, Client::new());
+    for (mut client, call) in [
+        (session, call(1, "slow")),
+        (none, stateless(call(1, "slow"))),
+    ] {
+        client.send(call).await;
+        until(|| client.loading() == 1).await;
+        client.cancel(1).await;
+        until(|| client.loading() == 0).await;
+        client.loader.gate.add_permits(1);
+        let (answers, ended) = client.end().await;
+        assert!(answers.is_empty(), "{answers:?}");
+        ended.unwrap();
+    }
 }
 
 #[tokio::test]
@@ -75,16 +66,8 @@ async fn an_id_used_again_after_a_cancellation_gets_its_own_answer() {
     for _ in 0..100 {
         // The lines are sent in one piece, so that the server reads them right
         // after each other.
-        let cancel = json!({
-            "jsonrpc": "2.0",
-            "method": "notifications/cancelled",
-            "params": {"requestId": 1},
-        });
-        let lines = format!(
-            "{}\n{cancel}\n{}\n",
-            call(1, "unknown-key"),
-            call(1, "document")
-        );
+        let (unknown, document) = (call(1, "unknown-key"), call(1, "document"));
+        let lines = format!("{unknown}\n{}\n{document}\n", cancel(1));
         client.send_bytes(lines.as_bytes()).await;
         let answer = client.answer().await;
         // The first may be answered before the cancellation is read.

@@ -3,19 +3,14 @@
 //! The servers here are small scripts that print their name, so that the test sees
 //! what runs; all the rest is the plugin's own.
 
+/// What cannot be installed.
+mod amiss;
 pub(crate) mod machine;
 
 use super::mode;
-use keyhole_tests::{NOBODY, Ran};
+use keyhole_tests::{Ran, skipped};
 use machine::{Machine, SERVERS, identity, own, real};
-use rustix::process::geteuid;
-use std::{
-    env, fs,
-    os::unix::fs::{PermissionsExt as _, chown},
-    path::Path,
-    process::Command,
-    thread,
-};
+use std::{env, fs, os::unix::fs::PermissionsExt as _, path::Path, thread};
 
 /// Every command that the launcher runs, at least during an installation.
 const COMMANDS: [&str; 9] = [
@@ -250,30 +245,6 @@ fn each_system_gets_its_own_server() {
 }
 
 #[test]
-fn an_unknown_system_is_named() {
-    for system in ["Linux riscv64", "Plan9 mips", ""] {
-        let machine = Machine::new();
-        machine.shim("uname", &format!("echo '{system}'"));
-        machine.fails(&format!("there is no server for this system ({system})"));
-    }
-}
-
-#[test]
-fn a_copy_of_the_plugin_without_servers_says_so() {
-    let system = String::from_utf8(Command::new("uname").arg("-sm").output().unwrap().stdout);
-    let line = format!(
-        "this copy of the plugin holds no server for this system ({}); install a release of it",
-        system.unwrap().trim()
-    );
-    let machine = Machine::new();
-    fs::remove_file(machine.root("v1").join("server").join(own())).unwrap();
-    machine.sum("v1");
-    machine.fails(&line);
-    fs::remove_file(machine.root("v1").join("manifest.sha256")).unwrap();
-    machine.fails(&line);
-}
-
-#[test]
 fn a_damaged_server_is_not_installed() {
     let machine = Machine::new();
     machine.runs("v1");
@@ -294,80 +265,6 @@ fn an_installed_server_that_was_damaged_is_made_anew() {
     machine.start("v1", &["install"]).says("").exits(0);
     assert_eq!(fs::read(machine.server("v1")).unwrap(), whole);
     machine.runs("v1");
-}
-
-#[test]
-fn a_full_disk_is_one_clear_line_and_leaves_nothing() {
-    let no_copy = "the server cannot be copied into the plugin's data folder; \
-                   is the disk full, or the folder read-only?";
-    let machine = Machine::new();
-    machine.shim(
-        "cp",
-        "head -c 9 \"$1\" >\"$2\"; echo 'No space left on device' >&2; exit 1",
-    );
-    machine.fails(no_copy);
-    assert_eq!(machine.installed(), [] as [&str; 0]);
-
-    // A cp that does not notice.
-    machine.shim("cp", "head -c 9 \"$1\" >\"$2\"");
-    machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
-    assert_eq!(machine.installed(), [] as [&str; 0]);
-
-    // Space for the server, but not for the manifest.
-    let cp = real("cp");
-    machine.shim(
-        "cp",
-        &format!(
-            "case $1 in *manifest*) : >\"$2\"; exit 1;; esac; exec '{}' \"$@\"",
-            cp.display()
-        ),
-    );
-    machine.fails("the plugin's data folder cannot be written to; is the disk full?");
-    machine.remove_shims();
-    machine.runs("v1");
-    assert_eq!(machine.installed().len(), 2);
-}
-
-#[test]
-fn a_read_only_data_folder_is_one_clear_line_unless_all_is_there_already() {
-    let mut machine = Machine::new();
-    fs::create_dir(machine.data()).unwrap();
-    if geteuid().is_root() {
-        // Permissions do not stop root.
-        machine.nobody = true;
-        chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-    mode(&machine.data(), 0o500);
-    machine.fails(
-        "the server cannot be copied into the plugin's data folder; \
-         is the disk full, or the folder read-only?",
-    );
-    mode(&machine.data(), 0o700);
-    machine.runs("v1");
-    mode(&machine.data(), 0o500);
-    machine.runs("v1");
-    mode(&machine.data(), 0o700);
-}
-
-#[test]
-fn a_data_folder_that_cannot_be_made_is_one_clear_line() {
-    let machine = Machine::new();
-    fs::write(machine.data(), "").unwrap();
-    machine.fails("the plugin's data folder cannot be created");
-}
-
-#[test]
-fn a_data_folder_that_is_not_named_is_one_clear_line() {
-    let machine = Machine::new();
-    let line = "keyhole: the client did not say where the plugin's data folder is\n";
-    for data in ["", "relative", "${CLAUDE_PLUGIN_DATA}"] {
-        for (command, status) in [("serve", 1), ("guard", 2)] {
-            let start = machine.root("v1").join("start.sh");
-            let mut sh = Command::new("sh");
-            let ran = Ran::of(sh.arg(start).args([data, command]), b"");
-            assert_eq!(ran.says("").exits(status).stderr, line);
-        }
-    }
 }
 
 #[test]
@@ -403,7 +300,6 @@ fn it_works_without_sha256sum_as_on_macos() {
 
 /// `sh` is bash on macOS, dash on Debian, busybox on Alpine.
 #[test]
-#[allow(clippy::print_stdout, reason = "what is skipped is skipped by name")]
 fn it_works_in_every_shell_that_is_here() {
     for shell in [
         &["dash"][..],
@@ -416,7 +312,7 @@ fn it_works_in_every_shell_that_is_here() {
         let there = env::split_paths(&env::var_os("PATH").unwrap())
             .any(|directory| directory.join(shell[0]).exists());
         if !there {
-            println!("skipped: {} is not on this machine", shell[0]);
+            skipped(shell[0], "it is not on this machine");
             continue;
         }
         let mut machine = Machine::new();

@@ -2,7 +2,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use crate::map::{Key, LiveMap, Location, locate};
+use crate::map::{
+    Key, LiveMap,
+    fixture_tests::{Tree, at},
+    locate,
+};
 use crate::walk::{
     Fault, FileSystem, Kind, Mount, Stat, System, Walker, tests::passed_on::pass_on,
 };
@@ -10,8 +14,8 @@ use std::{
     cell::RefCell,
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    fs::{self, File, FileTimes, Permissions},
-    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
+    fs::{File, FileTimes},
+    os::fd::OwnedFd,
     rc::Rc,
     time::{Duration, SystemTime},
 };
@@ -76,22 +80,19 @@ impl FileSystem for Counted {
 /// same ones opens none again, and looks at none.
 #[test]
 fn a_call_opens_each_directory_once_for_map_file_and_roots() {
-    let home = tempfile::tempdir().unwrap();
-    let base = home.path().canonicalize().unwrap();
-    let deep = base.join("a/b/c");
-    fs::create_dir_all(deep.join("notes")).unwrap();
-    fs::write(deep.join("notes/a.md"), "a").unwrap();
+    let tree = Tree::empty();
+    tree.write("a/b/c/notes/a.md", "a");
+    let deep = tree.path("a/b/c").canonicalize().unwrap();
     let file = deep.join("map.toml");
     let old = SystemTime::now() - Duration::from_secs(60);
     for (roots, more_opened, more_looks) in [("", 0, 0), ("roots = ['ROOT']\n", 1, 1)] {
         let roots = roots.replace("ROOT", deep.join("notes").to_str().unwrap());
-        fs::write(&file, format!("{roots}[keys]\nk = 'notes/a.md'\n")).unwrap();
-        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        let text = format!("{roots}[keys]\nk = 'notes/a.md'\n");
+        tree.write("a/b/c/map.toml", text);
         let times = FileTimes::new().set_modified(old);
         File::open(&file).unwrap().set_times(times).unwrap();
         let files = Counted::default();
-        let location = Location::find(Some(&file), |_| None).unwrap();
-        let live = LiveMap::over(files.clone(), location);
+        let live = LiveMap::over(files.clone(), at(&file));
         // Until it is at rest, and known.
         live.current().unwrap();
         files.0.take();

@@ -26,7 +26,7 @@ fn a_real_name_that_is_not_utf_8_is_refused() {
     let name = OsStr::from_bytes(b"\xff.md");
     fs::write(home.path("").join(name), "").unwrap();
     symlink(name, home.path("a.md")).unwrap();
-    assert_eq!(home.refusal(&[], "~/a.md"), Code::NotMarkdown);
+    assert_eq!(home.resolve(&[], "~/a.md").unwrap_err(), Code::NotMarkdown);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_directory_that_may_not_be_searched_is_permission_denied() {
     let home = Home::with(&["shut/a.md"]);
     set_mode(&home.path("shut"), 0o600);
     assert_eq!(
-        unprivileged(|| home.refusal(&[], "~/shut/a.md")),
+        unprivileged(|| home.resolve(&[], "~/shut/a.md").unwrap_err()),
         Code::PermissionDenied
     );
     set_mode(&home.path("shut"), 0o700);

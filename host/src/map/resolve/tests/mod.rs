@@ -46,12 +46,15 @@ impl Home {
         symlink(target, self.path(name)).unwrap();
     }
 
-    fn resolve(&self, roots: &[&str], path: &str) -> Result<Grant, Code> {
-        let map = self.path("config/map.toml");
-        let location = Location::find(Some(&map), |name| {
+    fn location(&self) -> Location {
+        Location::find(Some(&self.path("config/map.toml")), |name| {
             (name == "HOME").then(|| self.path("").into())
         })
-        .unwrap();
+        .unwrap()
+    }
+
+    fn resolve(&self, roots: &[&str], path: &str) -> Result<Grant, Code> {
+        let location = self.location();
         let text = match roots {
             [] => format!("[keys]\nk = {path:?}"),
             roots => format!("roots = {roots:?}\n[keys]\nk = {path:?}"),
@@ -65,10 +68,6 @@ impl Home {
         self.resolve(roots, path)
             .map(|resolved| (read(&resolved), place(&resolved)))
     }
-
-    fn refusal(&self, roots: &[&str], path: &str) -> Code {
-        self.resolve(roots, path).unwrap_err()
-    }
 }
 
 #[test]
@@ -76,10 +75,9 @@ fn a_root_that_others_could_have_put_there_is_named_with_the_reason() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = Home::with(&["open/root/a.md", "own/a.md"]);
     fs::set_permissions(home.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
-    let location = Location::find(Some(&home.path("map.toml")), |_| None).unwrap();
     let roots = ["open/root", "own", "gone"].map(|root| home.path(root));
     let text = format!("roots = {roots:?}\n[keys]\n");
-    let map = Map::parse(text.as_bytes(), &location).unwrap();
+    let map = Map::parse(text.as_bytes(), &home.location()).unwrap();
     let distrusted = map.distrusted_roots();
     let [root] = &distrusted[..] else {
         panic!("{distrusted:?}");
@@ -121,162 +119,97 @@ fn place(resolved: &Grant) -> PathBuf {
     path
 }
 
+/// The map's own directory is `config`.
 #[test]
-fn a_path_is_beneath_the_home_or_the_maps_directory_or_absolute() {
-    let home = Home::with(&["notes/a.md", "config/team/b.md"]);
-    let notes = home.path("notes");
-    assert_eq!(
-        home.read(&[], "~/notes/a.md").unwrap(),
-        ("notes/a.md".into(), notes.clone())
-    );
-    assert_eq!(
-        home.read(&[], "~//notes/a.md").unwrap(),
-        ("notes/a.md".into(), notes.clone())
-    );
-    assert_eq!(
-        home.read(&[], "../notes/a.md").unwrap(),
-        ("notes/a.md".into(), notes.clone())
-    );
-    assert_eq!(
-        home.read(&[], notes.join("a.md").to_str().unwrap())
-            .unwrap(),
-        ("notes/a.md".into(), notes)
-    );
-    assert_eq!(
-        home.read(&[], "team/b.md").unwrap(),
-        ("config/team/b.md".into(), home.path("config/team"))
-    );
-}
-
-#[test]
-fn the_limit_goes_along() {
-    let home = Home::with(&["a.md"]);
-    let resolved = home.resolve(&[], "~/a.md").unwrap();
-    assert_eq!(
-        (resolved.name.as_str(), resolved.max_bytes),
-        ("a.md", crate::limits::DEFAULT_MAX_BYTES)
-    );
-}
-
-#[test]
-fn the_name_in_the_map_must_end_in_md() {
-    let home = Home::with(&["a.md", "a.txt", "b.MD", ".md", "sub/.md"]);
-    home.link("a", "a.md");
-    for path in [
-        "~/a.txt",
-        "~/a",
-        "~/b.MD",
-        "~/.md",
-        "~/sub/.md",
-        "~/a.md/",
-        "~/a.md/.",
-        "~/a.md ",
-        "~/none",
+fn each_path_leads_where_the_map_means_or_is_refused_with_the_reason() {
+    let home = Home::with(&[
+        "notes/a.md",
+        "notes/deep/b.md",
+        "notes-private/b.md",
+        "private/c.md",
+        "config/team/d.md",
+        "store/abc/kept/e.md",
+        "a.txt",
+        "b.MD",
+        ".md",
+        "sub/.md",
+        "secret",
+    ]);
+    for (link, target) in [
+        ("a", "notes/a.md"),
+        ("in.md", "notes/a.md"),
+        ("alias", "notes"),
+        ("notes/out.md", "../private/c.md"),
+        ("notes/dir", "../private"),
+        ("generation", "store/abc"),
+        ("kept", "generation/kept"),
+        ("secret.md", "secret"),
+        ("root.md", "/"),
+        ("dangling.md", "none.md"),
+        ("loop.md", "loop.md"),
     ] {
-        assert_eq!(home.refusal(&[], path), Code::NotMarkdown, "{path}");
+        home.link(link, target);
     }
-}
-
-#[test]
-fn the_real_file_must_end_in_md_too() {
-    let home = Home::with(&["secret", "a.md"]);
-    home.link("b.md", "secret");
-    home.link("c.md", "a.md");
-    assert_eq!(home.refusal(&[], "~/b.md"), Code::NotMarkdown);
-    assert_eq!(home.read(&[], "~/c.md").unwrap().0, "a.md");
-    home.link("root.md", "/");
-    assert_eq!(home.refusal(&[], "~/root.md"), Code::NotAFile);
-}
-
-#[test]
-fn what_is_not_there_is_not_found() {
-    let home = Home::with(&["file"]);
-    home.link("dangling.md", "none.md");
-    home.link("loop.md", "loop.md");
+    let absolute = home.path("notes/a.md");
     let long = format!("~/{}.md", "x".repeat(300));
-    for path in [
-        "~/none.md",
-        "~/none/a.md",
-        "~/file/a.md",
-        "~/dangling.md",
-        "~/loop.md",
-        &long,
+    let none: &[&str] = &[];
+    for (roots, path, found) in [
+        (none, "~/notes/a.md", Ok("notes/a.md")),
+        (none, "~//notes/a.md", Ok("notes/a.md")),
+        (none, "../notes/a.md", Ok("notes/a.md")),
+        (none, absolute.to_str().unwrap(), Ok("notes/a.md")),
+        (none, "team/d.md", Ok("config/team/d.md")),
+        // The name in the map must end in .md, and so must the real file's.
+        (none, "~/a.txt", Err(Code::NotMarkdown)),
+        (none, "~/a", Err(Code::NotMarkdown)),
+        (none, "~/b.MD", Err(Code::NotMarkdown)),
+        (none, "~/.md", Err(Code::NotMarkdown)),
+        (none, "~/sub/.md", Err(Code::NotMarkdown)),
+        (none, "~/notes/a.md/", Err(Code::NotMarkdown)),
+        (none, "~/notes/a.md/.", Err(Code::NotMarkdown)),
+        (none, "~/notes/a.md ", Err(Code::NotMarkdown)),
+        (none, "~/none", Err(Code::NotMarkdown)),
+        (none, "~/secret.md", Err(Code::NotMarkdown)),
+        (none, "~/root.md", Err(Code::NotAFile)),
+        (none, "~/none.md", Err(Code::NotFound)),
+        (none, "~/none/a.md", Err(Code::NotFound)),
+        (none, "~/secret/a.md", Err(Code::NotFound)),
+        (none, "~/dangling.md", Err(Code::NotFound)),
+        (none, "~/loop.md", Err(Code::NotFound)),
+        (none, &long, Err(Code::NotFound)),
+        // With roots, the real file must lie in one.
+        (&["~/gone", "~/notes"], "~/notes/a.md", Ok("notes/a.md")),
+        (&["~/notes"], "~/notes/deep/b.md", Ok("notes/deep/b.md")),
+        (&["~/notes"], "~/private/c.md", Err(Code::OutsideRoot)),
+        (
+            &["~/notes"],
+            "~/notes/../private/c.md",
+            Err(Code::OutsideRoot),
+        ),
+        (&["~/notes"], "team/d.md", Err(Code::OutsideRoot)),
+        (&["~/gone"], "~/notes/a.md", Err(Code::OutsideRoot)),
+        // A root is no prefix of its sibling, and a file is no root.
+        (&["~/notes"], "~/notes-private/b.md", Err(Code::OutsideRoot)),
+        (
+            &["~/notes-private"],
+            "~/notes-private/b.md",
+            Ok("notes-private/b.md"),
+        ),
+        (&["~/notes/a.md"], "~/notes/a.md", Err(Code::OutsideRoot)),
+        // Links count by where they lead.
+        (&["~/notes"], "~/notes/out.md", Err(Code::OutsideRoot)),
+        (&["~/notes"], "~/notes/dir/c.md", Err(Code::OutsideRoot)),
+        (&["~/notes"], "~/in.md", Ok("notes/a.md")),
+        (&["~/alias"], "~/notes/a.md", Ok("notes/a.md")),
+        (&["~/store"], "~/kept/e.md", Ok("store/abc/kept/e.md")),
     ] {
-        assert_eq!(home.refusal(&[], path), Code::NotFound, "{path}");
+        let read = home.read(roots, path);
+        let real = |name: &str| home.path(name).parent().unwrap().to_owned();
+        let expected = found.map(|name| (name.to_owned(), real(name)));
+        assert_eq!(read, expected, "{roots:?} {path}");
     }
-}
-
-#[test]
-fn with_roots_the_real_file_must_lie_in_one() {
-    let home = Home::with(&["notes/a.md", "notes/deep/b.md", "other/c.md", "config/d.md"]);
-    let roots = ["~/gone", "~/notes"];
-    assert_eq!(home.read(&roots, "~/notes/a.md").unwrap().0, "notes/a.md");
-    assert_eq!(
-        home.read(&roots, "~/notes/deep/b.md").unwrap().0,
-        "notes/deep/b.md"
-    );
-    for path in ["~/other/c.md", "~/notes/../other/c.md", "d.md"] {
-        assert_eq!(home.refusal(&roots, path), Code::OutsideRoot, "{path}");
-    }
-    assert_eq!(home.refusal(&["~/gone"], "~/notes/a.md"), Code::OutsideRoot);
-}
-
-#[test]
-fn a_root_is_not_a_prefix_of_its_sibling() {
-    let home = Home::with(&["notes/a.md", "notes-private/b.md"]);
-    assert_eq!(
-        home.refusal(&["~/notes"], "~/notes-private/b.md"),
-        Code::OutsideRoot
-    );
-    assert_eq!(
-        home.read(&["~/notes-private"], "~/notes-private/b.md")
-            .unwrap()
-            .0,
-        "notes-private/b.md"
-    );
-}
-
-#[test]
-fn a_file_as_a_root_does_not_open_its_directory() {
-    let home = Home::with(&["notes/a.md", "notes/b.md"]);
-    assert_eq!(
-        home.refusal(&["~/notes/a.md"], "~/notes/a.md"),
-        Code::OutsideRoot
-    );
-}
-
-#[test]
-fn a_link_out_of_a_root_is_refused_and_a_link_into_one_is_followed() {
-    let home = Home::with(&["notes/a.md", "private/b.md"]);
-    home.link("notes/out.md", "../private/b.md");
-    home.link("notes/dir", "../private");
-    home.link("in.md", "notes/a.md");
-    home.link("alias", "notes");
-    assert_eq!(
-        home.refusal(&["~/notes"], "~/notes/out.md"),
-        Code::OutsideRoot
-    );
-    assert_eq!(
-        home.refusal(&["~/notes"], "~/notes/dir/b.md"),
-        Code::OutsideRoot
-    );
-    assert_eq!(home.read(&["~/notes"], "~/in.md").unwrap().0, "notes/a.md");
-    // A root may be a link as well.
-    assert_eq!(
-        home.read(&["~/alias"], "~/notes/a.md").unwrap().0,
-        "notes/a.md"
-    );
-}
-
-#[test]
-fn files_kept_by_a_dotfile_manager_just_work() {
-    let home = Home::with(&["store/abc/notes/a.md"]);
-    home.link("generation", "store/abc");
-    home.link("notes", "generation/notes");
-    assert_eq!(
-        home.read(&["~/store"], "~/notes/a.md").unwrap(),
-        ("store/abc/notes/a.md".into(), home.path("store/abc/notes"))
-    );
+    let limit = home.resolve(none, "~/notes/a.md").unwrap().max_bytes;
+    assert_eq!(limit, crate::limits::DEFAULT_MAX_BYTES);
 }
 
 /// What stands in a random tree.

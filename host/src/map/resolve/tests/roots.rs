@@ -4,7 +4,7 @@
 use super::{super::locate, Home};
 use crate::{
     code::Code,
-    map::{Key, Location, Map},
+    map::{Key, Map},
     walk::{Fault, FileSystem, System, Walker, tests::passed_on::pass_on},
 };
 use std::{ffi::OsStr, os::fd::OwnedFd};
@@ -38,20 +38,16 @@ impl FileSystem for Failing {
 #[test]
 fn a_root_that_fails_costs_only_its_own_files() {
     let home = Home::with(&["notes/a.md"]);
-    let location = Location::find(Some(&home.path("map.toml")), |name| {
-        (name == "HOME").then(|| home.path("").into())
-    })
-    .unwrap();
-    let text = "roots = ['~/failing', '~/notes']\n[keys]\nk = '~/notes/a.md'\n";
-    let map = Map::parse(text.as_bytes(), &location).unwrap();
-    let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
-    let (_, name) = locate(&Walker::new(Failing), &map, None, entry).unwrap();
-    assert_eq!(name, "a.md");
     // The link leads there by another name, so that the failing root is looked at.
     home.link("link.md", "notes/a.md");
-    let text = text.replace("~/notes/a.md", "~/link.md");
-    let map = Map::parse(text.as_bytes(), &location).unwrap();
-    let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
-    let refused = locate(&Walker::new(Failing), &map, None, entry).map(drop);
-    assert_eq!(refused, Err(Code::OutOfResources));
+    for (path, found) in [
+        ("~/notes/a.md", Ok("a.md")),
+        ("~/link.md", Err(Code::OutOfResources)),
+    ] {
+        let text = format!("roots = ['~/failing', '~/notes']\n[keys]\nk = '{path}'\n");
+        let map = Map::parse(text.as_bytes(), &home.location()).unwrap();
+        let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
+        let located = locate(&Walker::new(Failing), &map, None, entry);
+        assert_eq!(located.map(|(_, name)| name), found.map(str::to_owned));
+    }
 }

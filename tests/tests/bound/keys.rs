@@ -1,0 +1,90 @@
+//! Where the key of a binding comes from, who may use it, and that nobody is shown it.
+
+use super::{KEY, bound, loaded, world};
+use keyhole_tests::World;
+use serde_json::{Value, json};
+
+#[test]
+fn the_key_may_come_from_a_file_or_the_environment() {
+    let file = world().file("secret/key", format!("{KEY}\n"));
+    loaded(file, "from-file").is("# A\n");
+    loaded(world().env("CATALOG_KEY", KEY), "from-env").is("# A\n");
+}
+
+#[test]
+fn a_key_that_is_bound_to_agents_needs_the_agent_here_too() {
+    loaded(world(), "for-reviewer").refused("unknown-key");
+    let reviewer = world().argument("--agent").argument("acme:reviewer");
+    loaded(reviewer, "for-reviewer").is("another");
+}
+
+#[test]
+fn check_says_of_each_binding_whether_it_would_be_served() {
+    let ran = world()
+        .run(["check", "--json"])
+        .exits(1)
+        .says_nothing_on_stderr();
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["ok"], false);
+    let bindings = report["bindings"].as_array().unwrap();
+    let told: Vec<_> = bindings
+        .iter()
+        .map(|b| (b["name"].as_str().unwrap(), b["ok"].clone()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("scanner-catalog", json!(true)),
+            ("plain", json!(true)),
+            ("from-file", json!(false)),
+            ("from-env", json!(null)),
+            ("for-reviewer", json!(true)),
+        ]
+    );
+    let _ = world()
+        .run(["check"])
+        .exits(1)
+        .mentions("from-file        its key_file cannot be read (entity not found); create it, or fix its path or permissions\n")
+        .mentions("from-env         its key_env is not set here")
+        .conceals(KEY);
+    // A variable that only the client sets is not an error here.
+    let _ = world()
+        .file("secret/key", KEY)
+        .run(["check"])
+        .exits(0)
+        .mentions("scanner-catalog  ok\n");
+    let _ = world()
+        .file("secret/key", "k-nowhere")
+        .run(["check"])
+        .exits(1)
+        .mentions(
+            "from-file        its key has no entry beneath [keys]; add one, or fix the key\n",
+        );
+}
+
+#[test]
+fn no_key_is_shown_to_clients_wherever_it_comes_from() {
+    let other = "k-other-9c55aa01beef";
+    for (name, shows) in [
+        ("b", format!("title = 'for {KEY}'")),
+        ("b", format!("description = 'not {other}'")),
+        (KEY, String::new()),
+    ] {
+        let map = format!(
+            "[keys]\n{KEY} = '~/a.md'\n{other} = '~/b.md'\n\
+             [bindings.{name}]\nkey_file = '~/secret/key'\n{shows}\n"
+        );
+        let world = World::new()
+            .file("a.md", "# A\n")
+            .file("b.md", "another")
+            .file("secret/key", KEY)
+            .map(map);
+        let said = world.run(["check"]).exits(1).stdout;
+        assert!(said.contains("holds a key"), "{said}");
+        assert!(!said.contains(KEY) && !said.contains("k-other"), "{said}");
+        let ended = bound(world, name).serve().ended();
+        assert_eq!((ended.exit, ended.messages), (Some(1), Vec::<Value>::new()));
+        assert!(ended.stderr.contains("holds a key"), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("9c55aa01beef"), "{}", ended.stderr);
+    }
+}

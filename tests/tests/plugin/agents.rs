@@ -1,0 +1,140 @@
+//! The agents of the package: what they may do, and what they know.
+
+use super::{
+    Package,
+    package::{files, tool},
+};
+use keyhole::Code;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Tools of the client that can only read.
+const READ_ONLY: [&str; 3] = ["Read", "Grep", "Glob"];
+
+/// An agent's file.
+struct Agent {
+    fields: Vec<(String, String)>,
+    head: String,
+    body: String,
+}
+
+impl Agent {
+    fn read(path: &Path) -> Self {
+        let text = fs::read_to_string(path).unwrap();
+        let (head, body) = text
+            .strip_prefix("---\n")
+            .and_then(|text| text.split_once("\n---\n"))
+            .unwrap();
+        // One `name: value` a line, and no value that YAML would read differently.
+        let fields = head
+            .lines()
+            .map(|line| {
+                let (name, value) = line.split_once(": ").unwrap();
+                assert!(!value.contains(": ") && !value.contains(" #"), "{line}");
+                assert!(
+                    value.starts_with(|c: char| c.is_ascii_alphabetic()),
+                    "{line}"
+                );
+                assert_eq!(value.trim(), value);
+                (name.to_owned(), value.to_owned())
+            })
+            .collect();
+        Self {
+            fields,
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    fn field(&self, name: &str) -> &str {
+        let mut found = self.fields.iter().filter(|(field, _)| field == name);
+        let field = found.next().unwrap_or_else(|| panic!("no {name}"));
+        assert!(found.next().is_none(), "{name} stands twice");
+        &field.1
+    }
+
+    /// The key in the call that the body shows.
+    fn key(&self) -> &str {
+        let (_, call) = self.body.split_once("{ \"key\": \"").unwrap();
+        call.split('"').next().unwrap()
+    }
+}
+
+fn agents(plugin: &Path) -> Vec<(PathBuf, Agent)> {
+    let names = files(&plugin.join("agents"));
+    assert!(!names.is_empty());
+    names
+        .into_iter()
+        .map(|name| plugin.join("agents").join(name))
+        .map(|path| (path.clone(), Agent::read(&path)))
+        .collect()
+}
+
+#[test]
+fn each_agent_has_fields_that_count_in_a_plugin_and_tools_that_only_read() {
+    let package = Package::new();
+    let tool = tool(&package.plugin());
+    for (path, agent) in agents(&package.plugin()) {
+        let names: Vec<_> = agent.fields.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["name", "description", "tools"]);
+        assert_eq!(
+            Some(agent.field("name")),
+            path.file_stem().unwrap().to_str()
+        );
+        let tools: Vec<_> = agent.field("tools").split(", ").collect();
+        let (ours, others) = tools.split_first().unwrap();
+        assert_eq!(*ours, tool);
+        assert!(
+            others.iter().all(|tool| READ_ONLY.contains(tool)),
+            "{tools:?}"
+        );
+        let unique: BTreeSet<_> = tools.iter().collect();
+        assert_eq!(unique.len(), tools.len());
+    }
+}
+
+#[test]
+fn an_agents_key_stands_in_its_body_only_and_its_call_is_exact() {
+    let package = Package::new();
+    for (path, agent) in agents(&package.plugin()) {
+        let key = agent.key().to_owned();
+        assert!(!agent.head.contains(&key));
+        assert!(agent.body.contains(&tool(&package.plugin())));
+        for name in files(&package.plugin()) {
+            let bytes = fs::read(package.plugin().join(&name)).unwrap();
+            let held = String::from_utf8_lossy(&bytes).contains(&key);
+            let may = package.plugin().join(&name) == path || name == "README.md";
+            assert!(!held || may, "the key is in {name}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_knows_what_to_do_on_every_code() {
+    let package = Package::new();
+    for (_, agent) in agents(&package.plugin()) {
+        for code in Code::ALL {
+            let name = format!("`{}`", code.as_str());
+            assert_eq!(agent.body.matches(&name).count(), 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_readme_shows_a_map_that_binds_the_agents_key_to_it() {
+    let package = Package::new();
+    let readme = fs::read_to_string(package.plugin().join("README.md")).unwrap();
+    for (_, agent) in agents(&package.plugin()) {
+        let entry = format!("{} = {{ path = ", agent.key());
+        let line = readme
+            .lines()
+            .map(str::trim)
+            .find(|line| line.starts_with(&entry))
+            .unwrap();
+        let binding = format!("agents = [\"keyhole:{}\"] }}", agent.field("name"));
+        assert!(line.ends_with(&binding), "{line}");
+    }
+}
