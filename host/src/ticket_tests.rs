@@ -6,7 +6,10 @@
     reason = "tests"
 )]
 
-use super::{LIFE, MAX_AGENT_BYTES, TicketError, Tickets, is_private_to, name, sweep};
+use super::{
+    LIFE, MAX_AGENT_BYTES, TicketError, Tickets, name,
+    system::{is_private_to, sweep},
+};
 use std::{
     fs::{self, File, Permissions},
     os::unix::fs::{PermissionsExt, symlink},

@@ -108,6 +108,12 @@ impl Case {
         }
     }
 
+    /// Why the case's files cannot be on this system, if so. On Linux and macOS all can.
+    #[must_use]
+    pub fn lacks(&self) -> Option<&'static str> {
+        self.tree.iter().find_map(Entry::lacks)
+    }
+
     /// Creates the case's files in `fresh`, which must be an empty directory,
     /// and returns the directory below it to preopen, if the case has one.
     ///
