@@ -186,13 +186,14 @@ arm64() {
         echo "skipped: $name under qemu ($why)"
         skip="$skip --skip $name"
     done <packaging/not-under-qemu.txt
+    failed=
+    # With the flags of the program, so that what it depends on is compiled once.
     # shellcheck disable=SC2086 # commands and arguments
-    {
-        # With the flags of the program, so that what it depends on is compiled once.
-        before=$as_arm64 zig_quick test $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native \
-            --lib --bins --test table --test native --test faults "$@" -- $skip
-        KEYHOLE_EMULATED=yes $as_arm64 cargo test --locked --no-fail-fast $TESTED --test outside "$@" -- $skip
-    }
+    before=$as_arm64 zig_quick test $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native \
+        --lib --bins --test table --test native --test faults "$@" -- $skip || failed=yes
+    # shellcheck disable=SC2086 # commands and arguments
+    KEYHOLE_EMULATED=yes $as_arm64 cargo test --locked --no-fail-fast $TESTED --test outside "$@" -- $skip || failed=yes
+    [ -z "$failed" ] || die "tests of the program for arm64 failed"
 }
 
 # All that a release consists of, from the package in $1: in $1-release.

@@ -424,7 +424,7 @@ fn no_failure_repeats_what_was_asked() {
 fn each_agent_that_the_map_names_is_listed_once_and_a_star_for_all() {
     let user = User::new();
     assert_eq!(agents(&user.live()).unwrap(), format!("*\n{AGENT}\n"));
-    user.map("[keys]\nk1 = { path = '/a.md', agents = ['b', 'a'] }\nk2 = { path = '/b.md', agents = ['a'] }\n");
+    user.map("[keys]\nk1 = { path = 'a.md', agents = ['b', 'a'] }\nk2 = { path = 'b.md', agents = ['a'] }\n");
     assert_eq!(agents(&user.live()).unwrap(), "a\nb\n");
     fs::remove_file(user.0.path().join("map.toml")).unwrap();
     assert_eq!(agents(&user.live()).unwrap(), "");

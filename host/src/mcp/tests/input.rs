@@ -4,7 +4,7 @@ use super::{Client, DOCUMENT, MARKER, call, initialize, request};
 use crate::mcp::line::MAX_LINE_BYTES;
 use serde_json::{Value, json};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_not_json_is_a_parse_error_and_the_session_goes_on() {
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"ping","x":{}{}}}"#,
@@ -29,7 +29,7 @@ async fn what_is_not_json_is_a_parse_error_and_the_session_goes_on() {
     client.initialize().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn json_that_is_no_message_is_an_invalid_request_with_its_id_if_usable() {
     let mut client = Client::initialized().await;
     for (message, id) in [
@@ -84,7 +84,7 @@ async fn json_that_is_no_message_is_an_invalid_request_with_its_id_if_usable() {
     client.is_quiet().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn malformed_params_of_a_method_that_is_served_are_invalid_params() {
     let mut client = Client::initialized().await;
     for (method, params) in [
@@ -132,7 +132,7 @@ async fn malformed_params_of_a_method_that_is_served_are_invalid_params() {
     client.is_quiet().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn notifications_and_responses_are_never_answered() {
     let mut client = Client::initialized().await;
     for message in [
@@ -151,7 +151,7 @@ async fn notifications_and_responses_are_never_answered() {
     assert_eq!(client.begun(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn blank_lines_are_ignored_and_lines_may_end_in_crlf() {
     let mut client = Client::new();
     let message = initialize("2025-11-25");
@@ -162,7 +162,7 @@ async fn blank_lines_are_ignored_and_lines_may_end_in_crlf() {
     client.is_quiet().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_last_line_without_a_newline_is_answered() {
     let mut client = Client::initialized().await;
     client
@@ -174,7 +174,7 @@ async fn a_last_line_without_a_newline_is_answered() {
     ended.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_broken_last_line_is_answered_even_if_it_is_all_there_is() {
     let mut client = Client::new();
     client.send_bytes(MARKER.as_bytes()).await;
@@ -184,7 +184,7 @@ async fn a_broken_last_line_is_answered_even_if_it_is_all_there_is() {
     ended.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_line_of_the_longest_length_is_served_and_one_byte_more_is_not() {
     let mut client = Client::initialized().await;
     let short = call(1, "document").to_string();
@@ -206,7 +206,7 @@ async fn a_line_of_the_longest_length_is_served_and_one_byte_more_is_not() {
     client.is_quiet().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_last_line_that_is_too_long_is_answered() {
     let mut client = Client::initialized().await;
     client.send_bytes(&vec![b'x'; MAX_LINE_BYTES + 1]).await;

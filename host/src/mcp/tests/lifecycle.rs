@@ -20,7 +20,7 @@ const NOT_SERVED: [&str; 13] = [
     MARKER,
 ];
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn initialize_agrees_on_the_version_that_the_client_asks_for() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut client = Client::new();
@@ -30,7 +30,7 @@ async fn initialize_agrees_on_the_version_that_the_client_asks_for() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn initialize_offers_2025_11_25_instead_of_an_unknown_version() {
     for version in ["2026-07-28", "1999-01-01"] {
         let mut client = Client::new();
@@ -40,7 +40,7 @@ async fn initialize_offers_2025_11_25_instead_of_an_unknown_version() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_server_declares_tools_and_nothing_else() {
     let mut client = Client::new();
     let answer = client.initialize().await;
@@ -54,7 +54,7 @@ async fn the_server_declares_tools_and_nothing_else() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stateless_session_discovers_lists_and_calls() {
     let mut client = Client::new();
     client
@@ -85,7 +85,7 @@ async fn a_stateless_session_discovers_lists_and_calls() {
     assert_eq!(called["content"][0]["text"], DOCUMENT);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stateless_request_can_be_the_first() {
     let mut client = Client::new();
     client.send(stateless(call("a", "document"))).await;
@@ -94,7 +94,7 @@ async fn a_stateless_request_can_be_the_first() {
     assert_eq!(answer["result"]["content"][0]["text"], DOCUMENT);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stateless_request_must_carry_its_metadata() {
     let mut client = Client::new();
     client.send(request(1, "server/discover", json!({}))).await;
@@ -106,7 +106,7 @@ async fn a_stateless_request_must_carry_its_metadata() {
     assert_eq!(client.begun(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_unknown_protocol_version_is_refused_with_those_that_are_known() {
     let mut client = Client::new();
     let mut message = stateless(call(1, "document"));
@@ -118,7 +118,7 @@ async fn an_unknown_protocol_version_is_refused_with_those_that_are_known() {
     assert_eq!(client.begun(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_request_before_the_handshake_is_answered_and_the_handshake_still_works() {
     let mut client = Client::new();
     client.call(1, "document").await;
@@ -131,7 +131,7 @@ async fn a_request_before_the_handshake_is_answered_and_the_handshake_still_work
     assert_eq!(client.answer().await["id"], 3);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_comes_before_the_first_request_and_is_none_is_swallowed() {
     let mut client = Client::new();
     for message in [
@@ -149,7 +149,7 @@ async fn what_comes_before_the_first_request_and_is_none_is_swallowed() {
     assert_eq!(answer["id"], "init");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_not_served_is_not_found_and_not_named() {
     let mut client = Client::initialized().await;
     for method in NOT_SERVED {
@@ -164,7 +164,7 @@ async fn what_is_not_served_is_not_found_and_not_named() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_not_served_statelessly_is_not_found_and_not_named() {
     let mut client = Client::new();
     for method in NOT_SERVED.into_iter().chain(["ping"]) {
@@ -179,7 +179,7 @@ async fn what_is_not_served_statelessly_is_not_found_and_not_named() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stateless_request_for_the_handshake_is_not_found_even_as_the_first() {
     for method in ["initialize", "ping"] {
         let mut client = Client::new();

@@ -33,7 +33,9 @@ use tokio::{
     time::timeout,
 };
 
-/// A limit only against hangs.
+/// A limit only against hangs. In all of these tests the clock stands still as long as a
+/// task can run: on a slow machine no time passes, neither this nor the seconds for which
+/// a session waits for answers at its end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A text from the input. No error may contain it.

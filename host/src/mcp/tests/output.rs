@@ -92,7 +92,7 @@ async fn session(
     timeout(PATIENCE, session).await.unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_message_is_one_write_of_one_line_and_is_flushed() {
     let lines = [
         "not json".to_owned(),
@@ -119,7 +119,7 @@ async fn every_message_is_one_write_of_one_line_and_is_flushed() {
 
 /// What is held of an answer besides the document is a piece of it. It was all of the
 /// answer, and twice that while it grew.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_large_document_goes_out_in_pieces_as_one_line_that_nothing_is_put_between() {
     let lines = [
         initialize("2025-11-25").to_string(),
@@ -153,7 +153,7 @@ async fn a_large_document_goes_out_in_pieces_as_one_line_that_nothing_is_put_bet
     assert_eq!(documents, [super::DOCUMENT.to_owned(), huge.clone(), huge]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reader_that_has_gone_ends_the_session_in_order() {
     let mut client = Client::initialized().await;
     client.call(1, "slow").await;
@@ -171,7 +171,7 @@ async fn a_reader_that_has_gone_ends_the_session_in_order() {
     ended.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reader_that_has_gone_before_the_handshake_ends_the_session_in_order() {
     let out = Recorder {
         error: Some(io::ErrorKind::BrokenPipe),
@@ -184,7 +184,7 @@ async fn a_reader_that_has_gone_before_the_handshake_ends_the_session_in_order()
         .unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_output_that_fails_is_an_error() {
     let out = Recorder {
         error: Some(io::ErrorKind::StorageFull),
@@ -195,7 +195,7 @@ async fn an_output_that_fails_is_an_error() {
     assert!(matches!(ended, Err(SessionError::Output(_))), "{ended:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_input_that_fails_is_an_error_unless_the_client_has_gone() {
     let ended = session(Unreadable(io::ErrorKind::IsADirectory), Recorder::default()).await;
     assert!(matches!(ended, Err(SessionError::Input(_))), "{ended:?}");
@@ -203,15 +203,13 @@ async fn an_input_that_fails_is_an_error_unless_the_client_has_gone() {
     session(gone, Recorder::default()).await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_empty_input_is_a_session_in_order() {
     let out = Recorder::default();
     session(tokio::io::empty(), out.clone()).await.unwrap();
     assert!(out.did.lock().unwrap().is_empty());
 }
 
-/// The clock stands still as long as a task can run: else a slow machine could let the
-/// seconds pass after which a session no longer waits for answers.
 #[tokio::test(start_paused = true)]
 async fn what_was_received_is_answered_after_the_end_of_input() {
     let mut client = Client::initialized().await;
@@ -229,7 +227,7 @@ async fn what_was_received_is_answered_after_the_end_of_input() {
     ended.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn stop_ends_the_session_at_once() {
     let mut client = Client::initialized().await;
     client.call(1, "slow").await;
@@ -239,7 +237,7 @@ async fn stop_ends_the_session_at_once() {
     ended.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn stop_ends_a_session_that_has_not_begun() {
     let client = Client::new();
     client.stop.send(()).unwrap();

@@ -4,7 +4,7 @@ use super::{Client, DOCUMENT, MARKER, call, request};
 use crate::Code;
 use serde_json::json;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn there_is_one_tool_with_a_strict_schema() {
     let mut client = Client::initialized().await;
     client.send(request(1, "tools/list", json!({}))).await;
@@ -39,7 +39,7 @@ async fn there_is_one_tool_with_a_strict_schema() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_description_names_every_code_that_is_worth_calling_again() {
     let mut client = Client::initialized().await;
     client.send(request(1, "tools/list", json!({}))).await;
@@ -56,7 +56,7 @@ async fn the_description_names_every_code_that_is_worth_calling_again() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_document_is_one_text_unchanged_and_nothing_else() {
     let mut client = Client::initialized().await;
     client.call(1, "document").await;
@@ -69,7 +69,7 @@ async fn a_document_is_one_text_unchanged_and_nothing_else() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_claude_code_would_keep_from_its_model_is_too_large_for_it_and_for_no_other() {
     let mut client = Client::initialized().await;
     for (key, is_claude, refused) in [
@@ -91,7 +91,7 @@ async fn what_claude_code_would_keep_from_its_model_is_too_large_for_it_and_for_
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_refusal_carries_its_code_in_text_and_in_structure() {
     let mut client = Client::initialized().await;
     for code in Code::ALL {
@@ -110,7 +110,7 @@ async fn a_refusal_carries_its_code_in_text_and_in_structure() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn arguments_other_than_one_string_key_are_refused_in_the_same_words() {
     let mut client = Client::initialized().await;
     let mut words = Vec::new();
@@ -135,7 +135,7 @@ async fn arguments_other_than_one_string_key_are_refused_in_the_same_words() {
     assert_eq!(client.begun(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_tool_is_refused_without_being_named() {
     let mut client = Client::initialized().await;
     let mut message = call(1, "document");
@@ -145,7 +145,7 @@ async fn another_tool_is_refused_without_being_named() {
     assert_eq!(client.begun(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cursor_is_refused() {
     let mut client = Client::initialized().await;
     client
