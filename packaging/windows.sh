@@ -62,10 +62,8 @@ windows() {
     export KEYHOLE_WINDOWS
     wine_tools "the tests of the program for Windows" || return 0
     KEYHOLE_WINE=$wine cargo test --locked -p keyhole --test windows
-    # The unit tests, and the table of cases: in the sandbox, and natively. Wine takes
-    # several seconds where Windows takes none, and some tests are of clocks that run; one
-    # at a time they keep apart.
+    # The unit tests, and the table of cases: in the sandbox, and natively.
     # shellcheck disable=SC2086 # several
     CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine windows_quick test --locked --no-fail-fast --target "$WINDOWS" \
-        $ON_WINDOWS --lib --test table --test native --test faults -- --test-threads 1
+        $ON_WINDOWS --lib --test table --test native --test faults
 }
