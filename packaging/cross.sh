@@ -113,27 +113,41 @@ programs() {
     (cd "$1" && sum keyhole-* >manifest.sha256)
 }
 
-# What CI does of it: unoptimised, and one of each system; the two processors of
-# macOS share all code but wasmtime's. `./x dist --all` makes the rest.
+# What CI does of it: unoptimised, one of each system.
 cross() {
     cross_tools "programs for other systems" || return 0
-    zig_quick zigbuild aarch64-apple-darwin -p keyhole
+    # All of this code is the same for both processors of macOS: the tests' are only
+    # looked at for one.
+    zig_linted aarch64-apple-darwin --all-targets
+    zig_linted x86_64-apple-darwin
     # What `./x test` has built.
     # shellcheck disable=SC2086 # several
-    KEYHOLE_MACOS=$(built aarch64-apple-darwin debug) cargo test --locked $TESTED --test outside -- macos::
+    KEYHOLE_MACOS="$(built aarch64-apple-darwin debug) $(built x86_64-apple-darwin debug)" \
+        cargo test --locked $TESTED --test outside -- macos::
     zig_quick zigbuild $ARM64 -p keyhole
     arm64_smoke "$(built $ARM64 debug)"
-    # Not the whole workspace: the tests' own guests would be built once more.
-    zig_quick clippy aarch64-apple-darwin -p keyhole --all-targets -- -D warnings
 }
 
-# Unoptimised, and without symbols for a debugger.
+# Unoptimised, unless it is said, and without symbols for a debugger.
 zig_quick() {
     verb=$1 system=$2
     shift 2
+    # shellcheck disable=SC2086 # a command, or none
     MACOSX_DEPLOYMENT_TARGET=$(oldest "$system") CARGO_PROFILE_DEV_DEBUG=false \
-        CARGO_ENCODED_RUSTFLAGS=$(position_independent "$system") \
-        cargo-zigbuild "$verb" --locked --target "$system" "$@"
+        CARGO_PROFILE_DEV_OPT_LEVEL=${optimised:-0} CARGO_ENCODED_RUSTFLAGS=${lints-}$(position_independent "$system") \
+        ${before-} cargo-zigbuild "$verb" --locked --target "$system" "$@"
+}
+
+# Links, with clippy in the compiler's place: so what the program depends on is compiled
+# once, and not once more for clippy alone. Not the whole workspace: the tests' own
+# guests would be built as well.
+zig_linted() {
+    system=$1
+    shift
+    lints=-Dwarnings
+    export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+    zig_quick zigbuild "$system" -p keyhole "$@"
+    unset lints RUSTC_WORKSPACE_WRAPPER
 }
 
 # Whether programs for arm64 run here. `as_arm64` is what to put before a command.
@@ -163,6 +177,9 @@ arm64_smoke() {
 # those from outside built for this machine.
 arm64() {
     cross_tools "the arm64 tests" && can_run_arm64 "the arm64 tests" || return 0
+    # Unoptimised, a server that starts under qemu on a busy machine takes longer than a
+    # call may: then its first call is `timed-out`.
+    optimised=1
     zig_quick zigbuild $ARM64 -p keyhole
     KEYHOLE_BIN=$(built $ARM64 debug)
     export KEYHOLE_BIN
@@ -172,11 +189,14 @@ arm64() {
         echo "skipped: $name under qemu ($why)"
         skip="$skip --skip $name"
     done <packaging/not-under-qemu.txt
+    failed=
+    # With the flags of the program, so that what it depends on is compiled once.
     # shellcheck disable=SC2086 # commands and arguments
-    {
-        CARGO_PROFILE_DEV_DEBUG=false $as_arm64 cargo-zigbuild test --locked --target $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native --lib --bins "$@" -- $skip
-        KEYHOLE_EMULATED=yes $as_arm64 cargo test --locked $TESTED --test outside "$@" -- $skip
-    }
+    before=$as_arm64 zig_quick test $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native \
+        --lib --bins --test table --test native --test faults "$@" -- $skip || failed=yes
+    # shellcheck disable=SC2086 # commands and arguments
+    KEYHOLE_EMULATED=yes $as_arm64 cargo test --locked --no-fail-fast $TESTED --test outside "$@" -- $skip || failed=yes
+    [ -z "$failed" ] || die "tests of the program for arm64 failed"
 }
 
 # All that a release consists of, from the package in $1: in $1-release.

@@ -23,9 +23,13 @@ windows_quick() {
     CARGO_PROFILE_DEV_DEBUG=false cargo "$@"
 }
 
+# The crates that have tests of their own there.
+ON_WINDOWS="-p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native"
+
 windows_clippy() {
     windows_tools "clippy for Windows" || return 0
-    windows_quick clippy --locked --target "$WINDOWS" -p keyhole --all-targets -- -D warnings
+    # shellcheck disable=SC2086 # several
+    windows_quick clippy --locked --target "$WINDOWS" $ON_WINDOWS --all-targets -- -D warnings
 }
 
 # Debian's wine runs programs of 64 bits without the package for those of 32.
@@ -58,8 +62,8 @@ windows() {
     export KEYHOLE_WINDOWS
     wine_tools "the tests of the program for Windows" || return 0
     KEYHOLE_WINE=$wine cargo test --locked -p keyhole --test windows
-    # Wine takes several seconds where Windows takes none, and some tests are of clocks
-    # that run; one at a time they keep apart.
-    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine \
-        windows_quick test --locked --target "$WINDOWS" -p keyhole --lib -- --test-threads 1
+    # The unit tests, and the table of cases: in the sandbox, and natively.
+    # shellcheck disable=SC2086 # several
+    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine windows_quick test --locked --no-fail-fast --target "$WINDOWS" \
+        $ON_WINDOWS --lib --test table --test native --test faults
 }

@@ -75,10 +75,6 @@ mod settle;
 mod setup;
 mod shell;
 mod threads;
-#[cfg(unix)]
-pub mod ticket;
-#[cfg(windows)]
-#[path = "ticket_windows.rs"]
 pub mod ticket;
 mod usage;
 pub mod walk;

@@ -1,22 +1,17 @@
-//! One-time tickets, on Windows: what `ticket.rs` is elsewhere.
+//! The folder of tickets on Windows.
 //!
 //! The folder and each ticket are made with a list of access that names the user alone.
 //! A ticket is redeemed by opening it so that nobody else can, and so that it is gone
 //! when it is closed: of several that ask, one gets it.
 
-use crate::{
-    agent::AgentName,
-    hex::hex,
-    walk::{
-        Fault, Kind, Policy, System, WalkError, Walker, into_file,
-        windows::{How, api, kind, open_in, security, time, user},
-    },
+use super::{FOLDER, LIFE, TicketError};
+use crate::walk::{
+    Fault, Kind,
+    windows::{How, api, kind, open_in, security, time, user},
 };
-use sha2::{Digest, Sha256};
 use std::{
     fs::File,
-    io::{self, Read as _, Write as _},
-    path::{Path, PathBuf},
+    io,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use windows_sys::{
@@ -33,12 +28,9 @@ use windows_sys::{
     },
 };
 
-/// The folder of tickets, in the plugin's data folder.
-const FOLDER: &str = "tickets";
-
-/// How long a ticket is good for. Between guard and call, the client only runs
-/// other hooks, which takes it seconds at the very most.
-pub const LIFE: Duration = Duration::from_secs(60);
+/// What to do if others could change the plugin's data folder.
+pub(super) const NOT_TRUSTED: &str =
+    "others can write to the plugin's data folder or to a directory above it";
 
 /// What is read of the folder to clean up, in 8 bytes: some 200 tickets.
 const MOST_SWEPT: usize = 5 << 10;
@@ -53,39 +45,6 @@ const FOLDER_RIGHTS: How<'static> = How {
     descriptor: None,
 };
 
-/// The folder of tickets.
-#[derive(Debug)]
-pub struct Tickets {
-    /// The plugin's data folder.
-    data: PathBuf,
-}
-
-/// Why a ticket could not be left. It names no path, since a client may show it
-/// to a model.
-#[derive(Debug, thiserror::Error)]
-pub enum TicketError {
-    /// The folder of tickets is a link, is another user's, or is open to others.
-    #[error(
-        "the folder `tickets` in the plugin's data folder is not private to its user; remove it"
-    )]
-    NotPrivate,
-    /// Others could change the plugin's data folder, or put another in its place.
-    #[error("others can write to the plugin's data folder or to a directory above it")]
-    NotTrusted,
-    /// There is a ticket for this call already.
-    #[error("this call was asked about before")]
-    Again,
-    /// The file system failed.
-    #[error("no ticket can be left in the plugin's data folder: {0}")]
-    Io(io::ErrorKind),
-}
-
-impl From<io::Error> for TicketError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error.kind())
-    }
-}
-
 impl From<Fault> for TicketError {
     fn from(fault: Fault) -> Self {
         Self::Io(match fault {
@@ -97,106 +56,22 @@ impl From<Fault> for TicketError {
     }
 }
 
-impl Tickets {
-    /// The tickets in the plugin's data folder. Nothing is looked up yet.
-    #[must_use]
-    pub fn under(data: &Path) -> Self {
-        Self {
-            data: data.to_owned(),
-        }
-    }
-
-    /// The folder, made if it is not there.
-    ///
-    /// # Errors
-    /// [`TicketError`].
-    pub(crate) fn held(&self) -> Result<File, TicketError> {
-        let data = self.data()?;
-        let how = How {
-            disposition: FILE_CREATE,
-            options: FILE_DIRECTORY_FILE,
-            descriptor: Some(&security::private_to(user())),
-            ..FOLDER_RIGHTS
-        };
-        match api::open(Some(&data), FOLDER, how) {
-            Ok(_) => {}
-            Err(error) if is_there(&error) => {}
-            Err(error) => return Err(error.into()),
-        }
-        folder_in(&data)
-    }
-
-    /// Leaves a ticket: the call with this `id` is made by `agent`. Old tickets
-    /// are cleaned up first.
-    ///
-    /// # Errors
-    /// [`TicketError`]. Then there is no new ticket.
-    pub fn leave(&self, id: &str, agent: &AgentName) -> Result<(), TicketError> {
-        let folder = self.held()?;
-        let now = SystemTime::now();
-        sweep(&folder, now);
-        let name = name(id);
-        let how = How {
-            access: FILE_WRITE_DATA | FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES,
-            // Nobody reads it before it is whole.
-            share: 0,
-            disposition: FILE_CREATE,
-            options: FILE_NON_DIRECTORY_FILE,
-            descriptor: Some(&security::private_to(user())),
-        };
-        let mut ticket = match api::open(Some(&folder), &name, how) {
-            Ok(ticket) => ticket,
-            Err(error) if is_there(&error) => return Err(TicketError::Again),
-            Err(error) => return Err(error.into()),
-        };
-        // The newline says that the name is whole. The time is our own clock's,
-        // which on a network file system is not the one that files are given.
-        let written = ticket
-            .write_all(format!("{agent}\n").as_bytes())
-            .and_then(|()| ticket.set_modified(now));
-        written.map_err(|error| {
-            drop(ticket);
-            drop(take(&folder, &name));
-            error.into()
-        })
-    }
-
-    /// The agent that makes the call with this `id`, if there is a good ticket
-    /// for it. Whatever there is, is used up: of several that ask, one gets it.
-    #[must_use]
-    pub fn redeem(&self, id: &str) -> Option<AgentName> {
-        let folder = folder_in(&self.data().ok()?).ok()?;
-        let ticket = take(&folder, &name(id)).ok()?;
-        let modified = ticket.metadata().ok()?.modified().ok()?;
-        let age = SystemTime::now().duration_since(modified);
-        let is_file = kind(&ticket).ok()? == Kind::File;
-        if !is_file || !is_private(&ticket) || age.ok()? > LIFE {
-            return None;
-        }
-        let mut text = String::new();
-        (&ticket)
-            .take(AgentName::MAX_BYTES as u64 + 2)
-            .read_to_string(&mut text)
-            .ok()?;
-        text.strip_suffix('\n')
-            .and_then(|agent| agent.try_into().ok())
-    }
-
-    /// The plugin's data folder, if nobody else could have put it there or written
-    /// in it: then what is in it stays where it is.
-    fn data(&self) -> Result<File, TicketError> {
-        match Walker::new(System).walk(&self.data, Policy::TRUSTED_DIRECTORY) {
-            Ok(data) => into_file(data.handle).ok_or(TicketError::Io(io::ErrorKind::NotFound)),
-            Err(WalkError::Untrusted(_)) => Err(TicketError::NotTrusted),
-            Err(WalkError::Missing) => Err(TicketError::Io(io::ErrorKind::NotFound)),
-            Err(WalkError::Denied) => Err(TicketError::Io(io::ErrorKind::PermissionDenied)),
-            Err(_) => Err(TicketError::Io(io::ErrorKind::Other)),
-        }
+/// Opens the folder in the data folder, and creates it if it is missing.
+pub(super) fn make_folder(data: &File) -> Result<File, TicketError> {
+    let how = How {
+        disposition: FILE_CREATE,
+        options: FILE_DIRECTORY_FILE,
+        descriptor: Some(&security::private_to(user())),
+        ..FOLDER_RIGHTS
+    };
+    match api::open(Some(data), FOLDER, how) {
+        Err(error) if !is_there(&error) => Err(error.into()),
+        _ => folder_in(data),
     }
 }
 
-/// Opens the folder of tickets in the data folder, if it is this user's own.
-fn folder_in(data: &File) -> Result<File, TicketError> {
+/// Opens the folder in the data folder, if it is this user's own.
+pub(super) fn folder_in(data: &File) -> Result<File, TicketError> {
     let folder = open_in(data, FOLDER, FOLDER_RIGHTS)?;
     match kind(&folder)? == Kind::Directory && is_private(&folder) {
         true => Ok(folder),
@@ -204,8 +79,28 @@ fn folder_in(data: &File) -> Result<File, TicketError> {
     }
 }
 
+/// Creates a ticket, to be written. Nobody reads it before it is whole.
+pub(super) fn make(folder: &File, name: &str) -> Result<File, TicketError> {
+    let how = How {
+        access: FILE_WRITE_DATA | FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES,
+        share: 0,
+        disposition: FILE_CREATE,
+        options: FILE_NON_DIRECTORY_FILE,
+        descriptor: Some(&security::private_to(user())),
+    };
+    api::open(Some(folder), name, how).map_err(|error| match is_there(&error) {
+        true => TicketError::Again,
+        false => error.into(),
+    })
+}
+
+/// Removes what could not be written.
+pub(super) fn remove(folder: &File, name: &str) {
+    drop(take(folder, name));
+}
+
 /// Opens a ticket for nobody else, to be gone when it is closed.
-fn take(folder: &File, name: &str) -> Result<File, Fault> {
+pub(super) fn take(folder: &File, name: &str) -> Option<File> {
     let how = How {
         access: FILE_READ_DATA | FILE_READ_ATTRIBUTES | READ_CONTROL | DELETE,
         share: 0,
@@ -213,13 +108,12 @@ fn take(folder: &File, name: &str) -> Result<File, Fault> {
         options: FILE_NON_DIRECTORY_FILE | FILE_DELETE_ON_CLOSE,
         descriptor: None,
     };
-    open_in(folder, name, how)
+    open_in(folder, name, how).ok()
 }
 
-/// A hash, because an id comes from outside and this is a path. It is of one
-/// length and one alphabet, whatever the id is.
-fn name(id: &str) -> String {
-    hex(&Sha256::digest(id))
+/// Whether it is a file, and the user's alone.
+pub(super) fn is_private_file(ticket: &File) -> bool {
+    kind(ticket).is_ok_and(|kind| kind == Kind::File) && is_private(ticket)
 }
 
 fn is_private(file: &File) -> bool {
@@ -233,7 +127,7 @@ fn is_there(error: &io::Error) -> bool {
 
 /// Removes tickets that nobody can redeem any more. What fails is left to the
 /// next time.
-fn sweep(folder: &File, now: SystemTime) {
+pub(super) fn sweep(folder: &File, now: SystemTime) {
     let mut found = vec![0; MOST_SWEPT];
     if api::information(folder, FileFullDirectoryRestartInfo, &mut found).is_err() {
         return;

@@ -32,6 +32,7 @@ const FILES: &[&str] = &[
     "sandbox/lazy.rs",
     "threads.rs",
     "ticket.rs",
+    "ticket_unix.rs",
     "watch.rs",
 ];
 

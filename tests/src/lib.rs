@@ -54,8 +54,12 @@ use std::{
 };
 
 /// How long anything may take before it counts as hung. It measures nothing: the
-/// slowest operation that a test waits for takes some seconds.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// slowest operation that a test waits for takes some seconds. Under an emulator, it takes
+/// ten times as long; `./x arm` sets the variable.
+pub const PATIENCE: Duration = Duration::from_secs(match option_env!("KEYHOLE_EMULATED") {
+    None => 30,
+    Some(_) => 300,
+});
 
 /// A word in the path of every [`World`]. Put it into every key, file name and
 /// content that must stay secret: if it turns up in an output, something leaked.

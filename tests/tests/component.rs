@@ -1,5 +1,4 @@
-//! The guest's one table of cases, through the embedded component, and what the
-//! component may import.
+//! What the component may import, and what it makes of what it finds.
 
 use crate::hostile::ground::fifo;
 use cap_std::fs::Dir;
@@ -8,7 +7,6 @@ use keyhole::{
     limits::Limits,
     sandbox::{COMPONENT, COMPONENT_WIT, Sandbox},
 };
-use keyhole_cases::{Case, run_all};
 use keyhole_tests::{PATIENCE, workspace};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 #[cfg(target_os = "linux")]
@@ -34,18 +32,6 @@ const IMPORTS: [&str; 4] = [
 const EXPORTS: [&str; 1] = ["keyhole:context/loader@0.2.0"];
 /// The largest size that the component may have, in bytes.
 const LARGEST: usize = 40 * 1024;
-
-#[test]
-fn the_embedded_component_passes_every_case() {
-    let sandbox = Sandbox::embedded(Limits::default()).unwrap();
-    run_all("the embedded component", |case, directory| {
-        let grant = grant(case, directory);
-        let deadline = Instant::now() + Duration::from_secs(60);
-        sandbox
-            .call(case.key(), grant, deadline)
-            .map_err(|code| code.as_str().to_owned())
-    });
-}
 
 /// Resolution looks at the name before: what it finds is seldom different by the time
 /// the guest looks.
@@ -135,29 +121,6 @@ fn call(sandbox: &Sandbox, directory: &Path, name: &str) -> Result<String, Code>
         max_bytes: 100,
     };
     sandbox.call("k-any", Some(grant), Instant::now() + PATIENCE)
-}
-
-/// The grant that the host would give in this case.
-///
-/// The host answers `find` only for the key of the call. So if the table has a
-/// grant for another key, this call has none; and without a grant there is no
-/// directory. Every case with an answer shows that the guest asks for its own key.
-fn grant(case: &Case, directory: Option<&Path>) -> Option<Grant> {
-    let granted = case.grant_for(case.key())?;
-    let directory = match directory {
-        Some(path) => open(path),
-        // This host's types do not allow a grant without a directory. The
-        // closest case is a directory that was removed.
-        None => {
-            let gone = tempfile::tempdir().unwrap();
-            open(gone.path())
-        }
-    };
-    Some(Grant {
-        directory,
-        name: granted.name.clone(),
-        max_bytes: granted.max_bytes,
-    })
 }
 
 fn open(path: &Path) -> Dir {

@@ -20,8 +20,7 @@ mod calls;
 mod cli;
 /// Every code, as the real program returns it, in both protocols.
 mod codes;
-/// The guest's one table of cases, through the embedded component, and what the
-/// component may import.
+/// What the component may import, and what it makes of what it finds.
 mod component;
 /// A document's bytes arrive unchanged.
 mod content;

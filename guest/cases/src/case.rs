@@ -108,6 +108,12 @@ impl Case {
         }
     }
 
+    /// Why the case's files cannot be on this system, if so. On Linux and macOS all can.
+    #[must_use]
+    pub fn lacks(&self) -> Option<&'static str> {
+        self.tree.iter().find_map(Entry::lacks)
+    }
+
     /// Creates the case's files in `fresh`, which must be an empty directory,
     /// and returns the directory below it to preopen, if the case has one.
     ///
@@ -136,7 +142,10 @@ impl TryFrom<RawCase> for Case {
             (Some(text), None, None, None) => Expected::Answer(text.join().into_bytes()),
             (None, Some(hex), None, None) => Expected::Answer(hex.unhex()?),
             (None, None, Some(path), None) => Expected::Answer(content_of(&path, &tree)?),
-            (None, None, None, Some(name)) => Expected::Error(name),
+            (None, None, None, Some(name)) => {
+                let here = raw.on_windows.filter(|_| cfg!(windows));
+                Expected::Error(here.unwrap_or(name))
+            }
             _ => return Err("needs one of ok, ok-hex, ok-from, error".into()),
         };
         if let Expected::Answer(bytes) = &expected
@@ -212,6 +221,11 @@ mod tests {
         assert_eq!((grant.name.as_str(), grant.max_bytes), ("x.md", u64::MAX));
         assert_eq!(case.expected(), Ok(b"abb".to_vec()));
 
+        // Windows has no modes.
+        assert_eq!(case.lacks().is_some(), cfg!(windows));
+        if case.lacks().is_some() {
+            return;
+        }
         let fresh = tempfile::tempdir().unwrap();
         let root = case.build(fresh.path()).unwrap().unwrap();
         assert_eq!(fs::read(root.join("x.md")).unwrap(), b"abb");

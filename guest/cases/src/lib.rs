@@ -14,7 +14,7 @@
 //! });
 //! ```
 //!
-//! Unix only, as Keyhole is. Only tests use this crate, so it panics where a library
+//! Only tests use this crate, so it panics where a library
 //! would return an error.
 #![allow(
     clippy::unwrap_used,

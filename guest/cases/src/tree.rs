@@ -4,10 +4,15 @@ use crate::table::{Make, RawEntry};
 use std::{
     fs,
     io::{self, Write},
-    os::unix::{self, fs::PermissionsExt, net::UnixListener},
     path::{Component, Path, PathBuf},
-    process::Command,
 };
+
+#[cfg(unix)]
+#[path = "tree_unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "tree_windows.rs"]
+mod system;
 
 /// Something to create below a case's directory.
 #[derive(Clone, Debug)]
@@ -39,32 +44,32 @@ impl Entry {
         }
     }
 
+    /// Why this system cannot have it, if so.
+    pub(crate) fn lacks(&self) -> Option<&'static str> {
+        let has = match self.kind {
+            Kind::Link(_) => system::Has::LINKS,
+            Kind::Fifo | Kind::Socket => system::Has::SPECIAL,
+            _ if self.mode.is_some() => system::Has::MODES,
+            _ => Ok(()),
+        };
+        has.and_then(|()| system::Has::name(&self.path)).err()
+    }
+
     /// Creates it.
     pub(crate) fn create(&self, root: &Path) -> io::Result<()> {
         let path = root.join(&self.path);
         match &self.kind {
             Kind::File(bytes) => fs::File::create_new(&path)?.write_all(bytes)?,
             Kind::Sparse(size) => fs::File::create_new(&path)?.set_len(*size)?,
-            Kind::Link(target) => unix::fs::symlink(target, &path)?,
+            Kind::Link(target) => system::link(target, &path)?,
             Kind::Directory => fs::create_dir(&path)?,
-            Kind::Fifo => make_fifo(&path)?,
-            // The name stays after the listener is closed.
-            Kind::Socket => drop(UnixListener::bind(&path)?),
+            Kind::Fifo => system::fifo(&path)?,
+            Kind::Socket => system::socket(&path)?,
         }
         match self.mode {
-            Some(mode) => fs::set_permissions(&path, fs::Permissions::from_mode(mode)),
+            Some(mode) => system::set_mode(&path, mode),
             None => Ok(()),
         }
-    }
-}
-
-/// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
-fn make_fifo(path: &Path) -> io::Result<()> {
-    let status = Command::new("mkfifo").arg("--").arg(path).status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!("mkfifo: {status}")))
     }
 }
 

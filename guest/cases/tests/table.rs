@@ -58,7 +58,7 @@ fn no_excepted_error_is_in_the_table() {
 
 #[test]
 fn every_tree_can_be_built() {
-    for case in cases() {
+    for case in cases().iter().filter(|case| case.lacks().is_none()) {
         let fresh = tempfile::tempdir().unwrap();
         let root = case.build(fresh.path());
         assert!(root.is_ok(), "{}: {root:?}", case.name());

@@ -1,30 +1,59 @@
 //! The file system's refusals, as the component sees them.
 
 use keyhole_guest::Fault;
-use rustix::io::Errno;
 use std::io;
 
 /// The component's fault for the same refusal: first the sandbox names it
 /// (`host/src/sandbox/files.rs`), then the guest reads that name
 /// (`guest/src/component.rs`).
 pub(crate) fn fault(error: io::Error) -> Fault {
-    match Errno::from_io_error(&error) {
-        Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => Fault::Missing,
-        Some(Errno::ACCESS | Errno::PERM) => Fault::Denied,
-        Some(Errno::LOOP) => Fault::Escapes,
-        Some(Errno::WOULDBLOCK) => Fault::Unsettled,
-        Some(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => Fault::NotAFile,
-        Some(_) => Fault::Other,
+    match of_system(&error) {
+        Some(fault) => fault,
         // Not from the operating system: cap-std's own refusal of a way out.
         None if error.kind() == io::ErrorKind::PermissionDenied => Fault::Escapes,
         None => Fault::Other,
     }
 }
 
+#[cfg(unix)]
+fn of_system(error: &io::Error) -> Option<Fault> {
+    use rustix::io::Errno;
+    Some(match Errno::from_io_error(error)? {
+        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Fault::Missing,
+        Errno::ACCESS | Errno::PERM => Fault::Denied,
+        Errno::LOOP => Fault::Escapes,
+        Errno::WOULDBLOCK => Fault::Unsettled,
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Fault::NotAFile,
+        _ => Fault::Other,
+    })
+}
+
+/// The table's own cases, and not each code that the host knows.
+#[cfg(windows)]
+fn of_system(error: &io::Error) -> Option<Fault> {
+    use windows_sys::Win32::Foundation as code;
+    Some(match error.raw_os_error()?.cast_unsigned() {
+        code::ERROR_FILE_NOT_FOUND
+        | code::ERROR_PATH_NOT_FOUND
+        | code::ERROR_INVALID_NAME
+        | code::ERROR_BAD_PATHNAME
+        | code::ERROR_FILENAME_EXCED_RANGE
+        | code::ERROR_DIRECTORY => Fault::Missing,
+        code::ERROR_ACCESS_DENIED => Fault::Denied,
+        code::ERROR_STOPPED_ON_SYMLINK | code::ERROR_REPARSE_POINT_ENCOUNTERED => Fault::Escapes,
+        code::ERROR_SHARING_VIOLATION | code::ERROR_LOCK_VIOLATION => Fault::Unsettled,
+        code::ERROR_BAD_FILE_TYPE => Fault::NotAFile,
+        _ => Fault::Other,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
+    use rustix::io::Errno;
 
+    #[cfg(unix)]
     #[test]
     fn each_refusal_is_what_the_component_makes_of_it() {
         for (errno, expected) in [

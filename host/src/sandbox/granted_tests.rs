@@ -3,16 +3,15 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::{GrantedFile, Patience, QUIET, QUIET_EMPTY, kind, settle};
+use super::{GrantedFile, Look, Patience, QUIET, QUIET_EMPTY, kind, settle};
 use cap_std::{ambient_authority, fs::Dir};
 use rustix::io::Errno;
 use std::{
+    cell::Cell,
     fs::{self, File},
     io::{self, Write as _},
     os::unix::{fs::symlink, net::UnixListener},
     process::Command,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use tempfile::TempDir;
@@ -68,25 +67,21 @@ fn reading_leaves_no_trace_in_the_users_own_file() {
     assert_eq!(fs::metadata(&path).unwrap().accessed().unwrap(), long_ago);
 }
 
+thread_local! {
+    static NOW: Cell<SystemTime> = const { Cell::new(UNIX_EPOCH) };
+}
+
 #[test]
 fn a_file_that_does_not_come_to_rest_is_refused() {
-    // An empty one: it has to rest for so long that a busy machine, on which the
-    // other thread may have to pause, does not let it.
-    let (tree, directory) = tree("");
-    let done = AtomicBool::new(false);
-    let refused = thread::scope(|scope| {
-        scope.spawn(|| {
-            let path = tree.path().join("x.md");
-            let file = File::options().write(true).open(path).unwrap();
-            while !done.load(Ordering::Relaxed) {
-                file.set_modified(SystemTime::now()).unwrap();
-            }
-        });
-        let refused = (0..100).find_map(|_| open(&directory, "x.md").err());
-        done.store(true, Ordering::Relaxed);
-        refused
-    });
-    assert_eq!(errno(Err::<(), _>(refused.unwrap())), Errno::WOULDBLOCK);
+    let (_tree, directory) = tree("content");
+    let file = directory.open("x.md").unwrap();
+    // Whenever it is looked at, it was changed a moment ago.
+    let changed = Look::at(&file).unwrap().changed;
+    let seconds = Duration::from_secs(changed.seconds.try_into().unwrap());
+    let nanoseconds = Duration::from_nanos(changed.nanoseconds.try_into().unwrap());
+    NOW.set(UNIX_EPOCH + seconds + nanoseconds + Duration::from_millis(1));
+    let refused = settle(&file, 100, &mut patience(), || NOW.get());
+    assert_eq!(errno(refused), Errno::WOULDBLOCK);
 }
 
 #[test]

@@ -6,7 +6,10 @@
     reason = "tests"
 )]
 
-use super::{AgentName, LIFE, TicketError, Tickets, is_private_to, name, sweep};
+use super::{
+    AgentName, LIFE, TicketError, Tickets, name,
+    system::{is_private_to, sweep},
+};
 use std::{
     fs::{self, File, Permissions},
     os::unix::fs::{PermissionsExt, symlink},

@@ -169,7 +169,8 @@ impl FileSystem for System {
     /// none to be seen. Nobody else could have changed that path: the directories above
     /// were judged before. But of a file with two names the kernel tells the one that
     /// was looked up last, and anybody can give a second name to a file that they can
-    /// reach: of such a file nothing can be told.
+    /// reach: of such a file nothing can be told, and what was read by the path is
+    /// compared with what is held.
     fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(true);
@@ -186,6 +187,15 @@ impl FileSystem for System {
         let Ok(entries) = exacl::getfacl(&path, AclOption::SYMLINK_ACL) else {
             return Ok(true);
         };
+        // Whatever that path led to was read: it has to be this, and still to have one
+        // name. Else somebody may have given it one of theirs for a moment.
+        let Ok(there) = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) else {
+            return Ok(true);
+        };
+        let is_alone = stat.kind == Kind::Directory || self.stat(handle)?.names == 1;
+        if Stat::of(&there).id() != stat.id() || !is_alone {
+            return Ok(true);
+        }
         let change = Perm::WRITE
             | Perm::DELETE
             | Perm::APPEND

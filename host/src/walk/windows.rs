@@ -21,8 +21,9 @@ pub(crate) mod names;
 pub(super) mod paths;
 mod reparse;
 pub(crate) mod security;
+mod time;
 
-use super::{Fault, FileSystem, Kind, Mount, QUIET, Stat, Time};
+use super::{Fault, FileSystem, Kind, Mount, QUIET, Stat};
 use crate::os::{Trouble, trouble};
 pub(crate) use api::How;
 use std::{
@@ -33,6 +34,7 @@ use std::{
     sync::OnceLock,
     time::{Duration, SystemTime},
 };
+pub(crate) use time::time;
 use windows_sys::{
     Wdk::Storage::FileSystem::{FILE_DIRECTORY_FILE, FILE_OPEN},
     Win32::{
@@ -73,10 +75,6 @@ const READ: How<'static> = How {
 
 /// How often a file that somebody has open for writing is tried, [`QUIET`] apart.
 const TRIES: usize = super::LOOKS;
-
-/// 1970 in Windows' time, which counts tenths of microseconds from 1601.
-const EPOCH: i64 = 116_444_736_000_000_000;
-const PER_SECOND: i64 = 10_000_000;
 
 impl FileSystem for System {
     type Handle = Handle;
@@ -202,13 +200,6 @@ pub(crate) fn into_file(handle: Handle) -> Option<File> {
 pub(crate) fn user() -> &'static [u8] {
     static USER: OnceLock<Vec<u8>> = OnceLock::new();
     USER.get_or_init(|| api::user().unwrap_or_default())
-}
-
-/// Seconds and nanoseconds since 1970.
-pub(crate) fn time(ticks: i64) -> Time {
-    let ticks = ticks.saturating_sub(EPOCH);
-    let (seconds, rest) = (ticks.div_euclid(PER_SECOND), ticks.rem_euclid(PER_SECOND));
-    (seconds, rest * 100)
 }
 
 /// Opens a name that means itself, and is the name of what it opens.

@@ -189,7 +189,7 @@ pub mod walk {
     //! The way to the plugin's data folder, which is the test's own.
 
     use rustix::fs::{Mode, OFlags, open};
-    use std::{os::fd::OwnedFd, path::Path};
+    use std::{fs::File, os::fd::OwnedFd, path::Path};
 
     pub struct System;
     pub struct Policy;
@@ -222,6 +222,10 @@ pub mod walk {
             let handle = open(path, flags, Mode::empty()).map_err(|_| WalkError::Missing)?;
             Ok(Found { handle })
         }
+    }
+
+    pub fn into_file(handle: OwnedFd) -> Option<File> {
+        Some(File::from(handle))
     }
 }
 

@@ -82,7 +82,7 @@ async fn session(
     timeout(PATIENCE, session).await.unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_message_is_one_write_of_one_line_and_is_flushed() {
     let lines = [
         "not json".to_owned(),
@@ -109,7 +109,7 @@ async fn every_message_is_one_write_of_one_line_and_is_flushed() {
 
 /// What is held of an answer besides the document is a piece of it. It was all of the
 /// answer, and twice that while it grew.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_large_document_goes_out_in_pieces_as_one_line_that_nothing_is_put_between() {
     let lines = [
         initialize().to_string(),
@@ -143,7 +143,7 @@ async fn a_large_document_goes_out_in_pieces_as_one_line_that_nothing_is_put_bet
     assert_eq!(documents, [super::DOCUMENT.to_owned(), huge.clone(), huge]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reader_that_has_gone_ends_the_session_in_order() {
     let mut client = Client::initialized().await;
     client.call(1, "slow").await;
@@ -155,7 +155,7 @@ async fn a_reader_that_has_gone_ends_the_session_in_order() {
     ended.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reader_that_has_gone_before_the_handshake_ends_the_session_in_order() {
     let out = Recorder {
         error: Some(io::ErrorKind::BrokenPipe),
@@ -166,7 +166,7 @@ async fn a_reader_that_has_gone_before_the_handshake_ends_the_session_in_order()
     session(first.chain(stdin), out).await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_output_that_fails_is_an_error() {
     let out = Recorder {
         error: Some(io::ErrorKind::StorageFull),
@@ -177,7 +177,7 @@ async fn an_output_that_fails_is_an_error() {
     assert!(matches!(ended, Err(SessionError::Output(_))), "{ended:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_input_that_fails_is_an_error_unless_the_client_has_gone() {
     let ended = session(Unreadable(io::ErrorKind::IsADirectory), Recorder::default()).await;
     assert!(matches!(ended, Err(SessionError::Input(_))), "{ended:?}");

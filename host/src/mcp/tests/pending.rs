@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 /// `MAX_IN_FLIGHT_BYTES / MIN_REQUEST_BYTES` of `transport.rs`.
 const MAX_IN_FLIGHT: usize = 1024;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn answers_come_as_they_are_ready_with_their_own_ids() {
     let mut client = Client::initialized().await;
     client.call("slow one", "slow").await;
@@ -22,7 +22,7 @@ async fn answers_come_as_they_are_ready_with_their_own_ids() {
     assert_eq!(answer["result"]["content"][0]["text"], "slow");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_served() {
     let mut client = Client::initialized().await;
     client.call(1, "slow").await;
@@ -42,7 +42,7 @@ async fn a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_serve
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cancelled_request_is_given_up_and_never_answered() {
     let (session, none) = (Client::initialized().await, Client::new());
     for (mut client, call) in [
@@ -60,7 +60,7 @@ async fn a_cancelled_request_is_given_up_and_never_answered() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_id_used_again_after_a_cancellation_gets_its_own_answer() {
     let mut client = Client::initialized().await;
     for _ in 0..100 {
@@ -80,7 +80,7 @@ async fn an_id_used_again_after_a_cancellation_gets_its_own_answer() {
     client.is_quiet().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_waits_for_the_reader_is_not_sent_after_a_cancellation() {
     let mut client = Client::with_room(1 << 20, 1000);
     client.initialize().await;
@@ -94,7 +94,7 @@ async fn an_answer_that_waits_for_the_reader_is_not_sent_after_a_cancellation() 
     client.is_quiet().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn no_more_is_read_while_the_most_requests_are_in_flight() {
     let mut client = Client::with_room(1000, 1 << 20);
     client.initialize().await;
@@ -122,7 +122,7 @@ async fn no_more_is_read_while_the_most_requests_are_in_flight() {
     client.is_quiet().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn long_requests_in_flight_are_fewer() {
     let mut client = Client::initialized().await;
     for id in 0..6 {
@@ -141,7 +141,7 @@ async fn long_requests_in_flight_are_fewer() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn cancelled_requests_make_room() {
     let mut client = Client::initialized().await;
     for id in 0..2 * MAX_IN_FLIGHT {
@@ -152,7 +152,7 @@ async fn cancelled_requests_make_room() {
     until(|| client.loading() == 0).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_place_is_held_until_the_answer_is_written() {
     let mut client = Client::with_room(1 << 20, 1000);
     client.initialize().await;
@@ -165,7 +165,7 @@ async fn a_place_is_held_until_the_answer_is_written() {
     until(|| client.call_permits() == 0).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_place_is_given_back_when_nobody_reads_any_more() {
     let mut client = Client::with_room(1 << 20, 1000);
     client.initialize().await;

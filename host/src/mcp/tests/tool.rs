@@ -4,7 +4,7 @@ use super::{Client, request};
 use crate::code::Code;
 use serde_json::json;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_description_names_every_code_that_is_worth_calling_again() {
     let mut client = Client::initialized().await;
     client.send(request(1, "tools/list", json!({}))).await;

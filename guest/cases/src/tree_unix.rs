@@ -1,0 +1,44 @@
+//! What a tree can hold on Linux and macOS.
+
+use std::{
+    fs, io,
+    os::unix::{self, fs::PermissionsExt, net::UnixListener},
+    path::Path,
+    process::Command,
+};
+
+/// What there is here: all of it.
+pub(super) struct Has;
+
+impl Has {
+    pub(super) const LINKS: Result<(), &str> = Ok(());
+    pub(super) const SPECIAL: Result<(), &str> = Ok(());
+    pub(super) const MODES: Result<(), &str> = Ok(());
+
+    pub(super) fn name(_: &Path) -> Result<(), &'static str> {
+        Ok(())
+    }
+}
+
+pub(super) fn link(target: &Path, path: &Path) -> io::Result<()> {
+    unix::fs::symlink(target, path)
+}
+
+pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// The name stays after the listener is closed.
+pub(super) fn socket(path: &Path) -> io::Result<()> {
+    UnixListener::bind(path).map(drop)
+}
+
+/// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
+pub(super) fn fifo(path: &Path) -> io::Result<()> {
+    let status = Command::new("mkfifo").arg("--").arg(path).status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("mkfifo: {status}")))
+    }
+}
