@@ -107,9 +107,8 @@ class Plugin(Case):
             self.assertTrue(refused.startswith("caller-not-verified: "), refused)
 
     def test_its_guard_denies_the_main_conversation_and_another_agent(self):
-        for matcher, hook in self.guards():
-            self.assertEqual(self.ask(matcher, hook, "toolu_3"), "deny")
         (matcher, hook), _ = self.guards()
+        self.assertEqual(self.ask(matcher, hook, "toolu_3"), "deny")
         other = {"agent_id": "a0123456789abcdef", "agent_type": "general-purpose"}
         self.assertEqual(self.ask(matcher, hook, "toolu_4", **other), "deny")
         [refused] = self.answers("toolu_4")
