@@ -154,7 +154,7 @@ twice() {
         cross_build "$target"
         cp "$(built "$target" dist)" "$both/here/$program"
         (
-            cd "$other/another/place"
+            cd "$other/another/place" || exit
             export CARGO_HOME="$other/cargo" CARGO_TARGET_DIR="$other/built"
             cross_build "$target"
             cp "$(built "$target" dist)" "$both/elsewhere/$program"

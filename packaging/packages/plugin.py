@@ -7,6 +7,7 @@ server and the guard alike, each by a list of words that no shell reads. So ther
 start.sh, nothing to install, and no hook at the start of a session."""
 
 import json
+import os
 import pathlib
 import sys
 
@@ -106,12 +107,13 @@ def module(text, program):
 
 
 def main(dist, out):
-    """For a test in the client, where there is no Windows: the package in `dist` with its
-    one program, and without a shell."""
-    [program] = programs(dist)
-    for name, (mode, content) in without_shell(
-        for_one(files_of(dist), program), f"server/{program.system.program}"
-    ).items():
+    """For a test in the client, where there is no Windows: the package in `dist` with this
+    system's program, and without a shell."""
+    here = os.uname()
+    own = f"{here.sysname}-{here.machine}"
+    [program] = [one for one in programs(dist) if own in one.system.uname.split(",")]
+    alone = for_one(files_of(dist), program)
+    for name, (mode, content) in without_shell(alone, f"server/{program.system.program}").items():
         path = pathlib.Path(out) / name
         if content is None:
             path.mkdir(parents=True, exist_ok=True)

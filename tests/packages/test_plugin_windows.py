@@ -49,7 +49,7 @@ class Plugin(Case):
     def tearDownClass(cls):
         subprocess.run([pathlib.Path(WINE).with_name("wineserver"), "--kill"], env=cls.environment, capture_output=True)
 
-    def starts(self, command, *arguments, input=""):
+    def starts(self, command, *arguments, input="", data=None):
         """The words as the client replaces its names in them, with no shell in between."""
         words = [
             word.replace("${CLAUDE_PLUGIN_ROOT}", self.root).replace("${CLAUDE_PLUGIN_DATA}", self.data)
@@ -60,7 +60,7 @@ class Plugin(Case):
             input=input,
             capture_output=True,
             text=True,
-            env={**self.environment, "CLAUDE_PLUGIN_ROOT": self.root, "CLAUDE_PLUGIN_DATA": self.data},
+            env={**self.environment, "CLAUDE_PLUGIN_ROOT": self.root, "CLAUDE_PLUGIN_DATA": data or self.data},
             timeout=120,
         )
 
@@ -80,16 +80,15 @@ class Plugin(Case):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return json.loads(ran.stdout)["hookSpecificOutput"]["permissionDecision"]
 
-    def answers(self, *ids):
+    def answers(self, *ids, data=None):
         server = json.loads((self.plugin / ".mcp.json").read_text())["mcpServers"]["context"]
         calls = []
         for number, id in enumerate(ids, 1):
             one = call(number, KEY)
             one["params"]["_meta"] = {"claudecode/toolUseId": id}
             calls.append(one)
-        ran = self.starts(
-            server["command"], *server["args"], input="".join(f"{json.dumps(one)}\n" for one in [*BEGIN, *calls])
-        )
+        lines = "".join(f"{json.dumps(one)}\n" for one in [*BEGIN, *calls])
+        ran = self.starts(server["command"], *server["args"], input=lines, data=data)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         found = {one["id"]: one["result"] for one in map(json.loads, ran.stdout.splitlines())}
         return [found[number]["content"][0]["text"] for number in range(1, len(ids) + 1)]
@@ -105,6 +104,13 @@ class Plugin(Case):
         self.assertEqual(first, DOCUMENT)
         for refused in (second, other):
             self.assertTrue(refused.startswith("caller-not-verified: "), refused)
+
+    def test_a_data_folder_that_is_named_with_slashes_is_the_same_one(self):
+        # As the client names it to a hook's shell, and so to the module.
+        (matcher, hook), _ = self.guards()
+        agent = {"agent_id": "a0123456789abcdef", "agent_type": AGENT}
+        self.assertEqual(self.ask(matcher, hook, "toolu_5", **agent), "allow")
+        self.assertEqual(self.answers("toolu_5", data=self.data.replace("\\", "/")), [DOCUMENT])
 
     def test_its_guard_denies_the_main_conversation_and_another_agent(self):
         (matcher, hook), _ = self.guards()
