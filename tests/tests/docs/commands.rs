@@ -30,6 +30,14 @@ const COMMANDS: &[(&str, Run)] = &[
     ("./x cross", Elsewhere(".ci/run", "./x cross")),
     ("./x installs", Elsewhere(".ci/run", "./x installs")),
     (
+        "./x twice",
+        Not("it takes an hour; the workflow that releases compares two builds as well"),
+    ),
+    (
+        "./x twice [TARGET]...",
+        Not("it takes an hour; the workflow that releases compares two builds as well"),
+    ),
+    (
         "./x installs [PACKAGE]",
         Not("`./x installs` does the same with an unoptimised program"),
     ),
@@ -174,6 +182,10 @@ const COMMANDS: &[(&str, Run)] = &[
     (
         "claude plugin marketplace add keyhole-mcp/keyhole@plugin",
         Elsewhere("tests/client/11-readme.test.mjs", "of commands"),
+    ),
+    (
+        "claude plugin marketplace add keyhole-mcp/keyhole@plugin-windows-x86_64",
+        Not("no client for Windows is here, and the page says so"),
     ),
     (
         "claude plugin install keyhole@keyhole",
