@@ -10,9 +10,9 @@
 #     keyhole-windows-x86_64.exe, -aarch64    10 and newer; the second was never run
 #
 # and beside them manifest.sha256, with the SHA-256 of each. They are stripped, hold
-# the list of their crates (cargo-auditable), and are the same bytes wherever they are
-# built from the same commit: `./x twice` shows it, and the release builds all twice and
-# compares. All else is made of these files and changes none: the plugin (dist/), the
+# the list of their crates (cargo-auditable), and are meant to be the same bytes wherever
+# they are built from the same commit: `./x twice` shows whether they are, and the release
+# builds all twice and compares. All else is made of these files and changes none: the plugin (dist/), the
 # bundle (dist-bundle/), the release (dist-release/). `./x dist --servers dist-programs`
 # packages them again without building.
 
