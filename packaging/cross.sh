@@ -3,22 +3,35 @@
 # `sum`. One Linux machine builds all that a release has.
 #
 # Where they lie, for whatever packages them: `./x dist --all` puts the programs into
-# dist-programs/ (OUT-programs/ with `--out OUT`), each named as `server_name` in ./x
-# says, keyhole-SYSTEM-PROCESSOR:
+# dist-programs/ (OUT-programs/ with `--out OUT`), named as packaging/systems.txt says:
 #
-#     keyhole-linux-x86_64    x86_64-unknown-linux-musl     static, any Linux
-#     keyhole-linux-aarch64   aarch64-unknown-linux-musl    static, any Linux
-#     keyhole-macos-x86_64    x86_64-apple-darwin           10.12 and newer
-#     keyhole-macos-aarch64   aarch64-apple-darwin          11 and newer, signed ad hoc
+#     keyhole-linux-x86_64, -aarch64          static, any Linux
+#     keyhole-macos-x86_64, -aarch64          10.12 and newer, 11 and newer, signed ad hoc
+#     keyhole-windows-x86_64.exe, -aarch64    10 and newer; the second was never run
 #
 # and beside them manifest.sha256, with the SHA-256 of each. They are stripped, hold
 # the list of their crates (cargo-auditable), and are meant to be the same bytes wherever
-# they are built: the release builds them twice and compares. All else is made of these files and changes none: the plugin (dist/), the
+# they are built from the same commit: `./x twice` shows whether they are, and the release
+# builds all twice and compares. All else is made of these files and changes none: the plugin (dist/), the
 # bundle (dist-bundle/), the release (dist-release/). `./x dist --servers dist-programs`
-# packages them again without building. Another system is one more word in SYSTEMS,
-# and a line in `server_name`.
+# packages them again without building.
 
-SYSTEMS="x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-apple-darwin aarch64-apple-darwin"
+# A column of packaging/systems.txt, by its number.
+systems() {
+    awk -v column="$1" '!/^#/ && NF { print $column }' packaging/systems.txt
+}
+
+# The name of the program for the system $1. For Linux there is a static one, whatever
+# C library this machine has.
+server_name() {
+    static=$1
+    case $1 in *-linux-*) static=${1%-*}-musl ;; esac
+    name=$(awk -v target="$static" '!/^#/ && $2 == target { print $1 }' packaging/systems.txt)
+    [ -n "$name" ] || die "packaging/systems.txt has no program for $1"
+    echo "$name"
+}
+
+SYSTEMS=$(systems 2)
 ARM64=aarch64-unknown-linux-musl
 
 # Puts zig and cargo-zigbuild into PATH. Says what $1 is skipped for if it cannot.
@@ -71,6 +84,10 @@ position_independent() {
     esac
 }
 
+# When these sources were committed; outside of git, a day of 1980, the first that a zip
+# file can say.
+date_of_source() { git log -1 --format=%ct 2>/dev/null || echo 315532800; }
+
 # The program for the system $1, as released, with no path of this machine in it: the
 # same sources give the same bytes, wherever they lie.
 cross_build() {
@@ -85,8 +102,9 @@ cross_build() {
     remap "${CARGO_TARGET_DIR:-$PWD/target}" target
     pie=$(position_independent "$1")
     flags=$flags${pie:+$separator$pie}
+    # With a date, the linker for Windows writes that one, and not the day's.
     # shellcheck disable=SC2086 # none or one
-    MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
+    SOURCE_DATE_EPOCH=$(date_of_source) MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
         cargo ${auditable-} zigbuild --locked --profile dist -p keyhole --target "$1"
 }
 
@@ -111,6 +129,44 @@ programs() {
         echo "built: $(server_name "$target"), $(wc -c <"$1/$(server_name "$target")") bytes, in $(($(date +%s) - began)) s"
     done
     (cd "$1" && sum keyhole-* >manifest.sha256)
+}
+
+# Whether the programs for these systems, or for all, are the same bytes if they are built
+# in another folder, with cargo's own folder and what is built in other places, too.
+twice() {
+    tool cargo-auditable 0.7.7
+    cross_tools "the programs built twice" || return 0
+    auditable=auditable
+    # shellcheck disable=SC2086 # several
+    [ $# -gt 0 ] || set -- $SYSTEMS
+    git diff --quiet HEAD || die "the second build is of what is committed, and here is more: commit first"
+    both=${CARGO_TARGET_DIR:-$PWD/target}/twice
+    rm -rf "$both"
+    mkdir -p "$both/here" "$both/elsewhere"
+    other=$(mktemp -d)
+    trap 'rm -rf "$other"' EXIT
+    git clone --quiet . "$other/another/place"
+    mkdir "$other/cargo"
+    ln -s "${CARGO_HOME:-$HOME/.cargo}"/* "$other/cargo/"
+    differ=
+    for target; do
+        program=$(server_name "$target")
+        cross_build "$target"
+        cp "$(built "$target" dist)" "$both/here/$program"
+        (
+            cd "$other/another/place" || exit
+            export CARGO_HOME="$other/cargo" CARGO_TARGET_DIR="$other/built"
+            cross_build "$target"
+            cp "$(built "$target" dist)" "$both/elsewhere/$program"
+        )
+        if cmp -s "$both/here/$program" "$both/elsewhere/$program"; then
+            echo "the same twice: $(cd "$both/here" && sum "$program")"
+        else
+            echo "not the same twice: $program"
+            differ="$differ $program"
+        fi
+    done
+    [ -z "$differ" ] || die "compare $both/here and $both/elsewhere:$differ"
 }
 
 # What CI does of it: unoptimised, one of each system.
@@ -205,8 +261,8 @@ release() {
     mkdir -p "$1-release"
     cp "$1-programs"/keyhole-* "$1-bundle/keyhole.mcpb" "$1-bundle/server.json" "$1-release/"
     bill_of_materials >"$1-release/keyhole.cdx.json"
-    pack "$1" "$1-packages" && cp "$1-packages"/* "$1-release/"
-    tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(git log -1 --format=%ct)" \
+    pack "$1" "$1-packages" "$1-programs" && cp "$1-packages"/* "$1-release/"
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(date_of_source)" \
         --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
     cd "$1-release" || exit
     sum keyhole-plugin.tar.gz >keyhole-plugin.tar.gz.sha256
@@ -224,7 +280,7 @@ bill_of_materials() {
     has cargo-cyclonedx || [ -x "$tools/bin/cargo-cyclonedx" ] ||
         cargo install --quiet --locked --root "$tools" cargo-cyclonedx@0.5.9 >&2
     # With a date, it says the same each time.
-    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) PATH=$tools/bin:$PATH \
+    SOURCE_DATE_EPOCH=$(date_of_source) PATH=$tools/bin:$PATH \
         cargo cyclonedx --quiet --manifest-path host/Cargo.toml --format json --spec-version 1.5 \
         --no-build-deps --target all --override-filename keyhole.cdx >&2
     # Without this machine's path.

@@ -2,16 +2,19 @@
 # Packages of the programs, for npm, PyPI, Homebrew, winget and containers: read by ./x,
 # which has the functions that are not here.
 
-# Of the package of the plugin in $1, in $2.
+# Of the package of the plugin in $1, in $2; and for Windows, of the programs in $3, if
+# there is such a folder.
 pack() {
     packer=$(python 9)
     [ -n "$packer" ] || die "Python 3.9 or newer is missing, which packs"
-    "$packer" packaging/packages "$1" "$2"
+    [ -d "${3-}" ] || set -- "$1" "$2"
+    "$packer" packaging/packages "$@"
 }
 
 # Each package of the package in $1, installed from what was packed, in a fresh home and
-# without a network. Without $1, of the program as it is tested, and of a static one if
-# ./x cross has built it.
+# without a network; for Windows, of the programs in $2. Without $1, of the program as it
+# is tested, of a static one if ./x cross has built it, and of one for Windows if
+# ./x windows has.
 installs() {
     python=$(python 11)
     if [ -z "$python" ]; then
@@ -20,6 +23,7 @@ installs() {
     fi
     if [ -n "${1-}" ]; then
         KEYHOLE_DIST=$1
+        unpackaged=${2-$1-programs}
     else
         KEYHOLE_DIST=${CARGO_TARGET_DIR:-target}/installs/dist
         unpackaged=${CARGO_TARGET_DIR:-target}/installs/servers
@@ -34,19 +38,32 @@ installs() {
         else
             cp "$static" "$unpackaged/$(server_name "$ARM64")"
         fi
+        windows=$(built x86_64-pc-windows-gnu debug)
+        if [ -e "$windows" ]; then
+            cp "$windows" "$unpackaged/$(server_name x86_64-pc-windows-gnu)"
+        else
+            echo "skipped: installs of a program for Windows (./x windows has built none)"
+        fi
+        (cd "$unpackaged" && sum keyhole-* >manifest.sha256)
         dist --quick --servers "$unpackaged" --out "$KEYHOLE_DIST"
     fi
     mkdir -p "${CARGO_TARGET_DIR:-target}/installs"
     KEYHOLE_PACKAGES=$(cd "${CARGO_TARGET_DIR:-target}/installs" && pwd)/packages
-    pack "$KEYHOLE_DIST" "$KEYHOLE_PACKAGES"
+    pack "$KEYHOLE_DIST" "$KEYHOLE_PACKAGES" "$unpackaged"
     KEYHOLE_DIST=$(cd "$KEYHOLE_DIST" && pwd)
     KEYHOLE_AS_ARM64=
     if [ -e "$KEYHOLE_DIST/plugin/server/$(server_name "$ARM64")" ] && [ "$(uname -s)" = Linux ] &&
         can_run_arm64 "installs of an arm64 image" && [ -n "$as_arm64" ]; then
         KEYHOLE_AS_ARM64=$PWD/packaging/as-arm64.sh
     fi
+    KEYHOLE_WINE=
+    if [ -e "$unpackaged/$(server_name x86_64-pc-windows-gnu)" ] && [ "$(uname -s)" = Linux ] &&
+        windows_tools "installs of a program for Windows" && wine_tools "installs of a program for Windows"; then
+        KEYHOLE_WINE=$wine
+    fi
     KEYHOLE_PYTHON_TOOLS=$(python_tools)
-    export KEYHOLE_DIST KEYHOLE_PACKAGES KEYHOLE_AS_ARM64 KEYHOLE_PYTHON_TOOLS
+    KEYHOLE_PROGRAMS=$(mkdir -p "$unpackaged" && cd "$unpackaged" && pwd)
+    export KEYHOLE_DIST KEYHOLE_PROGRAMS KEYHOLE_PACKAGES KEYHOLE_AS_ARM64 KEYHOLE_WINE KEYHOLE_PYTHON_TOOLS
     # Most of an install is waiting.
     (cd tests/packages && printf '%s\n' test_*.py | xargs -n 1 -P 4 "$python" -m unittest -v)
 }

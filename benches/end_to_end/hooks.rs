@@ -11,13 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The names that the launcher may ask for.
-const SERVERS: [&str; 4] = [
-    "keyhole-linux-x86_64",
-    "keyhole-linux-aarch64",
-    "keyhole-macos-x86_64",
-    "keyhole-macos-aarch64",
-];
+/// The table of systems, with the names that the launcher may ask for.
+const SYSTEMS: &str = include_str!("../../packaging/systems.txt");
 
 /// An empty program, and a plugin that has it instead of the server.
 pub(crate) struct Hooks {
@@ -57,7 +52,8 @@ impl Hooks {
         }
         let sum = sha256(&empty)?;
         let mut manifest = File::create(home.join("manifest.sha256"))?;
-        for name in SERVERS {
+        let rows = SYSTEMS.lines().filter(|line| !line.starts_with('#'));
+        for name in rows.filter_map(|row| row.split(' ').next()) {
             fs::copy(&empty, home.join("server").join(name))?;
             writeln!(manifest, "{sum}  server/{name}")?;
         }

@@ -1,6 +1,6 @@
-"""python3 packaging/packages DIST OUT: all packages of the programs in DIST, which
-`./x dist` made, in OUT. It needs no network and nothing but Python; the same programs
-make the same bytes, with the same zlib."""
+"""python3 packaging/packages DIST OUT [PROGRAMS]: all packages of the programs in DIST,
+which `./x dist` made, and of those for Windows in PROGRAMS, in OUT. It needs no network
+and nothing but Python; the same programs make the same bytes, with the same zlib."""
 
 import hashlib
 import pathlib
@@ -18,9 +18,9 @@ from project import CannotPack, programs
 SUMS = "packages.sha256"
 
 
-def pack(dist):
+def pack(dist, beside=None):
     """The files, by their names."""
-    found = programs(dist)
+    found = programs(dist, beside)
     files = {}
     for kind in (npm, wheel, brew, winget, image):
         files.update(kind.pack(found))
@@ -30,11 +30,11 @@ def pack(dist):
     return files
 
 
-def main(dist, out):
+def main(dist, out, beside=None):
     out = pathlib.Path(out)
     if out.exists() and not (out / SUMS).exists():
         raise CannotPack(f"{out} is there and holds no packages; remove it, or name another place")
-    files = pack(dist)
+    files = pack(dist, beside)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     for name, content in files.items():

@@ -33,6 +33,7 @@ class System:
 
     program: str
     target: str
+    uname: str
     npm: str
     image: str
     wheel: str
@@ -65,24 +66,34 @@ class Program:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def programs(dist):
-    """Those of a package of the plugin: each must be what its manifest says."""
+def programs(dist, beside=None):
+    """Those of a package of the plugin, and those for Windows in the folder `beside` it:
+    the plugin starts by a script, so the package holds none that are for Windows."""
     plugin = pathlib.Path(dist) / "plugin"
-    manifest = plugin / "manifest.sha256"
-    if not manifest.is_file():
+    if not (plugin / "manifest.sha256").is_file():
         raise CannotPack(f"{dist} is no package of the plugin; make one with ./x dist")
-    sums = dict(reversed(line.split("  ", 1)) for line in manifest.read_text().splitlines())
-    there = {path.name for path in (plugin / "server").iterdir()}
-    if strangers := there - {system.program for system in SYSTEMS}:
-        raise CannotPack(f"no system of packaging/systems.txt has this: {', '.join(sorted(strangers))}")
-    found = [
-        Program(system, (plugin / "server" / system.program).read_bytes())
-        for system in SYSTEMS
-        if system.program in there
-    ]
-    for program in found:
-        if sums.get(f"server/{program.system.program}") != program.sha256:
-            raise CannotPack(f"{program.system.program} is not what {manifest} says")
+    found = listed(plugin / "manifest.sha256", "server/")
+    if beside:
+        manifest = pathlib.Path(beside) / "manifest.sha256"
+        if not manifest.is_file():
+            raise CannotPack(f"{beside} holds no programs with a manifest")
+        found |= {name: program for name, program in listed(manifest, "").items() if program.system.is_windows}
     if not found:
         raise CannotPack(f"{dist} holds no program")
+    return [found[system.program] for system in SYSTEMS if system.program in found]
+
+
+def listed(manifest, folder):
+    """The programs in this folder beside a manifest: each must be what that says."""
+    sums = dict(reversed(line.split("  ", 1)) for line in manifest.read_text().splitlines())
+    systems = {system.program: system for system in SYSTEMS}
+    found = {}
+    for path in (manifest.parent / folder).iterdir():
+        if path == manifest:
+            continue
+        if path.name not in systems:
+            raise CannotPack(f"no system of packaging/systems.txt has this: {path.name}")
+        program = found[path.name] = Program(systems[path.name], path.read_bytes())
+        if sums.get(f"{folder}{path.name}") != program.sha256:
+            raise CannotPack(f"{path.name} is not what {manifest} says")
     return found

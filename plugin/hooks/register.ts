@@ -38,8 +38,10 @@ function read(text: string) {
   return { description, prompt, key, tools: own }
 }
 
+/** What runs the program. A package for Windows, where no script runs, has its own line here. */
+const program = (root: string, data: string): [string, ...string[]] => ['sh', `${root}/start.sh`, data]
 /** The command that says whom the map names: agents, one a line, and * for any. */
-const agents = (root: string, data = '') => ['sh', `${root}/start.sh`, data, 'agents']
+const agents = (root: string, data = '') => [...program(root, data), 'agents']
 const names = (map: string, type: string) => map.split('\n').includes(type)
 const namesAny = (map: string) => names(map, '*')
 const namesOthers = (map: string, own: string) => map.split('\n').some((name) => name !== '' && name !== own)
@@ -57,13 +59,15 @@ export const register: Register = (on) => {
       if (!data) throw new Error('the client did not say where the plugin keeps its data')
       const serve = ['serve', '--bind', AGENT, '--key-env', 'KEYHOLE_KEY']
       const caller = ['--agent', `${$.plugin.name}:${AGENT}`, '--require-ticket']
-      const args = [`${$.plugin.root}/start.sh`, data, ...serve, ...caller]
+      const [command, ...first] = program($.plugin.root, data)
+      const args = [...first, ...serve, ...caller]
+      const env = { KEYHOLE_KEY: key, CLAUDE_PLUGIN_DATA: data }
       await $.agent.register({
         name: AGENT,
         description,
         prompt,
         tools,
-        mcpServers: [{ [OWN]: { type: 'stdio', command: 'sh', args, env: { KEYHOLE_KEY: key } } }],
+        mcpServers: [{ [OWN]: { type: 'stdio', command, args, env } }],
       })
       registered = true
     } catch (error) {

@@ -1,9 +1,10 @@
 """Stand-ins for the programs of all systems, since no machine has all of them."""
 
 import hashlib
+import shutil
 import struct
 
-from world import folder
+from world import ROOT, folder
 
 LOAD, INTERPRETER = 1, 3
 
@@ -15,11 +16,12 @@ def elf(kind):
 
 
 def stand_ins(systems, kind=LOAD):
-    """A package of the plugin, with these systems' programs."""
+    """A package of the plugin, with these systems' programs; in a release, those for
+    Windows lie beside it."""
     dist = folder() / "dist"
+    shutil.copytree(ROOT / "plugin", dist / "plugin")
     server = dist / "plugin/server"
-    server.mkdir(parents=True)
-    (dist / "plugin/start.sh").write_text("# start\n")
+    server.mkdir()
     sums = []
     for system in systems:
         content = elf(kind) + system.program.encode()
@@ -27,3 +29,16 @@ def stand_ins(systems, kind=LOAD):
         sums.append(f"{hashlib.sha256(content).hexdigest()}  server/{system.program}\n")
     (dist / "plugin/manifest.sha256").write_text("".join(sums) + "0  contract/context.wit\n")
     return dist
+
+
+def beside(systems):
+    """A folder of programs, as `./x dist --all` has one."""
+    programs = folder() / "programs"
+    programs.mkdir()
+    sums = []
+    for system in systems:
+        content = b"MZ" + system.program.encode()
+        (programs / system.program).write_bytes(content)
+        sums.append(f"{hashlib.sha256(content).hexdigest()}  {system.program}\n")
+    (programs / "manifest.sha256").write_text("".join(sums))
+    return programs

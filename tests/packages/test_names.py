@@ -81,16 +81,43 @@ class Names(Case):
             self.assertIn(f"`{command}`", install)
         self.assertIn(f" {NAMES['IMAGE']}:{project.VERSION} serve ", install)
         for system in project.SYSTEMS:
-            self.assertEqual(f"`@plugin-{system.name}`" in install, not system.is_windows)
+            self.assertIn(f"`@plugin-{system.name}`", install)
 
-    def test_the_systems_are_those_that_are_built(self):
-        [built] = re.findall(r'^SYSTEMS="(.+)"$', text("packaging/cross.sh"), re.MULTILINE)
-        known = {system.target: system.program for system in project.SYSTEMS}
-        self.assertLessEqual(set(built.split()), set(known))
-        for target in built.split():
-            script = f'{server_name()}\ndie() {{ echo "$1"; }}\nserver_name {target}'
-            said = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
-            self.assertEqual(said.strip(), known[target])
+    def test_the_scripts_that_are_shipped_alone_start_what_the_table_says(self):
+        expected = {
+            system.replace("-", " "): one.program
+            for one in project.SYSTEMS
+            for system in one.uname.split(",")
+            if one.uname != "-"
+        }
+        for path in ("plugin/start.sh", "packaging/mcpb/start.sh"):
+            cases = re.findall(r'^((?:"[^"]+"(?: \| )?)+)\) name=(\S+) ;;$', text(path), re.MULTILINE)
+            found = {system: program for systems, program in cases for system in re.findall(r'"([^"]+)"', systems)}
+            self.assertEqual(found, expected, path)
+
+    def test_the_bundle_names_the_program_for_windows_that_runs_on_both_processors(self):
+        manifest = json.loads(text("packaging/mcpb/manifest.json"))
+        [program] = [one.program for one in project.SYSTEMS if one.name == "windows-x86_64"]
+        windows = manifest["server"]["mcp_config"]["platform_overrides"]["win32"]
+        self.assertEqual(windows["command"], "${__dirname}/server/" + program)
+        # The same arguments, without the script that picks a program elsewhere.
+        self.assertEqual(windows["args"], manifest["server"]["mcp_config"]["args"][1:])
+        self.assertEqual(sorted(manifest["compatibility"]["platforms"]), ["darwin", "linux", "win32"])
+
+    def test_the_release_tries_or_examines_each_systems_program(self):
+        release = text(".github/workflows/release.yml")
+        for system in project.SYSTEMS:
+            self.assertIn(f" {system.program}", release)
+
+    def test_the_scripts_name_each_program_as_the_table_does(self):
+        for system in project.SYSTEMS:
+            targets = [system.target]
+            if system.target.endswith("-linux-musl"):
+                targets.append(system.target.replace("-musl", "-gnu"))
+            for target in targets:
+                self.assertEqual(cross(f"server_name {target}").strip(), system.program)
+        self.assertEqual(cross("echo $SYSTEMS").split(), [system.target for system in project.SYSTEMS])
+        self.assertIn("no program for riscv64gc-unknown-linux-gnu", cross("server_name riscv64gc-unknown-linux-gnu"))
 
     def test_cargo_binstall_finds_each_systems_program_in_a_release(self):
         manifest = text("host/Cargo.toml")
@@ -114,7 +141,7 @@ class Names(Case):
         self.assertEqual(found, expected)
 
 
-def server_name():
-    """The function of that name in x."""
-    [found] = re.findall(r"^server_name\(\) \{\n.+?^\}$", text("x"), re.MULTILINE | re.DOTALL)
-    return found
+def cross(command):
+    """What a command of packaging/cross.sh says, as ./x has it."""
+    script = 'die() { echo "$1"; exit; }\n. packaging/cross.sh\n' + command
+    return subprocess.run(["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout

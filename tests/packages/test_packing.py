@@ -8,8 +8,8 @@ import re
 import shutil
 import tarfile
 
-from stand_ins import INTERPRETER, stand_ins
-from world import DIST, Case, folder, pack, packages, project
+from stand_ins import INTERPRETER, beside, stand_ins
+from world import DIST, PROGRAMS, Case, folder, pack, packages, project
 
 
 def files_of(out):
@@ -17,14 +17,14 @@ def files_of(out):
 
 
 class Packing(Case):
-    def packed(self, dist):
+    def packed(self, dist, *programs):
         out = folder() / "out"
-        ran = pack(dist, out)
+        ran = pack(dist, out, *programs)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return files_of(out)
 
-    def refused(self, dist, out=None):
-        ran = pack(dist, out or folder() / "out")
+    def refused(self, dist, out=None, *programs):
+        ran = pack(dist, out or folder() / "out", *programs)
         self.assertEqual(ran.returncode, 1, ran.stdout)
         return ran.stderr
 
@@ -37,7 +37,7 @@ class Packing(Case):
         for path in DIST.rglob("*"):
             if path.is_file():
                 shutil.copymode(path, copy / path.relative_to(DIST))
-        first, second = files_of(packages()), self.packed(copy)
+        first, second = files_of(packages()), self.packed(copy, *([PROGRAMS] if PROGRAMS.is_dir() else []))
         self.assertEqual(sorted(first), sorted(second))
         for name, content in first.items():
             self.assertEqual(hashlib.sha256(content).digest(), hashlib.sha256(second[name]).digest(), name)
@@ -102,20 +102,76 @@ class Packing(Case):
         self.assertIn("keyhole-image.tar", self.packed(stand_ins(project.SYSTEMS)))
         self.assertNotIn("keyhole-image.tar", self.packed(stand_ins(project.SYSTEMS, INTERPRETER)))
 
+    def plugin_for(self, system, files):
+        """Its files, by their names in the plugin."""
+        with tarfile.open(fileobj=io.BytesIO(files[f"keyhole-plugin-{system.name}.tar.gz"])) as archive:
+            return {
+                one.name.removeprefix("keyhole-plugin/plugin/"): archive.extractfile(one).read() for one in archive if one.isfile()
+            }
+
     def test_a_plugin_for_one_system_is_the_plugin_without_the_other_programs(self):
-        files = self.packed(stand_ins(project.SYSTEMS))
+        dist = stand_ins(project.SYSTEMS)
+        files = self.packed(dist)
+        general = {path.relative_to(dist / "plugin").as_posix() for path in (dist / "plugin").rglob("*") if path.is_file()}
+        general = {name for name in general if not name.startswith("server/")}
         for system in project.SYSTEMS:
-            name = f"keyhole-plugin-{system.name}.tar.gz"
-            self.assertEqual(name in files, not system.is_windows)
-            if system.is_windows:
-                continue
-            with tarfile.open(fileobj=io.BytesIO(files[name])) as archive:
-                names = sorted(one.name for one in archive if one.isfile())
-                manifest = archive.extractfile("keyhole-plugin/plugin/manifest.sha256").read().decode()
-            plugin = "keyhole-plugin/plugin"
-            self.assertEqual(names, [f"{plugin}/manifest.sha256", f"{plugin}/server/{system.program}", f"{plugin}/start.sh"])
-            named = [line.split("  ")[1] for line in manifest.splitlines()]
+            its = self.plugin_for(system, files)
+            expected = general - {"start.sh"} if system.is_windows else general
+            self.assertEqual(set(its), expected | {f"server/{system.program}"})
+            named = [line.split("  ")[1] for line in its["manifest.sha256"].decode().splitlines()]
             self.assertEqual(named, [f"server/{system.program}", "contract/context.wit"])
+            same = {name for name in its if its[name] == (dist / "plugin" / name).read_bytes()}
+            changed = {"manifest.sha256"}
+            if system.is_windows:
+                changed |= {".mcp.json", "hooks/hooks.json", "hooks/register.ts"}
+            self.assertEqual(set(its) - same, changed)
+
+    def test_without_a_shell_the_client_starts_the_program_itself_for_all_that_the_launcher_did(self):
+        files = self.packed(stand_ins(project.SYSTEMS))
+        for system in (one for one in project.SYSTEMS if one.is_windows):
+            its = self.plugin_for(system, files)
+            program = "${CLAUDE_PLUGIN_ROOT}/server/" + system.program
+            server = json.loads(its[".mcp.json"])["mcpServers"]["context"]
+            self.assertEqual(server, {"command": program, "args": ["serve", "--require-ticket"]})
+            hooks = json.loads(its["hooks/hooks.json"])
+            groups = hooks["hooks"]["PreToolUse"]
+            self.assertEqual(list(hooks["hooks"]), ["PreToolUse"])
+            self.assertEqual(len(groups), 2)
+            for hook in (hook for group in groups for hook in group["hooks"]):
+                self.assertEqual((hook["type"], hook["command"], hook["args"]), ("command", program, ["guard"]))
+            self.assertEqual(hooks["modules"], ["./register.ts"])
+            module = its["hooks/register.ts"].decode()
+            self.assertIn("[`${root}/server/" + system.program + "`]", module)
+            for name in (".mcp.json", "hooks/hooks.json", "hooks/register.ts"):
+                self.assertNotRegex(its[name].decode(), r"start\.sh|\bsh\b")
+
+    def test_what_a_package_without_a_shell_would_start_by_one_is_not_packed(self):
+        system = project.SYSTEMS[-1]
+        self.assertTrue(system.is_windows)
+        for name, old, new in [
+            (".mcp.json", '"sh"', '"bash"'),
+            ("hooks/hooks.json", "start.sh\\\"", "start.sh\\\" -x"),
+            ("hooks/register.ts", "['sh', `", "['bash', `"),
+        ]:
+            dist = stand_ins([system])
+            path = dist / "plugin" / name
+            text = path.read_text()
+            self.assertIn(old, text)
+            path.write_text(text.replace(old, new))
+            self.assertIn(name, self.refused(dist))
+
+    def test_programs_for_windows_are_packed_from_beside_the_plugin_and_no_others_are(self):
+        unix = [one for one in project.SYSTEMS if not one.is_windows]
+        dist, programs = stand_ins(unix), beside(project.SYSTEMS)
+        files = self.packed(dist, programs)
+        self.assertEqual(set(files), set(self.packed(stand_ins(project.SYSTEMS))))
+        for system in project.SYSTEMS:
+            folder = programs if system.is_windows else dist / "plugin/server"
+            content = (folder / system.program).read_bytes()
+            self.assertEqual(self.plugin_for(system, files)[f"server/{system.program}"], content)
+        with open(programs / project.SYSTEMS[-1].program, "ab") as program:
+            program.write(b"more")
+        self.assertIn("is not what", self.refused(dist, None, programs))
 
     def test_a_program_that_is_not_what_the_manifest_says_is_not_packed(self):
         dist = stand_ins(project.SYSTEMS[:1])

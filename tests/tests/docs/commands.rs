@@ -17,6 +17,8 @@ const COMMANDS: &str = r#"
 ./x deny ⇒ in .ci/run
 ./x cross ⇒ in .ci/run
 ./x installs ⇒ in .ci/run
+./x twice ⇒ not: it takes an hour; the workflow that releases compares two builds as well
+./x twice [TARGET]... ⇒ not: it takes an hour; the workflow that releases compares two builds as well
 ./x installs [PACKAGE] ⇒ not: `./x installs` does the same with an unoptimised program
 ./x packages ⇒ in packaging/cross.sh
 ./x packages [PACKAGE [OUT]] ⇒ in tests/packages/world.py
@@ -70,6 +72,7 @@ keyhole serve --sealed ⇒ in host/tests/sealed/server.rs
 keyhole guard ⇒ in tests/tests/plugin/callers.rs
 "$(ls -t ~/.claude/plugins/data/keyhole-keyhole/keyhole-* | head -n 1)" check ⇒ in tests/client/11-readme.test.mjs
 claude plugin marketplace add keyhole-mcp/keyhole@plugin ⇒ in tests/client/11-readme.test.mjs
+claude plugin marketplace add keyhole-mcp/keyhole@plugin-windows-x86_64 ⇒ not: no client for Windows is here, and the page says so
 claude plugin install keyhole@keyhole ⇒ in tests/client/11-readme.test.mjs
 claude mcp add keyhole -- keyhole serve ⇒ in tests/client/13-standalone.test.mjs
 npx -y keyhole-mcp setup ⇒ in tests/packages/test_npm.py
@@ -81,7 +84,7 @@ pip install keyhole-mcp ⇒ in tests/packages/test_wheel.py
 brew install keyhole-mcp/tap/keyhole ⇒ not: Homebrew is not here, and the page says so
 winget install KeyholeMCP.Keyhole ⇒ not: winget is not here, and the page says so
 cargo binstall --git https://github.com/keyhole-mcp/keyhole keyhole ⇒ not: it downloads a release, and the page says that it was never run
-docker run -i --rm --network none --read-only --cap-drop ALL --security-opt no-new-privileges --user "$(id -u):$(id -g)" -v ~/.config/keyhole:/home/.config/keyhole:ro -v ~/notes:/home/notes:ro ghcr.io/keyhole-mcp/keyhole:0.1.0 serve --bind scanner-catalog ⇒ not: no engine is here; tests/packages/test_image.py runs the image's files so
+docker run -i --rm --network none --read-only --cap-drop ALL --security-opt no-new-privileges --user "$(id -u):$(id -g)" -v ~/.config/keyhole:/home/.config/keyhole:ro -v ~/notes:/home/notes:ro ghcr.io/keyhole-mcp/keyhole:0.2.0 serve --bind scanner-catalog ⇒ not: no engine is here; tests/packages/test_image.py runs the image's files so
 docker load ⇒ not: no engine is here, and the page says so
 podman load ⇒ not: no engine is here, and the page says so
 skopeo copy oci-archive: ⇒ not: tests/packages/test_image.py reads the archive

@@ -10,13 +10,24 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The plugin's names for its servers, and their systems.
-pub(crate) const SERVERS: [(&str, &[&str]); 4] = [
-    ("keyhole-linux-x86_64", &["Linux x86_64"]),
-    ("keyhole-linux-aarch64", &["Linux aarch64", "Linux arm64"]),
-    ("keyhole-macos-x86_64", &["Darwin x86_64"]),
-    ("keyhole-macos-aarch64", &["Darwin arm64"]),
-];
+/// The one table of systems, of which the launcher has a copy.
+const SYSTEMS: &str = include_str!("../../../../packaging/systems.txt");
+
+/// The plugin's names for its servers, and what `uname -sm` says where they run. No
+/// script runs on Windows.
+pub(crate) fn servers() -> Vec<(&'static str, Vec<String>)> {
+    let rows = SYSTEMS.lines().filter(|line| !line.starts_with('#'));
+    let servers: Vec<_> = rows
+        .map(|row| row.split_whitespace().collect::<Vec<_>>())
+        .filter(|row| row[2] != "-")
+        .map(|row| {
+            let systems = row[2].split(',').map(|system| system.replace('-', " "));
+            (row[0], systems.collect())
+        })
+        .collect();
+    assert!(!servers.is_empty());
+    servers
+}
 
 /// Copies of the plugin, and a data folder that they share.
 pub(crate) struct Machine {
@@ -64,7 +75,7 @@ impl Machine {
             .status();
         assert!(copied.unwrap().success());
         fs::create_dir(root.join("server")).unwrap();
-        for (name, _) in SERVERS {
+        for (name, _) in servers() {
             let script = format!("#!/bin/sh\nread line\necho {version} {name} \"$line\" \"$@\"\n");
             self.replace_server(version, name, &script);
         }
@@ -180,13 +191,11 @@ impl Machine {
 
 /// The name of this machine's own server.
 pub(crate) fn own() -> &'static str {
-    match (env::consts::OS, env::consts::ARCH) {
-        ("linux", "x86_64") => "keyhole-linux-x86_64",
-        ("linux", "aarch64") => "keyhole-linux-aarch64",
-        ("macos", "x86_64") => "keyhole-macos-x86_64",
-        ("macos", "aarch64") => "keyhole-macos-aarch64",
-        other => panic!("no plugin for {other:?}"),
-    }
+    let name = format!("keyhole-{}-{}", env::consts::OS, env::consts::ARCH);
+    let mut names = servers().into_iter().map(|(name, _)| name);
+    names
+        .find(|own| *own == name)
+        .unwrap_or_else(|| panic!("no plugin for {name}"))
 }
 
 /// The real path of a command.

@@ -9,7 +9,7 @@ pub(crate) mod machine;
 
 use super::mode;
 use keyhole_tests::{Ran, skipped};
-use machine::{Machine, SERVERS, identity, own, real};
+use machine::{Machine, identity, own, real, servers};
 use std::{env, fs, os::unix::fs::PermissionsExt as _, path::Path, thread};
 
 /// Every command that the launcher runs, at least during an installation.
@@ -232,7 +232,7 @@ fn versions_that_start_at_once_each_run_their_own_server() {
 
 #[test]
 fn each_system_gets_its_own_server() {
-    for (name, systems) in SERVERS {
+    for (name, systems) in servers() {
         for system in systems {
             let machine = Machine::new();
             machine.shim("uname", &format!("[ \"$*\" = -sm ] && echo '{system}'"));
