@@ -62,6 +62,9 @@ pub trait Maps: Send + Sync + 'static {
     /// The [`Code`] of a map that cannot be used.
     fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code>;
 
+    /// Reads the map before the first call, if that saves the call time.
+    fn read_ahead(&self) {}
+
     /// The key that a binding stands for. There is none if the binding is gone, or
     /// the file or variable that held its key. A caller then learns the same as if
     /// the key had left the map.
@@ -100,6 +103,12 @@ impl Maps for MapSource {
         match self {
             Self::Live(live) => live.current_and_trail().map_err(|error| error.code()),
             Self::Frozen(frozen) => Ok((Arc::clone(frozen.map()), None)),
+        }
+    }
+
+    fn read_ahead(&self) {
+        if let Self::Live(live) = self {
+            live.read_ahead();
         }
     }
 
@@ -252,6 +261,17 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     /// What the operating system says.
     pub fn start(&self) -> io::Result<()> {
         self.threads.start()
+    }
+
+    /// Like [`Self::start`], and this thread reads the map if it is large, while the
+    /// client and the server still initialize the session. What is wrong with the map
+    /// is no error here: each call asks for the map as it is then, and says so.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn start_ahead(&self) -> io::Result<()> {
+        let work = Arc::clone(&self.work);
+        self.threads.run(Box::new(move || work.map.read_ahead()))
     }
 
     /// Whether the loader holds nothing: no call runs, waits or hangs.

@@ -73,7 +73,11 @@ impl Binding {
             let mut texts = shown.iter().flatten();
             texts.any(|text| text.contains(key.expose()))
         };
-        own.is_some_and(shows) || map.entries.keys().any(|key| !key.is_weak() && shows(key))
+        own.is_some_and(shows)
+            || map
+                .entries
+                .iter()
+                .any(|(key, _)| !key.is_weak() && shows(key))
     }
 
     /// Whether `name` is what a binding may be called: 1 to 64 of `a` to `z`,

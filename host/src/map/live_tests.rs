@@ -300,6 +300,40 @@ fn a_large_map_is_read_again_if_its_times_changed_and_only_then() {
 }
 
 #[test]
+fn a_large_map_is_read_ahead_once_and_each_call_still_asks_whether_it_changed() {
+    let rest = "#".repeat(usize::try_from(super::COMPARED).unwrap());
+    let home = Home::with(&format!("{A}\n{rest}"));
+    home.live.read_ahead();
+    assert_eq!(home.parsed(), 1);
+    assert!(home.has("a"));
+    home.live.read_ahead();
+    assert_eq!(home.parsed(), 1);
+    // What was read ahead is worth no more than what a call has read.
+    home.replace(&format!("{B}\n{rest}"));
+    assert!(home.has("b") && !home.has("a"));
+    assert_eq!(home.parsed(), 2);
+    set_mode(&home.map(), 0o602);
+    home.live.read_ahead();
+    assert!(is_writable_by_others(&home.error(), &home.map()));
+    assert_eq!(home.parsed(), 2);
+}
+
+#[test]
+fn a_small_map_is_left_to_the_call_and_so_is_what_is_wrong_with_a_large_one() {
+    let home = Home::with(A);
+    home.live.read_ahead();
+    assert_eq!(home.parsed(), 0);
+    let rest = "#".repeat(usize::try_from(super::COMPARED).unwrap());
+    home.write(&format!("roots = []\n{rest}"));
+    home.live.read_ahead();
+    assert!(matches!(home.error(), MapError::Parse { .. }));
+    assert_eq!(home.parsed(), 1);
+    fs::remove_file(home.map()).unwrap();
+    home.live.read_ahead();
+    assert_eq!(home.error().code(), Code::MapMissing);
+}
+
+#[test]
 fn what_is_not_a_regular_file_is_refused_without_waiting() {
     let home = Home::empty();
     fs::create_dir(home.map()).unwrap();

@@ -5,6 +5,7 @@
 //! entry into a directory that is opened and a name in it.
 
 mod binding;
+mod entries;
 mod error;
 mod fields;
 mod frozen;
@@ -12,6 +13,7 @@ mod key;
 mod live;
 mod location;
 mod parse;
+mod pieces;
 mod resolve;
 
 pub use binding::{Binding, BindingError};
@@ -23,10 +25,8 @@ pub use location::{Location, LocationError};
 pub(crate) use resolve::resolve_along;
 pub use resolve::{locate, resolve};
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fmt,
-};
+use entries::Entries;
+use std::{collections::BTreeMap, fmt};
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.
 ///
@@ -37,7 +37,7 @@ pub struct Map {
     roots: Option<Box<[Box<str>]>>,
     /// For entries that say nothing of it.
     max_bytes: u64,
-    entries: HashMap<Key, Entry>,
+    entries: Entries,
     /// By name.
     bindings: BTreeMap<Box<str>, Binding>,
 }
