@@ -30,6 +30,16 @@ impl Map {
     /// The first mistake in the order of the file; a mistake in TOML itself goes
     /// before all others.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, ParseError> {
+        Self::parse_with(bytes, location, false)
+    }
+
+    /// As [`Self::parse`]. If `threads` may be started, a large map is read by more than
+    /// one.
+    pub(super) fn parse_with(
+        bytes: &[u8],
+        location: &Location,
+        threads: bool,
+    ) -> Result<Self, ParseError> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -45,7 +55,7 @@ impl Map {
             }
         };
         if text.len() >= pieces::FROM
-            && let Some(map) = pieces::read(text, location, pieces::PIECE)
+            && let Some(map) = pieces::read(text, location, pieces::PIECE, threads)
         {
             return Ok(map);
         }
@@ -70,6 +80,14 @@ impl Map {
             }) => Err(ParseError::new(text, span, message, help)),
         }
     }
+}
+
+/// How many lines end in there.
+pub(super) fn lines_in(bytes: &[u8]) -> usize {
+    // In parts so small that a byte can count: then many bytes are looked at together.
+    let parts = bytes.chunks(255);
+    let ends = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
+    parts.map(|part| usize::from(ends(part))).sum()
 }
 
 /// A mistake. Its texts never quote the map: what looks like a wrong field may
@@ -169,7 +187,7 @@ impl<'a> Reader<'a> {
             counted => counted,
         };
         let between = self.text.as_bytes().get(from..start).unwrap_or_default();
-        let breaks = between.iter().filter(|byte| **byte == b'\n').count();
+        let breaks = lines_in(between);
         let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
         let line = line.saturating_add(narrow(breaks));
         self.counted = (start, line);
