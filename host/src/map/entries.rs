@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 /// Entries by their keys.
 ///
 /// It is a table of places in a list, so that 100,000 entries are written one after
-/// another, and what is written all over the memory is 8 bytes for each. Which place is
+/// another, and what is written all over the memory is 4 bytes for each. Which place is
 /// looked at is decided by SipHash with a random seed: see [`Key`].
 #[derive(Default)]
 pub(super) struct Entries {
@@ -17,13 +17,30 @@ pub(super) struct Entries {
     seed: RandomState,
 }
 
-/// Where an entry is, or where one could be.
+/// Where an entry is, or where one could be: one more than the index in the list, or 0 if
+/// there is none, and above it a part of the key's hash. Keys are compared only if that
+/// part is the same.
 #[derive(Clone, Copy, Default)]
-struct Place {
-    /// A part of the key's hash. Keys are compared only if this is the same.
-    mark: u32,
-    /// One more than the index in the list; 0 if there is none.
-    number: u32,
+struct Place(u32);
+
+impl Place {
+    /// A map of 16 MiB has fewer entries than these bits can count.
+    const NUMBER: u32 = (1 << 22) - 1;
+
+    /// None if there are too many entries.
+    fn new(mark: u32, index: usize) -> Option<Self> {
+        let number = u32::try_from(index).ok()?.checked_add(1)?;
+        (number <= Self::NUMBER).then_some(Self(mark & !Self::NUMBER | number))
+    }
+
+    /// The index of the entry. None if there is none here.
+    fn index(self) -> Option<usize> {
+        ((self.0 & Self::NUMBER) as usize).checked_sub(1)
+    }
+
+    fn has(self, mark: u32) -> bool {
+        (self.0 ^ mark) & !Self::NUMBER == 0
+    }
 }
 
 impl Entries {
@@ -33,15 +50,20 @@ impl Entries {
         self.spread(self.list.len() + more);
     }
 
-    /// Adds an entry. False if its key has one already, which then stays.
+    /// Adds an entry. False if its key has one already, which then stays, or if there
+    /// are too many.
     pub(super) fn insert(&mut self, key: Key, entry: Entry) -> bool {
         self.spread(self.list.len() + 1);
         let (mark, first) = self.hash(&key);
         let Err(free) = self.look(&key, mark, first) else {
             return false;
         };
+        let new = Place::new(mark, self.list.len());
+        let (Some(place), Some(new)) = (self.places.get_mut(free), new) else {
+            return false;
+        };
+        *place = new;
         self.list.push((key, entry));
-        self.put(free, mark);
         true
     }
 
@@ -73,25 +95,16 @@ impl Entries {
         let last = self.places.len().wrapping_sub(1);
         let mut at = first & last;
         while let Some(place) = self.places.get(at) {
-            let Some(index) = (place.number as usize).checked_sub(1) else {
+            let Some(index) = place.index() else {
                 break;
             };
             let is_it = |(other, _): &(Key, Entry)| other == key;
-            if place.mark == mark && self.list.get(index).is_some_and(is_it) {
+            if place.has(mark) && self.list.get(index).is_some_and(is_it) {
                 return Ok(index);
             }
             at = (at + 1) & last;
         }
         Err(at)
-    }
-
-    /// Notes that the last entry of the list has this place.
-    fn put(&mut self, free: usize, mark: u32) {
-        if let Some(place) = self.places.get_mut(free) {
-            // A map's file is not that large.
-            let number = u32::try_from(self.list.len()).unwrap_or_default();
-            *place = Place { mark, number };
-        }
     }
 
     /// Sees to it that at least half of the places stay free with so many entries.
@@ -104,12 +117,15 @@ impl Entries {
         for (index, (key, _)) in self.list.iter().enumerate() {
             let (mark, first) = self.hash(key);
             let mut at = first & (places - 1);
-            while self.places.get(at).is_some_and(|place| place.number != 0) {
+            while self
+                .places
+                .get(at)
+                .is_some_and(|place| place.index().is_some())
+            {
                 at = (at + 1) & (places - 1);
             }
-            if let Some(place) = self.places.get_mut(at) {
-                let number = u32::try_from(index + 1).unwrap_or_default();
-                *place = Place { mark, number };
+            if let (Some(place), Some(known)) = (self.places.get_mut(at), Place::new(mark, index)) {
+                *place = known;
             }
         }
     }

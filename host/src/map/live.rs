@@ -7,10 +7,7 @@ use crate::{
 };
 use std::{
     path::PathBuf,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 use zeroize::Zeroizing;
 
@@ -46,9 +43,6 @@ pub struct LiveMap<F = System> {
     location: Location,
     walker: Walker<F>,
     seen: Mutex<Option<Seen>>,
-    /// Whether reading the map may start threads. A server may have none before its wall
-    /// stands.
-    threads: AtomicBool,
     #[cfg(test)]
     parsed: std::sync::atomic::AtomicUsize,
 }
@@ -89,7 +83,6 @@ impl<F: FileSystem> LiveMap<F> {
             location,
             walker: Walker::new(files),
             seen: Mutex::new(None),
-            threads: AtomicBool::new(false),
             #[cfg(test)]
             parsed: std::sync::atomic::AtomicUsize::new(0),
         }
@@ -113,10 +106,7 @@ impl<F: FileSystem> LiveMap<F> {
     /// Reads the map now if it is too large to be compared at each call, so that the
     /// first call finds it as a second one would. That call asks the file itself whether
     /// it has changed. An error is left to it too.
-    ///
-    /// From now on, reading a large map may start threads.
     pub(crate) fn read_ahead(&self) {
-        self.threads.store(true, Ordering::Relaxed);
         if self.open().is_ok_and(|(_, stat, _)| stat.size > COMPARED) {
             drop(self.current());
         }
@@ -192,9 +182,9 @@ impl<F: FileSystem> LiveMap<F> {
 
     fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
         #[cfg(test)]
-        self.parsed.fetch_add(1, Ordering::Relaxed);
-        let threads = self.threads.load(Ordering::Relaxed);
-        Map::parse_with(bytes, &self.location, threads).map_err(|source| MapError::Parse {
+        self.parsed
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Map::parse(bytes, &self.location).map_err(|source| MapError::Parse {
             path: self.path(),
             source,
         })

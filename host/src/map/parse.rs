@@ -30,16 +30,6 @@ impl Map {
     /// The first mistake in the order of the file; a mistake in TOML itself goes
     /// before all others.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, ParseError> {
-        Self::parse_with(bytes, location, false)
-    }
-
-    /// As [`Self::parse`]. If `threads` may be started, a large map is read by more than
-    /// one.
-    pub(super) fn parse_with(
-        bytes: &[u8],
-        location: &Location,
-        threads: bool,
-    ) -> Result<Self, ParseError> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -55,7 +45,7 @@ impl Map {
             }
         };
         if text.len() >= pieces::FROM
-            && let Some(map) = pieces::read(text, location, pieces::PIECE, threads)
+            && let Some(map) = pieces::read(text, location, pieces::PIECE)
         {
             return Ok(map);
         }
@@ -149,7 +139,8 @@ impl<'a> Reader<'a> {
                     entries.reserve(keys.len());
                     for (name, value) in keys {
                         if let Some((key, entry)) = self.entry(name, value, max_bytes) {
-                            entries.insert(key, entry);
+                            // No name stands twice: the library has seen to that.
+                            let _ = entries.insert(key, entry);
                         }
                     }
                 }

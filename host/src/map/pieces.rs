@@ -18,9 +18,6 @@
 //! - A name that is cut in two by a dot, which could go on in another piece, is a
 //!   mistake beneath `[keys]`, and so is a name that stands twice.
 //!
-//! The pieces can be read side by side, since none says anything of another. Only what
-//! the library says of them is put together in one thread.
-//!
 //! Whatever else there is, each mistake too, is left to reading the map as a whole. That
 //! both say the same of any text is tested on texts made to be cut at the wrong place.
 
@@ -28,23 +25,12 @@ use super::{
     Location, Map,
     parse::{Moved, Reader, lines_in},
 };
-use std::{ops::Range, sync::mpsc::sync_channel, thread};
-use toml::{
-    Spanned,
-    de::{DeTable, DeValue},
-};
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
-
-type Document<'a> = Spanned<DeTable<'a>>;
 
 /// Maps from this size on are read in pieces, in bytes.
 pub(super) const FROM: usize = 64 << 10;
-
-/// How many threads read the pieces for the one that puts them together.
-const READERS: usize = 2;
-
-/// How many pieces each of them may be ahead.
-const AHEAD: usize = 8;
 
 /// The size of a piece, in bytes. With what the library keeps of it, it fits in the cache
 /// of one processor.
@@ -61,9 +47,9 @@ struct Cuts {
     pieces: Vec<(Range<usize>, u32)>,
 }
 
-/// Reads a map in pieces of about `size` bytes, with other threads if `threads` may be
-/// started. None if it is better read as a whole: for one, if there is a mistake in it.
-pub(super) fn read(text: &str, location: &Location, size: usize, threads: bool) -> Option<Map> {
+/// Reads a map in pieces of about `size` bytes. None if it is better read as a whole: for
+/// one, if there is a mistake in it.
+pub(super) fn read(text: &str, location: &Location, size: usize) -> Option<Map> {
     let cuts = Cuts::of(text, size)?;
     let (from, until) = (cuts.pieces.first()?.0.start, cuts.pieces.last()?.0.end);
     let lines = cuts.pieces.iter().map(|(_, lines)| lines).sum();
@@ -92,43 +78,19 @@ pub(super) fn read(text: &str, location: &Location, size: usize, threads: bool) 
         bytes: 0,
         lines: u32::try_from(lines_in(text.get(..from)?.as_bytes())).ok()?,
     };
-    let mut add = |(piece, lines): &(Range<usize>, u32), document: Option<Document<'_>>| {
+    for (piece, lines) in cuts.pieces {
         moved.bytes = piece.start;
-        let mut reader = Reader::new(text.get(piece.clone())?, has_home, moved);
-        for (name, value) in document?.get_ref() {
+        let piece = text.get(piece)?;
+        let document = DeTable::parse(piece).ok()?;
+        let mut reader = Reader::new(piece, has_home, moved);
+        for (name, value) in document.get_ref() {
             let (key, entry) = reader.entry(name, value, map.max_bytes)?;
             if !map.entries.insert(key, entry) {
                 return None;
             }
         }
         moved.lines += lines;
-        Some(())
-    };
-    let parse = |piece: &Range<usize>| DeTable::parse(text.get(piece.clone())?).ok();
-    if !threads {
-        for piece in &cuts.pieces {
-            add(piece, parse(&piece.0))?;
-        }
-        return Some(map);
     }
-    thread::scope(|scope| {
-        let mut readers = Vec::new();
-        for first in 0..READERS {
-            let (hand_over, handed_over) = sync_channel(AHEAD);
-            let mut mine = cuts.pieces.iter().skip(first).step_by(READERS);
-            // A thread that the system refuses hands over nothing. This one ends if nobody
-            // asks it any more.
-            let _ = thread::Builder::new().spawn_scoped(scope, move || {
-                mine.try_for_each(|(piece, _)| hand_over.send(parse(piece)))
-            });
-            readers.push(handed_over);
-        }
-        for (piece, reader) in cuts.pieces.iter().zip(readers.iter().cycle()) {
-            let document = reader.recv().unwrap_or_else(|_| parse(&piece.0));
-            add(piece, document)?;
-        }
-        Some(())
-    })?;
     Some(map)
 }
 
