@@ -38,6 +38,7 @@ pub(crate) const CONSTANT: &str = "constant answers (the ceiling)";
 pub(crate) const KEYHOLE_SOCKETS: &str = "keyhole, over sockets";
 pub(crate) const TWIN_SOCKETS: &str = "twin, over sockets";
 pub(crate) const PACKAGED: &str = "keyhole, as packaged";
+pub(crate) const PACKAGED_TWIN: &str = "twin, packaged the same way";
 pub(crate) const PYTHON: &str = "Python server";
 pub(crate) const NPM: &str = "npm filesystem server";
 pub(crate) const RUST: &str = "rust-mcp-filesystem";
@@ -47,7 +48,8 @@ pub(crate) const HYPER: &str = "hyper-mcp";
 pub(crate) struct Programs {
     /// The folder with our own, built in one go.
     pub(crate) own: PathBuf,
-    /// keyhole as it is packaged for this machine, if that is another build.
+    /// keyhole as it is packaged for this machine, if that is another build; the twin is
+    /// next to it.
     pub(crate) packaged: Option<PathBuf>,
     /// The folder that `./x bench` installs the others into.
     pub(crate) peers: Option<PathBuf>,
@@ -83,7 +85,15 @@ pub(crate) fn all(files: &Files, programs: &Programs) -> (Vec<Server>, Vec<(Stri
     }
     let mut absent = Vec::new();
     match &programs.packaged {
-        Some(program) => servers.push(keyhole(PACKAGED, program, &files.map(10))),
+        Some(program) => {
+            servers.push(keyhole(PACKAGED, program, &files.map(10)));
+            let twin = program.with_file_name("keyhole-twin");
+            servers.push(with_keys(
+                PACKAGED_TWIN,
+                ours,
+                vec![twin.into(), files.map(10).into()],
+            ));
+        }
         None => absent.push((PACKAGED.to_owned(), "not built".to_owned())),
     }
     if let Some(peers) = &programs.peers {

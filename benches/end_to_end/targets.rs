@@ -4,7 +4,7 @@ use crate::{
     files::{KEYS, size},
     measure::{EMPTY, GUARD, LAUNCHER, NATIVE_INSIDE, Results, SANDBOX_INSIDE, What, with_keys},
     numbers::Spread,
-    server::{HYPER, KEYHOLE, NPM, PYTHON, TWIN},
+    server::{HYPER, KEYHOLE, NPM, PACKAGED, PACKAGED_TWIN, PYTHON, TWIN},
 };
 use std::path::Path;
 
@@ -91,6 +91,12 @@ pub(crate) fn targets(results: &Results, program: &Path, is_stripped: bool) -> V
         ratio(What::First, TWIN),
     );
     target(
+        "the same, packaged, against the twin packaged the same way",
+        AtMost(1.25),
+        "",
+        results.compare(What::First, PACKAGED, PACKAGED_TWIN, |of, to| of / to),
+    );
+    target(
         "the same, against the Python server",
         AtMost(0.01),
         "",
@@ -110,7 +116,7 @@ pub(crate) fn targets(results: &Results, program: &Path, is_stripped: bool) -> V
     );
     target(
         &format!("calls a second, 64 in flight, against {twin}"),
-        AtLeast(0.8),
+        AtLeast(0.9),
         "",
         ratio(What::Flood, TWIN),
     );
@@ -146,7 +152,7 @@ pub(crate) fn targets(results: &Results, program: &Path, is_stripped: bool) -> V
     );
     target(
         "100,000 keys against 10: added to the start",
-        AtMost(60.0),
+        AtMost(30.0),
         " ms",
         keys(What::First, |of, to| of - to),
     );
@@ -156,7 +162,7 @@ pub(crate) fn targets(results: &Results, program: &Path, is_stripped: bool) -> V
         .map(|bytes| f64::from(bytes) / 1e6);
     target(
         "stripped release binary",
-        AtMost(8.0),
+        AtMost(5.0),
         " MB",
         megabytes.and_then(|size| Spread::of([size])),
     );

@@ -7,6 +7,11 @@ use keyhole::{Callers, LiveMap, Loader, Location, limits::Limits, mcp::Surface, 
 use keyhole_benches::Native;
 use std::{env, error::Error, path::Path, sync::Arc};
 
+/// As the packaged program, so that the two differ in the sandbox only.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let map = env::args_os().nth(1).ok_or("usage: keyhole-twin MAP")?;
     let location = Location::find(Some(Path::new(&map)), |name| env::var_os(name))?;

@@ -283,7 +283,7 @@ impl Process {
         if !self.streams_are_pipes {
             make_threads(&self.runtime)?;
         }
-        loader.start()?;
+        loader.start_ahead()?;
         let loader = Arc::new(loader);
         let done = self.runtime.block_on(async {
             tokio::select! {

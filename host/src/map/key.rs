@@ -12,10 +12,10 @@ use zeroize::Zeroizing;
 ///
 /// It cannot be printed by accident: there is no `Display`, and `Debug` hides it.
 ///
-/// Two keys are compared in constant time. A lookup in a `HashMap` therefore
-/// tells nothing by its timing about how close a wrong key came: which bucket is
-/// looked at is decided by SipHash with a random seed of this process, and the
-/// comparison in the bucket takes as long wherever the two first differ. For
+/// Two keys are compared in constant time. A lookup in a map therefore tells
+/// nothing by its timing about how close a wrong key came: which place is looked at,
+/// and whether the key there is compared at all, is decided by SipHash with a random
+/// seed, and the comparison takes as long wherever the two first differ. For
 /// this reason there is no `Borrow<str>`: it would bring back the plain
 /// comparison of strings.
 ///

@@ -15,6 +15,7 @@ mod key;
 mod live;
 mod location;
 mod parse;
+mod pieces;
 mod resolve;
 mod source;
 
@@ -29,10 +30,8 @@ pub use resolve::{locate, resolve};
 pub use source::{MapSource, Maps};
 
 use crate::agent::AgentName;
-use std::{
-    collections::{BTreeMap, HashMap},
-    fmt,
-};
+use indexmap::IndexMap;
+use std::{collections::BTreeMap, fmt};
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.
 ///
@@ -43,7 +42,8 @@ pub struct Map {
     roots: Option<Box<[Box<str>]>>,
     /// For entries that say nothing of it.
     max_bytes: u64,
-    entries: HashMap<Key, Entry>,
+    /// In the order of the file.
+    entries: IndexMap<Key, Entry>,
     bindings: BTreeMap<BindingName, Binding>,
 }
 

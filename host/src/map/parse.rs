@@ -1,14 +1,11 @@
 //! From the map's text to its entries. Nothing is looked up in the file system.
 
 use super::{
-    Binding, BindingName, Entry, Key, Location, Map, ParseError, Position, binding::KeySource,
+    Binding, BindingName, Entry, Key, Location, Map, ParseError, Position, binding::KeySource, pieces,
 };
 use crate::limits::DEFAULT_MAX_BYTES;
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap},
-    ops::Range,
-};
+use indexmap::IndexMap;
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -48,17 +45,22 @@ impl Map {
                 ));
             }
         };
+        if text.len() >= pieces::FROM
+            && let Some(map) = pieces::read(text, location, pieces::PIECE)
+        {
+            return Ok(map);
+        }
+        Self::parse_whole(text, location)
+    }
+
+    /// As [`Self::parse`], as one document, however large it is.
+    pub(super) fn parse_whole(text: &str, location: &Location) -> Result<Self, ParseError> {
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             let message = format!("not TOML: {}", error.message());
             ParseError::new(text, span, message, Some(TOML_HELP.into()))
         })?;
-        let mut reader = Reader {
-            text,
-            counted: (0, 1),
-            has_home: location.home().is_some(),
-            first: None,
-        };
+        let mut reader = Reader::new(text, location.home().is_some(), Moved::default());
         let map = reader.map(document.get_ref(), location);
         match reader.first {
             None => Ok(map),
@@ -71,9 +73,17 @@ impl Map {
     }
 }
 
+/// How many lines end in there.
+pub(super) fn lines_in(bytes: &[u8]) -> usize {
+    // In parts so small that a byte can count: then many bytes are looked at together.
+    let parts = bytes.chunks(255);
+    let ends = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
+    parts.map(|part| usize::from(ends(part))).sum()
+}
+
 /// A mistake. Its texts never quote the map: what looks like a wrong field may
 /// be a key in the wrong place.
-struct Fault {
+pub(super) struct Fault {
     span: Range<usize>,
     message: String,
     help: Option<String>,
@@ -86,18 +96,44 @@ pub(super) struct Reader<'a> {
     /// So many bytes, and the line they end on, from 1.
     counted: (usize, u32),
     pub(super) has_home: bool,
+    moved: Moved,
     first: Option<Fault>,
 }
 
-impl Reader<'_> {
-    fn map(&mut self, document: &DeTable<'_>, location: &Location) -> Map {
+/// How far a text is from where it stands in the map, if it is a part of one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Moved {
+    /// From this byte of the text on.
+    pub(super) from: usize,
+    /// So many bytes and lines are missing before it.
+    pub(super) bytes: usize,
+    pub(super) lines: u32,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str, has_home: bool, moved: Moved) -> Self {
+        Self {
+            text,
+            counted: (0, 1),
+            has_home,
+            moved,
+            first: None,
+        }
+    }
+
+    /// The first mistake, if there is one.
+    pub(super) fn into_first(self) -> Option<Fault> {
+        self.first
+    }
+
+    pub(super) fn map(&mut self, document: &DeTable<'_>, location: &Location) -> Map {
         self.known_fields(document, &MAP_FIELDS);
         let roots = document.get("roots").and_then(|value| self.roots(value));
         let max_bytes = document
             .get("max_bytes")
             .and_then(|value| self.max_bytes(value))
             .unwrap_or(DEFAULT_MAX_BYTES);
-        let mut entries = HashMap::new();
+        let mut entries = IndexMap::new();
         if let Some(value) = document.get("keys") {
             match value.get_ref() {
                 DeValue::Table(keys) => {
@@ -142,13 +178,19 @@ impl Reader<'_> {
             counted => counted,
         };
         let between = self.text.as_bytes().get(from..start).unwrap_or_default();
-        let breaks = between.iter().filter(|byte| **byte == b'\n').count();
+        let breaks = lines_in(between);
         let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
         let line = line.saturating_add(narrow(breaks));
         self.counted = (start, line);
-        Position {
-            line,
-            byte: narrow(start),
+        match start >= self.moved.from {
+            true => Position {
+                line: line.saturating_add(self.moved.lines),
+                byte: narrow(start.saturating_add(self.moved.bytes)),
+            },
+            false => Position {
+                line,
+                byte: narrow(start),
+            },
         }
     }
 
@@ -222,7 +264,7 @@ impl Reader<'_> {
         Some((valid, binding))
     }
 
-    fn entry(
+    pub(super) fn entry(
         &mut self,
         name: &Spanned<Cow<'_, str>>,
         value: &Value<'_>,

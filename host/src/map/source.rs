@@ -23,6 +23,9 @@ pub trait Maps: Send + Sync + 'static {
     /// The [`Code`] of a map that cannot be used.
     fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code>;
 
+    /// Reads the map before the first call, if that saves the call time.
+    fn read_ahead(&self) {}
+
     /// The key that a binding stands for. There is none if the binding is gone, or
     /// the file or variable that held its key. A caller then learns the same as if
     /// the key had left the map.
@@ -61,6 +64,12 @@ impl Maps for MapSource {
         match self {
             Self::Live(live) => live.current_and_trail().map_err(|error| error.code()),
             Self::Frozen(frozen) => Ok((Arc::clone(frozen.map()), None)),
+        }
+    }
+
+    fn read_ahead(&self) {
+        if let Self::Live(live) = self {
+            live.read_ahead();
         }
     }
 

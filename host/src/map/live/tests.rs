@@ -218,6 +218,40 @@ fn a_large_map_is_read_again_if_its_times_changed_and_only_then() {
 }
 
 #[test]
+fn a_large_map_is_read_ahead_once_and_each_call_still_asks_whether_it_changed() {
+    let rest = "#".repeat(usize::try_from(super::COMPARED).unwrap());
+    let home = Home::with(&format!("{A}\n{rest}"));
+    home.live.read_ahead();
+    assert_eq!(home.parsed(), 1);
+    assert!(home.has("a"));
+    home.live.read_ahead();
+    assert_eq!(home.parsed(), 1);
+    // What was read ahead is worth no more than what a call has read.
+    home.replace(&format!("{B}\n{rest}"));
+    assert!(home.has("b") && !home.has("a"));
+    assert_eq!(home.parsed(), 2);
+    fs::set_permissions(home.map(), fs::Permissions::from_mode(0o602)).unwrap();
+    home.live.read_ahead();
+    assert!(matches!(home.error(), MapError::Untrusted { .. }));
+    assert_eq!(home.parsed(), 2);
+}
+
+#[test]
+fn a_small_map_is_left_to_the_call_and_so_is_what_is_wrong_with_a_large_one() {
+    let home = Home::with(A);
+    home.live.read_ahead();
+    assert_eq!(home.parsed(), 0);
+    let rest = "#".repeat(usize::try_from(super::COMPARED).unwrap());
+    home.write(&format!("roots = []\n{rest}"));
+    home.live.read_ahead();
+    assert!(matches!(home.error(), MapError::Parse { .. }));
+    assert_eq!(home.parsed(), 1);
+    fs::remove_file(home.map()).unwrap();
+    home.live.read_ahead();
+    assert_eq!(home.error().code(), Code::MapMissing);
+}
+
+#[test]
 fn a_map_that_is_too_large_is_refused() {
     let home = Home::with("");
     let file = File::options().write(true).open(home.map()).unwrap();
