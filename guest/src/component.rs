@@ -1,4 +1,4 @@
-//! The component: [`load`] with the contract's imports for its two traits.
+//! The component: [`load_bytes`] with the contract's imports for its two traits.
 
 use crate::bindings::{
     self,
@@ -12,16 +12,16 @@ use crate::bindings::{
         },
     },
 };
-use crate::{Directory, Fault, File, Grant, Grants, LoadError, Stat, Time, load};
+use crate::{Directory, Fault, File, Grant, Grants, LoadError, Stat, Time, load_bytes};
 use alloc::{string::String, vec::Vec};
 use static_alloc::Bump;
 
 struct Component;
 
 impl Guest for Component {
-    fn load(key: String) -> Result<String, LoadError> {
+    fn load(key: String) -> Result<Vec<u8>, LoadError> {
         let preopened = preopens::get_directories().into_iter().next();
-        load(
+        load_bytes(
             &key,
             &Host,
             preopened.as_ref().map(|(directory, _)| directory),

@@ -46,10 +46,11 @@ extern crate alloc;
 #[cfg(target_family = "wasm")]
 mod component;
 mod load;
+mod text;
 
 pub use bindings::exports::keyhole::context::loader::LoadError;
 pub use bindings::keyhole::context::grants::Grant;
-pub use load::{Directory, Fault, File, Grants, MAX_KEY_BYTES, Stat, Time, load};
+pub use load::{Directory, Fault, File, Grants, MAX_KEY_BYTES, Stat, Time, load, load_bytes};
 
 /// What `wit-bindgen` makes of the contract. Generated: its style is not ours.
 #[allow(

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::{Grant, LoadError};
+use crate::{Grant, LoadError, text::is_utf8};
 use alloc::{string::String, vec::Vec};
 
 /// The longest key there is, in bytes. A key of 128 hexadecimal digits is 512
@@ -110,6 +110,33 @@ pub fn load<D: Directory>(
     grants: &impl Grants,
     directory: Option<&D>,
 ) -> Result<String, LoadError> {
+    let bytes = load_unchecked(key, grants, directory)?;
+    String::from_utf8(bytes).map_err(|_| LoadError::NotUtf8)
+}
+
+/// As [`load()`], but as bytes that are UTF-8: what the component answers. Our own check
+/// shows that they are, which the standard library makes no `String` of.
+///
+/// # Errors
+/// As [`load()`].
+pub fn load_bytes<D: Directory>(
+    key: &str,
+    grants: &impl Grants,
+    directory: Option<&D>,
+) -> Result<Vec<u8>, LoadError> {
+    let bytes = load_unchecked(key, grants, directory)?;
+    match is_utf8(&bytes) {
+        true => Ok(bytes),
+        false => Err(LoadError::NotUtf8),
+    }
+}
+
+/// The whole decision, but for the last check: whether it is text.
+fn load_unchecked<D: Directory>(
+    key: &str,
+    grants: &impl Grants,
+    directory: Option<&D>,
+) -> Result<Vec<u8>, LoadError> {
     if !is_key(key) {
         return Err(LoadError::UnknownKey);
     }
@@ -141,7 +168,7 @@ pub fn load<D: Directory>(
     if before.changed.is_none() && !is_still(&file, &bytes)? {
         return Err(LoadError::Changed);
     }
-    String::from_utf8(bytes).map_err(|_| LoadError::NotUtf8)
+    Ok(bytes)
 }
 
 /// Whether `key` can be a key at all.

@@ -262,6 +262,7 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
                 // The call releases its permits before anybody learns the result.
                 let ran = work.run(call, deadline.into_std());
                 drop(done.send(ran));
+                work.sandbox.tidy();
             }))
             .map_err(|_| Code::OutOfResources)?;
         let (tell, told) = oneshot::channel();

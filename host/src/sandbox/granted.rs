@@ -137,21 +137,19 @@ impl GrantedFile {
     /// allocated than can be read.
     pub(crate) fn read(&self, length: u64, offset: u64) -> io::Result<Vec<u8>> {
         let length = length.min(self.end.saturating_sub(offset));
-        let mut bytes = vec![
-            0;
-            usize::try_from(length)
-                .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?
-        ];
-        if bytes.is_empty() {
+        let length =
+            usize::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        let mut bytes = Vec::with_capacity(length);
+        if length == 0 {
             return Ok(bytes);
         }
-        let got = loop {
-            match system::read_at(&self.file, &mut bytes, offset) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                got => break got?,
+        while let Err(error) = system::read_at(&self.file, &mut bytes, offset) {
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
             }
-        };
-        bytes.truncate(got);
+        }
+        // There may have been room for more than was asked for.
+        bytes.truncate(length);
         Ok(bytes)
     }
 }

@@ -60,11 +60,15 @@ pub(super) fn look(file: &File, metadata: &Metadata) -> io::Result<Look> {
     })
 }
 
-pub(super) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    match file.seek_read(bytes, offset) {
-        Err(found) if found.raw_os_error() == error(ERROR_HANDLE_EOF).raw_os_error() => Ok(0),
-        read => read,
-    }
+/// Reads as much as `bytes`, which are empty, have room for.
+pub(super) fn read_at(file: &File, bytes: &mut Vec<u8>, offset: u64) -> io::Result<()> {
+    bytes.resize(bytes.capacity(), 0);
+    let got = match file.seek_read(bytes, offset) {
+        Err(found) if found.raw_os_error() == error(ERROR_HANDLE_EOF).raw_os_error() => 0,
+        read => read?,
+    };
+    bytes.truncate(got);
+    Ok(())
 }
 
 /// Opens without following a link, and so that nobody can write to it meanwhile: Windows

@@ -22,6 +22,11 @@ use wasmtime::{
 };
 use zeroize::Zeroizing;
 
+/// The functions and loops that may begin before there is a call. Wasmtime's own code
+/// that fills memory and tables is three functions; a component's code, for which nobody
+/// has asked yet, is soon stopped.
+const STEPS_AHEAD: u32 = 8;
+
 /// What one call owns. It goes when the call ends.
 pub(super) struct CallState {
     /// Memory, tables and instances that the guest may still take.
@@ -35,26 +40,50 @@ pub(super) struct CallState {
     pub(super) out_of_resources: bool,
     /// How much longer the guest's file calls may wait.
     pub(super) patience: Patience,
+    /// When the call has to end. None while there is no call.
+    pub(super) deadline: Option<Instant>,
+    /// How many functions and loops may still begin while there is no call.
+    pub(super) steps_ahead: u32,
 }
 
 impl CallState {
-    pub(super) fn new(
-        key: &str,
-        grant: Option<Grant>,
-        limits: StoreLimits,
-        handles: usize,
-        deadline: Instant,
-    ) -> Self {
+    /// Of no call yet: there is nothing to be had.
+    pub(super) fn new(limits: StoreLimits, handles: usize) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(handles);
         Self {
             limits,
-            key: Zeroizing::new(key.to_owned()),
-            grant,
+            key: Zeroizing::default(),
+            grant: None,
             table,
             out_of_resources: false,
-            patience: Patience::new(deadline),
+            patience: Patience::new(Instant::now()),
+            deadline: None,
+            steps_ahead: STEPS_AHEAD,
         }
+    }
+
+    pub(super) fn begin(&mut self, key: &str, grant: Option<Grant>, deadline: Instant) {
+        self.key = Zeroizing::new(key.to_owned());
+        self.grant = grant;
+        self.patience = Patience::new(deadline);
+        self.deadline = Some(deadline);
+    }
+
+    /// Closes what is open.
+    pub(super) fn end(&mut self) {
+        self.key = Zeroizing::default();
+        self.grant = None;
+        self.table = ResourceTable::new();
+        self.deadline = None;
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.key.is_empty()
+            && self.grant.is_none()
+            && self.table.is_empty()
+            && self.deadline.is_none()
     }
 }
 
@@ -85,5 +114,41 @@ impl grants::Host for CallState {
             name: grant.name.clone(),
             max_bytes: grant.max_bytes,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{CallState, grants::Host as _, preopens::Host as _};
+    use crate::Grant;
+    use cap_std::{ambient_authority, fs::Dir};
+    use std::time::Instant;
+    use wasmtime::StoreLimits;
+
+    fn gets_nothing(state: &mut CallState) {
+        // The empty key is that of no call.
+        for key in ["", "k"] {
+            assert!(state.find(key.to_owned()).unwrap().is_none());
+        }
+        assert!(state.get_directories().unwrap().is_empty());
+        assert!(state.is_empty());
+    }
+
+    #[test]
+    fn a_component_that_asks_before_its_call_or_after_it_gets_nothing() {
+        let mut state = CallState::new(StoreLimits::default(), 16);
+        gets_nothing(&mut state);
+        let grant = Grant {
+            directory: Dir::open_ambient_dir("/", ambient_authority()).unwrap(),
+            name: "note.md".to_owned(),
+            max_bytes: 64,
+        };
+        state.begin("k", Some(grant), Instant::now());
+        assert!(state.find("k".to_owned()).unwrap().is_some());
+        assert_eq!(state.get_directories().unwrap().len(), 1);
+        state.end();
+        gets_nothing(&mut state);
     }
 }

@@ -59,4 +59,9 @@ impl<G: Executor> Executor for LazySandbox<G> {
             guest.interrupt();
         }
     }
+
+    /// A call is over, so it is loaded.
+    fn tidy(&self) {
+        self.0.wait().tidy();
+    }
 }

@@ -2,22 +2,27 @@
 //!
 //! [`Sandbox::call`] is where the host hands over to the guest and takes the
 //! answer back. What the guest can reach is all in `imports`, and what its file
-//! calls answer in `files`; what it may use up is set here, in `store`.
+//! calls answer in `files`; what it may use up, and what is believed of its answer,
+//! in `instance`.
 
+mod ahead;
 mod embedded;
 pub(crate) mod engine;
 mod files;
 mod granted;
 mod imports;
+mod instance;
 pub(crate) mod lazy;
 
 use crate::{code::Code, grant::Grant, limits::Limits};
-use bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError};
+use ahead::Ahead;
+use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use cap_std::fs::Dir;
 use imports::CallState;
+use instance::{Brought, Used};
 use std::{fmt, time::Instant};
 use wasmtime::{
-    Engine, Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline,
+    Engine,
     component::{Component, Linker},
 };
 
@@ -56,24 +61,34 @@ pub trait Executor<D = Dir>: Send + Sync + 'static {
 
     /// As [`Sandbox::interrupt`].
     fn interrupt(&self);
+
+    /// What is left of calls is cleared away, and the next ones are prepared. It is
+    /// called after each call, on its thread, when its answer has been handed over.
+    fn tidy(&self) {}
 }
 
 impl Executor for Sandbox {
     fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
-        Self::call(self, key, grant, deadline)
+        let (answer, used) = self.run(key, grant, deadline);
+        self.ahead.keep(used);
+        answer
     }
 
     fn interrupt(&self) {
         Self::interrupt(self);
     }
+
+    fn tidy(&self) {
+        self.ahead.tidy(&self.component, self.limits);
+    }
 }
 
-/// The component, loaded and linked, ready for calls. Shared by all of them:
-/// it holds code and no state.
+/// The component, loaded and linked, ready for calls. Shared by all of them: it holds
+/// code, and instances that no call has used yet, or that wait to be thrown away.
 pub struct Sandbox {
-    engine: Engine,
     component: ContextLoaderPre<CallState>,
     limits: Limits,
+    ahead: Ahead,
 }
 
 /// Why the component could not be made ready. It concerns the build, not a
@@ -117,17 +132,18 @@ impl Sandbox {
     /// [`SandboxError::Contract`] where it imports more than there is, or does
     /// not export what is called.
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
-        let engine = component.engine().clone();
-        let mut linker = Linker::new(&engine);
+        let mut linker = Linker::new(component.engine());
         imports::link(&mut linker).map_err(SandboxError::Contract)?;
         let component = linker
             .instantiate_pre(component)
             .and_then(ContextLoaderPre::new)
             .map_err(SandboxError::Contract)?;
+        let ahead = Ahead::default();
+        ahead.make(&component, limits);
         Ok(Self {
-            engine,
             component,
             limits,
+            ahead,
         })
     }
 
@@ -143,82 +159,29 @@ impl Sandbox {
     /// [`Code::Internal`] for a trap, an exceeded limit or an answer that breaks
     /// the contract.
     pub fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
-        let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
-        let mut store = self.store(key, grant, max_bytes, deadline);
-        let failed = |_| {
-            if Instant::now() >= deadline {
-                Code::TimedOut
-            } else {
-                Code::Internal
-            }
+        let (answer, used) = self.run(key, grant, deadline);
+        used.throw_away();
+        answer
+    }
+
+    fn run(
+        &self,
+        key: &str,
+        grant: Option<Grant>,
+        deadline: Instant,
+    ) -> (Result<String, Code>, Used) {
+        let made = self.ahead.take();
+        let brought = Brought {
+            key,
+            grant,
+            deadline,
         };
-        // It may be late already, with its interrupt behind it: another is not sure to
-        // come.
-        if Instant::now() >= deadline {
-            return Err(Code::TimedOut);
-        }
-        let guest: ContextLoader = self.component.instantiate(&mut store).map_err(failed)?;
-        let answer = guest
-            .keyhole_context_loader()
-            .call_load(&mut store, key)
-            .map_err(failed)?;
-        match answer {
-            // The guest was told the limit; the host does not take its word for it.
-            Ok(text) if text.len() as u64 > max_bytes => Err(Code::Internal),
-            Ok(text) => Ok(text),
-            // It may have waited for the file until then.
-            Err(_) if Instant::now() >= deadline => Err(Code::TimedOut),
-            Err(LoadError::Internal) if store.data().out_of_resources => Err(Code::OutOfResources),
-            Err(refusal) => Err(refusal.into()),
-        }
+        instance::call(&self.component, self.limits, made, brought)
     }
 
     /// Stops every guest that is past its deadline and lets the others go on.
     pub fn interrupt(&self) {
-        self.engine.increment_epoch();
-    }
-
-    /// A fresh store: nothing of any other call is in it.
-    fn store(
-        &self,
-        key: &str,
-        grant: Option<Grant>,
-        max_bytes: u64,
-        deadline: Instant,
-    ) -> Store<CallState> {
-        let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        let state = CallState::new(
-            key,
-            grant,
-            self.store_limits(),
-            self.limits.handles,
-            deadline,
-        );
-        let mut store = Store::new(&self.engine, state);
-        store.limiter(|state| &mut state.limits);
-        store.set_max_component_handles(self.limits.handles);
-        // What one call to the host, or the answer, may carry out of the guest.
-        store.set_hostcall_fuel(bytes.saturating_add(self.limits.host_call_bytes));
-        store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(move |_| {
-            if Instant::now() >= deadline {
-                Ok(UpdateDeadline::Interrupt)
-            } else {
-                Ok(UpdateDeadline::Continue(1))
-            }
-        });
-        store
-    }
-
-    fn store_limits(&self) -> StoreLimits {
-        StoreLimitsBuilder::new()
-            .memory_size(self.limits.memory_bytes)
-            .memories(1)
-            .tables(self.limits.tables)
-            .table_elements(self.limits.table_elements)
-            .instances(self.limits.instances)
-            .trap_on_grow_failure(true)
-            .build()
+        self.component.engine().increment_epoch();
     }
 }
 

@@ -33,18 +33,19 @@ mod bindings {
     });
 }
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 use bindings::exports::keyhole::context::loader::{Guest, LoadError};
 
 struct Hostile;
 
 impl Guest for Hostile {
-    fn load(key: String) -> Result<String, LoadError> {
+    fn load(key: String) -> Result<Vec<u8>, LoadError> {
         // What the tests do after each attack: an honest call.
-        if key == "honest" {
-            return Ok(report::granted_file());
-        }
-        dispatch(&key)
+        let answer = match key.as_str() {
+            "honest" => Ok(report::granted_file()),
+            attack => dispatch(attack),
+        };
+        answer.map(String::into_bytes)
     }
 }
 
