@@ -3,11 +3,11 @@
 # which has the functions that are not here.
 
 # Of the package of the plugin in $1, in $2; and for Windows, of the programs in $3, if
-# there is such a folder.
+# there are any.
 pack() {
     packer=$(python 9)
     [ -n "$packer" ] || die "Python 3.9 or newer is missing, which packs"
-    [ -d "${3-}" ] || set -- "$1" "$2"
+    [ -e "${3-}/manifest.sha256" ] || set -- "$1" "$2"
     "$packer" packaging/packages "$@"
 }
 
@@ -62,7 +62,8 @@ installs() {
         KEYHOLE_WINE=$wine
     fi
     KEYHOLE_PYTHON_TOOLS=$(python_tools)
-    KEYHOLE_PROGRAMS=$(mkdir -p "$unpackaged" && cd "$unpackaged" && pwd)
+    # Of none, there is nothing to compare with.
+    KEYHOLE_PROGRAMS=$(if [ -d "$unpackaged" ]; then cd "$unpackaged" && pwd; fi)
     export KEYHOLE_DIST KEYHOLE_PROGRAMS KEYHOLE_PACKAGES KEYHOLE_AS_ARM64 KEYHOLE_WINE KEYHOLE_PYTHON_TOOLS
     # Most of an install is waiting.
     (cd tests/packages && printf '%s\n' test_*.py | xargs -n 1 -P 4 "$python" -m unittest -v)

@@ -37,7 +37,7 @@ class Packing(Case):
         for path in DIST.rglob("*"):
             if path.is_file():
                 shutil.copymode(path, copy / path.relative_to(DIST))
-        first, second = files_of(packages()), self.packed(copy, *([PROGRAMS] if PROGRAMS.is_dir() else []))
+        first, second = files_of(packages()), self.packed(copy, *([PROGRAMS] if (PROGRAMS / "manifest.sha256").exists() else []))
         self.assertEqual(sorted(first), sorted(second))
         for name, content in first.items():
             self.assertEqual(hashlib.sha256(content).digest(), hashlib.sha256(second[name]).digest(), name)
