@@ -79,7 +79,8 @@ mod tests {
 
     use super::READY;
     use crate::{
-        Code, Grant,
+        code::Code,
+        grant::Grant,
         limits::Limits,
         sandbox::{Executor as _, Sandbox, engine::SLOTS},
     };

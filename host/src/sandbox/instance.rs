@@ -4,7 +4,7 @@ use super::{
     bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError},
     imports::CallState,
 };
-use crate::{Code, Grant, limits::Limits};
+use crate::{code::Code, grant::Grant, limits::Limits};
 use std::time::Instant;
 use wasmtime::{Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline};
 
