@@ -1,8 +1,8 @@
 //! One-time tickets, on Windows: what `ticket.rs` is elsewhere.
 //!
-//! The folder and each ticket are made with a list of access that names the user alone.
-//! A ticket is redeemed by opening it so that nobody else can, and so that it is gone
-//! when it is closed: of several that ask, one gets it.
+//! The folder and each ticket are created with an access list that names only the user.
+//! A ticket is redeemed by opening it exclusively, to be deleted when it is closed: if
+//! several callers ask, one gets it.
 
 use crate::{
     contract::hex,
@@ -35,15 +35,15 @@ use windows_sys::{
 /// The folder of tickets, in the plugin's data folder.
 const FOLDER: &str = "tickets";
 
-/// How long a ticket is good for. Between guard and call, the client only runs
-/// other hooks, which takes it seconds at the very most.
+/// How long a ticket is valid. Between guard and call, the client only runs other
+/// hooks, which takes seconds at most.
 pub const LIFE: Duration = Duration::from_secs(60);
 
-/// The longest name of an agent in a ticket, in bytes. The names that a map can
-/// hold are at most 128.
+/// The longest name of an agent in a ticket, in bytes. In a map, a name has at most
+/// 128.
 pub const MAX_AGENT_BYTES: usize = 512;
 
-/// What is read of the folder to clean up, in 8 bytes: some 200 tickets.
+/// How much of the folder one clean-up reads, in units of 8 bytes: some 200 tickets.
 const MOST_SWEPT: usize = 5 << 10;
 
 const SHARE: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
@@ -63,8 +63,8 @@ pub struct Tickets {
     data: PathBuf,
 }
 
-/// Why a ticket could not be left. It names no path, since a client may show it
-/// to a model.
+/// Why a ticket could not be written. The message names no path, because a client may
+/// show it to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
     /// The agent's name is empty, too long, or holds a control character.
@@ -104,7 +104,7 @@ impl From<Fault> for TicketError {
 }
 
 impl Tickets {
-    /// The tickets in the plugin's data folder. Nothing is looked up yet.
+    /// The tickets in the plugin's data folder. This opens nothing yet.
     #[must_use]
     pub fn under(data: &Path) -> Self {
         Self {
@@ -112,7 +112,7 @@ impl Tickets {
         }
     }
 
-    /// The folder, made if it is not there.
+    /// Opens the folder, and creates it if it is missing.
     ///
     /// # Errors
     /// [`TicketError`].
@@ -132,8 +132,8 @@ impl Tickets {
         folder_in(&data)
     }
 
-    /// Leaves a ticket: the call with this `id` is made by `agent`. Old tickets
-    /// are cleaned up first.
+    /// Writes a ticket: `agent` makes the call with this `id`. It first cleans up old
+    /// tickets.
     ///
     /// # Errors
     /// [`TicketError`]. Then there is no new ticket.
@@ -147,7 +147,7 @@ impl Tickets {
         let name = name(id);
         let how = How {
             access: FILE_WRITE_DATA | FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES,
-            // Nobody reads it before it is whole.
+            // Nobody reads it before it is complete.
             share: 0,
             disposition: FILE_CREATE,
             options: FILE_NON_DIRECTORY_FILE,
@@ -158,8 +158,8 @@ impl Tickets {
             Err(error) if is_there(&error) => return Err(TicketError::Again),
             Err(error) => return Err(error.into()),
         };
-        // The newline says that the name is whole. The time is our own clock's,
-        // which on a network file system is not the one that files are given.
+        // The newline says that the name is complete. We set the time from our own
+        // clock, because a network file system gives files the time of another clock.
         let written = ticket
             .write_all(format!("{agent}\n").as_bytes())
             .and_then(|()| ticket.set_modified(now));
@@ -170,8 +170,8 @@ impl Tickets {
         })
     }
 
-    /// The agent that makes the call with this `id`, if there is a good ticket
-    /// for it. Whatever there is, is used up: of several that ask, one gets it.
+    /// The agent that makes the call with this `id`, if there is a valid ticket for it.
+    /// Valid or not, the ticket is used up: if several callers ask, one gets it.
     #[must_use]
     pub fn redeem(&self, id: &str) -> Option<Box<str>> {
         let folder = folder_in(&self.data().ok()?).ok()?;
@@ -192,8 +192,8 @@ impl Tickets {
             .map(Into::into)
     }
 
-    /// The plugin's data folder, if nobody else could have put it there or written
-    /// in it: then what is in it stays where it is.
+    /// The plugin's data folder, if nobody else could have put it there or written in
+    /// it. Then its content stays where it is.
     fn data(&self) -> Result<File, TicketError> {
         match Walker::new(System).walk(&self.data, Policy::TRUSTED_DIRECTORY) {
             Ok(data) => into_file(data.handle).ok_or(TicketError::Io(io::ErrorKind::NotFound)),
@@ -214,7 +214,7 @@ fn folder_in(data: &File) -> Result<File, TicketError> {
     }
 }
 
-/// Opens a ticket for nobody else, to be gone when it is closed.
+/// Opens a ticket exclusively, to be deleted when it is closed.
 fn take(folder: &File, name: &str) -> Result<File, Fault> {
     let how = How {
         access: FILE_READ_DATA | FILE_READ_ATTRIBUTES | READ_CONTROL | DELETE,
@@ -226,8 +226,8 @@ fn take(folder: &File, name: &str) -> Result<File, Fault> {
     open_in(folder, name, how)
 }
 
-/// A hash, because an id comes from outside and this is a path. It is of one
-/// length and one alphabet, whatever the id is.
+/// The file name for an id. It is a hash, because an id comes from outside and this is
+/// part of a path. Its length and alphabet are the same for every id.
 fn name(id: &str) -> String {
     hex(&Sha256::digest(id))
 }
@@ -245,8 +245,8 @@ fn is_there(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(ERROR_ALREADY_EXISTS.cast_signed())
 }
 
-/// Removes tickets that nobody can redeem any more. What fails is left to the
-/// next time.
+/// Removes tickets that nobody can redeem any more. If a removal fails, the next
+/// clean-up tries again.
 fn sweep(folder: &File, now: SystemTime) {
     let mut found = vec![0; MOST_SWEPT];
     if api::information(folder, FileFullDirectoryRestartInfo, &mut found).is_err() {
@@ -260,7 +260,7 @@ fn sweep(folder: &File, now: SystemTime) {
     }
 }
 
-/// The names in a directory and when they were written to, as Windows lays them out:
+/// The names in a directory and the times of their last writes, in Windows' layout:
 /// `FILE_FULL_DIR_INFO`.
 fn entries(mut found: &[u8]) -> Vec<(String, SystemTime)> {
     let number = |bytes: &[u8], at: usize| {
