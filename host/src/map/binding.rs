@@ -1,32 +1,32 @@
-//! A binding: a name under which one server serves one key, so that no prompt
-//! needs to hold it.
+//! A binding: a name under which one server serves one key, so that no prompt needs to
+//! hold it.
 
 use super::{Key, KeyError, Location, Map};
 use crate::walk::{Distrust, FileSystem, Policy, System, WalkError, Walker};
 use std::{ffi::OsString, fmt, io, path::Path};
 
-/// What the map says of one binding. `Debug` shows nothing of it.
+/// What the map says about one binding. `Debug` shows nothing of it.
 pub struct Binding {
     pub(super) source: KeySource,
     pub(super) title: Option<Box<str>>,
     pub(super) description: Option<Box<str>>,
-    /// Line, from 1, and byte offset in the file.
+    /// The line, from 1, and the byte offset in the file.
     pub(super) at: (u32, u32),
 }
 
-/// Where a binding's key stands. Never on a command line, which every process of
-/// the machine may read.
+/// Where a binding's key is. It is never on a command line, which every process of the
+/// machine may read.
 pub(super) enum KeySource {
     /// In the map itself.
     Here(Key),
-    /// Alone in a file; the path is as written.
+    /// Alone in a file. This is the path as written.
     File(Box<str>),
     /// In a variable of the server's environment.
     Variable(Box<str>),
 }
 
-/// Why a binding has no key now. For the user at `keyhole check`; a caller gets
-/// `unknown-key` and no more.
+/// Why a binding has no key now. This is for the user at `keyhole check`; a caller gets
+/// only `unknown-key`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindingError {
@@ -39,7 +39,7 @@ pub enum BindingError {
     /// The key's file is a directory, FIFO, socket or device.
     #[error("its key_file is not a regular file; name one that holds the key alone")]
     NotAFile,
-    /// Others could put another key there, and so choose what is served.
+    /// Others could put another key there, and so choose which file is served.
     #[error("its key_file cannot be trusted: {0}")]
     Untrusted(Distrust),
     /// A client would be shown a key.
@@ -50,13 +50,13 @@ pub enum BindingError {
         "its key_env is not set here, so this cannot be checked; set it where the server is started"
     )]
     NoVariable,
-    /// What stands there is no key.
+    /// The content of the file or the variable is no key.
     #[error("what its key_file or key_env holds is not a key: {0}")]
     NotAKey(#[from] KeyError),
 }
 
 impl Binding {
-    /// The longest name, in characters. It stands in texts that a model reads.
+    /// The longest name, in characters. A model reads texts that contain it.
     pub const MAX_NAME: usize = 64;
     /// The longest title, in characters: a line in a client's list of tools.
     pub const MAX_TITLE: usize = 80;
@@ -64,8 +64,8 @@ impl Binding {
     /// with each of its requests.
     pub const MAX_DESCRIPTION: usize = 400;
 
-    /// Whether a client would be shown a key: this binding's `own`, or another of
-    /// `map` that is long enough not to be any word.
+    /// Whether a client would show a key: this binding's `own` key, or another key of
+    /// `map` that is too long to be a word.
     #[must_use]
     pub fn shows_a_key(&self, name: &str, own: Option<&Key>, map: &Map) -> bool {
         let shown = [Some(name), self.title(), self.description()];
@@ -76,8 +76,7 @@ impl Binding {
         own.is_some_and(shows) || map.entries.keys().any(|key| !key.is_weak() && shows(key))
     }
 
-    /// Whether `name` is what a binding may be called: 1 to 64 of `a` to `z`,
-    /// digits and `-`.
+    /// Whether a binding may have this name: 1 to 64 of `a` to `z`, digits and `-`.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
         (1..=Self::MAX_NAME).contains(&name.len())
@@ -86,7 +85,7 @@ impl Binding {
                 .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
     }
 
-    /// What a client shows its user in place of the tool's name, if the map says.
+    /// What a client shows its user instead of the tool's name, if the map says.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
@@ -104,8 +103,8 @@ impl Binding {
         self.at.0
     }
 
-    /// The key, as it is now: the file and the variable are looked at each time.
-    /// It may block. That the map has an entry for it is not asked.
+    /// The key, as it is now: this reads the file or the variable each time. It may
+    /// block. It does not ask whether the map has an entry for the key.
     ///
     /// # Errors
     /// [`BindingError`], all but [`BindingError::NoEntry`].
@@ -113,7 +112,7 @@ impl Binding {
         self.key_in(&Walker::new(System), map)
     }
 
-    /// As [`Self::key`], in any file system.
+    /// Like [`Self::key`], in any file system.
     ///
     /// # Errors
     /// As for [`Self::key`].
@@ -134,12 +133,13 @@ impl Binding {
         let text = match &self.source {
             KeySource::Here(key) => return Ok(key.clone()),
             KeySource::File(path) => {
-                // A map with `~/` and no home is refused as a whole before.
+                // If there is no home, a map that uses `~/` was refused as a whole
+                // before.
                 let path = location
                     .expand(path)
                     .ok_or(BindingError::Unreadable(io::ErrorKind::NotFound))?;
                 let text = read(walker, &path)?;
-                // As `echo` and editors end a file.
+                // `echo` and editors end a file with a newline.
                 match text.strip_suffix('\n') {
                     Some(line) => line.strip_suffix('\r').unwrap_or(line).to_owned(),
                     None => text,
@@ -159,10 +159,10 @@ impl fmt::Debug for Binding {
     }
 }
 
-/// A small file that nobody else could have written, by the rules for the map.
+/// Reads a small file that nobody else could have written, by the rules for the map.
 fn read<F: FileSystem>(walker: &Walker<F>, path: &Path) -> Result<String, BindingError> {
     let file = walker.walk(path, Policy::TRUSTED_FILE)?;
-    // A key, a line end, and one byte that tells a longer file.
+    // A key, a line end, and one more byte to recognize a longer file.
     let bytes = walker.read(&file.handle, &file.stat, Key::MAX_LEN as u64 + 2)?;
     let bytes = bytes.ok_or(KeyError::TooLong)?;
     String::from_utf8(bytes).map_err(|_| KeyError::NotVisibleAscii.into())

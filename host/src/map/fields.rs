@@ -14,15 +14,16 @@ use crate::{
 use std::ops::Range;
 use toml::de::DeValue;
 
-/// What a root must be.
+/// The message about a text that cannot be a root.
 const ROOT: &str = match cfg!(windows) {
     true => "a root must begin with a drive (C:\\) or ~/",
     false => "a root must begin with / or ~/",
 };
 
-/// Each reads one value. None where it is wrong, and then the mistake is noted.
+/// Each function reads one value. If the value is wrong, it notes the mistake and
+/// returns None.
 impl Reader<'_> {
-    /// The list of roots: absolute, or beneath `~/`.
+    /// The list of roots: absolute, or under `~/`.
     pub(super) fn roots(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
         self.list(
             value,
@@ -57,7 +58,7 @@ impl Reader<'_> {
         )
     }
 
-    /// A list of strings that is not empty, each read by `item`.
+    /// A list that is not empty, of strings that `item` reads.
     fn list(
         &mut self,
         value: &Value<'_>,
@@ -84,7 +85,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// A path of the form that a map may hold. Whether it leads anywhere is asked
+    /// A path in a form that a map may contain. Whether it leads anywhere is only known
     /// at each call.
     pub(super) fn path(&mut self, path: &str, span: Range<usize>) -> Option<Box<str>> {
         let (message, help) = if path.is_empty() {
@@ -109,7 +110,7 @@ impl Reader<'_> {
         self.fault(span, message.into(), help.map(Into::into))
     }
 
-    /// Where a binding's key stands, by the field that says so.
+    /// Where a binding's key is, by the field that says so.
     pub(super) fn key_source(&mut self, field: &str, value: &Value<'_>) -> Option<KeySource> {
         let text = self.string(value)?;
         match field {
@@ -135,8 +136,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A text that a client shows and a model reads: 1 to `most` characters in a
-    /// line, without `secret`.
+    /// A text that a client shows and a model reads: one line of 1 to `most`
+    /// characters, without `secret`.
     pub(super) fn label(
         &mut self,
         value: &Value<'_>,
@@ -172,7 +173,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Text, of whatever content.
+    /// A string, whatever it contains.
     pub(super) fn string<'a>(&mut self, value: &'a Value<'_>) -> Option<&'a str> {
         match value.get_ref() {
             DeValue::String(text) => Some(text),

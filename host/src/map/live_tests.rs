@@ -150,7 +150,7 @@ fn a_change_of_equal_size_and_time_is_seen_at_once() {
     let home = Home::with(A);
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     for text in [A, B, A, B] {
-        // In place, and with its time of modification set back.
+        // In place, and with its modification time set back.
         let mut file = File::options().write(true).open(home.map()).unwrap();
         file.write_all(text.as_bytes()).unwrap();
         file.set_times(FileTimes::new().set_modified(time)).unwrap();
@@ -168,7 +168,7 @@ fn no_call_sees_half_of_a_change_in_place() {
             let mut file = File::create(home.map()).unwrap();
             file.write_all(b"[keys]\n").unwrap();
             halfway.wait();
-            // What is there between two lines would be a valid map.
+            // The part up to the end of any line would be a valid map.
             let mut longest = Duration::ZERO;
             for key in ["b", "c", "d", "e"] {
                 let before = Instant::now();
@@ -183,7 +183,7 @@ fn no_call_sees_half_of_a_change_in_place() {
         let seen = home.live.current().unwrap().entries().len();
         (seen, writer.join().unwrap())
     });
-    // A busy machine may stop the writer for so long that the map was at rest.
+    // A busy machine may stop the writer for so long that the map is at rest.
     assert!(
         seen == 4 || pause >= Duration::from_millis(10),
         "{seen} keys, {pause:?}"
@@ -210,13 +210,13 @@ fn replacing_the_map_shows_the_old_one_or_the_new_one() {
     });
 }
 
-/// The real file system, but for a clock that is no help, and a map of which every
-/// reading ends in another byte.
+/// The real file system, but with a clock that does not help, and a map that ends in
+/// another byte at every reading.
 #[derive(Default)]
 struct Restless {
     readings: AtomicU8,
     pauses: AtomicUsize,
-    /// Its clock is right.
+    /// Whether its clock is right.
     on_time: bool,
 }
 
@@ -324,7 +324,7 @@ fn a_map_that_is_too_large_is_refused() {
     assert_eq!(home.parsed(), 0);
 }
 
-/// Whether this is what is wrong, with the directory or file that is named.
+/// Whether this is what is wrong, with the directory or file that the error names.
 fn is_writable_by_others(error: &MapError, at: &Path) -> bool {
     let MapError::Untrusted(distrust) = error else {
         return false;
@@ -370,7 +370,7 @@ fn a_map_may_be_a_link_and_the_directory_of_the_real_file_counts() {
     assert!(is_writable_by_others(&home.error(), store.path()));
     set_mode(store.path(), 0o700);
 
-    // Led elsewhere, it is another map.
+    // If the link leads elsewhere, it is another map.
     let other = store.path().join("other.toml");
     fs::write(&other, B).unwrap();
     set_mode(&other, 0o600);

@@ -1,8 +1,8 @@
 //! The user's map: which key stands for which file.
 //!
-//! [`Location`] says where the map is, [`LiveMap`] reads it afresh whenever it
-//! changed, [`Map::parse`] turns its text into entries, [`resolve()`] turns one
-//! entry into a directory that is opened and a name in it.
+//! [`Location`] says where the map is, [`LiveMap`] reads it again if it has changed,
+//! [`Map::parse`] turns its text into entries, and [`resolve()`] turns one entry into
+//! an open directory and a name in it.
 
 mod binding;
 mod error;
@@ -33,9 +33,9 @@ use std::{
 /// `Debug` shows nothing of it, not even how many keys there are.
 pub struct Map {
     location: Location,
-    /// Absolute, or beneath `~/`; as written. None: files may lie anywhere.
+    /// Absolute, or under `~/`; as written. None means that files may be anywhere.
     roots: Option<Box<[Box<str>]>>,
-    /// For entries that say nothing of it.
+    /// For entries that set no limit.
     max_bytes: u64,
     entries: HashMap<Key, Entry>,
     /// By name.
@@ -43,15 +43,15 @@ pub struct Map {
 }
 
 impl Map {
-    /// The entry of `key`, if it has one. How long this takes tells nothing about
-    /// how close a wrong key came; see [`Key`].
+    /// The entry of `key`, if it has one. The time that this takes does not tell how
+    /// close a wrong key came; see [`Key`].
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)
     }
 
-    /// The entry of `key`, if `agent` may use it; none: nobody knows who asks. An
-    /// entry that is bound to others is not found.
+    /// The entry of `key`, if `agent` may use it. An agent of None means that nobody
+    /// knows who asks. An entry that is bound to others is not found.
     #[must_use]
     pub fn find_for(&self, key: &Key, agent: Option<&str>) -> Option<&Entry> {
         self.find(key).filter(|entry| match entry.agents() {
@@ -66,8 +66,8 @@ impl Map {
         self.bindings.get(name)
     }
 
-    /// What `other` has, by the rules of this map: its roots, and its limit of size
-    /// for entries that have none.
+    /// Gives `other` the rules of this map: its roots, and its size limit for entries
+    /// that set none.
     pub(crate) fn ruling(&self, mut other: Self) -> Self {
         other.roots.clone_from(&self.roots);
         for entry in other.entries.values_mut() {
@@ -79,7 +79,7 @@ impl Map {
         other
     }
 
-    /// All bindings with their names, in the order of the file. For the user's own
+    /// All bindings with their names, in the order of the file. Only for the user's own
     /// `check`.
     #[must_use]
     pub fn bindings(&self) -> Vec<(&str, &Binding)> {
@@ -88,8 +88,8 @@ impl Map {
         bindings
     }
 
-    /// All entries, in the order of the file. For the user's own `check`; no call
-    /// may learn of any entry but its own.
+    /// All entries, in the order of the file. Only for the user's own `check`: a call
+    /// must not learn of any entry but its own.
     #[must_use]
     pub fn entries(&self) -> Vec<(&Key, &Entry)> {
         let mut entries: Vec<_> = self.entries.iter().collect();
@@ -104,9 +104,9 @@ impl fmt::Debug for Map {
     }
 }
 
-/// What the map says of one key. `Debug` shows nothing of it.
+/// What the map says about one key. `Debug` shows nothing of it.
 pub struct Entry {
-    /// Not empty, without NUL, absolute, beneath `~/`, or relative; as written.
+    /// Not empty, without NUL, absolute, under `~/`, or relative; as written.
     path: Box<str>,
     max_bytes: u64,
     agents: Option<Box<[Box<str>]>>,
@@ -115,7 +115,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The path as the user wrote it. Nothing is known of it but its form.
+    /// The path as the user wrote it. Only its form has been checked.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
@@ -128,14 +128,14 @@ impl Entry {
         self.max_bytes
     }
 
-    /// The agents that may use the key, as `plugin:agent`; none: any. Never an
-    /// empty list.
+    /// The agents that may use the key, as `plugin:agent`. None means any agent. The
+    /// list is never empty.
     #[must_use]
     pub fn agents(&self) -> Option<&[Box<str>]> {
         self.agents.as_deref()
     }
 
-    /// The line in the map on which the entry stands, from 1.
+    /// The line of the map on which the entry begins, from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.at.0
