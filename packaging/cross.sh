@@ -11,17 +11,17 @@
 #     keyhole-macos-x86_64    x86_64-apple-darwin           10.12 and newer
 #     keyhole-macos-aarch64   aarch64-apple-darwin          11 and newer, signed ad hoc
 #
-# and beside them manifest.sha256, with the SHA-256 of each. They are stripped, hold
-# the list of their crates (cargo-auditable), and are meant to be the same bytes wherever
-# they are built: the release builds them twice and compares. All else is made of these files and changes none: the plugin (dist/), the
-# bundle (dist-bundle/), the release (dist-release/). `./x dist --servers dist-programs`
-# packages them again without building. Another system is one more word in SYSTEMS,
-# and a line in `server_name`.
+# and with them manifest.sha256, with the SHA-256 of each. They are stripped, contain
+# the list of their crates (cargo-auditable), and should be the same bytes wherever they
+# are built: the release builds them twice and compares. Everything else is made from
+# these files and changes none: the plugin (dist/), the bundle (dist-bundle/), the
+# release (dist-release/). `./x dist --servers dist-programs` packages them again
+# without building. To add a system, add a word to SYSTEMS, and a line to `server_name`.
 
 SYSTEMS="x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-apple-darwin aarch64-apple-darwin"
 ARM64=aarch64-unknown-linux-musl
 
-# Puts zig and cargo-zigbuild into PATH. Says what $1 is skipped for if it cannot.
+# Puts zig and cargo-zigbuild into PATH. If this is impossible, says what $1 is skipped.
 cross_tools() {
     tools=${CARGO_TARGET_DIR:-$PWD/target}/tools/cross
     if [ "$(uname -s)" != Linux ]; then
@@ -44,8 +44,8 @@ cross_tools() {
     PATH=$tools/bin:$PATH
     CARGO_ZIGBUILD_CACHE_DIR=$tools/cache
     export CARGO_ZIGBUILD_CACHE_DIR
-    # The crate exacl asks for Linux's libacl, if it is Linux that builds it. For macOS
-    # nothing of it is used, so an empty one will do.
+    # The crate exacl needs Linux's libacl if the build runs on Linux. For macOS it uses
+    # nothing of that library, so an empty one is enough.
     libraries=$tools/cache/cargo-zigbuild/$(cargo-zigbuild --version | sed 's/.* //')/deps
     mkdir -p "$libraries"
     printf '!<arch>\n' >"$libraries/libacl.a"
@@ -64,19 +64,19 @@ oldest() {
 }
 
 # With this, a static program for Linux is position independent, so that the kernel
-# loads it at a random address. zig does not do so unless it is told.
+# loads it at a random address. zig does this only if told to.
 position_independent() {
     case $1 in
         *-linux-musl) echo -Clink-arg=-pie ;;
     esac
 }
 
-# The program for the system $1, as released, with no path of this machine in it: the
-# same sources give the same bytes, wherever they lie.
+# Builds the program for the system $1 as for a release, without any path of this
+# machine in it: the same sources give the same bytes, in any folder.
 cross_build() {
     flags= separator=$(printf '\037')
     remap() { flags=$flags${flags:+$separator}--remap-path-prefix=$1=$2; }
-    # Of two that fit, the last counts.
+    # If two fit, the last one counts.
     home=${CARGO_HOME:-$HOME/.cargo}
     remap "$home" cargo
     for registry in "$home"/registry/src/*; do remap "$registry" crates; done
@@ -90,15 +90,17 @@ cross_build() {
         cargo ${auditable-} zigbuild --locked --profile dist -p keyhole --target "$1"
 }
 
-# Where cargo puts it; $2 is the folder of a profile.
+# The path of the built program; $2 is the folder of a profile.
 built() {
     case $1 in *-windows-*) ending=.exe ;; *) ending= ;; esac
     echo "${CARGO_TARGET_DIR:-$PWD/target}/$1/$2/keyhole$ending"
 }
 
-# All that users run, as released, in $1, with a manifest. Each in its own time.
+# Builds every program that users run, as for a release, into $1, with a manifest, and
+# prints the time of each.
 programs() {
-    # First, since the Python beside it knows no zig.
+    # This comes first: its folder has a Python without zig, which must come later in
+    # PATH.
     tool cargo-auditable 0.7.7
     cross_tools "programs for all systems" || exit 1
     auditable=auditable
@@ -113,17 +115,18 @@ programs() {
     (cd "$1" && sum keyhole-* >manifest.sha256)
 }
 
-# What CI does of it: unoptimised, and one of each system; the two processors of
-# macOS share all code but wasmtime's. `./x dist --all` makes the rest.
+# The part that CI does: unoptimised, and one program for each system; the two
+# processors of macOS share all code except wasmtime's. `./x dist --all` builds the
+# rest.
 cross() {
     cross_tools "programs for other systems" || return 0
     zig_quick zigbuild aarch64-apple-darwin -p keyhole
-    # What `./x test` has built.
+    # `./x test` has built these.
     # shellcheck disable=SC2086 # several
     KEYHOLE_MACOS=$(built aarch64-apple-darwin debug) cargo test --locked $TESTED --test outside -- macos::
     zig_quick zigbuild $ARM64 -p keyhole
     arm64_smoke "$(built $ARM64 debug)"
-    # Not the whole workspace: the tests' own guests would be built once more.
+    # Not the whole workspace: that would build the tests' own guests once more.
     zig_quick clippy aarch64-apple-darwin -p keyhole --all-targets -- -D warnings
 }
 
@@ -136,7 +139,7 @@ zig_quick() {
         cargo-zigbuild "$verb" --locked --target "$system" "$@"
 }
 
-# Whether programs for arm64 run here. `as_arm64` is what to put before a command.
+# Whether programs for arm64 run here. `as_arm64` is what to write before a command.
 can_run_arm64() {
     as_arm64=
     [ "$(uname -m)" != aarch64 ] || return 0
@@ -159,8 +162,8 @@ arm64_smoke() {
     $as_arm64 sh packaging/smoke.sh "$1" keyhole-linux-aarch64 "Linux aarch64"
 }
 
-# All Rust tests of an arm64 program: those of the crates built for arm64 themselves,
-# those from outside built for this machine.
+# Runs all Rust tests of an arm64 program: the crates' own tests are built for arm64
+# themselves, the tests from outside are built for this machine.
 arm64() {
     cross_tools "the arm64 tests" && can_run_arm64 "the arm64 tests" || return 0
     zig_quick zigbuild $ARM64 -p keyhole
@@ -179,7 +182,7 @@ arm64() {
     }
 }
 
-# All that a release consists of, from the package in $1: in $1-release.
+# Puts everything that a release consists of into $1-release, from the package in $1.
 release() {
     rm -rf "$1-release"
     mkdir -p "$1-release"
@@ -190,25 +193,25 @@ release() {
         --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
     cd "$1-release" || exit
     sum keyhole-plugin.tar.gz >keyhole-plugin.tar.gz.sha256
-    # Of all that lies there: listed before there is a file for it.
+    # The sums of all files there, computed before the file for them exists.
     sums=$(sum -- *)
     echo "$sums" >SHA256SUMS
     echo "released in $1-release:" *
 }
 
-# In CycloneDX, for all systems at once. Like the list in each program, it is made of
-# cargo's metadata, which does not tell a crate's features in the build from those in
-# the program: so both name the compiler, which only the build has.
+# In CycloneDX, for all systems at once. Like the list in each program, it is made from
+# cargo's metadata, which cannot tell a crate's features in the build from those in the
+# program: so both name the compiler, which only the build has.
 bill_of_materials() {
     tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
     has cargo-cyclonedx || [ -x "$tools/bin/cargo-cyclonedx" ] ||
         cargo install --quiet --locked --root "$tools" cargo-cyclonedx@0.5.9 >&2
-    # With a date, it says the same each time.
+    # With a fixed date, the output is the same each time.
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) PATH=$tools/bin:$PATH \
         cargo cyclonedx --quiet --manifest-path host/Cargo.toml --format json --spec-version 1.5 \
         --no-build-deps --target all --override-filename keyhole.cdx >&2
     # Without this machine's path.
     sed "s,path+file://$PWD/,path+file:///keyhole/,g" host/keyhole.cdx.json
-    # It writes one for each crate of the workspace.
+    # The tool writes one for each crate of the workspace.
     git ls-files '*Cargo.toml' | sed 's,Cargo.toml$,keyhole.cdx.json,' | xargs rm -f
 }

@@ -1,17 +1,17 @@
 # shellcheck shell=sh
-# Packages of the programs, for npm, PyPI, Homebrew, winget and containers: read by ./x,
-# which has the functions that are not here.
+# Packages of the programs, for npm, PyPI, Homebrew, winget and containers. ./x reads
+# this file, and has the functions that are missing here.
 
-# Of the package of the plugin in $1, in $2.
+# Makes the packages from the plugin's package in $1, in $2.
 pack() {
     packer=$(python 9)
     [ -n "$packer" ] || die "Python 3.9 or newer is missing, which packs"
     "$packer" packaging/packages "$1" "$2"
 }
 
-# Each package of the package in $1, installed from what was packed, in a fresh home and
-# without a network. Without $1, of the program as it is tested, and of a static one if
-# ./x cross has built it.
+# Installs each package of the package in $1 from the packed files, in a fresh home and
+# without a network. Without $1, packs the tested program, and a static one if ./x cross
+# has built it.
 installs() {
     python=$(python 11)
     if [ -z "$python" ]; then
@@ -47,11 +47,12 @@ installs() {
     fi
     KEYHOLE_PYTHON_TOOLS=$(python_tools)
     export KEYHOLE_DIST KEYHOLE_PACKAGES KEYHOLE_AS_ARM64 KEYHOLE_PYTHON_TOOLS
-    # Most of an install is waiting.
+    # An install mostly waits.
     (cd tests/packages && printf '%s\n' test_*.py | xargs -n 1 -P 4 "$python" -m unittest -v)
 }
 
-# Where uv and pipx are, in the versions that are pinned; nothing if they cannot be had.
+# Prints where uv and pipx are, in the pinned versions; nothing if they cannot be
+# installed.
 python_tools() {
     mkdir -p "${CARGO_TARGET_DIR:-target}"
     venv=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/installs/python

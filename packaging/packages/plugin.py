@@ -18,7 +18,7 @@ def pack(programs, dist):
             files[name] = (0o755 if path.stat().st_mode & 0o100 else 0o644, path.read_bytes())
     manifest = files["plugin/manifest.sha256"][1].decode().splitlines(keepends=True)
     for program in programs:
-        # There, start.sh is not run; another way would have to start the program.
+        # start.sh does not run there; something else would have to start the program.
         if program.system.is_windows:
             continue
         its = f"server/{program.system.program}"
