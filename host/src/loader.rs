@@ -53,7 +53,7 @@ pub struct Loader<G = Sandbox, M = MapSource> {
 pub trait Maps: Send + Sync + 'static {
     /// An open directory.
     type Directory;
-    /// What is still held of the way to the map.
+    /// What is still open of the path to the map.
     type Trail;
 
     /// The map that is valid for this call.
@@ -62,9 +62,9 @@ pub trait Maps: Send + Sync + 'static {
     /// The [`Code`] of a map that cannot be used.
     fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code>;
 
-    /// The key that a binding stands for. There is none if the binding is gone, or
-    /// the file or variable that held its key. A caller then learns the same as if
-    /// the key had left the map.
+    /// The key that a binding stands for. There is none if the binding is gone, or the
+    /// file or variable that held its key. Then a caller learns the same as if the key
+    /// had been removed from the map.
     ///
     /// # Errors
     /// [`Code::UnknownKey`].

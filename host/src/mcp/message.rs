@@ -1,4 +1,4 @@
-//! What one line from the client is.
+//! Parses one line from the client.
 
 use super::server::method_not_found;
 use rmcp::{

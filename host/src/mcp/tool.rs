@@ -1,4 +1,4 @@
-//! The one tool: what a client sees of it, what it takes, what it answers.
+//! The one tool: what a client sees of it, its arguments and its answers.
 
 use crate::{Code, limits::MAX_CLAUDE_CHARS};
 use rmcp::{

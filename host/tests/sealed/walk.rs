@@ -91,9 +91,8 @@ impl Outcome {
     }
 }
 
-/// Arguments with which an allowed call passes its tests and does nothing. With
-/// those for other calls, the call would do nothing either if the wall let it
-/// through.
+/// Arguments with which an allowed call passes its tests and does nothing. Other calls
+/// get arguments with which they would do nothing either if the wall let them through.
 fn harmless(number: i64) -> [u64; 3] {
     const PAGEMAP_SCAN: u64 = 0xc060_6610;
     match number {
