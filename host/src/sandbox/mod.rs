@@ -1,8 +1,8 @@
 //! The sandbox: one component, one call at a time in a store of its own.
 //!
-//! [`Sandbox::call`] is where the host hands over to the guest and takes the
-//! answer back. What the guest can reach is all in `imports`, and what its file
-//! calls answer in `files`; what it may use up is set here, in `store`.
+//! [`Sandbox::call`] is where the host starts the guest and takes its answer. `imports`
+//! has everything that the guest can reach, and `files` the answers of its file calls;
+//! `store`, here, sets what it may use up.
 
 mod embedded;
 pub(crate) mod engine;
@@ -43,18 +43,18 @@ mod bindings {
     });
 }
 
-/// What a [`crate::Loader`] hands a call to. It is the [`Sandbox`] wherever a
-/// user's files are read; the benches measure it against one that runs the same
-/// guest natively, and tests over files in memory. `D` is what a grant's directory is.
+/// What runs a call for a [`crate::Loader`]. It is the [`Sandbox`] wherever a user's
+/// files are read; the benches compare it with one that runs the same guest natively,
+/// and tests use one over files in memory. `D` is the type of a grant's directory.
 #[doc(hidden)]
 pub trait Executor<D = Dir>: Send + Sync + 'static {
-    /// As [`Sandbox::call`].
+    /// Like [`Sandbox::call`].
     ///
     /// # Errors
     /// As [`Sandbox::call`].
     fn call(&self, key: &str, grant: Option<Grant<D>>, deadline: Instant) -> Result<String, Code>;
 
-    /// As [`Sandbox::interrupt`].
+    /// Like [`Sandbox::interrupt`].
     fn interrupt(&self);
 }
 
@@ -68,25 +68,25 @@ impl Executor for Sandbox {
     }
 }
 
-/// The component, loaded and linked, ready for calls. Shared by all of them:
-/// it holds code and no state.
+/// The component, loaded and linked, ready for calls. All calls share it: it holds code
+/// and no state.
 pub struct Sandbox {
     engine: Engine,
     component: ContextLoaderPre<CallState>,
     limits: Limits,
 }
 
-/// Why the component could not be made ready. It concerns the build, not a
-/// user's file, so it may say what it likes.
+/// Why the component could not be made ready. The error is about the build, not about a
+/// user's file, so it may contain anything.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The engine refused its configuration or the image: it was made by
-    /// another version, under other settings, or for another machine.
+    /// The engine refused its configuration or the image, which was made by another
+    /// version, with other settings, or for another machine.
     #[error("cannot load the component: {0:#}")]
     Load(wasmtime::Error),
-    /// The component imports something that is not there to be had, or does not
-    /// export the loader.
+    /// The component imports an interface that we do not link, or does not export the
+    /// loader.
     #[error("the component does not fit the contract: {0:#}")]
     Contract(wasmtime::Error),
 }
@@ -102,20 +102,20 @@ impl Sandbox {
         Self::new(&component, limits)
     }
 
-    /// An engine with the one configuration that precompiled images fit.
+    /// An engine with the only configuration that precompiled images fit.
     ///
     /// # Errors
-    /// [`SandboxError::Load`] where the machine cannot run it.
+    /// [`SandboxError::Load`] if the machine cannot run it.
     pub fn engine() -> Result<Engine, SandboxError> {
         Engine::new(&engine::config()).map_err(SandboxError::Load)
     }
 
-    /// Any component, confined exactly as the embedded one is. This is how
-    /// hostile components are tried.
+    /// Any component, confined exactly like the embedded one. Tests use this to try
+    /// hostile components.
     ///
     /// # Errors
-    /// [`SandboxError::Contract`] where it imports more than there is, or does
-    /// not export what is called.
+    /// [`SandboxError::Contract`] if it imports more than we link, or does not export
+    /// what we call.
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
         let engine = component.engine().clone();
         let mut linker = Linker::new(&engine);
@@ -131,12 +131,11 @@ impl Sandbox {
         })
     }
 
-    /// One call: `key` is asked for, `grant` is all there is to be had.
+    /// Runs one call: the guest is asked for `key`, and can reach only `grant`.
     ///
-    /// Blocks for as long as the guest and the file system take. A guest that
-    /// computes past `deadline` is stopped at the next [`Sandbox::interrupt`]; a
-    /// read that hangs in the kernel cannot be, so call this on a thread that
-    /// can be left behind.
+    /// Blocks for as long as the guest and the file system take. A guest that computes
+    /// past `deadline` is stopped at the next [`Sandbox::interrupt`]. A read that hangs
+    /// in the kernel cannot be stopped, so call this on a thread that can be abandoned.
     ///
     /// # Errors
     /// The guest's own refusal as its [`Code`]; [`Code::TimedOut`]; and
@@ -152,8 +151,8 @@ impl Sandbox {
                 Code::Internal
             }
         };
-        // It may be late already, with its interrupt behind it: another is not sure to
-        // come.
+        // The deadline and its interrupt may already have passed, and no other may
+        // follow.
         if Instant::now() >= deadline {
             return Err(Code::TimedOut);
         }
@@ -163,22 +162,22 @@ impl Sandbox {
             .call_load(&mut store, key)
             .map_err(failed)?;
         match answer {
-            // The guest was told the limit; the host does not take its word for it.
+            // The guest knows the limit, but the host checks it too.
             Ok(text) if text.len() as u64 > max_bytes => Err(Code::Internal),
             Ok(text) => Ok(text),
-            // It may have waited for the file until then.
+            // The guest may have waited for the file until then.
             Err(_) if Instant::now() >= deadline => Err(Code::TimedOut),
             Err(LoadError::Internal) if store.data().out_of_resources => Err(Code::OutOfResources),
             Err(refusal) => Err(refusal.into()),
         }
     }
 
-    /// Stops every guest that is past its deadline and lets the others go on.
+    /// Stops every guest that is past its deadline. The others continue.
     pub fn interrupt(&self) {
         self.engine.increment_epoch();
     }
 
-    /// A fresh store: nothing of any other call is in it.
+    /// A fresh store: it contains nothing of any other call.
     fn store(
         &self,
         key: &str,
@@ -197,7 +196,7 @@ impl Sandbox {
         let mut store = Store::new(&self.engine, state);
         store.limiter(|state| &mut state.limits);
         store.set_max_component_handles(self.limits.handles);
-        // What one call to the host, or the answer, may carry out of the guest.
+        // How much one call to the host, or the answer, may carry out of the guest.
         store.set_hostcall_fuel(bytes.saturating_add(self.limits.host_call_bytes));
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(move |_| {
