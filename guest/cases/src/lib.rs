@@ -14,8 +14,8 @@
 //! });
 //! ```
 //!
-//! Unix only, as Keyhole is. Only tests use this crate, so it panics where a library
-//! would return an error.
+//! It works only on Unix. Only tests use this crate, so it panics where a library would
+//! return an error.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

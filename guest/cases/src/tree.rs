@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-/// Something to create below a case's directory.
+/// Something to create under a case's directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     /// Relative to the preopened directory; at most one `..`, at its beginning.
@@ -30,7 +30,7 @@ enum Kind {
 }
 
 impl Entry {
-    /// The content it will have, if it is a file.
+    /// The content that it will have, if it is a file.
     pub(crate) fn content(&self) -> Option<Vec<u8>> {
         match &self.kind {
             Kind::File(bytes) => Some(bytes.clone()),

@@ -15,7 +15,7 @@ pub(crate) fn fault(error: io::Error) -> Fault {
         Some(Errno::WOULDBLOCK) => Fault::Unsettled,
         Some(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => Fault::NotAFile,
         Some(_) => Fault::Other,
-        // Not from the operating system: cap-std's own refusal of a way out.
+        // Not from the operating system: cap-std itself refuses a path that leads out.
         None if error.kind() == io::ErrorKind::PermissionDenied => Fault::Escapes,
         None => Fault::Other,
     }

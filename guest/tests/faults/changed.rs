@@ -39,7 +39,7 @@ fn a_file_that_grows_without_end_is_read_one_byte_past_its_first_size() {
     assert_eq!(outcome, Err(LoadError::Changed));
 }
 
-/// Found by fuzzing: each read stops short of the byte that tells.
+/// Found by fuzzing: each read stops before the byte that would show the change.
 #[test]
 fn a_file_that_is_longer_than_it_says_has_changed_however_it_is_handed_out() {
     for at_most in 1..=12 {
@@ -130,7 +130,7 @@ fn a_file_whose_change_time_alone_differs_has_changed() {
     }
 }
 
-/// What the script answers from the second reading of the whole on.
+/// What the script answers from the second reading of the whole file on.
 fn read_again(again: &[u8], at_most: u64) -> Result<String, LoadError> {
     let timeless = Stat {
         modified: None,
@@ -241,6 +241,6 @@ fn a_size_with_no_byte_beyond_it_is_an_error_not_an_overflow() {
         stats: [Ok(vast), Ok(vast)],
         ..good()
     };
-    // There is no room for so much, and no sum of it either.
+    // There is no memory for so many bytes, and their sum overflows.
     assert_eq!(run_with(script, u64::MAX, |_| ()), Err(LoadError::Internal));
 }
