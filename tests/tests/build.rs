@@ -138,8 +138,8 @@ fn modules_know_what_architecture_says_and_no_more() {
     }
 }
 
-/// The code outside the walk that looks up a path: not a path of the user's, or only
-/// to write what the user asked for.
+/// The code outside the walk that looks up a path. The path is not a user's, or the
+/// code only writes what the user asked for.
 const LOOK_UPS: [&str; 6] = [
     // `contract --save FILE`.
     "cli.rs: fs::write(",
@@ -217,7 +217,7 @@ fn only_two_files_of_the_program_hold_code_that_the_compiler_cannot_check() {
             }
         }
     }
-    // The image of the component, and what is asked of Windows.
+    // The image of the component, and the calls to Windows.
     let known = [
         "host/src/sandbox/embedded.rs",
         "host/src/walk/windows/api.rs",

@@ -92,7 +92,7 @@ fn an_id_that_is_in_use_is_refused_and_the_first_call_answered() {
         }));
         let call =
             json!({ "jsonrpc": "2.0", "id": "twin", "method": "tools/call", "params": params });
-        // In one write, so that the second is there while the first is still running.
+        // In one write, so that the second arrives while the first is still running.
         client.send_bytes(format!("{call}\n{call}\n").as_bytes());
         client.hang_up();
         let (first, second) = (client.receive(), client.receive());

@@ -413,7 +413,7 @@ fn the_command_that_is_printed_for_the_map_makes_the_binding_that_is_served() {
         let map = config.join("keyhole/context-map.toml");
         let mode = fs::metadata(&map).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // Now the output of the same command line asks for nothing more.
+        // Now the map lacks nothing, so the output asks for nothing more.
         let key = fs::read_to_string(&map).unwrap();
         let key = key.split('"').nth(1).unwrap().to_owned();
         let _ = setup(&world, client, names)

@@ -1,6 +1,6 @@
-//! Every command that the documents give is run: here, as it stands, in a home with
-//! a map; or where [`COMMANDS`] says, and then it really stands there. One that is
-//! not listed fails.
+//! Every command that the documents give is run: here, unchanged, in a home with a map;
+//! or by the file that [`COMMANDS`] names, and then that file really contains it. A
+//! command that is not listed is a failure.
 
 use super::{DOCUMENTS, blocks, quotes, read};
 use crate::plugin::Package;
@@ -8,20 +8,20 @@ use Run::{Elsewhere, Here, Not};
 use keyhole_tests::{Ran, World, binary, cargo, workspace};
 use std::{collections::BTreeSet, env, fs, os::unix::fs::symlink, process::Command};
 
-/// What becomes of a command.
+/// How a command is tested.
 #[derive(Clone, Copy, Debug)]
 enum Run {
-    /// Run here. It exits with this status, and says this among other things.
+    /// Run here. It exits with this status, and its output contains this.
     Here(i32, &'static str),
-    /// Run by this file, in which these words stand.
+    /// Run by this file, which contains these words.
     Elsewhere(&'static str, &'static str),
     /// Not run by any test, for this reason.
     Not(&'static str),
 }
 
-/// Standard input has ended, so that a server ends too.
+/// Standard input is at its end, so that a server ends too.
 const COMMANDS: &[(&str, Run)] = &[
-    // The whole of the project.
+    // Commands for the whole project.
     ("./x demo", Elsewhere(".ci/run", "./x demo")),
     ("./x test", Elsewhere(".ci/run", "./x test --all")),
     ("./x test --all", Elsewhere(".ci/run", "./x test --all")),
@@ -117,7 +117,7 @@ const COMMANDS: &[(&str, Run)] = &[
             "fn the_install_command_installs",
         ),
     ),
-    // What users type.
+    // Commands that users type.
     (
         "keyhole setup key ~/notes/identifiers.md",
         Here(0, "[keys.\"k-"),
@@ -131,7 +131,7 @@ const COMMANDS: &[(&str, Run)] = &[
         Here(0, "agents = [\"acme:reviewer\"]"),
     ),
     (
-        // The map here has such a binding.
+        // The map in this test has such a binding.
         "keyhole setup key ~/notes/identifiers.md --bind scanner-catalog",
         Elsewhere(
             "tests/tests/cli/setup.rs",
@@ -170,7 +170,7 @@ const COMMANDS: &[(&str, Run)] = &[
         "\"$(ls -t ~/.claude/plugins/data/keyhole-keyhole/keyhole-* | head -n 1)\" check",
         Elsewhere("tests/client/11-readme.test.mjs", "block('sh')"),
     ),
-    // With the real client.
+    // Run with the real client.
     (
         "claude plugin marketplace add keyhole-mcp/keyhole@plugin",
         Elsewhere("tests/client/11-readme.test.mjs", "of commands"),
@@ -186,7 +186,7 @@ const COMMANDS: &[(&str, Run)] = &[
             "claude mcp add keyhole -- keyhole serve",
         ),
     ),
-    // With each installer.
+    // Run with each installer.
     (
         "npx -y keyhole-mcp setup",
         Elsewhere(
@@ -242,7 +242,7 @@ const COMMANDS: &[(&str, Run)] = &[
         "skopeo copy oci-archive:",
         Not("tests/packages/test_image.py reads the archive"),
     ),
-    // Of a release.
+    // For a release.
     (
         "sha256sum -c keyhole-plugin.tar.gz.sha256",
         Elsewhere(
@@ -267,7 +267,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ),
 ];
 
-/// What a command begins with.
+/// The programs that a command begins with.
 const PROGRAMS: [&str; 19] = [
     "./x",
     "brew",
@@ -290,8 +290,8 @@ const PROGRAMS: [&str; 19] = [
     "winget",
 ];
 
-/// The commands of a document: the lines of its blocks for a shell, and what it
-/// quotes that begins with a program and goes on.
+/// The commands of a document: the lines of its shell blocks, and each quoted text that
+/// begins with a program and continues.
 fn commands(document: &str) -> Vec<String> {
     let text = read(document);
     let mut found = Vec::new();
@@ -378,14 +378,14 @@ fn what_can_be_run_here_does_what_is_said_of_it() {
     assert!(tried >= 8, "{tried}");
 }
 
-/// Unoptimised and into another place, so that it is quick and changes nothing;
-/// for the rest, as it stands.
+/// Unoptimised and into another folder, so that it is quick and changes nothing;
+/// otherwise unchanged.
 #[test]
 fn the_install_command_installs() {
     let command = "cargo install --locked --path host";
     assert!(commands("SECURITY.md").contains(&command.to_owned()));
     let root = tempfile::tempdir().unwrap();
-    // The target directory of this test, in which it is built already.
+    // The target directory of this test, which contains the built program already.
     let this = env::current_exe().unwrap();
     let target = this.ancestors().nth(3).unwrap();
     let mut cargo = cargo();
@@ -409,7 +409,7 @@ fn the_sums_of_a_package_hold() {
     let command = "sha256sum -c manifest.sha256";
     assert!(commands("SECURITY.md").contains(&command.to_owned()));
     let package = Package::new();
-    // macOS has the other, as SECURITY.md says.
+    // macOS has the other command, as SECURITY.md says.
     let either = format!("{command} || shasum -a 256 -c manifest.sha256");
     let check = || {
         let mut shell = Command::new("/bin/sh");
