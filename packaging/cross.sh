@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# Programs for other systems than this one: read by ./x, which has `has`, `die` and
-# `sum`. One Linux machine builds all that a release has.
+# Programs for other systems than this one. ./x reads this file, and has `has`, `die`
+# and `sum`. One Linux machine builds everything that a release contains.
 #
-# Where they lie, for whatever packages them: `./x dist --all` puts the programs into
-# dist-programs/ (OUT-programs/ with `--out OUT`), each named as `server_name` in ./x
-# says, keyhole-SYSTEM-PROCESSOR:
+# Where packagers find them: `./x dist --all` puts the programs into dist-programs/
+# (OUT-programs/ with `--out OUT`), each with the name that `server_name` in ./x gives
+# it, keyhole-SYSTEM-PROCESSOR:
 #
 #     keyhole-linux-x86_64    x86_64-unknown-linux-musl     static, any Linux
 #     keyhole-linux-aarch64   aarch64-unknown-linux-musl    static, any Linux
@@ -21,7 +21,8 @@
 SYSTEMS="x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-apple-darwin aarch64-apple-darwin"
 ARM64=aarch64-unknown-linux-musl
 
-# Puts zig and cargo-zigbuild into PATH. If this is impossible, says what $1 is skipped.
+# Puts zig and cargo-zigbuild into PATH. If this is impossible, prints that $1 is
+# skipped.
 cross_tools() {
     tools=${CARGO_TARGET_DIR:-$PWD/target}/tools/cross
     if [ "$(uname -s)" != Linux ]; then

@@ -4,7 +4,7 @@
 
 WINDOWS=x86_64-pc-windows-gnu
 
-# If there is no compiler for Windows here, says what $1 is skipped.
+# If there is no compiler for Windows here, prints that $1 is skipped.
 windows_tools() {
     has x86_64-w64-mingw32-gcc ||
         { [ "$(uname -s)" = Linux ] && has apt-get &&

@@ -31,13 +31,13 @@ pub(super) enum KeySource {
 #[non_exhaustive]
 pub enum BindingError {
     /// The map has no entry for the key.
-    #[error("its key has no entry beneath [keys]; add one, or fix the key")]
+    #[error("its key has no entry under [keys]; add one, or fix the key")]
     NoEntry,
     /// The key's file cannot be read.
     #[error("its key_file cannot be read ({0}); create it, or fix its path or permissions")]
     Unreadable(io::ErrorKind),
     /// The key's file is a directory, FIFO, socket or device.
-    #[error("its key_file is not a regular file; name one that holds the key alone")]
+    #[error("its key_file is not a regular file; name one that holds only the key")]
     NotAFile,
     /// Others could put another key there, and so choose which file is served.
     #[error("its key_file cannot be trusted: {0}")]

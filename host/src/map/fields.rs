@@ -94,7 +94,7 @@ impl Reader<'_> {
             ("a path holds a NUL character", None)
         } else if path.starts_with('~') && !path.starts_with("~/") {
             (
-                "only ~/ stands for a home, your own",
+                "only ~/ is expanded, to your own home",
                 Some("write the path out, or ./~… for a name that begins with ~"),
             )
         } else if path.starts_with("~/") && !self.has_home {

@@ -386,7 +386,7 @@ fn errors_name_the_path_and_nothing_of_the_map() {
     let error = home.error();
     let shown = error.to_string();
     assert!(
-        shown.contains("map.toml:3: not TOML: duplicate key; beneath [keys]"),
+        shown.contains("map.toml:3: not TOML: duplicate key; under [keys]"),
         "{shown}"
     );
     assert!(!format!("{error:?} {:?}", home.live).contains("SECRET"));

@@ -20,7 +20,7 @@ const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
 const BINDING_FIELDS: [&str; 5] = ["key", "key_file", "key_env", "title", "description"];
 
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
-const TOML_HELP: &str = r#"beneath [keys] each line reads "KEY" = "PATH", in straight quotes, a \ written as \\, and no name stands twice"#;
+const TOML_HELP: &str = r#"under [keys] each line reads "KEY" = "PATH", in straight quotes, a \ written as \\, and no name occurs twice"#;
 
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
@@ -273,7 +273,7 @@ impl Reader<'_> {
             _ if MAP_FIELDS.contains(&name.get_ref().as_ref()) => {
                 return self.fault(
                     name.span(),
-                    "this stands beneath [keys], so it counts as a key".into(),
+                    "this is under [keys], so it counts as a key".into(),
                     Some("move it above [keys]".into()),
                 );
             }
@@ -304,7 +304,7 @@ impl Reader<'_> {
             let help = match nearest {
                 Some((_, field)) => format!("did you mean {field}?"),
                 None if known == MAP_FIELDS => {
-                    format!("a map has {}; keys stand beneath [keys]", known.join(", "))
+                    format!("a map has {}; keys go under [keys]", known.join(", "))
                 }
                 None if known == BINDING_FIELDS => format!("a binding has {}", known.join(", ")),
                 None => format!("an entry has {}", known.join(", ")),

@@ -164,10 +164,13 @@ fn each_mistake_is_shown_at_its_place() {
         ),
         ("[keys]\nk = ''", "2:5 a path is empty"),
         ("[keys]\nk = { path = '' }", "2:14 a path is empty"),
-        ("[keys]\nk = '~'", "2:5 only ~/ stands for a home, your own"),
+        (
+            "[keys]\nk = '~'",
+            "2:5 only ~/ is expanded, to your own home",
+        ),
         (
             "[keys]\nk = '~root/a.md'",
-            "2:5 only ~/ stands for a home, your own",
+            "2:5 only ~/ is expanded, to your own home",
         ),
         (
             "[keys]\nk = \"a\\u0000.md\"",
@@ -183,7 +186,7 @@ fn each_mistake_is_shown_at_its_place() {
         ),
         (
             "[keys]\nk = 'a.md'\nroots = ['/a']",
-            "3:1 this stands beneath [keys], so it counts as a key",
+            "3:1 this is under [keys], so it counts as a key",
         ),
         (
             "[keys]\nk = { path = 1 }",
@@ -207,7 +210,10 @@ fn each_mistake_is_shown_at_its_place() {
         ),
         ("roots = []", "1:9 this list is empty"),
         ("roots = ['/a', 'b']", "1:16 a root must begin with / or ~/"),
-        ("roots = ['~']", "1:10 only ~/ stands for a home, your own"),
+        (
+            "roots = ['~']",
+            "1:10 only ~/ is expanded, to your own home",
+        ),
         (
             "roots = ['/a', 1]",
             "1:16 expected a string; found: integer",
@@ -272,7 +278,7 @@ fn a_misspelt_field_gets_the_nearest_name() {
         ("[key]", "did you mean keys?"),
         (
             "'k-1' = 'a.md'",
-            "a map has roots, max_bytes, keys, bindings; keys stand beneath [keys]",
+            "a map has roots, max_bytes, keys, bindings; keys go under [keys]",
         ),
         ("[keys]\nk = { pth = 'a.md' }", "did you mean path?"),
         (

@@ -108,7 +108,7 @@ fn lacks(recipe: &Recipe, map: &Map, binding: &Binding, agent: Option<&str>) -> 
         Err(_) => return Some("its key cannot be read here: see `keyhole check`".to_owned()),
     };
     let Some(entry) = map.find(&key) else {
-        return Some("its key has no entry beneath [keys]: see `keyhole check`".to_owned());
+        return Some("its key has no entry under [keys]: see `keyhole check`".to_owned());
     };
     let line = entry.line();
     if let Some(most) = recipe.max_bytes

@@ -378,7 +378,7 @@ fn it_says_what_the_map_still_needs_and_no_key() {
     }
     let world = World::new().map(format!("[bindings.a]\nkey = '{KEY}'\n"));
     let _ = setup(&world, "cursor", &["--bind", "a"])
-        .mentions("but its key has no entry beneath [keys]")
+        .mentions("but its key has no entry under [keys]")
         .conceals("7f3a");
     for (map, code) in [("[keys", "map-invalid"), ("[keys]\nx = 7\n", "map-invalid")] {
         let ran = World::new().map(map).run(["setup", "cursor"]);
