@@ -12,7 +12,7 @@
 //! ```
 //! use keyhole_guest::{load, Directory, File, Fault, Grant, Grants, LoadError, Stat};
 //!
-//! /// A directory with one file in it, and the leave to read it.
+//! /// A directory with one file in it, and the permission to read it.
 //! struct World;
 //! struct Note;
 //!

@@ -27,7 +27,6 @@ pub struct Limits {
     /// They wait for a file system, or they hang in the kernel and the client has
     /// already got `timed-out`. `running` plus this number is also the most threads
     /// that calls ever have.
-    /// that calls ever have.
     pub abandoned: usize,
     /// After this time, a call counts as waiting, not computing, and gives up its
     /// place. A file of the highest limit takes some 20 ms.

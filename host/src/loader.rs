@@ -47,8 +47,8 @@ pub struct Loader<G = Sandbox, M = MapSource> {
     threads: Box<dyn Runner>,
 }
 
-/// The map, and how its entries are resolved. Where a user's files are read, this
-/// is a [`MapSource`]; tests have one over files in memory.
+/// The map, and how its entries are resolved. For a user's files, this is a
+/// [`MapSource`]; tests have one over files in memory.
 #[doc(hidden)]
 pub trait Maps: Send + Sync + 'static {
     /// An open directory.

@@ -48,7 +48,6 @@ fn the_embedded_component_passes_every_case() {
 }
 
 /// Resolution looks at the name first: the guest's look seldom finds something else.
-/// the guest looks.
 #[test]
 fn what_stands_behind_a_granted_name_by_then_has_its_code() {
     let home = tempfile::tempdir().unwrap();

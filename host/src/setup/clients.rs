@@ -3,7 +3,7 @@
 
 use clap::{ValueEnum, builder::PossibleValue};
 
-/// What to put where, for one client.
+/// What one client needs in its configuration.
 #[derive(Debug)]
 pub(super) struct Recipe {
     /// The name that the user types.

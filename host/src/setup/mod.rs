@@ -1,5 +1,5 @@
-//! `keyhole setup`: says what to put where for each client, and makes a new key for
-//! the map.
+//! `keyhole setup`: says what each client needs in its configuration, and makes a new
+//! key for the map.
 //!
 //! It writes no file and starts no program. For a client, it prints the example from
 //! docs/examples, with this program's path and the user's names in it. We test each

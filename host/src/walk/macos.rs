@@ -172,7 +172,6 @@ impl FileSystem for System {
     /// it were judged before. But for a file with two names, the kernel returns the
     /// name that was looked up last, and anybody can give a second name to a file that
     /// they can reach: so for such a file the ACL is unknown.
-    /// reach: of such a file nothing can be told.
     fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! The one place where the host turns a path into something that is open.
+//! The only module in which the host turns a user's path into an open descriptor.
 //!
 //! A path does not identify a file: between two look-ups of one name, anyone who may
 //! write to a directory on the way can replace what has the name. So the walk goes
@@ -136,7 +136,7 @@ impl Policy {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WalkError {
-    /// Nothing has this name, or a file stands where a directory should.
+    /// Nothing has this name, or it is a file and should be a directory.
     #[error("nothing is there")]
     Missing,
     /// The operating system does not let us look or read.

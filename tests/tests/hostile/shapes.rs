@@ -64,7 +64,6 @@ fn promise(shape: Shape) -> Promise {
         | Shape::post_return_trap => Refused(Code::Internal),
         // The code for what it tried to find. If it found something, the code would be
         // `internal`.
-        // `internal`.
         Shape::memory_of_other_calls => Refused(Code::NotFound),
     }
 }
