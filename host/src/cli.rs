@@ -144,12 +144,12 @@ It writes no file. The first line says who gets the document: one agent, one ses
 or the whole client.
 
 Examples:
-  keyhole setup                      the known clients, and which are installed here
+  keyhole setup                      the known clients, and which are found here
   keyhole setup key ~/notes/identifiers.md --bind scanner-catalog
   keyhole setup claude-code --bind scanner-catalog
 
-Exit codes: 0 printed, 1 not printed: the map cannot be used, a key would be shown, or
-what else standard error says.")]
+Exit codes: 0 printed, 1 not printed; standard error then says why, for example that a
+key would be shown.")]
     Setup(setup::Arguments),
 
     /// Decide, as a hook of the Claude Code plugin, whether a call may be made

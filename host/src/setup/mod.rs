@@ -60,8 +60,8 @@ Examples:
 
 Standard error says if the file would be refused as it is now.
 
-Exit codes: 0 printed, 1 not printed: the map cannot be used or would be invalid with
-it, or what else standard error says.")]
+Exit codes: 0 printed, 1 not printed; standard error then says why, for example that
+the map would be invalid with it.")]
     Key {
         /// The Markdown file: absolute, under ~/, or relative to the current directory
         file: PathBuf,

@@ -1,10 +1,10 @@
 //! Whether a group is the user under another name.
 //!
 //! Many systems give each user a group of the same name, and homes in which the group
-//! may write (`umask 002`). Such a group has no other member. Like Debian's OpenSSH, we
-//! ask who is in it: a walk of their own reads `/etc/passwd` and `/etc/group`. These
-//! files do not list members that only a network directory knows; a group that is not
-//! in these files is never the user's own.
+//! may write (`umask 002`). Mostly such a group has no other member. Like Debian's
+//! OpenSSH, we check who is in it: a separate walk reads `/etc/passwd` and
+//! `/etc/group`. These files do not list members that only a network directory knows; a
+//! group that is not in these files is never the user's own.
 //!
 //! macOS keeps its users elsewhere (Open Directory): there, these files are for
 //! single-user mode, and name only root in groups that have other members. So no group
@@ -20,7 +20,7 @@ const ROOT: u32 = 0;
 /// The most that is read of either file, in bytes: some ten thousand users.
 const MOST: u64 = 1 << 20;
 
-/// Whether the group has no members but the user and perhaps root.
+/// Whether the user is in the group, and nobody else except perhaps root.
 ///
 /// # Errors
 /// [`WalkError::OutOfResources`] only. If the files cannot be read or understood,
