@@ -1,16 +1,17 @@
 #!/bin/sh
-# as-arm64.sh COMMAND...: runs a command where the kernel starts programs for arm64
-# with qemu, and changes nothing elsewhere: since Linux 6.7, each user namespace has
-# interpreters of its own. For root, all users are there as well.
+# as-arm64.sh COMMAND...: runs a command in which the kernel starts programs for arm64
+# with qemu. It changes nothing outside: since Linux 6.7, each user namespace has its
+# own interpreters. If root runs this, all users exist inside as well.
 set -eu
 
 if [ "${1-}" = --inside ]; then
     shift
-    # Until the users are there.
+    # Waits until the users are mapped.
     read -r _ <&3
     exec 3<&-
     mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
-    # How such a program begins, and which of these bits count. F: it is opened now.
+    # How such a program begins, and which of these bits count. F: the kernel opens qemu
+    # now.
     printf '%s' ":keyhole-arm64:M::\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xb7\\x00:\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe\\xff\\xff\\xff:$qemu:F" \
         >/proc/sys/fs/binfmt_misc/register
     unset qemu
@@ -21,7 +22,7 @@ qemu=$(command -v qemu-aarch64-static)
 export qemu
 folder=$(mktemp -d)
 mkfifo "$folder/go"
-# A shell gives its background no input.
+# A shell gives a background command no input.
 exec 5<&0
 unshare --user --mount sh "$0" --inside "$@" 3<"$folder/go" <&5 5<&- &
 pid=$!

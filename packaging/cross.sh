@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Programs for other systems than this one: read by ./x, which has `has`, `die` and
-# `sum`. One Linux machine builds all that a release has.
+# Programs for other systems than this one. ./x reads this file, and has `has`, `die`
+# and `sum`. One Linux machine builds everything that a release contains.
 #
 # Where they lie, for whatever packages them: `./x dist --all` puts the programs into
 # dist-programs/ (OUT-programs/ with `--out OUT`), named as packaging/systems.txt says:
@@ -34,7 +34,8 @@ server_name() {
 SYSTEMS=$(systems 2)
 ARM64=aarch64-unknown-linux-musl
 
-# Puts zig and cargo-zigbuild into PATH. Says what $1 is skipped for if it cannot.
+# Puts zig and cargo-zigbuild into PATH. If this is impossible, prints that $1 is
+# skipped.
 cross_tools() {
     tools=${CARGO_TARGET_DIR:-$PWD/target}/tools/cross
     if [ "$(uname -s)" != Linux ]; then
@@ -57,8 +58,8 @@ cross_tools() {
     PATH=$tools/bin:$PATH
     CARGO_ZIGBUILD_CACHE_DIR=$tools/cache
     export CARGO_ZIGBUILD_CACHE_DIR
-    # The crate exacl asks for Linux's libacl, if it is Linux that builds it. For macOS
-    # nothing of it is used, so an empty one will do.
+    # The crate exacl needs Linux's libacl if the build runs on Linux. For macOS it uses
+    # nothing of that library, so an empty one is enough.
     libraries=$tools/cache/cargo-zigbuild/$(cargo-zigbuild --version | sed 's/.* //')/deps
     mkdir -p "$libraries"
     printf '!<arch>\n' >"$libraries/libacl.a"
@@ -77,7 +78,7 @@ oldest() {
 }
 
 # With this, a static program for Linux is position independent, so that the kernel
-# loads it at a random address. zig does not do so unless it is told.
+# loads it at a random address. zig does this only if told to.
 position_independent() {
     case $1 in
         *-linux-musl) echo -Clink-arg=-pie ;;
@@ -93,7 +94,7 @@ date_of_source() { git log -1 --format=%ct 2>/dev/null || echo 315532800; }
 cross_build() {
     flags= separator=$(printf '\037')
     remap() { flags=$flags${flags:+$separator}--remap-path-prefix=$1=$2; }
-    # Of two that fit, the last counts.
+    # If two fit, the last one counts.
     home=${CARGO_HOME:-$HOME/.cargo}
     remap "$home" cargo
     for registry in "$home"/registry/src/*; do remap "$registry" crates; done
@@ -108,15 +109,17 @@ cross_build() {
         cargo ${auditable-} zigbuild --locked --profile dist -p keyhole --target "$1"
 }
 
-# Where cargo puts it; $2 is the folder of a profile.
+# The path of the built program; $2 is the folder of a profile.
 built() {
     case $1 in *-windows-*) ending=.exe ;; *) ending= ;; esac
     echo "${CARGO_TARGET_DIR:-$PWD/target}/$1/$2/keyhole$ending"
 }
 
-# All that users run, as released, in $1, with a manifest. Each in its own time.
+# Builds every program that users run, as for a release, into $1, with a manifest, and
+# prints the time of each.
 programs() {
-    # First, since the Python beside it knows no zig.
+    # This comes first: its folder has a Python without zig, which must come later in
+    # PATH.
     tool cargo-auditable 0.7.7
     cross_tools "programs for all systems" || exit 1
     auditable=auditable
@@ -206,7 +209,7 @@ zig_linted() {
     unset lints RUSTC_WORKSPACE_WRAPPER
 }
 
-# Whether programs for arm64 run here. `as_arm64` is what to put before a command.
+# Whether programs for arm64 run here. `as_arm64` is what to write before a command.
 can_run_arm64() {
     as_arm64=
     [ "$(uname -m)" != aarch64 ] || return 0
@@ -229,8 +232,8 @@ arm64_smoke() {
     $as_arm64 sh packaging/smoke.sh "$1" keyhole-linux-aarch64 "Linux aarch64"
 }
 
-# All Rust tests of an arm64 program: those of the crates built for arm64 themselves,
-# those from outside built for this machine.
+# Runs all Rust tests of an arm64 program: the crates' own tests are built for arm64
+# themselves, the tests from outside are built for this machine.
 arm64() {
     cross_tools "the arm64 tests" && can_run_arm64 "the arm64 tests" || return 0
     # Unoptimised, a server that starts under qemu on a busy machine takes longer than a
@@ -255,7 +258,7 @@ arm64() {
     [ -z "$failed" ] || die "tests of the program for arm64 failed"
 }
 
-# All that a release consists of, from the package in $1: in $1-release.
+# Puts everything that a release consists of into $1-release, from the package in $1.
 release() {
     rm -rf "$1-release"
     mkdir -p "$1-release"
@@ -266,15 +269,15 @@ release() {
         --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
     cd "$1-release" || exit
     sum keyhole-plugin.tar.gz >keyhole-plugin.tar.gz.sha256
-    # Of all that lies there: listed before there is a file for it.
+    # The sums of all files there, computed before the file for them exists.
     sums=$(sum -- *)
     echo "$sums" >SHA256SUMS
     echo "released in $1-release:" *
 }
 
-# In CycloneDX, for all systems at once. Like the list in each program, it is made of
-# cargo's metadata, which does not tell a crate's features in the build from those in
-# the program: so both name the compiler, which only the build has.
+# In CycloneDX, for all systems at once. Like the list in each program, it is made from
+# cargo's metadata, which cannot tell a crate's features in the build from those in the
+# program: so both name the compiler, which only the build has.
 bill_of_materials() {
     tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
     has cargo-cyclonedx || [ -x "$tools/bin/cargo-cyclonedx" ] ||
@@ -285,6 +288,6 @@ bill_of_materials() {
         --no-build-deps --target all --override-filename keyhole.cdx >&2
     # Without this machine's path.
     sed "s,path+file://$PWD/,path+file:///keyhole/,g" host/keyhole.cdx.json
-    # It writes one for each crate of the workspace.
+    # The tool writes one for each crate of the workspace.
     git ls-files '*Cargo.toml' | sed 's,Cargo.toml$,keyhole.cdx.json,' | xargs rm -f
 }

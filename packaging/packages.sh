@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Packages of the programs, for npm, PyPI, Homebrew, winget and containers: read by ./x,
-# which has the functions that are not here.
+# Packages of the programs, for npm, PyPI, Homebrew, winget and containers. ./x reads
+# this file, and has the functions that are missing here.
 
 # Of the package of the plugin in $1, in $2; and for Windows, of the programs in $3, if
 # there are any.
@@ -69,7 +69,8 @@ installs() {
     (cd tests/packages && printf '%s\n' test_*.py | xargs -n 1 -P 4 "$python" -m unittest -v)
 }
 
-# Where uv and pipx are, in the versions that are pinned; nothing if they cannot be had.
+# Prints where uv and pipx are, in the pinned versions; nothing if they cannot be
+# installed.
 python_tools() {
     mkdir -p "${CARGO_TARGET_DIR:-target}"
     venv=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/installs/python

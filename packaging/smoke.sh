@@ -1,5 +1,5 @@
 #!/bin/sh
-# smoke.sh PROGRAM NAME SYSTEM: whether a server works at all, on a system that
+# smoke.sh PROGRAM NAME SYSTEM: checks that a server works at all, on a system that
 # `uname -sm` calls SYSTEM and the plugin NAME.
 set -eu
 program=$1 name=$2 system=$3
@@ -18,7 +18,7 @@ chmod -R go-w "$home"
 
 run() { env -i HOME="$home" PATH="$home/bin:$PATH" "$@"; }
 
-# Five calls with the key, five with others.
+# Five calls with the key, five with other keys.
 calls() {
     echo '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"smoke","version":"1"}}}'
     echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -34,7 +34,7 @@ serves() {
     [ "$(grep -c 'unknown-key' "$home/answers")" = 5 ] || fail "not five refusals: $(cat "$home/answers")"
 }
 
-# The third kind of ELF file is one that the kernel may load anywhere.
+# ELF files of the third kind can be loaded at any address.
 if [ "$(od -An -tx1 -N4 "$program" | tr -d ' ')" = 7f454c46 ]; then
     [ "$(od -An -tx1 -j16 -N1 "$program" | tr -d ' ')" = 03 ] || fail "$program is not position independent"
 fi

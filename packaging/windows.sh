@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# The program for Windows, built on Linux and run under wine: read by ./x, which has
-# `has`, `die` and `sum`.
+# The program for Windows, built on Linux and run under wine. ./x reads this file, and
+# has `has`, `die` and `sum`.
 
 WINDOWS=x86_64-pc-windows-gnu
 
-# Says what $1 is skipped for if there is no compiler for Windows here.
+# If there is no compiler for Windows here, prints that $1 is skipped.
 windows_tools() {
     has x86_64-w64-mingw32-gcc ||
         { [ "$(uname -s)" = Linux ] && has apt-get &&
@@ -32,7 +32,7 @@ windows_clippy() {
     windows_quick clippy --locked --target "$WINDOWS" $ON_WINDOWS --all-targets -- -D warnings
 }
 
-# Debian's wine runs programs of 64 bits without the package for those of 32.
+# Debian's wine runs 64-bit programs without the package for 32-bit ones.
 wine_tools() {
     wine=/usr/lib/wine/wine64
     [ -x "$wine" ] || wine=$(command -v wine64 || true)
@@ -44,13 +44,14 @@ wine_tools() {
         wine=/usr/lib/wine/wine64
     fi
     WINEPREFIX=${CARGO_TARGET_DIR:-$PWD/target}/wine WINEDEBUG=-all
-    # What wine 8 lacks.
+    # Functions that wine 8 lacks.
     WINEPATH=$WINEPREFIX/lacks
     export WINEPREFIX WINEDEBUG WINEPATH
     mkdir -p "$WINEPATH"
     x86_64-w64-mingw32-gcc -shared -O -o "$WINEPATH/bcryptprimitives.dll" \
         packaging/windows/bcryptprimitives.c -ladvapi32
-    # Its first start makes a drive, and leaves servers behind that keep its streams.
+    # Its first start creates a drive, and leaves servers running that keep its streams
+    # open.
     "$wine" wineboot --init </dev/null >/dev/null 2>&1
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the server into the plugin's data folder, if it is not there yet, and
+# Installs the server in the plugin's data folder, if it is not there yet, and
 # runs it.
 #
 #   start.sh DATA install          the SessionStart hook: install, and no more
@@ -7,21 +7,23 @@
 #   start.sh DATA serve ARGUMENTS  the MCP server
 #   start.sh DATA agents           the module, of whom the map names
 #
-# The client starts the server beside the SessionStart hook and does not wait
-# for the hook, so each of the three installs. Several may do so at once, of
-# several versions of the plugin, and any may be killed at any point. Hence: a
-# server is named after its own SHA-256 and gets its name only when it is whole,
-# and manifest.sha256, which says that all is done, is copied last.
+# The client starts the server together with the SessionStart hook and does not
+# wait for the hook, so each of these commands installs. Several may do so at
+# once, for several versions of the plugin, and any may be killed at any point. So
+# a server is named after its own SHA-256 and gets its name only when it is
+# complete, and manifest.sha256, which says that everything is done, is copied
+# last.
 #
-# Whoever can write to the data folder, or to a directory above it, chooses what
-# runs here with the user's rights. So each start judges the way to the folder and
-# closes the folder itself, and installs anew what lay in one that was open. The
-# plugin's own root is not judged: whoever can write there can change this script.
+# Anyone who can write to the data folder, or to a directory above it, decides
+# what runs here with the user's rights. So each start checks the path to the
+# folder and makes the folder private, and installs again if the folder was open
+# to others. It does not check the plugin's own root: anyone who can write there
+# can change this script.
 #
 # Nothing is printed on standard output, which belongs to the server.
 set -u
 
-# The client lets a call pass whose hook exits with 1. Only 2 denies it.
+# If a hook exits with 1, the client lets the call pass. Only 2 denies it.
 failed=1
 if [ "${2-}" = guard ]; then failed=2; fi
 umask 077
@@ -63,7 +65,7 @@ while IFS= read -r line; do
     manifest=$manifest$line$newline
     if [ "${line##* }" = "server/$name" ]; then sum=${line%% *}; fi
 done 2>/dev/null <"$root/manifest.sha256"
-# What has no line end, if anything.
+# The rest after the last line end, if any.
 manifest=$manifest$line
 if [ -z "$sum" ]; then
     fail "this copy of the plugin holds no server for this system ($system); install a release of it"
@@ -74,14 +76,14 @@ sum_of() {
 
 default=$IFS
 
-# A line for each path: mode, links, owner, group, and more. A link is not
-# followed. The options of `stat` differ from system to system.
+# Prints a line for each path: mode, links, owner, group, and more. It does not
+# follow a link. `stat` is no use: its options differ between systems.
 list() {
     LC_ALL=C ls -ldn "$@" 2>/dev/null
 }
 
-# Whether the group $1, which may write to a directory, is this user alone, as
-# where the umask is 002: it has the user's name and no other member.
+# Whether the group $1, which may write to a directory, is this user alone, as on
+# systems with umask 002: it has the user's name and no other member.
 is_users_own_group() {
     login=$(id -un) && [ "$1" = "$(id -g)" ] && [ "$login" = "$(id -gn)" ] || return
     group=$({ getent group "$1" || grep "^$login:" /etc/group; } 2>/dev/null) || return
@@ -91,12 +93,12 @@ is_users_own_group() {
     return 1
 }
 
-# Whether the user and root alone say what is found at each of these paths. Of a
-# link its owner counts; what it leads to is among the paths as well.
+# Whether only the user and root decide what is at each of these paths. For a link
+# its owner counts; the link's target is among the paths as well.
 are_closed() {
     lines=$(list "$@") || return
-    # On macOS, the mode does not tell what an access list allows; an @ hides the +
-    # that tells of one. A home has a list that only denies.
+    # On macOS, the mode does not show what an access list allows, and an @ hides
+    # the + that stands for a list. A home has a list that only denies.
     case $system$lines in
     Darwin*[+@]*)
         case $(/bin/ls -lde "$@" 2>/dev/null) in
@@ -115,22 +117,22 @@ are_closed() {
     set +f
 }
 
-# The same of one path, by its line.
+# The same for one path, by its line.
 is_closed() {
     [ "${3-}" = "$user" ] || [ "${3-}" = 0 ] || return
     case $1 in
     l* | d????-??-?*) ;;
-    # Sticky, as /tmp is: nobody can move away what is another's.
+    # Sticky, like /tmp: nobody can move away what belongs to another user.
     d????????[tT]*) ;;
-    # With an access list, the group's bits stand for others too.
+    # With an access list, the group bits stand for others too.
     *+) return 1 ;;
     d????w??-*) is_users_own_group "$4" ;;
     *) return 1 ;;
     esac
 }
 
-# Whether $1 is the user's own, and nobody else may do anything with it. Its mode
-# begins with $2. Says in `owner` whose it is.
+# Whether $1 belongs to the user, and nobody else has any right to it. Its mode
+# begins with $2. Sets `owner` to its owner.
 is_private() {
     owner=
     line=$(list "$1") || return
@@ -142,7 +144,7 @@ is_private() {
     is_private_line "$@"
 }
 
-# The same, by its line, behind what its mode begins with.
+# The same, by its line; the first argument is the beginning of the mode.
 is_private_line() {
     [ "${4-}" = "$user" ] || return
     case $2 in
@@ -151,8 +153,9 @@ is_private_line() {
     return 1
 }
 
-# Closes the folder $1, which is open to others, if all that lies in it may be
-# the plugin's. What says that it is installed goes, since it may be another's.
+# Makes the folder $1, which is open to others, private, if everything in it may
+# be the plugin's. It removes the file that says that the server is installed,
+# because somebody else may have written it.
 close() {
     for path in "$1"/* "$1"/.[!.]*; do
         case ${path##*/} in
@@ -166,9 +169,10 @@ close() {
 others="others could change the server in the plugin's data folder: it must be yours, each directory above it \
 yours or root's, and none of them writable by others; look with ls -ld, and run chmod go-w on what is"
 
-# Whether all is well, as it mostly is: told by one `ls`, since each program that is
-# run takes as long as the rest of this script. It asks what is asked below. What it
-# cannot tell, a link on the way above all, is left to that.
+# Whether everything is in order, as it usually is. This uses a single `ls`,
+# because each program that runs takes as long as the rest of this script. It
+# makes the same checks as the functions below. If it cannot decide, above all if
+# a link is on the way, it leaves the decision to them.
 is_ready() {
     case $system$data/ in
     Linux*/./* | Linux*/../* | Linux*//*) return 1 ;;
@@ -181,7 +185,7 @@ is_ready() {
         set -- "$@" "$path"
         path=${path%/*}
     done
-    # Of the process that asks: whose it is says who runs this.
+    # The folder of this process: its owner is the user who runs this.
     lines=$(LC_ALL=C ls -ldn /proc/self/. "$@" 2>/dev/null) || return
     are_ready
     ready=$?
@@ -190,14 +194,14 @@ is_ready() {
     return $ready
 }
 
-# The same, by the lines.
+# The same, by the lines of `ls`.
 are_ready() {
     set -f
     IFS=$newline
     user=
     for line in $lines; do
         case $line in
-        # Their names are ours, so the end of a line tells them.
+        # We chose these paths, so the end of a line identifies them.
         *" /proc/self/.")
             IFS=$default
             # shellcheck disable=SC2086 # mode, links, owner
@@ -238,8 +242,8 @@ is_manifest() {
     [ "$its$line" = "$manifest" ]
 }
 
-# Makes and judges the folder. `folder` is its real path from then on, where
-# nobody else can put anything, or anything else in its place.
+# Creates and checks the folder. From then on, `folder` is its real path, where
+# nobody else can put or replace anything.
 enter() {
     [ -d "$data" ] || mkdir -p "$data" 2>/dev/null ||
         fail "the plugin's data folder cannot be created"
@@ -257,14 +261,14 @@ enter() {
     is_private "$real" 'd???' || {
         [ "$owner" = "$user" ] && close "$real" && is_private "$real" 'd???'
     } || fail "$others"
-    # Where it may have an access list as well.
+    # On macOS, the folder may have an access list as well.
     [ "${system%% *}" != Darwin ] || are_closed "$real" || fail "$others"
     folder=$real
 }
 
-# Removes what earlier versions, and starts that were killed, have left: files
-# with the very names that are given here. Not those of today: a session that
-# began before an upgrade may use them.
+# Removes what earlier versions, and starts that were killed, have left: only
+# files with exactly the names given here, and none from today, because a session
+# that began before an upgrade may use them.
 clean_up() {
     for path in "$folder"/keyhole-* "$folder"/server.*.tmp "$folder"/manifest.*.tmp; do
         part=${path##*/}
@@ -287,10 +291,11 @@ clean_up() {
 }
 
 install() {
-    # First, so that whatever happens from here on, the next start tries again.
+    # This comes first, so that the next start tries again whatever happens from
+    # here on.
     rm -f "$folder/manifest.sha256" 2>/dev/null
     clean_up
-    # Into a directory, a file would be moved.
+    # `mv` would move a file into a directory of that name.
     if [ -d "$server" ] || [ -d "$folder/manifest.sha256" ]; then
         fail "a directory is in the server's place in the plugin's data folder; remove the folder"
     fi
@@ -312,8 +317,8 @@ install() {
     temporary=
 }
 
-# Whole, as far as can be told. A power cut can leave a file without its content:
-# hence -s at each start, and the sum at each session's.
+# Complete, as far as we can tell. A power cut can leave a file without its
+# content: so each start checks -s, and each session the sum.
 is_installed() {
     is_private "$server" -rwx && [ -s "$server" ] &&
         is_manifest "$folder/manifest.sha256" || return

@@ -1,4 +1,4 @@
-//! The targets, and what was reached. Nothing here is adjusted to results.
+//! The targets, and what was reached. Nothing here is adjusted to the results.
 
 use crate::{
     files::{KEYS, size},

@@ -1,7 +1,7 @@
 //! Our server without the sandbox: `keyhole-twin MAP`.
 //!
 //! It has the same map, resolution, loader, protocol and runtime; only the guest runs
-//! natively. It parses no command line, so it starts a little faster than would be fair.
+//! natively. It parses no command line, so it starts a little faster than is fair.
 
 use keyhole::{Callers, LiveMap, Loader, Location, limits::Limits, mcp::Surface, session};
 use keyhole_benches::Native;

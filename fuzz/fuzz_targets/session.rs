@@ -46,7 +46,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     fs::write(tree.path().join("b.md"), MARKER).unwrap();
     let location = Location::find(Some(&map), |_| None).unwrap();
     let limits = Limits {
-        // The fuzzer guesses all the time.
+        // The fuzzer guesses keys all the time.
         free_guesses: u32::MAX,
         ..Limits::default()
     };

@@ -39,7 +39,7 @@ impl Grants for Host {
     }
 }
 
-/// No flag: the last component of a path is not followed if it is a link.
+/// No flag: a link at the end of a path is not followed.
 fn no_follow() -> PathFlags {
     PathFlags::empty()
 }
@@ -86,8 +86,8 @@ impl From<ErrorCode> for Fault {
         match code {
             ErrorCode::NoEntry | ErrorCode::NotDirectory | ErrorCode::NameTooLong => Self::Missing,
             ErrorCode::Access => Self::Denied,
-            // `not-permitted` is what the host says of what it does not grant, `loop`
-            // what it says of a link that it was not to follow.
+            // The host answers `not-permitted` for what it does not grant, and `loop`
+            // for a link that it must not follow.
             ErrorCode::NotPermitted | ErrorCode::Loop => Self::Escapes,
             ErrorCode::IsDirectory
             | ErrorCode::NoDevice
@@ -99,17 +99,18 @@ impl From<ErrorCode> for Fault {
     }
 }
 
-/// All the memory that the component ever has beside its stack: room for the
-/// pieces of the largest file that a map may allow (8 MiB), and for the whole of
-/// it; or for that file, read at once, twice. It is part of the component's first memory and used from its low end, so
-/// that a call pays for what it uses; nothing is freed, since the instance goes
-/// with the call, and the component never asks the engine for more.
+/// All the memory that the component ever has in addition to its stack: room for the
+/// pieces of the largest file that a map may allow (8 MiB), and for the whole of it; or
+/// for that file, read at once, twice. It is part of the component's first memory and
+/// used from its low end, so that a call pays only for what it uses. Nothing is freed,
+/// because the instance ends with the call, and the component never asks the engine for
+/// more.
 const ARENA_BYTES: usize = 17 << 20;
 
 #[global_allocator]
 static ALLOCATOR: Bump<[u8; ARENA_BYTES]> = Bump::uninit();
 
-/// A panic is a trap: the host answers `internal` and throws the instance away.
+/// A panic is a trap: the host answers `internal` and drops the instance.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     core::arch::wasm32::unreachable()

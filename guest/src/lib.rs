@@ -1,19 +1,18 @@
 //! Keyhole's guest: the part that decides.
 //!
-//! One call, one key, one answer: [`load()`] is the whole story, and it is written
-//! to be read from top to bottom. It reaches the world through two traits,
-//! [`Grants`] (the map, cut down to this call) and [`Directory`] (the preopened
-//! directory). Inside the sandbox they are the component's imports, in
-//! `component.rs`; natively they are whatever a test hands in. So the code that
-//! is tested is the code that is shipped.
+//! One call, one key, one answer: [`load()`] makes the whole decision, and it is
+//! written to be read from top to bottom. It reaches the outside through two traits,
+//! [`Grants`] (the map, reduced to this call) and [`Directory`] (the preopened
+//! directory). In the sandbox they are the component's imports, in `component.rs`;
+//! natively they are whatever a test passes in. So the tested code is the shipped code.
 //!
-//! The types are those of the contract, generated from `wit/context.wit`: a
-//! case added there does not compile here until it is dealt with.
+//! The types are those of the contract, generated from `wit/context.wit`: if a case is
+//! added there, this does not compile until it handles that case.
 //!
 //! ```
 //! use keyhole_guest::{load, Directory, File, Fault, Grant, Grants, LoadError, Stat};
 //!
-//! /// A directory with one file in it, and the leave to read it.
+//! /// A directory with one file in it, and the permission to read it.
 //! struct World;
 //! struct Note;
 //!
@@ -52,7 +51,7 @@ pub use bindings::exports::keyhole::context::loader::LoadError;
 pub use bindings::keyhole::context::grants::Grant;
 pub use load::{Directory, Fault, File, Grants, MAX_KEY_BYTES, Stat, Time, load, load_bytes};
 
-/// What `wit-bindgen` makes of the contract. Generated: its style is not ours.
+/// What `wit-bindgen` generates from the contract. Its style is not ours.
 #[allow(
     missing_docs,
     unreachable_pub,

@@ -5,8 +5,8 @@
 use crate::{Grant, LoadError, text::is_utf8};
 use alloc::{string::String, vec::Vec};
 
-/// The longest key there is, in bytes. A key of 128 hexadecimal digits is 512
-/// bits; anything longer is a mistake. Source: "What a key is" in the contract.
+/// The longest key, in bytes. A key of 128 hexadecimal digits is 512 bits; anything
+/// longer is a mistake. Source: "What a key is" in the contract.
 pub const MAX_KEY_BYTES: usize = 128;
 
 /// The map, as far as this call may see it.
@@ -20,37 +20,38 @@ pub trait Directory {
     /// A file that was opened.
     type File: File;
 
-    /// Whether `name` is a regular file, without opening it. Only a hint, for
-    /// what is behind a name may change: it spares opening what would block.
+    /// Whether `name` is a regular file, without opening it. This is only a hint,
+    /// because the name may mean another file later: it avoids opening a file that
+    /// would block.
     ///
     /// # Errors
-    /// What the file system refused.
+    /// Why the file system refused it.
     fn is_regular(&self, name: &str) -> Result<bool, Fault>;
 
     /// Opens `name` for reading.
     ///
     /// # Errors
-    /// What the file system refused.
+    /// Why the file system refused it.
     fn open(&self, name: &str) -> Result<Self::File, Fault>;
 }
 
 /// An open file.
 pub trait File {
-    /// What the open handle says of itself. The first time, that is what it said
-    /// when it was found at rest.
+    /// What the open handle reports. The first time, this is the look at which the file
+    /// was found at rest.
     ///
     /// # Errors
-    /// What the file system refused.
+    /// Why the file system refused it.
     fn stat(&self) -> Result<Stat, Fault>;
 
-    /// Up to `len` bytes from `offset`; none only at the end of the file.
+    /// Up to `len` bytes from `offset`; no bytes only at the end of the file.
     ///
     /// # Errors
-    /// What the file system refused.
+    /// Why the file system refused it.
     fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault>;
 }
 
-/// What [`load`] asks of an open file.
+/// What [`load`] needs to know about an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Whether it is a regular file.
@@ -59,27 +60,26 @@ pub struct Stat {
     pub size: u64,
     /// When it was last written to, if the file system says.
     pub modified: Option<Time>,
-    /// When anything of it was last changed. None if no clock tells of every
-    /// change.
+    /// When anything of it was last changed. None if no clock shows every change.
     pub changed: Option<Time>,
 }
 
-/// A time of the file system's clock: seconds and nanoseconds. Only compared
-/// with another of the same file, so its epoch does not matter.
+/// A time of the file system's clock: seconds and nanoseconds. It is only compared with
+/// another time of the same file, so its epoch does not matter.
 pub type Time = (u64, u32);
 
 /// Why the file system did not do what it was asked, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// There is no such name.
+    /// No file has this name.
     Missing,
-    /// The operating system says no.
+    /// The operating system denies it.
     Denied,
     /// The name is a link, or leads out of the directory.
     Escapes,
-    /// It is there, but it cannot be opened or read as a file.
+    /// It exists, but cannot be opened or read as a file.
     NotAFile,
-    /// It does not come to rest, or another process keeps it: later it may.
+    /// It does not come to rest, or another process holds it: it may be readable later.
     Unsettled,
     /// Anything else.
     Other,
@@ -100,7 +100,7 @@ impl From<Fault> for LoadError {
 
 /// The whole content of the file that `key` stands for, unchanged, or why not.
 ///
-/// `directory` is none where nothing was preopened.
+/// `directory` is None if nothing was preopened.
 ///
 /// # Errors
 /// Each case of [`LoadError`], as the contract documents it. The order of the
@@ -143,9 +143,8 @@ fn load_unchecked<D: Directory>(
     let grant = grants.find(key).ok_or(LoadError::UnknownKey)?;
     check_name(&grant.name)?;
 
-    // Opening a device may do something, so the name is looked at first. What
-    // counts is the look at the handle below: the name may mean another file by
-    // then.
+    // Opening a device may have an effect, so this looks at the name first. Only the
+    // look at the handle below counts: the name may mean another file by then.
     let directory = directory.ok_or(LoadError::NotFound)?;
     if !directory.is_regular(&grant.name)? {
         return Err(LoadError::NotAFile);
@@ -163,8 +162,8 @@ fn load_unchecked<D: Directory>(
     if file.stat()? != before {
         return Err(LoadError::Changed);
     }
-    // Two looks that agree prove nothing if no clock tells of every change. Then
-    // what was read has to be there still.
+    // Two equal looks prove nothing if no clock shows every change. Then what was read
+    // must still be there.
     if before.changed.is_none() && !is_still(&file, &bytes)? {
         return Err(LoadError::Changed);
     }
@@ -188,15 +187,16 @@ fn check_name(name: &str) -> Result<(), LoadError> {
     }
 }
 
-/// All `size` bytes of `file`, and the end right behind them. Asks for one byte more
-/// than there should be: a file that has it has grown, or is longer than it says.
-/// A read that comes back short proves neither, so the last one has to come back
-/// empty.
+/// All `size` bytes of `file`, and the end directly after them. It asks for one byte
+/// more than expected: a file that has this byte has grown, or is longer than it
+/// reports. A read that returns fewer bytes proves neither, so the last read must
+/// return none.
 fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
     let mut bytes: Vec<u8> = Vec::new();
     loop {
         let have = bytes.len() as u64;
-        // No file is so long that this saturates, but a file system may say so.
+        // No file is so long that this saturates, but a file system may report such a
+        // size.
         let want = size.saturating_add(1) - have;
         let chunk = file.read(want, have)?;
         let got = chunk.len() as u64;
@@ -220,8 +220,8 @@ fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
     }
 }
 
-/// Whether `file` still is what was read of it, and no longer. Piece by piece, as
-/// there may be no room for another whole.
+/// Whether `file` still has the content that was read, and no more. This compares piece
+/// by piece, because there may be no memory for a second copy.
 fn is_still(file: &impl File, bytes: &[u8]) -> Result<bool, LoadError> {
     let mut rest = bytes;
     loop {
@@ -240,8 +240,8 @@ fn is_still(file: &impl File, bytes: &[u8]) -> Result<bool, LoadError> {
     }
 }
 
-/// Room for the whole file at once, so that it is not moved while it grows. No
-/// room is a failure, not a panic.
+/// Memory for the whole file at once, so that it is not moved while it grows. If there
+/// is none, this fails and does not panic.
 fn reserve(bytes: &mut Vec<u8>, size: u64) -> Result<(), LoadError> {
     usize::try_from(size)
         .ok()

@@ -30,7 +30,7 @@ use std::{
 ///
 /// A user keeps a map of opaque keys to Markdown files. An MCP client that was
 /// given a key calls the tool `load_context` with it and gets that file; without
-/// a key there is nothing to be had, not even a list.
+/// a key it gets nothing, not even a list.
 #[derive(Debug, Parser)]
 // The name is set here, because the plugin keeps the program under a name with a
 // checksum.
@@ -47,7 +47,7 @@ macro_rules! after_help {
         concat!(
             "\
 Examples:
-  keyhole demo                       watch a whole session, on files of its own
+  keyhole demo                       watch a whole session, with its own files
   keyhole check                      would every key in my map load?
   keyhole setup                      what do I tell my client?
   claude mcp add keyhole -- keyhole serve
@@ -61,7 +61,7 @@ The map is ",
 #[cfg(unix)]
 const AFTER_HELP: &str = after_help!(
     "$XDG_CONFIG_HOME/keyhole/context-map.toml, or
-~/.config/keyhole/context-map.toml where that variable is not set."
+~/.config/keyhole/context-map.toml if that variable is not set."
 );
 
 #[cfg(windows)]
@@ -71,20 +71,20 @@ const AFTER_HELP: &str = after_help!(r"%APPDATA%\keyhole\context-map.toml.");
 enum Command {
     /// Serve the tool `load_context` over MCP on standard input and output
     #[command(after_help = "\
-Started by an MCP client, which is configured with this command.
-The map is read at each call that finds it changed; no restart is needed.
+An MCP client starts this command: put it into the client's configuration.
+A call reads the map again if the map has changed; no restart is needed.
 
-On Linux the process first gives up all but reading: it can write nothing, start no
-program and reach no network and no other process, whatever happens to it. It says so
-if the system cannot do that. `keyhole check` tells what it can.
+On Linux the process first gives up all rights except reading: it can write nothing,
+start no program and reach no network and no other process, whatever happens to it.
+If the system cannot do all of that, it says so. `keyhole check` shows what it can.
 
-With --sealed (Linux 6.7 or newer) it also gives up reading but in the mapped files'
-directories and beneath; it can still ask of any path whether it is there, its size,
-owner and times. The map is read once then: restart to change it. Changed files are
-served as without it.
+With --sealed (Linux 6.7 or newer) it can read only in the mapped files' directories
+and below. Of any other path it can still ask whether it exists, its size, owner and
+times. It then reads the map once: restart it if you change the map. If you change a
+file, you need not restart it.
 
-Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start
-before that.")]
+Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start or
+fails before that.")]
     Serve {
         #[command(flatten)]
         map: MapArg,
@@ -96,8 +96,8 @@ before that.")]
         bind: Option<BindingName>,
         /// Take the key of --bind from this variable, not from [bindings.NAME]
         ///
-        /// The map is then asked for nothing but the key, at each call. The Claude
-        /// Code plugin uses it, so that its users write a key into the map and no
+        /// Each call then looks up nothing but this key in the map. The Claude Code
+        /// plugin uses it, so that its users write a key into the map and no
         /// binding.
         #[arg(
             long,
@@ -108,27 +108,27 @@ before that.")]
         key_env: Option<String>,
         /// Say that every caller is this agent, so that keys bound to it work
         ///
-        /// It is your statement about who this server is started for; nothing
-        /// verifies it. Give it where one server serves one worker. With
-        /// --require-ticket it is verified: the ticket must name this agent.
+        /// You state whom you start this server for; nothing verifies it. Use it if
+        /// one server serves one worker. With --require-ticket it is verified: the
+        /// ticket must name this agent.
         #[arg(long, value_name = "NAME", value_parser = agent_name)]
         agent: Option<AgentName>,
         /// Serve only calls that `keyhole guard` left a ticket for
         ///
         /// For the Claude Code plugin, which sets CLAUDE_PLUGIN_DATA, the folder
-        /// that both share.
+        /// that the server and the guard share.
         #[arg(long)]
         require_ticket: bool,
-        /// Give up all rights but reading the mapped files' directories
+        /// Give up all rights except reading the mapped files' directories
         ///
-        /// Tickets cannot be used up without the right to delete them.
+        /// Not with --require-ticket: to use a ticket up, the server must delete it.
         #[arg(long, conflicts_with = "require_ticket")]
         sealed: bool,
     },
 
-    /// Say of each entry in the map whether it would load, and why not
+    /// Say for each entry in the map whether it would load, and if not, why
     #[command(after_help = "\
-No key is printed, nor how long one is: the line in the map says which entry is meant.
+It prints no key and no key's length: the line in the map says which entry is meant.
 
 Examples:
   keyhole check
@@ -143,30 +143,32 @@ Exit codes: 0 everything would load, 1 something would not, 2 no map, or an inva
         json: bool,
     },
 
-    /// Print what to put where for a client, or an entry for the map; writes nothing
+    /// Print what a client needs in its configuration, or an entry for the map
     #[command(after_help = "\
-The first line says who gets the document: one agent, or the whole client.
+It writes no file. The first line says who gets the document: one agent, one session,
+or the whole client.
 
 Examples:
-  keyhole setup                      the clients that are known, and who is here
+  keyhole setup                      the known clients, and which are found here
   keyhole setup key ~/notes/identifiers.md --bind scanner-catalog
   keyhole setup claude-code --bind scanner-catalog
 
-Exit codes: 0 printed, 1 not, since the map cannot be used or a key would be shown.")]
+Exit codes: 0 printed, 1 not printed; standard error then says why, for example that a
+key would be shown.")]
     Setup(setup::Arguments),
 
     /// Decide, as a hook of the Claude Code plugin, whether a call may be made
     #[command(after_help = "\
 Reads a PreToolUse question on standard input and answers on standard output.
-Where it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the server.
+If it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the server.
 
-Exit codes: 0 decided, 2 denied because something is not as it should be.")]
+Exit codes: 0 decided, 2 denied because of an error.")]
     Guard(MapArg),
 
-    /// Print the agents that the map names, one a line, and * if a key is for any
+    /// Print the agents that the map names, one per line, and * if a key is for any
     ///
-    /// For the Claude Code plugin, which shows the tool to no others. A map that is
-    /// missing names nobody.
+    /// For the Claude Code plugin, which shows the tool to no others. A missing map
+    /// names nobody.
     #[command(hide = true)]
     Agents(MapArg),
 
@@ -177,7 +179,7 @@ Exit codes: 0 decided, 2 denied because something is not as it should be.")]
         save: Option<PathBuf>,
     },
 
-    /// Show a whole session over MCP, on a map and files of its own
+    /// Show a whole session over MCP, with its own map and files
     Demo,
 
     /// Print a shell's completions, or the manual page
@@ -186,7 +188,7 @@ Examples:
   keyhole shell bash > ~/.local/share/bash-completion/completions/keyhole
   keyhole shell man > ~/.local/share/man/man1/keyhole.1")]
     Shell {
-        /// For which
+        /// The shell, or man for the manual page
         what: shell::What,
     },
 }

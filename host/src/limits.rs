@@ -23,7 +23,7 @@ pub struct Limits {
     pub running: usize,
     /// Calls that may wait. The answer to one more is `busy`.
     pub waiting: usize,
-    /// Slow calls that may go on without a place, so that they delay no other call.
+    /// Slow calls that may continue without a place, so that they delay no other call.
     /// They wait for a file system, or they hang in the kernel and the client has
     /// already got `timed-out`. `running` plus this number is also the most threads
     /// that calls ever have.

@@ -19,8 +19,8 @@ const STREAM_THREADS: usize = 2;
 /// signals. It panics if the system refuses it one for signals.
 const DESCRIPTORS: usize = 5;
 
-/// The file descriptors that are still needed when the streams are opened: three
-/// for signals, and one for a moment.
+/// The file descriptors that are still needed when the streams are opened: three for
+/// signals, and a temporary one.
 #[cfg(target_os = "linux")]
 const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
 
@@ -66,17 +66,17 @@ pub(crate) fn streams_are_pipes() -> bool {
     read.is_some() && write.is_some() && spare_descriptors(DESCRIPTORS_BESIDE_STREAMS).is_ok()
 }
 
-/// Asks for a larger pipe to the client, if it is one: a document of 1 MiB then goes out
-/// in a few turns of writer and reader instead of sixteen. It is not asked for more: what
-/// a user's pipes may hold in all is bounded (64 MiB by default), and beyond that, new
-/// pipes of any program are tiny.
+/// Asks for a larger pipe to the client, if it is a pipe: a document of 1 MiB then
+/// needs a few turns of writer and reader instead of sixteen. It does not ask for more,
+/// because all pipes of a user together may hold only so much (64 MiB by default), and
+/// beyond that, new pipes of any program are tiny.
 #[cfg(target_os = "linux")]
 pub(crate) fn widen_output() {
     const BYTES: usize = 256 << 10;
     let stdout = std::io::stdout();
     let has_less = rustix::pipe::fcntl_getpipe_size(&stdout).is_ok_and(|bytes| bytes < BYTES);
     if has_less {
-        // It does without then.
+        // Then the pipe stays as it is.
         let _ = rustix::pipe::fcntl_setpipe_size(&stdout, BYTES);
     }
 }

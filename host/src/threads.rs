@@ -18,8 +18,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// A piece of work to run.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// Runs jobs that may block, side by side. Where a user's files are read, this is
-/// [`Threads`]; tests choose the moment at which each job runs.
+/// Runs jobs that may block, at the same time. For a user's files, this is [`Threads`];
+/// tests choose the moment at which each job runs.
 #[doc(hidden)]
 pub trait Runner: Send + Sync + 'static {
     /// Prepares for the first job.

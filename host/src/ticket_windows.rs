@@ -1,8 +1,8 @@
 //! The folder of tickets on Windows.
 //!
-//! The folder and each ticket are made with a list of access that names the user alone.
-//! A ticket is redeemed by opening it so that nobody else can, and so that it is gone
-//! when it is closed: of several that ask, one gets it.
+//! The folder and each ticket are created with an access list that names only the user.
+//! A ticket is redeemed by opening it exclusively, to be deleted when it is closed: if
+//! several callers ask, one gets it.
 
 use super::{FOLDER, LIFE, TicketError};
 use crate::walk::{
@@ -32,7 +32,7 @@ use windows_sys::{
 pub(super) const NOT_TRUSTED: &str =
     "others can write to the plugin's data folder or to a directory above it";
 
-/// What is read of the folder to clean up, in 8 bytes: some 200 tickets.
+/// How much of the folder one clean-up reads, in units of 8 bytes: some 200 tickets.
 const MOST_SWEPT: usize = 5 << 10;
 
 const SHARE: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
@@ -140,7 +140,7 @@ pub(super) fn sweep(folder: &File, now: SystemTime) {
     }
 }
 
-/// The names in a directory and when they were written to, as Windows lays them out:
+/// The names in a directory and the times of their last writes, in Windows' layout:
 /// `FILE_FULL_DIR_INFO`.
 fn entries(mut found: &[u8]) -> Vec<(String, SystemTime)> {
     let number = |bytes: &[u8], at: usize| {

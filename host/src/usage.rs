@@ -55,12 +55,12 @@ fn message(error: &Error, command: &Command) -> String {
     let argument = named(error, command);
     let name = argument.map_or_else(|| "an argument".to_owned(), Arg::to_string);
     match error.kind() {
-        ErrorKind::UnknownArgument => "there is an argument that is not known here".to_owned(),
+        ErrorKind::UnknownArgument => "there is an unknown argument".to_owned(),
         ErrorKind::InvalidSubcommand => "there is no such command".to_owned(),
         ErrorKind::MissingSubcommand => "no command was given".to_owned(),
         ErrorKind::MissingRequiredArgument => "an argument is missing".to_owned(),
         ErrorKind::ArgumentConflict => {
-            format!("{name} was given twice, or beside an argument that excludes it")
+            format!("{name} was given twice, or together with an argument that excludes it")
         }
         ErrorKind::ValueValidation => match (argument, std::error::Error::source(error)) {
             // The reason comes from our own parsers, which return constant text.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the server of the bundle that is for this system.
+# Runs the bundle's server for this system.
 set -u
 
 fail() {
@@ -18,6 +18,6 @@ esac
 
 server=${0%/*}/server/$name
 [ -f "$server" ] || fail "this bundle holds no server for this system ($system); install a release of it"
-# A client may unpack without modes.
+# A client may unpack the files without their modes.
 [ -x "$server" ] || chmod u+x "$server" 2>/dev/null || fail "the bundle's server cannot be made executable"
 exec "$server" "$@"

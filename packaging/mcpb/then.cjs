@@ -1,5 +1,5 @@
-// For `node --require`: it is SOURCE_DATE_EPOCH for whatever runs. What packs the
-// bundle writes the time into it, and the same files are to give the same bytes.
+// For `node --require`: sets the clock to SOURCE_DATE_EPOCH. The tool that packs the
+// bundle writes the time into it, and the same files must give the same bytes.
 "use strict"
 const then = Number(process.env.SOURCE_DATE_EPOCH) * 1000
 if (!Number.isFinite(then)) throw new Error("SOURCE_DATE_EPOCH is not set")

@@ -5,7 +5,7 @@ import io
 import tarfile
 import zipfile
 
-# The highest saves a two-hundredth of a program's size, and takes twice as long.
+# The highest level saves a two-hundredth of a program's size, and takes twice as long.
 LEVEL = 6
 
 
@@ -26,7 +26,8 @@ def tar(files):
 
 def tar_gz(files):
     out = io.BytesIO()
-    # Not gzip.compress: what it writes besides the content differs from Python to Python.
+    # Not gzip.compress: what it writes besides the content depends on the version of
+    # Python.
     with gzip.GzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=out, mtime=0) as archive:
         archive.write(tar(files))
     return out.getvalue()

@@ -38,7 +38,7 @@ class Keyhole < Formula
 {{places}}
   def install
     bin.install Dir["keyhole-*"].first => "keyhole"
-    # Else what is run next is not.
+    # The next line runs it, so it must be executable.
     chmod 0755, bin/"keyhole"
     generate_completions_from_executable(bin/"keyhole", "shell")
     (man1/"keyhole.1").write Utils.safe_popen_read(bin/"keyhole", "shell", "man")

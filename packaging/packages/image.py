@@ -9,9 +9,9 @@ from archives import tar, tar_gz
 from project import DESCRIPTION, HOME_PAGE, LICENCE, LICENCE_FILES, NAMES, ROOT, VERSION
 
 FILE = "keyhole-image.tar"
-# Nobody: no system gives it to a user of its own.
+# An unused id: no system gives it to one of its users.
 USER = 65532
-# Beneath it, the map and what it names are mounted, so that `~/` in a map means the same.
+# The map and its files are mounted under it, so that `~/` in a map means the same.
 HOME = "/home"
 
 LABELS = {
@@ -21,7 +21,7 @@ LABELS = {
     "org.opencontainers.image.licenses": LICENCE,
     "org.opencontainers.image.source": HOME_PAGE,
     "org.opencontainers.image.url": HOME_PAGE,
-    # By this the MCP registry knows whose image it is.
+    # This label tells the MCP registry whose image it is.
     "io.modelcontextprotocol.server.name": NAMES["REGISTRY"],
 }
 
@@ -110,7 +110,7 @@ class Layout:
         index = {"schemaVersion": 2, "mediaType": kind, "manifests": images, "annotations": LABELS}
         named = {
             "org.opencontainers.image.ref.name": VERSION,
-            # What docker and containerd call it once it is loaded.
+            # The name of the image in docker and containerd once it is loaded.
             "io.containerd.image.name": f"{NAMES['IMAGE']}:{VERSION}",
         }
         top = {

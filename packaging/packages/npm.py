@@ -37,7 +37,7 @@ def pack(programs):
         operating_system, processor = system.npm.split("-")
         yield package(
             name_for(system),
-            # Yarn keeps packages zipped otherwise, and nothing runs from there.
+            # Otherwise Yarn keeps packages zipped, and nothing can run from there.
             {"os": [operating_system], "cpu": [processor], "preferUnplugged": True},
             {f"bin/{system.command('keyhole')}": (0o755, program.content)},
         )

@@ -7,8 +7,8 @@ import hashlib
 from archives import zip_file
 from project import DESCRIPTION, HOME_PAGE, LICENCE, LICENCE_FILES, NAMES, ROOT, VERSION
 
-# `uvx NAME` looks for a command of that name. The program is in the wheel once, so
-# this is a script, and the shell goes when the program comes.
+# `uvx NAME` looks for a command of that name. The wheel contains the program once, so
+# the command is a script, and its shell is replaced by the program.
 BESIDE = b"""\
 #!/bin/sh
 case $0 in */*) ;; *) echo 'keyhole: started without a path' >&2; exit 1 ;; esac
@@ -44,7 +44,8 @@ def wheel(program):
     system = program.system
     name = f"{NAMES['PYPI'].replace('-', '_')}-{VERSION}"
     scripts, own = f"{name}.data/scripts", f"{name}.dist-info"
-    # Without a shell there is nothing to stand beside: the program a second time.
+    # Without a shell there is no such script: the wheel contains the program a second
+    # time.
     other = program.content if system.is_windows else BESIDE
     tags = "".join(f"Tag: py3-none-{tag}\n" for tag in system.wheel.split("."))
     files = {

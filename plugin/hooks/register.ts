@@ -1,13 +1,13 @@
 // The first way: only the agent has the server. The client starts it with the
 // agent and ends it with the agent, and no prompt holds a key.
 //
-// The client has to load modules for that. An older one ignores this file, and a
-// policy can switch it off. Then there is the second way, which is whole without
-// this file: the server of .mcp.json, for all, behind the guard and its tickets.
-// Whatever fails here must leave that way as it is.
+// For that, the client must load modules. An older client ignores this file, and
+// a policy can switch it off. Then there is the second way, which is complete
+// without this file: the server of .mcp.json, for all, behind the guard and its
+// tickets. If anything fails here, the second way must still work.
 //
-// The interface is called early access by the client: tests/client tries all that
-// is used of it. `$` must stay in the function that it is given to; the client
+// The client calls this interface early access: tests/client tries everything
+// that we use of it. `$` must stay in the function that gets it; the client
 // refuses a module that passes it on.
 
 import type { Register } from 'claude-code'
@@ -21,10 +21,10 @@ const SHARED = 'context'
 const SHARED_SERVER = `plugin:keyhole:${SHARED}`
 const SHARED_TOOL = `mcp__plugin_keyhole_${SHARED}__load_context`
 
-/** What agents/privacy-scanner.md says of the shared server's call, with the key. */
+/** The text in agents/privacy-scanner.md about the call of the shared server, with the key. */
 const CALL = /once, with exactly this argument:\n\n```json\n\{ "key": "([!-~]+)" \}\n```\n/
 
-/** The agent's file: its key apart, and the rest as the agent has it without one. */
+/** Reads the agent's file: its key, and the rest as an agent without a key needs it. */
 function read(text: string) {
   const [, head, body] = /^---\n([^]+?)\n---\n([^]+)$/.exec(text) ?? []
   const field = (name: string) => new RegExp(`^${name}: (.+)$`, 'm').exec(head ?? '')?.[1]
@@ -49,7 +49,7 @@ const namesOthers = (map: string, own: string) => map.split('\n').some((name) =>
 export const register: Register = (on) => {
   // Until the bundled agent has its own server, it needs the shared one.
   let registered = false
-  // The shared server was let in. Once it is, it stays.
+  // Whether the shared server may run. Once it may, that stays so.
   let shared = false
 
   on('session.start', async ($, e, next) => {
@@ -79,14 +79,14 @@ export const register: Register = (on) => {
       try {
         await $.mcp.connect(SHARED)
       } catch {
-        // It is tried again when the agent starts.
+        // The module tries it again when the agent starts.
       }
     }
     return next(e)
   })
 
-  // Nobody can be shown the tool of a server that does not run. So it does not,
-  // unless the map has keys for other agents.
+  // The client shows nobody the tool of a server that does not run. So this
+  // server does not run unless the map has keys for other agents.
   on('mcp.connect', { server: SHARED_SERVER }, async ($, e, next) => {
     if (shared) return next(e)
     try {
@@ -101,9 +101,9 @@ export const register: Register = (on) => {
     return { value: { isConnected: false, reason: 'disabled', message: `the map has a key for ${AGENT} only` } }
   })
 
-  // An agent's definition may take the name of a plugin's agent: one of `--agents`
-  // does. It is not the one that the map means. And the map may have changed: an
-  // agent that it names now gets the server, too.
+  // An agent's definition may take the name of a plugin's agent, as one of
+  // `--agents` can. It is not the agent that the map means. And the map may have
+  // changed: an agent that it names only now gets the server, too.
   on('agent.spawn', async ($, e, next) => {
     const type = e.subagentType
     const [plugin, agent] = type.split(':')
@@ -127,15 +127,15 @@ export const register: Register = (on) => {
     return next(e)
   })
 
-  // Only agents that the map names are shown the shared server's tool. The type is
-  // asked of the client: what a hook is told of a teammate is a name, which the
-  // main conversation chose.
+  // The client shows the shared server's tool only to agents that the map names.
+  // The module asks the client for the type: for a teammate, a hook gets only a
+  // name, which the main conversation chose.
   on('tool.offer', { tool: SHARED_TOOL }, async ($, e, next) => {
     const caller = (await $.agent.list()).find(({ id }) => id === e.agentId)
     if (!caller || caller.teammateId !== undefined || caller.type === 'fork') return { isOffered: false }
     const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
     const map = await $.process.run(agents($.plugin.root, data))
-    // A map that is wrong is for the server to report, to an agent that asks.
+    // The server reports a map that is wrong, to an agent that asks.
     const isOffered = map.exitCode !== 0 || names(map.stdout, caller.type) || namesAny(map.stdout)
     return isOffered ? next(e) : { isOffered }
   }).catch(($, e, next) => (e.agentId === undefined ? { isOffered: false } : next(e)))

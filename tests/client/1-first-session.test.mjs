@@ -1,5 +1,6 @@
 // Two commands, a map, and the very first session works: the subagent has the
-// file, byte for byte, nobody was asked for leave, and the parent has nothing.
+// file, byte for byte, nobody was asked for permission, and the parent has
+// nothing.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

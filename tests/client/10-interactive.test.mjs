@@ -1,5 +1,5 @@
-// The same in a terminal, where the client does not wait for servers and could ask
-// for leave: nobody is asked, from the very first session.
+// The same in a terminal, where the client does not wait for servers and could
+// ask for permission: it asks nobody, from the very first session.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -22,12 +22,13 @@ onEachClient('10: the first interactive session loads the catalog and asks for n
           return spawn('scanner', SCANNER);
         },
         say('Done.'),
-        // Newer clients put an agent in the background, and tell of its end.
+        // Newer clients run an agent in the background, and tell the parent when
+        // it ends.
         say('Done.'),
       ],
       scanner: [way(home.client).load, say('One finding.')],
     },
-    // Told to a parent that has no more to do: the scanner's own last words.
+    // Sent to a parent that has nothing more to do: the scanner's own last words.
     ({ requests }) => requests.some(({ actor, text }) => actor === 'parent' && text.includes('One finding.')),
   );
 

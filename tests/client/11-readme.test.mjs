@@ -1,5 +1,6 @@
 // The plugin's README, word for word, in a fresh home: its two commands, its
-// catalog, its map and its check. Only the repository is another: this very package.
+// catalog, its map and its check. Only the repository differs: it is this
+// package.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -22,7 +23,7 @@ onEachClient("11: the plugin's README works word for word", async ({ home }) => 
   const commands = block('').trim().split('\n');
   const [, repository, branch] = commands[0].match(/ ([\w-]+\/[\w-]+)@(\w+)$/);
   home.publish(DIST, `https://github.com/${repository}.git`, branch);
-  // The client would ask that host by SSH first.
+  // Otherwise the client would ask that host by SSH first.
   fs.chmodSync(home.write(home.root, 'shims/ssh', '#!/bin/sh\nexit 1\n'), 0o755);
   fs.symlinkSync(home.client.binary, path.join(home.root, 'shims/claude'));
   const PATH = `${path.join(home.root, 'shims')}:${process.env.PATH}`;
@@ -42,7 +43,7 @@ onEachClient("11: the plugin's README works word for word", async ({ home }) => 
   session.assertPlayed();
   assert.equal(session.answer('scanner', way(home.client).tool).text, catalog);
 
-  // What it says for when it does not work; here it does.
+  // The command that it gives for a failure; here it works.
   const check = await home.run('/bin/sh', ['-c', block('sh')]);
   assert.equal(check.code, 0, check.stderr);
   assert.match(check.stdout, /1 would be served/);

@@ -14,10 +14,10 @@ const AGENT = 'identifier-scanner';
 const EXAMPLES = path.resolve(import.meta.dirname, '../../docs/examples');
 const example = (name) => fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
 
-/** The user's own leave for the tool, which an agent's file does not give. */
+/** The user's permission for the tool, which an agent's file does not give. */
 const LEAVE = ['--allowedTools', TOOL];
 
-/** Newer clients hand a deferred tool over on this request. */
+/** Newer clients provide a deferred tool on this request. */
 const search = call('ToolSearch', { query: `select:${TOOL}` });
 const load = call(TOOL, {});
 
@@ -33,7 +33,7 @@ function world(home, owner) {
   return { PATH: `${commands}:${process.env.PATH}` };
 }
 
-/** Nobody but the agent has the document, the tool or the key. */
+/** Asserts that only the agent has the document, the tool and the key. */
 function assertAlone(session) {
   session.assertPlayed();
   const answer = session.answer('scanner', TOOL);
@@ -61,7 +61,7 @@ onEachClient("12a: a user's agent has a bound server of its own, and the parent 
   seen(`the parent is told: ${session.answer('parent', TOOL).text}`);
 });
 
-/** The client's note that its user has said yes to the project's folder. */
+/** The client's note that its user trusts the project's folder. */
 function trust(home) {
   const projects = { [home.project]: { hasTrustDialogAccepted: true } };
   home.write(home.home, '.claude.json', JSON.stringify({ projects }));
@@ -73,7 +73,7 @@ onEachClient("12b: so has a project's agent, in a trusted folder", async ({ home
   assertAlone(session);
 });
 
-/** Where an agent of any project may start a server without a question. */
+/** The clients in which an agent of any project may start a server without a question. */
 const STARTS_UNTRUSTED = ['2.1.197'];
 
 onEachClient("12c: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", async ({ home, client, seen }) => {

@@ -29,7 +29,7 @@ onEachClient('13: added by hand, the server serves whoever has a key, and none t
   const listed = await home.claude(['mcp', 'list'], { PATH });
   assert.match(listed.stdout, /^keyhole: .*Connected/m);
 
-  // Newer clients hand a deferred tool to the parent on this request.
+  // Newer clients provide a deferred tool to the parent on this request.
   const search = call('ToolSearch', { query: `select:${TOOL}` });
   const script = { parent: [search, call(TOOL, { key: 'k-open' }), call(TOOL, { key: 'k-bound' }), say('Done.')] };
   const session = await home.session(script, ['--allowedTools', TOOL], { PATH });

@@ -10,16 +10,16 @@ import { CANARY, CATALOG, TOOL, agentFile, load } from './harness/plugin.mjs';
 const BOUND = 'key-of-reader-7c31d90a52';
 const UNBOUND = 'key-of-anyone-0b8e6f1d44';
 
-/** More words than the parent has to say, however often it is told of an end. */
+/** More words than the parent needs, however often it is told that somebody ended. */
 const DONE = Array.from({ length: 12 }, () => say('Done.'));
 
-/** Until the server is there, so that all who are started have its tool. */
+/** Waits until the server runs, so that every agent that is started has its tool. */
 const CONNECTED = `until grep -rqs 'Successfully connected' "$HOME/.cache"; do sleep 0.1; done`;
 
 onEachClient('14: a teammate named as an agent is denied, and the agent of that name is not', async ({ t, home, seen }) => {
   // A terminal comes from Python's own library.
   if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
-  // Where a module is loaded, a teammate has no such tool at all: see case 17.
+  // If a module is loaded, a teammate has no such tool at all: see case 17.
   await home.installGuarded();
   const overheard = home.overhear(TOOL);
   home.hook('SessionStart', CONNECTED);

@@ -1,6 +1,7 @@
-// Where the client loads modules, the bundled agent has a server of its own and
-// nobody else has the tool: what that rests on, one by one. Clients that load
-// none play the same, and give no more than the guard lets through.
+// If the client loads modules, the bundled agent has a server of its own and
+// nobody else has the tool: these cases check each thing that this depends on.
+// Clients that load no modules run the same cases, and give no more than the
+// guard allows.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -12,7 +13,7 @@ import { CANARY, CATALOG, KEY, OWN_TOOL, SCANNER, TOOL, catalog, load, loadsModu
 /** All that a user's settings can give. */
 const LEAVE = ['--allowedTools', `${TOOL},${OWN_TOOL}`];
 const search = call('ToolSearch', { query: `select:${TOOL},${OWN_TOOL}` });
-/** Both tools, by whoever is not the agent. */
+/** Both tools, called by somebody who is not the agent. */
 const attempts = [load(KEY), call(OWN_TOOL, {})];
 
 /** Every call of `actor` failed, and nobody but `readers` has the catalog. */
@@ -23,7 +24,7 @@ function assertNothing(session, actor, ...readers) {
   session.assertOnlyIn(CANARY, ...readers);
 }
 
-/** What `actor` can call. One entry is the client's own, for tools yet to be searched. */
+/** What `actor` can call. One entry is the client's own, for tools still to be searched. */
 const tools = (session, actor) =>
   session.of(actor)[0].body.tools.map(({ name }) => name).filter((name) => name !== 'DeferredToolPlaceholder');
 
@@ -36,7 +37,8 @@ onEachClient('15a: the parent, a fork and another agent have no such tool, while
         [search, ...attempts],
         [spawn('scanner', SCANNER), spawn('fork', 'fork'), spawn('other', 'general-purpose')],
         [call(OWN_TOOL, {}), load(KEY)],
-        // A fork may be in the background. Then its end is told, when it comes.
+        // A fork may be in the background. Then the client reports its end when
+        // it comes.
         ...Array.from({ length: 8 }, () => say('Done.')),
       ],
       scanner: [way(client).load, say('Done.')],
@@ -78,7 +80,7 @@ onEachClient('15b: a session that runs as the agent has no such tool', async ({ 
   if (loadsModules(client)) seen(`--agent: ${session.answers('parent').map(({ text }) => text).join(' | ')}`);
 });
 
-/** An agent by the full name, with a server of its own, as somebody else writes it. */
+/** An agent with that full name and a server of its own, as somebody else would write it. */
 const impostor = (home) => {
   const { root, data } = home.installed('keyhole');
   return {
@@ -97,7 +99,7 @@ const impostor = (home) => {
   };
 };
 
-/** Where a definition of somebody else's takes the name of a plugin's agent. */
+/** The clients in which somebody else's definition takes the name of a plugin's agent. */
 const TAKEN = { flag: ['2.1.197', '2.1.330'], file: ['2.1.197'] };
 
 const impostors = {
@@ -118,7 +120,8 @@ onEachClient('15c: an impostor by --agents is not started, or gets no server', a
     return;
   }
   assert.ok(session.of('scanner')[0].text.includes('THE-IMPOSTORS-PROMPT') && TAKEN.flag.includes(client.version));
-  // The guard goes by the name; the server that it brought itself is not one of ours.
+  // The guard judges by the name; the server that the definition brought is not
+  // ours.
   assert.deepEqual(session.answers('scanner').map(({ error }) => error), [false, true]);
   seen("--agents CAN take the name of a plugin's agent, and is given what is bound to it");
 });
@@ -184,7 +187,7 @@ onEachClient('15f: another server of the user does not make the agent nor its to
 onEachClient('15g: an agent that the agent starts inherits the tool, and gets nothing by it', async ({ home, client, seen }) => {
   await home.install();
   catalog(home);
-  // The bundled agent cannot start any. This one can.
+  // The bundled agent cannot start any agent. This one can.
   const file = path.join(home.installed('keyhole').root, 'agents/privacy-scanner.md');
   const text = fs.readFileSync(file, 'utf8').replace(/^tools: .*$/m, '$&, Agent');
   fs.writeFileSync(file, text);
@@ -243,7 +246,7 @@ const NEIGHBOUR = `export const register = (on) => {
 }
 `;
 
-// A limit, not a promise: whoever installs something lets it see what it sees.
+// A limit, not a promise: what a user installs can see what it sees.
 onEachClient("15i: a hook of the user's and another module overhear the agent, and have no way to the server", async ({ home, client, seen }) => {
   await home.install();
   catalog(home);

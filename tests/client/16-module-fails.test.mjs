@@ -1,5 +1,5 @@
-// Whatever fails in the module leaves the second way whole, the shared server
-// behind the guard, and where the module can still speak it says so in words.
+// Whatever fails in the module, the second way (the shared server behind the
+// guard) still works, and the module says what failed if it can.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -68,7 +68,7 @@ onEachClient('16b: in a terminal the line stands in the conversation', async ({ 
   catalog(home);
   const file = path.join(home.installed('keyhole').root, AGENT);
   fs.writeFileSync(file, FAILURES['finds another agent than it knows'][AGENT](fs.readFileSync(file, 'utf8')));
-  // Drawn by moving about, so that blanks are none.
+  // The terminal draws by moving the cursor, so it contains no blanks.
   const drawn = ({ stdout }) => stdout.replaceAll(/\x1b\[[0-9;?>]*[a-zA-Z]|\s/g, '');
   const session = await home.terminal({ parent: [say('Done.')] }, (session) => drawn(session).includes('behindtheguard'));
   assert.match(drawn(session), /updateorreinstalltheplugin/);

@@ -1,5 +1,5 @@
-// Agents of the user, of a project and of other plugins share one server. Where
-// the client loads modules, only those that the map names are shown its tool.
+// Agents of the user, of a project and of other plugins share one server. If the
+// client loads modules, only those that the map names see its tool.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -115,7 +115,7 @@ onEachClient("17c: an impostor by --agents of another plugin's agent is not star
 const TEAM = ['name', 'acme', 'own'];
 
 onEachClient('17d: teammates get nothing, whatever they are called and of whatever type', async ({ t, home, client, seen }) => {
-  // There it is the guard alone that tells them.
+  // In these clients only the guard tells them apart.
   if (!loadsModules(client)) return t.skip('this client loads no modules');
   // A terminal comes from Python's own library.
   if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');

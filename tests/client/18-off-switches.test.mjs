@@ -1,5 +1,5 @@
-// What a user or an administrator can switch off, and what is left then: the first
-// way, the second, or nothing. Never more than that.
+// What a user or an administrator can switch off, and what then remains: the
+// first way, the second, or nothing. It is never more.
 
 import assert from 'node:assert/strict';
 import { call, say, spawn } from './harness/api.mjs';
@@ -8,7 +8,7 @@ import { CANARY, KEY, OWN_TOOL, SCANNER, TOOL, catalog, load, loadsModules } fro
 
 const LEAVE = ['--allowedTools', `${TOOL},${OWN_TOOL}`];
 
-/** The tools that give content, in a client that loads modules; in others TOOL alone can. */
+/** The tools that give content, in a client that loads modules; in others, only TOOL does. */
 const SWITCHES = {
   'nothing is switched off': { left: [OWN_TOOL] },
   'disableAllHooks': { user: { disableAllHooks: true }, args: LEAVE, left: [], says: 'caller-not-verified' },

@@ -1,5 +1,5 @@
-// Ten agents at once, in the foreground and in the background, and what is left of
-// their server when the client ends, however it ends.
+// Ten agents at once, in the foreground and in the background, and what remains
+// of their server when the client ends, however it ends.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ for (const background of [false, true]) {
     const session = await home.session({
       parent: [
         TEN.map((name) => spawn(name, SCANNER, { run_in_background: background })),
-        // Told of each end in a turn of its own, at the most.
+        // It learns of each end in a separate turn, at most.
         ...Array.from({ length: 24 }, () => say('Go on.')),
       ],
       ...Object.fromEntries(TEN.map((name) => [name, [way(client).load, say('Done.')]])),
@@ -32,7 +32,7 @@ onEachClient('19b: no server is left, whatever ends the client', async ({ t, hom
   if (spawnSync('setsid', ['true']).status !== 0) return t.skip('setsid is not installed');
   await home.install();
   catalog(home);
-  // The tests' own way to end what they started goes by the process group.
+  // The tests' usual way to end what they started uses the process group.
   home.command = (...words) => ['setsid', ['--wait', ...words]];
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL']) {
     let killed;

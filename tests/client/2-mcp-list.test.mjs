@@ -1,6 +1,7 @@
-// `claude mcp list` starts the server and runs no hook. Where it comes first,
-// the server has to install itself, or its failure is remembered for later. Both
-// where the marketplace is a repository, and where it is an unpacked release.
+// `claude mcp list` starts the server and runs no hook. If it is the first
+// command, the server has to install itself, or the client remembers its failure
+// for later. This is tried both with a repository as the marketplace, and with an
+// unpacked release.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -10,7 +11,7 @@ import { onEachClient } from './harness/case.mjs';
 import { DIST } from './harness/home.mjs';
 import { CATALOG, SCANNER, catalog, way } from './harness/plugin.mjs';
 
-/** Installs in `home` by `install`; returns what mcp list says of the server's place. */
+/** Installs in `home` by `install`; returns the server's place in the output of mcp list. */
 async function listFirst(home, install) {
   await install();
   catalog(home);

@@ -1,5 +1,5 @@
-// An agent that goes on: resumed, with a large catalog, with a text that says what
-// to do when its conversation was cut. Both ways have the one text.
+// An agent that goes on: resumed, with a large catalog, with a text that says
+// what to do after its conversation was cut. Both ways use the same text.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -18,7 +18,7 @@ onEachClient('20a: a resumed agent loads the catalog again', async ({ home, clie
         const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
         return call('SendMessage', { to, summary: 'once more', message: '[[actor:resumed]] Scan again.' });
       },
-      // Told of the end when it comes.
+      // It learns of the end when it comes.
       ...Array.from({ length: 8 }, () => say('Done.')),
     ],
     scanner: [way(client).load, say('Done.')],
@@ -94,12 +94,12 @@ onEachClient('20d: both ways have the one text, but for the call', async ({ home
   assert.match(body, /summarized or cut while you work.*call again/);
 });
 
-/** Where a subagent's conversation was seen to be compacted. */
+/** The clients in which we saw that a subagent's conversation was compacted. */
 const COMPACTS = ['2.1.330'];
 
 onEachClient('20e: an agent whose conversation was compacted has lost the catalog, and loads it again', async ({ home, client, seen }) => {
   await home.install();
-  // Long, or there is nothing in the conversation that compacting could save.
+  // Long, because otherwise compacting the conversation could save nothing.
   const text = `${CATALOG}${'Something to look for.\n'.repeat(20_000)}`;
   catalog(home, { text });
   home.write(home.project, 'a.txt', 'text\n');
@@ -107,7 +107,7 @@ onEachClient('20e: an agent whose conversation was compacted has lost the catalo
   let asked = 0;
   const session = await home.session({
     parent: [spawn('scanner', SCANNER), say('Done.')],
-    // Then the client asks for a summary, in place of its next request.
+    // Then the client asks for a summary instead of sending its next request.
     scanner: [way(client).load, () => (asked++ ? summary : [call('Grep', { pattern: 'text' }), used(990_000)]), say('Done.')],
     after: [say('Never.'), way(client).load, say('Done.')],
   });

@@ -1,5 +1,6 @@
-// The module's own text: formatted, and right by the client's own declarations,
-// which a client writes beside a module that it loads from a folder.
+// The module's text: it is formatted, and correct by the client's own
+// declarations, which a client writes next to a module that it loads from a
+// folder.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -48,7 +49,7 @@ onEachClient("21b: the module is right by the client's own declarations", async 
   assert.equal(status, 0, `${stdout}${stderr}`);
   seen('a client writes the declarations of its interface beside a module from a folder');
 
-  // They are looked at.
+  // This shows that the check really reads them.
   const module = path.join(folder, 'hooks/register.ts');
   fs.writeFileSync(module, fs.readFileSync(module, 'utf8').replace('$.agent.register({', '$.agent.register({ nome: 1,'));
   assert.match(check().stdout, /nome/);

@@ -1,25 +1,25 @@
-// Whoever is not the agent that the key is bound to gets nothing, with the right
-// key in hand and every permission that the user can give.
+// A caller that is not the agent to which the key is bound gets nothing, even
+// with the right key and every permission that the user can give.
 
 import assert from 'node:assert/strict';
 import { call, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, KEY, SCANNER, TOOL, agentFile, catalog, load } from './harness/plugin.mjs';
 
-/** The user's own leave for the tool, so that nothing but the plugin refuses. */
+/** The user's permission for the tool, so that only the plugin refuses. */
 const LEAVE = ['--allowedTools', TOOL];
 
-/** Newer clients hand a deferred tool to the parent on this request. */
+/** Newer clients provide a deferred tool to the parent on this request. */
 const search = call('ToolSearch', { query: `select:${TOOL}` });
 
-/** What the client tells a hook of the one caller, in its own words. */
+/** What the client tells a hook about the only caller, in its own words. */
 function identity(overheard) {
   const [{ agent_id, agent_type }, ...more] = overheard();
   assert.deepEqual(more, []);
   return { id: agent_id !== undefined, type: agent_type };
 }
 
-/** The plugin refused with `code`, told nothing of the key, and nobody read the catalog. */
+/** The plugin refused with `code`, told nothing about the key, and nobody read the catalog. */
 function assertRefused(session, actor, code) {
   session.assertPlayed();
   const answer = session.answer(actor, TOOL);
@@ -49,7 +49,7 @@ onEachClient('3b: a fork is denied', async ({ home, seen }) => {
       fork: [search, load(KEY), say('Done.')],
     },
     LEAVE,
-    // Older clients have forks only where they are asked for.
+    // Older clients have forks only if this asks for them.
     { CLAUDE_CODE_FORK_SUBAGENT: '1' },
   );
   assertRefused(session, 'fork', 'caller-not-verified');
@@ -80,13 +80,13 @@ onEachClient("3d: a project's agent of the same short name is denied", async ({ 
     },
     LEAVE,
   );
-  // As if there were no such key: it is not told that there is.
+  // As if there were no such key: the answer does not say that there is one.
   assertRefused(session, 'impostor', 'unknown-key');
   assert.deepEqual(identity(overheard), { id: true, type: 'privacy-scanner' });
   seen("a project's agent has its short name for its agent_type");
 });
 
-/** Where a file of the project can be an agent of a plugin, by its full name. */
+/** The clients in which a project's file can be an agent of a plugin, by its full name. */
 const TAKES_FULL_NAMES = ['2.1.197'];
 
 onEachClient("3e: a project's agent that takes the full name is not run, or the client is known for it", async ({ home, client, seen }) => {
@@ -113,7 +113,7 @@ onEachClient('3f: an agent to which the key is not bound is denied', async ({ ho
     },
     LEAVE,
   );
-  // As if there were no such key: it is not told that there is.
+  // As if there were no such key: the answer does not say that there is one.
   assertRefused(session, 'other', 'unknown-key');
 });
 

@@ -1,5 +1,6 @@
-// The client goes on where a hook fails. So the guard is not what the server
-// trusts: without the ticket that only a guard's yes leaves, there is no content.
+// If a hook fails, the client goes on. So the server does not trust the guard
+// alone: without the ticket that only an approval by the guard leaves, there is
+// no content.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -12,7 +13,7 @@ const ALLOW = JSON.stringify({
   hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' },
 });
 
-/** What stands in the guard's place; null takes the hook away. */
+/** What replaces the guard; null removes the hook. */
 const GUARDS = {
   'crashes': { command: 'kill -SEGV $$' },
   'exits 1': { command: 'exit 1' },
@@ -47,7 +48,7 @@ onEachClient('4: no content where the guard is broken, slow, replaced or gone', 
     session.assertPlayed();
     assert.equal(fs.existsSync(ran), guard !== null, `the guard ${how}: the client ran the one put there`);
     const answer = session.answer('scanner', TOOL);
-    // The server's own words: the call reached it, and it refused.
+    // The server's own words: the call reached the server, and it refused.
     assert.match(answer.text, /caller-not-verified/, `the guard ${how}`);
     assert.equal(answer.error, true, `the guard ${how}`);
     session.assertOnlyIn(CANARY);

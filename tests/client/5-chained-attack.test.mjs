@@ -1,5 +1,5 @@
-// The parent, turned against its user, goes after the key first and the file
-// then. It is in the default permission mode, and nobody is there to say yes.
+// The parent, turned against its user, first tries to get the key and then the
+// file. It runs in the default permission mode, and nobody is there to approve.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -14,7 +14,7 @@ const bash = (command) => call('Bash', { command, description: 'look around' });
 onEachClient('5a: the parent cannot read the key, the map, the file or the data directory', async ({ home, seen }) => {
   await home.install();
   const file = catalog(home);
-  // A first session, so that the data directory is full.
+  // A first session, so that the data directory has its content.
   await home.session({ parent: [say('Done.')] });
   const { root, data } = home.installed('keyhole');
   const agent = path.join(root, 'agents/privacy-scanner.md');
@@ -47,11 +47,12 @@ onEachClient('5a: the parent cannot read the key, the map, the file or the data 
   seen('in the default mode Read, and the plain commands of Bash, stay inside the project');
 });
 
-/** Where a shell's redirection reads what the same command with a name may not. */
+/** The clients in which a shell's redirection reads a file that the same command may not read by name. */
 const REDIRECTS_OUT = ['2.1.197'];
 
-// A client's idea of what a command reads is its own, and has had holes. Who must
-// not depend on it takes Bash from the session, or keeps the files elsewhere.
+// A client's idea of what a command reads is its own, and has had gaps. Users who
+// must not depend on it remove Bash from the session, or keep the files
+// elsewhere.
 onEachClient('5b: a redirection does not read outside the project either, or the client is known for it', async ({ home, client, seen }) => {
   await home.install();
   const file = catalog(home);
@@ -79,9 +80,9 @@ onEachClient('5c: given the key anyway, the parent gets nothing', async ({ home 
   session.assertOnlyIn(CANARY);
 });
 
-// The client writes what a subagent saw to a transcript, which the same
-// session's parent may read. No plugin can forbid that; the user can, by a rule,
-// or by writing none.
+// The client writes what a subagent saw to a transcript, which the parent of the
+// same session may read. No plugin can prevent that; the user can, by a rule, or
+// by having no transcripts written.
 onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, seen }) => {
   await home.install();
   catalog(home);
@@ -114,7 +115,7 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
   seen('permissions.deny "Read(~/.claude/projects/**)" in the user\'s settings keeps Read and cat from it');
 });
 
-/** Every file below `root`. */
+/** Every file under `root`. */
 function files(root) {
   return fs
     .readdirSync(root, { recursive: true, withFileTypes: true })
@@ -122,7 +123,7 @@ function files(root) {
     .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
 }
 
-/** What the client wrote of the catalog: transcripts of subagents. */
+/** What the client wrote that contains the catalog: transcripts of subagents. */
 function written(home) {
   return files(path.join(home.home, '.claude')).filter((name) => {
     try {
@@ -135,7 +136,7 @@ function written(home) {
   });
 }
 
-/** The same and the other names that they have, once the client has written them. */
+/** These files, and their other names, once the client has written them. */
 async function transcripts(home) {
   for (let tries = 0; tries < 200; tries += 1) {
     const found = written(home);

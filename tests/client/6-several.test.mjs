@@ -1,4 +1,4 @@
-// Several subagents in one turn, of a plugin whose author bound a key to each.
+// Several subagents in one turn, from a plugin whose author bound a key to each.
 
 import assert from 'node:assert/strict';
 import { say, spawn } from './harness/api.mjs';
@@ -26,7 +26,7 @@ onEachClient('6: several subagents in one turn each get their own, and no other'
     parent: [NAMES.map((name) => spawn(name, `acme:${name}`)), say('Done.')],
     alpha: [load(key('alpha')), say('Done.')],
     beta: [load(key('beta')), say('Done.')],
-    // This one tries its neighbours' keys, beside its own.
+    // This one tries the others' keys as well as its own.
     gamma: [[load(key('alpha')), load(key('gamma')), load(key('beta'))], say('Done.')],
   });
 

@@ -1,5 +1,5 @@
-// A user who has no map yet is told what to do, does it, and goes on in the same
-// session: the map is read again, and nothing has to be restarted.
+// A user who has no map yet is told what to do, does it, and continues in the
+// same session: the server reads the map again, and nothing has to be restarted.
 
 import assert from 'node:assert/strict';
 import { say, spawn } from './harness/api.mjs';

@@ -1,5 +1,5 @@
-// Whatever an install was stopped at, the next session installs and works; and an
-// upgraded plugin runs its own server, not the one that was there before.
+// Wherever an install was interrupted, the next session installs and works; and
+// an upgraded plugin runs its own server, not the earlier one.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { onEachClient } from './harness/case.mjs';
 import { DIST, marketplace } from './harness/home.mjs';
 import { CATALOG, SCANNER, catalog, loadsModules, way } from './harness/plugin.mjs';
 
-/** More commands than an install can run, so that a wrong count ends the loop. */
+/** More commands than an install can run, so that a loop with a wrong count still ends. */
 const MANY = 40;
 
 async function assertWorks(home, after) {
@@ -40,7 +40,7 @@ onEachClient('8a: after an install that was killed before any of its commands, a
     assert.equal(run.code, 'SIGKILL', `${run.stdout}\n${run.stderr}`);
     await assertWorks(home, `killed before its command ${killed}`);
   }
-  // It copies twice and renames twice, at the least.
+  // It copies twice and renames twice, at least.
   assert.ok(killed >= 4 && killed < MANY, `killed ${killed} times`);
 });
 
@@ -87,7 +87,7 @@ onEachClient('8c: an upgraded plugin runs its new server', async ({ home, seen }
   seen('plugin update puts the new version beside the old, and keeps the data directory');
 });
 
-/** A folder of commands, of which the one after KILL_BEFORE others kills them all. */
+/** A folder of commands, of which the one after KILL_BEFORE others kills the install. */
 function killers(home) {
   const shims = path.join(home.root, 'shims');
   for (const name of ['chmod', 'cmp', 'cp', 'find', 'id', 'ls', 'mkdir', 'mv', 'rm', 'sha256sum', 'shasum', 'uname']) {

@@ -1,5 +1,5 @@
 // The client's own check of the package. It overlooks much (a missing script, an
-// unknown variable, a wrong tool name); the Rust tests of the package do not.
+// unknown variable, a wrong tool name); the Rust tests of the package find these.
 
 import { onEachClient } from './harness/case.mjs';
 import { DIST } from './harness/home.mjs';

@@ -1,4 +1,5 @@
-// The Claude Agent SDK: the cases of all clients, and what docs/use-from.md tells of it.
+// The Claude Agent SDK: the cases of all clients, and what docs/use-from.md says about
+// it.
 
 import assert from 'node:assert/strict';
 import client from './clients/agent-sdk.mjs';
@@ -13,7 +14,7 @@ onClient(client);
 
 const { spawn, load, finish, tool } = client;
 
-/** The example's program with `change` made to it, which has to change something. */
+/** The example's program with `change` applied to it, which must change something. */
 function program(home, change) {
   home.document();
   client.configure(home);
@@ -110,7 +111,7 @@ onCase(client, 'a session that is resumed holds nothing of the document', async 
   client.configure(home);
   (await home.session(plain(client))).assertPlayed();
   program(home, (text) => text.replace(LEAVE, (line) => `${line}  continue: true,\n`));
-  // The two turns before are part of it.
+  // The two turns before belong to it.
   const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
   assert.deepEqual(unscripted, []);
   assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);

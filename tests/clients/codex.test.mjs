@@ -21,26 +21,27 @@ const agent = (actor, agent_type) => [
   },
 ];
 
-/** The same with a model that Codex knows: it has another tool for that. */
+/** The same with a model that Codex knows: it gets another tool for that. */
 const newerAgent = (actor, agent_type) => [
   call('collaboration.spawn_agent', { agent_type, task_name: 'scan', fork_turns: 'none', message: `${mark(actor)} ${PROMPT}` }),
   call('collaboration.wait_agent', { timeout_ms: 60_000 }),
 ];
 
-/** Such a model calls tools in a script, and is told of most of them there alone. */
+/** Such a model calls tools in a script, and learns of most of them only there. */
 const newer = { ...client, model: 'gpt-6.1-sol' };
 const LOAD = `const result = await tools.mcp__${SERVER}__load_context({});
 for (const part of result.content) if (part.type === "text") text(part.text);`;
 const LIST = 'text(ALL_TOOLS.map(({ name }) => name).join(" "));';
 
-/** An agent's file with a server, made of the profile's: its other settings count. */
+/** An agent's file with a server, made from the profile's: its other settings count. */
 function agentWithServer(home) {
   const file = path.join(home.home, `.codex/${PROFILE}.config.toml`);
   const text = `name = "${PROFILE}"\ndescription = "Looks for identifiers."\n${fs.readFileSync(file, 'utf8')}`;
   home.write(home.home, `.codex/agents/${PROFILE}.toml`, text);
 }
 
-// Checked so that a Codex that has learned it shows: docs/use-from.md says that it cannot.
+// This is checked to notice a Codex that can do it: docs/use-from.md says that it
+// cannot.
 // https://github.com/openai/codex/issues/40130, https://github.com/openai/codex/issues/20135
 onCase(client, "an agent's own server is not started, so nobody gets the document by it", async ({ home, seen }) => {
   home.document();
@@ -129,7 +130,7 @@ onCase(client, 'what it prints has the document with --json alone', async ({ hom
   const told = await home.session(script);
   assert.ok(told.stdout.includes(CANARY), told.report());
 
-  // As a main conversation's shell is shown it.
+  // As the shell of a main conversation sees it.
   home.profile = undefined;
   const shown = await home.session({ main: [client.spawn('scanner', 'scanner'), say('Done.')], scanner: script.main });
   shown.assertPlayed();
@@ -138,7 +139,7 @@ onCase(client, 'what it prints has the document with --json alone', async ({ hom
   shown.assertOnlyIn(`mcp__${SERVER}`, 'scanner');
 });
 
-// The sandbox of its shell keeps from writing and from the network, not from reading.
+// The sandbox of its shell prevents writing and network access, not reading.
 onCase(client, "a main conversation's shell may read the document where it lies, and asks nobody", async ({ home, seen }) => {
   const file = home.document();
   client.configure(home);

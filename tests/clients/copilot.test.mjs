@@ -1,4 +1,5 @@
-// GitHub Copilot CLI: the cases of all clients, and what docs/use-from.md tells of it.
+// GitHub Copilot CLI: the cases of all clients, and what docs/use-from.md says about
+// it.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -20,10 +21,10 @@ const AGENT = '.copilot/agents/identifier-scanner.agent.md';
 /** A second line of a document. */
 const KEPT = 'ZQ-CANARY-08ad41';
 
-/** A document of one byte more than the client hands on. */
+/** A document one byte longer than what the client passes on. */
 const LONG = `# ${CANARY}\n`.padEnd(client.limit.characters + 1, 'identifier\n');
 
-/** From here on, the client of `home` is run with these arguments and variables besides. */
+/** From here on, the client of `home` runs with these arguments and variables as well. */
 function also(home, args, env = {}) {
   home.client = {
     ...client,
@@ -220,7 +221,7 @@ onCase(client, 'a session that is resumed holds nothing of the document', async 
   client.configure(home);
   (await home.session(plain(client))).assertPlayed();
   also(home, ['--continue']);
-  // The two turns before are part of it.
+  // The two turns before belong to it.
   const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
   assert.deepEqual(unscripted, []);
   assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);
@@ -247,7 +248,7 @@ onCase(client, 'in a terminal it is the same: the agent alone has it, and nobody
   if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('skipped: a terminal (no python3)');
   home.document();
   client.configure(home);
-  // The user's yes to the folder, as the client notes it.
+  // The user's trust in the folder, as the client notes it.
   home.write(home.home, '.copilot/config.json', JSON.stringify({ trusted_folders: [home.project] }));
   const session = await home.terminal(plain(client), 'Begin.', ({ has }) => home.until('the last turn', () => has('main', 1)));
   assert.deepEqual(session.unscripted, []);

@@ -67,8 +67,8 @@ onCase(client, 'where every call is approved, the main conversation still has no
 const withArgument = ({ args, ...more }, argument) => ({ ...more, args: [...args, argument] });
 
 /**
- * The client's own way to a leak, seen in 0.61.0: it keeps the agent's server among
- * all, and connects them all anew for the main conversation.
+ * The client's own leak, seen in 0.61.0: it keeps the agent's server among all servers,
+ * and connects all of them again for the main conversation.
  */
 for (const [what, policy] of [
   ['the policy refuses the main conversation what /mcp reload gives it', true],
@@ -78,7 +78,7 @@ for (const [what, policy] of [
     if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('skipped: a terminal (no python3)');
     home.document();
     client.configure(home);
-    // Without the deny, but so that nobody need be asked.
+    // Without the denial, but such that nobody has to be asked.
     if (!policy) home.change(POLICY, () => '[[rule]]\nmcpName = "scanner-catalog"\ntoolName = "load_context"\ndecision = "allow"\npriority = 100\n');
     const session = await home.terminal({ ...plain(client), later: [client.load(), say('Later.')] }, 'Begin.', async ({ type, has, screen }) => {
       await home.until('the end of the first turn', () => has('main', 1) && screen().includes('Done.'));

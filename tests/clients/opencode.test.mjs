@@ -7,7 +7,7 @@ import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 
-// Checked so that an opencode that asks first shows: docs/use-from.md warns of it.
+// This is checked to notice an opencode that asks first: docs/use-from.md warns of it.
 // https://github.com/anomalyco/opencode/issues/7136, https://github.com/anomalyco/opencode/issues/6361
 onCase(client, "a project's own configuration gives it to the main conversation, unless opencode reads none", async ({ home, seen }) => {
   home.document();
@@ -29,7 +29,7 @@ onCase(client, "a project's own configuration gives it to the main conversation,
   closed.assertOnlyIn(CANARY);
 });
 
-// Nothing can be configured against it but which agents there are to start.
+// No setting prevents it, except which agents can be started.
 onCase(client, "another agent that is told to continue the first one's task has the document in its conversation", async ({ home, seen }) => {
   home.document();
   client.configure(home);
@@ -66,7 +66,7 @@ onCase(client, 'the whole of a document that it cuts lies in a file, which max_b
   seen(text.slice(-400));
 });
 
-// `opencode run` has nobody to ask, and ends.
+// `opencode run` has nobody to ask, so it ends.
 onCase(client, "the main conversation's reading the document is asked for, its shell's is not", async ({ home, seen }) => {
   const file = home.document();
   client.configure(home);

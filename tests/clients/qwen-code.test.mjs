@@ -100,7 +100,7 @@ onCase(client, 'a key in the environment is passed on', async ({ home }) => {
   assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
 });
 
-/** As Claude Code does. What such an agent is given, it may say to the main conversation. */
+/** As in Claude Code. Such an agent may tell the main conversation what it is given. */
 onCase(client, "an agent of a trusted project takes the place of the user's of the same name", async ({ home, seen }) => {
   const { taken, text } = await projectAgent(client, home, '.qwen');
   assert.ok(taken, 'the client does not take it by now: say so');

@@ -1,9 +1,10 @@
-// The transport that the server itself has not, for a suite that knows only HTTP:
-// `bridge(args, env)` listens on loopback and starts the server for whoever comes.
-// Bodies pass through unchanged in both directions, so that what is judged is ours.
+// The HTTP transport, which the server itself does not have, for a suite that knows
+// only HTTP: `bridge(args, env)` listens on loopback and starts the server for each
+// client. Bodies pass unchanged in both directions, so that the suite judges our
+// server.
 //
-// A session that begins with `initialize` is one child. Protocol 2026-07-28 has no
-// sessions: all its requests go to one other, one after the other, since several
+// A session that begins with `initialize` has its own child. Protocol 2026-07-28 has no
+// sessions: all its requests go to one other child, one after another, because several
 // clients may use the same id.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -12,15 +13,15 @@ import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
 import { server } from './world.mjs'
 
-// No answer takes this long.
+// No answer takes so long.
 const LIMIT_MS = 30_000
 
-// Streamable HTTP of 2026-07-28: the status that goes with an error's code.
+// Streamable HTTP of 2026-07-28: the status for each error code.
 const STATUS = new Map([[-32601, 404], [-32602, 400], [-32022, 400]])
 
 class Child {
   #answers = new Map()
-  // What nobody asked for, and what is on stderr: there must be neither.
+  // Answers that nobody asked for, and what is on stderr: there must be none of either.
   stray = []
 
   constructor(args, env) {
@@ -95,7 +96,7 @@ export async function bridge(args, env) {
       sessions.set(id, new Child(args, env))
       return reply(200, await sessions.get(id).ask(message.id, body), { ...headers, 'mcp-session-id': id })
     }
-    // A notification, or an answer to what was never asked.
+    // A notification, or an answer to a request that we never sent.
     if (message.id === undefined || message.method === undefined) {
       const to = child ?? shared
       to.send(body)
@@ -116,7 +117,7 @@ export async function bridge(args, env) {
   await once(listener, 'listening')
   return {
     url: `http://127.0.0.1:${listener.address().port}/mcp`,
-    // Ends it, and says what the server wrote unasked.
+    // Ends it, and returns what the server wrote unasked.
     async end() {
       listener.closeAllConnections()
       listener.close()

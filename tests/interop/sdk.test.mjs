@@ -15,7 +15,8 @@ const KINDS = [
   ['sdk 1', '2025-11-25', Stdio1, () => new Client1(INFO)],
 ]
 
-// What the client says that it speaks, seen where it is sent.
+// Connects a client, and reads from what it sends which protocol it says that it
+// speaks.
 async function connected(kind, t, { map, args = [] } = {}) {
   const [, , Stdio, make] = kind
   const place = world(map)

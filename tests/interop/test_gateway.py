@@ -58,7 +58,7 @@ class Gateway(unittest.IsolatedAsyncioTestCase):
             self.world.map.unlink()
             refused = await client.call_tool("execute_tool", call)
             self.assertRegex(refused.content[0].text, r"\bmap-missing: ")
-            # As data it has no code: that stands in the text alone.
+            # The data has no code: only the text contains it.
             self.assertIsNone(refused.structured_content)
 
     async def test_the_gateway_shows_the_bound_tool_as_it_is(self):

@@ -17,7 +17,7 @@ title = 'Names'
 key = 'k-prices'
 title = 'Prices'
 """
-# What the orchestrator starts for each worker, and what that worker is to have.
+# What the orchestrator starts for each worker, and what that worker should have.
 WORKERS = {
     "reader": (["--bind", "names"], "Names", "- Jane Q. Example\n"),
     "buyer": (["--bind", "prices", "--agent", "buyer"], "Prices", "- 12 a piece\n"),
@@ -45,7 +45,7 @@ class Orchestrator(unittest.IsolatedAsyncioTestCase):
             [tool] = (await client.list_tools()).tools
             result = await client.call_tool("load_context", {})
             self.assertFalse(result.is_error)
-            # No other key can be asked for, even one that there is.
+            # It cannot ask for another key, not even for one that exists.
             for key in ["k-names", "k-prices"]:
                 with self.assertRaises(MCPError) as raised:
                     await client.call_tool("load_context", {"key": key})
@@ -53,7 +53,7 @@ class Orchestrator(unittest.IsolatedAsyncioTestCase):
             return tool, result.content[0].text
 
     async def test_each_worker_gets_its_own_context_and_no_other(self):
-        # Both are there at once.
+        # Both run at the same time.
         ready = asyncio.Barrier(len(WORKERS))
         done = await asyncio.gather(*(self.work(name, ready) for name in WORKERS))
         for (_, title, document), (tool, text) in zip(WORKERS.values(), done, strict=True):

@@ -22,7 +22,7 @@ k-not-utf8 = '~/notes/latin.md'
 key = 'k-good'
 title = 'The catalogue'
 """
-# What the client calls it, and what is then spoken.
+# The client's name for the protocol, and the version that is then spoken.
 MODES = [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
 
 

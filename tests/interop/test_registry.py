@@ -34,11 +34,11 @@ class Registry(unittest.TestCase):
 
     def test_the_entry_is_valid_once_it_has_its_bundles_sum(self):
         entry = json.loads((ROOT / "packaging/server.json").read_text())
-        # `./x bundle` puts it in.
+        # `./x bundle` fills it in.
         self.assertNotIn("fileSha256", entry["packages"][0])
         entry["packages"][0]["fileSha256"] = "0" * 64
         self.assertEqual(self.lint(entry), [])
-        # The linter does look.
+        # This checks that the linter really reads the file.
         for field, value in [("description", "d" * 101), ("name", "keyhole"), ("version", "latest")]:
             with self.subTest(field):
                 [(rule, message)] = self.lint({**entry, field: value})

@@ -11,8 +11,8 @@ from world import EXAMPLES, World
 SUITES = os.environ.get("KEYHOLE_SUITES")
 DOCUMENT = "- Jane Q. Example\n"
 MODES = ["keyhole serve", "keyhole serve --bind scanner-catalog"]
-# Where the fuzzer counts an answer as a finding, though it is right: what it sent
-# is well formed (a fuzzer's valid half), or is a notification, which has no answer.
+# The cases in which the fuzzer counts a right answer as a finding: what it sent is well
+# formed (a fuzzer's valid half), or is a notification, which has no answer.
 ANSWERED = {
     "InitializeRequest",
     "InitializedNotification",
@@ -20,8 +20,8 @@ ANSWERED = {
     "PingRequest",
     "ProgressNotification",
     "CancelledNotification",
-    # With a key that there is not: a refusal in a result, which is no error of the
-    # protocol.
+    # With a key that does not exist: a refusal in a result, which is not an error of
+    # the protocol.
     "CallToolRequest",
 }
 
@@ -66,7 +66,7 @@ class Suites(unittest.TestCase):
         self.assertEqual(summary["status"], "completed")
         tool = summary["tools"]["by_name"]["load_context"]
         self.assertEqual(tool["total_runs"], 10)
-        # Each was refused; there is no crash, no anomaly and nothing accepted.
+        # Each was refused; there is no crash, no anomaly, and nothing was accepted.
         self.assertEqual({name: n for name, n in tool["outcomes"].items() if n}, {"server_rejected": 10})
         self.assertLessEqual(set(summary["findings"]["by_category"]), {"accepted_malformed"})
         findings = json.loads((out / "findings.json").read_text())["findings"]

@@ -1,5 +1,5 @@
-// taplo, which is what editors complete and check TOML with: the map's schema, on
-// every map that the documentation shows.
+// taplo, with which editors complete and check TOML: the map's schema, on every map
+// that the documentation shows.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,8 +20,8 @@ function lint(...files) {
   return { status, said: stderr }
 }
 
-// Lints each text as a map with the schema; they are numbered in what is said. All
-// at once, since taplo is slow to start.
+// Lints each text as a map with the schema; the output numbers them. All at once,
+// because taplo starts slowly.
 function maps(t, texts) {
   const place = mkdtempSync(join(tmpdir(), 'keyhole-'))
   t.after(() => rmSync(place, { recursive: true }))
@@ -46,7 +46,7 @@ test('each map in the documentation is valid by the schema', (t) => {
   const pages = ['README.md', 'docs/map.md', 'plugin/README.md', 'docs/use-from.md', 'docs/own-subagent.md']
   const blocks = pages.flatMap((page) => {
     const text = readFileSync(here(`../../${page}`), 'utf8')
-    // In a list, a block is indented.
+    // A block in a list is indented.
     const found = [...text.matchAll(/^( *)```toml\n([^]*?)^ *```$/gm)].map(([, indent, block]) =>
       block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
     assert.ok(found.length > 0, page)

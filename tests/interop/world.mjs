@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export const server = process.env.KEYHOLE_BIN
 if (!server) throw new Error('KEYHOLE_BIN does not name the program; run ./x interop')
 
-// What a key is refused with; the key is `k-` and the code.
+// The code that each key is refused with; the key is `k-` and the code.
 export const REFUSALS = [
   'unknown-key', 'not-markdown', 'not-found', 'not-a-file', 'outside-root', 'too-large', 'not-utf8',
 ]

@@ -24,7 +24,7 @@ class World:
         self.environment = {
             "HOME": str(self.home),
             "PATH": f"{commands}:{os.environ['PATH']}",
-            # Not beneath HOME/.config: whoever drops it serves no map.
+            # Not under HOME/.config: a server that loses this variable serves no map.
             "XDG_CONFIG_HOME": str(self.configuration),
         }
 

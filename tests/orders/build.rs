@@ -1,7 +1,7 @@
 //! Takes the host's own files, as they are, and makes them use `shim`: it changes the
 //! first part of paths that begin with `std`, `tokio`, `rustix` and `crate`, and leaves
-//! out unit tests. Otherwise it changes only what `breaks.rs` lists, each behind a switch
-//! that is off.
+//! out unit tests. It also makes the changes that `breaks.rs` lists, each behind a
+//! switch that is off, and no others.
 //!
 //! If the code in a line of `breaks.rs` is not in the host's file exactly once, the build
 //! fails: whoever changes the host has to say what the broken variant is now.
@@ -70,7 +70,7 @@ fn with_breaks(file: &str, mut text: String) -> Result<String, String> {
     }
     for broken in breaks::BREAKS.iter().filter(|it| it.file == file) {
         let (name, good, bad) = (broken.name, broken.good, broken.bad);
-        // The broken code does something first, and then the same.
+        // The broken code does something before the good code.
         if let Some(first) = bad.strip_suffix(good) {
             replace(
                 good,

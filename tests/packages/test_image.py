@@ -74,7 +74,7 @@ class Container(Case):
                 program = archive.extractfile("keyhole").read()
             self.assertEqual(hashlib.sha256(program).hexdigest(), sum_in_manifest(image.system))
             for one in members.values():
-                # Root's, and nobody else's to write.
+                # They belong to root, and nobody else can write to them.
                 self.assertEqual((one.uid, one.gid, one.mode & 0o022), (0, 0, 0), one.name)
 
     def test_it_says_who_runs_what(self):
@@ -91,7 +91,7 @@ class Container(Case):
                 for owner, user in [(0, 65532), (65532, 65532), (1000, 1000)]:
                     home = ours.mounted(owner)
                     self.loads(ours.run(home, user, "serve", input=SESSION))
-                # Of the last.
+                # With the home of the last user.
                 self.assertEqual(ours.run(home, user, "--version"), f"keyhole {project.VERSION}\n")
                 self.assertIn("1 would be served", ours.run(home, user, "check"))
                 said = ours.run(home, 65532, "check", exits=2)
@@ -146,7 +146,7 @@ class Rootfs:
         for layer in image.layers:
             with tarfile.open(fileobj=io.BytesIO(layer)) as archive:
                 archive.extractall(self.root)
-        # Engines make the places of what they mount.
+        # Container engines create the mount points.
         for place in ("proc", "home/.config/keyhole", "home/notes"):
             (self.root / place).mkdir(parents=True)
         self.configuration = image.configuration["config"]
@@ -179,7 +179,7 @@ class Rootfs:
         )
         said = ran.stdout + ran.stderr
         self.case.assertEqual(ran.returncode, exits, said)
-        # What an emulator on a busy machine is answered, and advised: to call again.
+        # What an emulator on a busy machine answers and advises: call again.
         if "timed-out: " in said and self.emulated and tries > 1:
             return self.run(home, user, *arguments, exits=exits, input=input, tries=tries - 1)
         return said

@@ -8,8 +8,8 @@ from world import ROOT, Case, project
 
 NAMES = project.NAMES
 
-# What has to say one itself: others read it as it stands. For people are *.md, docs/,
-# and what holds them.
+# The files that must contain a name themselves, because others read them unchanged.
+# Texts for people are *.md, docs/, and what those include.
 REPEAT = re.compile(
     r"""
     ^packaging/names\.env$

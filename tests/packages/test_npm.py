@@ -108,7 +108,7 @@ class Npm(Case):
         project_folder.mkdir()
         install = ["npm", "install", "--offline", "--no-audit", "--no-fund", "--prefix", project_folder]
         self.run_in(home, *install, self.main)
-        # As whoever may write to a folder above the project would put it there.
+        # As a user who may write to a folder above the project could put it there.
         foreign = home / "node_modules" / own_package() / "bin/keyhole"
         foreign.parent.mkdir(parents=True)
         foreign.write_text("#!/bin/sh\necho foreign\n")
@@ -137,7 +137,7 @@ class Npm(Case):
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
             with self.subTest(number):
                 self.assertEqual(ended(program, number, environment), ended(launcher, number, environment))
-        # The program alone is killed: its launcher does not outlive it.
+        # Only the program is killed: its launcher must not outlive it.
         with serving(launcher, environment) as server:
             [child] = children(server.pid)
             os.kill(child, signal.SIGKILL)

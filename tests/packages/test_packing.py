@@ -30,7 +30,7 @@ class Packing(Case):
 
     def test_two_packings_give_the_same_bytes(self):
         copy = folder() / "dist"
-        # Other dates, and another place.
+        # With other dates, and in another place.
         shutil.copytree(DIST, copy, copy_function=shutil.copyfile)
         for path in copy.rglob("*"):
             os.utime(path, (1, 1))
@@ -77,7 +77,7 @@ class Packing(Case):
         ]
         self.assertEqual(sorted(pairs), sorted(expected))
         self.assertEqual(len(re.findall(r"\b(?:do|class|def)\b", formula)), len(re.findall(r"^\s*end$", formula, re.MULTILINE)))
-        # `brew audit` allows so much.
+        # The length that `brew audit` allows.
         self.assertLess(len(project.DESCRIPTION), 80)
 
     def test_winget_is_told_of_windows_programs_and_of_nothing_if_there_is_none(self):
@@ -91,7 +91,7 @@ class Packing(Case):
         for one in own:
             text = files[one].decode()
             self.assertIn(f"PackageIdentifier: {name}\nPackageVersion: {project.VERSION}\n", text)
-            # What YAML would take for something else than a text.
+            # Texts that YAML would read as something else.
             for line in text.splitlines()[1:]:
                 self.assertRegex(line, r"^(- |  )?[A-Za-z0-9]+(:|: [^ '\"&*!|>%@`{\[].*)?$")
                 self.assertNotRegex(line.partition(": ")[2], r": | #")

@@ -34,7 +34,7 @@ class Wheel(Case):
         self.run_in(home, home / "env/bin/pip", "install", *self.from_files(), NAME)
         self.is_the_program(home / "env/bin/keyhole")
         self.works(home, home / "env/bin" / NAME)
-        # As a user has it who activated the environment.
+        # As for a user who activated the environment.
         self.works(home, NAME, path=[home / "env/bin"])
         self.run_in(home, home / "env/bin/pip", "uninstall", "--yes", NAME)
         self.assertEqual(list((home / "env").rglob("keyhole*")), [])
@@ -75,7 +75,7 @@ class Wheel(Case):
         for path in wheels():
             with self.subTest(path.name), zipfile.ZipFile(path) as archive:
                 [record] = [name for name in archive.namelist() if name.endswith(".dist-info/RECORD")]
-                # By the specification, so that others can be added.
+                # As the specification says, so that others can be added.
                 self.assertEqual(archive.namelist()[-1], record)
                 rows = list(csv.reader(io.StringIO(archive.read(record).decode())))
                 self.assertEqual(sorted(name for name, _, _ in rows), sorted(archive.namelist()))

@@ -37,10 +37,10 @@ KEY = "k-2c1f8a96d0e34b57"
 DOCUMENT = "# Identifiers\n\nJane Q. Example\n"
 MAP = f'[keys]\n"{KEY}" = "~/notes/identifiers.md"\n'
 
-# Not beneath a folder for temporary files, of which `keyhole setup` warns.
+# Not under a folder for temporary files: `keyhole setup` warns about those.
 LASTING = ROOT / "target"
 
-# An address at which nothing answers, for what would ask somewhere else all the same.
+# An address where nothing answers, for tools that would still contact a server.
 NOWHERE = "http://127.0.0.1:9/"
 
 

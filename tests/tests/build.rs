@@ -313,7 +313,7 @@ fn only_two_files_of_the_program_hold_code_that_the_compiler_cannot_check() {
             }
         }
     }
-    // The image of the component, and what is asked of Windows.
+    // The image of the component, and the calls to Windows.
     let known = [
         "host/src/sandbox/embedded.rs",
         "host/src/walk/windows/api.rs",

@@ -21,8 +21,8 @@ use std::{
 };
 use wit_component::{DecodedWasm, WitPrinter, decode};
 
-/// All that the component may import. From the clock it imports only a type, that of
-/// a file's modification time.
+/// Everything that the component may import. From the clock it imports only a type:
+/// that of a file's modification time.
 const IMPORTS: [&str; 4] = [
     "keyhole:context/grants@0.2.0",
     "wasi:filesystem/preopens@0.2.12",
@@ -57,7 +57,7 @@ fn what_stands_behind_a_granted_name_by_then_has_its_code() {
     assert_eq!(call(&sandbox, home.path(), "a.md").unwrap(), "text");
 }
 
-/// To open a device, or a FIFO that somebody writes to, may do something.
+/// Opening a device, or a FIFO that somebody writes to, may have an effect.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_no_regular_file_is_not_even_opened() {
@@ -75,12 +75,12 @@ fn what_is_no_regular_file_is_not_even_opened() {
     let sandbox = Sandbox::embedded(Limits::default()).unwrap();
     assert_eq!(call(&sandbox, home.path(), "fifo.md"), Err(Code::NotAFile));
     assert!(!opened());
-    // It would be seen.
+    // This shows that the watch would report an open.
     drop(File::options().read(true).write(true).open(&path).unwrap());
     assert!(opened());
 }
 
-/// In a process of its own, which runs nothing but this: the limit is a process's.
+/// Runs in a process of its own, which does nothing else: the limit is per process.
 #[test]
 fn a_file_that_cannot_be_opened_for_want_of_a_descriptor_says_so() {
     const ALONE: &str = "KEYHOLE_TEST_ALONE";
@@ -113,7 +113,7 @@ fn a_file_that_cannot_be_opened_for_want_of_a_descriptor_says_so() {
     assert_eq!(refused, Err(Code::OutOfResources));
 }
 
-/// A call with a grant for `name`, whatever that is.
+/// A call with a grant for `name`, whatever kind of object that is.
 fn call(sandbox: &Sandbox, directory: &Path, name: &str) -> Result<String, Code> {
     let grant = Grant {
         directory: open(directory),

@@ -150,8 +150,8 @@ fn a_document_that_changes_is_served_as_it_is_now() {
 /// or nothing. Half of the old map would be another map: one without the limit that
 /// keeps the file from being served. Half of the new one is not a map.
 ///
-/// The writer may be delayed for longer than the server waits. A server that looks
-/// at the empty file then rightly finds no key in it; so any refusal is right.
+/// The writer may be delayed for longer than the server waits. Then the server is right
+/// to find no key in the empty file, so any refusal is right.
 #[test]
 fn no_call_sees_half_of_a_change() {
     let comment = "# a line to make it long\n".repeat(500);
@@ -173,7 +173,7 @@ fn no_call_sees_half_of_a_change() {
                 }
             }
         });
-        // Ends the writer, also if an answer is wrong.
+        // Stops the writer, also if an answer is wrong.
         let _done = SetOnDrop(&done);
         for _ in 0..60 {
             let answer = client.load("k-1");

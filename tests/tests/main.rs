@@ -16,7 +16,7 @@ mod breaks;
 mod build;
 /// Many calls at once, each with its own answer.
 mod calls;
-/// `keyhole check`, `contract`, `demo`, and the command line itself.
+/// `keyhole check`, `contract`, `demo`, `setup`, and the command line itself.
 mod cli;
 /// Every code, as the real program returns it, in both protocols.
 mod codes;
@@ -46,7 +46,7 @@ mod places;
 mod plugin;
 /// Requests that are not quite right.
 mod requests;
-/// Neither a refusal nor standard error contains a key, a path, a content or a count.
+/// Neither a refusal nor standard error contains a key, a path, content or a count.
 mod secrecy;
 /// What a client sees of the server and its tool, to the letter.
 mod surface;

@@ -181,7 +181,7 @@ fn the_servers_own_directory_does_not_matter() {
     refuses(&world, "not-found");
 }
 
-/// Its owner alone may say that a reading leaves no trace.
+/// Only a file's owner may ask that reading does not change the access time.
 #[test]
 fn a_file_of_another_user_that_may_be_read_is_served() {
     let world = world().map(MAP).unprivileged();

@@ -86,9 +86,9 @@ impl Case {
         &self.key
     }
 
-    /// The host's answer for `asked`: the case's grant for the granted key, nothing for any
-    /// other. The host would also answer for a key that is not well formed, so that the
-    /// guest has to refuse it.
+    /// The host's answer for `asked`: the case's grant for the granted key, and nothing
+    /// for any other key. The host would answer even for a key that is not well formed,
+    /// so that the guest has to refuse it.
     #[must_use]
     pub fn grant_for(&self, asked: &str) -> Option<&Grant> {
         self.grant

@@ -35,7 +35,7 @@ enum Kind {
 }
 
 impl Entry {
-    /// The content it will have, if it is a file.
+    /// The content that it will have, if it is a file.
     pub(crate) fn content(&self) -> Option<Vec<u8>> {
         match &self.kind {
             Kind::File(bytes) => Some(bytes.clone()),

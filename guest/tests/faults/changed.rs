@@ -58,7 +58,7 @@ fn a_file_that_grows_without_end_is_read_one_byte_past_its_first_size() {
     assert_eq!(outcome, Err(LoadError::Changed));
 }
 
-/// What the script answers from the second reading of the whole on.
+/// What the script answers from the second reading of the whole file on.
 fn read_again(again: &[u8], at_most: u64) -> Result<String, LoadError> {
     let timeless = Stat {
         modified: None,

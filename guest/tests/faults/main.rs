@@ -1,5 +1,5 @@
-//! What no tree of files can bring about: a file system that fails, and files
-//! that change between two steps of a call. Each test scripts it in memory.
+//! What no tree of files can cause: a file system that fails, and files that change
+//! between two steps of a call. Each test scripts it in memory.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod changed;
@@ -8,7 +8,7 @@ mod script;
 use keyhole_guest::{Fault, LoadError, Stat};
 use script::{CONTENT, MAX_BYTES, Script, good, read_from, reading, run, run_with, seen, stat};
 
-/// What the contract says of each fault, wherever it is met.
+/// What the contract says about each fault, wherever it occurs.
 const FAULTS: [(Fault, LoadError); 6] = [
     (Fault::Missing, LoadError::NotFound),
     (Fault::Denied, LoadError::PermissionDenied),

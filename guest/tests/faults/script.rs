@@ -1,9 +1,9 @@
-//! A directory with one file that answers as it is told to.
+//! A directory with one file, which answers as a test tells it to.
 
 use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError, Stat, load};
 use std::cell::{Cell, RefCell};
 
-/// The grant's `max-bytes` where a test does not say otherwise.
+/// The grant's `max-bytes` if a test does not set another.
 pub(crate) const MAX_BYTES: u64 = 64;
 
 struct Map {
@@ -19,19 +19,19 @@ impl Grants for Map {
     }
 }
 
-/// What each read returns, given how much was asked for and from where.
+/// What each read returns, given how much was asked for and from which offset.
 type Read<'a> = dyn Fn(u64, u64) -> Result<Vec<u8>, Fault> + 'a;
 
-/// A directory that answers as it is told to.
+/// A directory that answers as a test tells it to.
 pub(crate) struct Script<'a> {
     pub(crate) look: Result<bool, Fault>,
     pub(crate) open: Result<(), Fault>,
-    /// One for the look before the read, one for the look after it.
+    /// The look before the read, and the look after it.
     pub(crate) stats: [Result<Stat, Fault>; 2],
     pub(crate) read: &'a Read<'a>,
 }
 
-/// A file that was opened, and what was done with it.
+/// A file that was opened, and a record of its use.
 pub(crate) struct Opened<'a> {
     stats: [Result<Stat, Fault>; 2],
     stats_taken: &'a Cell<usize>,
@@ -39,14 +39,14 @@ pub(crate) struct Opened<'a> {
     reads: &'a RefCell<Vec<(u64, u64)>>,
 }
 
-/// A [`Script`] with a record of what was asked of it.
+/// A [`Script`] with a record of its use.
 pub(crate) struct Run<'a> {
     script: Script<'a>,
     /// How often the file was opened.
     pub(crate) opens: Cell<usize>,
     /// How often the open file was looked at.
     pub(crate) stats_taken: Cell<usize>,
-    /// How much each read asked for, and from where.
+    /// How much each read asked for, and from which offset.
     pub(crate) reads: RefCell<Vec<(u64, u64)>>,
 }
 
@@ -85,10 +85,10 @@ impl File for Opened<'_> {
     }
 }
 
-/// What is in the file that can be read.
+/// The content of the file that can be read.
 pub(crate) const CONTENT: &[u8] = b"0123456789";
 
-/// What that file says of itself.
+/// What that file reports.
 pub(crate) fn stat() -> Stat {
     Stat {
         regular: true,
@@ -108,7 +108,7 @@ fn read_well(len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
     Ok(read_from(CONTENT, len, offset))
 }
 
-/// A file that can be read: each test changes one thing of it.
+/// A file that can be read: each test changes one part of it.
 pub(crate) fn good() -> Script<'static> {
     Script {
         look: Ok(true),
@@ -136,7 +136,7 @@ pub(crate) fn run(script: Script) -> Result<String, LoadError> {
     run_with(script, MAX_BYTES, |_| ())
 }
 
-/// [`run`] with another `max-bytes`, and a look at what was asked of the file.
+/// [`run`] with another `max-bytes`, and with the record of the file's use.
 pub(crate) fn run_with(
     script: Script,
     max_bytes: u64,

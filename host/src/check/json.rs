@@ -142,7 +142,7 @@ fn warnings(entry: &EntryReport) -> impl Iterator<Item = JsonWarning> {
 fn root(distrust: &Distrust) -> JsonWarning {
     JsonWarning {
         line: None,
-        message: format!("a root holds nothing: {distrust}"),
+        message: format!("no file in this root is served: {distrust}"),
     }
 }
 

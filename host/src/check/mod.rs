@@ -303,7 +303,7 @@ impl Report {
 pub(crate) const fn remedy(code: Code) -> &'static str {
     match code {
         Code::CallerNotVerified | Code::UnknownKey => {
-            "the key left the map during the check; check again"
+            "the key was removed from the map during the check; check again"
         }
         Code::MapMissing | Code::MapInvalid => "the map changed during the check; check again",
         Code::NotMarkdown => {
@@ -314,7 +314,7 @@ pub(crate) const fn remedy(code: Code) -> &'static str {
         }
         Code::NotAFile => "this is no regular file; map a Markdown file",
         Code::OutsideRoot => {
-            "the real file lies in none of the map's roots (a root must be a directory that is there), or is a link that changes; move it, or add its directory to roots"
+            "the real file lies in none of the map's roots (a root must be an existing directory), or is a link that changes; move it, or add its directory to roots"
         }
         Code::PermissionDenied => {
             "you may not read the file, or enter its directory; fix their permissions"
@@ -323,11 +323,11 @@ pub(crate) const fn remedy(code: Code) -> &'static str {
         Code::NotUtf8 => "the file is not UTF-8 text; convert it",
         Code::Changed => "the file was being written to; check again",
         Code::TimedOut => "the file could not be read in time; look at the file system it is on",
-        Code::Busy => "too much was going on; check again",
+        Code::Busy => "the system was too busy; check again",
         Code::OutOfResources => {
             "too few file descriptors, threads or memory are allowed; raise the limits (ulimit -n, -u and -v)"
         }
-        Code::Internal => "Keyhole failed at this; if it repeats, please report it",
+        Code::Internal => "an error in Keyhole; if it happens again, please report it",
     }
 }
 

@@ -109,7 +109,7 @@ impl Report {
         for root in &self.roots {
             writeln!(
                 out,
-                "{WARNING}warning{WARNING:#}: a root holds nothing: {root}"
+                "{WARNING}warning{WARNING:#}: no file in this root is served: {root}"
             )?;
         }
         if entries.iter().any(|entry| entry.path.is_none()) {

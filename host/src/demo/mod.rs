@@ -22,13 +22,13 @@ use std::{
 
 pub(crate) enum DemoError {
     /// A file, the screen or the server's process failed.
-    #[error("the demo broke off: {0}")]
+    #[error("the demo stopped early: {0}")]
     Io(#[from] io::Error),
     /// The server answered something that is not JSON-RPC.
-    #[error("the demo broke off: the server's answer cannot be read: {0}")]
+    #[error("the demo stopped early: the server's answer cannot be read: {0}")]
     Answer(#[from] serde_json::Error),
     /// The server did not answer as expected.
-    #[error("the demo broke off: expected {expected}, and the answer is above")]
+    #[error("the demo stopped early: expected {expected}, but got the answer above")]
     Unexpected {
         /// What the step should have shown.
         expected: &'static str,
@@ -77,7 +77,7 @@ const REFUSALS: [(&str, &str, &str); 7] = [
 /// the demo is a test as well.
 pub(crate) fn run() -> Result<(), DemoError> {
     let home = tempfile::Builder::new().prefix("keyhole-demo-").tempdir()?;
-    // What is mapped has to be its real name.
+    // The map has to name the real path.
     let place = os::plain_path(home.path().canonicalize()?);
     let map = lay_out(&place)?;
 

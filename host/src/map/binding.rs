@@ -1,5 +1,5 @@
-//! A binding: a name under which one server serves one key, so that no prompt
-//! needs to hold it.
+//! A binding: a name under which one server serves one key, so that no prompt needs to
+//! hold it.
 
 use super::{Key, KeyError, Location, Map, Position};
 use crate::walk::{Distrust, FileSystem, Policy, System, WalkError, Walker};
@@ -52,7 +52,7 @@ impl fmt::Display for BindingName {
     }
 }
 
-/// What the map says of one binding. `Debug` shows nothing of it.
+/// What the map says about one binding. `Debug` shows nothing of it.
 pub struct Binding {
     pub(super) source: KeySource,
     pub(super) title: Option<Box<str>>,
@@ -60,32 +60,32 @@ pub struct Binding {
     pub(super) at: Position,
 }
 
-/// Where a binding's key stands. Never on a command line, which every process of
-/// the machine may read.
+/// Where a binding's key is. It is never on a command line, which every process of the
+/// machine may read.
 pub(super) enum KeySource {
     /// In the map itself.
     Here(Key),
-    /// Alone in a file; the path is as written.
+    /// Alone in a file. This is the path as written.
     File(Box<str>),
     /// In a variable of the server's environment.
     Variable(Box<str>),
 }
 
-/// Why a binding has no key now. For the user at `keyhole check`; a caller gets
-/// `unknown-key` and no more.
+/// Why a binding has no key now. This is for the user at `keyhole check`; a caller gets
+/// only `unknown-key`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindingError {
     /// The map has no entry for the key.
-    #[error("its key has no entry beneath [keys]; add one, or fix the key")]
+    #[error("its key has no entry under [keys]; add one, or fix the key")]
     NoEntry,
     /// The key's file cannot be read.
     #[error("its key_file cannot be read ({0}); create it, or fix its path or permissions")]
     Unreadable(io::ErrorKind),
     /// The key's file is a directory, FIFO, socket or device.
-    #[error("its key_file is not a regular file; name one that holds the key alone")]
+    #[error("its key_file is not a regular file; name one that holds only the key")]
     NotAFile,
-    /// Others could put another key there, and so choose what is served.
+    /// Others could put another key there, and so choose which file is served.
     #[error("its key_file cannot be trusted: {0}")]
     Untrusted(Distrust),
     /// A client would be shown a key.
@@ -96,7 +96,7 @@ pub enum BindingError {
         "its key_env is not set here, so this cannot be checked; set it where the server is started"
     )]
     NoVariable,
-    /// What stands there is no key.
+    /// The content of the file or the variable is no key.
     #[error("what its key_file or key_env holds is not a key: {0}")]
     NotAKey(#[from] KeyError),
 }
@@ -108,8 +108,8 @@ impl Binding {
     /// with each of its requests.
     pub const MAX_DESCRIPTION: usize = 400;
 
-    /// Whether a client would be shown a key: this binding's `own`, or another of
-    /// `map` that is long enough not to be any word.
+    /// Whether a client would show a key: this binding's `own` key, or another key of
+    /// `map` that is too long to be a word.
     #[must_use]
     pub fn shows_a_key(&self, name: &str, own: Option<&Key>, map: &Map) -> bool {
         let shown = [Some(name), self.title(), self.description()];
@@ -124,7 +124,7 @@ impl Binding {
                 .any(|(key, _)| !key.is_weak() && shows(key))
     }
 
-    /// What a client shows its user in place of the tool's name, if the map says.
+    /// What a client shows its user instead of the tool's name, if the map says.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
@@ -142,8 +142,8 @@ impl Binding {
         self.at.line
     }
 
-    /// The key, as it is now: the file and the variable are looked at each time.
-    /// It may block. That the map has an entry for it is not asked.
+    /// The key, as it is now: this reads the file or the variable each time. It may
+    /// block. It does not ask whether the map has an entry for the key.
     ///
     /// # Errors
     /// [`BindingError`], all but [`BindingError::NoEntry`].
@@ -151,7 +151,7 @@ impl Binding {
         self.key_in(&Walker::new(System), map)
     }
 
-    /// As [`Self::key`], in any file system.
+    /// Like [`Self::key`], in any file system.
     ///
     /// # Errors
     /// As for [`Self::key`].
@@ -172,12 +172,13 @@ impl Binding {
         let text = match &self.source {
             KeySource::Here(key) => return Ok(key.clone()),
             KeySource::File(path) => {
-                // A map with `~/` and no home is refused as a whole before.
+                // If there is no home, a map that uses `~/` was refused as a whole
+                // before.
                 let path = location
                     .expand(path)
                     .ok_or(BindingError::Unreadable(io::ErrorKind::NotFound))?;
                 let text = read(walker, &path)?;
-                // As `echo` and editors end a file.
+                // `echo` and editors end a file with a newline.
                 match text.strip_suffix('\n') {
                     Some(line) => line.strip_suffix('\r').unwrap_or(line).to_owned(),
                     None => text,
@@ -197,10 +198,10 @@ impl fmt::Debug for Binding {
     }
 }
 
-/// A small file that nobody else could have written, by the rules for the map.
+/// Reads a small file that nobody else could have written, by the rules for the map.
 fn read<F: FileSystem>(walker: &Walker<F>, path: &Path) -> Result<String, BindingError> {
     let file = walker.walk(path, Policy::TRUSTED_FILE)?;
-    // A key, a line end, and one byte that tells a longer file.
+    // A key, a line end, and one more byte to recognize a longer file.
     let bytes = walker.read(&file.handle, &file.stat, Key::MAX_LEN as u64 + 2)?;
     let bytes = bytes.ok_or(KeyError::TooLong)?;
     String::from_utf8(bytes).map_err(|_| KeyError::NotVisibleAscii.into())

@@ -5,17 +5,17 @@ use std::{fmt, io, ops::Range, path::PathBuf};
 
 /// Why the map cannot be used.
 ///
-/// `Display` is for the user at `keyhole check`: it may name the map's path. It
-/// never quotes the map. A caller over MCP gets [`MapError::code`] and no more.
+/// `Display` is for the user at `keyhole check`: it may name the map's path. It never
+/// quotes the map. A caller over MCP gets only [`MapError::code`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MapError {
-    /// No file is there.
+    /// There is no file.
     #[error(
         "there is no map at {}; create it, or name another with --map",
         printable(path)
     )]
     Missing {
-        /// Where the map was looked for.
+        /// Where we looked for the map.
         path: PathBuf,
     },
     /// The operating system does not let us open or read it.
@@ -29,7 +29,7 @@ pub enum MapError {
         /// What the operating system says.
         kind: io::ErrorKind,
     },
-    /// There is no file descriptor, or no memory, to read it with.
+    /// There is no file descriptor, or no memory, to read it.
     #[error(
         "the map at {} cannot be read: too few file descriptors or too little memory; raise the limits (ulimit -n and -v)",
         printable(path)
@@ -57,7 +57,7 @@ pub enum MapError {
         /// Where the map is.
         path: PathBuf,
     },
-    /// It was written to again and again while we waited for it to be whole.
+    /// It was written to again and again while we waited for a complete map.
     #[error(
         "the map at {} is being written to all the time; save it by renaming a finished file over it",
         printable(path)
@@ -69,12 +69,12 @@ pub enum MapError {
     /// Others could have changed the map, or put another in its place.
     #[error("{0}")]
     Untrusted(Distrust),
-    /// What it says is not a map.
+    /// Its text is not a valid map.
     #[error("{}:{source}", printable(path))]
     Parse {
         /// Where the map is.
         path: PathBuf,
-        /// The place and the reason.
+        /// The position and the reason.
         source: ParseError,
     },
 }
@@ -90,8 +90,8 @@ impl MapError {
         }
     }
 
-    /// What a server that needs a map says before it ends: where the map is stays
-    /// out of it.
+    /// What a server that needs a map says before it ends. It does not contain the
+    /// map's path.
     pub(crate) const fn at_start(&self) -> &'static str {
         match self {
             Self::Missing { .. } => {
@@ -105,25 +105,26 @@ impl MapError {
     }
 }
 
-/// Why a text is not a map, and where.
+/// Why a text is not a valid map, and where.
 ///
-/// Neither `Display` nor `Debug` quotes the text, since anything in it may be a key,
-/// or says where in the line the mistake is: that may tell a key's length.
+/// Neither `Display` nor `Debug` quotes the text, because anything in it may be a key.
+/// Neither gives the position in the line, because it may tell a key's length.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
     /// Line, from 1.
     pub line: usize,
-    /// Column, in characters, from 1. It may tell how long a key is: not for show.
+    /// Column, in characters, from 1. Do not show it: it may tell how long a key is.
     pub column: usize,
     /// What is wrong.
     pub message: String,
-    /// What to write instead, where there is a guess.
+    /// What to write instead, if we can guess it.
     pub help: Option<String>,
 }
 
 impl ParseError {
-    /// An error about the bytes `span` of `text`, which is not kept. A span beyond the
-    /// text, or within a character, is moved to the nearest place before.
+    /// An error about the bytes `span` of `text`. It does not keep the text. If the
+    /// span begins after the end of the text, or within a character, it is moved back
+    /// to the nearest valid position.
     pub(crate) fn new(
         text: &str,
         span: Range<usize>,

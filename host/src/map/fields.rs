@@ -15,15 +15,16 @@ use crate::{
 use std::ops::Range;
 use toml::de::DeValue;
 
-/// What a root must be.
+/// The message about a text that cannot be a root.
 const ROOT: &str = match cfg!(windows) {
     true => "a root must begin with a drive (C:\\) or ~/",
     false => "a root must begin with / or ~/",
 };
 
-/// Each reads one value. None where it is wrong, and then the mistake is noted.
+/// Each function reads one value. If the value is wrong, it notes the mistake and
+/// returns None.
 impl Reader<'_> {
-    /// The list of roots: absolute, or beneath `~/`.
+    /// The list of roots: absolute, or under `~/`.
     pub(super) fn roots(&mut self, value: &Value<'_>) -> Option<Box<[Box<str>]>> {
         self.list(
             value,
@@ -86,7 +87,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// A path of the form that a map may hold. Whether it leads anywhere is asked
+    /// A path in a form that a map may contain. Whether it leads anywhere is only known
     /// at each call.
     pub(super) fn path(&mut self, path: &str, span: Range<usize>) -> Option<Box<str>> {
         let (message, help) = if path.is_empty() {
@@ -95,7 +96,7 @@ impl Reader<'_> {
             ("a path holds a NUL character", None)
         } else if path.starts_with('~') && !path.starts_with("~/") {
             (
-                "only ~/ stands for a home, your own",
+                "only ~/ is expanded, to your own home",
                 Some("write the path out, or ./~… for a name that begins with ~"),
             )
         } else if path.starts_with("~/") && !self.has_home {
@@ -111,7 +112,7 @@ impl Reader<'_> {
         self.fault(span, message.into(), help.map(Into::into))
     }
 
-    /// Where a binding's key stands, by the field that says so.
+    /// Where a binding's key is, by the field that says so.
     pub(super) fn key_source(&mut self, field: &str, value: &Value<'_>) -> Option<KeySource> {
         let text = self.string(value)?;
         match field {
@@ -137,8 +138,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A text that a client shows and a model reads: 1 to `most` characters in a
-    /// line, without `secret`.
+    /// A text that a client shows and a model reads: one line of 1 to `most`
+    /// characters, without `secret`.
     pub(super) fn label(
         &mut self,
         value: &Value<'_>,
@@ -174,7 +175,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Text, of whatever content.
+    /// A string, whatever it contains.
     pub(super) fn string<'a>(&mut self, value: &'a Value<'_>) -> Option<&'a str> {
         match value.get_ref() {
             DeValue::String(text) => Some(text),

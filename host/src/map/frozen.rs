@@ -10,20 +10,20 @@ use crate::{
 use cap_std::fs::Dir;
 use std::{collections::HashMap, fmt, io, sync::Arc};
 
-/// Descriptors that a call may need: its directory, the file, and two to spare.
+/// Descriptors that a call may need: its directory, the file, and two more to be safe.
 const DESCRIPTORS_PER_CALL: usize = 4;
 
-/// Descriptors that the process needs besides: standard streams, the runtime.
+/// Descriptors that the process needs in addition: standard streams, the runtime.
 const DESCRIPTORS_BESIDES: usize = 32;
 
-/// A map that is read once, with the directory of each of its files held open.
+/// A map that is read once. It keeps the directory of each of its files open.
 ///
-/// What is fixed: the keys, and for each the directory and the name of its real
-/// file, links followed at that moment. What is not: the file that has this name
-/// in this directory. It is looked up at each call, so that new content is
-/// served, whether it is written in place or saved by renaming.
+/// The keys are fixed, and for each key the directory and the name of its real file,
+/// with links as they led at that moment. The file that has this name in this directory
+/// is not fixed: each call looks it up, so that new content is served, whether it is
+/// written in place or saved by renaming.
 ///
-/// A file that could not be resolved keeps that refusal, even if it turns up
+/// An entry that could not be resolved keeps its refusal, even if the file appears
 /// later.
 pub struct FrozenMap {
     map: Arc<Map>,
@@ -43,8 +43,7 @@ struct FrozenFile {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FreezeError {
-    /// There is no usable map. Since it is not looked at again, it cannot be
-    /// fixed later.
+    /// There is no usable map. The map is not read again, so it cannot be fixed later.
     #[error("{}", .0.at_start())]
     Map(#[from] MapError),
     /// The files lie in more directories than can be held open.
@@ -61,15 +60,15 @@ impl FrozenMap {
     /// Reads the map and opens the directories.
     ///
     /// # Errors
-    /// [`FreezeError`]. That a file cannot be served is not one: it is refused
-    /// when it is asked for.
+    /// [`FreezeError`]. A file that cannot be served is not an error here: it is
+    /// refused when a caller asks for it.
     pub fn freeze(live: &LiveMap, limits: Limits) -> Result<Self, FreezeError> {
         Self::hold(&live.current()?, limits)
     }
 
-    /// As [`Self::freeze`], for the one file of the binding `name`. No other
-    /// directory is opened. A binding that has no key now, or none in the map, has
-    /// no file, and keeps that refusal.
+    /// Like [`Self::freeze`], for the one file of the binding `name`. It opens no other
+    /// directory. A binding that has no key now, or whose key has no entry in the map,
+    /// has no file, and stays refused.
     ///
     /// # Errors
     /// As for [`Self::freeze`].
@@ -85,7 +84,7 @@ impl FrozenMap {
         Self::of(&map, entry, bound, most_directories(limits))
     }
 
-    /// A map that is in no file, with its directories.
+    /// A map that did not come from a file, with its directories.
     ///
     /// # Errors
     /// As for [`Self::freeze`].
@@ -94,7 +93,7 @@ impl FrozenMap {
         Self::of(map, entries, None, most_directories(limits))
     }
 
-    /// With `most` directories at the most.
+    /// With at most `most` directories.
     fn of<'a>(
         map: &'a Arc<Map>,
         entries: impl IntoIterator<Item = &'a Entry>,
@@ -139,7 +138,7 @@ impl FrozenMap {
         Ok(frozen)
     }
 
-    /// The map as it was.
+    /// The map as it was at the start.
     #[must_use]
     pub fn map(&self) -> &Arc<Map> {
         &self.map
@@ -152,10 +151,10 @@ impl FrozenMap {
         (served == name).then_some(key)
     }
 
-    /// What [`resolve()`] said of an entry of this map, with its directory.
+    /// The result of [`resolve()`] for an entry of this map, with its directory.
     ///
     /// # Errors
-    /// As for [`resolve()`]; [`Code::Internal`] where no descriptor is left.
+    /// As for [`resolve()`]; [`Code::Internal`] if no descriptor is left.
     pub fn resolve(&self, entry: &Entry) -> Result<Grant, Code> {
         let file = match self.files.get(&entry.at) {
             Some(Ok(file)) => file,
@@ -174,7 +173,7 @@ impl FrozenMap {
         })
     }
 
-    /// All directories, each once: what the process still has to reach.
+    /// All directories, each once: what the process must still be able to reach.
     pub fn directories(&self) -> impl Iterator<Item = impl AsHeld> {
         self.directories.iter()
     }
@@ -186,7 +185,7 @@ impl fmt::Debug for FrozenMap {
     }
 }
 
-/// How many directories can be held open, so that calls can still be served.
+/// How many directories can stay open so that calls can still be served.
 fn most_directories(limits: Limits) -> usize {
     let reserved = (limits.running + limits.abandoned) * DESCRIPTORS_PER_CALL + DESCRIPTORS_BESIDES;
     most_descriptors()

@@ -1,4 +1,4 @@
-//! What a caller shows to get a file: a secret, and treated as one.
+//! What a caller must know to get a file. It is a secret, and is handled as one.
 
 use std::{
     fmt,
@@ -19,15 +19,15 @@ use zeroize::Zeroizing;
 /// this reason there is no `Borrow<str>`: it would bring back the plain
 /// comparison of strings.
 ///
-/// It is overwritten with zeros when it is dropped, and so are the loader's and
-/// the transport's own copies of what a caller sent. Not overwritten are: what the
-/// kernel's pipes hold, the parser's and the protocol library's buffers, the
-/// sandbox's copy, which goes with the call, the map's text while it is parsed,
-/// and whatever the client keeps, its transcript first of all.
+/// It is overwritten with zeros when it is dropped, and so are the loader's and the
+/// transport's own copies of what a caller sent. These are not overwritten: the
+/// kernel's pipes, the buffers of the parser and the protocol library, the sandbox's
+/// copy, which ends with the call, the map's text while it is parsed, and whatever the
+/// client keeps, above all its transcript.
 #[derive(Clone, Eq)]
 pub struct Key(Zeroizing<Box<str>>);
 
-/// Why a text is not a key. It carries nothing of the text.
+/// Why a text is not a key. It contains nothing of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The text is empty.
@@ -45,19 +45,19 @@ impl Key {
     /// The longest key, in characters; `wit/context.wit` says so.
     pub const MAX_LEN: usize = 128;
 
-    /// Keys shorter than this, in characters, are called weak. 16 characters of
-    /// hexadecimal are 64 bits: beyond guessing through calls that each take
+    /// Keys shorter than this, in characters, are called weak. 16 hexadecimal
+    /// characters are 64 bits: nobody can guess that by calls that each take
     /// microseconds.
     pub const STRONG_LEN: usize = 16;
 
-    /// Keys with fewer different characters than this are called weak. Of 16
-    /// random hexadecimal digits, once in 25,000 times so few are different.
+    /// Keys with fewer different characters than this are called weak. 16 random
+    /// hexadecimal digits have so few different ones once in 25,000 times.
     pub const STRONG_CHARS: u32 = 6;
 
-    /// Whether `text`, which need not be a key, is one that could be guessed:
-    /// shorter than [`Self::STRONG_LEN`], or of fewer than
-    /// [`Self::STRONG_CHARS`] different characters. This tells a random key from a
-    /// short one, and not from a phrase: no rule does.
+    /// Whether somebody could guess `text`, which need not be a key: it is shorter than
+    /// [`Self::STRONG_LEN`], or has fewer than [`Self::STRONG_CHARS`] different
+    /// characters. This tells a random key from a short one, but not from a phrase: no
+    /// rule can.
     #[must_use]
     pub fn is_guessable(text: &str) -> bool {
         text.len() < Self::STRONG_LEN || {
@@ -68,8 +68,8 @@ impl Key {
         }
     }
 
-    /// The key itself. Whoever asks takes care that it is neither logged nor
-    /// sent to anyone but the guest and the user.
+    /// The key itself. The caller must ensure that nobody logs it or sends it to anyone
+    /// but the guest and the user.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -82,8 +82,7 @@ impl Key {
     }
 }
 
-/// Whether `text` is what a key, or an agent's name, may be: 1 to 128 visible
-/// ASCII characters.
+/// Whether `text` may be a key or an agent's name: 1 to 128 visible ASCII characters.
 pub(super) fn check(text: &str) -> Result<(), KeyError> {
     if text.is_empty() {
         Err(KeyError::Empty)
@@ -100,7 +99,8 @@ impl TryFrom<String> for Key {
     type Error = KeyError;
 
     fn try_from(text: String) -> Result<Self, KeyError> {
-        // Copied, not shrunk: shrinking may move the text and leave the old one.
+        // This copies and does not shrink: shrinking may move the text and leave the
+        // old one in memory.
         Self::try_from(&**Zeroizing::new(text))
     }
 }
@@ -163,8 +163,8 @@ mod tests {
         }
     }
 
-    /// It holds because the field does it: [`zeroize`] tests that itself. What
-    /// memory says afterwards cannot be asked without `unsafe`.
+    /// The key is overwritten because its field does it, which [`zeroize`] tests
+    /// itself. A test cannot read the memory afterwards without `unsafe`.
     #[test]
     fn a_key_is_made_of_what_is_wiped_on_drop() {
         fn is_wiped<T: zeroize::ZeroizeOnDrop>(_: &T) {}

@@ -1,4 +1,4 @@
-//! The map as it is now: opened at each call, and parsed again when it changed.
+//! The map as it is now: opened at each call, and parsed again if it has changed.
 
 use super::{Location, Map, MapError};
 use crate::{
@@ -11,7 +11,7 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// The largest map that is read and compared at each call, in bytes. Beyond this,
+/// The largest map that is read and compared at each call, in bytes. For a larger one,
 /// reading costs more than a call may (`./x bench` measures both).
 pub(crate) const COMPARED: u64 = 64 << 10;
 
@@ -19,25 +19,25 @@ pub(crate) const COMPARED: u64 = 64 << 10;
 ///
 /// What [`LiveMap::current`] promises:
 ///
-/// - **It is never stale.** The answer is the map as it was at a moment after the
-///   call began: each call opens the file. A map of up to 64 KiB is read each time
-///   and compared with what was parsed, byte by byte, so no clock is believed. A
-///   larger one is read again if its number, size, owner, mode or times have
-///   changed: the kernel notes the time of each write, but not of a store through a
-///   mapping of a page that is dirty already. A map that is gone, unreadable or
-///   wrong is an error; what was there before is forgotten.
-/// - **It is never half.** A map that is replaced by renaming is seen before or
-///   after. One that is written in place is parsed only when it was left alone for
-///   20 ms, and read again if it changed meanwhile. A writer that pauses for longer
-///   amid its work has saved half a map: then half is what the file says. A file
-///   that does not come to rest within a second is refused.
-/// - **It is not parsed twice.** As long as the file says the same, the same map, or
-///   the same error, is handed out again.
+/// - **It is never stale.** The answer is the map as it was at a moment after the call
+///   began: each call opens the file. It reads a map of up to 64 KiB each time and
+///   compares it with the parsed one, byte by byte, so it relies on no clock. It reads
+///   a larger map again if its number, size, owner, mode or times have changed: the
+///   kernel records the time of each write, but not of a store through a mapping of a
+///   page that is dirty already. If the map is gone, unreadable or wrong, the answer is
+///   an error, and the earlier map is forgotten.
+/// - **It is never half.** A map that is replaced by renaming is seen as it was before
+///   or after. A map that is written in place is parsed only after nobody has changed
+///   it for 20 ms, and is read again if it changed meanwhile. A writer that pauses for
+///   longer in the middle of its work has saved half a map: then the file really
+///   contains half. A file that does not come to rest within a second is refused.
+/// - **It is not parsed twice.** As long as the file's content is the same, calls get
+///   the same map, or the same error.
 ///
-/// If the file system counts whole seconds, or its clock is not ours, a map is
-/// parsed after two readings 20 ms apart that agree. A network file system is
-/// current as far as opening a file asks the server, as NFS does unless it is
-/// mounted `nocto`.
+/// If the file system counts whole seconds, or its clock is not ours, a map is parsed
+/// after two equal readings 20 ms apart. On a network file system, the map is as
+/// current as what the server says when a file is opened; NFS asks the server then,
+/// unless it is mounted `nocto`.
 #[derive(Debug)]
 pub struct LiveMap<F = System> {
     location: Location,
@@ -47,7 +47,7 @@ pub struct LiveMap<F = System> {
     parsed: std::sync::atomic::AtomicUsize,
 }
 
-/// What came of the file as it was last read.
+/// The result of the last reading of the file.
 struct Seen {
     stat: Stat,
     /// None means that it is too large to be compared.
@@ -55,10 +55,10 @@ struct Seen {
     outcome: Result<Arc<Map>, MapError>,
 }
 
-/// A map, and what is still held of the way to it.
+/// A map, and the directories on the way to it that are still open.
 type Found<H> = (Arc<Map>, Option<Trail<H>>);
 
-/// The map's file, what it said of itself, and the way to it.
+/// The map's file, what it reported, and the way to it.
 type Opened<H> = (H, Stat, Option<Trail<H>>);
 
 impl std::fmt::Debug for Seen {
@@ -68,7 +68,7 @@ impl std::fmt::Debug for Seen {
 }
 
 impl LiveMap {
-    /// The map at this place. Nothing is read yet.
+    /// The map at this location. This reads nothing yet.
     #[must_use]
     pub fn new(location: Location) -> Self {
         Self::over(System, location)
@@ -76,7 +76,7 @@ impl LiveMap {
 }
 
 impl<F: FileSystem> LiveMap<F> {
-    /// As [`LiveMap::new`], in any file system.
+    /// Like [`LiveMap::new`], in any file system.
     #[must_use]
     pub fn over(files: F, location: Location) -> Self {
         Self {
@@ -94,8 +94,8 @@ impl<F: FileSystem> LiveMap<F> {
         &self.location
     }
 
-    /// The map as it is now. It blocks: it reads files, and waits for up to a
-    /// second if the map is just being written.
+    /// The map as it is now. This blocks: it reads files, and waits for up to a second
+    /// if the map is just being written.
     ///
     /// # Errors
     /// [`MapError`]: why every key is refused until the map is fixed.
@@ -118,9 +118,9 @@ impl<F: FileSystem> LiveMap<F> {
     /// # Errors
     /// [`MapError`], as before.
     pub fn current_and_trail(&self) -> Result<Found<F::Handle>, MapError> {
-        // The lock is held throughout, so that one reading serves all calls.
+        // The lock is held all the time, so that one reading serves all calls.
         let mut seen = self.walker.files().lock(&self.seen);
-        // What is not found again is forgotten, whatever comes.
+        // A map that is not found again is forgotten, whatever happens next.
         let mut known = seen.take();
         let mut before = None;
         for _ in 0..=LOOKS {
@@ -130,14 +130,15 @@ impl<F: FileSystem> LiveMap<F> {
                 return Ok((map, trail));
             }
             let files = self.walker.files();
-            // A write that began before this look has ended when the file was settled. A
-            // later one shows in a later look, if the last one was long enough ago by now.
+            // When the file was settled, any write that began before this look had
+            // ended. A later write shows in a later look, if the last change was long
+            // enough ago by now.
             let now = files.now();
             files.settle(&file);
             let stat = files.stat(&file).map_err(|fault| self.error(fault))?;
             let bytes = self.read(&file, &stat)?;
             let after = files.stat(&file).map_err(|fault| self.error(fault))?;
-            // Two readings that agree will do if the clock is no help.
+            // Two equal readings are enough if the clock does not help.
             let at_rest = (opened, after) == (stat, stat)
                 && (stat.is_settled(now) && stat.is_reliable(now)
                     || before.as_ref() == Some(&(stat, bytes.clone())));

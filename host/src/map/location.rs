@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where the map is, and whose home `~/` means. Found once, at the start.
+/// Where the map is, and whose home `~/` means. It is determined once, at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     file: PathBuf,
@@ -15,7 +15,7 @@ pub struct Location {
     is_named: bool,
 }
 
-/// Why it cannot be said where the map is.
+/// Why the map's location is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum LocationError {
     /// `--map` was given an empty name.
@@ -24,22 +24,23 @@ pub enum LocationError {
     /// Nothing says where the user's configuration is.
     #[error("{NO_HOME}")]
     NoHome,
-    /// A relative `--map` has nothing to be relative to.
+    /// There is no current directory to which a relative `--map` could be relative.
     #[error("the current directory cannot be found; give --map an absolute path")]
     NoCurrentDirectory(#[source] io::Error),
 }
 
 impl Location {
-    /// The map's place: `named` where the user named one (`--map`), else
+    /// The map's location: `named` if the user named one (`--map`), else
     /// `$XDG_CONFIG_HOME/keyhole/context-map.toml`, else
-    /// `$HOME/.config/keyhole/context-map.toml`. A variable that is empty or not
-    /// an absolute path counts as unset, as the XDG base directory specification
-    /// says. On Windows it is `%APPDATA%\keyhole\context-map.toml`. A relative `named` belongs to the directory that is current now.
+    /// `$HOME/.config/keyhole/context-map.toml`. A variable that is empty or not an
+    /// absolute path counts as unset, as the XDG base directory specification says. On
+    /// Windows it is `%APPDATA%\keyhole\context-map.toml`. A relative `named` is
+    /// relative to the current directory.
     ///
     /// `variable` looks up an environment variable: `|name| env::var_os(name)`.
     ///
     /// # Errors
-    /// [`LocationError`]. That a file is there is not asked.
+    /// [`LocationError`]. It does not check whether there is a file.
     pub fn find(
         named: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -65,38 +66,38 @@ impl Location {
         })
     }
 
-    /// The map's absolute path, links not followed.
+    /// The map's absolute path. Links are not followed.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Whether the file is what an argument said. It may be anything then, a key in
-    /// the wrong place among it.
+    /// Whether the path comes from an argument. Then it may be anything, even a key in
+    /// the wrong place.
     #[must_use]
     pub(crate) fn is_named(&self) -> bool {
         self.is_named
     }
 
-    /// What `~/` in the map stands for, where the user has a home.
+    /// What `~/` in the map stands for, if the user has a home.
     #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// What relative paths in the map belong to: the directory in which the map
-    /// was named. A map that is a link is not followed for this, so that a map
-    /// kept elsewhere by a dotfile manager means the same as one that lies here.
+    /// The directory to which paths in the map are relative: the one in which the map
+    /// was named. If the map is a link, this does not follow it, so that a map kept
+    /// elsewhere by a dotfile manager means the same as one that is here.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new("/"))
     }
 
-    /// A path as written in the map, made absolute: `~/` is the user's home, and a
-    /// relative path belongs to [`Self::directory`]. None where there is no home.
+    /// A path from the map, made absolute: `~/` is the user's home, and a relative path
+    /// starts at [`Self::directory`]. None if there is no home.
     pub(crate) fn expand(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
-            // `~//etc` is beneath the home as well: `join` would leave it.
+            // `~//etc` is under the home as well: `join` would leave it.
             Some(rest) => Some(
                 self.home()?
                     .join(rest.trim_start_matches(std::path::is_separator)),
@@ -192,7 +193,7 @@ mod tests {
         Location::find(named.map(Path::new), |name| match name {
             "APPDATA" => appdata.map(Into::into),
             "USERPROFILE" => Some(r"C:\Users\jane".into()),
-            // Of another shell: they count for nothing.
+            // Variables of another shell, which count for nothing.
             _ => Some(r"C:\other".into()),
         })
     }

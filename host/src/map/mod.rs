@@ -38,9 +38,9 @@ use std::{collections::BTreeMap, fmt};
 /// `Debug` shows nothing of it, not even how many keys there are.
 pub struct Map {
     location: Location,
-    /// Absolute, or beneath `~/`; as written. None: files may lie anywhere.
+    /// Absolute, or under `~/`; as written. None means that files may be anywhere.
     roots: Option<Box<[Box<str>]>>,
-    /// For entries that say nothing of it.
+    /// For entries that set no limit.
     max_bytes: u64,
     /// In the order of the file.
     entries: IndexMap<Key, Entry>,
@@ -48,15 +48,15 @@ pub struct Map {
 }
 
 impl Map {
-    /// The entry of `key`, if it has one. How long this takes tells nothing about
-    /// how close a wrong key came; see [`Key`].
+    /// The entry of `key`, if it has one. The time that this takes does not tell how
+    /// close a wrong key came; see [`Key`].
     #[must_use]
     pub fn find(&self, key: &Key) -> Option<&Entry> {
         self.entries.get(key)
     }
 
-    /// The entry of `key`, if `agent` may use it; none: nobody knows who asks. An
-    /// entry that is bound to others is not found.
+    /// The entry of `key`, if `agent` may use it. An agent of None means that nobody
+    /// knows who asks. An entry that is bound to others is not found.
     #[must_use]
     pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
         self.find(key).filter(|entry| match entry.agents() {
@@ -71,8 +71,8 @@ impl Map {
         self.bindings.get(name)
     }
 
-    /// What `other` has, by the rules of this map: its roots, and its limit of size
-    /// for entries that have none.
+    /// Gives `other` the rules of this map: its roots, and its size limit for entries
+    /// that set none.
     pub(crate) fn ruling(&self, mut other: Self) -> Self {
         other.roots.clone_from(&self.roots);
         for entry in other.entries.values_mut() {
@@ -84,7 +84,7 @@ impl Map {
         other
     }
 
-    /// All bindings with their names, in the order of the file. For the user's own
+    /// All bindings with their names, in the order of the file. Only for the user's own
     /// `check`.
     #[must_use]
     pub fn bindings(&self) -> Vec<(&BindingName, &Binding)> {
@@ -93,8 +93,8 @@ impl Map {
         bindings
     }
 
-    /// All entries, in the order of the file. For the user's own `check`; no call
-    /// may learn of any entry but its own.
+    /// All entries, in the order of the file. Only for the user's own `check`: a call
+    /// must not learn of any entry but its own.
     #[must_use]
     pub fn entries(&self) -> Vec<(&Key, &Entry)> {
         let mut entries: Vec<_> = self.entries.iter().collect();
@@ -121,7 +121,7 @@ struct Position {
 
 /// What the map says of one key. `Debug` shows nothing of it.
 pub struct Entry {
-    /// Not empty, without NUL, absolute, beneath `~/`, or relative; as written.
+    /// Not empty, without NUL, absolute, under `~/`, or relative; as written.
     path: Box<str>,
     max_bytes: u64,
     agents: Option<Box<[AgentName]>>,
@@ -129,7 +129,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The path as the user wrote it. Nothing is known of it but its form.
+    /// The path as the user wrote it. Only its form has been checked.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
@@ -149,7 +149,7 @@ impl Entry {
         self.agents.as_deref()
     }
 
-    /// The line in the map on which the entry stands, from 1.
+    /// The line of the map on which the entry begins, from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.at.line

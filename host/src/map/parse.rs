@@ -1,4 +1,4 @@
-//! From the map's text to its entries. Nothing is looked up in the file system.
+//! Turns the map's text into its entries. It looks nothing up in the file system.
 
 use super::{
     Binding, BindingName, Entry, Key, Location, Map, ParseError, Position, binding::KeySource, pieces,
@@ -11,24 +11,24 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// What may stand at the top of a map.
+/// The fields at the top level of a map.
 const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
-/// What may stand in an entry that is a table.
+/// The fields of an entry that is a table.
 const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
-/// What may stand in a binding.
+/// The fields of a binding.
 const BINDING_FIELDS: [&str; 5] = ["key", "key_file", "key_env", "title", "description"];
 
-/// What the parser of TOML says tells where, but seldom what to write.
-const TOML_HELP: &str = r#"beneath [keys] each line reads "KEY" = "PATH", in straight quotes, a \ written as \\, and no name stands twice"#;
+/// The TOML parser's messages say where a mistake is, but seldom what to write instead.
+const TOML_HELP: &str = r#"under [keys] each line reads "KEY" = "PATH", in straight quotes, a \ written as \\, and no name occurs twice"#;
 
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
 impl Map {
-    /// Reads a map. All of it must be right: an unknown field, a key that stands
-    /// twice, a number out of range is an error, never a default.
+    /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice
+    /// or a number out of range is an error, never replaced by a default.
     ///
     /// # Errors
-    /// The first mistake in the order of the file; a mistake in TOML itself goes
+    /// The first mistake in the order of the file. A mistake in the TOML itself comes
     /// before all others.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, ParseError> {
         let text = match std::str::from_utf8(bytes) {
@@ -89,11 +89,11 @@ pub(super) struct Fault {
     help: Option<String>,
 }
 
-/// Walks through the parsed document and keeps the mistake that stands first: a
-/// table's own faults are found before those in it.
+/// Goes through the parsed document and keeps the first mistake in the file: a table's
+/// own mistakes are found before those in it.
 pub(super) struct Reader<'a> {
     text: &'a str,
-    /// So many bytes, and the line they end on, from 1.
+    /// A byte offset, and the line that it is on, from 1.
     counted: (usize, u32),
     pub(super) has_home: bool,
     moved: Moved,
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
             return None;
         };
         let all_known = self.known_fields(fields, &BINDING_FIELDS);
-        // Each field is read before the first bad one ends it, as for an entry.
+        // All fields are read before the first bad one ends this, as for an entry.
         let mut sources = Vec::new();
         for field in ["key", "key_file", "key_env"] {
             if let Some(value) = fields.get(field) {
@@ -282,7 +282,7 @@ impl<'a> Reader<'a> {
                 agents: None,
                 at,
             },
-            // A table that a dot opened has the place of the name before the dot.
+            // A table that a dot created has the position of the name before the dot.
             DeValue::Table(_) if value.span() == name.span() => {
                 return self.fault(
                     name.span(),
@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
                     Some(path) => self
                         .string(path)
                         .and_then(|text| self.path(text, path.span())),
-                    // A misspelt field says it better.
+                    // If a field is misspelt, its message says it better.
                     None if !all_known => None,
                     None => self.fault(
                         value.span(),
@@ -304,8 +304,8 @@ impl<'a> Reader<'a> {
                         Some("write { path = \"…\" }".into()),
                     ),
                 };
-                // Each field is read before the first bad one ends it, so that the
-                // mistake that stands first is found.
+                // All fields are read before the first bad one ends this, so that the
+                // first mistake in the file is found.
                 let max_bytes = fields
                     .get("max_bytes")
                     .map_or(Some(max_bytes), |value| self.max_bytes(value));
@@ -322,7 +322,7 @@ impl<'a> Reader<'a> {
             _ if MAP_FIELDS.contains(&name.get_ref().as_ref()) => {
                 return self.fault(
                     name.span(),
-                    "this stands beneath [keys], so it counts as a key".into(),
+                    "this is under [keys], so it counts as a key".into(),
                     Some("move it above [keys]".into()),
                 );
             }
@@ -334,7 +334,7 @@ impl<'a> Reader<'a> {
         Some((key, entry))
     }
 
-    /// Whether the table has known fields only.
+    /// Whether the table has only known fields.
     fn known_fields(&mut self, table: &DeTable<'_>, known: &[&str]) -> bool {
         let mut all_known = true;
         for name in table.keys() {
@@ -343,7 +343,7 @@ impl<'a> Reader<'a> {
             }
             all_known = false;
             let lower = name.get_ref().to_ascii_lowercase();
-            // Beyond two slips of the finger in a short word, a guess is noise.
+            // With more than two typing errors in a short word, a guess does not help.
             let nearest = known
                 .iter()
                 .filter(|field| name.get_ref().len() <= field.len() + 2)
@@ -353,7 +353,7 @@ impl<'a> Reader<'a> {
             let help = match nearest {
                 Some((_, field)) => format!("did you mean {field}?"),
                 None if known == MAP_FIELDS => {
-                    format!("a map has {}; keys stand beneath [keys]", known.join(", "))
+                    format!("a map has {}; keys go under [keys]", known.join(", "))
                 }
                 None if known == BINDING_FIELDS => format!("a binding has {}", known.join(", ")),
                 None => format!("an entry has {}", known.join(", ")),
@@ -372,7 +372,7 @@ impl<'a> Reader<'a> {
         );
     }
 
-    /// Notes a mistake, if none stands before it.
+    /// Notes a mistake, if none before it in the file is noted.
     pub(super) fn fault<T>(
         &mut self,
         span: Range<usize>,

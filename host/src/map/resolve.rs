@@ -1,7 +1,7 @@
-//! From an entry to an open directory and a name in it.
+//! Turns an entry into an open directory and a name in it.
 //!
-//! The guest decides about the file. Here it is only made sure that the one
-//! directory it is given is the one that the map means.
+//! The guest decides about the file. This module only ensures that the one directory
+//! that the guest gets is the one that the map means.
 
 use super::{Entry, Map};
 use crate::{
@@ -12,35 +12,36 @@ use crate::{
 use cap_std::fs::Dir;
 use std::path::PathBuf;
 
-/// The directory and the name that an entry stands for, now.
+/// The directory and the name that an entry stands for now.
 ///
-/// The path is walked once, from `/`, and the directory that the walk ends in is
-/// the one that is granted. Links that the user or root made are followed, so that
-/// files kept by a dotfile manager just work; others are not. If the map has roots, the
-/// walk must have passed one of them: that is asked of the directories themselves, all
-/// of which are held, not of their names.
+/// The path is walked once, from `/`, and the grant is for the directory in which the
+/// walk ends. The walk follows links that the user or root made, so that files kept by
+/// a dotfile manager just work; it follows no others. If the map has roots, the walk
+/// must have passed one of them: this compares the directories themselves, all of which
+/// are open, not their names.
 ///
-/// Hard links cannot be told from files: one that lies inside a root is served,
-/// wherever else it has a name.
+/// A hard link looks like any other file: a file that has a name inside a root is
+/// served, whatever other names it has.
 ///
 /// # Errors
-/// - [`Code::NotMarkdown`]: the name in the map, or the real file's name, is not
-///   a stem and `.md`, in exactly these bytes; or the latter is not UTF-8, which
-///   the contract's names are.
+/// - [`Code::NotMarkdown`]: the name in the map, or the real file's name, is not a stem
+///   and `.md`, in exactly these bytes; or the real name is not UTF-8, which the
+///   contract requires.
 /// - [`Code::NotFound`], [`Code::PermissionDenied`]: as the file system says.
-/// - [`Code::NotAFile`]: it leads to `/`.
-/// - [`Code::OutsideRoot`]: the real file's directory lies in none of the roots;
-///   or a link on the way is not the user's, or somebody else could have put it
-///   there; or the way leads into a file system of the kernel.
-/// - [`Code::MapInvalid`]: the path begins with `~/`, and there is no home. A map
-///   of this kind is refused as a whole before.
+/// - [`Code::NotAFile`]: the path leads to `/`.
+/// - [`Code::OutsideRoot`]: the real file's directory is in none of the roots; or a
+///   link on the way is not the user's, or somebody else could have put it there; or
+///   the path leads into a file system of the kernel.
+/// - [`Code::MapInvalid`]: the path begins with `~/`, and there is no home. Such a map
+///   was refused as a whole before.
 /// - [`Code::Internal`]: no descriptor is left.
 /// - [`Code::Internal`]: the file system failed.
 pub fn resolve(map: &Map, entry: &Entry) -> Result<Grant, Code> {
     resolve_along(map, None, entry)
 }
 
-/// As [`resolve()`], from what is still held of the way to the map.
+/// Like [`resolve()`], starting from the directories on the way to the map that are
+/// still open.
 ///
 /// # Errors
 /// As for [`resolve()`].
@@ -57,7 +58,7 @@ pub(crate) fn resolve_along(
     })
 }
 
-/// As [`resolve()`], in any file system: the directory, held, and the name.
+/// Like [`resolve()`], in any file system: the open directory, and the name.
 ///
 /// # Errors
 /// As for [`resolve()`].
@@ -67,15 +68,16 @@ pub fn locate<F: FileSystem>(
     trail: Option<&Trail<F::Handle>>,
     entry: &Entry,
 ) -> Result<(F::Handle, String), Code> {
-    // After the last slash, so that `a.md/` and `a.md/.` are no Markdown names.
+    // The part after the last slash, so that `a.md/` and `a.md/.` are not Markdown
+    // names.
     if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
         return Err(Code::NotMarkdown);
     }
     let file = walker
         .walk_along(trail, &map.expand(&entry.path)?, Policy::FOLLOWED)
         .map_err(|error| code_of(&error))?;
-    // The guest asks this again. Here it keeps a link that is called `a.md` from
-    // opening a directory such as `/etc` to the guest at all.
+    // The guest checks this again. This check prevents a link that is called `a.md`
+    // from opening a directory such as `/etc` to the guest at all.
     if !is_markdown(file.name.as_encoded_bytes()) {
         return Err(Code::NotMarkdown);
     }
@@ -88,11 +90,11 @@ pub fn locate<F: FileSystem>(
     Ok((file.handle, name))
 }
 
-/// Whether a file lies in one of the roots. One that is not there, or that others could
-/// have put there, holds nothing.
+/// Whether a file is in one of the roots. A root that does not exist, or that others
+/// could have put there, contains no file.
 ///
-/// The root that the path names comes first, so that one on a file system that hangs
-/// costs only its own files.
+/// It looks first at the root that the path names, so that a root on a file system that
+/// hangs delays only its own files.
 fn is_in<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
@@ -114,8 +116,8 @@ fn is_in<F: FileSystem>(
 }
 
 impl Map {
-    /// The roots that hold nothing because others could put another directory in
-    /// their place, with what to do about it. For the user's own `check`.
+    /// The roots in which no file is served, because others could put another directory
+    /// in their place, with what to do about it. Only for the user's own `check`.
     #[must_use]
     pub fn distrusted_roots(&self) -> Vec<Distrust> {
         let walker = Walker::new(System);
@@ -129,7 +131,7 @@ impl Map {
             .collect()
     }
 
-    /// A path as written, made absolute.
+    /// A path from the map, made absolute.
     fn expand(&self, path: &str) -> Result<PathBuf, Code> {
         self.location.expand(path).ok_or(Code::MapInvalid)
     }

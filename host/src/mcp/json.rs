@@ -1,19 +1,20 @@
 //! A text in an answer, escaped for JSON straight from where it is.
 //!
-//! serde_json looks at each byte by itself, and writes the whole answer before any of
-//! it can go out. For a document of 1 MiB that was half of what the host does, and a
+//! serde_json looks at each byte separately, and writes the whole answer before any of
+//! it can be sent. For a document of 1 MiB that was half of the host's work, and a
 //! buffer of 2 MiB.
 
 use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
 
-/// Stands in an answer where a text of no characters is, and nowhere else: within a
-/// JSON string, a quote has a backslash before it.
+/// How an answer writes an empty text. It occurs nowhere else: inside a JSON string, a
+/// quote has a backslash before it.
 const EMPTY_TEXT: &[u8] = br#""text":"""#;
 
-/// So many bytes of a text are escaped before they are written.
+/// This many bytes of a text are escaped before they are written.
 pub(super) const PIECE: usize = 128 << 10;
 
-/// Takes the text out of an answer that has one, so that nothing of it is left there.
+/// Takes the text out of an answer that has one, so that nothing of it remains in the
+/// answer.
 pub(super) fn take_text(message: &mut ServerJsonRpcMessage) -> Option<String> {
     let ServerJsonRpcMessage::Response(response) = message else {
         return None;
@@ -27,7 +28,7 @@ pub(super) fn take_text(message: &mut ServerJsonRpcMessage) -> Option<String> {
     }
 }
 
-/// Where in `line`, an answer whose text was taken out, that text belongs.
+/// The position in `line` where the text that was taken out of this answer belongs.
 pub(super) fn place_of_text(line: &[u8]) -> Option<usize> {
     let found = line
         .windows(EMPTY_TEXT.len())
@@ -35,16 +36,16 @@ pub(super) fn place_of_text(line: &[u8]) -> Option<usize> {
     Some(found + EMPTY_TEXT.len() - 1)
 }
 
-/// The text in pieces that are escaped one after another.
+/// The text in pieces, to be escaped one after another.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &[u8]> {
-    // One may end within a character: they are bytes again when they are escaped.
+    // A piece may end within a character: escaping works on bytes again.
     text.as_bytes().chunks(PIECE)
 }
 
-/// Appends `text` to `out` as the inside of a JSON string, byte by byte what
+/// Appends `text` to `out` as the inside of a JSON string: exactly the bytes that
 /// serde_json writes.
 pub(super) fn escape(text: &[u8], out: &mut Vec<u8>) {
-    // An escaped quote here and there; with more of them it grows.
+    // Room for a few escaped quotes; with more of them it grows.
     out.reserve(text.len() + text.len() / 8);
     let mut left = text;
     while let Some((at, byte)) = find_special(left) {
@@ -71,16 +72,15 @@ pub(super) fn escape(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(left);
 }
 
-/// The first byte that cannot stand for itself: a control character, a quote, a
-/// backslash.
+/// The first byte that must be escaped: a control character, a quote, a backslash.
 fn find_special(text: &[u8]) -> Option<(usize, u8)> {
     const ONES: u64 = u64::from_le_bytes([0x01; 8]);
     const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
     let (words, _) = text.as_chunks::<8>();
     let mut at = 0;
     for word in words {
-        // Each byte's high bit, if it is one. A borrow can set only higher ones falsely,
-        // so the lowest that is set is right.
+        // Sets a byte's high bit if it is one of them. A borrow can wrongly set only
+        // higher bits, so the lowest bit that is set is right.
         let word = u64::from_le_bytes(*word);
         let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
         let control = word.wrapping_sub(ONES * 0x20) & !word;

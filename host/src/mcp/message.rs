@@ -1,4 +1,4 @@
-//! What one line from the client is.
+//! Parses one line from the client.
 
 use super::refusals::{invalid_params, method_not_found, not_a_message, not_json};
 use rmcp::{

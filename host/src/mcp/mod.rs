@@ -65,9 +65,9 @@ impl SessionError {
     }
 }
 
-/// Serves one session: reads requests from `stdin` and writes answers to `stdout`,
-/// one JSON-RPC message a line, and nothing else. `callers` says how the server
-/// learns who calls; `surface` says what a client sees and may call.
+/// Serves one session: reads requests from `stdin` and writes answers to `stdout`, one
+/// JSON-RPC message per line, and nothing else. `callers` says how the server learns
+/// who calls; `surface` says what a client sees and may call.
 ///
 /// When `stdin` ends, the session first answers the requests that it has received,
 /// for 5 seconds at most, and then ends. It ends at once if the client has gone or

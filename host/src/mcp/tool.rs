@@ -1,4 +1,4 @@
-//! The one tool: what a client sees of it, what it takes, what it answers.
+//! The one tool: what a client sees of it, its arguments and its answers.
 
 use super::refusals::{WHAT_TO_DO, not_one_key};
 use crate::limits::MAX_CLAUDE_CHARS;

@@ -54,8 +54,8 @@ const MAX_IN_FLIGHT_BYTES: u32 = 2 * MAX_LINE_BYTES as u32;
 /// for the loader.
 const MIN_REQUEST_BYTES: u32 = 2048;
 
-/// The buffer for outgoing lines is cut back to this many bytes after each line. It
-/// is room for a piece of a document, with what has to be escaped in it.
+/// After each line, the buffer for outgoing lines shrinks to this many bytes. It is
+/// enough for a piece of a document after escaping.
 const KEPT_OUT_BYTES: usize = 160 << 10;
 
 type Writing = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
@@ -287,7 +287,7 @@ impl<W: AsyncWrite + Unpin> Out<W> {
         self.write_with(message, "").await
     }
 
-    /// Writes `message` with `text` in the place of its text, which is empty.
+    /// Writes `message` with `text` in place of its own text, which is empty.
     async fn write_with(&mut self, message: &impl Serialize, text: &str) -> io::Result<()> {
         let Some(failures) = self.failures.take() else {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -317,8 +317,8 @@ impl<W: AsyncWrite + Unpin> Out<W> {
         Ok(())
     }
 
-    /// Puts the text in its place. What fits into one piece stays in the line; else
-    /// all but the last piece is written.
+    /// Inserts the text. If it fits into one piece, it stays in the line; otherwise
+    /// everything but the last piece is written now.
     async fn write_text(&mut self, text: &str) -> io::Result<()> {
         let place = json::place_of_text(&self.line).ok_or(io::ErrorKind::InvalidData)?;
         let tail = self.line.split_off(place);

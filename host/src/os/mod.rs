@@ -1,4 +1,4 @@
-//! What differs from system to system, and is not the walk's: limits, signals, where
+//! What differs between systems and is not part of the walk: limits, signals, where
 //! users keep their configuration.
 
 #[cfg(unix)]
@@ -11,18 +11,18 @@ pub(crate) use unix::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// What an error of the operating system comes to.
+/// What an error of the operating system means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// There is no such name, or it cannot be one.
+    /// No file has this name, or none can have it.
     Missing,
-    /// The operating system says no.
+    /// The operating system denies it.
     Denied,
     /// It is a link.
     Link,
-    /// Others have it, or write to it.
+    /// Other processes have it open, or write to it.
     Busy,
-    /// It is no regular file.
+    /// It is not a regular file.
     NotAFile,
     /// Too few descriptors, or too little memory.
     OutOfResources,

@@ -24,7 +24,7 @@ pub(crate) const HOME: &str = "HOME";
 pub(crate) const NO_HOME: &str =
     "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map";
 
-/// The user's directory of configuration. A variable that is not an absolute path counts
+/// The user's configuration directory. A variable that is not an absolute path counts
 /// as unset.
 pub(crate) fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name| {
@@ -40,12 +40,12 @@ pub(crate) fn is_from_root(path: &str) -> bool {
     path.starts_with('/')
 }
 
-/// Why a path as written can mean nothing here, if so.
+/// Why a path as written means nothing here. None means that it may mean something.
 pub(crate) fn odd_path(_: &str) -> Option<&'static str> {
     None
 }
 
-/// What an error of the operating system comes to. None: the error is not its.
+/// What an error of the operating system means. None means that it is not one.
 pub(crate) fn trouble(error: &io::Error) -> Option<Trouble> {
     if is_exhaustion(error) {
         return Some(Trouble::OutOfResources);
@@ -55,21 +55,21 @@ pub(crate) fn trouble(error: &io::Error) -> Option<Trouble> {
         Errno::ACCESS | Errno::PERM => Trouble::Denied,
         Errno::LOOP => Trouble::Link,
         Errno::WOULDBLOCK => Trouble::Busy,
-        // What opening a socket or a device without a driver says, and we say of
-        // all that is not a regular file.
+        // The error for opening a socket or a device without a driver; we use it for
+        // everything that is not a regular file.
         Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Trouble::NotAFile,
         _ => Trouble::Other,
     })
 }
 
-/// Whether the operating system says that there are too few file descriptors, or
-/// too little memory. `EAGAIN` is not among it: for a file it means something else.
+/// Whether the operating system reports that there are too few file descriptors, or too
+/// little memory. `EAGAIN` does not count: for a file it means something else.
 pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
     let error = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(error, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
-/// Whether an error of a stream only says that whoever had its other end has gone.
+/// Whether an error of a stream only means that the other end was closed.
 pub(crate) fn has_hung_up(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -77,12 +77,12 @@ pub(crate) fn has_hung_up(error: &io::Error) -> bool {
     )
 }
 
-/// What there is instead of a thread.
+/// The error if the system refuses a thread.
 pub(crate) fn no_thread() -> io::Error {
     Errno::AGAIN.into()
 }
 
-/// Whether so many descriptors can be had, all at one time.
+/// Whether this many descriptors can be open at the same time.
 ///
 /// # Errors
 /// What the operating system refuses.
@@ -94,13 +94,13 @@ pub(crate) fn spare_descriptors(most: usize) -> io::Result<()> {
     spare.map(drop)
 }
 
-/// How many descriptors the process may have, if that is limited.
+/// How many descriptors the process may have, if there is a limit.
 pub(crate) fn most_descriptors() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// Leaves no core file, whatever happens to this process: there may be a map and a
-/// file in it.
+/// Prevents a core file, whatever happens to this process: its memory may hold a map
+/// and a file.
 ///
 /// # Errors
 /// Those of the operating system.
@@ -112,7 +112,7 @@ pub(crate) fn leave_no_core() -> io::Result<()> {
     Ok(setrlimit(Resource::Core, none)?)
 }
 
-/// What tells two directories apart.
+/// Identifies a directory.
 ///
 /// # Errors
 /// Those of the operating system.
@@ -121,14 +121,14 @@ pub(crate) fn identity(directory: &Dir) -> io::Result<Option<(u64, u64)>> {
     Ok(Some((metadata.dev(), metadata.ino())))
 }
 
-/// What asks a server to end.
+/// The signals that ask a server to end.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    /// From now on. To be called within a runtime.
+    /// Listens from now on. Call it within a runtime.
     ///
     /// # Errors
     /// Those of the operating system.
@@ -148,7 +148,7 @@ impl Signals {
     }
 }
 
-/// Makes a file the user's alone.
+/// Makes a file accessible to the user only.
 ///
 /// # Errors
 /// Those of the operating system.
@@ -164,7 +164,7 @@ pub(crate) fn link(target: &str, at: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, at)
 }
 
-/// A path as the walk takes it.
+/// A path in the form that the walk expects.
 pub(crate) fn plain_path(path: PathBuf) -> PathBuf {
     path
 }

@@ -33,13 +33,13 @@ pub(crate) fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Opti
         .filter(|path| path.is_absolute())
 }
 
-/// Whether a path as written begins at the root: at a drive's.
+/// Whether a path as written begins at the root: at that of a drive.
 pub(crate) fn is_from_root(path: &str) -> bool {
     names::is_from_drive(path)
 }
 
-/// Why a path as written can mean nothing here, if so. The walk refuses all of these as
-/// well; here the user is told.
+/// Why a path as written means nothing here. None means that it may mean something. The
+/// walk refuses all of these as well; this tells the user.
 pub(crate) fn odd_path(path: &str) -> Option<&'static str> {
     let rest = match path.get(..3) {
         Some(_) if names::is_from_drive(path) => path.get(2..).unwrap_or_default(),
@@ -57,7 +57,7 @@ pub(crate) fn odd_path(path: &str) -> Option<&'static str> {
     )
 }
 
-/// What an error of the operating system comes to. None: the error is not its.
+/// What an error of the operating system means. None means that it is not one.
 pub(crate) fn trouble(error: &io::Error) -> Option<Trouble> {
     if is_exhaustion(error) {
         return Some(Trouble::OutOfResources);
@@ -83,7 +83,7 @@ pub(crate) fn trouble(error: &io::Error) -> Option<Trouble> {
     })
 }
 
-/// Whether the operating system says that there are too few handles, or too little
+/// Whether the operating system reports that there are too few handles, or too little
 /// memory.
 pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
     let error = error.raw_os_error().map(i32::cast_unsigned);
@@ -100,8 +100,8 @@ pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
     )
 }
 
-/// Whether an error of a stream only says that whoever had its other end has gone. A
-/// named pipe, which some clients have instead of another, says it in its own way.
+/// Whether an error of a stream only means that the other end was closed. A named pipe,
+/// which some clients use instead of an anonymous one, reports it in its own way.
 pub(crate) fn has_hung_up(error: &io::Error) -> bool {
     let not_connected = code::ERROR_PIPE_NOT_CONNECTED.cast_signed();
     matches!(
@@ -110,12 +110,12 @@ pub(crate) fn has_hung_up(error: &io::Error) -> bool {
     ) || error.raw_os_error() == Some(not_connected)
 }
 
-/// What there is instead of a thread.
+/// The error if the system refuses a thread.
 pub(crate) fn no_thread() -> io::Error {
     io::Error::from_raw_os_error(code::ERROR_NOT_ENOUGH_MEMORY.cast_signed())
 }
 
-/// Handles are as many as there is memory for.
+/// Nothing to check: only memory limits the number of handles.
 ///
 /// # Errors
 /// None.
@@ -123,13 +123,13 @@ pub(crate) fn spare_descriptors(_: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// How many handles the process may have: no such limit is set.
+/// How many handles the process may have: Windows sets no limit.
 pub(crate) fn most_descriptors() -> Option<u64> {
     None
 }
 
-/// Has no report made of a crash: there may be a map and a file in it. An administrator
-/// may have set that dumps are written all the same.
+/// Prevents a report of a crash, because the memory may hold a map and a file. An
+/// administrator may have configured dumps that are written nevertheless.
 ///
 /// # Errors
 /// None.
@@ -138,7 +138,8 @@ pub(crate) fn leave_no_core() -> io::Result<()> {
     Ok(())
 }
 
-/// What tells two directories apart: not asked here, so that each is its own.
+/// Identifies a directory. On Windows we do not ask, so each directory counts as
+/// another one.
 ///
 /// # Errors
 /// None.
@@ -146,7 +147,7 @@ pub(crate) fn identity(_: &Dir) -> io::Result<Option<(u64, u64)>> {
     Ok(None)
 }
 
-/// What asks a server to end.
+/// The signals that ask a server to end.
 pub(crate) struct Signals {
     interrupt: CtrlC,
     stop: CtrlBreak,
@@ -156,7 +157,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// From now on. To be called within a runtime.
+    /// Listens from now on. Call it within a runtime.
     ///
     /// # Errors
     /// Those of the operating system.
@@ -182,7 +183,8 @@ impl Signals {
     }
 }
 
-/// A file in the user's own directory for temporary files is the user's alone already.
+/// Nothing to do: a file in the user's own directory for temporary files is already
+/// accessible to the user only.
 ///
 /// # Errors
 /// None.
@@ -193,15 +195,15 @@ pub(crate) fn make_private(_: &Path) -> io::Result<()> {
 /// Makes a link to a file.
 ///
 /// # Errors
-/// Those of the operating system: not every user may.
+/// Those of the operating system: not every user may do this.
 pub(crate) fn link(target: &str, at: &Path) -> io::Result<()> {
     std::os::windows::fs::symlink_file(target.replace('/', "\\"), at)?;
-    // Wine says that it has made one, and has not.
+    // Wine reports that it has made a link, but has not.
     at.symlink_metadata().map(drop)
 }
 
-/// A path as the walk takes it: with its real names, and without `\\?\`, which Windows
-/// puts before those that it has looked up.
+/// A path in the form that the walk expects: with its real names, and without `\\?\`,
+/// which Windows puts before the paths that it returns.
 pub(crate) fn plain_path(path: PathBuf) -> PathBuf {
     match path.to_str().and_then(|path| path.strip_prefix(r"\\?\")) {
         Some(plain) if names::is_from_drive(plain) => plain.into(),

@@ -2,8 +2,8 @@
 
 use wasmtime::{Engine, component::Component};
 
-/// The component as it was built, for whoever wants to look into it. Not what
-/// runs: that is the machine code made from these bytes in the same build.
+/// The component as it was built, for readers who want to inspect it. What runs is the
+/// machine code that the same build made from these bytes.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.component.wasm"));
 
 /// What [`COMPONENT`] imports and exports, as WIT read from its bytes.
@@ -14,9 +14,9 @@ static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.image"));
 
 /// Loads the embedded image.
 pub(super) fn component(engine: &Engine) -> wasmtime::Result<Component> {
-    // SAFETY: `IMAGE` was made by `Engine::precompile_component` in this
-    // program's own build script and is part of the program, so nobody can have
-    // changed it who could not change the program itself. An image of another
-    // version or of other settings is refused by `deserialize`.
+    // SAFETY: `Engine::precompile_component` made `IMAGE` in this program's own build
+    // script, and it is part of the program. So nobody can have changed it who could
+    // not change the program itself. `deserialize` refuses an image of another version
+    // or with other settings.
     unsafe { Component::deserialize(engine, IMAGE) }
 }

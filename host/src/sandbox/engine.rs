@@ -1,4 +1,4 @@
-//! The engine's configuration: the one place, shared by build and run.
+//! The engine's configuration, used by the build and at run time.
 //!
 //! `componentize` includes this file to precompile components. Wasmtime refuses an
 //! image that was made under other settings, so a difference cannot go unnoticed.
@@ -7,35 +7,35 @@ use wasmtime::{
     Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails,
 };
 
-/// Calls that can be in the sandbox at once: those that run, and those that are
-/// stuck in the kernel. `Limits::running` and `Limits::abandoned` together
-/// are not more.
+/// Calls that can be in the sandbox at once: those that run, and those that hang in the
+/// kernel. `Limits::running` plus `Limits::abandoned` is at most this number.
 pub(crate) const SLOTS: u32 = 16;
 
-/// The most linear memory that `Limits::memory_bytes` can grant, in bytes: the
-/// largest file, and room to put it together. So much address space is reserved
-/// for each slot; wasmtime's own default, 4 GiB, fails under `ulimit -v`.
+/// The most linear memory that `Limits::memory_bytes` can grant, in bytes: the largest
+/// file, and room to put it together. Each slot reserves this much address space;
+/// wasmtime's own default, 4 GiB, fails under `ulimit -v`.
 pub(crate) const MAX_MEMORY: usize = 18 << 20;
 
-/// Memory that a slot keeps between calls, in bytes, instead of giving it back
-/// to the operating system and asking for it again: what the guest uses for a
-/// file of the default limit, twice over. What a call has touched of it is
-/// overwritten with zeros before the next one.
+/// Memory that a slot keeps between calls, in bytes, instead of returning it to the
+/// operating system and asking for it again: twice what the guest uses for a file of
+/// the default limit. Before the next call, what a call has touched of it is
+/// overwritten with zeros.
 const KEPT_MEMORY: usize = 4 << 20;
 
-/// Unmapped address space behind a memory, in bytes. With a reservation under
-/// 4 GiB each access is checked anyway, so the guard is kept to one wasm page.
+/// Unmapped address space after a memory, in bytes. With a reservation under 4 GiB each
+/// access is checked anyway, so the guard is only one wasm page.
 const MEMORY_GUARD: u64 = 64 << 10;
 
-/// The stack that the guest may use, in bytes. The guest's deepest path needs a
-/// few KiB; a runaway recursion is stopped early.
+/// The stack that the guest may use, in bytes. The guest's deepest path needs a few
+/// KiB; an endless recursion is stopped early.
 const WASM_STACK: usize = 256 << 10;
 
 /// The settings under which a component is precompiled, loaded and run.
 pub(crate) fn config() -> Config {
     let mut config = Config::new();
     config
-        // What the guest may be made of: a component, and nothing it does not need.
+        // What the guest may consist of: a component, with only the features that it
+        // needs.
         .wasm_component_model(true)
         .concurrency_support(false)
         .wasm_relaxed_simd(false)
@@ -49,14 +49,14 @@ pub(crate) fn config() -> Config {
         .memory_reservation(MAX_MEMORY as u64)
         .memory_guard_size(MEMORY_GUARD)
         .guard_before_linear_memory(false)
-        // Slots are made once and used in turn. Each is wiped before it is used
-        // again. A memory's first content is copied, not mapped, so that wiping
-        // needs no help of the operating system.
+        // Slots are created once and used in turn. Each is wiped before it is used
+        // again. A memory's first content is copied, not mapped, so that wiping needs
+        // no help from the operating system.
         .memory_init_cow(false)
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
-        // A trap is reported as `internal` and no more, so its frames are not kept.
+        // A trap is only reported as `internal`, so its frames are not kept.
         .wasm_backtrace_max_frames(None)
-        // Else WASMTIME_BACKTRACE_DETAILS in a user's environment decides, and an
+        // Otherwise WASMTIME_BACKTRACE_DETAILS in a user's environment decides, and an
         // image that was made without it is refused.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .generate_address_map(false)
@@ -79,9 +79,9 @@ fn pool() -> PoolingAllocationConfig {
         .linear_memory_keep_resident(KEPT_MEMORY)
         .table_keep_resident(16 << 10)
         .max_unused_warm_slots(SLOTS)
-        // Stacks are for asynchronous guests, and ours is not.
+        // Stacks are for asynchronous guests, and ours is synchronous.
         .total_stacks(0)
-        // Where the kernel tells which pages were touched, only those are wiped.
+        // If the kernel tells which pages were touched, only those are wiped.
         .pagemap_scan(Enabled::Auto);
     pool
 }

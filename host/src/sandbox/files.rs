@@ -1,4 +1,5 @@
-//! The guest's file calls: one name, four answers, and no to all else.
+//! The guest's file calls: one name, four calls that answer, and a refusal for all
+//! others.
 
 use super::{
     bindings::wasi::filesystem::types::{
@@ -27,14 +28,14 @@ pub enum Descriptor {
     File(GrantedFile),
 }
 
-/// Why a file call is not answered.
+/// Why a file call fails.
 #[allow(unreachable_pub, reason = "the generated bindings name it")]
 #[derive(Debug)]
 pub enum Refusal {
-    /// The guest is told.
+    /// The guest gets this code.
     Code(ErrorCode),
     /// There are too few file descriptors, or there is too little memory. The contract
-    /// has no word for it, so the host remembers it.
+    /// has no code for this, so the host remembers it.
     OutOfResources,
     /// The guest is stopped.
     Trap(wasmtime::Error),
@@ -42,7 +43,7 @@ pub enum Refusal {
 
 type Answer<T> = Result<T, Refusal>;
 
-/// What is said to all that the contract does not grant, whatever there is.
+/// The answer to every call that the contract does not grant, whatever exists.
 const NOT_GRANTED: Refusal = Refusal::Code(ErrorCode::NotPermitted);
 
 /// Refuses calls before they cost anything.
@@ -55,7 +56,7 @@ macro_rules! refuse {
 }
 
 impl HostDescriptor for CallState {
-    /// The type of the granted name, and nothing else: what counts is the open file.
+    /// The type of the granted name, and nothing else: only the open file counts.
     fn stat_at(
         &mut self,
         handle: Resource<Descriptor>,
@@ -78,7 +79,7 @@ impl HostDescriptor for CallState {
         ))
     }
 
-    /// The granted name, to read, as a regular file at rest.
+    /// Opens the granted name to read it, if it is a regular file at rest.
     fn open_at(
         &mut self,
         handle: Resource<Descriptor>,
@@ -91,7 +92,8 @@ impl HostDescriptor for CallState {
         if how != OpenFlags::empty() || flags != DescriptorFlags::READ {
             return Err(NOT_GRANTED);
         }
-        // No map sets more; but what is allocated must not rest on that.
+        // No map sets a higher limit; but the size of an allocation must not depend on
+        // that.
         let max_bytes = grant.max_bytes.min(MAX_MAX_BYTES);
         let file = GrantedFile::open(&grant.directory, &grant.name, max_bytes, &mut self.patience)?;
         Ok(self.table.push(Descriptor::File(file))?)
@@ -133,7 +135,7 @@ impl HostDescriptor for CallState {
         Ok(())
     }
 
-    /// There is no error to refuse with, so it tells nothing.
+    /// The call cannot return an error, so it always says no.
     fn is_same_object(
         &mut self,
         _: Resource<Descriptor>,
@@ -168,7 +170,7 @@ impl HostDescriptor for CallState {
     }
 }
 
-/// Nobody ever has such a stream.
+/// No guest ever has such a stream.
 impl HostDirectoryEntryStream for CallState {
     fn read_directory_entry(
         &mut self,
@@ -183,7 +185,7 @@ impl HostDirectoryEntryStream for CallState {
 }
 
 impl Host for CallState {
-    /// Of streams' errors, and there are no streams.
+    /// This is about errors of streams, and there are no streams.
     fn filesystem_error_code(
         &mut self,
         _: Resource<super::bindings::wasi::io::error::Error>,
@@ -203,7 +205,8 @@ impl Host for CallState {
     }
 }
 
-/// The grant, if `handle` is the preopen and `name`, not followed, is the one in it.
+/// The grant, if `handle` is the preopen and `name`, without following it, is the
+/// granted name.
 fn granted<'a>(
     table: &ResourceTable,
     grant: Option<&'a Grant>,
@@ -217,7 +220,7 @@ fn granted<'a>(
         .ok_or(NOT_GRANTED)
 }
 
-/// Neither links nor times, unless they are added.
+/// It sets neither links nor times; callers may add times.
 fn stat(type_: DescriptorType, size: u64) -> DescriptorStat {
     DescriptorStat {
         type_,
@@ -229,7 +232,7 @@ fn stat(type_: DescriptorType, size: u64) -> DescriptorStat {
     }
 }
 
-/// None before 1970, which the contract's clock cannot tell.
+/// None before 1970, because the contract's clock cannot express that.
 fn datetime((seconds, nanoseconds): (i64, i64)) -> Option<Datetime> {
     Some(Datetime {
         seconds: u64::try_from(seconds).ok()?,
@@ -246,14 +249,15 @@ impl From<io::Error> for Refusal {
             Some(Trouble::Link) => ErrorCode::Loop,
             Some(Trouble::Busy) => ErrorCode::WouldBlock,
             Some(Trouble::NotAFile) => ErrorCode::NoSuchDevice,
-            // Not the operating system: cap-std's own refusal of a way out.
+            // Not from the operating system: cap-std itself refuses a path that leads
+            // out.
             None if error.kind() == io::ErrorKind::PermissionDenied => ErrorCode::NotPermitted,
             _ => ErrorCode::Io,
         })
     }
 }
 
-/// A handle that is not there, or one too many.
+/// A handle that does not exist, or one too many.
 impl From<ResourceTableError> for Refusal {
     fn from(error: ResourceTableError) -> Self {
         Self::Trap(error.into())

@@ -1,7 +1,7 @@
-//! The one file of a call: opened without waiting, judged, and read at rest.
+//! The one file of a call: opened without waiting, checked, and read at rest.
 //!
-//! Nothing here knows a sandbox: the guest's native twin (`guest/native`)
-//! includes this file, so that both open, wait and read in the same way.
+//! This module does not depend on a sandbox: the guest's native twin (`guest/native`)
+//! includes it, so that both open, wait and read in the same way.
 
 use crate::settle::{ChangeTime, QUIET, QUIET_EMPTY, Rest};
 use cap_std::fs::{Dir, File, FileType};
@@ -38,7 +38,7 @@ impl Patience {
         }
     }
 
-    /// Waits, or says that the call would have to wait for too long.
+    /// Waits, or fails if the call would have to wait too long.
     fn wait(&mut self, wanted: Duration) -> io::Result<()> {
         let until_deadline = self.deadline.saturating_duration_since(Instant::now());
         self.left = self
@@ -51,7 +51,7 @@ impl Patience {
     }
 }
 
-/// What an open file says of itself, as far as it is of use.
+/// What an open file reports, as far as we use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     pub(crate) size: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Nothing but a regular file is ever looked at twice, or read.
+    /// Only a regular file is looked at again, or read.
     fn at(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
@@ -80,21 +80,21 @@ pub(crate) fn kind(directory: &Dir, name: &str) -> io::Result<FileType> {
 #[derive(Debug)]
 pub(crate) struct GrantedFile {
     file: File,
-    /// What it said of itself when it was found at rest, until that is asked for.
+    /// The look at which it was found at rest, until a caller asks for it.
     first: Option<Look>,
-    /// Nothing from here on is read.
+    /// Reads end before this offset.
     end: u64,
-    /// Whether its times tell of every change.
+    /// Whether its times change with every change of the file.
     is_reliable: bool,
 }
 
 impl GrantedFile {
-    /// Opens `name` for reading, and lets it come to rest. What is not a regular
-    /// file by then is an error (`ENXIO`), and so is a file that does not come to
-    /// rest, or is held by a lease of another process (`EWOULDBLOCK`).
+    /// Opens `name` for reading, and waits until it is at rest. It is an error if this
+    /// is not a regular file by then (`ENXIO`), or a file that does not come to rest or
+    /// that another process holds by a lease (`EWOULDBLOCK`).
     ///
-    /// A file of more than `max_bytes` is not waited for. No file is read further
-    /// than one byte past `max_bytes`, or past its size at rest.
+    /// It does not wait for a file of more than `max_bytes`. Reads go no further than
+    /// one byte past `max_bytes`, or past the file's size at rest.
     pub(crate) fn open(
         directory: &Dir,
         name: &str,
@@ -111,12 +111,11 @@ impl GrantedFile {
         })
     }
 
-    /// What the file says of itself. The first time that is what it said when it
-    /// was found at rest: whatever has happened since makes a difference to the
-    /// next.
+    /// What the file reports. The first time, this is the look at which it was found at
+    /// rest, so that any change since then makes the next look differ.
     ///
-    /// Where its times do not tell of every change, this takes a while, so that
-    /// what is read before and after cannot be two parts of one change.
+    /// If its times do not change with every change, this takes a while, so that the
+    /// reads before and after it cannot both fall into one change.
     pub(crate) fn look(&mut self, patience: &mut Patience) -> io::Result<Look> {
         if let Some(first) = self.first.take() {
             return Ok(first);
@@ -128,13 +127,13 @@ impl GrantedFile {
         Look::at(&self.file)
     }
 
-    /// Whether the file's times tell of every change.
+    /// Whether the file's times change with every change of the file.
     pub(crate) fn is_reliable(&self) -> bool {
         self.is_reliable
     }
 
-    /// Up to `length` bytes from `offset`; none only at the end. No more is
-    /// allocated than can be read.
+    /// Up to `length` bytes from `offset`; no bytes only at the end. It allocates no
+    /// more than can be read.
     pub(crate) fn read(&self, length: u64, offset: u64) -> io::Result<Vec<u8>> {
         let length = length.min(self.end.saturating_sub(offset));
         let length =
@@ -154,8 +153,8 @@ impl GrantedFile {
     }
 }
 
-/// One path component, which cap-std is to look up in the one directory. It would
-/// find no way out of that in any case, but one into what lies beneath.
+/// Accepts one path component, for cap-std to look up in the one directory. cap-std
+/// would not leave that directory, but it would enter those in it.
 fn check(name: &str) -> io::Result<&str> {
     if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) || system::is_odd(name) {
         return Err(system::a_way_out());
@@ -163,8 +162,8 @@ fn check(name: &str) -> io::Result<&str> {
     Ok(name)
 }
 
-/// Waits until the file is at rest. Gives what it says of itself then, and whether
-/// its times would tell of a change.
+/// Waits until the file is at rest. Returns what it then reports, and whether its times
+/// would show a change.
 fn settle(
     file: &File,
     max_bytes: u64,
@@ -191,9 +190,9 @@ fn settle(
             }
             Rest::Unknown => patience.wait(QUIET)?,
         }
-        // A write that began before the first look has ended by the second; one
-        // that began between the two shows in it; and any other has yet to set the
-        // times, so that it shows in the next.
+        // A write that began before the first look has ended by the second. A write
+        // that began between the two shows in the second. Any other has not set the
+        // times yet, so it shows in the next look.
         system::let_writers_finish(file);
         let again = Look::at(file)?;
         if again == look {

@@ -1,5 +1,5 @@
-//! One file of one directory, at rest, and nothing else. The guest's native twin
-//! runs these too.
+//! One file of one directory, at rest, and nothing else. The guest's native twin runs
+//! these tests too.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A directory with a file `x.md` that says `content`.
+/// A directory with a file `x.md` of this content.
 fn tree(content: &str) -> (TempDir, Dir) {
     let tree = tempfile::tempdir().unwrap();
     fs::write(tree.path().join("x.md"), content).unwrap();
@@ -38,7 +38,7 @@ fn errno(refused: io::Result<impl Sized>) -> Errno {
 
 #[test]
 fn a_file_that_was_just_written_is_at_rest_when_it_is_open() {
-    // One of exactly as many bytes as it may have, too.
+    // A file of exactly as many bytes as it may have, too.
     for content in ["content".to_owned(), "x".repeat(100)] {
         let (_tree, directory) = tree(&content);
         let mut file = open(&directory, "x.md").unwrap();
@@ -53,7 +53,7 @@ fn a_file_that_was_just_written_is_at_rest_when_it_is_open() {
 fn reading_leaves_no_trace_in_the_users_own_file() {
     let (tree, directory) = tree("content");
     let path = tree.path().join("x.md");
-    // Older than the last write, so that a read would be noted.
+    // Older than the last write, so that the system would record a read.
     let long_ago = UNIX_EPOCH + Duration::from_secs(1_000);
     let times = fs::FileTimes::new().set_accessed(long_ago);
     File::options()
@@ -90,7 +90,7 @@ fn nothing_is_waited_for_past_the_deadline() {
     let mut late = Patience::new(Instant::now());
     assert_eq!(errno(late.wait(QUIET)), Errno::WOULDBLOCK);
     let path = tree.path().join("x.md");
-    // A slow machine may let it come to rest in between.
+    // A slow machine may let it come to rest between two writes.
     let refused = (0..1000).find_map(|_| {
         fs::write(&path, "changed").unwrap();
         GrantedFile::open(&directory, "x.md", 100, &mut late).err()
@@ -147,7 +147,7 @@ fn the_first_look_is_of_the_moment_at_rest_and_each_other_shows_a_change() {
 fn what_the_clock_cannot_tell_is_told() {
     let (tree, directory) = tree("content");
     let file = directory.open("x.md").unwrap();
-    // Set back, so that all changes lie in its future.
+    // The clock is set back, so that all changes are in its future.
     let early = || UNIX_EPOCH;
     let (look, is_reliable) = settle(&file, 100, &mut patience(), early).unwrap();
     assert_eq!((look.size, is_reliable), (7, false));
@@ -176,7 +176,7 @@ fn a_second_look_takes_a_while_only_if_the_times_do_not_tell() {
 fn a_read_that_fails_is_not_tried_for_ever() {
     let (_tree, directory) = tree("content");
     let file = GrantedFile {
-        // Of which nothing can be read.
+        // A directory has no content to read.
         file: directory.open(".").unwrap(),
         first: None,
         end: 7,
@@ -210,7 +210,7 @@ fn what_is_not_a_regular_file_is_never_handed_out() {
     let path = |name| tree.path().join(name);
     symlink("x.md", path("link")).unwrap();
     fs::create_dir(path("directory")).unwrap();
-    // Of the ways to make one, that which each system has.
+    // The way to create one that each system has.
     let made = Command::new("mkfifo").arg(path("fifo")).status();
     assert!(made.unwrap().success());
     let _listener = UnixListener::bind(path("socket")).unwrap();

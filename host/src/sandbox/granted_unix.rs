@@ -10,17 +10,17 @@ use rustix::{
 };
 use std::io;
 
-/// Of what did not come to rest.
+/// The error for a file that does not come to rest.
 pub(super) fn unsettled() -> io::Error {
     Errno::WOULDBLOCK.into()
 }
 
-/// Of what is not a regular file.
+/// The error for everything that is not a regular file.
 pub(super) fn not_a_file() -> io::Error {
     Errno::NXIO.into()
 }
 
-/// Of a name that is none.
+/// The error for a text that is no name.
 pub(super) fn a_way_out() -> io::Error {
     Errno::LOOP.into()
 }
@@ -48,8 +48,8 @@ pub(super) fn read_at(file: &File, bytes: &mut Vec<u8>, offset: u64) -> io::Resu
     Ok(())
 }
 
-/// Opens without following a link, and without waiting: for the writer of a FIFO,
-/// the carrier of a device, or the holder of a lease.
+/// Opens without following a link, and without waiting for the writer of a FIFO, the
+/// carrier of a device, or the holder of a lease.
 pub(super) fn open(directory: &Dir, name: &str, _: &mut Patience) -> io::Result<File> {
     let open = |more: OFlags| {
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
@@ -60,7 +60,8 @@ pub(super) fn open(directory: &Dir, name: &str, _: &mut Patience) -> io::Result<
             .custom_flags(flags.bits().cast_signed());
         directory.open_with(name, &options)
     };
-    // Reading leaves no trace. Only the owner of a file may have it so.
+    // Reading then does not change the access time. Only a file's owner may ask for
+    // this.
     #[cfg(target_os = "linux")]
     match open(OFlags::NOATIME) {
         Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {}
@@ -69,14 +70,14 @@ pub(super) fn open(directory: &Dir, name: &str, _: &mut Patience) -> io::Result<
     open(OFlags::empty())
 }
 
-/// Waits for a write that is under way. The kernel sets a file's times when a
-/// write begins, so that they do not tell when it ends; but on ext4, btrfs and
-/// tmpfs a look for data takes the lock that a write holds. (XFS takes that lock
-/// to read.) cap-std has no such call. What comes of it does not matter. macOS has the
-/// same call; what APFS locks for it is not known.
+/// Waits for a write that is in progress. The kernel sets a file's times when a write
+/// begins, so they do not tell when it ends; but on ext4, btrfs and tmpfs a search for
+/// data takes the lock that a write holds. (XFS takes that lock to read.) cap-std has
+/// no such call. Its result does not matter. macOS has the same call; we do not know
+/// what APFS locks for it.
 ///
-/// Whoever may write the file can keep that lock for as long as he likes, so this
-/// may hang. It is asked only of files that were changed in the last seconds.
+/// Anyone who may write the file can keep that lock for as long as they like, so this
+/// may hang. It is called only for files that were changed in the last seconds.
 pub(super) fn let_writers_finish(file: &File) {
     let _ = rustix::fs::seek(file, rustix::fs::SeekFrom::Data(0));
 }

@@ -21,17 +21,17 @@ fn error(code: WIN32_ERROR) -> io::Error {
     io::Error::from_raw_os_error(code.cast_signed())
 }
 
-/// Of what did not come to rest.
+/// The error for a file that does not come to rest.
 pub(super) fn unsettled() -> io::Error {
     error(ERROR_SHARING_VIOLATION)
 }
 
-/// Of what is not a regular file.
+/// The error for everything that is not a regular file.
 pub(super) fn not_a_file() -> io::Error {
     error(ERROR_BAD_FILE_TYPE)
 }
 
-/// Of a name that is none.
+/// The error for a text that is no name.
 pub(super) fn a_way_out() -> io::Error {
     error(ERROR_STOPPED_ON_SYMLINK)
 }
@@ -41,7 +41,7 @@ pub(super) fn is_odd(name: &str) -> bool {
     !names::is_plain(name)
 }
 
-/// A reparse point of another kind than a link is not what was written to the file.
+/// A reparse point that is not a link is not the file's own content.
 pub(super) fn look(file: &File, metadata: &Metadata) -> io::Result<Look> {
     if metadata.file_attributes() & FILE_ATTRIBUTE_REPARSE_POINT != 0 {
         return Err(not_a_file());
@@ -71,9 +71,9 @@ pub(super) fn read_at(file: &File, bytes: &mut Vec<u8>, offset: u64) -> io::Resu
     Ok(())
 }
 
-/// Opens without following a link, and so that nobody can write to it meanwhile: Windows
-/// notes the time of a write when the file is closed. While somebody has it open for
-/// writing, it is waited for.
+/// Opens without following a link, and such that nobody can write to the file at the
+/// same time: Windows records the time of a write when the file is closed. If somebody
+/// has it open for writing, this waits.
 pub(super) fn open(directory: &Dir, name: &str, patience: &mut Patience) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options
@@ -90,5 +90,5 @@ pub(super) fn open(directory: &Dir, name: &str, patience: &mut Patience) -> io::
     }
 }
 
-/// There are none: see [`open`].
+/// There are no such writers: see [`open`].
 pub(super) fn let_writers_finish(_: &File) {}

@@ -1,9 +1,9 @@
-//! All that a guest can reach.
+//! Everything that a guest can reach.
 //!
 //! Two interfaces of WASI and one of ours, and behind them one name in one open
-//! directory. What is not linked here does not exist for a guest: a component
-//! that imports it cannot be instantiated. What the linked file calls answer is
-//! in `files`.
+//! directory. An interface that is not linked here does not exist for a guest: a
+//! component that imports it cannot be instantiated. `files` has the answers of the
+//! linked file calls.
 
 use super::{
     bindings::{
@@ -36,7 +36,7 @@ pub(super) struct CallState {
     pub(super) grant: Option<Grant>,
     /// The guest's handles.
     pub(super) table: ResourceTable,
-    /// Whether a file call failed for want of descriptors or memory.
+    /// Whether a file call failed because of too few descriptors or too little memory.
     pub(super) out_of_resources: bool,
     /// How much longer the guest's file calls may wait.
     pub(super) patience: Patience,
@@ -87,8 +87,8 @@ impl CallState {
     }
 }
 
-/// Links what there is to import. `wasi:io` is left out although `types` names
-/// it: the guest does not stream, and a component that wants to is refused.
+/// Links the imports. `wasi:io` is left out although `types` names it: the guest does
+/// not stream, and a component that wants to is refused.
 pub(super) fn link(linker: &mut Linker<CallState>) -> Result<()> {
     types::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     preopens::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
@@ -96,7 +96,7 @@ pub(super) fn link(linker: &mut Linker<CallState>) -> Result<()> {
 }
 
 impl preopens::Host for CallState {
-    /// The directory of the granted file, under a name that tells nothing.
+    /// The directory of the granted file, under a name that reveals nothing.
     fn get_directories(&mut self) -> Result<Vec<(Resource<Descriptor>, String)>> {
         if self.grant.is_none() {
             return Ok(Vec::new());

@@ -48,18 +48,18 @@ mod bindings {
     });
 }
 
-/// What a [`crate::Loader`] hands a call to. It is the [`Sandbox`] wherever a
-/// user's files are read; the benches measure it against one that runs the same
-/// guest natively, and tests over files in memory. `D` is what a grant's directory is.
+/// What runs a call for a [`crate::Loader`]. It is the [`Sandbox`] wherever a user's
+/// files are read; the benches compare it with one that runs the same guest natively,
+/// and tests use one over files in memory. `D` is the type of a grant's directory.
 #[doc(hidden)]
 pub trait Executor<D = Dir>: Send + Sync + 'static {
-    /// As [`Sandbox::call`].
+    /// Like [`Sandbox::call`].
     ///
     /// # Errors
     /// As [`Sandbox::call`].
     fn call(&self, key: &str, grant: Option<Grant<D>>, deadline: Instant) -> Result<String, Code>;
 
-    /// As [`Sandbox::interrupt`].
+    /// Like [`Sandbox::interrupt`].
     fn interrupt(&self);
 
     /// What is left of calls is cleared away, and the next ones are prepared. It is
@@ -91,17 +91,17 @@ pub struct Sandbox {
     ahead: Ahead,
 }
 
-/// Why the component could not be made ready. It concerns the build, not a
-/// user's file, so it may say what it likes.
+/// Why the component could not be made ready. The error is about the build, not about a
+/// user's file, so it may contain anything.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The engine refused its configuration or the image: it was made by
-    /// another version, under other settings, or for another machine.
+    /// The engine refused its configuration or the image, which was made by another
+    /// version, with other settings, or for another machine.
     #[error("cannot load the component: {0:#}")]
     Load(wasmtime::Error),
-    /// The component imports something that is not there to be had, or does not
-    /// export the loader.
+    /// The component imports an interface that we do not link, or does not export the
+    /// loader.
     #[error("the component does not fit the contract: {0:#}")]
     Contract(wasmtime::Error),
 }
@@ -117,20 +117,20 @@ impl Sandbox {
         Self::new(&component, limits)
     }
 
-    /// An engine with the one configuration that precompiled images fit.
+    /// An engine with the only configuration that precompiled images fit.
     ///
     /// # Errors
-    /// [`SandboxError::Load`] where the machine cannot run it.
+    /// [`SandboxError::Load`] if the machine cannot run it.
     pub fn engine() -> Result<Engine, SandboxError> {
         Engine::new(&engine::config()).map_err(SandboxError::Load)
     }
 
-    /// Any component, confined exactly as the embedded one is. This is how
-    /// hostile components are tried.
+    /// Any component, confined exactly like the embedded one. Tests use this to try
+    /// hostile components.
     ///
     /// # Errors
-    /// [`SandboxError::Contract`] where it imports more than there is, or does
-    /// not export what is called.
+    /// [`SandboxError::Contract`] if it imports more than we link, or does not export
+    /// what we call.
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
         let mut linker = Linker::new(component.engine());
         imports::link(&mut linker).map_err(SandboxError::Contract)?;
@@ -147,12 +147,11 @@ impl Sandbox {
         })
     }
 
-    /// One call: `key` is asked for, `grant` is all there is to be had.
+    /// Runs one call: the guest is asked for `key`, and can reach only `grant`.
     ///
-    /// Blocks for as long as the guest and the file system take. A guest that
-    /// computes past `deadline` is stopped at the next [`Sandbox::interrupt`]; a
-    /// read that hangs in the kernel cannot be, so call this on a thread that
-    /// can be left behind.
+    /// Blocks for as long as the guest and the file system take. A guest that computes
+    /// past `deadline` is stopped at the next [`Sandbox::interrupt`]. A read that hangs
+    /// in the kernel cannot be stopped, so call this on a thread that can be abandoned.
     ///
     /// # Errors
     /// The guest's own refusal as its [`Code`]; [`Code::TimedOut`]; and
@@ -179,7 +178,7 @@ impl Sandbox {
         instance::call(&self.component, self.limits, made, brought)
     }
 
-    /// Stops every guest that is past its deadline and lets the others go on.
+    /// Stops every guest that is past its deadline. The others continue.
     pub fn interrupt(&self) {
         self.component.engine().increment_epoch();
     }

@@ -148,14 +148,14 @@ pub const CALLS: &[Call] = &[
         "readv",
         libc::SYS_readv,
         ALL,
-        "the same, as the library sees fit",
+        "the same, if the library prefers it",
     ),
     call("pread64", libc::SYS_pread64, ALL, "files, for the guest"),
     call(
         "preadv",
         libc::SYS_preadv,
         ALL,
-        "the same, as the library sees fit",
+        "the same, if the library prefers it",
     ),
     call(
         "lseek",
@@ -163,25 +163,25 @@ pub const CALLS: &[Call] = &[
         ALL,
         "the size of a file, and its holes",
     ),
-    call("fstat", libc::SYS_fstat, ALL, "what was opened"),
+    call("fstat", libc::SYS_fstat, ALL, "metadata of an open file"),
     call(
         "newfstatat",
         libc::SYS_newfstatat,
         ALL,
-        "what was opened, or lies under a name",
+        "metadata of an open file, or of a name",
     ),
     call("statx", libc::SYS_statx, ALL, "the same"),
     call(
         "fstatfs",
         libc::SYS_fstatfs,
         ALL,
-        "the file system of what was opened",
+        "the file system of an open file",
     ),
     call(
         "fgetxattr",
         libc::SYS_fgetxattr,
         ALL,
-        "the access list of what was opened",
+        "the access list of an open file",
     ),
     call(
         "readlinkat",
@@ -189,17 +189,12 @@ pub const CALLS: &[Call] = &[
         PLAIN,
         "links in the path of a map or a mapped file",
     ),
-    call(
-        "close",
-        libc::SYS_close,
-        ALL,
-        "the end of whatever was opened",
-    ),
+    call("close", libc::SYS_close, ALL, "closing what was opened"),
     call(
         "fcntl",
         libc::SYS_fcntl,
         ALL,
-        "copies of descriptors, and what they are",
+        "copies of descriptors, and their flags",
     )
     .only_if(
         &[
@@ -214,13 +209,13 @@ pub const CALLS: &[Call] = &[
         "getdents64",
         libc::SYS_getdents64,
         TICKETS,
-        "old tickets are looked for",
+        "finding old tickets",
     ),
     call(
         "unlinkat",
         libc::SYS_unlinkat,
         TICKETS,
-        "a ticket is used once",
+        "deleting a used ticket",
     )
     .only_if(&[&[Is(2, 0)]], "flags: none, so no directory"),
     // The session.
@@ -240,7 +235,7 @@ pub const CALLS: &[Call] = &[
         "sendto",
         libc::SYS_sendto,
         ALL,
-        "a signal wakes the runtime, over a pair made before",
+        "a signal wakes the runtime, over a socket pair made before",
     )
     .only_if(&[&[IsLong(4, 0)]], "address: none"),
     call("recvfrom", libc::SYS_recvfrom, ALL, "the same")
@@ -372,7 +367,7 @@ pub const CALLS: &[Call] = &[
         "restart_syscall",
         libc::SYS_restart_syscall,
         ALL,
-        "the kernel goes on after a stop with it",
+        "the kernel resumes a call after a stop with it",
     ),
     call("tgkill", libc::SYS_tgkill, ALL, "`abort`").only_if(
         &[&[Own(0), Is(2, SIGABRT as u32)]],

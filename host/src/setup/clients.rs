@@ -3,7 +3,7 @@
 
 use clap::{ValueEnum, builder::PossibleValue};
 
-/// What to put where, for one client.
+/// What one client needs in its configuration.
 #[derive(Debug)]
 pub(super) struct Recipe {
     /// The name that the user types.
@@ -75,7 +75,7 @@ const RECIPES: &[Recipe] = &[
         )],
         max_bytes: None,
         notes: &[
-            "Each call needs your leave: when asked, or as mcp__scanner-catalog__load_context among the permissions that you allow.",
+            "You must allow each call: when the client asks, or by adding mcp__scanner-catalog__load_context to the permissions that you allow.",
             "Keep the list of tools: without it, the agent can start others, which then have its server too.",
             "Change the agent's description and text to what it is for.",
         ],
@@ -122,16 +122,16 @@ const RECIPES: &[Recipe] = &[
         name: "codex",
         title: "Codex",
         reach: Reach::Session("identifier-scanner"),
-        who: "The whole session gets the document that you start with `codex -p identifier-scanner`, its agents too; no other session does. One agent of a session cannot have it alone.",
+        who: "The whole session that you start with `codex -p identifier-scanner` gets the document, with all agents in it; no other session does. You cannot give it to one agent of a session only.",
         parts: &[part!(
             "codex-profile.toml",
             "Write this to ~/.codex/identifier-scanner.config.toml"
         )],
         max_bytes: Some(40_000),
         notes: &[
-            "Start it with `codex exec --ephemeral -p identifier-scanner`, which keeps nothing. With a terminal, `codex -p identifier-scanner`, the session is kept.",
+            "Start it with `codex exec --ephemeral -p identifier-scanner`, which keeps nothing. If you start it in a terminal with `codex -p identifier-scanner`, Codex keeps the session.",
             "If you set XDG_CONFIG_HOME, add env_vars = [\"XDG_CONFIG_HOME\"] at the end.",
-            "A session that is kept lies beneath ~/.codex, the document with it. The shell of any other session may read that, and your document itself.",
+            "Codex keeps a session, with the document in it, under ~/.codex. The shell of any other session may read that folder, and your document itself.",
         ],
         commands: &["codex"],
         folders: &["~/.codex"],
@@ -148,13 +148,13 @@ const RECIPES: &[Recipe] = &[
             ),
             part!(
                 "gemini-cli-policy.toml",
-                "Write this to ~/.gemini/policies/keyhole.toml. It also keeps the main conversation from reading what the client keeps of the agent's"
+                "Write this to ~/.gemini/policies/keyhole.toml. It also stops the main conversation from reading what the client saves of the agent's session"
             ),
         ],
         max_bytes: Some(39_959),
         notes: &[
-            "Keep the list of tools: without it, the agent has all of the session's.",
-            "If the binding has a key_env, do not name the variable like a secret, with KEY in it say: Gemini CLI keeps such variables from its servers.",
+            "Keep the list of tools: without it, the agent has all tools of the session.",
+            "If the binding has a key_env, the variable's name must not look like a secret's (it must not contain KEY, for example): Gemini CLI does not pass such variables to its servers.",
         ],
         commands: &["gemini"],
         folders: &["~/.gemini"],
@@ -163,7 +163,7 @@ const RECIPES: &[Recipe] = &[
         name: "qwen-code",
         title: "Qwen Code",
         reach: Reach::Agent("identifier-scanner"),
-        who: "Only the agent identifier-scanner gets the document, with the settings below; an agent of a project that you trust can take its name, and its place.",
+        who: "Only the agent identifier-scanner gets the document, with the settings below; in a project that you trust, an agent with the same name can replace it.",
         parts: &[
             part!(
                 "qwen-code-agent.md",
@@ -171,7 +171,7 @@ const RECIPES: &[Recipe] = &[
             ),
             part!(
                 "qwen-code-settings.json",
-                "Put this into ~/.qwen/settings.json. Without it, the main conversation can read what the client keeps of the agent's, and an agent of any project can take its name"
+                "Put this into ~/.qwen/settings.json. Without it, the main conversation can read what the client saves of the agent's session, and an agent of any project can take its name"
             ),
         ],
         max_bytes: Some(28_000),
@@ -186,7 +186,7 @@ const RECIPES: &[Recipe] = &[
         name: "opencode",
         title: "opencode",
         reach: Reach::Ruled("identifier-scanner"),
-        who: "Only the agent identifier-scanner gets the document, as long as the permissions below stand and no other agent is told to go on with its task: the server is the whole client's.",
+        who: "Only the agent identifier-scanner gets the document, as long as the permissions below hold and no other agent is told to continue its task: the whole client has the server.",
         parts: &[
             part!(
                 "opencode.json",
@@ -199,9 +199,9 @@ const RECIPES: &[Recipe] = &[
         ],
         max_bytes: Some(51_200),
         notes: &[
-            "If you have `permission` as one word, say \"ask\", write { \"*\": \"ask\", \"scanner-catalog_*\": \"deny\" } in its place: the last line that fits counts.",
-            "The main conversation can start another agent to go on with this one's task, and that one has the document. Only \"task\": { \"*\": \"deny\", \"identifier-scanner\": \"allow\" } among the permissions prevents it, and then no other agent can be started.",
-            "A project's own opencode.json can take the denial back without asking you: in one that you do not trust, start opencode with OPENCODE_DISABLE_PROJECT_CONFIG=1.",
+            "If your `permission` is one word, such as \"ask\", replace it by { \"*\": \"ask\", \"scanner-catalog_*\": \"deny\" }: the last line that matches counts.",
+            "The main conversation can start another agent to continue this one's task, and that agent then has the document. Only \"task\": { \"*\": \"deny\", \"identifier-scanner\": \"allow\" } among the permissions prevents this, and then no other agent can be started.",
+            "A project's own opencode.json can undo the denial without asking you: in a project that you do not trust, start opencode with OPENCODE_DISABLE_PROJECT_CONFIG=1.",
         ],
         commands: &["opencode"],
         folders: &["~/.config/opencode"],
@@ -217,7 +217,7 @@ const RECIPES: &[Recipe] = &[
         )],
         max_bytes: Some(20_480),
         notes: &[
-            "Keep both lists of tools. Without the first, the agent can start others, which get its server too; without the second, the agent is left out.",
+            "Keep both lists of tools. Without the first, the agent can start others, which get its server too; without the second, the client ignores the agent.",
             "Put nothing into ~/.copilot/mcp-config.json: that is for the whole client.",
         ],
         commands: &["copilot"],
@@ -237,7 +237,7 @@ const RECIPES: &[Recipe] = &[
             "Do not move the server to mcpServers among the options themselves: that gives it to the main conversation too.",
             "Keep the list of tools: without it, the agent can start others, which then have its server too.",
             "Give the server a name that no other has: one of the main conversation's with the same name wins.",
-            "If you set env among the options, hand on HOME and PATH.",
+            "If you set env among the options, pass HOME and PATH on.",
         ],
         commands: &[],
         folders: &[],
@@ -246,12 +246,12 @@ const RECIPES: &[Recipe] = &[
         name: "agent-mcp-gateway",
         title: "agent-mcp-gateway",
         reach: Reach::Client,
-        who: "The whole client gets the document if it means to: agents tell the gateway their own names, and nothing verifies them.",
+        who: "The whole client gets the document if it tries: agents tell the gateway their own names, and nothing verifies them.",
         parts: &[
             part!("agent-mcp-gateway.json", "Put this into .mcp.json"),
             part!(
                 "agent-mcp-gateway-rules.json",
-                "Put this into .mcp-gateway-rules.json, with your agent's name for scanner"
+                "Put this into .mcp-gateway-rules.json, and replace scanner by your agent's name"
             ),
         ],
         max_bytes: None,
@@ -263,13 +263,15 @@ const RECIPES: &[Recipe] = &[
         name: "bernstein",
         title: "Bernstein",
         reach: Reach::Client,
-        who: "The whole client gets the document if its tasks say so: each worker whose task has the words.",
+        who: "The whole client gets the document if its tasks say so: each worker whose task contains the keywords.",
         parts: &[part!(
             "bernstein-mcp-servers.yaml",
             "Write this to .sdd/config/mcp_servers.yaml"
         )],
         max_bytes: None,
-        notes: &["Change the keywords to words of the tasks that are to have the document."],
+        notes: &[
+            "Change the keywords to words that are in the tasks that should get the document.",
+        ],
         commands: &["bernstein"],
         folders: &[],
     },

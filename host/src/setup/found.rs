@@ -50,6 +50,6 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "{:<18} {who:<23} {here}", recipe.name);
     }
-    text + "\nkeyhole setup CLIENT --bind NAME   what to put where\n\
+    text + "\nkeyhole setup CLIENT --bind NAME   what the client needs\n\
             keyhole setup key FILE             an entry for the map, with a fresh key\n"
 }

@@ -1,5 +1,5 @@
-//! `keyhole setup`: says what to put where for each client, and makes a new key for
-//! the map.
+//! `keyhole setup`: says what each client needs in its configuration, and makes a new
+//! key for the map.
 //!
 //! It writes no file and starts no program. For a client, it prints the example from
 //! docs/examples, with this program's path and the user's names in it. We test each
@@ -25,11 +25,11 @@ use crate::{
 use clients::Client;
 use std::{io, path::PathBuf, sync::Arc};
 
-/// What `keyhole setup` is asked for.
+/// The arguments of `keyhole setup`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
-    /// The client; without one, those that are known are listed
+    /// The client; without one, setup lists the known clients
     client: Option<Client>,
     #[command(flatten)]
     names: Names,
@@ -51,8 +51,8 @@ struct Names {
 enum What {
     /// Print an entry for the map, with a fresh key for FILE
     #[command(after_help = "\
-The entry is a table of its own, so it may be put at the end of any map, an empty or a
-new one too: there is no [keys] to look for. Each time, the key is another.
+The entry is a table of its own, so you can append it to any map, also to an empty or a
+new one: it needs no [keys] above it. Each run makes another key.
 
 Examples:
   keyhole setup key ~/notes/identifiers.md
@@ -61,13 +61,14 @@ Examples:
 
 Standard error says if the file would be refused as it is now.
 
-Exit codes: 0 printed, 1 not, since the map cannot be used or would not take it.")]
+Exit codes: 0 printed, 1 not printed; standard error then says why, for example that
+the map would be invalid with it.")]
     Key {
-        /// The Markdown file: absolute, beneath ~/, or seen from here
+        /// The Markdown file: absolute, under ~/, or relative to the current directory
         file: PathBuf,
         #[command(flatten)]
         names: Names,
-        /// The largest size that is served, as a client's limit may want it
+        /// The largest size that is served, for a client that has a limit
         #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=MAX_MAX_BYTES))]
         max_bytes: Option<u64>,
     },
@@ -77,7 +78,7 @@ Exit codes: 0 printed, 1 not, since the map cannot be used or would not take it.
 pub(crate) struct Said {
     /// On standard output.
     pub(crate) text: String,
-    /// On standard error, one a line.
+    /// On standard error, one per line.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -98,30 +99,32 @@ pub(crate) enum SetupError {
     #[error("the path of this program cannot be found ({0}); start it by its full path")]
     NoProgram(#[source] io::Error),
     #[error(
-        "the path of this program holds a character that clients do not take as it is; install it in another place"
+        "the path of this program holds a character that clients would replace or misread; install it in another place"
     )]
     OddProgram,
     #[error(
         "the path of the map holds a character that cannot be printed here; move it, or write its entry yourself"
     )]
     OddMap,
-    #[error("in this client, an agent's name is 1 to 64 of a to z, digits and -, a letter first")]
+    #[error(
+        "in this client, an agent's name is 1 to 64 of a to z, digits and -, and starts with a letter"
+    )]
     NotItsAgent,
-    #[error("an agent's name may hold no $, {{ or }} here: clients put other text in their place")]
+    #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
     OddAgent,
-    #[error("what would be printed holds a key of your map; choose another name")]
+    #[error("the output would show a text that holds a key of your map; choose another name")]
     HoldsAKey,
     #[error(
         "the map has a binding of this name already, and a second would make it invalid; choose another"
     )]
     BindingExists,
     #[error(
-        "only a file whose name ends in .md is ever served; the file's name must be one, and is not shown here"
+        "only a file whose name ends in .md is served; this name, which is not shown here, does not"
     )]
     NotMarkdown,
-    #[error("a path is UTF-8 without control or direction characters, absolute or beneath ~/")]
+    #[error("a path is UTF-8 without control or direction characters, absolute or under ~/")]
     OddPath,
-    #[error("the map would not take this: {}", .0.message)]
+    #[error("with this entry, the map would be invalid: {}", .0.message)]
     Entry(ParseError),
     #[error("{}", .0.at_start())]
     Map(MapError),

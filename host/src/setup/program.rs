@@ -44,7 +44,7 @@ impl Program {
             .ok_or(SetupError::OddProgram)?;
         let caution = match fleeting(&path) {
             Some(why) => Some(format!(
-                "this program lies in {why}. Install it (README, Quick start), and ask that one"
+                "this program lies in {why}. Install it (README, Quick start), and run `keyhole setup` from there"
             )),
             None => replaceable(&path),
         };
@@ -78,9 +78,9 @@ pub(super) fn fleeting(path: &Path) -> Option<&'static str> {
     let has = |names: &[&str]| parts.windows(names.len()).any(|part| part == names);
     let within = |place: &str| path.starts_with(place);
     if has(&[".claude", "plugins"]) || has(&["plugins", "cache"]) || has(&["plugins", "data"]) {
-        Some("a plugin's folder, which goes with the plugin's next version")
+        Some("a plugin's folder, which the plugin's next version replaces")
     } else if has(&["Claude Extensions"]) {
-        Some("an installed bundle's folder, which goes with the bundle's next version")
+        Some("an installed bundle's folder, which the bundle's next version replaces")
     } else if has(&["target", "debug"]) || has(&["target", "release"]) || has(&["target", "dist"]) {
         Some("a folder of cargo's, which `cargo clean` empties")
     } else if has(&["nix", "store"])
@@ -88,7 +88,7 @@ pub(super) fn fleeting(path: &Path) -> Option<&'static str> {
         || has(&["Cellar"])
         || has(&[".pnpm"])
     {
-        Some("the folder of one version, which goes with the next one")
+        Some("the folder of one version, which the next version removes")
     } else if has(&[".cache"]) || has(&["Caches"]) || has(&["_npx"]) {
         Some("a cache, which may be emptied at any time")
     } else if path.starts_with(std::env::temp_dir())
@@ -103,13 +103,13 @@ pub(super) fn fleeting(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// A caution if other users could put another program there, which would then run as
+/// A warning if other users could put another program there, which would then run as
 /// the user.
 fn replaceable(path: &Path) -> Option<String> {
     let walked = Walker::new(System).walk(path, Policy::TRUSTED_FILE);
     match walked {
         Err(WalkError::Untrusted(distrust)) => Some(format!(
-            "other users could put another program in this one's place, because of {}. Install it where only you can write",
+            "other users could replace this program, because of {}. Install it where only you can write",
             printable(&distrust.path)
         )),
         _ => None,

@@ -90,13 +90,13 @@ fn map(
         false => format!("```sh\n(umask 077; mkdir -p {folder} &&\n  {key})\n```"),
     };
     Ok(format!(
-        "Your map, {shown}, has no [bindings.{bind}] yet. Add it, with a fresh key for the Markdown file that you name in FILE's place:\n\n{lines}{why}",
+        "Your map, {shown}, has no [bindings.{bind}] yet. Add it, with a fresh key for your Markdown file: replace FILE by its path.\n\n{lines}{why}",
     ))
 }
 
 fn why_limited(recipe: &Recipe) -> String {
     format!(
-        "{} cuts a longer result, or keeps it in a file that others may read; with the limit it is refused instead.",
+        "{} cuts a longer result, or keeps it in a file that others may read; with the limit, Keyhole refuses such a file instead.",
         recipe.title
     )
 }
@@ -111,10 +111,10 @@ fn lacks(
 ) -> Option<String> {
     let key = match binding.key(map) {
         Ok(key) => key,
-        Err(_) => return Some("its key cannot be had here: see `keyhole check`".to_owned()),
+        Err(_) => return Some("its key cannot be read here: see `keyhole check`".to_owned()),
     };
     let Some(entry) = map.find(&key) else {
-        return Some("its key has no entry beneath [keys]: see `keyhole check`".to_owned());
+        return Some("its key has no entry under [keys]: see `keyhole check`".to_owned());
     };
     let line = entry.line();
     if let Some(most) = recipe.max_bytes

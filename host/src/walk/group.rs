@@ -1,14 +1,14 @@
 //! Whether a group is the user under another name.
 //!
-//! Many systems give each user a group of the same name, and homes in which the
-//! group may write (`umask 002`). Such a group is nobody else. As Debian's OpenSSH
-//! does, we ask who is in it: `/etc/passwd` and `/etc/group`, read by a walk of
-//! their own. Members that only a network directory knows are not seen there; a
+//! Many systems give each user a group of the same name, and homes in which the group
+//! may write (`umask 002`). Mostly such a group has no other member. Like Debian's
+//! OpenSSH, we check who is in it: a separate walk reads `/etc/passwd` and
+//! `/etc/group`. These files do not list members that only a network directory knows; a
 //! group that is not in these files is never the user's own.
 //!
-//! macOS keeps its users elsewhere (Open Directory): there, the files are for single-user
-//! mode, and name root alone in groups that have other members. So no group counts. On
-//! Windows there are no such files, and lists of access name all who count.
+//! macOS keeps its users elsewhere (Open Directory): there, these files are for
+//! single-user mode, and name only root in groups that have other members. So no group
+//! counts. On Windows there are no such files, and access lists name all who count.
 
 use super::{FileSystem, Policy, WalkError, Walker};
 use std::path::Path;
@@ -17,14 +17,14 @@ const USERS: &str = "/etc/passwd";
 const GROUPS: &str = "/etc/group";
 const ROOT: u32 = 0;
 
-/// The most that is read of either, in bytes: some ten thousand users.
+/// The most that is read of either file, in bytes: some ten thousand users.
 const MOST: u64 = 1 << 20;
 
-/// Whether the group holds the user, and besides at most root.
+/// Whether the user is in the group, and nobody else except perhaps root.
 ///
 /// # Errors
-/// [`WalkError::OutOfResources`] only. What cannot be read or understood is no
-/// proof, so the answer is no.
+/// [`WalkError::OutOfResources`] only. If the files cannot be read or understood,
+/// nothing is proven, so the answer is no.
 pub(super) fn is_of_user_alone<F: FileSystem>(
     walker: &Walker<F>,
     group: u32,
@@ -93,8 +93,8 @@ fn holds_alone(users: &str, groups: &str, group: u32, user: u32) -> Option<bool>
     Some(known && holds_user)
 }
 
-/// Without comments, and without the `+` and `-` of NIS, which say that others
-/// belong here as well: with those, nothing is known.
+/// The lines without comments. A `+` or `-` of NIS says that others are members as
+/// well: such a line cannot be understood, so nothing is proven.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))

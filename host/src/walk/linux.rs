@@ -61,7 +61,7 @@ const KERNEL: [u32; 26] = [
     0x0765_5821, // resctrl
 ];
 
-/// Where an ACL is kept.
+/// The attribute that holds an ACL.
 const ACL: &str = "system.posix_acl_access";
 
 impl FileSystem for System {
@@ -99,7 +99,7 @@ impl FileSystem for System {
         Ok(Stat::of(&rustix::fs::fstat(handle)?))
     }
 
-    /// By the descriptor: what stands there by now under its name does not matter.
+    /// Reads by the descriptor: it does not matter what now has this name.
     fn read_link(&self, link: &OwnedFd, _: &OwnedFd, _: &OsStr) -> Result<OsString, Fault> {
         let target = rustix::fs::readlinkat(link, "", Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()))
@@ -107,12 +107,12 @@ impl FileSystem for System {
 
     fn mount(&self, handle: &OwnedFd, stat: &Stat) -> Result<Mount, Fault> {
         let kind = match rustix::fs::fstatfs(handle) {
-            // 32 bits of it are the number; the kernel's type for it varies.
+            // Only 32 bits of it are the number; the kernel's type for it varies.
             Ok(found) => found.f_type as u32,
             Err(error) => {
                 return match Fault::from(error) {
                     Fault::OutOfResources => Err(Fault::OutOfResources),
-                    // One that does not even say that much is nobody's to be trusted.
+                    // A file system that does not even say its type is not trusted.
                     _ => Ok(Mount::AnothersOwn),
                 };
             }
@@ -124,14 +124,14 @@ impl FileSystem for System {
         })
     }
 
-    /// An ACL gives nobody more than the group's bits in the mode say, which then stand
-    /// for all that it names. In a sticky directory, they cannot do harm either.
+    /// An ACL gives nobody more rights than the group bits of the mode, which here
+    /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
     fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
         if stat.mode & 0o020 == 0 || stat.mode & 0o1000 != 0 {
             return Ok(false);
         }
         let asked = match stat.kind {
-            // What is only held cannot be asked. `.` is this very directory.
+            // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
             Kind::Directory => {
                 let flags = OPEN | OFlags::RDONLY | OFlags::DIRECTORY;
                 match rustix::fs::openat(handle, ".", flags, Mode::empty()) {
@@ -157,10 +157,10 @@ impl FileSystem for System {
         })?)
     }
 
-    /// A search for data takes the file's lock on most local file systems (ext4,
-    /// btrfs, tmpfs), and so waits for whoever writes.
+    /// A search for data takes the file's lock on most local file systems (ext4, btrfs,
+    /// tmpfs), so it waits for a write in progress.
     fn settle(&self, file: &OwnedFd) {
-        // An empty file has no data, and some file systems do not know the question.
+        // An empty file has no data, and some file systems do not support the call.
         let _ = rustix::fs::seek(file, SeekFrom::Data(0));
     }
 
@@ -182,9 +182,9 @@ fn acl(file: impl AsFd) -> Result<usize, Errno> {
     rustix::fs::fgetxattr_query(file, ACL)
 }
 
-/// Whether a FUSE mount is the user's or root's: whoever mounted it answers for all
-/// that it says. The kernel tells it in the mount's options; virtiofs, which only
-/// root can mount, has no such option.
+/// Whether the user or root mounted this FUSE file system: whoever mounted it controls
+/// everything that it reports. The kernel tells it in the mount's options; virtiofs,
+/// which only root can mount, has no such option.
 fn is_own(device: u64, user: u32) -> bool {
     let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else {
         return false;
@@ -193,7 +193,7 @@ fn is_own(device: u64, user: u32) -> bool {
     says_own(&mounts, &format!("{major}:{minor}"), user)
 }
 
-/// The same, by the text of a mountinfo. See proc_pid_mountinfo(5).
+/// The same, from the text of a mountinfo. See proc_pid_mountinfo(5).
 fn says_own(mounts: &str, device: &str, user: u32) -> bool {
     let mut found = mounts
         .lines()
@@ -262,13 +262,15 @@ mod tests {
             ("0:50", 1000, true),
             ("0:50", 1001, false),
             ("0:50", 0, false),
-            // Root's are everybody's, and what only root can mount says nobody.
+            // Root's mounts are trusted for every user, and a mount without the option
+            // is root's.
             ("0:51", 1000, true),
             ("0:52", 1000, true),
-            // One that is both his and another's is not his.
+            // A device that has a mount of the user's and one of another's is not the
+            // user's.
             ("0:53", 1000, false),
             ("0:53", 1001, false),
-            // What cannot be understood, or is not there, is nobody's.
+            // A line that cannot be understood, or that is missing, proves nothing.
             ("0:54", 1000, false),
             ("0:55", 1000, false),
             ("0:5", 1000, false),

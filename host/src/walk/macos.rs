@@ -1,32 +1,35 @@
 //! The walk's interface on macOS.
 //!
-//! It has no descriptor that only holds a place. What comes closest is one for
-//! events, which keeps no volume from being ejected; and a link can be opened itself.
-//! Unlike on Linux, that takes the right to read. A directory that may only be
-//! searched is opened for that, where the system knows how (`O_SEARCH`); elsewhere the
-//! walk ends there with [`Fault::Denied`].
+//! macOS has no `O_PATH`: no descriptor that only identifies something. The closest is
+//! a descriptor for events, which does not prevent a volume from being ejected; and a
+//! link itself can be opened. Unlike on Linux, this needs the right to read. A
+//! directory that may only be searched is opened for searching, if the system supports
+//! it (`O_SEARCH`); otherwise the walk ends there with [`Fault::Denied`].
 //!
-//! What makes macOS's paths peculiar, and what becomes of it here:
+//! What is special about paths on macOS, and how the walk treats it:
 //!
-//! - `/tmp`, `/var` and `/etc` are links of root's in `/`, to `private/…`: walked and
-//!   judged like any other. A firmlink (`/Users`) is no link to whoever walks, and `..`
-//!   goes back to what was passed, not to its other side.
-//! - `/.vol/…`, `/.nofollow/…` and `/.resolve/…` mean something only at the head of
-//!   the path that a call gets. Each call here gets one name, so they are names. So is
-//!   `..namedfork`, which leads from a file to its resource fork: no file is entered.
-//! - Most disks take `A.MD` and `a.md` for one name, and composed and decomposed
-//!   letters too. Nothing is told apart by its name: a root, a file's gate and what is
-//!   beneath what go by device and inode. The name that has to end in `.md` is that of
-//!   the map, or of the link's target; on the disk it can be `A.MD`.
-//! - Who may read `~/Documents` and the like is asked by macOS itself, of the program
-//!   that started us. If it says no, that is `EPERM`: [`Fault::Denied`].
-//! - A file whose content is in a cloud is fetched by the first read, which can take
-//!   longer than a call may.
+//! - `/tmp`, `/var` and `/etc` are root's links in `/`, to `private/…`: the walk
+//!   follows and judges them like any other. A firmlink (`/Users`) is no link for a
+//!   walk, and `..` goes back to the directory that was passed, not to the firmlink's
+//!   other side.
+//! - `/.vol/…`, `/.nofollow/…` and `/.resolve/…` have a meaning only at the start of
+//!   the path that a call gets. Each call here gets one name, so they are ordinary
+//!   names. So is `..namedfork`, which leads from a file to its resource fork: the walk
+//!   never enters a file.
+//! - Most disks treat `A.MD` and `a.md` as one name, and composed and decomposed
+//!   letters too. Nothing is identified by its name: a root, a file's gate and whether
+//!   something lies in a directory are decided by device and inode. The name that has
+//!   to end in `.md` is the one in the map, or in the link's target; on the disk it can
+//!   be `A.MD`.
+//! - macOS itself decides who may read `~/Documents` and the like: it asks for the
+//!   program that started us. If it says no, that is `EPERM`: [`Fault::Denied`].
+//! - The first read fetches a file whose content is in a cloud. This can take longer
+//!   than a call may.
 //!
-//! Nothing here runs on the machines that we build on: what the kernel does is read
-//! in its published source (xnu 11417: `vn_open_auth`, `vn_authorize_open_existing`,
-//! `lookup`, `linkat_internal`, `vnode_breaklease`), and the workflow on GitHub runs
-//! the tests.
+//! None of this runs on the machines that we build on: we read in the kernel's
+//! published source what it does (xnu 11417: `vn_open_auth`,
+//! `vn_authorize_open_existing`, `lookup`, `linkat_internal`, `vnode_breaklease`), and
+//! the workflow on GitHub runs the tests.
 
 use super::{Fault, FileSystem, Kind, Mount, Stat};
 use exacl::{AclOption, Perm};
@@ -48,22 +51,22 @@ pub struct System;
 /// `O_EVTONLY` of `sys/fcntl.h`, which rustix does not name.
 const EVENTS_ONLY: OFlags = OFlags::from_bits_retain(0x8000);
 
-/// `O_SEARCH` of `sys/fcntl.h`, but for `O_DIRECTORY`. A system that does not know it
-/// reads it as the right to read.
+/// `O_SEARCH` of `sys/fcntl.h`, without its `O_DIRECTORY`. A system that does not know
+/// it treats it as the right to read.
 const SEARCH: OFlags = OFlags::from_bits_retain(0x4000_0000);
 
 /// Without NONBLOCK, opening a FIFO would wait for a writer, and a file under a lease
 /// (of Apple's own programs) for its holder. SYMLINK opens a link itself instead of
-/// following it; with NOFOLLOW beside it, the kernel would refuse the link.
+/// following it; with NOFOLLOW as well, the kernel would refuse the link.
 /// `O_NOFOLLOW_ANY` would add nothing: each name is one component; and the kernel
-/// refuses it beside NOFOLLOW.
+/// refuses it together with NOFOLLOW.
 const HOLD: OFlags = EVENTS_ONLY
     .union(OFlags::SYMLINK)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// What holds a directory that may be searched and not read.
+/// The flags to open a directory that may be searched but not read.
 const HOLD_TO_SEARCH: OFlags = SEARCH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -74,8 +77,8 @@ const OPEN: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// File systems whose content the kernel makes up. `autofs` is not among them: it
-/// holds nothing but the directories on which root has homes mounted.
+/// File systems whose content the kernel makes up. `autofs` is not among them: it holds
+/// only the directories on which root has homes mounted.
 const KERNEL: [&[u8]; 2] = [b"devfs", b"fdesc"];
 
 /// `MNT_IGNORE_OWNERSHIP` of `sys/mount.h`, which rustix does not name.
@@ -101,12 +104,12 @@ impl FileSystem for System {
             Err(error @ Errno::ACCESS) => error,
             held => return Ok(held?),
         };
-        // Whatever this says instead, that it is no directory or not there any more, the
-        // first answer was the answer.
+        // If this fails with another error (no directory, or gone by now), the first
+        // error is still the answer.
         Ok(hold(HOLD_TO_SEARCH).map_err(|_| denied)?)
     }
 
-    /// By its name, so that it need not be readable, and no device is opened.
+    /// By its name, so that it need not be readable and no device is opened.
     fn kind(&self, directory: &OwnedFd, name: &OsStr) -> Result<Kind, Fault> {
         let found = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Stat::of(&found).kind)
@@ -123,10 +126,9 @@ impl FileSystem for System {
         Ok(Stat::of(&rustix::fs::fstat(handle)?))
     }
 
-    /// By its name, since reading a link that is open is not in every version of
-    /// macOS. A link is only followed if nobody else can put another into its place:
-    /// the directory was judged. That it is the one that is held is asked all the
-    /// same.
+    /// By its name, because not every version of macOS can read a link that is open.
+    /// The walk follows a link only if nobody else can replace it: the directory was
+    /// judged. This still checks that it is the link that was opened.
     fn read_link(
         &self,
         link: &OwnedFd,
@@ -141,9 +143,9 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Where a volume's ownership is ignored, as Finder sets it for most that are
-    /// plugged in, the kernel tells everybody that all is his own, and lets him write
-    /// to it as its owner.
+    /// If a volume's ownership is ignored, as Finder sets it for most volumes that are
+    /// plugged in, the kernel tells every user that they own everything, and lets them
+    /// write to it as the owner.
     fn mount(&self, handle: &OwnedFd, _: &Stat) -> Result<Mount, Fault> {
         let found = rustix::fs::fstatfs(handle)?;
         let kind: Vec<u8> = found
@@ -160,9 +162,9 @@ impl FileSystem for System {
         })
     }
 
-    /// Any leave to change counts, whoever has it: an ACL that names the user alone is
-    /// not worth telling apart, nor is one that only what is made in a directory
-    /// inherits. A home's own only denies.
+    /// Any right to change counts, whoever has it: it is not worth the effort to
+    /// recognize an ACL that names only the user, or an entry that only new files in a
+    /// directory inherit. A home's own ACL only denies.
     ///
     /// The ACL is read by the path that the descriptor has now (`F_GETPATH`): what
     /// reads it by the descriptor has no safe form in Rust, and by `/dev/fd` there is
@@ -215,8 +217,8 @@ impl FileSystem for System {
         })?)
     }
 
-    /// As on Linux, as far as the file system takes a lock for it. Of APFS that is not
-    /// known: there, what the times tell has to do.
+    /// As on Linux, if the file system takes a lock for this call. For APFS we do not
+    /// know that: there, the change times alone have to do.
     fn settle(&self, file: &OwnedFd) {
         let _ = rustix::fs::seek(file, SeekFrom::Data(0));
     }

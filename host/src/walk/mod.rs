@@ -1,12 +1,13 @@
-//! The one place where the host turns a path into something that is open.
+//! The only module in which the host turns a user's path into an open descriptor.
 //!
-//! A path is only a wish: between two look-ups of one name, whoever may write to
-//! a directory on the way can put something else there. So a path is walked once,
-//! from `/`, one name at a time, and each step starts from the descriptor of the
-//! step before. What is judged is always the descriptor that the next step starts
-//! from, or that is read in the end. The kernel follows no link for us.
+//! A path does not identify a file: between two look-ups of one name, anyone who may
+//! write to a directory on the way can replace what has the name. So the walk goes
+//! along a path once, from `/`, one name at a time, and each step starts from the
+//! descriptor of the step before. It always judges the descriptor that the next step
+//! starts from, or that is read in the end. The kernel follows no link for us.
 //!
-//! One walk serves all; what it demands on the way is a value, the [`Policy`]:
+//! One walk serves all purposes. A value, the [`Policy`], says what it demands on the
+//! way:
 //!
 //! | policy | used for | the directories on the way | the links on the way | the object |
 //! |---|---|---|---|---|
@@ -16,15 +17,14 @@
 //! | [`Policy::FOLLOWED`] | a mapped file | any | trusted | any name; it is opened later, beneath the directory that the walk ended in |
 //!
 //! *Trusted* means that nobody but the user and root could have changed it: see
-//! `trust.rs`. A link is trusted if the user or root made
-//! it, and it stands in a trusted directory: else somebody could move another of
-//! the user's links into its place.
+//! `trust.rs`. A link is trusted if the user or root made it, and it is in a trusted
+//! directory: otherwise somebody could move another of the user's links there.
 //!
-//! Kernel file systems, such as procfs, are no place for any of these: their files
-//! are not what somebody wrote, and belong to root whatever they say.
+//! Kernel file systems, such as procfs, are not allowed for any of these: nobody wrote
+//! their files, and they belong to root whatever they say.
 //!
-//! The walk knows the system only through [`FileSystem`], so that tests can run it
-//! over a model in which an attacker moves between any two steps.
+//! The walk uses the system only through [`FileSystem`], so that tests can run it over
+//! a model in which an attacker moves between any two steps.
 
 mod group;
 #[cfg(target_os = "linux")]
@@ -43,7 +43,7 @@ mod way;
 pub(crate) mod windows;
 #[cfg(all(test, unix))]
 mod windows {
-    //! What can be tried on other systems too.
+    //! These parts can be tested on other systems too.
     #![allow(dead_code, reason = "the rest needs Windows")]
     pub(super) mod names;
     pub(super) mod reparse;
@@ -75,8 +75,8 @@ use way::{Names, Step, Way};
 /// As many links in a row as Linux follows: see path_resolution(7).
 const MAX_LINKS: usize = 40;
 
-/// How often the last name may turn from a link into something else and back
-/// while it is looked at. In good faith, a name is replaced once.
+/// How often the last name may change from a link into something else and back while
+/// the walk looks at it. Without an attacker, a name is replaced once.
 const ATTEMPTS: usize = 3;
 
 /// What a walk demands.
@@ -95,7 +95,7 @@ enum Directories {
     None,
 }
 
-/// What the path has to lead to.
+/// What the path must lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
     File,
@@ -104,13 +104,13 @@ enum Last {
 }
 
 impl Policy {
-    /// A file that nobody else could have written or put there.
+    /// A file that nobody else could have written or placed there.
     pub const TRUSTED_FILE: Self = Self::new(Directories::All, Last::File);
-    /// A directory that nobody else could have filled or put there.
+    /// A directory that nobody else could have filled or placed there.
     pub const TRUSTED_DIRECTORY: Self = Self::new(Directories::All, Last::Directory);
-    /// A directory that nobody else could have put there. Others may write in it.
+    /// A directory that nobody else could have placed there. Others may write in it.
     pub const ROOT: Self = Self::new(Directories::AllButTheLast, Last::Directory);
-    /// A name, and the directory that it really stands in.
+    /// A name, and the real directory that it is in.
     pub const FOLLOWED: Self = Self::new(Directories::None, Last::Name);
     /// As [`Self::TRUSTED_FILE`], but no group counts as the user. For the files
     /// that say who is in a group.
@@ -132,7 +132,7 @@ impl Policy {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WalkError {
-    /// Nothing has this name, or a file stands where a directory should.
+    /// Nothing has this name, or it is a file and should be a directory.
     #[error("nothing is there")]
     Missing,
     /// The operating system does not let us look or read.
@@ -173,27 +173,28 @@ impl From<Fault> for WalkError {
 #[derive(Debug)]
 pub struct Walked<H> {
     /// The file, open for reading; or the directory. For [`Policy::FOLLOWED`], the
-    /// directory that `name` stands in.
+    /// directory that `name` is in.
     pub handle: H,
-    /// What `handle` said of itself when it was judged.
+    /// What `handle` reported when it was judged.
     pub stat: Stat,
     /// For [`Policy::FOLLOWED`], the name; it is not a link, as far as one look
     /// tells. Otherwise empty.
     pub name: OsString,
-    /// The directories that were passed on the real way, as [`Stat::id`] tells them,
-    /// with `handle`'s if it is one.
+    /// The directories that the real path passes, by [`Stat::id`], with `handle`'s if
+    /// it is a directory.
     passed: Vec<(u64, u64)>,
-    /// The same, held, so that nothing else can get their numbers: `/`, and what comes
-    /// after it. A trail holds those that were walked along it.
+    /// The same directories, open, so that nothing else can get their numbers: `/`, and
+    /// those after it. The directories that were walked along a trail are in that trail
+    /// instead.
     root: Option<Step<H>>,
     steps: Vec<Step<H>>,
-    /// So many of them came before the first link or `..`.
+    /// How many of them came before the first link or `..`.
     straight: usize,
 }
 
 impl<H> Walked<H> {
-    /// Whether the end lies in `directory` or beneath. Both are told by descriptors
-    /// that are held, never by name.
+    /// Whether the end lies in `directory` or below. Both are identified by open
+    /// descriptors, never by name.
     #[must_use]
     pub fn is_beneath(&self, directory: &Self) -> bool {
         self.passed.contains(&directory.stat.id())
@@ -212,27 +213,27 @@ impl<F: FileSystem> Walker<F> {
         Self { files }
     }
 
-    /// The file system that is walked.
+    /// The file system of these walks.
     pub const fn files(&self) -> &F {
         &self.files
     }
 
-    /// Walks the absolute `path` from `/`. A path that is not absolute is taken to
-    /// begin there as well.
+    /// Walks the absolute `path` from `/`. It treats a path that is not absolute as if
+    /// it began there as well.
     ///
     /// # Errors
     /// [`WalkError`].
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
         let way = Way::from_root(self, policy)?;
-        // One that begins at `/` itself has a handle for every end.
+        // A walk that begins at `/` itself has a handle for every end.
         self.walk_on(way, path, policy)?.ok_or(WalkError::Missing)
     }
 
-    /// As [`Self::walk`], without opening again what `trail` holds. To be held until
-    /// [`Walked::is_beneath`] was asked.
+    /// Like [`Self::walk`], but does not open again the directories that `trail` holds.
+    /// Keep the trail until you have asked [`Walked::is_beneath`].
     ///
-    /// It is as if this walk's first steps had been taken when the trail's were. So the
-    /// trail should be of the same call.
+    /// The result is as if this walk had taken its first steps when the trail's walk
+    /// did. So the trail should be of the same call.
     ///
     /// # Errors
     /// [`WalkError`].
@@ -276,7 +277,7 @@ impl<F: FileSystem> Walker<F> {
                 continue;
             }
             let is_last = names.is_empty();
-            // The last directory is given away, so it is opened.
+            // The caller gets the last directory, so it is opened again.
             let is_given = is_last || policy.last == Last::Name && names.has_one();
             if !is_given && way.enter_again(&name)? {
                 continue;
@@ -284,12 +285,12 @@ impl<F: FileSystem> Walker<F> {
             if is_last && policy.last == Last::File {
                 match self.files.open(&way.here().handle, &name) {
                     Ok(file) => return way.end_with(file, &name),
-                    // Judged and followed below, like any other.
+                    // The link is judged and followed below, like any other.
                     Err(Fault::IsLink) => {}
                     Err(fault) => return Err(fault.into()),
                 }
             }
-            // The file is opened later, beneath this directory. A link there is held and
+            // The file is opened later, in this directory. A link there is opened and
             // judged below, like any other.
             if is_last
                 && policy.last == Last::Name
@@ -318,7 +319,7 @@ impl<F: FileSystem> Walker<F> {
                 }
                 _ if is_last && policy.last == Last::Name => return Ok(way.into_walked(None, name)),
                 Kind::Directory => way.enter(held, stat, name)?,
-                // It was a link when it was to be opened, and is one no more.
+                // It was a link when the walk tried to open it, and is none any more.
                 _ if is_last && policy.last == Last::File && attempts < ATTEMPTS => {
                     attempts += 1;
                     names.push(&name);
@@ -329,8 +330,8 @@ impl<F: FileSystem> Walker<F> {
         }
     }
 
-    /// Reads all of `file`, of which `stat` is what it says of itself, if it has at
-    /// most `most` bytes. None means that it has more.
+    /// Reads all of `file` if it has at most `most` bytes. `stat` is what the file
+    /// reported. None means that the file has more.
     ///
     /// # Errors
     /// [`WalkError`], as the file system says.
@@ -340,7 +341,7 @@ impl<F: FileSystem> Walker<F> {
         stat: &Stat,
         most: u64,
     ) -> Result<Option<Vec<u8>>, WalkError> {
-        // One more than there should be: the read that finds the end.
+        // One byte more than expected, for the read that finds the end.
         let guess = usize::try_from(stat.size.min(most)).unwrap_or(0) + 1;
         let mut bytes = vec![0; guess];
         let mut have = 0;

@@ -1,4 +1,4 @@
-//! Whether a file that was held is at rest. See [`crate::settle`].
+//! Whether an open file is at rest. See [`crate::settle`].
 
 use super::Stat;
 use crate::settle::ChangeTime;
@@ -6,12 +6,12 @@ use std::time::SystemTime;
 
 pub use crate::settle::QUIET;
 
-/// How often a file that is not at rest is looked at again, [`QUIET`] apart: for one
-/// second in all. An editor needs a few milliseconds.
+/// How often the walk looks again at a file that is not at rest, each time after
+/// [`QUIET`]: one second in total. An editor needs a few milliseconds.
 pub const LOOKS: usize = 50;
 
 impl Stat {
-    /// Whether the file was left alone for [`QUIET`], as far as one look tells.
+    /// Whether nobody has changed the file for [`QUIET`], as far as one look tells.
     #[must_use]
     pub fn is_settled(&self, now: SystemTime) -> bool {
         let age = ChangeTime::from(self.changed).age(now);

@@ -9,29 +9,29 @@ use std::{
 
 /// A file system, as one process sees it.
 ///
-/// A *handle* is a descriptor: what it stands for does not change, whatever
-/// becomes of its names. No method follows a link, and none waits for another
-/// process to open its end of something. There is a real one for each system,
-/// [`super::System`]; tests have a model of one.
+/// A *handle* is a descriptor: it always stands for the same object, whatever happens
+/// to the object's names. No method follows a link, and none waits for another process
+/// to open the other end of a FIFO. There is a real implementation for each system,
+/// [`super::System`]; tests have a model.
 pub trait FileSystem {
-    /// Something that is held.
+    /// An open object.
     type Handle;
 
-    /// Holds `/`.
+    /// Opens `/`.
     ///
     /// # Errors
     /// [`Fault`].
     fn root(&self) -> Result<Self::Handle, Fault>;
 
-    /// Holds what `name`, a single name, is in this directory, a link itself too.
-    /// It need not be readable.
+    /// Opens whatever has the single name `name` in this directory, a link itself too.
+    /// The object need not be readable.
     ///
     /// # Errors
     /// [`Fault`]; never [`Fault::IsLink`].
     fn hold(&self, directory: &Self::Handle, name: &OsStr) -> Result<Self::Handle, Fault>;
 
-    /// What `name` in this directory is, as far as one look tells: what is found there
-    /// later may be something else.
+    /// What `name` in this directory is, as far as one look tells: a later look may
+    /// find something else.
     ///
     /// # Errors
     /// [`Fault`]; never [`Fault::IsLink`].
@@ -46,13 +46,13 @@ pub trait FileSystem {
     /// [`Fault`]; [`Fault::IsLink`] if it is a link.
     fn open(&self, directory: &Self::Handle, name: &OsStr) -> Result<Self::Handle, Fault>;
 
-    /// What a handle says of itself.
+    /// What a handle reports.
     ///
     /// # Errors
     /// [`Fault`].
     fn stat(&self, handle: &Self::Handle) -> Result<Stat, Fault>;
 
-    /// Where the link leads that is held, and stands in `directory` as `name`.
+    /// The target of the open link, which is in `directory` as `name`.
     ///
     /// # Errors
     /// [`Fault`].
@@ -63,15 +63,15 @@ pub trait FileSystem {
         name: &OsStr,
     ) -> Result<OsString, Fault>;
 
-    /// What kind of mount a handle is in.
+    /// The kind of mount that a handle is in.
     ///
     /// # Errors
     /// [`Fault`].
     fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Mount, Fault>;
 
     /// Whether an access control list may let somebody write whom the mode does not
-    /// name: not its owner, not its group alone, not all others. True if it cannot be
-    /// told.
+    /// cover: not the owner, nor the group alone, nor all others. True if this is
+    /// unknown.
     ///
     /// # Errors
     /// [`Fault::OutOfResources`] only.
@@ -83,23 +83,23 @@ pub trait FileSystem {
     /// [`Fault`].
     fn read(&self, file: &Self::Handle, bytes: &mut [u8], offset: u64) -> Result<usize, Fault>;
 
-    /// Waits until no write to this file is under way that began before, as far as
-    /// the file system offers this. A write sets the file's times when it begins.
+    /// Waits until every earlier write to this file has ended, as far as the file
+    /// system offers this. A write sets the file's times when it begins.
     fn settle(&self, file: &Self::Handle);
 
     /// The user whose rights the process has.
     fn user(&self) -> u32;
 
-    /// The time by which files are stamped.
+    /// The clock by which the kernel stamps files.
     fn now(&self) -> SystemTime;
 
     /// Lets time pass.
     fn pause(&self, time: Duration);
 
-    /// Waits for what another call holds while it asks this file system. Where calls
-    /// are no threads, as in tests, they give way to each other here.
+    /// Waits for a lock that another call holds while it asks this file system. If
+    /// calls are not threads, as in tests, they give way to each other here.
     fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
-        // Whoever panicked while holding it left a whole value behind.
+        // A thread that panicked with the lock left a complete value behind.
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -120,7 +120,7 @@ pub enum Kind {
 /// A time of the file system: seconds since 1970, and nanoseconds.
 pub type Time = (i64, i64);
 
-/// What a handle says of itself.
+/// What a handle reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// What it is.
@@ -131,51 +131,52 @@ pub struct Stat {
     pub owner: u32,
     /// The group.
     pub group: u32,
-    /// How many names it has.
+    /// The number of its names (hard links).
     pub names: u64,
-    /// The device that it is on.
+    /// The device of its file system.
     pub device: u64,
     /// Its number there.
     pub inode: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// When it was last written to. Programs can set it.
+    /// The time of the last write. Programs can set it.
     pub modified: Time,
-    /// When anything of it was last changed. Only the kernel sets it.
+    /// The time of the last change of any kind. Only the kernel sets it.
     pub changed: Time,
 }
 
 impl Stat {
-    /// What tells two objects apart, as long as both are held.
+    /// Identifies the object, as long as it is open.
     #[must_use]
     pub const fn id(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
 }
 
-/// Whose a mount is.
+/// Who made a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mount {
-    /// Root made it, or the user.
+    /// Root or the user made it.
     Ordinary,
-    /// Another user made it, and answers for what it says: owners and modes too.
+    /// Another user made it, and controls everything that it reports, owners and modes
+    /// too.
     AnothersOwn,
-    /// It keeps no owners: whoever asks is told that all is his own.
+    /// It keeps no owners: it tells every user that they own everything.
     WithoutOwners,
     /// The kernel makes up its content.
     Kernel,
 }
 
-/// Why the system did not do what it was asked.
+/// Why the system did not do what we asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// There is no such name, or it cannot be one.
+    /// No file has this name, or none can have it.
     Missing,
-    /// The operating system says no.
+    /// The operating system denies it.
     Denied,
-    /// It is a link, and none is followed.
+    /// It is a link, and the call follows none.
     IsLink,
-    /// It cannot be opened as a file: a socket, say.
+    /// It cannot be opened as a file, such as a socket.
     NotAFile,
     /// Another process has it locked for writing.
     Busy,

@@ -1,13 +1,13 @@
 //! Whether nobody but the user and root could have changed something.
 //!
-//! An object is trusted if the user or root owns it, and nobody else may write to
-//! it, by its mode. In a sticky directory, as `/tmp`, others may make new names but
-//! not move or remove what is not theirs, so it will do on the way; but what is
-//! found there must not have a second name, for that could be a hard link that
-//! somebody else made. Root can change anything anyway.
+//! An object is trusted if the user or root owns it, and its mode lets nobody else
+//! write to it. In a sticky directory, such as `/tmp`, others may make new names but
+//! not move or remove what is not theirs, so a path may pass it; but an object in it
+//! must not have a second name, because that could be a hard link that somebody else
+//! made. Root can change anything anyway.
 //!
-//! A group that holds the user alone counts as the user, as in Debian's OpenSSH, so
-//! that homes under `umask 002` work. See `group.rs` for what "alone" means.
+//! A group whose only member is the user counts as the user, as in Debian's OpenSSH, so
+//! that homes under `umask 002` work. `group.rs` says exactly what this means.
 
 use super::{
     Kind, Mount, Stat,
@@ -18,19 +18,19 @@ use std::path::PathBuf;
 
 const OTHERS_WRITE: u32 = 0o002;
 const GROUP_WRITE: u32 = 0o020;
-/// Only an object's owner, or the directory's, may move or remove its name.
+/// Only the owner of an object or of its directory may move or remove its name.
 const STICKY: u32 = 0o1000;
 /// Root can change any file anyway.
 const ROOT: u32 = 0;
 
-/// What is not trusted, and why not. For the user at `keyhole check`: it names a
-/// path.
+/// What is not trusted, and why. It is for the user who runs `keyhole check`: it names
+/// a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .why.says(&printable(.path)))]
 pub struct Distrust {
-    /// The directory, link or file, by the path on which it was found.
+    /// The directory, link or file, by the path where it was found.
     pub path: PathBuf,
-    /// Why not.
+    /// Why it is not trusted.
     pub why: Why,
 }
 
@@ -79,26 +79,25 @@ impl Why {
 }
 
 impl Stat {
-    /// Whether others may make names in this directory, which is trusted: then it is
-    /// sticky.
+    /// Whether others may make names in this trusted directory. If so, it is sticky.
     pub(super) const fn is_shared(&self) -> bool {
         self.mode & STICKY != 0 && self.mode & (OTHERS_WRITE | GROUP_WRITE) != 0
     }
 }
 
-/// What the mode of a directory or file does not tell.
+/// What the mode of a directory or file does not say.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seat {
-    /// Others may make names in the directory that it stands in.
+    /// Others may make names in the directory that holds it.
     pub(super) shared: bool,
     /// An access control list lets others write.
     pub(super) hidden_writers: bool,
 }
 
-/// Why a directory or file is not trusted. None means that it is.
+/// Why a directory or file is not trusted. None means that it is trusted.
 ///
-/// `seat` is where it stands. `own_group` says whether the object's group holds nobody
-/// but the user; it is asked only if it matters.
+/// `seat` describes its place. `own_group` says whether the only member of the object's
+/// group is the user; it is called only if this matters.
 pub(super) fn object<E>(
     stat: &Stat,
     mount: Mount,
@@ -113,7 +112,7 @@ pub(super) fn object<E>(
         return Ok(Some(Why::SecondName));
     }
     if seat.hidden_writers {
-        // There, an access list can only be told of a file with one name.
+        // On macOS, the ACL of a file is only known if the file has one name.
         let by_name = cfg!(target_os = "macos") && stat.kind != Kind::Directory && stat.names != 1;
         return Ok(Some(match by_name {
             true => Why::SecondName,

@@ -1,5 +1,5 @@
-//! How far a walk has come: the names that are left, and the directories that it
-//! passed, all of them held.
+//! The state of a walk: the names that are left, and the directories that it passed,
+//! all of them open.
 
 use super::{
     Directories, Distrust, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walked,
@@ -9,37 +9,37 @@ use super::{
 use std::ffi::{OsStr, OsString};
 
 /// The longest chain of directories, in names. PATH_MAX allows 2048 names of one
-/// character; each one holds a descriptor until the walk ends.
+/// character; the walk keeps a descriptor for each until it ends.
 const MAX_DEPTH: usize = 128;
 
-/// The directories that a walk passed before it met a link or `..`, all of them held:
-/// what a later walk of the same call need not open again, if its path begins alike.
-/// What was judged of them was judged of what is held.
+/// The directories that a walk passed before its first link or `..`, all of them open.
+/// A later walk of the same call need not open them again, if its path begins with the
+/// same names. They were judged by these descriptors, so the judgement still holds.
 #[derive(Debug)]
 pub struct Trail<H = <System as FileSystem>::Handle> {
     root: Step<H>,
     steps: Vec<Step<H>>,
 }
 
-/// A directory on the way, held.
+/// A directory on the way, open.
 #[derive(Debug)]
 pub(super) struct Step<H> {
     pub(super) handle: H,
     stat: Stat,
-    /// As it was called where it was found.
+    /// Its name in the directory where it was found.
     name: OsString,
     mount: Mount,
-    /// Whether it was found to be trusted. Nobody asks twice.
+    /// Whether it was found to be trusted, so that it is judged only once.
     judged: bool,
 }
 
-/// The names that are still to be walked, last first.
+/// The names still to walk, the last one first.
 #[derive(Default)]
 pub(super) struct Names(Vec<OsString>);
 
 impl Names {
-    /// Puts the names of `path` before all others. Empty ones and `.` are left out,
-    /// but at the end: there they say that what comes before is a directory.
+    /// Puts the names of `path` before all others. It leaves out empty names and `.`,
+    /// except at the end: there they say that the name before them is a directory.
     pub(super) fn push(&mut self, path: &OsStr) {
         for (index, name) in paths::names(path).enumerate() {
             match name.as_encoded_bytes() {
@@ -63,17 +63,17 @@ impl Names {
     }
 }
 
-/// The directories from `/` to where the walk has come, all of them held.
+/// The directories from `/` to where the walk is now, all of them open.
 pub(super) struct Way<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
     user: u32,
     root: Root<'a, F::Handle>,
-    /// So many directories of the trail come before `steps`.
+    /// How many directories of the trail come before `steps`.
     along: usize,
     steps: Vec<Step<F::Handle>>,
-    /// So many of `steps` were passed before the first link or `..`, once there was
-    /// one.
+    /// How many of `steps` the walk had passed at the first link or `..`. None means
+    /// that there was no such name yet.
     straight: Option<usize>,
 }
 
@@ -91,14 +91,14 @@ impl<'a, F: FileSystem> Way<'a, F> {
             handle,
             stat,
             name: OsString::new(),
-            // Whose `/` is, everything is.
+            // Whoever made the mount of `/` controls everything.
             mount: Mount::Ordinary,
             judged: false,
         });
         Ok(Self::from(root, walker, policy))
     }
 
-    /// As [`Self::from_root`], with what is held already.
+    /// Like [`Self::from_root`], but with the open directories of `trail`.
     pub(super) fn along(
         trail: &'a Trail<F::Handle>,
         walker: &'a Walker<F>,
@@ -128,7 +128,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
         self.steps.last().or(along).unwrap_or(root)
     }
 
-    /// The trail's directories that are on the way.
+    /// The part of the trail that is on the way.
     fn trail_steps(&self) -> &[Step<F::Handle>] {
         match &self.root {
             Root::Own(_) => &[],
@@ -136,7 +136,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
         }
     }
 
-    /// Enters the directory `name` if it is held already.
+    /// Enters the directory `name` if the trail holds it.
     pub(super) fn enter_again(&mut self, name: &OsStr) -> Result<bool, WalkError> {
         let Root::Of(trail) = &self.root else {
             return Ok(false);
@@ -152,14 +152,14 @@ impl<'a, F: FileSystem> Way<'a, F> {
         Ok(true)
     }
 
-    /// What was passed so far was named by what is asked for; what follows is not.
+    /// From here on, the directories are no longer those that the path itself names.
     pub(super) fn turn(&mut self) {
         let straight = self.straight.unwrap_or(self.steps.len());
         self.straight = Some(straight.min(self.steps.len()));
     }
 
-    /// Holds one directory more. The one that it stands in is judged now, as it is
-    /// no longer the last.
+    /// Adds an open directory. It judges the directory that holds it now, because that
+    /// one is no longer the last.
     pub(super) fn enter(
         &mut self,
         handle: F::Handle,
@@ -183,8 +183,8 @@ impl<'a, F: FileSystem> Way<'a, F> {
         Ok(())
     }
 
-    /// One directory up, to the one that was passed, not to what is above by now.
-    /// `/` is above itself.
+    /// One directory up: to the one that the walk passed, not to the one that is above
+    /// now. `/` is above itself.
     pub(super) fn back(&mut self) {
         if self.steps.pop().is_none() {
             self.along = self.along.saturating_sub(1);
@@ -198,8 +198,8 @@ impl<'a, F: FileSystem> Way<'a, F> {
         self.turn();
     }
 
-    /// The mount that something in this directory belongs to. Only another device
-    /// number can mean another mount of another file system.
+    /// The mount of something in this directory. A mount of another file system always
+    /// has another device number.
     fn mount_of(&self, handle: &F::Handle, stat: &Stat, name: &OsStr) -> Result<Mount, WalkError> {
         let mount = match stat.device == self.here().stat.device {
             true => self.here().mount,
@@ -224,8 +224,8 @@ impl<'a, F: FileSystem> Way<'a, F> {
         Ok(())
     }
 
-    /// A link is followed only if the user or root made it, in a directory where no
-    /// other could have moved it to.
+    /// The walk follows a link only if the user or root made it, in a directory into
+    /// which nobody else could have moved it.
     pub(super) fn judge_link(&mut self, stat: &Stat, name: &OsStr) -> Result<(), WalkError> {
         self.judge_here()?;
         let here = self.here();
@@ -263,7 +263,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
         Distrust { path, why }
     }
 
-    /// The walk ends in this directory.
+    /// Ends the walk in this directory.
     pub(super) fn end(mut self) -> Result<Option<Walked<F::Handle>>, WalkError> {
         if self.policy.directories == Directories::All {
             self.judge_here()?;
@@ -271,7 +271,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
         Ok(self.into_walked(None, OsString::new()))
     }
 
-    /// The walk ends with this open file in this directory.
+    /// Ends the walk with this open file, which is in this directory.
     pub(super) fn end_with(
         mut self,
         file: F::Handle,
@@ -287,8 +287,8 @@ impl<'a, F: FileSystem> Way<'a, F> {
         Ok(self.into_walked(Some((file, stat)), OsString::new()))
     }
 
-    /// None means that the walk ended in a directory that is the trail's: it has no
-    /// handle to give away.
+    /// None means that the walk ended in a directory of the trail: then there is no
+    /// handle to give to the caller.
     pub(super) fn into_walked(
         self,
         file: Option<(F::Handle, Stat)>,
@@ -333,7 +333,7 @@ impl<'a, F: FileSystem> Way<'a, F> {
 }
 
 impl<H> Walked<H> {
-    /// What ended the walk, and the way to it, if the walk began at `/` itself.
+    /// The end of the walk, and the trail to it if the walk began at `/` itself.
     pub(crate) fn into_trail(self) -> (H, Stat, Option<Trail<H>>) {
         let Self {
             handle,

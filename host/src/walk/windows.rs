@@ -1,20 +1,21 @@
 //! The walk's interface on Windows.
 //!
-//! Where others have `/`, there is a place of our own in which the drives are: `C:` is a
-//! name in it. From a drive's root on, each thing is opened by its name alone, relative
-//! to the directory that is held, and a reparse point itself. A symbolic link or a
-//! junction is a link to the walk; any other reparse point is nothing that is served.
+//! Where other systems have `/`, the walk starts above the drives, in a place of our
+//! own: `C:` is a name in it. From a drive's root on, it opens each object by its
+//! single name, relative to the open directory, and a reparse point itself. The walk
+//! treats a symbolic link or a junction as a link; it serves nothing through any other
+//! reparse point.
 //!
-//! Names that mean something else than themselves are not there: streams, devices, 8.3
-//! names (`names.rs`). Owners and lists of access are judged as owner and mode
-//! (`security.rs`). What lies on a volume without lists of access is the same to every
-//! user, as on a FAT drive: no map may.
+//! Names that mean something else than themselves do not exist for the walk: streams,
+//! devices, 8.3 names (`names.rs`). Owners and access lists are translated into owner
+//! and mode (`security.rs`). On a volume without access lists, such as a FAT drive,
+//! everything belongs to every user: no map may be there.
 //!
-//! Windows notes the time of a write when the file is closed. So a file that is read is
-//! opened so that nobody can have it open for writing meanwhile; while somebody has, it
-//! is waited for.
+//! Windows records the time of a write when the file is closed. So the walk opens a
+//! file such that nobody can have it open for writing at the same time; if somebody
+//! has, the walk waits.
 //!
-//! All `unsafe` of it is in `api.rs`.
+//! All `unsafe` code for it is in `api.rs`.
 
 pub(crate) mod api;
 pub(crate) mod names;
@@ -51,11 +52,11 @@ use windows_sys::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
-/// Something that is held. None: the place where the drives are.
+/// An open object. None means the place above the drives.
 #[derive(Debug)]
 pub struct Handle(Option<File>);
 
-/// The device number of the place where the drives are, so that each drive is another.
+/// The device number of the place above the drives. No drive has the same.
 const DRIVES: u64 = u64::MAX;
 
 const HOLD: How<'static> = How {
@@ -66,14 +67,15 @@ const HOLD: How<'static> = How {
     descriptor: None,
 };
 
-/// Nobody can write to it meanwhile.
+/// With this, nobody can write to the file while it is open.
 const READ: How<'static> = How {
     access: FILE_READ_DATA | FILE_READ_ATTRIBUTES | READ_CONTROL,
     share: FILE_SHARE_READ | FILE_SHARE_DELETE,
     ..HOLD
 };
 
-/// How often a file that somebody has open for writing is tried, [`QUIET`] apart.
+/// How often the walk tries a file that somebody has open for writing, each time after
+/// [`QUIET`].
 const TRIES: usize = super::LOOKS;
 
 impl FileSystem for System {
@@ -102,7 +104,7 @@ impl FileSystem for System {
     fn open(&self, directory: &Handle, name: &OsStr) -> Result<Handle, Fault> {
         let name = name.to_str().ok_or(Fault::Missing)?;
         let directory = directory.0.as_ref().ok_or(Fault::Missing)?;
-        // What is no file has no time to be waited for.
+        // Only a file can be open for writing, so the walk waits for nothing else.
         match kind(&open_in(directory, name, HOLD)?)? {
             Kind::Link => return Err(Fault::IsLink),
             Kind::File => {}
@@ -141,14 +143,14 @@ impl FileSystem for System {
         }
     }
 
-    /// By the handle: what stands there by now under its name does not matter.
+    /// By the handle: it does not matter what now has this name.
     fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, Fault> {
         let link = link.0.as_ref().ok_or(Fault::Missing)?;
         let target = reparse::target(&api::reparse_point(link)?).ok_or(Fault::Missing)?;
         Ok(target.into())
     }
 
-    /// Whoever may give a drive its letter is the user or an administrator.
+    /// Only the user or an administrator may give a drive its letter.
     fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, Fault> {
         let Some(file) = &handle.0 else {
             return Ok(Mount::Ordinary);
@@ -160,7 +162,7 @@ impl FileSystem for System {
         }
     }
 
-    /// The mode tells all of them.
+    /// The mode covers all of them.
     fn has_hidden_writers(&self, _: &Handle, _: &Stat) -> Result<bool, Fault> {
         Ok(false)
     }
@@ -190,13 +192,14 @@ impl FileSystem for System {
     }
 }
 
-/// What is held, as a file of the standard library's. The place where the drives are is
-/// none.
+/// An open object as a file of the standard library. None for the place above the
+/// drives.
 pub(crate) fn into_file(handle: Handle) -> Option<File> {
     handle.0
 }
 
-/// The security identifier of the user. Empty, and so nobody's, if Windows does not say.
+/// The security identifier of the user. If Windows does not say it, it is empty, which
+/// is nobody's.
 pub(crate) fn user() -> &'static [u8] {
     static USER: OnceLock<Vec<u8>> = OnceLock::new();
     USER.get_or_init(|| api::user().unwrap_or_default())
@@ -208,7 +211,7 @@ pub(crate) fn open_in(directory: &File, name: &str, how: How<'_>) -> Result<File
         return Err(Fault::Missing);
     }
     let opened = match api::open(Some(directory), name, how) {
-        // Whose descriptor cannot be read, is judged as a stranger's.
+        // An object whose descriptor cannot be read counts as a stranger's.
         Err(error)
             if Fault::from_ref(&error) == Fault::Denied && how.access & READ_CONTROL != 0 =>
         {
@@ -254,8 +257,8 @@ fn stat(file: &File) -> Result<Stat, Fault> {
     let descriptor = api::descriptor(file).unwrap_or_default();
     let (owner, mode) = security::judge(&descriptor, user(), kind == Kind::Directory);
     let (owner, mode) = match kind {
-        // The walk asks of a link only who owns it; but who may write to it can have it
-        // lead elsewhere.
+        // The walk checks only who owns a link; but whoever may write to a link can
+        // change its target.
         Kind::Link if mode & 0o002 != 0 => security::UNKNOWN,
         _ => (owner, mode),
     };
@@ -273,13 +276,13 @@ fn stat(file: &File) -> Result<Stat, Fault> {
     })
 }
 
-/// What tells two objects apart. ReFS needs 128 bits for it, so half of them tell the
-/// device apart.
+/// Identifies an object. ReFS needs 128 bits for this, so half of them go into the
+/// device number.
 pub(crate) fn id(file: &File) -> Result<(u64, u64), Fault> {
     let mut found = [0; 3];
     api::information(file, FileIdInfo, &mut found)?;
     match found {
-        // No number at all: who says so cannot tell.
+        // No number at all: this file system cannot tell objects apart.
         [_, 0, 0] | [_, u64::MAX, u64::MAX] => Err(Fault::Failed(io::ErrorKind::Unsupported)),
         [volume, low, high] => Ok((volume ^ high.rotate_left(32), low)),
     }

@@ -34,8 +34,8 @@ pub(crate) const ATTEMPTS: [Attempt; 12] = attempts! {
 #[track_caller]
 pub(crate) fn call(number: i64, arguments: &[u64]) -> Result<i64, i32> {
     let [a, b, c, d, e, f] = std::array::from_fn(|n| arguments.get(n).copied().unwrap_or(0));
-    // SAFETY: refused before the kernel looks at the arguments, or these are null,
-    // numbers, or pointers to what the caller holds.
+    // SAFETY: the kernel refuses the call before it looks at the arguments, or these
+    // are null, numbers, or pointers to memory that the caller owns.
     let answer = unsafe { libc::syscall(number, a, b, c, d, e, f) };
     match answer {
         -1 => Err(Errno::last_raw()),

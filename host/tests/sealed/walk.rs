@@ -91,9 +91,8 @@ impl Outcome {
     }
 }
 
-/// Arguments with which an allowed call passes its tests and does nothing. With
-/// those for other calls, the call would do nothing either if the wall let it
-/// through.
+/// Arguments with which an allowed call passes its tests and does nothing. Other calls
+/// get arguments with which they would do nothing either if the wall let them through.
 fn harmless(number: i64) -> [u64; 3] {
     const PAGEMAP_SCAN: u64 = 0xc060_6610;
     match number {
@@ -208,7 +207,7 @@ opens only the files in the mapped files' directories.
 ";
 
 const FOOT: &str = "
-These do not exist for the process (`ENOSYS`), since their flags stand in memory,
+These do not exist for the process (`ENOSYS`), because their flags are in memory,
 where the filter cannot see them:
 
 | call | instead |
@@ -218,13 +217,13 @@ where the filter cannot see them:
 const LOADING: &str = "
 Until the sandbox is loaded, a millisecond after the start, *plain* and *tickets* may
 also make machine code (`mprotect`, `membarrier`), give this up (`seccomp`) and hide
-their memory (`prctl`). No file is handed out before. *sealed* has loaded it before
-the wall is put up.
+their memory (`prctl`). The server returns no file before that. *sealed* loads the
+sandbox before it puts the wall up.
 
-What remains in *sealed*: `statx`, `newfstatat` and `fstatfs` tell of any path whether
-it is there, what it is, its size, owner, mode and times; and `openat` with `O_PATH`
-tells whether it is there. Neither can read anything. Landlock does not restrict them,
-and the filter cannot see a path.
+What *sealed* can still do: for any path, `statx`, `newfstatat` and `fstatfs` tell
+whether it exists, what it is, its size, owner, mode and times; and `openat` with
+`O_PATH` tells whether it exists. None of them can read a file's content. Landlock does
+not restrict them, and the filter cannot see a path.
 ";
 
 fn page() -> String {

@@ -9,15 +9,15 @@ use std::{
     thread,
 };
 
-/// Where it runs, with its environment.
+/// Where the programs run, with their environment.
 pub(crate) struct Machine {
     program: PathBuf,
-    /// What runs it, if that is not the system; and its drive `C:`.
+    /// The program that runs them, if that is not the system; and its drive `C:`.
     wine: Option<(PathBuf, PathBuf)>,
     variables: Vec<(String, String)>,
 }
 
-/// What a program said.
+/// A program's output.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -25,7 +25,7 @@ pub(crate) struct Ran {
 }
 
 impl Machine {
-    /// None, and it is said that `what` is skipped, if there is none.
+    /// None if there is no such machine. Then it prints that `what` is skipped.
     pub(crate) fn here(what: &str) -> Option<Self> {
         if cfg!(windows) {
             return Some(Self {
@@ -80,7 +80,7 @@ impl Machine {
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = match &self.wine {
             Some((wine, _)) => {
-                // Wine has its own mind about APPDATA, so cmd sets what is wanted.
+                // Wine has its own value for APPDATA, so cmd sets the one that we want.
                 let set = self
                     .variables
                     .iter()
@@ -104,7 +104,7 @@ impl Machine {
         command
     }
 
-    /// Runs Keyhole on this input, to its end.
+    /// Runs Keyhole with this input, to its end.
     pub(crate) fn run(&self, arguments: &[&str], input: &str) -> Ran {
         self.run_program(self.program.to_str().unwrap(), arguments, input)
     }
@@ -124,12 +124,13 @@ impl Machine {
         }
     }
 
-    /// Has a program of the system's open a file to write to it, until this is dropped.
+    /// Makes a program of the system open a file for writing, until this is dropped.
     pub(crate) fn hold_for_writing(&self, path: &str) -> Writer {
         let line = format!("echo open& more >> {path}");
         let mut child = self.command("cmd", &["/d", "/c", &line]).spawn().unwrap();
         let stdin = child.stdin.take();
-        // It says so before it opens the file; `more` waits for its input with it open.
+        // It prints this before it opens the file; `more` waits for its input with the
+        // file open.
         let mut said = [0; 4];
         child
             .stdout
@@ -155,14 +156,14 @@ impl Drop for Writer {
     }
 }
 
-/// A directory that is removed in the end.
+/// A directory that is removed at the end.
 pub(crate) struct Place {
     directory: PathBuf,
     seen: String,
 }
 
 impl Place {
-    /// A path in it, as the program sees it.
+    /// A path in it, as the program under test sees it.
     pub(crate) fn path(&self, name: &str) -> String {
         match name {
             "" => self.seen.clone(),

@@ -1,9 +1,9 @@
-//! The program for Windows, from the outside: on Windows itself, or under wine.
+//! The program for Windows, tested from outside: on Windows itself, or under wine.
 //!
-//! On Windows, cargo builds it, and these tests run as any others. Elsewhere
-//! `./x windows` builds it and names it in `KEYHOLE_WINDOWS`, and the program that runs
-//! it in `KEYHOLE_WINE`; without these, each test says that it is skipped. What wine
-//! cannot show is listed in SECURITY.
+//! On Windows, cargo builds it, and these tests run like any others. Elsewhere `./x
+//! windows` builds it and sets `KEYHOLE_WINDOWS` to it, and `KEYHOLE_WINE` to the
+//! program that runs it; without these, each test prints that it is skipped. SECURITY
+//! lists what wine cannot show.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,13 +14,13 @@
 )]
 
 mod machine;
-/// What Windows takes for a name, and the walk does not.
+/// What Windows accepts as a name, and the walk does not.
 mod names;
-/// What can be said of the program without running it.
+/// What can be checked about the program without running it.
 mod portable;
-/// Tickets, and the guard that leaves them.
+/// Tickets, and the guard that writes them.
 mod tickets;
-/// Who may write what a map leads through.
+/// Who may write to the places that a map leads through.
 mod trust;
 
 use machine::{Machine, Place};
@@ -28,12 +28,12 @@ use serde_json::{Value, json};
 
 const KEY: &str = "k-3f9c27e1b6a84d05";
 
-/// A map of one key.
+/// A map with one key.
 fn map_of(path: &str) -> String {
     format!("[keys]\n\"{KEY}\" = '{path}'\n")
 }
 
-/// What a client sends to open a session, and calls with these keys.
+/// What a client sends to open a session and to call with these keys.
 fn session(keys: &[&str]) -> String {
     let mut lines = vec![
         json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -67,7 +67,7 @@ fn answer(out: &str, id: u64) -> Result<String, String> {
     }
 }
 
-/// What a call with the one key gets, where the map leads to `path`.
+/// What a call with the one key gets if the map leads to `path`.
 fn load(machine: &Machine, place: &Place, path: &str) -> Result<String, String> {
     place.write("map.toml", map_of(path));
     let ran = machine.run(

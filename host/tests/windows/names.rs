@@ -1,6 +1,6 @@
 use crate::{Machine, load, map_of};
 
-/// Names of the one file that is there, or of something else, by which nothing is served.
+/// Other spellings of the one file's name, or names of something else: none is served.
 const NONE: [&str; 26] = [
     r"notes\a.md:x.md",
     r"notes\a.md::$DATA.md",
@@ -89,11 +89,11 @@ fn an_8_3_name_is_not_the_files_name() {
         .split_whitespace()
         .find(|word| word.contains('~'));
     let Some(short) = short else {
-        // A volume may be set to make none.
+        // A volume may be configured to create no such names.
         eprintln!("skipped: 8.3 names on Windows (this volume has none)");
         return;
     };
-    // It is a name of the file, to others.
+    // Other programs accept it as a name of the file.
     let short = short.replace(".MD", ".md");
     let path = place.path(&format!(r"notes\{short}"));
     let typed = machine.run_program("cmd", &["/d", "/c", "type", &path], "");

@@ -1,7 +1,7 @@
 use crate::Machine;
 use std::{collections::BTreeSet, fs};
 
-/// Part of every Windows that Rust supports.
+/// Libraries that are part of every Windows that Rust supports.
 const LIBRARIES: [&str; 11] = [
     "advapi32.dll",
     "api-ms-win-core-synch-l1-2-0.dll",
@@ -34,7 +34,7 @@ impl Image {
         at
     }
 
-    /// Name, rights, and where it lies in memory and in the file.
+    /// A section's name, its rights, and where it is in memory and in the file.
     fn sections(&self) -> Vec<(u32, usize, usize, usize)> {
         let header = self.header();
         let first = header + 24 + usize::from(self.u16(header + 20));
@@ -52,7 +52,7 @@ impl Image {
             .collect()
     }
 
-    /// Where in the file something lies that has this address in memory.
+    /// The position in the file of something with this address in memory.
     fn file(&self, address: usize) -> usize {
         let sections = self.sections();
         let within = |(_, start, size, _): &&(u32, usize, usize, usize)| {
@@ -63,7 +63,7 @@ impl Image {
     }
 
     fn libraries(&self) -> BTreeSet<String> {
-        // The second of the tables behind the optional header's fixed part.
+        // The second of the tables after the fixed part of the optional header.
         let mut at = self.file(self.u32(self.header() + 24 + 112 + 8));
         let mut all = BTreeSet::new();
         while self.u32(at + 12) != 0 {
@@ -92,7 +92,7 @@ fn a_program_needs_libraries_of_the_system_and_no_others() {
     };
     let found = image.libraries();
     assert!(found.contains("kernel32.dll"), "{found:?}");
-    // Built with Microsoft's tools it has their run time besides, which is not shipped.
+    // Built with Microsoft's tools, it also needs their run time, which is not shipped.
     let known = |name: &&String| {
         LIBRARIES.contains(&name.as_str())
             || (cfg!(windows) && (name.starts_with("api-ms-win-") || name.starts_with("vcruntime")))

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 const AGENT: &str = "keyhole:privacy-scanner";
 
-/// What the client asks the guard.
+/// The client's question to the guard.
 fn question(id: &str) -> String {
     json!({
         "hook_event_name": "PreToolUse",
@@ -53,7 +53,7 @@ fn a_ticket_that_the_guard_leaves_is_redeemed_once() {
     assert_eq!((asked.code, &*asked.err), (0, ""));
     let decision: Value = serde_json::from_str(&asked.out).unwrap_or_default();
     assert_ne!(decision["hookSpecificOutput"]["permissionDecision"], "deny");
-    // It was asked about before.
+    // The client has asked about it before.
     assert_eq!(guard("toolu_1").code, 2);
     assert_eq!(call(&machine, &place, "toolu_2"), denied);
     assert_eq!(call(&machine, &place, "toolu_1").as_deref(), Ok("# A\n"));
@@ -69,7 +69,8 @@ fn no_ticket_is_left_in_a_folder_that_others_can_read() {
     };
     let place = machine.place();
     place.write("map.toml", crate::map_of("a.md"));
-    // Made by hand, with what its parent gives it: under wine all may read it.
+    // This folder is created by hand and inherits its rights: under wine all may read
+    // it.
     place.write("data/tickets/x", "");
     if cfg!(windows) {
         let grant = ["/grant", "*S-1-1-0:(R)"];

@@ -1,6 +1,6 @@
 use crate::{Machine, Place, load, map_of};
 
-/// Lets everybody do everything with it, or nobody else.
+/// Gives everybody all rights to it, or gives others none.
 fn open(machine: &Machine, place: &Place, name: &str, everybody: bool) {
     #[cfg(unix)]
     {

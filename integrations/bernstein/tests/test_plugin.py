@@ -159,7 +159,7 @@ class Examples(InBernstein):
         registry = MCPRegistry(config_path=EXAMPLES / "bernstein-mcp-servers.yaml")
         config = registry.resolve_for_tasks([task(SCAN)])
         server = config["mcpServers"]["scanner-catalog"]
-        # Nothing of the environment is stated there: the worker's own counts.
+        # The plugin states no environment there: the worker's own counts.
         server["env"] = {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
         self.assertEqual(self.load(server), DOCUMENT)
         self.assertIsNone(registry.resolve_for_tasks([task("Mend the build.")]))

@@ -2,9 +2,9 @@
 // keeps every request, so that a test can say what was in whose context.
 //
 // A script names its actors: { parent: [turn, turn], scanner: [turn] }. An actor
-// is a conversation of the client: the session itself, or one subagent. Which of
-// them a request belongs to is told by a mark that the test puts in the prompt;
-// which turn it is, by the number of answers that the conversation holds already.
+// is a conversation of the client: the session itself, or one subagent. A mark
+// that the test puts in the prompt says which of them a request belongs to; the
+// number of answers that the conversation already contains says which turn it is.
 
 import http from 'node:http';
 import { reply } from './messages.mjs';
@@ -15,7 +15,7 @@ export const mark = (actor) => `[[actor:${actor}]]`;
 /** A turn's parts: words, a tool call, and the call that starts a subagent. */
 export const say = (text) => ({ type: 'text', text });
 export const call = (name, input) => ({ type: 'tool_use', name, input });
-/** Beside them: so many tokens the conversation is said to hold. */
+/** Added to these: how many tokens the conversation is reported to hold. */
 export const used = (tokens) => ({ type: 'used', tokens });
 export const spawn = (actor, subagent_type, more = {}) =>
   call('Agent', {
@@ -77,7 +77,7 @@ export class Api {
   }
 
   async #turn({ actor, turn }, body) {
-    // The client's own small questions (a title, say) carry no mark.
+    // The client's own small questions, such as one for a title, carry no mark.
     if (actor === undefined) return [say('ok')];
     const step = this.#script[actor]?.[turn];
     if (step === undefined) {

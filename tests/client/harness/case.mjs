@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { clients } from './clients.mjs';
 import { Home } from './home.mjs';
 
-/** A case hangs where its sessions do not end; none takes two minutes. */
+/** A case hangs if its sessions do not end; none takes two minutes. */
 const LIMIT_MS = 600_000;
 
 /**

@@ -26,7 +26,7 @@ function binaryOf(alias) {
       const found = require.resolve(`${name}/package.json`);
       if (readJson(found).version === version) return path.join(path.dirname(found), 'claude');
     } catch {
-      // Not this machine's.
+      // It is for another machine.
     }
   }
   throw new Error(`${alias} has no binary for this machine; run ./x client`);

@@ -35,8 +35,8 @@ export class Home extends World {
   }
 
   /**
-   * The same, and then as in a client that loads no modules: what is left is the
-   * second way, the guard and its tickets.
+   * The same, but then as in a client that loads no modules: only the second way
+   * remains, the guard and its tickets.
    */
   async installGuarded() {
     await this.install();
@@ -46,16 +46,17 @@ export class Home extends World {
     fs.writeFileSync(file, JSON.stringify(classic));
   }
 
-  /** The same, where users get it otherwise: `source` is a folder, say. */
+  /** The same, from another source, such as a folder. */
   async installFrom(source, dist = DIST) {
     await this.must('plugin', 'marketplace', 'add', source);
     await this.must('plugin', 'install', marketplace(dist).id);
   }
 
   /**
-   * Commits the folder `dist` to a repository of its own, anew where it changed,
-   * and returns `address`. What is there does not matter: git is told to look here
-   * instead. So the client does all that it does with a real one.
+   * Commits the folder `dist` to a repository of its own, again if it has
+   * changed, and returns `address`. That address need not exist: git is told to
+   * look here instead. So the client does everything that it does with a real
+   * one.
    */
   publish(dist, address = `https://marketplace.test/${marketplace(dist).name}.git`, branch = 'main') {
     const repository = path.join(this.root, `${marketplace(dist).name}.git`);
@@ -86,8 +87,9 @@ export class Home extends World {
   }
 
   /**
-   * Has the client tell a hook of the user's own, beside the plugin's, of each
-   * call of `tool`. Returns what reads that: the hook's inputs so far.
+   * Has the client report each call of `tool` to a hook of the user's, in
+   * addition to the plugin's. Returns a function that reads the hook's inputs so
+   * far.
    */
   overhear(tool) {
     const file = path.join(this.root, 'overheard');
@@ -95,14 +97,14 @@ export class Home extends World {
     return () => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
   }
 
-  /** Adds a hook of the user's own, beside the plugin's. */
+  /** Adds a hook of the user's, in addition to the plugin's. */
   hook(event, command, matcher) {
     const { hooks = {} } = this.settings();
     const hook = { ...(matcher && { matcher }), hooks: [{ type: 'command', command }] };
     this.set({ hooks: { ...hooks, [event]: [...(hooks[event] ?? []), hook] } });
   }
 
-  /** Adds to the user's settings, of which the client keeps a part as well. */
+  /** Adds to the user's settings. The client keeps a part of them itself. */
   set(settings) {
     const all = { ...this.settings(), ...settings };
     this.write(this.home, '.claude/settings.json', JSON.stringify(all));
@@ -113,14 +115,14 @@ export class Home extends World {
     return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
   }
 
-  /** Notes, as the client does, that the user has said yes to the project's folder. */
+  /** Notes, as the client does, that the user trusts the project's folder. */
   trust() {
     const file = path.join(this.home, '.claude.json');
     const old = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
     fs.writeFileSync(file, JSON.stringify({ ...old, projects: { [this.project]: { hasTrustDialogAccepted: true } } }));
   }
 
-  /** Plays `script` to `claude -p`, and returns what there was to see. */
+  /** Plays `script` to `claude -p`, and returns what could be observed. */
   async session(script, args = [], env = {}) {
     const api = await Api.start(script);
     try {
@@ -135,11 +137,11 @@ export class Home extends World {
   }
 
   /**
-   * Plays `script` to an interactive session, in a terminal of its own that
-   * nobody types in, with `env` besides. It ends as soon as `done(session)` holds.
+   * Plays `script` to an interactive session, in a terminal of its own in which
+   * nobody types, with `env` as well. It ends as soon as `done(session)` holds.
    */
   async terminal(script, done, env = {}, args = []) {
-    // What the client asks in a first session, before there is a prompt.
+    // What the client asks in a first session, before it shows a prompt.
     const file = path.join(this.home, '.claude.json');
     const answered = {
       hasCompletedOnboarding: true,
@@ -151,7 +153,7 @@ export class Home extends World {
     const group = path.join(this.root, 'group');
     const api = await Api.start(script);
     try {
-      // Whatever is in a terminal is in a process group of its own.
+      // The process in a terminal is in a process group of its own.
       const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
       const client = [group, this.client.binary, '--permission-mode', 'default', ...args, `${mark('parent')} Begin.`];
       const run = await this.run(
@@ -195,8 +197,9 @@ export class Home extends World {
   }
 
   /**
-   * From here on, the client finds these settings where an administrator's are. Only
-   * it does: it sees a system of its own. Says false where that cannot be had.
+   * From here on, the client finds these settings where an administrator's are.
+   * Only the client does: it has a mount namespace of its own. Returns false if
+   * that is impossible.
    */
   manage(settings) {
     const file = this.write(this.root, 'managed-settings.json', JSON.stringify(settings));
@@ -213,12 +216,12 @@ export class Home extends World {
     return spawnSync(program, args).status === 0;
   }
 
-  /** The words of a command, as they are to be run: program, and arguments. */
+  /** A command as it should run: program, and arguments. */
   command(program, ...args) {
     return [program, args];
   }
 
-  /** Nothing of the tester's own settings, and nothing that leaves this machine. */
+  /** None of the tester's own settings, and nothing that leaves this machine. */
   env() {
     return {
       ...super.env(),

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * The answer to the request `body` with these parts, `text` and `tool_use`; the
- * conversation is said to hold so many tokens. Returns { type, chunks }.
+ * The answer to the request `body` with these parts, `text` and `tool_use`; it
+ * reports that the conversation holds so many tokens. Returns { type, chunks }.
  */
 export function reply({ model, stream }, parts, tokens = 1) {
   const content = parts.map((part) => (part.type === 'tool_use' ? { ...part, id: `toolu_${randomUUID()}` } : part));

@@ -9,14 +9,14 @@ import { DIST, marketplace } from './home.mjs';
 export const TOOL = 'mcp__plugin_keyhole_context__load_context';
 export const SCANNER = 'keyhole:privacy-scanner';
 
-/** The tool of the server that the bundled agent has for itself, by the module. */
+/** The tool of the bundled agent's own server, which the module registers. */
 export const OWN_TOOL = 'mcp__keyhole_privacy_scanner__load_context';
 
-/** The versions that load a plugin's module. The others leave it alone. */
+/** The versions that load a plugin's module. The others ignore it. */
 const LOAD_MODULES = ['2.1.330'];
 export const loadsModules = ({ version }) => LOAD_MODULES.includes(version);
 
-/** How the bundled agent comes to its catalog in this client: tool, and call. */
+/** How the bundled agent gets its catalog in this client: tool, and call. */
 export const way = (client) =>
   loadsModules(client) ? { tool: OWN_TOOL, load: call(OWN_TOOL, {}) } : { tool: TOOL, load: load(KEY) };
 
@@ -26,7 +26,7 @@ export const PACKAGED = marketplace(DIST).plugin;
 /** The key that the bundled agent carries in its body. */
 export const KEY = keyIn(fs.readFileSync(path.join(PACKAGED, 'agents/privacy-scanner.md'), 'utf8'));
 
-/** A line of a private file: no context but its owner's may hold it. */
+/** A line of a private file: only its owner's context may contain it. */
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const CATALOG = `# Catalog\n\n- ${CANARY}\n`;
 
@@ -57,7 +57,7 @@ First call \`${TOOL}\` with {"key": "${key}"}.
 `;
 }
 
-/** Writes a marketplace with a plugin of somebody else's; returns its folder. */
+/** Writes a marketplace with somebody else's plugin; returns its folder. */
 export function authorPlugin(home, name, agents) {
   const root = path.join(home.root, `${name}-marketplace`);
   const json = (file, value) => home.write(root, file, JSON.stringify(value));

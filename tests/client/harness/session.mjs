@@ -9,7 +9,7 @@ export class Session {
     this.unscripted = api.unscripted;
   }
 
-  /** The client's own account of the session, one event a line. */
+  /** The client's own report of the session, one event per line. */
   get events() {
     return this.stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
   }
@@ -23,7 +23,7 @@ export class Session {
     return this.requests.filter((request) => request.actor === actor);
   }
 
-  /** What `actor` was answered: [{ tool, input, text, error }], call by call. */
+  /** What `actor` got as answers: [{ tool, input, text, error }], call by call. */
   answers(actor) {
     const request = this.of(actor).at(-1);
     assert.ok(request, `${actor} asked nothing\n${this.stdout}\n${this.stderr}`);
@@ -49,14 +49,14 @@ export class Session {
     return found[0];
   }
 
-  /** The script was played to its end, and nothing else was asked. */
+  /** The whole script was played, and nothing else was asked. */
   assertPlayed() {
     assert.deepEqual(this.unscripted, [], 'requests that no script has');
     assert.equal(this.code, 0, `${this.stdout}\n${this.stderr}`);
     assert.equal(this.result?.is_error, false, this.stdout);
   }
 
-  /** `secret` is in no context but the named actors'. Without names: in none. */
+  /** Only the named actors' contexts contain `secret`. Without names: none does. */
   assertOnlyIn(secret, ...actors) {
     for (const [index, { actor, text }] of this.requests.entries()) {
       if (actors.includes(actor)) continue;

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** A run that takes longer hangs. The longest take some 20 s. */
+/** A run that takes longer has hung. The longest take some 20 s. */
 const LIMIT_MS = 120_000;
 
 export class World {
@@ -20,7 +20,7 @@ export class World {
     this.configured = path.join(this.home, '.config/keyhole');
   }
 
-  /** Writes a file at `name` below `root`, with the directories it needs. */
+  /** Writes a file at `name` under `root`, with the directories it needs. */
   write(root, name, text) {
     const file = path.join(root, name);
     fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -39,8 +39,9 @@ export class World {
   }
 
   /**
-   * Runs a program in this world, and stops it, and what it left, by its id: when
-   * it ends, as soon as `enough(output)` holds, or when it takes too long.
+   * Runs a program in this world, and stops it and what it left running, by their
+   * ids: when it ends, as soon as `enough(output)` holds, or when it takes too
+   * long.
    */
   run(program, args, env = {}, enough = () => false) {
     const child = start(program, args, {
@@ -68,7 +69,7 @@ export class World {
     });
   }
 
-  /** Nothing of the tester's own settings. */
+  /** None of the tester's own settings. */
   env() {
     return {
       HOME: this.home,
@@ -79,11 +80,11 @@ export class World {
   }
 }
 
-/** Stops all of a process group that was started here. */
+/** Stops a whole process group that was started here. */
 export function stop(group) {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // Nothing of it is left.
+    // Nothing of it is running any more.
   }
 }

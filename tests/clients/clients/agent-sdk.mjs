@@ -1,5 +1,5 @@
 // The Claude Agent SDK: an agent that a program defines may have servers of its own.
-// The SDK brings the client, Claude Code, and starts it; that starts the server.
+// The SDK brings the client, Claude Code, and starts it; the client starts the server.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ const spawn = (actor, agent, run_in_background = false) =>
     run_in_background,
   });
 
-/** The program, and what `npm install` puts beside it. */
+/** The program, and what `npm install` puts next to it. */
 function install(home, text) {
   home.write(home.project, PROGRAM, text);
   const packages = path.join(home.project, 'node_modules');
@@ -42,7 +42,8 @@ export default {
   limit: { characters: 500_000 },
   keeps: [/^home\/\.claude\/projects\/[^/]+\/[^/]+\/subagents\/[^/]+\.jsonl$/],
 
-  // In the list of agents to start. It is not offered, and a call of it is an error.
+  // Its name is in the list of agents to start. The tool is not offered, and a call of
+  // it is an error.
   namesTools: true,
 
   configure(home, options) {

@@ -1,7 +1,7 @@
-// Codex: an agent's own servers are not started (codex.test.mjs), so what can be one's
-// own is a session: it gets the servers of the profile that it is started with. Here
-// `scanner` is such a session and `other` one without. The shell of the main one stands
-// for the user who starts them.
+// Codex does not start an agent's own servers (codex.test.mjs), so only a session can
+// have one of its own: it gets the servers of the profile that it is started with. Here
+// `scanner` is such a session, and `other` one without. The shell of the main session
+// takes the place of the user who starts them.
 
 import { carried } from '../harness/carried.mjs';
 import { responses } from '../harness/dialects/responses.mjs';
@@ -11,7 +11,7 @@ const { version, program, missing } = carried('@openai/codex', /(^|\/)bin\/codex
 const TOOL = 'mcp__scanner_catalog.load_context';
 export const PROFILE = 'identifier-scanner';
 
-/** What it sets before a result. */
+/** What Codex puts before a result. */
 const HEAD = /^Wall time: [\d.]+ seconds\nOutput:/;
 
 const client = {
@@ -24,18 +24,19 @@ const client = {
   shown: (text) => text,
   spawn: (actor, agent) => call('exec_command', { cmd: start(actor, agent), yield_time_ms: 30_000 }),
   finish: say,
-  // Of a script, as newer models write them, the least; a plain call shows some more.
+  // The limit for a call in a script, as newer models make them, which is the lowest; a
+  // plain call shows some more.
   limit: { characters: 40_000 },
-  // None, with --ephemeral.
+  // Nothing, with --ephemeral.
   keeps: [],
-  /** The model that it is told to use: one that it knows nothing of. */
+  /** The model in its configuration: one that it knows nothing about. */
   model: 'scripted',
 
   configure(home, options) {
     home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml', options));
   },
 
-  // What a case of its own asks for: `home.profile`, and the shell's `home.sandbox`.
+  // What single cases ask for: `home.profile`, and the shell's `home.sandbox`.
   command(home, model, prompt) {
     home.write(home.home, '.codex/config.toml', provider(this.model, model));
     return { program, args: exec(home.sandbox ?? 'danger-full-access', ...(home.profile ? ['-p', home.profile] : []), prompt), env: { SCRIPTED_KEY: 'dummy' } };
@@ -46,7 +47,7 @@ export default client;
 
 const exec = (sandbox, ...more) => ['exec', '--json', '--skip-git-repo-check', '-s', sandbox, ...more];
 
-/** A session of its own, which writes its last words, and keeps nothing. */
+/** A separate session, which writes its last words and keeps nothing. */
 function start(actor, agent) {
   const profile = agent === 'scanner' ? ` -p ${PROFILE}` : '';
   return `'${program}' exec --ephemeral --skip-git-repo-check${profile} '${mark(actor)} Do your task.' </dev/null 2>&1`;

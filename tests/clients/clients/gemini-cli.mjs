@@ -18,10 +18,10 @@ export default {
   spawn: (actor, agent) => call('invoke_agent', { agent_name: agent === 'scanner' ? 'identifier-scanner' : agent, prompt: `${mark(actor)} Do your task.` }),
   shown: (text) => `<untrusted_context>\n${text}\n</untrusted_context>`,
   finish: (text) => call('complete_task', { result: text }),
-  // Which model to take: it asks a small one.
+  // It asks a small model which model to use.
   aside: ({ tools, path }) => (tools.length === 0 && path.endsWith(':generateContent') ? say('{"complexity_reasoning":"","complexity_score":1}') : undefined),
-  // 40,000 with what it puts around a result. Beyond that the agent is shown the
-  // beginning and the end, and the whole lies in a file.
+  // 40,000 together with what it puts around a result. For a longer one the agent sees
+  // the beginning and the end, and the whole is in a file.
   limit: { characters: 39_959 },
   keeps: [/^home\/\.gemini\/tmp\/project\/chats\/[^/]+\/[^/]+\.jsonl$/],
   cannot: {

@@ -1,5 +1,5 @@
-// opencode: its servers are the whole client's. Which agent is offered a tool is told
-// by the permissions: denied to all, allowed in the agent's own file.
+// opencode: the whole client has its servers. Permissions decide which agent is offered
+// a tool: it is denied to all, and allowed in the agent's own file.
 
 import { carried } from '../harness/carried.mjs';
 import { chat } from '../harness/dialects/chat.mjs';
@@ -23,9 +23,9 @@ export default {
     }),
   shown: (text) => text,
   finish: say,
-  // The title of a session, from its first prompt.
+  // It asks for a title of the session, from its first prompt.
   aside: ({ tools }) => (tools.length === 0 ? say('A title') : undefined),
-  // Beyond that the agent is shown the beginning, and the whole lies in a file.
+  // For a longer one the agent sees the beginning, and the whole is in a file.
   limit: { characters: 51_200 },
   keeps: [/^home\/\.local\/share\/opencode\/opencode\.db(-wal)?$/],
 
@@ -50,7 +50,7 @@ export default {
   }),
 };
 
-/** The call of a tool that is not offered is told to the model as one of `invalid`. */
+/** A call of a tool that is not offered is shown to the model as a call of `invalid`. */
 function asTried(asked) {
   const told = chat.conversation(asked);
   for (const made of told.messages.flatMap(({ calls }) => calls)) {

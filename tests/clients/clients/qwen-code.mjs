@@ -27,8 +27,8 @@ export default {
   finish: (text) => ({ say: text }),
   aside: () => undefined,
   keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-identifier-scanner-[^/]+\.jsonl$/],
-  // Its threshold of 25,000, and 3,000 more. Beyond that the agent is shown the
-  // beginning, and the whole lies in a file.
+  // Its threshold of 25,000, and 3,000 more. For a longer one the agent sees the
+  // beginning, and the whole is in a file.
   limit: { characters: 28_000 },
   cannot: {
     beyond: {
@@ -43,7 +43,7 @@ export default {
     const settings = JSON.parse(home.text('qwen-code-settings.json'));
     settings.permissions.allow.push('agent(other)');
     home.write(home.home, '.qwen/settings.json', JSON.stringify(settings));
-    // As the client notes that its user has said yes to the folder.
+    // As the client notes that its user trusts the folder.
     home.write(home.home, '.qwen/trustedFolders.json', JSON.stringify({ [home.project]: 'TRUST_FOLDER' }));
     home.write(home.home, '.qwen/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
   },

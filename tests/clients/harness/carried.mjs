@@ -1,5 +1,6 @@
-// The program that a package brings in another one, of which npm installs the one
-// for this system. Taking it from there needs none of the packages' install scripts.
+// A program that an npm package brings in another package, of which npm installs the
+// one for this system. Taking it from there needs none of the packages' install
+// scripts.
 
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,8 +8,8 @@ import path from 'node:path';
 import { pinned } from './installed.mjs';
 
 /**
- * The pinned package `name` as `pinned` tells it, and `program`: the first of `files`
- * that one of its per-system packages has.
+ * The pinned package `name` as `pinned` describes it, and `program`: the first of
+ * `files` that one of its per-system packages contains.
  */
 export function carried(name, files) {
   const found = pinned(name);

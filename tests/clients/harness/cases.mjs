@@ -1,5 +1,5 @@
-// The cases that every client has to stand, on one binding for one agent. What a
-// client cannot do is told by its adapter, and has to be seen here as it is told.
+// The cases that every client must pass, with one binding for one agent. Its adapter
+// says what a client cannot do, and the case must fail exactly as the adapter says.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -10,10 +10,10 @@ import { say } from './model.mjs';
 
 const LIMIT_MS = 300_000;
 
-/** As long as the canary: a line of a second document, in the same home. */
+/** A line of a second document in the same home. It is as long as the canary. */
 const ALIEN = 'ZQ-CANARY-90b2c4';
 
-/** Each case: the promise that it keeps, and what holds it. */
+/** Each case: its promise, and the function that tests it. */
 const CASES = {
   content: ['the agent gets the document byte for byte, in its first session', content],
   again: ['a second session gets it as well, as it is by then', again],
@@ -36,14 +36,14 @@ export function onClient(client) {
     onCase(client, promise, async (world) => {
       const limit = client.cannot?.[id];
       if (limit === undefined) return run(world);
-      // Checked both ways: it has to fail, and as it is told.
+      // Checked both ways: the case must fail, and fail as the adapter says.
       await assert.rejects(run(world), limit.fails, `${client.name} can do this now: take "${id}" out of its adapter's "cannot"`);
       world.seen(`it cannot: ${limit.seen} (${limit.thread ?? 'no thread'})`);
     });
   }
 }
 
-/** Registers a case of one client's own: `run({ t, client, home, seen })`. */
+/** Registers a case for one client only: `run({ t, client, home, seen })`. */
 export function onCase(client, promise, run) {
   test(`${client.name} ${client.version}: ${promise}`, { timeout: LIMIT_MS }, async (t) => {
     if (client.missing) return t.skip(`skipped: ${client.name} (${client.missing})`);
@@ -77,7 +77,7 @@ async function again({ client, home }) {
   assert.equal(session.answer('scanner', client.tool).text, client.shown('# Changed\n'), session.report());
 }
 
-/** By reading what it is sent, and by the call that it may try all the same. */
+/** By what the client sends to it, and by the call that it may try nevertheless. */
 async function main({ client, home, seen }) {
   home.document();
   client.configure(home);
@@ -92,7 +92,7 @@ async function main({ client, home, seen }) {
 
   for (const script of [
     { main: [client.load(), say('Done.')] },
-    // After the agent, whose server is there by now.
+    // After the agent, whose server runs by then.
     { ...plain(client), main: [plain(client).main[0], client.load(), say('Done.')] },
   ]) {
     const tried = await home.session(script);
@@ -102,7 +102,7 @@ async function main({ client, home, seen }) {
   }
 }
 
-/** The other agent runs after the first one, and within its life. */
+/** The other agent runs after the first one, and while the first one lives. */
 async function other({ client, home, seen }) {
   home.document();
   client.configure(home);
@@ -118,7 +118,7 @@ async function other({ client, home, seen }) {
   seen(`another agent's call of it: ${after.answer('other', client.tool).text}`);
 
   if (client.atOnce === false) return;
-  // The first waits with the document in its hands until the other has been answered.
+  // The first one has the document and waits until the other has been answered.
   let answered;
   const other = new Promise((resolve) => (answered = resolve));
   const within = await home.session({
@@ -145,7 +145,7 @@ async function mapless(world) {
   await refused(world, /map-missing/, (map) => fs.rmSync(map));
 }
 
-/** The model reads the code and the advice, and the client goes on. */
+/** The model gets the code and the advice, and the client goes on. */
 async function refused({ client, home, seen }, code, change) {
   home.document();
   client.configure(home);
@@ -160,7 +160,7 @@ async function refused({ client, home, seen }, code, change) {
   const { text, error } = session.answer('scanner', client.tool);
   assert.match(text, code, session.report());
   assert.match(text, /[a-z]+ [a-z]+ [a-z]+/, 'advice, in words');
-  // Undefined in a dialect that has no sign of failure.
+  // Undefined in a dialect that cannot mark a failure.
   if (error !== undefined) assert.equal(error, client.marksErrors ?? true, session.report());
   seen(`a refusal, as the model reads it: ${text}`);
 }
@@ -177,7 +177,7 @@ async function absent({ client, home, seen }) {
   seen(`a binding that the map never had: ${text}`);
 }
 
-/** At once, with no time for a word: as by the system, when memory is short. */
+/** At once, without a warning: as the system does when memory is short. */
 async function killed({ client, home }) {
   home.document();
   client.configure(home);
@@ -212,7 +212,7 @@ async function ended({ client, home }) {
   session.assertPlayed();
 }
 
-/** A document of so many characters, of which each line is told from the others. */
+/** A document of so many characters, of which each line is different. */
 const lines = (characters) => {
   let text = `# ${CANARY}\n`;
   for (let line = 1; text.length < characters; line += 1) text += `${String(line).padStart(9, '0')} identifier\n`;
@@ -259,7 +259,7 @@ async function capped({ client, home }) {
   assert.deepEqual(home.holding(ALIEN), []);
 }
 
-/** `client.keeps` are patterns of paths below the case's folder. */
+/** `client.keeps` are patterns of paths under the case's folder. */
 async function kept({ client, home, seen }) {
   home.document();
   client.configure(home);

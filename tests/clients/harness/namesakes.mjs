@@ -1,6 +1,6 @@
-// For clients in which several agents, or an agent and the main conversation, may
-// have servers of one name. `client.namesakes` writes their configurations; the
-// second binding, SECOND, stands for another document.
+// For clients in which several agents, or an agent and the main conversation, may have
+// servers of the same name. `client.namesakes` writes their configurations; the second
+// binding, SECOND, means another document.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -22,7 +22,7 @@ function documents(home) {
   fs.writeFileSync(map, fs.readFileSync(map, 'utf8').replace('[keys]\n', entry) + binding);
 }
 
-/** A promise, and what fulfils it. */
+/** A promise, and the function that tests it. */
 function signal() {
   let give;
   const given = new Promise((resolve) => (give = resolve));
@@ -63,7 +63,7 @@ export async function agents({ client, home }) {
 
 export const MAIN = "a server of that name that the main conversation has never gives it the agent's document";
 
-/** The agent runs, with its document or the other one, as `client.namesakes.wins` has it. */
+/** The agent runs, and gets its document or the other one, as `client.namesakes.wins` says. */
 export async function main({ client, home, seen }) {
   documents(home);
   client.namesakes.main(home);
@@ -75,7 +75,7 @@ export async function main({ client, home, seen }) {
       background('scanner', 'scanner'),
       () => ready.given.then(load),
       () => (called.give(), say('Wait.')),
-      // When the agent ends, the client tells so, in one turn or more.
+      // When the agent ends, the client reports it, in one turn or more.
       ...Array(4).fill(say('Done.')),
     ],
     scanner: [load(), () => (ready.give(), called.given.then(load)), finish('Nothing was found.')],

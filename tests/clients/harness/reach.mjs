@@ -1,5 +1,5 @@
-// Questions about what else reaches the document, which each client answers in its own
-// way: its test says which answer is the right one.
+// Questions about what else reaches the document. Each client answers differently: its
+// test says which answer is right.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -9,8 +9,8 @@ import { CANARY, KEY } from './home.mjs';
 import { say } from './model.mjs';
 
 /**
- * What the main conversation is answered where it reads, by `read(file)`, the document
- * where it lies, and what the client kept of it.
+ * What the main conversation gets if it reads, by `read(file)`, the document itself and
+ * what the client kept of it.
  */
 export async function readBack(client, home, read) {
   const file = home.document();
@@ -23,7 +23,7 @@ export async function readBack(client, home, read) {
   return { document: answers[1], kept: answers[2] };
 }
 
-/** What the call is answered where the map names the variable `name` with the key, and the client has it. */
+/** The answer to the call if the map names the variable `name` with the key, and the client has it. */
 export async function keyInEnvironment(client, home, name) {
   home.document();
   client.configure(home);
@@ -38,9 +38,9 @@ export async function keyInEnvironment(client, home, name) {
 }
 
 /**
- * A project has an agent of the same name and with the same server, of another text, in
- * `folder`/agents. Whether it was `taken`, and what its call, or the user's agent's, is
- * answered.
+ * A project has an agent of the same name and with the same server, with another text,
+ * in `folder`/agents. Returns whether it was `taken`, and the answer to its call, or to
+ * that of the user's agent.
  */
 export async function projectAgent(client, home, folder) {
   home.document();

@@ -11,7 +11,7 @@ export class Session {
     this.script = script;
   }
 
-  /** Every request of `actor`, of which there has to be one. */
+  /** Every request of `actor`; there must be at least one. */
   of(actor) {
     const found = this.requests.filter((request) => request.actor === actor);
     assert.ok(found.length > 0, `${actor} asked nothing\n${this.report()}`);
@@ -23,7 +23,7 @@ export class Session {
     return [...new Set(this.of(actor).flatMap(({ tools }) => tools))];
   }
 
-  /** What `actor` was answered: [{ tool, input, text, error }], call by call. */
+  /** What `actor` got as answers: [{ tool, input, text, error }], call by call. */
   answers(actor) {
     const request = this.of(actor).at(-1);
     const messages = request.messages.slice(request.from);
@@ -44,7 +44,7 @@ export class Session {
     return found[0];
   }
 
-  /** The script was played to its end, nothing else was asked, and the client is content. */
+  /** The whole script was played, nothing else was asked, and the client reports no error. */
   assertPlayed() {
     assert.deepEqual(this.unscripted, [], `requests that no script has\n${this.report()}`);
     assert.equal(this.code, 0, this.report());
@@ -54,7 +54,7 @@ export class Session {
     }
   }
 
-  /** `secret` is in no context but the named actors'. Without names: in none. */
+  /** Only the named actors' contexts contain `secret`. Without names: none does. */
   assertOnlyIn(secret, ...actors) {
     for (const [index, { actor, text }] of this.requests.entries()) {
       if (actors.includes(actor)) continue;
@@ -62,7 +62,7 @@ export class Session {
     }
   }
 
-  /** For a failure: what the client wrote, and who asked what. */
+  /** For a failure's message: what the client wrote, and who asked what. */
   report() {
     const asked = this.requests.map(({ actor, turn, path, tools, messages }) =>
       `${actor} ${turn} ${path} [${tools.join(' ')}] ${JSON.stringify(messages.at(-1))?.slice(0, 600)}`,

@@ -20,19 +20,19 @@ pub(crate) struct Client {
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     last_id: u64,
-    /// Decides what is asked next: a xorshift generator's state.
+    /// Decides what to ask next: the state of a xorshift generator.
     random: u64,
     in_flight: HashMap<u64, Asked>,
-    /// Calls that were cancelled: each may have been answered before.
+    /// Cancelled calls: each may have been answered before its cancellation.
     cancelled: HashMap<u64, Asked>,
-    /// Whether the answer to an unknown key is due. It is held back for up to a
-    /// second, so there is one at a time.
+    /// Whether the answer to an unknown key is due. The server delays it for up to a
+    /// second, so there is only one at a time.
     guessing: bool,
     counts: BTreeMap<&'static str, u64>,
     texts: HashMap<&'static str, String>,
 }
 
-/// What was asked, and so what has to come back.
+/// What was asked, and so which answer must come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Document(&'static str),
@@ -81,8 +81,8 @@ impl Client {
         client
     }
 
-    /// Has every place of the server, and every thread's allocator, hold the largest
-    /// document some times, since each keeps some memory for the next.
+    /// Makes every place of the server, and every thread's allocator, hold the largest
+    /// document a few times, because each keeps some memory for later.
     pub(crate) fn warm_up(&mut self) {
         let (largest, _) = DOCUMENTS[3];
         let mut left = 40 * IN_FLIGHT;
@@ -116,7 +116,7 @@ impl Client {
         self.server.id()
     }
 
-    /// What the server takes of the system now.
+    /// What the server uses of the system now.
     pub(crate) fn figures(&self) -> Option<Figures> {
         Figures::of(self.server.id())
     }
@@ -126,12 +126,12 @@ impl Client {
         &self.counts
     }
 
-    /// Ends the session, which must be in order.
+    /// Ends the session, which must end in order.
     pub(crate) fn end(mut self) {
         drop(self.to.take());
         let mut rest = String::new();
         while self.from.read_line(&mut rest).expect("stdout is read") > 0 {}
-        // Cancelled calls that were answered before.
+        // Cancelled calls that were answered before the cancellation.
         for line in rest.lines() {
             self.check(&serde_json::from_str(line).expect("whole lines of JSON"));
         }
@@ -180,7 +180,7 @@ impl Client {
         self.check(&answer);
     }
 
-    /// That this is the answer to a request that has none yet, and the right one.
+    /// Asserts that this is the right answer to a request that has none yet.
     fn check(&mut self, answer: &Value) {
         let id = answer["id"].as_u64().expect("an id of ours");
         let asked = match self.in_flight.remove(&id) {
@@ -222,7 +222,7 @@ impl Client {
         *self.counts.entry(name).or_default() += 1;
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.last_id += 1;
         let id = self.last_id;
@@ -254,7 +254,7 @@ fn call(key: &str) -> Value {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Both fail where it has ended already.
+        // Both fail if it has ended already.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }

@@ -1,6 +1,6 @@
 use std::{fmt, fs};
 
-/// What a process takes of the system, while it is idle.
+/// What a process uses of the system while it is idle.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures {
     rss_kib: u64,
@@ -8,11 +8,11 @@ pub(crate) struct Figures {
     threads: u64,
 }
 
-/// By how much the figures may grow from the warm-up to the end. Memory: an
-/// allocator may keep a large answer, 1 MB, for each of the threads that have made
-/// one, and that comes and goes; over a million calls, which are a quarter of it for
-/// each server, a leak of 80 bytes a call would be more. Threads: those that run
-/// calls come and go, and are bounded by the places.
+/// How much the figures may grow from the warm-up to the end. Memory: an allocator may
+/// keep a large answer, 1 MB, for each thread that has made one, and this varies. In a
+/// million calls, of which each server gets a quarter, a leak of 80 bytes per call
+/// would be more than this. Threads: those that run calls are created and end, and the
+/// places limit them.
 pub(crate) const SLACK: Figures = Figures {
     rss_kib: 16 << 10,
     descriptors: 0,
@@ -20,7 +20,7 @@ pub(crate) const SLACK: Figures = Figures {
 };
 
 impl Figures {
-    /// None where the system does not tell.
+    /// None if the system does not tell.
     pub(crate) fn of(process: u32) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
         let field = |name: &str| -> Option<u64> {

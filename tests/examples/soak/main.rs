@@ -1,8 +1,8 @@
-//! A long run: many mixed calls from several clients, each answer checked, and
-//! the servers' memory, descriptors and threads flat from the warm-up on.
+//! A long run: many mixed calls from several clients. Each answer is checked, and the
+//! servers' memory, descriptors and threads must not grow after the warm-up.
 //!
-//! `./x soak [CALLS]`; a million by default. It ends with 1 where an answer is
-//! wrong or a server grew.
+//! `./x soak [CALLS]`; a million by default. It ends with 1 if an answer is wrong or a
+//! server grew.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,9 +13,9 @@
 
 /// One client, its server, and what it expects of each answer.
 mod client;
-/// What a process takes of the system.
+/// What a process uses of the system.
 mod figures;
-/// The files and the map, and a user who saves some of them all the time.
+/// The files and the map, and a user who saves some of them continuously.
 mod user;
 
 use client::Client;
@@ -31,7 +31,7 @@ use std::{
 
 const CALLS: u64 = 1_000_000;
 
-/// Each with a server of its own, all on one map.
+/// Each has a server of its own; all use one map.
 const CLIENTS: u64 = 4;
 
 /// The warm-up's share of the calls.
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // Before the clock runs: it may have to be compiled.
+    // This comes before the clock runs, because the program may have to be compiled.
     keyhole_tests::binary();
     let world = user::world();
     let mut clients: Vec<Client> = (0..CLIENTS)
@@ -99,7 +99,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Has every client make this many calls, while the user saves files.
+/// Makes every client make this many calls, while the user saves files.
 fn run(world: &World, clients: &mut [Client], each: u64) {
     let done = AtomicU64::new(0);
     let over = AtomicBool::new(false);

@@ -14,7 +14,7 @@ pub(crate) const DOCUMENTS: [(&str, usize); 4] = [
     ("k-7f3a9c55aa01-large", 1_000_000),
 ];
 
-/// A document that is replaced all the time, by one of these.
+/// A document that is replaced continuously by one of these.
 pub(crate) const SAVED: &str = "k-7f3a9c55aa01-saved";
 pub(crate) const VERSIONS: [&str; 2] = ["# One\n", "# Another, and longer\n"];
 
@@ -31,11 +31,11 @@ pub(crate) const REFUSED: [(&str, &str); 6] = [
 /// A key that is not in the map.
 pub(crate) const UNKNOWN: &str = "k-7f3a9c55aa01-unknown";
 
-/// How often the user saves. The map's being read again is part of the load, and
-/// each time it rests for 20 ms first.
+/// How often the user saves. The server then reads the map again, which is part of the
+/// load: each time it waits 20 ms for the map to be at rest.
 const SAVES: Duration = Duration::from_millis(250);
 
-/// The text of a document: what is in no other.
+/// The text of a document, which no other document contains.
 pub(crate) fn text(key: &str, length: usize) -> String {
     key.chars().cycle().take(length).collect()
 }

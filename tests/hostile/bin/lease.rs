@@ -1,5 +1,5 @@
-//! `lease FILE`: holds a write lease on the file until its input ends, and does not give
-//! the lease up when the kernel asks. Says `ready` when it has the lease.
+//! `lease FILE`: holds a write lease on the file until its input ends, and does not
+//! give the lease up when the kernel asks. Prints `ready` when it has the lease.
 
 /// From `asm-generic/fcntl.h`; the `libc` crate does not have it everywhere.
 #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
-//! `swap A B`: exchanges two names, again and again, until its input ends. Says
-//! `ready` when it has begun. Each exchange is atomic; their number is even, so that
-//! everything ends where it was. Now and then it pauses: otherwise a file that it swaps
-//! would never come to rest.
+//! `swap A B`: exchanges two names, again and again, until its input ends. Prints
+//! `ready` when it has begun. Each exchange is atomic; their number is even, so that in
+//! the end everything is where it was. It pauses from time to time: otherwise a file
+//! that it swaps would never come to rest.
 
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},

@@ -368,7 +368,7 @@ pub(crate) fn find_other_keys() -> Answer {
     }))
 }
 
-/// Says what it got by the choice of its refusal, as it may not return a text.
+/// Reports what it got by the choice of its refusal, because it may not return a text.
 pub(crate) fn without_grant() -> Answer {
     if !preopens::get_directories().is_empty() {
         return Err(LoadError::NotAFile);

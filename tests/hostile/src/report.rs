@@ -1,4 +1,4 @@
-//! What attacks share: their directory, and words for the outcome of a try.
+//! What attacks share: their directory, and words for the result of an attempt.
 
 use crate::bindings::{
     exports::keyhole::context::loader::LoadError,

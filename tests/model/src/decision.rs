@@ -1,10 +1,10 @@
 //! The guest's decision in all worlds up to a bound, compared with a second version of it
 //! that was written only from the contract's text (`wit/context.wit`).
 //!
-//! A world is all that the guest may ask, with the answers. The questions make it: each
-//! one branches into all its answers, first for the guest, then for whatever else the
-//! second version asks. So no two worlds are the same for both, and none within the bound
-//! is left out:
+//! A world is everything that the guest may ask, with the answers. The questions create
+//! it: each one branches into all its answers, first for the guest, then for whatever
+//! else the second version asks. So no two worlds are the same for both versions, and
+//! no world within the bound is left out:
 //!
 //! - keys: well formed, empty, with a blank, of 128 and of 129 characters;
 //! - no grant, or one for each of [`NAMES`] and so many bytes; a preopen or none;

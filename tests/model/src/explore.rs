@@ -102,7 +102,7 @@ fn search(scene: &Rc<Scene>, code: Code, depths: RangeInclusive<usize>, plain: b
     explored
 }
 
-/// A choice that was made, and those that are left.
+/// A choice that was made, and the choices that remain.
 struct Branch {
     step: usize,
     options: Vec<Next>,
@@ -164,8 +164,8 @@ impl Search {
         next
     }
 
-    /// Whether the next step sees each move since the last one, or a later move that it
-    /// sees needs that move.
+    /// Whether the next step sees each move since the last step, or sees a later move
+    /// that needs that move.
     fn are_seen(&self, looks: &[Thing], last: Option<&Effect>) -> bool {
         let made: Vec<_> = self.made.iter().chain(last).collect();
         let mut seen = vec![false; made.len()];

@@ -40,7 +40,7 @@ impl<T: Told> Hash for Seen<T> {
     }
 }
 
-/// Something that a step can answer.
+/// Something that a step can return.
 pub trait Told {
     /// Adds what the host learns from it.
     fn tell<H: Hasher>(&self, state: &mut H);

@@ -60,7 +60,7 @@ struct GrantedDirectory<'a, F: FileSystem> {
 struct GrantedFile<'a, F: FileSystem> {
     files: &'a F,
     handle: F::Handle,
-    /// What its `stat` was when it was found at rest, until the guest asks for that; and
+    /// What its `stat` was when it was found at rest, until the guest asks for it; and
     /// how often the call may still wait.
     state: RefCell<(Option<Stat>, usize)>,
     /// The guest reads nothing from here on.
@@ -186,7 +186,7 @@ impl<F: FileSystem> File for GrantedFile<'_, F> {
     }
 }
 
-/// What the guest is told. Times that do not show every change are left out.
+/// What the guest sees. Times that do not show every change are left out.
 pub(crate) fn told(stat: &Stat, is_reliable: bool) -> keyhole_guest::Stat {
     let time = |(seconds, nanoseconds): walk::Time| {
         let told = (seconds.try_into().ok()?, nanoseconds.try_into().ok()?);

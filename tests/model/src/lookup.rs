@@ -21,14 +21,14 @@ pub enum Thing {
 }
 
 impl Thing {
-    /// Whether whoever looks at the one sees a change of the other.
+    /// Whether a look at the one shows a change of the other.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self == other || *self == Self::All || *other == Self::All
     }
 }
 
-/// Whether whoever looks at `looked` sees a change of `written`.
+/// Whether a look at `looked` shows a change of `written`.
 #[must_use]
 pub fn meet(written: &[Thing], looked: &[Thing]) -> bool {
     written.iter().any(|w| looked.iter().any(|l| w.meets(l)))

@@ -40,7 +40,7 @@ pub enum Move {
     Fifo(Path),
     /// `fcntl(F_SETLEASE, F_WRLCK)`
     Lease(Path),
-    /// So many milliseconds pass.
+    /// This many milliseconds pass.
     Wait(u64),
     /// The next step of the user's save with this index.
     Save(usize),
@@ -51,7 +51,7 @@ pub enum Move {
 pub struct Effect {
     /// What decides whether it is possible, and what it does.
     pub reads: Vec<Thing>,
-    /// Whoever looks at any of these may see that it was done.
+    /// Anyone who looks at any of these may see that it was done.
     pub writes: Vec<Thing>,
 }
 

@@ -34,11 +34,11 @@ pub enum Step {
     End(Path),
     /// A store through a memory mapping of a page that is dirty already.
     Store(Path, &'static str),
-    /// A file that was written beside it takes its name.
+    /// A file that was written under another name takes its name.
     Rename(Path, Path),
     /// The file loses its name.
     Remove(Path),
-    /// So many milliseconds pass.
+    /// This many milliseconds pass.
     Wait(u64),
 }
 

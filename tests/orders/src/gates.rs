@@ -27,7 +27,8 @@ struct Seen(Plain<(usize, Vec<Stay>)>);
 type Stay = (Instant, Option<Instant>);
 
 impl Seen {
-    /// A call that came at `since` may enter. The gate may have seen it enter before we do.
+    /// A call that came at `since` may enter. The gate may have seen it enter before
+    /// the test does.
     fn enter(&self, since: Instant) -> usize {
         let mut seen = self.0.lock();
         seen.0 += 1;

@@ -183,7 +183,7 @@ pub mod sandbox {
     pub struct Sandbox;
 
     pub mod engine {
-        //! What a limit is made of.
+        //! What a limit consists of.
         pub const MAX_MEMORY: usize = 16 << 20;
     }
 }
@@ -197,7 +197,7 @@ pub mod walk {
     pub struct System;
     pub struct Policy;
     pub struct Walker;
-    /// Of the way to a map, which is none here.
+    /// The path to a map, which does not exist here.
     pub struct Trail;
     pub struct Found {
         pub handle: OwnedFd,

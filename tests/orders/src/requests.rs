@@ -1,6 +1,6 @@
-//! `pending.rs` and `transport.rs`: one answer for each request, and never another's; none
-//! for a request that was cancelled; a reused id gets its own answer; and the room and
-//! the permits of all requests come back.
+//! `pending.rs` and `transport.rs`: each request gets one answer, and never another's;
+//! a cancelled request gets none; a reused id gets its own answer; and the room and the
+//! permits of all requests come back.
 
 use crate::{
     host::{

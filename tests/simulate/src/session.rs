@@ -32,7 +32,7 @@ use tokio::{
 const LONGEST_END: u64 = 5_100 * MS;
 /// More turns than any run takes.
 const MOST_TURNS: usize = 200_000;
-/// For this many turns, the user and the others still act beside the last calls.
+/// For this many turns, the user and the others still act during the last calls.
 const OTHERS_STAY: usize = 5_000;
 /// The size of a stack: more than a call needs.
 const STACK: usize = 512 << 10;
@@ -45,7 +45,7 @@ thread_local! {
 struct Running {
     fiber: Option<Coroutine<(), Give, ()>>,
     number: usize,
-    /// Not before this.
+    /// It does not run before this time.
     wake: u64,
     /// At which step it began.
     began: Option<u64>,
@@ -78,7 +78,7 @@ struct Session {
     client_waits: u64,
     /// How long the client has not read waiting answers.
     blocked: u64,
-    /// It takes one in this many chances to read.
+    /// It reads once in this many chances.
     lazy: usize,
 }
 
@@ -207,7 +207,7 @@ impl Session {
                 drop(pipe);
             } else if turns == closed.saturating_add(2000) {
                 // The server notices that its reader has gone when it writes. If it has
-                // nothing to write, its input ends some day.
+                // nothing to write, its input ends at some time.
                 let mut input = self.input.lock().unwrap();
                 input.ended = true;
                 input.wake();

@@ -350,7 +350,7 @@ impl World {
         Some(format!("jane: begins to save {path}"))
     }
 
-    /// A file is written beside it and takes its name.
+    /// A file is written under another name and takes its name.
     fn rename_beside(&mut self, path: &str, label: Label, text: &'static str) -> Option<usize> {
         let (directory, _) = self.disk.parent(path, JANE, &mut Vec::new()).ok()?;
         (self.disk.nodes[directory].uid == JANE.uid).then(|| self.put(path, label, text))?;

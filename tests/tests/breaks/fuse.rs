@@ -63,12 +63,12 @@ struct Ask {
 }
 
 impl Hanging {
-    /// Mounts one at `at`. Fails with the reason if this system cannot do that.
+    /// Mounts one at `at`. Fails with the reason if this system cannot do this.
     pub(super) fn mount(at: &Path) -> Result<Self, String> {
         Self::mount_as(0, at)
     }
 
-    /// The same, as the one that `user` mounted, and lets all others use.
+    /// The same, mounted by `user`, who lets all others use it.
     fn mount_as(user: u32, at: &Path) -> Result<Self, String> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let kernel = rustix::fs::open("/dev/fuse", flags, Mode::empty())
@@ -233,7 +233,7 @@ fn attributes(node: u64) -> Vec<u8> {
     join(&[&VALID.to_ne_bytes(), &0_u64.to_ne_bytes(), &attr(node)])
 }
 
-/// `fuse_attr`: a directory or a file of root's that has long been at rest.
+/// `fuse_attr`: a directory or a file that belongs to root and has long been at rest.
 fn attr(node: u64) -> Vec<u8> {
     let (mode, size) = match node {
         ROOT => (0o040_755_u32, 0),

@@ -10,7 +10,7 @@ use std::{
 
 const LONG: &str = "k-hunter2-long-7f3a9c55aa01";
 
-/// GuessThrottle in flight at one time, one of them right.
+/// Guesses in flight at one time, one of them right.
 const BATCH: usize = 50;
 
 /// How long a guesser waits for a document.
@@ -48,7 +48,7 @@ fn a_client_that_cancels_its_guesses_finds_no_short_key_sooner_and_delays_no_lon
         for id in &ids {
             cancel(&mut client, *id);
         }
-        // This comes after all that was answered before it was cancelled.
+        // This comes after all answers that were sent before the cancellation.
         let marker = client.call(LONG);
         loop {
             let answer = client.receive();

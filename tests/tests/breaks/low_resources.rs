@@ -60,7 +60,7 @@ fn with_few_descriptors_a_server_ends_in_order_or_answers_what_is_missing() {
     assert!((1..19).contains(&started), "{started}");
 }
 
-/// To see whether it has an access control list, a directory is opened once more.
+/// To read its access control list, the program opens a directory once more.
 #[test]
 fn a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called_untrusted() {
     let mut world = world();

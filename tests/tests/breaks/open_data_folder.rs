@@ -35,7 +35,7 @@ fn plant(machine: &Machine, owner: Option<u32>) {
         for path in [&machine.server("v1"), &manifest] {
             chown(path, owner, owner).unwrap();
         }
-        // So that the user can run it.
+        // The user must be able to run it.
         mode(&machine.server("v1"), 0o755);
     }
 }
@@ -70,7 +70,8 @@ fn what_another_user_put_into_an_open_folder_is_not_run() {
     else {
         return;
     };
-    // In the last case the user has closed the folder since, and did not look into it.
+    // In the last case the user has closed the folder in the meantime, but has not
+    // looked at its content.
     for bits in [0o777, 0o1777, 0o700] {
         plant(&machine, Some(ATTACKER));
         chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();

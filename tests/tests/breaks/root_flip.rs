@@ -6,9 +6,9 @@ const KEY: &str = "k-2c1f8a96d0e34b57";
 const HONEST: &str = "k-91c0d2e4f6a8b0c1";
 const DIARY: &str = "hunter2, from the diary";
 
-/// The root's name means two things by turns: a directory whose `a.md` is a link to a
-/// private file, and a link to the home that has this file in it. A program that looks up
-/// the file at one moment and the root at another finds the file in the root.
+/// The root's name alternates between two meanings: a directory whose `a.md` is a link
+/// to a private file, and a link to the home that contains this file. A program that
+/// looks up the file at one moment and the root at another finds the file in the root.
 #[test]
 fn a_root_that_others_can_swap_holds_nothing() {
     if !stranger::can_be("a_root_that_others_can_swap_holds_nothing") {

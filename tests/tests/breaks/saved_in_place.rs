@@ -60,7 +60,7 @@ fn pwrite(version: &Path, file: &Path) {
     assert_eq!(file.write_at(&text, 0).unwrap(), SIZE);
 }
 
-/// How long nobody must change a file, and an empty one, before it is at rest.
+/// How long nobody must change a file, or an empty file, before it is at rest.
 const QUIET: Duration = Duration::from_millis(20);
 const QUIET_EMPTY: Duration = Duration::from_millis(200);
 

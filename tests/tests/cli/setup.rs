@@ -209,7 +209,7 @@ fn it_says_what_the_map_still_needs_and_no_key() {
     }
     let world = World::new().map(format!("[bindings.a]\nkey = '{KEY}'\n"));
     let _ = setup(&world, "cursor", &["--bind", "a"])
-        .mentions("but its key has no entry beneath [keys]")
+        .mentions("but its key has no entry under [keys]")
         .conceals("7f3a");
     for (map, code) in [("[keys", "map-invalid"), ("[keys]\nx = 7\n", "map-invalid")] {
         let ran = World::new().map(map).run(["setup", "cursor"]);
@@ -244,7 +244,7 @@ fn the_command_that_is_printed_for_the_map_makes_the_binding_that_is_served() {
         let map = config.join("keyhole/context-map.toml");
         let mode = fs::metadata(&map).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // Now the output of the same command line asks for nothing more.
+        // Now the map lacks nothing, so the output asks for nothing more.
         let key = fs::read_to_string(&map).unwrap();
         let key = key.split('"').nth(1).unwrap().to_owned();
         let _ = setup(&world, client, names)

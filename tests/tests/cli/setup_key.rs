@@ -108,7 +108,7 @@ fn a_file_that_would_be_refused_is_warned_of_and_its_content_is_never_printed() 
             .run(["setup", "key", file])
             .exits(0)
             .conceals("private");
-        // The file of the last one often does not exist, which is found first.
+        // The last file often does not exist, and that is found first.
         let said = [code, "not-found"].map(|code| format!("keyhole: warning: {code}: "));
         assert!(
             said.iter().any(|said| ran.stderr.starts_with(said)),
@@ -135,7 +135,7 @@ fn an_entry_that_the_map_would_not_take_or_that_shows_a_key_is_not_printed() {
         (&["~/a.md", "--bind", KEY], "holds a key of your map"),
         (&["~/a.md", "--agent", KEY], "holds a key of your map"),
         (&[&*secret], "holds a key of your map"),
-        // A key in the wrong place does not end so.
+        // A key in the wrong place does not end with `.md`.
         (&[KEY], "a file whose name ends in .md"),
     ] {
         let ran = World::new()

@@ -104,8 +104,8 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
 const PROGRAMS: &str = "./x brew cargo claude docker gh grep keyhole npm npx pip pipx podman sh \
      sha256sum skopeo uv uvx winget";
 
-/// The commands of a document: the lines of its blocks for a shell, and what it
-/// quotes that begins with a program and goes on.
+/// The commands of a document: the lines of its shell blocks, and each quoted text that
+/// begins with a program and continues.
 fn commands(document: &str) -> Vec<String> {
     let text = read(document);
     let mut found = Vec::new();
@@ -176,14 +176,14 @@ fn what_can_be_run_here_does_what_is_said_of_it() {
     assert!(tried >= 8, "{tried}");
 }
 
-/// Unoptimised and into another place, so that it is quick and changes nothing;
-/// for the rest, as it stands.
+/// Unoptimised and into another folder, so that it is quick and changes nothing;
+/// otherwise unchanged.
 #[test]
 fn the_install_command_installs() {
     let command = "cargo install --locked --path host";
     assert!(commands("SECURITY.md").contains(&command.to_owned()));
     let root = tempfile::tempdir().unwrap();
-    // The target directory of this test, in which it is built already.
+    // The target directory of this test, which contains the built program already.
     let this = env::current_exe().unwrap();
     let target = this.ancestors().nth(3).unwrap();
     let mut cargo = cargo();
@@ -207,7 +207,7 @@ fn the_sums_of_a_package_hold() {
     let command = "sha256sum -c manifest.sha256";
     assert!(commands("SECURITY.md").contains(&command.to_owned()));
     let package = Package::new();
-    // macOS has the other, as SECURITY.md says.
+    // macOS has the other command, as SECURITY.md says.
     let either = format!("{command} || shasum -a 256 -c manifest.sha256");
     let check = || {
         let mut shell = Command::new("/bin/sh");

@@ -31,8 +31,8 @@ They are WASI's, unchanged, and documented where they stand: \
 component still imports is in [guest/component.wit](../guest/component.wit).
 ";
 
-/// The package's own text, its world, and its interfaces, without WASI's: those are
-/// thirty pages, and not ours.
+/// The package's own text, its world, and its interfaces. WASI's interfaces are left
+/// out: they are thirty pages, and not ours.
 fn rendered() -> String {
     let mut resolve = Resolve::default();
     let mut contract = None;

@@ -36,7 +36,7 @@ fn its_limits_are_those_of_the_program() {
         table_elements,
         // A limit of what components are made of, which users do not reach.
         instances: _,
-        // When a call gives up its permit matters only to the next call.
+        // When a call gives up its permit only affects other calls.
         slow_after: _,
         for_one_file,
         waiting_for_one_file,

@@ -21,8 +21,8 @@ fn each_map_is_a_map() {
         let maps = blocks(&read(document), "toml");
         assert_eq!(!maps.is_empty(), MAPS_IN.contains(&document), "{document}");
         for map in maps {
-            // The files that it maps do not exist, and that is its only fault:
-            // an invalid map exits with 2.
+            // The files in the map do not exist, and that is its only fault: an invalid
+            // map would exit with 2.
             let _ = World::new()
                 .directory("notes")
                 .map(map)
@@ -67,7 +67,7 @@ fn the_agent_that_is_shown_has_its_key_in_its_body_only_and_in_its_map() {
         .unwrap();
     assert_eq!(entry["agents"][0].as_str(), Some(&*format!("acme:{name}")));
 
-    // The same tool as the plugin's own agent has.
+    // It has the same tool as the plugin's own agent.
     let tool = "mcp__plugin_keyhole_context__load_context";
     assert!(front.contains(tool) && body.contains(tool));
     assert!(read("plugin/agents/privacy-scanner.md").contains(tool));

@@ -125,8 +125,8 @@ fn promise(attack: Attack) -> Promise {
     }
 }
 
-/// Lets the guest attack twice, as it might have learned something, and returns
-/// what it got.
+/// Lets the guest attack twice, because it might have learned something from the first
+/// attack, and returns what it got.
 fn attack(name: &str, promise: Promise) -> String {
     let max_bytes = if name == "long_answer" { 100 } else { 1 << 20 };
     let keys = [(name, max_bytes), ("honest", 1 << 20)];

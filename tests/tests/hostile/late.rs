@@ -17,7 +17,7 @@ use std::{
 
 include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
-/// As many as there may be threads, and each in a slot of its own.
+/// As many calls as there may be threads, each in a slot of its own.
 #[test]
 fn all_guests_that_there_can_be_are_stopped_at_their_deadline_and_not_before() {
     let limits = Limits::default();
@@ -44,15 +44,15 @@ fn all_guests_that_there_can_be_are_stopped_at_their_deadline_and_not_before() {
     }
 }
 
-/// The guest may have waited for the file for so long: what it says then may be
-/// for want of time.
+/// The guest may have waited for the file until then, so its refusal may only mean that
+/// time ran out.
 #[test]
 fn a_refusal_that_comes_past_the_deadline_says_that_it_is_late() {
     let home = tempfile::tempdir().unwrap();
     let mut text = vec![b'a'; usize::try_from(MAX_MAX_BYTES).unwrap()];
     *text.last_mut().unwrap() = 0xff;
     fs::write(home.path().join("a.md"), text).unwrap();
-    // It comes to rest meanwhile, so that nothing is waited for.
+    // The file comes to rest in the meantime, so that the call does not wait for it.
     sleep(Duration::from_millis(100));
     let sandbox = Sandbox::embedded(Limits::default()).unwrap();
     let refused_by = |deadline| {
@@ -64,7 +64,7 @@ fn a_refusal_that_comes_past_the_deadline_says_that_it_is_late() {
         sandbox.call("k-any", Some(grant), deadline)
     };
     assert_eq!(refused_by(Instant::now() + PATIENCE), Err(Code::NotUtf8));
-    // Less than it takes to read it and to look at each byte.
+    // Less time than reading it and looking at each byte takes.
     let soon = Duration::from_micros(500);
     assert_eq!(refused_by(Instant::now() + soon), Err(Code::TimedOut));
 }

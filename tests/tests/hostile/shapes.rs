@@ -1,6 +1,7 @@
 //! A component that breaks the rules by which components talk to their host.
 //!
-//! They are in `tests/hostile/shapes/`, written by hand, as no compiler makes them.
+//! These components are in `tests/hostile/shapes/`, written by hand, because no
+//! compiler makes them.
 
 use super::{
     ground::{GRANTED, Ground, SOON, component},
@@ -61,13 +62,13 @@ fn promise(shape: Shape) -> Promise {
         | Shape::answer_nowhere
         | Shape::answer_askew
         | Shape::post_return_trap => Refused(Code::Internal),
-        // The code for what it looked for. If it found something, it would be
+        // The code for what it tried to find. If it found something, the code would be
         // `internal`.
         Shape::memory_of_other_calls => Refused(Code::NotFound),
     }
 }
 
-/// Calls the component twice, if it can be, and the real guest after each call.
+/// Calls the component twice, if it can be loaded, and the real guest after each call.
 fn call(image: &'static [u8], promise: &Promise) -> String {
     let ground = Ground::new([("key", 1024)]);
     let limits = Limits {

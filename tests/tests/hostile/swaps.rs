@@ -99,8 +99,8 @@ fn swap(swapped: &Swapped, world: World) -> Outcome {
 
     let mut got = BTreeMap::<String, usize>::new();
     let began = Instant::now();
-    // Until a call served the file as well, or the test would prove nothing. For
-    // that, the swapper has to sleep for a moment.
+    // Goes on until a call has also served the file, or the test would prove nothing.
+    // For that, the swapper has to sleep for a moment.
     for call in 0.. {
         if call >= swapped.calls && (got.contains_key("the file") || began.elapsed() > PATIENCE) {
             break;

@@ -66,7 +66,8 @@ fn it_gives_its_agent_the_file_once_a_ticket_and_without_a_key() {
 
 #[test]
 fn a_ticket_of_any_other_agent_opens_nothing() {
-    // Not even an agent that may use the key elsewhere, and not if any agent may.
+    // Not even an agent that may use the key elsewhere is served, nor any agent if the
+    // key is for all.
     for world in [bound(), user("'~/catalog.md'")] {
         let mut client = world.client();
         let others = [
@@ -176,7 +177,7 @@ fn what_the_client_would_write_to_a_file_is_too_large() {
         answer
     };
     let claude = json!({ "claudecode/toolUseId": "toolu_1" });
-    // Counted as the client counts: one of these counts as two.
+    // Counted in the client's units: one of these characters counts as two.
     for (text, fits) in [
         ("a".repeat(500_000), true),
         ("a".repeat(500_001), false),

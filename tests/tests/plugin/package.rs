@@ -85,7 +85,7 @@ fn the_package_holds_what_it_should_and_no_more() {
         files(&package.marketplace().join(".claude-plugin")),
         ["marketplace.json".to_owned()].into()
     );
-    // Copied, not kept twice.
+    // A copy made by packaging, not a second file in the repository.
     for name in files(&workspace().join("plugin")) {
         let source = fs::read(workspace().join("plugin").join(&name)).unwrap();
         assert_eq!(fs::read(plugin.join(&name)).unwrap(), source, "{name}");
@@ -232,7 +232,8 @@ fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
         .iter()
         .map(|group| group["matcher"].as_str().unwrap())
         .collect();
-    // Only plain characters, so that the client takes it for a name, not a pattern.
+    // Only plain characters, so that the client reads it as a name and not as a
+    // pattern.
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     assert!(matchers.concat().chars().all(plain));
     // The shared server's tool, and that of the server that the module registers.

@@ -12,8 +12,8 @@ fn location(directory: &Path) -> Location {
     at(&directory.join("map.toml"))
 }
 
-/// The key that a map in `directory` gives the binding `b`, where only the
-/// variable `HELD` is set.
+/// The key that a map in `directory` gives the binding `b`, if only the variable `HELD`
+/// is set.
 fn key(directory: &Path, source: &str, held: &str) -> Result<String, BindingError> {
     let location = location(directory);
     let map = Map::parse(format!("[bindings.b]\n{source}\n").as_bytes(), &location).unwrap();
@@ -132,11 +132,11 @@ fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
             .shows_a_key(name, own.as_ref(), &map)
     };
     assert!(!shows("a", "title = 'any word'", Some("k-own")));
-    // Its own, however short; and a long one of the map, whosever it is.
+    // Its own key, however short; and a long key of the map, whoever has it.
     assert!(shows("a", "title = 'it is k-own'", Some("k-own")));
     assert!(shows("a-k-own", "", Some("k-own")));
     assert!(shows("a", "description = 'k-long-and-random-7f3a'", None));
-    // A short one of another may be any word.
+    // A short key of another entry may be any word.
     assert!(!shows("a", "description = 'a word'", None));
 }
 

@@ -1,4 +1,4 @@
-//! A frozen map stays as it was; the files it names do not.
+//! A frozen map does not change; the files that it names do.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -28,7 +28,7 @@ fn grant(frozen: &FrozenMap, key: &str) -> Result<Grant, Code> {
     frozen.resolve(entry)
 }
 
-/// What is read of the granted file now.
+/// The content of the granted file now.
 fn read(frozen: &FrozenMap, key: &str) -> String {
     let grant = grant(frozen, key).unwrap();
     let flags = rustix::fs::OFlags::RDONLY;

@@ -108,7 +108,7 @@ fn no_call_sees_half_of_a_change_in_place() {
             let mut file = File::create(home.map()).unwrap();
             file.write_all(b"[keys]\n").unwrap();
             halfway.wait();
-            // What is there between two lines would be a valid map.
+            // The part up to the end of any line would be a valid map.
             let mut longest = Duration::ZERO;
             for key in ["b", "c", "d", "e"] {
                 let before = Instant::now();
@@ -123,7 +123,7 @@ fn no_call_sees_half_of_a_change_in_place() {
         let seen = home.live.current().unwrap().entries().len();
         (seen, writer.join().unwrap())
     });
-    // A busy machine may stop the writer for so long that the map was at rest.
+    // A busy machine may stop the writer for so long that the map is at rest.
     assert!(
         seen == 4 || pause >= Duration::from_millis(10),
         "{seen} keys, {pause:?}"
@@ -137,7 +137,7 @@ fn no_call_sees_half_of_a_change_in_place() {
 struct Restless {
     readings: AtomicU8,
     pauses: AtomicUsize,
-    /// Its clock is right.
+    /// Whether its clock is right.
     on_time: bool,
 }
 
@@ -267,7 +267,7 @@ fn errors_name_the_path_and_nothing_of_the_map() {
     let error = home.error();
     let shown = error.to_string();
     assert!(
-        shown.contains("map.toml:3: not TOML: duplicate key; beneath [keys]"),
+        shown.contains("map.toml:3: not TOML: duplicate key; under [keys]"),
         "{shown}"
     );
     assert!(!format!("{error:?} {:?}", home.live).contains("SECRET"));

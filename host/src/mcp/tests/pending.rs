@@ -70,7 +70,7 @@ async fn an_id_used_again_after_a_cancellation_gets_its_own_answer() {
         let lines = format!("{unknown}\n{}\n{document}\n", cancel(1));
         client.send_bytes(lines.as_bytes()).await;
         let answer = client.answer().await;
-        // The first may be answered before the cancellation is read.
+        // The server may answer the first request before it reads the cancellation.
         let answer = match answer["result"]["isError"] == true {
             true => client.answer().await,
             false => answer,

@@ -26,14 +26,14 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A user who is neither root nor us, and a group with others in it.
+/// A user who is neither root nor this one, and a group with other members.
 const STRANGER: u32 = 54_321;
 
-/// A directory of our own.
+/// A directory that only the test uses.
 struct Tree(TempDir);
 
 impl Tree {
-    /// With these files, each with its own name in it.
+    /// A directory with these files. Each file contains its own name.
     fn with(files: &[&str]) -> Self {
         let tree = Self(tempfile::tempdir().unwrap());
         for file in files {
@@ -73,7 +73,7 @@ impl Tree {
         })
     }
 
-    /// Why a walk is not trusted, and at what.
+    /// Why a walk found something untrusted, and what it was.
     fn distrust(&self, name: &str, policy: Policy) -> (String, Why) {
         match self.walk(name, policy).map(|_| ()) {
             Err(WalkError::Untrusted(Distrust { path, why })) => {
@@ -86,7 +86,7 @@ impl Tree {
     }
 }
 
-/// Gives a file to somebody else. False if only root could, and this is not root.
+/// Gives a file to another user. False if this needs root and the test is not root.
 fn give(path: &Path, owner: Option<u32>, group: Option<u32>, what: &str) -> bool {
     let is_root = rustix::process::geteuid() == Uid::ROOT;
     if is_root {
@@ -139,7 +139,7 @@ fn a_group_that_holds_others_is_others() {
     assert_eq!(found, ("a".into(), Why::WritableByOthers));
 }
 
-/// macOS keeps its groups where we do not look: there, none is anybody's own.
+/// macOS keeps its groups where we do not look: there, no group is anybody's own.
 #[test]
 fn a_group_of_root_alone_is_root() {
     let tree = Tree::with(&["a/map.toml"]);
@@ -156,8 +156,8 @@ fn a_group_of_root_alone_is_root() {
     assert_eq!(is_trusted, cfg!(not(target_os = "macos")));
 }
 
-/// As macOS mounts most volumes that are plugged in: it tells each user that all there
-/// is theirs, and lets them write to it.
+/// Like the mount of most volumes that are plugged into macOS: it tells each user that
+/// everything on it is theirs, and lets them write to it.
 #[test]
 fn where_everybody_owns_everything_nothing_is_trusted() {
     let tree = Tree::with(&["map.toml"]);
@@ -182,12 +182,12 @@ fn a_sticky_directory_will_do_on_the_way_but_not_for_what_has_two_names() {
     let tree = Tree::with(&["s/map.toml", "own/map.toml"]);
     tree.mode("s", 0o1777);
     assert!(tree.read("s/map.toml").is_ok());
-    // As if somebody had linked an older copy of ours to there.
+    // As if somebody had linked an older copy of our file to that place.
     fs::hard_link(tree.path("s/map.toml"), tree.path("s/other.toml")).unwrap();
     let found = tree.distrust("s/map.toml", Policy::TRUSTED_FILE);
     assert_eq!(found, ("s/map.toml".into(), Why::SecondName));
-    // Where nobody else makes names, a second one is ours. On macOS, nobody can tell
-    // what the access list of such a file says.
+    // If nobody else can make names there, the second name is ours. On macOS, nobody
+    // can tell what the ACL of such a file says.
     fs::hard_link(tree.path("own/map.toml"), tree.path("own/other.toml")).unwrap();
     let is_trusted = tree.read("own/map.toml").is_ok();
     assert_eq!(is_trusted, cfg!(not(target_os = "macos")));
@@ -201,7 +201,7 @@ fn the_links_of_a_trusted_way_are_walked_and_judged_like_it() {
     assert_eq!(tree.read("absolute.toml").unwrap(), "store/deep/map.toml");
     tree.mode("open", 0o757);
     tree.link("led.toml", "open/map.toml");
-    // Through it and up again as well.
+    // A path through it and up again as well.
     tree.link("through.toml", "open/sub/../../store/deep/map.toml");
     fs::create_dir(tree.path("open/sub")).unwrap();
     for name in ["led.toml", "through.toml"] {
@@ -278,7 +278,7 @@ fn a_mapped_file_may_lie_in_a_shared_directory_but_no_link_there_is_followed() {
     assert!(tree.walk("shared/a.md", Policy::FOLLOWED).is_ok());
     let found = tree.distrust("shared/link.md", Policy::FOLLOWED);
     assert_eq!(found, ("shared".into(), Why::WritableByOthers));
-    // In a sticky one, nobody else can have moved it to there.
+    // Into a sticky directory, nobody else can have moved it.
     tree.mode("shared", 0o1777);
     assert!(tree.walk("shared/link.md", Policy::FOLLOWED).is_ok());
 }
@@ -321,8 +321,8 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
     if !give(&tree.path("a"), None, Some(Gid::ROOT.as_raw()), "an ACL") {
         return;
     }
-    // What the ACL lets STRANGER do, the mask takes away, and with it the group's bits
-    // of the mode.
+    // The mask takes away what the ACL lets STRANGER do, and with it the group bits of
+    // the mode.
     for (mode, mask, trusted) in [(0o775, 7, false), (0o755, 5, true), (0o1775, 7, true)] {
         tree.mode("a", mode);
         // Version 2; user::rwx, user:54321:rwx, group::rwx, mask, other::r-x.

@@ -1,7 +1,7 @@
-//! For file systems in tests: the questions that they pass on to the real one.
+//! For file systems in tests: passes calls on to the real one.
 
-/// Within `impl FileSystem`: each named method asks the system. The others are the
-/// test's own.
+/// In an `impl FileSystem`, implements each named method by asking the real system. The
+/// test implements the others.
 macro_rules! pass_on {
     (root) => {
         fn root(&self) -> Result<Self::Handle, $crate::walk::Fault> {

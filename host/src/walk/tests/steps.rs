@@ -1,5 +1,5 @@
-//! What the system says at a step, and may say otherwise at the next: real files,
-//! behind a system that can be told to say something else.
+//! What the system reports at one step, and may report differently at the next: real
+//! files, behind a system that can be told to report something else.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -27,14 +27,15 @@ use std::{
     path::Path,
 };
 
-/// The real one, but for what it is told.
+/// The real system, except for what it was told to report.
 #[derive(Default)]
 struct Told {
-    /// How often it says of a last name that it is a link.
+    /// How often it reports that a last name is a link.
     links: Cell<usize>,
-    /// That everything's group may write to it.
+    /// Whether it reports that everything's group may write to it.
     groups_write: bool,
-    /// How much each read may give at most, and was asked for, from where.
+    /// The most that each read may return; and what each read asked for, and from
+    /// where.
     at_most: Option<usize>,
     reads: RefCell<Vec<(usize, u64)>>,
 }
@@ -100,7 +101,8 @@ fn a_name_that_was_a_link_just_now_is_tried_again_three_times() {
         let expected = found.then_some(()).ok_or(WalkError::Unsteady);
         assert_eq!(ended, expected, "{links} times a link");
     }
-    // That of a mapped file is not opened here, so it is the name that was asked for.
+    // The walk does not open a mapped file, so it ends with the name that was asked
+    // for.
     let walker = Walker::new(Told {
         links: Cell::new(1),
         ..Told::default()
@@ -109,7 +111,8 @@ fn a_name_that_was_a_link_just_now_is_tried_again_three_times() {
     assert_eq!(walked.name, "map.toml");
 }
 
-/// Else who is in that group would be asked of the same file, for ever.
+/// Otherwise the file that lists the group's members would be judged by that same file,
+/// for ever.
 #[test]
 fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it() {
     let walker = Walker::new(Told {
@@ -153,7 +156,7 @@ fn as_many_directories_as_may_be_held_are_walked_and_no_more() {
     assert_eq!(walk(&deepest.join("d")), Err(WalkError::Missing));
 }
 
-/// What is read of a file of these bytes that says it has so many.
+/// Reads a file that holds these bytes and reports this size.
 fn read(content: &[u8], says: u64, most: u64, told: Told) -> (Option<Vec<u8>>, Vec<(usize, u64)>) {
     let tree = tempfile::tempdir().unwrap();
     let path = tree.path().canonicalize().unwrap().join("map.toml");
@@ -171,17 +174,17 @@ fn read(content: &[u8], says: u64, most: u64, told: Told) -> (Option<Vec<u8>>, V
 #[test]
 fn a_file_is_read_to_its_end_whatever_it_says_of_its_size_and_no_further_than_it_may() {
     let whole = b"0123456789";
-    // At once, and then the end.
+    // One read gets all, and the next finds the end.
     let (bytes, reads) = read(whole, 10, 64, Told::default());
     assert_eq!(
         (bytes.as_deref(), reads),
         (Some(&whole[..]), vec![(11, 0), (1, 10)])
     );
-    // It has grown: by twice as much each time.
+    // The file has grown: the buffer doubles each time.
     let (bytes, reads) = read(whole, 0, 64, Told::default());
     let doubling = vec![(1, 0), (1, 1), (2, 2), (4, 4), (8, 8), (6, 10)];
     assert_eq!((bytes.as_deref(), reads), (Some(&whole[..]), doubling));
-    // It has shrunk, or comes in pieces.
+    // The file has shrunk, or comes in pieces.
     assert_eq!(
         read(whole, 50, 64, Told::default()).0.as_deref(),
         Some(&whole[..])
@@ -191,7 +194,7 @@ fn a_file_is_read_to_its_end_whatever_it_says_of_its_size_and_no_further_than_it
         ..Told::default()
     };
     assert_eq!(read(whole, 10, 64, pieces).0.as_deref(), Some(&whole[..]));
-    // As much as it may have, and one more; whatever it says.
+    // As much as it may have, and one byte more, whatever size it reports.
     for says in [0, 10, u64::MAX] {
         assert_eq!(
             read(whole, says, 10, Told::default()).0.as_deref(),

@@ -1,5 +1,5 @@
-//! Windows itself: each call that the compiler cannot see through, and why it is sound.
-//! What comes back is bytes, which others read.
+//! The calls to Windows itself: each call that the compiler cannot check, and why it is
+//! sound. They return bytes, which other modules parse.
 
 use std::{
     fs::File,
@@ -45,23 +45,24 @@ const MOST_REPARSE: usize = 16 << 10;
 /// How something is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How<'a> {
-    /// Rights to it. To wait for it is always one of them.
+    /// The rights to it. The right to wait for it is always one of them.
     pub(crate) access: u32,
-    /// What others may do with it meanwhile: `FILE_SHARE_*`.
+    /// What others may do with it at the same time: `FILE_SHARE_*`.
     pub(crate) share: u32,
-    /// Whether it has to be there: `FILE_OPEN`, `FILE_CREATE`.
+    /// Whether it must exist: `FILE_OPEN`, `FILE_CREATE`.
     pub(crate) disposition: u32,
     /// More `FILE_*` options.
     pub(crate) options: u32,
-    /// The security descriptor of what is made.
+    /// The security descriptor for a new object.
     pub(crate) descriptor: Option<&'a [u8]>,
 }
 
-/// Opens `name` in a directory, or a name of the kernel's. A reparse point is opened
-/// itself, and what somebody holds an oplock on is not waited for.
+/// Opens `name` in a directory, or a name of the kernel's. It opens a reparse point
+/// itself, and does not wait for the holder of an oplock.
 ///
 /// # Errors
-/// Those of Windows; `ERROR_SHARING_VIOLATION` if it cannot be had now.
+/// Those of Windows; `ERROR_SHARING_VIOLATION` if others have it open in a way that
+/// excludes this.
 pub(crate) fn open(directory: Option<&File>, name: &str, how: How<'_>) -> io::Result<File> {
     let mut name: Vec<u16> = name.encode_utf16().collect();
     let length = u16::try_from(name.len() * 2).map_err(|_| not_found())?;
@@ -83,9 +84,10 @@ pub(crate) fn open(directory: Option<&File>, name: &str, how: How<'_>) -> io::Re
     };
     let mut handle: HANDLE = null_mut();
     let mut status = IO_STATUS_BLOCK::default();
-    // SAFETY: all that is pointed to lives until the call returns, which it does when it
-    // is done, since the handle is a synchronous one. The name is as long as is said, the
-    // descriptor is a whole self-relative one, and the directory's handle is open.
+    // SAFETY: everything pointed to lives until the call returns. The handle is a
+    // synchronous one, so the call returns only when it is done. The length is that of
+    // the name, the descriptor is a complete self-relative one, and the directory's
+    // handle is open.
     let done = unsafe {
         NtCreateFile(
             &raw mut handle,
@@ -116,8 +118,8 @@ pub(crate) fn open(directory: Option<&File>, name: &str, how: How<'_>) -> io::Re
     }
 }
 
-/// What a handle says of itself, as Windows lays it out for this class; or, of a
-/// directory, what the next names in it say.
+/// What a handle reports, in the layout that Windows has for this class; or, for a
+/// directory, the next names in it.
 ///
 /// # Errors
 /// Those of Windows.
@@ -127,8 +129,8 @@ pub(crate) fn information(
     into: &mut [u64],
 ) -> io::Result<()> {
     let handle = file.as_handle().as_raw_handle();
-    // SAFETY: the handle is open, and the buffer is as large as is said, and aligned for
-    // every such structure.
+    // SAFETY: the handle is open, and the buffer has the stated size and the alignment
+    // of every such structure.
     let done = unsafe {
         GetFileInformationByHandleEx(
             handle,
@@ -140,19 +142,19 @@ pub(crate) fn information(
     check(done)
 }
 
-/// Whether it is on a disk: no pipe, no terminal, no device.
+/// Whether it is on a disk, so no pipe, terminal or other device.
 pub(crate) fn is_on_disk(file: &File) -> bool {
     // SAFETY: the handle is open.
     (unsafe { GetFileType(file.as_raw_handle()) }) == FILE_TYPE_DISK
 }
 
-/// The path by which it is really found, without its volume.
+/// The real path of the open object, without its volume.
 ///
 /// # Errors
 /// Those of Windows.
 pub(crate) fn real_path(file: &File) -> io::Result<String> {
     let mut path = vec![0_u16; 1 << 15];
-    // SAFETY: the handle is open, and the buffer is as long as is said.
+    // SAFETY: the handle is open, and the buffer has the stated length.
     let length = unsafe {
         GetFinalPathNameByHandleW(
             file.as_raw_handle(),
@@ -167,13 +169,14 @@ pub(crate) fn real_path(file: &File) -> io::Result<String> {
     }
 }
 
-/// What the volume can do that it is on: `FILE_PERSISTENT_ACLS` and so on.
+/// What its volume supports: `FILE_PERSISTENT_ACLS` and so on.
 ///
 /// # Errors
 /// Those of Windows.
 pub(crate) fn volume_flags(file: &File) -> io::Result<u32> {
     let mut flags = 0;
-    // SAFETY: the handle is open; what is not asked for may be null, with a length of 0.
+    // SAFETY: the handle is open; results that we do not want may be null, with a
+    // length of 0.
     let done = unsafe {
         GetVolumeInformationByHandleW(
             file.as_raw_handle(),
@@ -190,7 +193,7 @@ pub(crate) fn volume_flags(file: &File) -> io::Result<u32> {
     Ok(flags)
 }
 
-/// What a reparse point holds.
+/// The content of a reparse point.
 ///
 /// # Errors
 /// Those of Windows.
@@ -198,7 +201,7 @@ pub(crate) fn reparse_point(file: &File) -> io::Result<Vec<u8>> {
     let mut data = vec![0_u8; MOST_REPARSE];
     let mut length = 0;
     // SAFETY: the handle is open and synchronous, so the call is done when it returns;
-    // there is no input, and the output is as large as is said.
+    // there is no input, and the output has the stated size.
     let done = unsafe {
         DeviceIoControl(
             file.as_raw_handle(),
@@ -216,17 +219,18 @@ pub(crate) fn reparse_point(file: &File) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Its owner and its list of access, self-relative.
+/// Its owner and its access list, self-relative.
 ///
 /// # Errors
 /// Those of Windows.
 pub(crate) fn descriptor(file: &impl AsHandle) -> io::Result<Vec<u8>> {
     let handle = file.as_handle().as_raw_handle();
     let mut data = vec![0_u64; 64];
-    // Once for its length, if it is a long one.
+    // If the descriptor is long, the first call only returns its length.
     for _ in 0..2 {
         let mut needed = 0;
-        // SAFETY: the handle is open, and the buffer is as large as is said, and aligned.
+        // SAFETY: the handle is open, and the buffer has the stated size and is
+        // aligned.
         let done = unsafe {
             GetKernelObjectSecurity(
                 handle,
@@ -252,17 +256,17 @@ pub(crate) fn descriptor(file: &impl AsHandle) -> io::Result<Vec<u8>> {
 /// # Errors
 /// Those of Windows.
 pub(crate) fn user() -> io::Result<Vec<u8>> {
-    // SAFETY: it takes nothing, and gives a handle that need not be closed.
+    // SAFETY: it takes nothing, and returns a handle that need not be closed.
     let process = unsafe { GetCurrentProcess() };
     let mut token: HANDLE = null_mut();
-    // SAFETY: the process is this one, and there is room for a handle.
+    // SAFETY: the process is this one, and there is space for a handle.
     let done = unsafe { OpenProcessToken(process, TOKEN_QUERY, &raw mut token) };
     check(done)?;
     // SAFETY: the call succeeded, so this is an open handle, and nobody else has it.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
     let mut data = [0_u64; 32];
     let mut length = 0;
-    // SAFETY: the handle is open, and the buffer is as large as is said, and aligned.
+    // SAFETY: the handle is open, and the buffer has the stated size and is aligned.
     let done = unsafe {
         GetTokenInformation(
             token.as_raw_handle(),
@@ -273,7 +277,7 @@ pub(crate) fn user() -> io::Result<Vec<u8>> {
         )
     };
     check(done)?;
-    // What it points to lies in the same buffer: so no pointer need be followed.
+    // The pointer in it points into the same buffer, so we need not follow it.
     let pointer = data.first().copied().unwrap_or_default();
     let start = pointer.wrapping_sub(data.as_ptr().addr() as u64);
     let all = bytes(&data);
@@ -286,18 +290,18 @@ pub(crate) fn user() -> io::Result<Vec<u8>> {
     sid.map(<[u8]>::to_vec).ok_or_else(not_found)
 }
 
-/// Has no report made of a crash of this process, with what was in its memory.
+/// Prevents a report of a crash of this process, which would contain its memory.
 pub(crate) fn report_no_crash() {
     // SAFETY: it takes two flags.
     unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
 }
 
-/// Numbers of memory as bytes of it.
+/// These numbers in memory, as bytes.
 pub(crate) fn bytes(data: &[u64]) -> Vec<u8> {
     data.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// Bytes, where a structure of Windows may begin.
+/// These bytes, at an address where a structure of Windows may begin.
 fn aligned(bytes: &[u8]) -> Vec<u64> {
     let words = bytes.chunks(8).map(|chunk| {
         let mut word = [0; 8];

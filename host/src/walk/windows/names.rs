@@ -1,13 +1,13 @@
-//! Names on Windows: which mean themselves, and which mean something else.
+//! Names on Windows: which ones mean themselves, and which mean something else.
 //!
-//! Windows takes `C:\a`, `C:a`, `\a`, `\\server\share`, `\\?\…` and `\\.\…` for paths;
-//! only the first is one here. The drives stand where `/` stands elsewhere: a walk
-//! begins above them, and a drive is the first name.
+//! Windows accepts `C:\a`, `C:a`, `\a`, `\\server\share`, `\\?\…` and `\\.\…` as paths;
+//! here only the first is a path. A walk begins above the drives, where it begins at
+//! `/` elsewhere, and the drive is the first name.
 
-/// Names that are devices, whatever is behind a dot.
+/// Names that are devices, even with something after a dot.
 const DEVICES: [&str; 7] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"];
 
-/// A drive's letter, if `name` is one and a colon.
+/// The letter of a drive, if `name` is a letter and a colon.
 pub(crate) fn drive(name: &str) -> Option<char> {
     let mut chars = name.chars();
     match (chars.next(), chars.next(), chars.next()) {
@@ -16,9 +16,9 @@ pub(crate) fn drive(name: &str) -> Option<char> {
     }
 }
 
-/// Whether a name in a directory means itself to every program. Not so are: a stream of
-/// a file (`a.md:x`), a device (`NUL`, `com1.md`), what Windows cuts off (`a.md.`,
-/// `a.md `), and what no name may hold.
+/// Whether every program takes this name in a directory for itself. These do not: a
+/// stream of a file (`a.md:x`), a device (`NUL`, `com1.md`), a name of which Windows
+/// cuts off the end (`a.md.`, `a.md `), and a name with forbidden characters.
 pub(crate) fn is_plain(name: &str) -> bool {
     let odd = |c: char| c < ' ' || "<>:\"/\\|?*".contains(c);
     !name.is_empty() && !name.ends_with(['.', ' ']) && !name.contains(odd) && !is_device(name)
@@ -37,8 +37,8 @@ fn is_device(name: &str) -> bool {
             && last.is_some_and(|c| c.is_ascii_digit() || "¹²³".contains(c)))
 }
 
-/// The names in a path, last first; empty ones too. A path that begins with two
-/// separators is a single name, which none can be.
+/// The names in a path, the last one first, with the empty ones. A path that begins
+/// with two separators is returned as one name, which no file can have.
 pub(crate) fn split(path: &str) -> Vec<&str> {
     match path.chars().take(2).filter(|c| is_separator(*c)).count() {
         2 => vec![path],
@@ -46,7 +46,7 @@ pub(crate) fn split(path: &str) -> Vec<&str> {
     }
 }
 
-/// Whether a path begins with a drive, and goes on from its root.
+/// Whether a path begins with a drive and its root.
 pub(crate) fn is_from_drive(path: &str) -> bool {
     path.get(..2).is_some_and(|name| drive(name).is_some())
         && path
@@ -54,9 +54,9 @@ pub(crate) fn is_from_drive(path: &str) -> bool {
             .is_some_and(|rest| rest.starts_with(is_separator))
 }
 
-/// Whether what was opened as `name` has this as its `real` path's last name. Another
-/// one is an 8.3 name (`SECRET~1.MD`). Case may differ, as far as it is told alike in
-/// all tables.
+/// Whether the object that was opened as `name` has that name at the end of its `real`
+/// path. If not, `name` is an 8.3 name (`SECRET~1.MD`). Case may differ for letters
+/// that all of Windows' tables treat as the same.
 pub(crate) fn is_called(name: &str, real: &str) -> bool {
     let last = real.rsplit(is_separator).next().unwrap_or_default();
     let fold = |text: &str| {
@@ -67,7 +67,7 @@ pub(crate) fn is_called(name: &str, real: &str) -> bool {
     fold(name) == fold(last)
 }
 
-/// Whether a name may be an 8.3 name: those that Windows makes have a `~`.
+/// Whether a name may be an 8.3 name: Windows puts a `~` into those that it makes.
 pub(crate) fn may_be_short(name: &str) -> bool {
     name.contains('~')
 }
@@ -142,7 +142,7 @@ mod tests {
             assert_eq!(names.last(), Some(&first), "{path}");
             assert_eq!(drive(first).is_some(), is_from_drive(path), "{path}");
         }
-        // What is left when the empty name is passed over is no drive either.
+        // The rest after the empty name is no drive either.
         assert_eq!(split(r"\??\C:\a.md"), ["a.md", "C:", "??", ""]);
         assert!(!is_from_drive("C:"));
         assert!(!is_from_drive("é:\\"));

@@ -8,13 +8,13 @@ pub(crate) const JUNCTION: u32 = 0xA000_0003;
 /// `SYMLINK_FLAG_RELATIVE`
 const RELATIVE: u32 = 1;
 
-/// The target of a link: from a drive's root, or relative to the directory that the
-/// link stands in. None: it leads elsewhere, to another computer or to a volume without
-/// a letter; or from the root of "the" drive, whichever that is.
+/// The target of a link: from a drive's root, or relative to the directory that holds
+/// the link. None means that it leads elsewhere: to another computer, to a volume
+/// without a letter, or to the root of whichever drive is current.
 pub(crate) fn target(data: &[u8]) -> Option<String> {
     let tag = u32_at(data, 0)?;
     // Tag, length, padding; then offset and length of the name that counts, and of the
-    // name for people; then the flags, of a symbolic link only; then both names.
+    // name for people; then the flags, for a symbolic link only; then both names.
     let (names, flags) = match tag {
         SYMLINK => (20, u32_at(data, 16)?),
         JUNCTION => (16, 0),

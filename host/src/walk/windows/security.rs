@@ -1,11 +1,12 @@
-//! Who owns something, and who may change it: security descriptors, in the form in
-//! which Windows hands them out.
+//! Who owns something, and who may change it: reads security descriptors in the form in
+//! which Windows returns them.
 //!
-//! The walk judges by owner and mode, so a descriptor is put into these terms. Trusted
-//! are the user, and as root is elsewhere: the system, the group of administrators, and
-//! Windows' own installer. Whoever else is named in the list of access is somebody else,
-//! a group of the user's too: who is in it is not asked. What takes rights away is not
-//! believed; what cannot be understood gives others all of them.
+//! The walk judges by owner and mode, so this module translates a descriptor into them.
+//! The user is trusted and, like root elsewhere, the system, the group of
+//! administrators and Windows' own installer. Everybody else in the access list counts
+//! as somebody else, also a group that the user is in: we do not ask who is in it.
+//! Entries that deny rights are ignored. A list that cannot be understood counts as if
+//! it gave others all rights.
 //!
 //! | what others may do | mode |
 //! |---|---|
@@ -13,8 +14,8 @@
 //! | make files or directories in a directory, as in `C:\` | `1702`, as `/tmp`: it will do on the way |
 //! | write, append, delete, delete what is in it, change attributes, access or owner | `0702`: not trusted |
 //!
-//! Changing attributes is among it since it is enough to make an empty directory a
-//! junction.
+//! The right to change attributes is in the last row, because it is enough to turn an
+//! empty directory into a junction.
 
 /// Numbers for owners; the walk compares them with the user's.
 pub(crate) const SYSTEM: u32 = 0;
@@ -25,11 +26,11 @@ const SHUT: u32 = 0o700;
 const SHARED: u32 = 0o1702;
 const OPEN: u32 = 0o702;
 
-/// Owner and mode of what nothing is known of.
+/// Owner and mode of an object about which nothing is known.
 pub(crate) const UNKNOWN: (u32, u32) = (STRANGER, OPEN);
 
 /// Read data or list, read attributes, plain and extended, execute or pass through,
-/// read this descriptor, wait; and the generic rights that stand for them.
+/// read this descriptor, wait; and the generic rights that include them.
 const HARMLESS: u32 =
     0x0000_0001 | 0x08 | 0x20 | 0x80 | 0x0002_0000 | 0x0010_0000 | 0x8000_0000 | 0x2000_0000;
 /// Add a file, add a directory.
@@ -39,9 +40,9 @@ const ALL: u32 = 0x001F_01FF;
 const DACL_PRESENT: u16 = 0x0004;
 const DACL_PROTECTED: u16 = 0x1000;
 const SELF_RELATIVE: u16 = 0x8000;
-/// It is for what will be made in a directory, not for that.
+/// The entry is for new objects in a directory, not for the directory.
 const INHERIT_ONLY: u8 = 0x08;
-/// For all files and directories that will be made there.
+/// The entry is for all new files and directories in it.
 const INHERIT: u8 = 0x03;
 
 /// `S-1-5-18`, the system; `S-1-5-32-544`, administrators; and TrustedInstaller.
@@ -61,11 +62,11 @@ const TRUSTED: [(u8, &[u32]); 3] = [
     ),
 ];
 
-/// `S-1-3-0`, who will make something here, and `S-1-3-4`, whoever owns this: nobody
-/// besides the owner.
+/// `S-1-3-0`, whoever creates something here, and `S-1-3-4`, whoever owns this: nobody
+/// but the owner.
 const OWNERS: [(u8, &[u32]); 2] = [(3, &[0]), (3, &[4])];
 
-/// The owner and the mode that a descriptor comes to.
+/// The owner and the mode that a descriptor amounts to.
 pub(crate) fn judge(descriptor: &[u8], user: &[u8], is_directory: bool) -> (u32, u32) {
     let Some(found) = Descriptor::read(descriptor) else {
         return UNKNOWN;
@@ -83,13 +84,13 @@ pub(crate) fn judge(descriptor: &[u8], user: &[u8], is_directory: bool) -> (u32,
     (owner, mode)
 }
 
-/// Whether the user owns it, and nobody else may do anything.
+/// Whether the user owns it, and nobody else has any right to it.
 pub(crate) fn is_private(descriptor: &[u8], user: &[u8]) -> bool {
     Descriptor::read(descriptor)
         .is_some_and(|found| found.owner == user && found.others(user) == Some(0))
 }
 
-/// The descriptor of something that is the user's alone.
+/// The descriptor of an object that belongs to the user alone.
 pub(crate) fn private_to(user: &[u8]) -> Vec<u8> {
     let length = |bytes: usize| u16::try_from(bytes).unwrap_or(u16::MAX).to_le_bytes();
     // Head, owner, list.
@@ -111,16 +112,16 @@ pub(crate) fn private_to(user: &[u8]) -> Vec<u8> {
     all
 }
 
-/// What counts of one.
+/// The fields of a descriptor that count.
 struct Descriptor<'a> {
     owner: &'a [u8],
-    /// The entries of the list of access.
+    /// The entries of the access list.
     list: &'a [u8],
     entries: u16,
 }
 
 impl<'a> Descriptor<'a> {
-    /// None if there is no list: then everybody may do everything.
+    /// None means that there is no list: then everybody has all rights.
     fn read(bytes: &'a [u8]) -> Option<Self> {
         let control = u16_at(bytes, 2)?;
         let offset = |at| {
@@ -139,8 +140,8 @@ impl<'a> Descriptor<'a> {
         })
     }
 
-    /// All rights of others than the user and those who are trusted. None if the list
-    /// cannot be understood.
+    /// All rights of others than the user and those who are trusted. None means that
+    /// the list cannot be understood.
     fn others(&self, user: &[u8]) -> Option<u32> {
         let (mut rights, mut rest) = (0, self.list);
         for _ in 0..self.entries {
@@ -150,7 +151,7 @@ impl<'a> Descriptor<'a> {
             rest = rest.get(size..)?;
             match kind {
                 _ if flags & INHERIT_ONLY != 0 => {}
-                // Allowed, also under a condition, which is not asked.
+                // Allowed, also under a condition, which we do not check.
                 0 | 9 => {
                     let who = sid(entry.get(8..)?)?;
                     if who != user && !is_among(who, &TRUSTED) && !is_among(who, &OWNERS) {
@@ -344,7 +345,7 @@ mod tests {
         ];
         let found = descriptor(&system(), Some(&home));
         assert_eq!(judge(&found, &jane(), true), (SYSTEM, 0o700));
-        // A directory that a user makes at the root of a drive inherits what others may.
+        // A directory that a user makes at a drive's root inherits rights of others.
         let made = [(0, 0x13, MODIFY, authenticated()), (0, 0x13, FULL, jane())];
         let found = descriptor(&jane(), Some(&made));
         assert_eq!(judge(&found, &jane(), true), (USER, 0o702));

@@ -14,7 +14,7 @@ from bernstein.plugins import hookimpl
 
 __all__ = ["Keyhole", "Wrong", "servers"]
 
-# The fields of a [[server]], and the form of each.
+# The fields of a [[server]], and the type of each.
 FIELDS = {"bind": str, "command": str, "keywords": list, "capabilities": list}
 # As in the map: a binding's name.
 BINDING = re.compile(r"[a-z0-9-]{1,64}")
@@ -45,7 +45,7 @@ class Keyhole:
 def configuration():
     """Where `bernstein.toml` is: beside Keyhole's map."""
     home = os.environ.get("XDG_CONFIG_HOME")
-    # As the map's: a relative one does not count.
+    # As for the map: a relative path does not count.
     base = pathlib.Path(home) if home and os.path.isabs(home) else pathlib.Path.home() / ".config"
     return base / "keyhole/bernstein.toml"
 
@@ -82,19 +82,19 @@ def definition(server):
         raise Wrong("bernstein.toml: bind is a name from the map's [bindings]")
     tags = {field: server.get(field, []) for field in ("keywords", "capabilities")}
     for field, values in tags.items():
-        # A blank one would be found in every task.
+        # A blank keyword would be found in every task.
         if not all(isinstance(value, str) and value.strip() for value in values):
             raise Wrong(f"bernstein.toml: each of {field} is a word or more")
     if not any(tags.values()):
         raise Wrong("bernstein.toml: a [[server]] without keywords or capabilities would go to no task")
     return {
         "name": bind or "context",
-        # Bernstein wants one; it installs it only where there are no args.
+        # Bernstein requires a package; it installs it only if there are no args.
         "package": "keyhole",
         "command": server.get("command", "keyhole"),
         "args": ["serve", *(["--bind", bind] if bind else [])],
-        # Where the map is, and no secret. A variable that is named here and not
-        # set would lose the server.
+        # These say where the map is, and are no secret. If a variable is named here and
+        # not set, Bernstein drops the server.
         "env_required": ["XDG_CONFIG_HOME"] if os.environ.get("XDG_CONFIG_HOME") else [],
         **tags,
     }

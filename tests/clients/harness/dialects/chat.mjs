@@ -16,7 +16,7 @@ export const chat = {
       if (message.role === 'system' || message.role === 'developer') {
         system.push(...texts);
       } else if (message.role === 'tool') {
-        // Chat has no sign of failure: what a client writes there is all there is.
+        // Chat has no mark for a failure: only the client's text says it.
         const result = { id: message.tool_call_id, name: names.get(message.tool_call_id), error: undefined, text: texts.join('') };
         messages.push({ role: 'user', texts: [], calls: [], results: [result] });
       } else {

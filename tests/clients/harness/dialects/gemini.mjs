@@ -38,7 +38,7 @@ export const gemini = {
   },
 };
 
-/** A failure is said in `error`; what a tool returned, in `output`. */
+/** A failure is in `error`; what a tool returned, in `output`. */
 function resultOf({ id, name, response }) {
   const error = response.error !== undefined;
   const value = response.error ?? response.output ?? response;

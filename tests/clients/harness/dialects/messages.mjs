@@ -1,4 +1,5 @@
-// Anthropic's Messages. How an answer is written, Claude Code's stand-in shares.
+// Anthropic's Messages. The stand-in for Claude Code writes its answers with the same
+// code.
 
 import { reply } from '../../../client/harness/messages.mjs';
 

@@ -1,6 +1,6 @@
-// OpenAI's Responses. A tool may stand in a namespace, `server.tool` here, and newer
-// models are told of their tools in the conversation. A call with a text instead of
-// an object is one of a custom tool.
+// OpenAI's Responses. A tool may be in a namespace, `server.tool` here, and newer
+// models learn of their tools in the conversation. A call with a text instead of an
+// object is one of a custom tool.
 
 import { randomUUID } from 'node:crypto';
 
@@ -33,7 +33,7 @@ export const responses = {
         const input = item.type === 'function_call' ? JSON.parse(item.arguments || '{}') : item.input;
         Object.assign(message, { role: 'model', calls: [{ id: item.call_id, name, input }] });
       } else if (RESULTS.has(item.type)) {
-        // What failed is told in the text alone.
+        // Only the text says that a call failed.
         const result = { id: item.call_id, name: names.get(item.call_id), error: undefined };
         message.results = [{ ...result, text: textsOf(item.output).join('') }];
       } else {

@@ -80,7 +80,7 @@ fn look(files: &Files, path: &str) -> Result<(Handle, Stat), String> {
     }
 }
 
-/// The way to the file. None means that somebody replaced it in the meantime.
+/// The path to the file. None means that somebody replaced the file in the meantime.
 fn way(files: &Files, path: &str, stat: &Stat) -> Result<Option<Way>, String> {
     let look = || -> Result<_, Fault> {
         let way = Way::to(files, path)?;

@@ -20,7 +20,7 @@ use crate::{
 use keyhole::Key;
 
 impl Live {
-    /// The old way of a call.
+    /// How a call worked then.
     pub(crate) fn ask(&mut self, files: &Files, ask: Ask) -> Answer {
         let scene = files.0.borrow().scene.clone();
         let location = location(&scene);

@@ -62,7 +62,7 @@ impl Files {
 
     /// `openat2(RESOLVE_NO_SYMLINKS)` of a directory.
     pub(super) fn open_without_links(&self, path: &str) -> Result<Handle, Fault> {
-        // A path with a link in it does not lead to what its names say.
+        // A path with a link in it does not lead where its names say.
         self.look_up(
             "opens without links",
             path,
@@ -74,7 +74,7 @@ impl Files {
         )
     }
 
-    /// `realpath`, as the C library does it: one name after the other.
+    /// `realpath`, as the C library does it: one name after another.
     pub(super) fn canonicalize(&self, path: &str) -> Result<String, Fault> {
         let mut names: Vec<String> = path.rsplit('/').map(str::to_owned).collect();
         let (mut real, mut links) = (String::new(), 0);

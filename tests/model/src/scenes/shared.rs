@@ -160,7 +160,7 @@ fn directories_beneath_a_root() -> Scene {
         &["/home/jane", ".."],
         FORGED_TEXT,
     );
-    // Others may put another directory in the place of `one`.
+    // Others may replace `one` by another directory.
     scene.calm = Calm::Refused;
     scene
 }

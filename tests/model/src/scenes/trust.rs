@@ -81,7 +81,7 @@ fn map_beside_tmp() -> Scene {
 }
 
 /// The map's place is in `/tmp` itself. At the moment there is no map, but an old copy
-/// beside it, and users can link others' files.
+/// in the same directory, and users can link others' files.
 fn old_map_in_tmp() -> Scene {
     let mut scene = Scene::new("old-map-in-tmp", "/tmp/map.toml");
     let disk = &mut scene.disk;
@@ -213,8 +213,8 @@ fn key_beside_tmp() -> Scene {
     scene
 }
 
-/// The map's directory is open to all. What counts is the moment at which the host judges
-/// it: its owner might close it again. Here it stays open.
+/// The map's directory is open to all. Only the moment at which the host judges it
+/// counts: its owner might close it later. Here it stays open.
 fn mode_opened() -> Scene {
     let mut scene = Scene::new("open-map-directory", "/srv/open/map.toml");
     let disk = &mut scene.disk;

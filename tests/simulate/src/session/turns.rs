@@ -117,7 +117,7 @@ impl Session {
             (!output.bytes.is_empty(), Arc::clone(&output.written))
         };
         let before = Instant::now();
-        // Until then, or until there is something to read.
+        // Waits until then, or until there is something to read.
         let _ = timeout(Duration::from_millis(ms.max(1)), written.notified()).await;
         if lies {
             self.blocked += before.elapsed().as_nanos() as u64;

@@ -149,8 +149,8 @@ impl Machine {
             .exits(0);
     }
 
-    /// Asserts that a start fails with one clear line, which denies a call if the guard
-    /// could not start. After that, nothing counts as installed.
+    /// Asserts that a start fails with one clear line. If the guard could not start,
+    /// this denies the call. After that, nothing counts as installed.
     #[track_caller]
     pub(crate) fn fails(&self, line: &str) {
         self.refuses(line);
@@ -206,7 +206,7 @@ pub(crate) fn real(command: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("no {command} on this machine"))
 }
 
-/// What a rewrite of the file would change.
+/// What changes if somebody writes the file again.
 pub(crate) fn identity(path: &Path) -> (u64, i64, i64) {
     let metadata = fs::metadata(path).unwrap();
     (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())

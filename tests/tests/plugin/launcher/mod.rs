@@ -51,8 +51,8 @@ fn a_second_start_writes_nothing() {
     assert_eq!(files.each_ref().map(|file| identity(file)), before);
 }
 
-/// Each program that is run takes as long as all the rest. A time would vary; this
-/// does not.
+/// Each program that the script runs takes as long as all the rest of it. Times would
+/// vary; the number of programs does not.
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "elsewhere, it asks one by one")]
 fn a_start_that_finds_all_in_order_runs_two_programs() {
@@ -74,8 +74,8 @@ fn a_start_that_finds_all_in_order_runs_two_programs() {
     }
 }
 
-/// One listing cannot say where a link leads: then the way is judged step by step, as
-/// it is for an installation.
+/// One listing does not show where a link leads: then the script checks the path step
+/// by step, as for an installation.
 #[test]
 fn what_one_listing_cannot_tell_is_asked_step_by_step_and_runs_all_the_same() {
     let machine = Machine::new();
@@ -85,7 +85,7 @@ fn what_one_listing_cannot_tell_is_asked_step_by_step_and_runs_all_the_same() {
     let there = machine.data();
     let machine = machine.with_data(link);
     machine.runs("v1");
-    // With a name that is written otherwise, too.
+    // Also if the path is written in another way.
     let machine = machine.with_data(there.join("..").join(there.file_name().unwrap()));
     machine.runs("v1");
 }
@@ -140,12 +140,12 @@ fn an_installation_that_was_cut_short_is_made_anew() {
     let empty = |path: &Path| fs::write(path, "").unwrap();
     let remove = |path: &Path| fs::remove_file(path).unwrap();
     for harm in [
-        // Killed before the end.
+        // It was killed before the end.
         &|machine: &Machine| remove(&machine.data().join("manifest.sha256")),
         // A power cut.
         &|machine: &Machine| empty(&machine.data().join("manifest.sha256")),
         &|machine: &Machine| empty(&machine.server("v1")),
-        // Somebody cleaned up.
+        // Somebody removed files.
         &|machine: &Machine| remove(&machine.server("v1")),
         &|machine: &Machine| mode(&machine.server("v1"), 0o600),
         &|machine: &Machine| fs::remove_dir_all(machine.data()).unwrap(),
@@ -255,7 +255,7 @@ fn a_damaged_server_is_not_installed() {
     machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
 }
 
-/// At the start of a session, when there is time to look.
+/// At the start of a session there is time to check the sum.
 #[test]
 fn an_installed_server_that_was_damaged_is_made_anew() {
     let machine = Machine::new();

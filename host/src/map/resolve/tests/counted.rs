@@ -1,4 +1,4 @@
-//! What a call asks of the file system, by count. Times vary; these do not.
+//! How often a call asks the file system. Times vary; these counts do not.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -20,7 +20,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The real one, with a count of what it is asked.
+/// The real file system, with a count of each operation.
 #[derive(Clone, Default)]
 struct Counted(Rc<RefCell<BTreeMap<&'static str, usize>>>);
 
@@ -76,8 +76,8 @@ impl FileSystem for Counted {
     }
 }
 
-/// Of each directory on the way to the map, the walk to a file that lies beneath the
-/// same ones opens none again, and looks at none.
+/// The walk to a file under the same directories as the map opens none of them again,
+/// and looks at none.
 #[test]
 fn a_call_opens_each_directory_once_for_map_file_and_roots() {
     let tree = Tree::empty();
@@ -99,7 +99,8 @@ fn a_call_opens_each_directory_once_for_map_file_and_roots() {
         let (map, trail) = live.current_and_trail().unwrap();
         let directories = deep.components().count();
         let asked = |what| files.0.borrow().get(what).copied().unwrap_or(0);
-        // The directories, and the file, which is looked at twice more around reading.
+        // The directories, and the file, whose metadata is read twice more around the
+        // reading.
         assert_eq!(
             (asked("open"), asked("look")),
             (directories + 1, directories + 3)
@@ -109,7 +110,7 @@ fn a_call_opens_each_directory_once_for_map_file_and_roots() {
         let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
         let walker = Walker::new(files.clone());
         locate(&walker, &map, trail.as_ref(), entry).unwrap();
-        // Its own directory, and what its name is; and each root.
+        // Its own directory, and what kind of file its name is; and each root.
         assert_eq!(
             (asked("open"), asked("look")),
             (1 + more_opened, 2 + more_looks)

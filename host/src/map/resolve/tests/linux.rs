@@ -1,5 +1,5 @@
-//! What only Linux offers to try: names that are not UTF-8, two names exchanged at
-//! once, and root without its privileges.
+//! What only Linux lets us test: names that are not UTF-8, an atomic exchange of two
+//! names, and root without its privileges.
 
 use super::{Home, read};
 use crate::code::Code;
@@ -98,7 +98,7 @@ fn a_directory_that_may_be_searched_but_not_listed_will_do() {
         assert!(fs::read_dir(home.path("quiet")).is_err());
         let resolved = home.resolve(&["~/quiet"], "~/quiet/a.md").unwrap();
         assert_eq!(read(&resolved), "quiet/a.md");
-        // As does the runtime that the guest reads through.
+        // The runtime through which the guest reads does the same.
         let directory = resolved.directory;
         assert_eq!(directory.read_to_string("a.md").unwrap(), "quiet/a.md");
         assert!(directory.open("../quiet/a.md").is_err());

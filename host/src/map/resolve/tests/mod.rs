@@ -1,4 +1,4 @@
-//! Whatever the paths say, the directory opened is one that the map means.
+//! Whatever the paths say, the walk opens a directory that the map means.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -25,7 +25,7 @@ use tempfile::TempDir;
 struct Home(TempDir);
 
 impl Home {
-    /// These files, each with its own name in it.
+    /// A home with these files. Each file contains its own name.
     fn with(files: &[&str]) -> Self {
         let home = Self(tempfile::tempdir().unwrap());
         for file in files {
@@ -85,7 +85,7 @@ fn a_root_that_others_could_have_put_there_is_named_with_the_reason() {
     assert_eq!(root.path, home.path("open"));
 }
 
-/// Reads as the guest does: beneath the directory, following nothing.
+/// Reads as the guest does: in the directory, without following links.
 fn read(resolved: &Grant) -> String {
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NOFOLLOW;
     let file = rustix::fs::openat(
@@ -212,7 +212,7 @@ fn each_path_leads_where_the_map_means_or_is_refused_with_the_reason() {
     assert_eq!(limit, crate::limits::DEFAULT_MAX_BYTES);
 }
 
-/// What stands in a random tree.
+/// What a random tree contains.
 #[derive(Clone, Debug)]
 enum Node {
     File,
@@ -253,7 +253,8 @@ proptest! {
         let home = Home::with(&[]);
         for (names, node) in &nodes {
             let path = home.path(&format!("t/{}", names.join("/")));
-            // Some will not fit into the tree: there is a file in the way, say.
+            // Some do not fit into the tree, for instance because there is a file in
+            // the way.
             let _ = fs::create_dir_all(path.parent().unwrap());
             let _ = match node {
                 Node::File => fs::write(&path, ""),
@@ -264,7 +265,7 @@ proptest! {
         let roots: Vec<String> = roots.iter().map(|names| format!("~/t/{}", names.join("/"))).collect();
         let written: Vec<&str> = roots.iter().map(String::as_str).collect();
         let real: Vec<PathBuf> = roots.iter().filter_map(|root| home.path(&root[2..]).canonicalize().ok()).collect();
-        // Every node, whatever is beneath it, and some paths that lead anywhere.
+        // Every node, whatever is under it, and some paths that lead anywhere.
         let asked = asked.into_iter().chain(nodes.iter().map(|(names, _)| names.join("/")));
         for path in asked.flat_map(|path| [format!("~/t/{path}/x.md"), format!("~/t/{path}/y.md"), format!("~/t/{path}")]) {
             if let Ok(resolved) = home.resolve(&written, &path) {

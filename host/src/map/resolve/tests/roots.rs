@@ -1,5 +1,5 @@
-//! In which order roots are looked at: the real file system, but for one root whose
-//! file system fails.
+//! The order in which roots are looked at: the real file system, except for one root
+//! whose file system fails.
 
 use super::{super::locate, Home};
 use crate::{
