@@ -139,12 +139,12 @@ root = ['/a'] ⇒ 1:1 unknown field ⇒ did you mean roots?
 [keys.a.b]¶path = 'a.md' ⇒ 1:7 a dot cuts this key in two
 [keys]¶k = '' ⇒ 2:5 a path is empty
 [keys]¶k = { path = '' } ⇒ 2:14 a path is empty
-[keys]¶k = '~' ⇒ 2:5 only ~/ stands for a home, your own
-[keys]¶k = '~root/a.md' ⇒ 2:5 only ~/ stands for a home, your own
+[keys]¶k = '~' ⇒ 2:5 only ~/ is expanded, to your own home
+[keys]¶k = '~root/a.md' ⇒ 2:5 only ~/ is expanded, to your own home
 [keys]¶k = "a\u0000.md" ⇒ 2:5 a path holds a NUL character
 [keys]¶k = 1 ⇒ 2:5 expected a path or a table with a path; found: integer
 [keys]¶k = ['a.md'] ⇒ 2:5 expected a path or a table with a path; found: array
-[keys]¶k = 'a.md'¶roots = ['/a'] ⇒ 3:1 this stands beneath [keys], so it counts as a key
+[keys]¶k = 'a.md'¶roots = ['/a'] ⇒ 3:1 this is under [keys], so it counts as a key
 [keys]¶k = { path = 1 } ⇒ 2:14 expected a string; found: integer
 [[keys]]¶k = 'a.md' ⇒ 1:1 expected a table: write [keys]; found: array
 max_bytes = 1.5 ⇒ 1:13 expected a number of bytes; found: float
@@ -152,7 +152,7 @@ max_bytes = '1' ⇒ 1:13 expected a number of bytes; found: string
 roots = '/a' ⇒ 1:9 expected a list of strings; found: string
 roots = [] ⇒ 1:9 this list is empty
 roots = ['/a', 'b'] ⇒ 1:16 a root must begin with / or ~/
-roots = ['~'] ⇒ 1:10 only ~/ stands for a home, your own
+roots = ['~'] ⇒ 1:10 only ~/ is expanded, to your own home
 roots = ['/a', 1] ⇒ 1:16 expected a string; found: integer
 [keys]¶k = { path = 'a.md', agents = [] } ⇒ 2:31 this list is empty
 [keys]¶k = { path = 'a.md', agents = [''] } ⇒ 2:32 an agent's name is empty
@@ -160,7 +160,7 @@ roots = ['/a', 1] ⇒ 1:16 expected a string; found: integer
 [keys]¶k = { path = 'a.md', agents = ['{long}'] } ⇒ 2:32 an agent's name is longer than 128 characters
 max-bytes = 1 ⇒ 1:1 unknown field ⇒ did you mean max_bytes?
 [key] ⇒ 1:2 unknown field ⇒ did you mean keys?
-'k-1' = 'a.md' ⇒ 1:1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; keys stand beneath [keys]
+'k-1' = 'a.md' ⇒ 1:1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; keys go under [keys]
 [keys]¶k = { path = 'a.md', agent = ['a'] } ⇒ 2:22 unknown field ⇒ did you mean agents?
 [keys]¶k = { path = 'a.md', encoding = 'utf-8' } ⇒ 2:22 unknown field ⇒ an entry has path, max_bytes, agents
 [keys]¶z = 1¶a = { max_bytes = 0, path = '' } ⇒ 2:5 expected a path or a table with a path; found: integer
