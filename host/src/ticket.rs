@@ -152,5 +152,4 @@ fn name(id: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "ticket_tests.rs"]
 mod tests;

@@ -1,7 +1,8 @@
 //! Turns the map's text into its entries. It looks nothing up in the file system.
 
 use super::{
-    Binding, BindingName, Entry, Key, Location, Map, ParseError, Position, binding::KeySource, pieces,
+    Binding, BindingName, Entry, Key, Location, Map, ParseError, Position, binding::KeySource,
+    pieces,
 };
 use crate::limits::DEFAULT_MAX_BYTES;
 use indexmap::IndexMap;

@@ -24,7 +24,7 @@ fn said(map: &Map) -> String {
             entry.path,
             entry.max_bytes,
             entry.agents,
-            entry.at
+            (entry.at.line, entry.at.byte)
         );
     }
     for (name, binding) in map.bindings() {

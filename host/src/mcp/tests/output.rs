@@ -1,6 +1,6 @@
 //! What the server writes, and how a session ends.
 
-use super::{CALL_PERMITS, Client, Fake, PATIENCE, call, initialize, stateless, until};
+use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
 use crate::{
     caller::Callers,
     mcp::{SessionError, Surface, serve},

@@ -2,7 +2,7 @@
 
 use super::{CALL_PERMITS, Client, DOCUMENT, PATIENCE, call, cancel, settle, stateless, until};
 use crate::mcp::line::MAX_LINE_BYTES;
-use std::{collections::BTreeSet, sync::atomic::Ordering};
+use std::collections::BTreeSet;
 use tokio::io::AsyncWriteExt;
 
 /// `MAX_IN_FLIGHT_BYTES / MIN_REQUEST_BYTES` of `transport.rs`.
