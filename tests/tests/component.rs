@@ -11,14 +11,7 @@ use keyhole_tests::{PATIENCE, workspace};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 #[cfg(target_os = "linux")]
 use std::mem::MaybeUninit;
-use std::{
-    env, fs,
-    fs::File,
-    os::unix::fs::symlink,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{env, fs, fs::File, os::unix::fs::symlink, path::Path, process::Command, time::Instant};
 use wit_component::{DecodedWasm, WitPrinter, decode};
 
 /// All that the component may import. From the clock it imports only a type, that of
