@@ -104,9 +104,8 @@ cross_build() {
     pie=$(position_independent "$1")
     flags=$flags${pie:+$separator$pie}
     # With a date, the linker for Windows writes that one, and not the day's.
-    # shellcheck disable=SC2086 # none or one
     SOURCE_DATE_EPOCH=$(date_of_source) MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
-        cargo ${auditable-} zigbuild --locked --profile dist -p keyhole --target "$1"
+        CARGO="$PWD/packaging/cargo-auditable.sh" cargo-auditable auditable zigbuild --locked --profile dist -p keyhole --target "$1"
 }
 
 # The path of the built program; $2 is the folder of a profile.
@@ -122,7 +121,6 @@ programs() {
     # PATH.
     tool cargo-auditable 0.7.7
     cross_tools "programs for all systems" || exit 1
-    auditable=auditable
     rm -rf "$1"
     mkdir -p "$1"
     for target in $SYSTEMS; do
@@ -135,11 +133,10 @@ programs() {
 }
 
 # Whether the programs for these systems, or for all, are the same bytes if they are built
-# in another folder, with cargo's own folder and what is built in other places, too.
+# in another folder, with cargo's own, the tools and what is built in other places, too.
 twice() {
     tool cargo-auditable 0.7.7
     cross_tools "the programs built twice" || return 0
-    auditable=auditable
     # shellcheck disable=SC2086 # several
     [ $# -gt 0 ] || set -- $SYSTEMS
     git diff --quiet HEAD || die "the second build is of what is committed, and here is more: commit first"
@@ -149,7 +146,8 @@ twice() {
     other=$(mktemp -d)
     trap 'rm -rf "$other"' EXIT
     git clone --quiet . "$other/another/place"
-    mkdir "$other/cargo"
+    mkdir "$other/cargo" "$other/tools"
+    cp "$(command -v cargo-auditable)" "$other/tools/"
     ln -s "${CARGO_HOME:-$HOME/.cargo}"/* "$other/cargo/"
     differ=
     for target; do
@@ -158,7 +156,7 @@ twice() {
         cp "$(built "$target" dist)" "$both/here/$program"
         (
             cd "$other/another/place" || exit
-            export CARGO_HOME="$other/cargo" CARGO_TARGET_DIR="$other/built"
+            export CARGO_HOME="$other/cargo" CARGO_TARGET_DIR="$other/built" PATH="$other/tools:$PATH"
             cross_build "$target"
             cp "$(built "$target" dist)" "$both/elsewhere/$program"
         )
