@@ -23,10 +23,10 @@ use std::{
 };
 
 #[cfg(unix)]
-#[path = "ticket_unix.rs"]
+#[path = "ticket/unix.rs"]
 mod system;
 #[cfg(windows)]
-#[path = "ticket_windows.rs"]
+#[path = "ticket/windows.rs"]
 mod system;
 
 /// The folder of tickets, in the plugin's data folder.

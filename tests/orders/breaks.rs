@@ -195,13 +195,13 @@ pub const BREAKS: &[Break] = &[
     // Tickets.
     broken(
         "a ticket is good although another removed it",
-        "ticket_unix.rs",
+        "ticket/unix.rs",
         "rustix::fs::unlinkat(folder, name, AtFlags::empty()).ok()?;",
         "let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());",
     ),
     broken(
         "a ticket is written over another",
-        "ticket_unix.rs",
+        "ticket/unix.rs",
         "OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW",
         "OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW",
     ),
