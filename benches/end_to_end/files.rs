@@ -1,5 +1,6 @@
 //! The files and maps that the servers serve.
 
+use serde_json::json;
 use std::{
     fs, io,
     os::unix::fs::PermissionsExt as _,
@@ -14,6 +15,10 @@ pub(crate) const LARGE: usize = 1 << 20;
 /// Their keys. The others in a map are of the same form.
 pub(crate) const SMALL_KEY: &str = "k-small-2c1f8a96d0e34b57";
 pub(crate) const LARGE_KEY: &str = "k-large-91b05de2c47a83f6";
+
+/// Their names.
+pub(crate) const SMALL_NAME: &str = "small.md";
+pub(crate) const LARGE_NAME: &str = "large.md";
 
 /// How many keys the maps have.
 pub(crate) const KEYS: [usize; 3] = [10, 1_000, 100_000];
@@ -45,15 +50,27 @@ impl Files {
     }
 
     pub(crate) fn small(&self) -> PathBuf {
-        self.home().join("small.md")
+        self.home().join(SMALL_NAME)
     }
 
     pub(crate) fn large(&self) -> PathBuf {
-        self.home().join("large.md")
+        self.home().join(LARGE_NAME)
     }
 
     pub(crate) fn map(&self, keys: usize) -> PathBuf {
         self.home().join(format!("map-{keys}.toml"))
+    }
+
+    /// What hyper-mcp is told: its one plugin, and that the plugin may read here.
+    pub(crate) fn hyper(&self) -> PathBuf {
+        self.home().join("hyper-mcp.json")
+    }
+
+    pub(crate) fn tell_hyper(&self, plugin: &Path) -> io::Result<()> {
+        let url = format!("file://{}", plugin.display());
+        let may = json!({ "allowed_paths": [format!("{}:/", self.home().display())] });
+        let told = json!({ "plugins": { "files": { "url": url, "runtime_config": may } } });
+        fs::write(self.hyper(), told.to_string())
     }
 }
 
@@ -75,7 +92,7 @@ fn text(bytes: usize) -> String {
 
 fn map_of(keys: usize) -> String {
     let mut map =
-        format!("[keys]\n\"{SMALL_KEY}\" = \"small.md\"\n\"{LARGE_KEY}\" = \"large.md\"\n");
+        format!("[keys]\n\"{SMALL_KEY}\" = \"{SMALL_NAME}\"\n\"{LARGE_KEY}\" = \"{LARGE_NAME}\"\n");
     for key in 2..keys {
         map.push_str(&format!(
             "\"k-other-{key:016x}\" = \"notes/other-{key}.md\"\n"

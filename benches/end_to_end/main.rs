@@ -78,6 +78,14 @@ fn bench(
         peers: peers.map(fs::canonicalize).transpose()?,
     };
     let files = Files::new()?;
+    if let Some(plugin) = programs
+        .peers
+        .as_ref()
+        .map(|peers| peers.join("hyper.wasm"))
+        && plugin.exists()
+    {
+        files.tell_hyper(&plugin)?;
+    }
     let measured = measure(plan, &files, &programs, Path::new(START))?;
 
     let keyhole = programs

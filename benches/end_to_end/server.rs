@@ -1,6 +1,6 @@
 //! The servers that are measured: how to start and call each.
 
-use crate::files::{Files, LARGE_KEY, SMALL_KEY};
+use crate::files::{Files, LARGE_KEY, LARGE_NAME, SMALL_KEY, SMALL_NAME};
 use serde_json::{Value, json};
 use std::{
     ffi::OsString,
@@ -141,10 +141,25 @@ pub(crate) fn all(files: &Files, programs: &Programs) -> (Vec<Server>, Vec<(Stri
             ],
             files,
         ));
-        absent.push((
-            format!("{HYPER} 0.8.3"),
-            "the set-up does not install it: it takes its tools as plugins from a registry of images".to_owned(),
-        ));
+        // Its tools have the plugin's name in theirs, and its paths are the plugin's.
+        let params = |file| {
+            let arguments = json!({ "path": file });
+            json!({ "name": "files-read_text_file", "arguments": arguments })
+        };
+        peer(Server {
+            small: params(SMALL_NAME),
+            large: params(LARGE_NAME),
+            ..with_paths(
+                HYPER,
+                "0.8.3",
+                vec![
+                    peers.join("hyper/bin/hyper-mcp").into(),
+                    "--config-file".into(),
+                    files.hyper().into(),
+                ],
+                files,
+            )
+        });
     }
     (servers, absent)
 }
