@@ -2,9 +2,12 @@
 
 use crate::{
     files::{KEYS, size},
-    measure::{EMPTY, GUARD, LAUNCHER, NATIVE_INSIDE, Results, SANDBOX_INSIDE, What, with_keys},
+    measure::{
+        AFTER_LARGE_INSIDE, EMPTY, GUARD, LAUNCHER, NATIVE_INSIDE, Results, SANDBOX_INSIDE, What,
+        with_keys,
+    },
     numbers::Spread,
-    server::{HYPER, KEYHOLE, NPM, PACKAGED, PACKAGED_TWIN, PYTHON, TWIN},
+    server::{HYPER, KEYHOLE, NPM, PACKAGED, PACKAGED_TWIN, PYTHON, RUST, TWIN},
 };
 use std::path::Path;
 
@@ -62,9 +65,15 @@ pub(crate) fn targets(results: &Results, program: &Path, is_stripped: bool) -> V
     );
     target(
         &format!("call p50, 1 MiB, against {twin}"),
-        AtMost(1.30),
+        AtMost(1.15),
         "",
         ratio(What::Large50, TWIN),
+    );
+    target(
+        "the same, against rust-mcp-filesystem",
+        AtMost(0.8),
+        "",
+        ratio(What::Large50, RUST),
     );
     target(
         "added by the sandbox in process, 1 KiB",
@@ -74,9 +83,20 @@ pub(crate) fn targets(results: &Results, program: &Path, is_stripped: bool) -> V
     );
     target(
         "in process, 1 MiB, against the native guest",
-        AtMost(2.5),
+        AtMost(2.0),
         "",
         inside(What::Large50, |of, to| of / to),
+    );
+    target(
+        "in process, 1 KiB in a slot that served 1 MiB, against another slot",
+        AtMost(1.3),
+        "",
+        results.compare(
+            What::Small50,
+            AFTER_LARGE_INSIDE,
+            SANDBOX_INSIDE,
+            |of, to| of / to,
+        ),
     );
     target(
         &format!("start to the handshake's answer, against {twin}"),
@@ -143,6 +163,12 @@ pub(crate) fn targets(results: &Results, program: &Path, is_stripped: bool) -> V
         AtMost(0.125),
         "",
         ratio(What::Peak, NPM),
+    );
+    target(
+        "peak memory",
+        AtMost(10.0),
+        " MiB",
+        results.spread(What::Peak, KEYHOLE),
     );
     target(
         "100,000 keys against 10: call p50",
