@@ -93,7 +93,8 @@ export class Home extends World {
    */
   overhear(tool) {
     const file = path.join(this.root, 'overheard');
-    this.hook('PreToolUse', `tr -d '\\n' >>'${file}'; echo >>'${file}'`, tool);
+    // Each input is written at once: hooks of several calls may run at the same time.
+    this.hook('PreToolUse', `printf '%s\\n' "$(tr -d '\\n')" >>'${file}'`, tool);
     return () => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
   }
 
