@@ -147,12 +147,19 @@ class Npm(Case):
 @contextlib.contextmanager
 def serving(program, environment):
     """A server that has answered once, so that its own signals are in place."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen([program, "serve"], env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([program, "serve"], env=environment, preexec_fn=take_signals, **pipes) as server:
         server.stdin.write("".join(f"{json.dumps(one)}\n" for one in BEGIN).encode())
         server.stdin.flush()
         json.loads(server.stdout.readline())
         yield server
+
+
+def take_signals():
+    """Whoever runs the tests may have been told to ignore some, as by nohup, and a child
+    then ignores them as well."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def ended(program, number, environment):
