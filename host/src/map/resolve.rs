@@ -34,7 +34,7 @@ use std::path::PathBuf;
 ///   the path leads into a file system of the kernel.
 /// - [`Code::MapInvalid`]: the path begins with `~/`, and there is no home. Such a map
 ///   was refused as a whole before.
-/// - [`Code::Internal`]: no descriptor is left.
+/// - [`Code::OutOfResources`]: no descriptor or memory is left.
 /// - [`Code::Internal`]: the file system failed.
 pub fn resolve(map: &Map, entry: &Entry) -> Result<Grant, Code> {
     resolve_along(map, None, entry)
