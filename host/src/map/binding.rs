@@ -117,11 +117,7 @@ impl Binding {
             let mut texts = shown.iter().flatten();
             texts.any(|text| text.contains(key.expose()))
         };
-        own.is_some_and(shows)
-            || map
-                .entries
-                .iter()
-                .any(|(key, _)| !key.is_weak() && shows(key))
+        own.is_some_and(shows) || map.entries.keys().any(|key| !key.is_weak() && shows(key))
     }
 
     /// What a client shows its user instead of the tool's name, if the map says.

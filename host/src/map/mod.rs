@@ -42,7 +42,7 @@ pub struct Map {
     roots: Option<Box<[Box<str>]>>,
     /// For entries that set no limit.
     max_bytes: u64,
-    /// In the order of the file.
+    /// One after another in memory, as a large map has many.
     entries: IndexMap<Key, Entry>,
     bindings: BTreeMap<BindingName, Binding>,
 }
