@@ -7,6 +7,7 @@
 
 mod binding;
 mod error;
+mod events;
 mod fields;
 #[cfg(test)]
 pub(crate) mod fixture_tests;
@@ -15,7 +16,6 @@ mod key;
 mod live;
 mod location;
 mod parse;
-mod pieces;
 mod resolve;
 mod source;
 

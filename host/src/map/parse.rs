@@ -2,10 +2,11 @@
 
 use super::{
     Binding, BindingName, Entry, Key, Location, Map, ParseError, Position, binding::KeySource,
-    pieces,
+    events,
 };
 use crate::limits::DEFAULT_MAX_BYTES;
 use indexmap::IndexMap;
+use memchr::memchr_iter;
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 use toml::{
     Spanned,
@@ -46,12 +47,10 @@ impl Map {
                 ));
             }
         };
-        if text.len() >= pieces::FROM
-            && let Some(map) = pieces::read(text, location, pieces::PIECE)
-        {
-            return Ok(map);
+        match events::read(text, location, events::TOKENS) {
+            Some(map) => Ok(map),
+            None => Self::parse_whole(text, location),
         }
-        Self::parse_whole(text, location)
     }
 
     /// As [`Self::parse`], as one document, however large it is.
@@ -61,7 +60,7 @@ impl Map {
             let message = format!("not TOML: {}", error.message());
             ParseError::new(text, span, message, Some(TOML_HELP.into()))
         })?;
-        let mut reader = Reader::new(text, location.home().is_some(), Moved::default());
+        let mut reader = Reader::new(text, location.home().is_some());
         let map = reader.map(document.get_ref(), location);
         match reader.first {
             None => Ok(map),
@@ -72,14 +71,6 @@ impl Map {
             }) => Err(ParseError::new(text, span, message, help)),
         }
     }
-}
-
-/// How many lines end in there.
-pub(super) fn lines_in(bytes: &[u8]) -> usize {
-    // In parts so small that a byte can count: then many bytes are looked at together.
-    let parts = bytes.chunks(255);
-    let ends = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
-    parts.map(|part| usize::from(ends(part))).sum()
 }
 
 /// A mistake. Its texts never quote the map: what looks like a wrong field may
@@ -97,29 +88,25 @@ pub(super) struct Reader<'a> {
     /// A byte offset, and the line that it is on, from 1.
     counted: (usize, u32),
     pub(super) has_home: bool,
-    moved: Moved,
+    /// What the document is without: see [`Self::without`].
+    missing: Range<usize>,
     first: Option<Fault>,
 }
 
-/// How far a text is from where it stands in the map, if it is a part of one.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Moved {
-    /// From this byte of the text on.
-    pub(super) from: usize,
-    /// So many bytes and lines are missing before it.
-    pub(super) bytes: usize,
-    pub(super) lines: u32,
-}
-
 impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str, has_home: bool, moved: Moved) -> Self {
+    pub(super) fn new(text: &'a str, has_home: bool) -> Self {
         Self {
             text,
             counted: (0, 1),
             has_home,
-            moved,
+            missing: 0..0,
             first: None,
         }
+    }
+
+    /// From now on, what is read is a document of the text without this part of it.
+    pub(super) fn without(&mut self, part: Range<usize>) {
+        self.missing = part;
     }
 
     /// The first mistake, if there is one.
@@ -173,25 +160,22 @@ impl<'a> Reader<'a> {
     /// The position of a name. Names mostly come in the order of the file, so lines
     /// are counted on from the last.
     fn place(&mut self, name: &Spanned<Cow<'_, str>>) -> Position {
-        let start = name.span().start;
+        let start = match name.span().start {
+            start if start >= self.missing.start => start + self.missing.len(),
+            start => start,
+        };
         let (from, line) = match self.counted {
             (at, _) if at > start => (0, 1),
             counted => counted,
         };
         let between = self.text.as_bytes().get(from..start).unwrap_or_default();
-        let breaks = lines_in(between);
+        let breaks = memchr_iter(b'\n', between).count();
         let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
         let line = line.saturating_add(narrow(breaks));
         self.counted = (start, line);
-        match start >= self.moved.from {
-            true => Position {
-                line: line.saturating_add(self.moved.lines),
-                byte: narrow(start.saturating_add(self.moved.bytes)),
-            },
-            false => Position {
-                line,
-                byte: narrow(start),
-            },
+        Position {
+            line,
+            byte: narrow(start),
         }
     }
 

@@ -379,7 +379,7 @@ fn a_binding_names_one_key_and_what_to_show() {
 
 #[test]
 fn of_two_mistakes_in_one_place_the_first_that_was_found_is_shown() {
-    let mut reader = Reader::new("", true, super::Moved::default());
+    let mut reader = Reader::new("", true);
     for message in ["one", "another"] {
         let _: Option<()> = reader.fault(3..4, message.to_owned(), None);
     }

@@ -1,0 +1,224 @@
+//! How the lines under `[keys]` are read: as the events of the parser that `toml` is
+//! built on, without a document of them in memory.
+//!
+//! A document of `toml` takes some fifty times the size of its text until all of it has
+//! been read. For a map of 100,000 keys, asking the system for that much memory takes
+//! longer than reading. So only the rest of the map, the *frame*, is a document.
+//!
+//! Nothing is parsed here. `toml_parser` finds the tokens, checks the grammar and decodes
+//! names and texts, as it does for `toml`. What `toml` adds to it is which table a name
+//! belongs to, and that no name stands twice. For these lines, that is little:
+//!
+//! - They begin under a header that names `keys` and nothing else, and end before the next
+//!   header. So each name in them is a name in that table, unless a dot cuts it in two.
+//! - `toml` reads the frame, with that header and without these lines. It refuses a map
+//!   that has a table of this name twice, and the one that it finds is empty. So there are
+//!   no other names in the table, and one that stands twice is found here.
+//!
+//! Tokens are given to the parser in parts that end with a line. If it finds no mistake in
+//! a part, then nothing was open at its end, and the next part begins with a line of its
+//! own: an array or a table that is still open is a mistake.
+//!
+//! Whatever else there is, each mistake too, is left to reading all of the map as one
+//! document. Tests compare the two on many texts, and so does the fuzzer.
+
+use super::{
+    Location, Map,
+    parse::{Reader, Value},
+};
+use crate::limits::DEFAULT_MAX_BYTES;
+use indexmap::IndexMap;
+use std::borrow::Cow;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+use toml_parser::{
+    ErrorSink, ParseError, Source, Span,
+    decoder::ScalarKind,
+    lexer::{Lexer, Token, TokenKind},
+    parser::{Event, EventKind, RecursionGuard, ValidateWhitespace, parse_document},
+};
+use zeroize::Zeroizing;
+
+/// How many tokens are given to the parser at once, up to the end of their last line.
+/// They, and their events, fit in the cache of one processor.
+pub(super) const TOKENS: usize = 1 << 10;
+
+/// How deep arrays and tables may be in each other, as in `toml`.
+const DEPTH: u32 = 80;
+
+/// Reads a map, with `most` tokens at once. None if it is better read as one document:
+/// for one, if there is a mistake in it.
+pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Map> {
+    let mut events = Events::of(text, most);
+    let (header, from) = events.header()?;
+    let mut reader = Reader::new(text, location.home().is_some());
+
+    // A map's own fields stand above its first header, so this one is there.
+    let above = DeTable::parse(text.get(..from)?).ok()?;
+    let max_bytes = match above.get_ref().get("max_bytes") {
+        Some(value) => reader.max_bytes(value)?,
+        None => DEFAULT_MAX_BYTES,
+    };
+    let mut entries = IndexMap::new();
+    let until = loop {
+        let Some(event) = events.next()? else {
+            break text.len();
+        };
+        match event.kind() {
+            EventKind::Newline => {}
+            EventKind::StdTableOpen | EventKind::ArrayTableOpen => break event.span().start(),
+            EventKind::SimpleKey => {
+                let name = events.name(event)?;
+                let value = events.value()?;
+                let (key, entry) = reader.entry(&name, &value, max_bytes)?;
+                if entries.insert(key, entry).is_some() {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+    };
+
+    let frame = Zeroizing::new([text.get(..from)?, text.get(until..)?].concat());
+    let document = DeTable::parse(&frame).ok()?;
+    let keys = document.get_ref().get("keys")?;
+    let is_empty = matches!(keys.get_ref(), DeValue::Table(keys) if keys.is_empty());
+    if !is_empty || keys.span().start != header {
+        return None;
+    }
+    reader.without(from..until);
+    let mut map = reader.map(document.get_ref(), location);
+    if reader.into_first().is_some() {
+        return None;
+    }
+    map.entries = entries;
+    Some(map)
+}
+
+/// What the parser says of a text. Whatever it says is None if there was a mistake.
+struct Events<'a> {
+    source: Source<'a>,
+    lexer: Lexer<'a>,
+    most: usize,
+    tokens: Vec<Token>,
+    /// Those of `tokens`, and how many of them have been taken.
+    events: Vec<Event>,
+    taken: usize,
+}
+
+impl<'a> Events<'a> {
+    fn of(text: &'a str, most: usize) -> Self {
+        let source = Source::new(text);
+        Self {
+            source,
+            lexer: source.lex(),
+            most,
+            tokens: Vec::new(),
+            events: Vec::new(),
+            taken: 0,
+        }
+    }
+
+    /// The next one, or None at the end. Blanks and comments are left out.
+    fn next(&mut self) -> Option<Option<Event>> {
+        loop {
+            match self.events.get(self.taken).copied() {
+                Some(event) => {
+                    self.taken += 1;
+                    if !matches!(event.kind(), EventKind::Whitespace | EventKind::Comment) {
+                        return Some(Some(event));
+                    }
+                }
+                None if self.parse_more()? => {}
+                None => return Some(None),
+            }
+        }
+    }
+
+    /// Whether there was more.
+    fn parse_more(&mut self) -> Option<bool> {
+        self.tokens.clear();
+        for token in self.lexer.by_ref() {
+            self.tokens.push(token);
+            if self.tokens.len() >= self.most && token.kind() == TokenKind::Newline {
+                break;
+            }
+        }
+        self.events.clear();
+        self.taken = 0;
+        let mut receiver = ValidateWhitespace::new(&mut self.events, self.source);
+        let mut receiver = RecursionGuard::new(&mut receiver, DEPTH);
+        without_mistake(|mistake| parse_document(&self.tokens, &mut receiver, mistake))?;
+        Some(!self.tokens.is_empty())
+    }
+
+    /// Where the first header `[keys]` begins, and where its line ends.
+    fn header(&mut self) -> Option<(usize, usize)> {
+        loop {
+            let opened = self.next()??;
+            if opened.kind() != EventKind::StdTableOpen {
+                continue;
+            }
+            let name = self.next()??;
+            let closed = self.next()??;
+            if closed.kind() == EventKind::StdTableClose && self.name(name)?.get_ref() == "keys" {
+                let end = self.next()??;
+                return Some((opened.span().start(), end.span().end()));
+            }
+        }
+    }
+
+    fn name(&self, event: Event) -> Option<Spanned<Cow<'a, str>>> {
+        let raw = self.source.get(event)?;
+        let mut name = Cow::default();
+        without_mistake(|mistake| raw.decode_key(&mut name, mistake))?;
+        Some(Spanned::new(range(event.span()), name))
+    }
+
+    /// The value after a name that no dot cuts in two. It is either a text, or more than
+    /// one event: then the events only say where it ends.
+    fn value(&mut self) -> Option<Value<'a>> {
+        if self.next()??.kind() != EventKind::KeyValSep {
+            return None;
+        }
+        let first = self.next()??;
+        if first.kind() == EventKind::Scalar {
+            let raw = self.source.get(first)?;
+            let mut text = Cow::default();
+            let kind = without_mistake(|mistake| raw.decode_scalar(&mut text, mistake))?;
+            let value = (kind == ScalarKind::String).then_some(DeValue::String(text))?;
+            return Some(Spanned::new(range(first.span()), value));
+        }
+        let (mut open, mut last) = (0_u32, first);
+        loop {
+            match last.kind() {
+                EventKind::InlineTableOpen | EventKind::ArrayOpen => open += 1,
+                EventKind::InlineTableClose | EventKind::ArrayClose => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                break;
+            }
+            last = self.next()??;
+        }
+        let whole = range(first.span().append(last.span()));
+        let value = DeValue::parse(self.source.input().get(whole.clone())?).ok()?;
+        Some(Spanned::new(whole, value.into_inner()))
+    }
+}
+
+/// What `ask` returns, if it reports no mistake.
+fn without_mistake<T>(ask: impl FnOnce(&mut dyn ErrorSink) -> T) -> Option<T> {
+    let mut mistake: Option<ParseError> = None;
+    let answer = ask(&mut mistake);
+    mistake.is_none().then_some(answer)
+}
+
+fn range(span: Span) -> std::ops::Range<usize> {
+    span.start()..span.end()
+}
+
+#[cfg(test)]
+mod tests;
