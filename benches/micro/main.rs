@@ -123,7 +123,7 @@ fn map_lookup(bencher: Bencher<'_, '_>, keys: usize) {
 fn root_opening(bencher: Bencher<'_, '_>) {
     let map = Map::parse(map(1).as_bytes(), &location()).unwrap();
     let entry = map.find(&Key::try_from(KEY).unwrap()).unwrap();
-    bencher.bench_local(|| resolve(&map, black_box(entry)).unwrap());
+    bencher.bench_local(|| resolve(&map, black_box(&entry)).unwrap());
 }
 
 /// A call that gets no grant: a store, an instance and a refusal, and no file.

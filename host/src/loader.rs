@@ -338,13 +338,14 @@ impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
             // The key was right, or it needed no permit. A permit is returned here.
             (guess, _) => drop(guess),
         }
-        if let Some(entry) = entry {
+        if let Some(entry) = &entry {
             self.enter(&mut call.file, self.files.thing(entry.path()))?;
         }
         // Without an entry there is no grant, and the guest refuses. So a wrong
         // key, and a key that is bound to other agents, takes the same path as a
         // right one.
         let grant = entry
+            .as_ref()
             .map(|entry| self.map.resolve(&map, &trail, entry))
             .transpose()?;
         drop(trail);

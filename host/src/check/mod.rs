@@ -119,8 +119,8 @@ pub async fn check(
             roots = map.distrusted_roots();
             roots.iter_mut().for_each(|root| secrets.hide(root));
             let mut entries = Vec::new();
-            for (key, entry) in map.entries() {
-                entries.push(judge(key, entry, &secrets, live.location(), &load).await);
+            for entry in map.entries() {
+                entries.push(judge(&entry, &secrets, live.location(), &load).await);
             }
             for ((name, binding), key) in map.bindings().into_iter().zip(&keys) {
                 let shows_a_key = binding.shows_a_key(name, key.as_ref().ok(), &map);
@@ -160,8 +160,7 @@ pub async fn check(
 
 /// Loads one entry as a call would.
 pub(crate) async fn judge(
-    key: &Key,
-    entry: &Entry,
+    entry: &Entry<'_>,
     secrets: &Secrets<'_>,
     location: &Location,
     load: &impl AsyncFn(&Key, &Caller) -> Result<u64, Code>,
@@ -170,9 +169,9 @@ pub(crate) async fn judge(
     // whether the file would load.
     let agent = entry.agents().and_then(|agents| agents.first());
     let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent(agent.clone()));
-    let path = entry.path();
+    let (key, path) = (entry.key(), entry.path());
     let is_shown = path.ends_with(".md") && !secrets.are_in(path);
-    let result = load(key, &caller).await;
+    let result = load(&key, &caller).await;
     let is_wide = result.is_ok() && is_wide(path, location);
     let warnings = [
         key.is_weak().then_some(Warning::WeakKey),
@@ -198,10 +197,11 @@ pub(crate) struct Secrets<'a> {
 
 impl<'a> Secrets<'a> {
     pub(crate) fn of(map: &'a Map, bound: impl Iterator<Item = &'a Key>) -> Self {
-        let entries = map.entries().into_iter().map(|(key, _)| key);
+        let entries = map.entries().into_iter();
         let keys: HashSet<&[u8]> = entries
-            .chain(bound)
-            .map(|key| key.expose().as_bytes())
+            .map(|entry| entry.expose_key())
+            .chain(bound.map(Key::expose))
+            .map(str::as_bytes)
             .collect();
         let lengths = keys.iter().map(|key| key.len()).collect();
         Self { keys, lengths }

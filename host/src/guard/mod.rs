@@ -127,7 +127,7 @@ pub fn agents(map: &LiveMap) -> Result<String, MapError> {
         map => map?,
     };
     let mut names = BTreeSet::new();
-    for (_, entry) in map.entries() {
+    for entry in map.entries() {
         match entry.agents() {
             None => drop(names.insert("*")),
             Some(agents) => names.extend(agents.iter().map(|name| &**name)),

@@ -113,11 +113,17 @@ impl Binding {
     #[must_use]
     pub fn shows_a_key(&self, name: &str, own: Option<&Key>, map: &Map) -> bool {
         let shown = [Some(name), self.title(), self.description()];
-        let shows = |key: &Key| {
+        let shows = |key: &str| {
             let mut texts = shown.iter().flatten();
-            texts.any(|text| text.contains(key.expose()))
+            texts.any(|text| text.contains(key))
         };
-        own.is_some_and(shows) || map.entries.keys().any(|key| !key.is_weak() && shows(key))
+        let mut keys = map
+            .said
+            .entries
+            .all(&map.text)
+            .map(|entry| entry.expose_key());
+        own.is_some_and(|own| shows(own.expose()))
+            || keys.any(|key| !Key::is_guessable(key) && shows(key))
     }
 
     /// What a client shows its user instead of the tool's name, if the map says.

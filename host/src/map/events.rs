@@ -23,11 +23,10 @@
 //! document. Tests compare the two on many texts, and so does the fuzzer.
 
 use super::{
-    Location, Map,
+    Location, Said,
     parse::{Reader, Value},
 };
 use crate::limits::DEFAULT_MAX_BYTES;
-use indexmap::IndexMap;
 use std::borrow::Cow;
 use toml::{
     Spanned,
@@ -50,7 +49,7 @@ const DEPTH: u32 = 80;
 
 /// Reads a map, with `most` tokens at once. None if it is better read as one document:
 /// for one, if there is a mistake in it.
-pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Map> {
+pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Said> {
     let mut events = Events::of(text, most);
     let (header, from) = events.header()?;
     let mut reader = Reader::new(text, location.home().is_some());
@@ -61,7 +60,6 @@ pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Map> 
         Some(value) => reader.max_bytes(value)?,
         None => DEFAULT_MAX_BYTES,
     };
-    let mut entries = IndexMap::new();
     let until = loop {
         let Some(event) = events.next()? else {
             break text.len();
@@ -71,10 +69,16 @@ pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Map> 
             EventKind::StdTableOpen | EventKind::ArrayTableOpen => break event.span().start(),
             EventKind::SimpleKey => {
                 let name = events.name(event)?;
-                let value = events.value()?;
-                let (key, entry) = reader.entry(&name, &value, max_bytes)?;
-                if entries.insert(key, entry).is_some() {
-                    return None;
+                match events.value()? {
+                    Found::Text(text) => reader.entry(&name, &text, max_bytes)?,
+                    Found::More(end) => {
+                        let line = DeTable::parse(text.get(name.span().start..end)?).ok()?;
+                        reader.is_further(0, name.span().start);
+                        for (name, value) in line.get_ref() {
+                            reader.entry(name, value, max_bytes)?;
+                        }
+                        reader.is_further(0, 0);
+                    }
                 }
             }
             _ => return None,
@@ -88,13 +92,11 @@ pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Map> 
     if !is_empty || keys.span().start != header {
         return None;
     }
-    reader.without(from..until);
-    let mut map = reader.map(document.get_ref(), location);
-    if reader.into_first().is_some() {
-        return None;
-    }
-    map.entries = entries;
-    Some(map)
+    reader.is_further(from, until - from);
+    let mut said = reader.map(document.get_ref());
+    said.entries = reader.into_entries()?;
+    said.entries.index(text)?;
+    Some(said)
 }
 
 /// What the parser says of a text. Whatever it says is None if there was a mistake.
@@ -177,36 +179,39 @@ impl<'a> Events<'a> {
         Some(Spanned::new(range(event.span()), name))
     }
 
-    /// The value after a name that no dot cuts in two. It is either a text, or more than
-    /// one event: then the events only say where it ends.
-    fn value(&mut self) -> Option<Value<'a>> {
+    /// The value after a name, which no dot cuts in two.
+    fn value(&mut self) -> Option<Found<'a>> {
         if self.next()??.kind() != EventKind::KeyValSep {
             return None;
         }
-        let first = self.next()??;
-        if first.kind() == EventKind::Scalar {
-            let raw = self.source.get(first)?;
+        let mut event = self.next()??;
+        if event.kind() == EventKind::Scalar {
+            let raw = self.source.get(event)?;
             let mut text = Cow::default();
             let kind = without_mistake(|mistake| raw.decode_scalar(&mut text, mistake))?;
             let value = (kind == ScalarKind::String).then_some(DeValue::String(text))?;
-            return Some(Spanned::new(range(first.span()), value));
+            return Some(Found::Text(Spanned::new(range(event.span()), value)));
         }
-        let (mut open, mut last) = (0_u32, first);
+        let mut open = 0_u32;
         loop {
-            match last.kind() {
+            match event.kind() {
                 EventKind::InlineTableOpen | EventKind::ArrayOpen => open += 1,
                 EventKind::InlineTableClose | EventKind::ArrayClose => open -= 1,
                 _ => {}
             }
             if open == 0 {
-                break;
+                return Some(Found::More(event.span().end()));
             }
-            last = self.next()??;
+            event = self.next()??;
         }
-        let whole = range(first.span().append(last.span()));
-        let value = DeValue::parse(self.source.input().get(whole.clone())?).ok()?;
-        Some(Spanned::new(whole, value.into_inner()))
     }
+}
+
+/// What stands after a name.
+enum Found<'a> {
+    Text(Value<'a>),
+    /// An array or a table, which ends there. The name and it are a document of their own.
+    More(usize),
 }
 
 /// What `ask` returns, if it reports no mistake.

@@ -31,8 +31,8 @@ impl Reader<'_> {
             "with no roots, every file is refused; name one, or remove the line",
             |reader, text, span| {
                 let path = reader.path(text, span.clone())?;
-                if is_from_root(&path) || path.starts_with("~/") {
-                    Some(path)
+                if is_from_root(path) || path.starts_with("~/") {
+                    Some(path.into())
                 } else {
                     reader.fault(span, ROOT.into(), None)
                 }
@@ -89,7 +89,7 @@ impl Reader<'_> {
 
     /// A path in a form that a map may contain. Whether it leads anywhere is only known
     /// at each call.
-    pub(super) fn path(&mut self, path: &str, span: Range<usize>) -> Option<Box<str>> {
+    pub(super) fn path<'p>(&mut self, path: &'p str, span: Range<usize>) -> Option<&'p str> {
         let (message, help) = if path.is_empty() {
             ("a path is empty", None)
         } else if path.contains('\0') {
@@ -107,7 +107,7 @@ impl Reader<'_> {
         } else if let Some(why) = odd_path(path) {
             (why, None)
         } else {
-            return Some(path.into());
+            return Some(path);
         };
         self.fault(span, message.into(), help.map(Into::into))
     }
@@ -120,7 +120,9 @@ impl Reader<'_> {
                 Ok(key) => Some(KeySource::Here(key)),
                 Err(error) => self.fault(value.span(), error.to_string(), None),
             },
-            "key_file" => self.path(text, value.span()).map(KeySource::File),
+            "key_file" => self
+                .path(text, value.span())
+                .map(|path| KeySource::File(path.into())),
             _ => {
                 let mut bytes = text.bytes();
                 let starts = bytes

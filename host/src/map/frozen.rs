@@ -89,14 +89,13 @@ impl FrozenMap {
     /// # Errors
     /// As for [`Self::freeze`].
     pub(crate) fn hold(map: &Arc<Map>, limits: Limits) -> Result<Self, FreezeError> {
-        let entries = map.entries().into_iter().map(|(_, entry)| entry);
-        Self::of(map, entries, None, most_directories(limits))
+        Self::of(map, map.entries(), None, most_directories(limits))
     }
 
     /// With at most `most` directories.
     fn of<'a>(
         map: &'a Arc<Map>,
-        entries: impl IntoIterator<Item = &'a Entry>,
+        entries: impl IntoIterator<Item = Entry<'a>>,
         bound: Option<(BindingName, Key)>,
         most: usize,
     ) -> Result<Self, FreezeError> {
@@ -108,7 +107,7 @@ impl FrozenMap {
         };
         let mut known = HashMap::new();
         for entry in entries {
-            let file = match resolve(map, entry) {
+            let file = match resolve(map, &entry) {
                 Ok(Grant {
                     directory, name, ..
                 }) => {

@@ -75,6 +75,16 @@ impl Key {
         &self.0
     }
 
+    /// Compares in constant time.
+    pub(super) fn is(&self, text: &str) -> bool {
+        self.0.as_bytes().ct_eq(text.as_bytes()).into()
+    }
+
+    /// A text that was a key before.
+    pub(super) fn of_valid(text: &str) -> Self {
+        Self(Zeroizing::new(text.into()))
+    }
+
     /// Whether the key could be guessed: see [`Self::is_guessable`].
     #[must_use]
     pub fn is_weak(&self) -> bool {
@@ -110,13 +120,13 @@ impl TryFrom<&str> for Key {
 
     fn try_from(text: &str) -> Result<Self, KeyError> {
         check(text)?;
-        Ok(Self(Zeroizing::new(text.into())))
+        Ok(Self::of_valid(text))
     }
 }
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
+        self.is(&other.0)
     }
 }
 

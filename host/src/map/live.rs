@@ -147,15 +147,16 @@ impl<F: FileSystem> LiveMap<F> {
                 files.pause(QUIET);
                 continue;
             }
-            let outcome = match known {
-                Some(seen) if seen.bytes.as_ref() == Some(&bytes) => seen.outcome,
-                _ => self.parse(&bytes).map(Arc::new),
-            };
             let is_compared = stat.size <= COMPARED;
+            let compared = is_compared.then(|| bytes.clone());
+            let outcome = match known {
+                Some(seen) if is_compared && seen.bytes == compared => seen.outcome,
+                _ => self.parse(bytes).map(Arc::new),
+            };
             if is_compared || stat.is_reliable(files.now()) {
                 *seen = Some(Seen {
                     stat,
-                    bytes: is_compared.then_some(bytes),
+                    bytes: compared,
                     outcome: outcome.clone(),
                 });
             }
@@ -181,11 +182,11 @@ impl<F: FileSystem> LiveMap<F> {
         }
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
+    fn parse(&self, bytes: Zeroizing<Vec<u8>>) -> Result<Map, MapError> {
         #[cfg(test)]
         self.parsed
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Map::parse(bytes, &self.location).map_err(|source| MapError::Parse {
+        Map::parse_kept(bytes, &self.location).map_err(|source| MapError::Parse {
             path: self.path(),
             source,
         })

@@ -6,6 +6,7 @@
 //! server has its map from: it reads the map at each call, or [`FrozenMap`] keeps it.
 
 mod binding;
+mod entries;
 mod error;
 mod events;
 mod fields;
@@ -20,6 +21,8 @@ mod resolve;
 mod source;
 
 pub use binding::{BadBindingName, Binding, BindingError, BindingName};
+use entries::Entries;
+pub use entries::Entry;
 pub use error::{MapError, ParseError};
 pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
@@ -30,20 +33,26 @@ pub use resolve::{locate, resolve};
 pub use source::{MapSource, Maps};
 
 use crate::agent::AgentName;
-use indexmap::IndexMap;
 use std::{collections::BTreeMap, fmt};
+use zeroize::Zeroizing;
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.
 ///
 /// `Debug` shows nothing of it, not even how many keys there are.
 pub struct Map {
     location: Location,
+    /// Its entries are where they stand in it.
+    text: Zeroizing<String>,
+    said: Said,
+}
+
+/// What the text of a map says.
+struct Said {
     /// Absolute, or under `~/`; as written. None means that files may be anywhere.
     roots: Option<Box<[Box<str>]>>,
     /// For entries that set no limit.
     max_bytes: u64,
-    /// One after another in memory, as a large map has many.
-    entries: IndexMap<Key, Entry>,
+    entries: Entries,
     bindings: BTreeMap<BindingName, Binding>,
 }
 
@@ -51,14 +60,14 @@ impl Map {
     /// The entry of `key`, if it has one. The time that this takes does not tell how
     /// close a wrong key came; see [`Key`].
     #[must_use]
-    pub fn find(&self, key: &Key) -> Option<&Entry> {
-        self.entries.get(key)
+    pub fn find(&self, key: &Key) -> Option<Entry<'_>> {
+        self.said.entries.find(&self.text, key)
     }
 
     /// The entry of `key`, if `agent` may use it. An agent of None means that nobody
     /// knows who asks. An entry that is bound to others is not found.
     #[must_use]
-    pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
+    pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<Entry<'_>> {
         self.find(key).filter(|entry| match entry.agents() {
             None => true,
             Some(agents) => agent.is_some_and(|agent| agents.contains(agent)),
@@ -68,19 +77,20 @@ impl Map {
     /// The binding of this name, if there is one.
     #[must_use]
     pub fn binding(&self, name: &str) -> Option<&Binding> {
-        self.bindings.get(name)
+        self.said.bindings.get(name)
     }
 
     /// Gives `other` the rules of this map: its roots, and its size limit for entries
     /// that set none.
     pub(crate) fn ruling(&self, mut other: Self) -> Self {
-        other.roots.clone_from(&self.roots);
-        for entry in other.entries.values_mut() {
-            if entry.max_bytes == other.max_bytes {
-                entry.max_bytes = self.max_bytes;
+        other.said.roots.clone_from(&self.said.roots);
+        let before = other.said.max_bytes;
+        for max_bytes in other.said.entries.limits() {
+            if *max_bytes == before {
+                *max_bytes = self.said.max_bytes;
             }
         }
-        other.max_bytes = self.max_bytes;
+        other.said.max_bytes = self.said.max_bytes;
         other
     }
 
@@ -88,7 +98,7 @@ impl Map {
     /// `check`.
     #[must_use]
     pub fn bindings(&self) -> Vec<(&BindingName, &Binding)> {
-        let mut bindings: Vec<_> = self.bindings.iter().collect();
+        let mut bindings: Vec<_> = self.said.bindings.iter().collect();
         bindings.sort_unstable_by_key(|(_, binding)| binding.at);
         bindings
     }
@@ -96,9 +106,9 @@ impl Map {
     /// All entries, in the order of the file. Only for the user's own `check`: a call
     /// must not learn of any entry but its own.
     #[must_use]
-    pub fn entries(&self) -> Vec<(&Key, &Entry)> {
-        let mut entries: Vec<_> = self.entries.iter().collect();
-        entries.sort_unstable_by_key(|(_, entry)| entry.at);
+    pub fn entries(&self) -> Vec<Entry<'_>> {
+        let mut entries: Vec<_> = self.said.entries.all(&self.text).collect();
+        entries.sort_unstable_by_key(|entry| entry.at);
         entries
     }
 }
@@ -117,47 +127,4 @@ struct Position {
     line: u32,
     /// The offset in the whole text, so that no two have the same.
     byte: u32,
-}
-
-/// What the map says of one key. `Debug` shows nothing of it.
-pub struct Entry {
-    /// Not empty, without NUL, absolute, under `~/`, or relative; as written.
-    path: Box<str>,
-    max_bytes: u64,
-    agents: Option<Box<[AgentName]>>,
-    at: Position,
-}
-
-impl Entry {
-    /// The path as the user wrote it. Only its form has been checked.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The largest file that may be returned, in bytes: the entry's own limit,
-    /// else the map's, else [`crate::limits::DEFAULT_MAX_BYTES`].
-    #[must_use]
-    pub fn max_bytes(&self) -> u64 {
-        self.max_bytes
-    }
-
-    /// The agents that may use the key; none: any. Never an
-    /// empty list.
-    #[must_use]
-    pub fn agents(&self) -> Option<&[AgentName]> {
-        self.agents.as_deref()
-    }
-
-    /// The line of the map on which the entry begins, from 1.
-    #[must_use]
-    pub fn line(&self) -> u32 {
-        self.at.line
-    }
-}
-
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").finish_non_exhaustive()
-    }
 }

@@ -1,17 +1,20 @@
 //! Turns the map's text into its entries. It looks nothing up in the file system.
 
 use super::{
-    Binding, BindingName, Entry, Key, Location, Map, ParseError, Position, binding::KeySource,
+    Binding, BindingName, Location, Map, ParseError, Position, Said,
+    binding::KeySource,
+    entries::{Entries, New, narrow},
     events,
+    key::check,
 };
-use crate::limits::DEFAULT_MAX_BYTES;
-use indexmap::IndexMap;
+use crate::limits::{DEFAULT_MAX_BYTES, MAX_MAP_BYTES};
 use memchr::memchr_iter;
-use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, mem, ops::Range};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
+use zeroize::Zeroizing;
 
 /// The fields at the top level of a map.
 const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
@@ -33,11 +36,20 @@ impl Map {
     /// The first mistake in the order of the file. A mistake in the TOML itself comes
     /// before all others.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, ParseError> {
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
+        Self::parse_kept(Zeroizing::new(bytes.to_vec()), location)
+    }
+
+    /// As [`Self::parse`]. The map keeps these bytes, since it is where they say.
+    pub(super) fn parse_kept(
+        mut bytes: Zeroizing<Vec<u8>>,
+        location: &Location,
+    ) -> Result<Self, ParseError> {
+        let text = match String::from_utf8(mem::take(&mut *bytes)) {
+            Ok(text) => Zeroizing::new(text),
             Err(error) => {
-                let good =
-                    String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
+                let good = error.utf8_error().valid_up_to();
+                let bytes = Zeroizing::new(error.into_bytes());
+                let good = String::from_utf8_lossy(bytes.get(..good).unwrap_or_default());
                 let end = good.len()..good.len();
                 return Err(ParseError::new(
                     &good,
@@ -47,13 +59,24 @@ impl Map {
                 ));
             }
         };
-        match events::read(text, location, events::TOKENS) {
-            Some(map) => Ok(map),
-            None => Self::parse_whole(text, location),
+        if text.len() as u64 > MAX_MAP_BYTES {
+            let message = format!("the map is larger than {MAX_MAP_BYTES} bytes");
+            return Err(ParseError::new(&text, 0..0, message, None));
         }
+        let said = match events::read(&text, location, events::TOKENS) {
+            Some(said) => said,
+            None => Said::parse_whole(&text, location)?,
+        };
+        Ok(Self {
+            location: location.clone(),
+            text,
+            said,
+        })
     }
+}
 
-    /// As [`Self::parse`], as one document, however large it is.
+impl Said {
+    /// As [`Map::parse`], as one document, however large it is.
     pub(super) fn parse_whole(text: &str, location: &Location) -> Result<Self, ParseError> {
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
@@ -61,9 +84,17 @@ impl Map {
             ParseError::new(text, span, message, Some(TOML_HELP.into()))
         })?;
         let mut reader = Reader::new(text, location.home().is_some());
-        let map = reader.map(document.get_ref(), location);
-        match reader.first {
-            None => Ok(map),
+        let mut said = reader.map(document.get_ref());
+        said.entries = reader.entries;
+        // TOML knows no table that has a name twice.
+        let indexed = said.entries.index(text);
+        let twice = || Fault {
+            span: 0..0,
+            message: "a key stands twice".into(),
+            help: None,
+        };
+        match reader.first.or_else(|| indexed.is_none().then(twice)) {
+            None => Ok(said),
             Some(Fault {
                 span,
                 message,
@@ -88,8 +119,9 @@ pub(super) struct Reader<'a> {
     /// A byte offset, and the line that it is on, from 1.
     counted: (usize, u32),
     pub(super) has_home: bool,
-    /// What the document is without: see [`Self::without`].
-    missing: Range<usize>,
+    /// See [`Self::is_further`].
+    further: (usize, usize),
+    pub(super) entries: Entries,
     first: Option<Fault>,
 }
 
@@ -99,37 +131,45 @@ impl<'a> Reader<'a> {
             text,
             counted: (0, 1),
             has_home,
-            missing: 0..0,
+            further: (0, 0),
+            entries: Entries::default(),
             first: None,
         }
     }
 
-    /// From now on, what is read is a document of the text without this part of it.
-    pub(super) fn without(&mut self, part: Range<usize>) {
-        self.missing = part;
+    /// From now on, what is read is a document of a part of the text. What stands in it
+    /// from the byte `from` on stands `by` bytes further on in the text.
+    pub(super) fn is_further(&mut self, from: usize, by: usize) {
+        self.further = (from, by);
     }
 
-    /// The first mistake, if there is one.
-    pub(super) fn into_first(self) -> Option<Fault> {
-        self.first
+    /// Where a place in a document is in the text.
+    fn in_text(&self, span: Range<usize>) -> Range<usize> {
+        let (from, by) = self.further;
+        match span.start >= from {
+            true => span.start + by..span.end + by,
+            false => span,
+        }
     }
 
-    pub(super) fn map(&mut self, document: &DeTable<'_>, location: &Location) -> Map {
+    /// The entries, if there is no mistake anywhere.
+    pub(super) fn into_entries(self) -> Option<Entries> {
+        self.first.is_none().then_some(self.entries)
+    }
+
+    /// All that a document says. Its entries are added to those of the reader.
+    pub(super) fn map(&mut self, document: &DeTable<'_>) -> Said {
         self.known_fields(document, &MAP_FIELDS);
         let roots = document.get("roots").and_then(|value| self.roots(value));
         let max_bytes = document
             .get("max_bytes")
             .and_then(|value| self.max_bytes(value))
             .unwrap_or(DEFAULT_MAX_BYTES);
-        let mut entries = IndexMap::new();
         if let Some(value) = document.get("keys") {
             match value.get_ref() {
                 DeValue::Table(keys) => {
-                    entries.reserve(keys.len());
                     for (name, value) in keys {
-                        if let Some((key, entry)) = self.entry(name, value, max_bytes) {
-                            entries.insert(key, entry);
-                        }
+                        let _: Option<()> = self.entry(name, value, max_bytes);
                     }
                 }
                 other => self.wrong_type(value, "a table: write [keys]", other),
@@ -148,11 +188,10 @@ impl<'a> Reader<'a> {
                 other => self.wrong_type(value, "a table: write [bindings.NAME]", other),
             }
         }
-        Map {
-            location: location.clone(),
+        Said {
             roots,
             max_bytes,
-            entries,
+            entries: Entries::default(),
             bindings,
         }
     }
@@ -160,17 +199,13 @@ impl<'a> Reader<'a> {
     /// The position of a name. Names mostly come in the order of the file, so lines
     /// are counted on from the last.
     fn place(&mut self, name: &Spanned<Cow<'_, str>>) -> Position {
-        let start = match name.span().start {
-            start if start >= self.missing.start => start + self.missing.len(),
-            start => start,
-        };
+        let start = self.in_text(name.span()).start;
         let (from, line) = match self.counted {
             (at, _) if at > start => (0, 1),
             counted => counted,
         };
         let between = self.text.as_bytes().get(from..start).unwrap_or_default();
         let breaks = memchr_iter(b'\n', between).count();
-        let narrow = |number| u32::try_from(number).unwrap_or(u32::MAX);
         let line = line.saturating_add(narrow(breaks));
         self.counted = (start, line);
         Position {
@@ -249,24 +284,23 @@ impl<'a> Reader<'a> {
         Some((valid, binding))
     }
 
+    /// Adds an entry. None if there is a mistake in it.
     pub(super) fn entry(
         &mut self,
         name: &Spanned<Cow<'_, str>>,
         value: &Value<'_>,
         max_bytes: u64,
-    ) -> Option<(Key, Entry)> {
+    ) -> Option<()> {
         let at = self.place(name);
-        let key = match Key::try_from(name.get_ref().as_ref()) {
-            Ok(key) => key,
-            Err(error) => return self.fault(name.span(), error.to_string(), None),
-        };
-        let entry = match value.get_ref() {
-            DeValue::String(path) => Entry {
-                path: self.path(path, value.span())?,
-                max_bytes,
-                agents: None,
-                at,
-            },
+        let key: &str = name.get_ref();
+        if let Err(error) = check(key) {
+            return self.fault(name.span(), error.to_string(), None);
+        }
+        let (path, max_bytes, agents) = match value.get_ref() {
+            DeValue::String(path) => {
+                let path = self.path(path, value.span())?;
+                ((path, value.span()), max_bytes, None)
+            }
             // A table that a dot created has the position of the name before the dot.
             DeValue::Table(_) if value.span() == name.span() => {
                 return self.fault(
@@ -280,7 +314,8 @@ impl<'a> Reader<'a> {
                 let path = match fields.get("path") {
                     Some(path) => self
                         .string(path)
-                        .and_then(|text| self.path(text, path.span())),
+                        .and_then(|text| self.path(text, path.span()))
+                        .map(|text| (text, path.span())),
                     // If a field is misspelt, its message says it better.
                     None if !all_known => None,
                     None => self.fault(
@@ -297,12 +332,7 @@ impl<'a> Reader<'a> {
                 let agents = fields
                     .get("agents")
                     .map_or(Some(None), |value| self.agents(value).map(Some));
-                Entry {
-                    path: path?,
-                    max_bytes: max_bytes?,
-                    agents: agents?,
-                    at,
-                }
+                (path?, max_bytes?, agents?)
             }
             _ if MAP_FIELDS.contains(&name.get_ref().as_ref()) => {
                 return self.fault(
@@ -316,7 +346,15 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        Some((key, entry))
+        let new = New {
+            key: (key, self.in_text(name.span())),
+            path: (path.0, self.in_text(path.1)),
+            max_bytes,
+            agents,
+            at,
+        };
+        self.entries.add(self.text, new);
+        Some(())
     }
 
     /// Whether the table has only known fields.

@@ -74,15 +74,15 @@ pub fn locate<F: FileSystem>(
         return Err(Code::NotMarkdown);
     }
     let file = walker
-        .walk_along(trail, &map.expand(&entry.path)?, Policy::FOLLOWED)
+        .walk_along(trail, &map.expand(entry.path)?, Policy::FOLLOWED)
         .map_err(|error| code_of(&error))?;
     // The guest checks this again. This check prevents a link that is called `a.md`
     // from opening a directory such as `/etc` to the guest at all.
     if !is_markdown(file.name.as_encoded_bytes()) {
         return Err(Code::NotMarkdown);
     }
-    if let Some(roots) = &map.roots
-        && !is_in(walker, map, trail, roots, &entry.path, &file)?
+    if let Some(roots) = &map.said.roots
+        && !is_in(walker, map, trail, roots, entry.path, &file)?
     {
         return Err(Code::OutsideRoot);
     }
@@ -121,7 +121,7 @@ impl Map {
     #[must_use]
     pub fn distrusted_roots(&self) -> Vec<Distrust> {
         let walker = Walker::new(System);
-        let roots = self.roots.iter().flatten();
+        let roots = self.said.roots.iter().flatten();
         roots
             .filter_map(|root| self.expand(root).ok())
             .filter_map(|root| match walker.walk(&root, Policy::ROOT) {

@@ -115,8 +115,8 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     };
     let secrets = Secrets::of(&map, [].into_iter());
     let mut warnings = Vec::new();
-    for (key, entry) in map.entries() {
-        let report = runtime.block_on(judge(key, entry, &secrets, &user.location, &load));
+    for entry in map.entries() {
+        let report = runtime.block_on(judge(&entry, &secrets, &user.location, &load));
         if let Err(code) = report.result {
             warnings.push(format!("warning: {}: {}", code.as_str(), remedy(code)));
         }

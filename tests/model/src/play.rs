@@ -77,7 +77,7 @@ fn keyhole(files: &Files, live: &LiveMap<Files>, ask: Ask) -> Answer {
     };
     let entry = map.find_for(&key, None).ok_or("unknown-key")?;
     let (directory, name) =
-        locate(&walker, &map, trail.as_ref(), entry).map_err(|code| code.as_str().to_owned())?;
+        locate(&walker, &map, trail.as_ref(), &entry).map_err(|code| code.as_str().to_owned())?;
     guest::load(files, directory, &name, entry.max_bytes())
 }
 
@@ -108,7 +108,7 @@ fn whole(files: &Files, found: &Result<Arc<Map>, MapError>) -> Result<(), String
 /// All that a map grants.
 fn entries(map: &Map) -> Vec<(&str, &str, u64)> {
     let entries = map.entries().into_iter();
-    let all = entries.map(|(key, entry)| (key.expose(), entry.path(), entry.max_bytes()));
+    let all = entries.map(|entry| (entry.expose_key(), entry.path(), entry.max_bytes()));
     all.collect()
 }
 

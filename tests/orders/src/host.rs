@@ -82,8 +82,8 @@ pub mod map {
     pub struct Map(HashMap<Key, Entry>);
 
     impl Map {
-        pub fn find_for(&self, key: &Key, _: Option<&AgentName>) -> Option<&Entry> {
-            self.0.get(key)
+        pub fn find_for(&self, key: &Key, _: Option<&AgentName>) -> Option<Entry> {
+            self.0.get(key).cloned()
         }
 
         pub fn binding(&self, _: &str) -> Option<Binding> {

@@ -2,7 +2,10 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::{Location, Map, TOKENS, read};
+use super::{
+    super::{Map, Said},
+    Location, TOKENS, read,
+};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -15,12 +18,13 @@ fn location() -> Location {
 
 /// All that a map says, with the places where it says so.
 fn said(map: &Map) -> String {
-    let mut said = format!("{:?} {}", map.roots, map.max_bytes);
-    for (key, entry) in map.entries() {
-        assert!(std::ptr::eq(map.find(key).unwrap(), entry));
+    let mut said = format!("{:?} {}", map.said.roots, map.said.max_bytes);
+    for entry in map.entries() {
+        let found = map.find(&entry.key()).unwrap();
+        assert!(std::ptr::eq(found.path(), entry.path()));
         said += &format!(
             "\n{} {} {} {:?} {:?}",
-            key.expose(),
+            entry.expose_key(),
             entry.path,
             entry.max_bytes,
             entry.agents,
@@ -36,16 +40,23 @@ fn said(map: &Map) -> String {
 /// Whether a text is read with so many tokens at once, for each of these numbers. If it
 /// is, then as one document too, and both say the same.
 fn is_read(text: &str, most: &[usize]) -> Vec<bool> {
-    let whole = Map::parse_whole(text, &location());
+    let map = |said| Map {
+        location: location(),
+        text: text.to_owned().into(),
+        said,
+    };
+    let whole = Said::parse_whole(text, &location()).map(map);
     most.iter()
-        .map(|most| match (read(text, &location(), *most), &whole) {
-            (None, _) => false,
-            (Some(map), Ok(whole)) => {
-                assert_eq!(said(&map), said(whole), "{most}: {text}");
-                true
-            }
-            (Some(_), Err(error)) => panic!("{most}: {error}: {text}"),
-        })
+        .map(
+            |most| match (read(text, &location(), *most).map(map), &whole) {
+                (None, _) => false,
+                (Some(map), Ok(whole)) => {
+                    assert_eq!(said(&map), said(whole), "{most}: {text}");
+                    true
+                }
+                (Some(_), Err(error)) => panic!("{most}: {error}: {text}"),
+            },
+        )
         .collect()
 }
 

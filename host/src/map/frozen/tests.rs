@@ -25,7 +25,7 @@ fn tree() -> (Tree, LiveMap) {
 
 fn grant(frozen: &FrozenMap, key: &str) -> Result<Grant, Code> {
     let entry = frozen.map().find(&Key::try_from(key).unwrap()).unwrap();
-    frozen.resolve(entry)
+    frozen.resolve(&entry)
 }
 
 /// The content of the granted file now.
@@ -114,7 +114,7 @@ fn a_held_directory_cannot_be_listed() {
 fn more_directories_than_can_be_held_are_refused_with_their_number() {
     let (_tree, live) = tree();
     let map = live.current().unwrap();
-    let entries: Vec<_> = map.entries().into_iter().map(|(_, entry)| entry).collect();
+    let entries = map.entries();
     assert!(FrozenMap::of(&map, entries.clone(), None, 2).is_ok());
     assert!(matches!(
         FrozenMap::of(&map, entries, None, 1),

@@ -109,7 +109,7 @@ fn a_call_opens_each_directory_once_for_map_file_and_roots() {
         files.0.take();
         let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
         let walker = Walker::new(files.clone());
-        locate(&walker, &map, trail.as_ref(), entry).unwrap();
+        locate(&walker, &map, trail.as_ref(), &entry).unwrap();
         // Its own directory, and what kind of file its name is; and each root.
         assert_eq!(
             (asked("open"), asked("look")),

@@ -60,7 +60,7 @@ impl Home {
             roots => format!("roots = {roots:?}\n[keys]\nk = {path:?}"),
         };
         let map = Map::parse(text.as_bytes(), &location).unwrap();
-        resolve(&map, map.find(&Key::try_from("k").unwrap()).unwrap())
+        resolve(&map, &map.find(&Key::try_from("k").unwrap()).unwrap())
     }
 
     /// What the guest would read, and where that is.

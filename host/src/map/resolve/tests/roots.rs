@@ -47,7 +47,7 @@ fn a_root_that_fails_costs_only_its_own_files() {
         let text = format!("roots = ['~/failing', '~/notes']\n[keys]\nk = '{path}'\n");
         let map = Map::parse(text.as_bytes(), &home.location()).unwrap();
         let entry = map.find(&Key::try_from("k").unwrap()).unwrap();
-        let located = locate(&Walker::new(Failing), &map, None, entry);
+        let located = locate(&Walker::new(Failing), &map, None, &entry);
         assert_eq!(located.map(|(_, name)| name), found.map(str::to_owned));
     }
 }

@@ -1,0 +1,221 @@
+//! The entries of a map: where their names and paths stand in its text, and which key has
+//! which of them.
+//!
+//! A map of 100,000 keys is read at a start, and most of what that takes is memory: for two
+//! copies of what the text says already, and for finding a place for each. So the text is
+//! kept, and an entry says where in it its name and its path are.
+
+use super::{Key, Position};
+use crate::agent::AgentName;
+use hashbrown::{HashTable, hash_table::Entry as Place};
+use std::{
+    fmt,
+    hash::{BuildHasher as _, RandomState},
+    ops::Range,
+};
+use zeroize::Zeroizing;
+
+/// What the map says of one key. `Debug` shows nothing of it.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    key: &'a str,
+    /// Not empty, without NUL, absolute, under `~/`, or relative; as written.
+    pub(super) path: &'a str,
+    pub(super) max_bytes: u64,
+    pub(super) agents: Option<&'a [AgentName]>,
+    pub(super) at: Position,
+}
+
+impl<'a> Entry<'a> {
+    /// Its key. Only for the user's own `check`; see also [`Key::expose`].
+    #[must_use]
+    pub fn expose_key(&self) -> &'a str {
+        self.key
+    }
+
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        Key::of_valid(self.key)
+    }
+
+    /// The path as the user wrote it. Only its form has been checked.
+    #[must_use]
+    pub fn path(&self) -> &'a str {
+        self.path
+    }
+
+    /// The largest file that may be returned, in bytes: the entry's own limit,
+    /// else the map's, else [`crate::limits::DEFAULT_MAX_BYTES`].
+    #[must_use]
+    pub fn max_bytes(&self) -> u64 {
+        self.max_bytes
+    }
+
+    /// The agents that may use the key; none: any. Never an
+    /// empty list.
+    #[must_use]
+    pub fn agents(&self) -> Option<&'a [AgentName]> {
+        self.agents
+    }
+
+    /// The line of the map on which the entry begins, from 1.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.at.line
+    }
+}
+
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").finish_non_exhaustive()
+    }
+}
+
+/// The entries of one text. It is given to each function: a map keeps it, and whoever reads
+/// one only borrows it.
+#[derive(Default)]
+pub(super) struct Entries {
+    rows: Vec<Row>,
+    agents: Vec<Box<[AgentName]>>,
+    /// What stands in the text in another form: with escapes, for example.
+    decoded: Zeroizing<String>,
+    /// The number of the row of each key.
+    index: HashTable<u32>,
+    /// SipHash with a random seed; see [`Key`].
+    hasher: RandomState,
+}
+
+struct Row {
+    key: Part,
+    path: Part,
+    max_bytes: u64,
+    at: Position,
+    /// The number in `agents`.
+    agents: Option<u32>,
+}
+
+/// A part of the text, or, beyond its end, of what was decoded.
+#[derive(Clone, Copy)]
+struct Part {
+    start: u32,
+    len: u32,
+}
+
+/// What an entry says, as it is read.
+pub(super) struct New<'a> {
+    pub(super) key: (&'a str, Range<usize>),
+    pub(super) path: (&'a str, Range<usize>),
+    pub(super) max_bytes: u64,
+    pub(super) agents: Option<Box<[AgentName]>>,
+    pub(super) at: Position,
+}
+
+impl Entries {
+    /// Adds an entry. Its key and its path come with the places in the text where they
+    /// stand, quotes included.
+    pub(super) fn add(&mut self, text: &str, new: New<'_>) {
+        let row = Row {
+            key: self.part(text, new.key),
+            path: self.part(text, new.path),
+            max_bytes: new.max_bytes,
+            at: new.at,
+            agents: new.agents.map(|agents| {
+                self.agents.push(agents);
+                narrow(self.agents.len() - 1)
+            }),
+        };
+        self.rows.push(row);
+    }
+
+    /// Finds out which key has which entry. None if a key stands twice.
+    pub(super) fn index(&mut self, text: &str) -> Option<()> {
+        let mut index = HashTable::with_capacity(self.rows.len());
+        let key = |number: &u32| {
+            self.rows
+                .get(*number as usize)
+                .map(|row| self.get(text, row.key))
+        };
+        for number in 0..narrow(self.rows.len()) {
+            let own = key(&number);
+            let hash = |number: &u32| self.hasher.hash_one(key(number).unwrap_or_default());
+            match index.entry(hash(&number), |other| key(other) == own, hash) {
+                Place::Occupied(_) => return None,
+                Place::Vacant(place) => place.insert(number),
+            };
+        }
+        self.index = index;
+        Some(())
+    }
+
+    /// The entry of `key`. The time that this takes does not tell how close a wrong key
+    /// came; see [`Key`].
+    pub(super) fn find<'a>(&'a self, text: &'a str, key: &Key) -> Option<Entry<'a>> {
+        let hash = self.hasher.hash_one(key.expose());
+        let row = |number: &u32| self.rows.get(*number as usize);
+        let is_key = |number: &u32| row(number).is_some_and(|row| key.is(self.get(text, row.key)));
+        row(self.index.find(hash, is_key)?).map(|row| self.entry(text, row))
+    }
+
+    /// All of them, in the order in which they were added.
+    pub(super) fn all<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Entry<'a>> {
+        self.rows.iter().map(move |row| self.entry(text, row))
+    }
+
+    /// All limits.
+    pub(super) fn limits(&mut self) -> impl Iterator<Item = &mut u64> {
+        self.rows.iter_mut().map(|row| &mut row.max_bytes)
+    }
+
+    fn entry<'a>(&'a self, text: &'a str, row: &Row) -> Entry<'a> {
+        Entry {
+            key: self.get(text, row.key),
+            path: self.get(text, row.path),
+            max_bytes: row.max_bytes,
+            // A list that is not found lets nobody in.
+            agents: row.agents.map(|number| {
+                self.agents
+                    .get(number as usize)
+                    .map_or(&[][..], |list| list)
+            }),
+            at: row.at,
+        }
+    }
+
+    fn get<'a>(&'a self, text: &'a str, part: Part) -> &'a str {
+        let (start, len) = (part.start as usize, part.len as usize);
+        let found = match start.checked_sub(text.len()) {
+            None => text.get(start..start + len),
+            Some(start) => self.decoded.get(start..start + len),
+        };
+        found.unwrap_or_default()
+    }
+
+    /// Where `value` is kept: where it stands, if it stands there as it is.
+    fn part(&mut self, text: &str, (value, place): (&str, Range<usize>)) -> Part {
+        let len = narrow(value.len());
+        // With one quote before it, with none or with three.
+        for quotes in [1, 0, 3] {
+            let start = place.start.saturating_add(quotes);
+            if text.get(start..start.saturating_add(value.len())) == Some(value) {
+                let start = narrow(start);
+                return Part { start, len };
+            }
+        }
+        let start = narrow(text.len() + self.decoded.len());
+        let needed = self.decoded.len() + value.len();
+        if needed > self.decoded.capacity() {
+            // Not by growing, which leaves the old ones in memory.
+            let mut larger = Zeroizing::new(String::with_capacity(2 * needed));
+            larger.push_str(&self.decoded);
+            self.decoded = larger;
+        }
+        self.decoded.push_str(value);
+        Part { start, len }
+    }
+}
+
+/// A map's text is far shorter than 4 GiB: see [`super::Map::parse`].
+pub(super) fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
