@@ -333,7 +333,7 @@ impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
         let entry = Key::try_from(key)
             .ok()
             .and_then(|key| map.find_for(&key, agent.as_ref()));
-        match (guess, entry) {
+        match (guess, &entry) {
             (Some(guess), None) => guess.was_wrong(),
             // The key was right, or it needed no permit. A permit is returned here.
             (guess, _) => drop(guess),

@@ -8,6 +8,7 @@
 use super::{Key, Position};
 use crate::agent::AgentName;
 use hashbrown::{HashTable, hash_table::Entry as Place};
+use memchr::memchr_iter;
 use std::{
     fmt,
     hash::{BuildHasher as _, RandomState},
@@ -23,7 +24,11 @@ pub struct Entry<'a> {
     pub(super) path: &'a str,
     pub(super) max_bytes: u64,
     pub(super) agents: Option<&'a [AgentName]>,
-    pub(super) at: Position,
+    /// The offset of its name in the text, so that no two have the same.
+    pub(super) at: u32,
+    text: &'a str,
+    /// Its own position, or one before it from which lines can be counted on.
+    counted: Position,
 }
 
 impl<'a> Entry<'a> {
@@ -62,7 +67,21 @@ impl<'a> Entry<'a> {
     /// The line of the map on which the entry begins, from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
-        self.at.line
+        self.counted.on(self.text, self.at).line
+    }
+}
+
+impl Position {
+    pub(super) const START: Self = Self { line: 1, byte: 0 };
+
+    /// The position of a byte that is not before this one.
+    pub(super) fn on(self, text: &str, byte: u32) -> Self {
+        let between = text.as_bytes().get(self.byte as usize..byte as usize);
+        let ends = memchr_iter(b'\n', between.unwrap_or_default()).count();
+        Self {
+            line: self.line.saturating_add(narrow(ends)),
+            byte,
+        }
     }
 }
 
@@ -90,7 +109,7 @@ struct Row {
     key: Part,
     path: Part,
     max_bytes: u64,
-    at: Position,
+    at: u32,
     /// The number in `agents`.
     agents: Option<u32>,
 }
@@ -108,7 +127,6 @@ pub(super) struct New<'a> {
     pub(super) path: (&'a str, Range<usize>),
     pub(super) max_bytes: u64,
     pub(super) agents: Option<Box<[AgentName]>>,
-    pub(super) at: Position,
 }
 
 impl Entries {
@@ -116,10 +134,10 @@ impl Entries {
     /// stand, quotes included.
     pub(super) fn add(&mut self, text: &str, new: New<'_>) {
         let row = Row {
+            at: narrow(new.key.1.start),
             key: self.part(text, new.key),
             path: self.part(text, new.path),
             max_bytes: new.max_bytes,
-            at: new.at,
             agents: new.agents.map(|agents| {
                 self.agents.push(agents);
                 narrow(self.agents.len() - 1)
@@ -157,7 +175,19 @@ impl Entries {
         row(self.index.find(hash, is_key)?).map(|row| self.entry(text, row))
     }
 
-    /// All of them, in the order in which they were added.
+    /// All of them, in the order of the text.
+    pub(super) fn in_order<'a>(&'a self, text: &'a str) -> Vec<Entry<'a>> {
+        let mut entries: Vec<_> = self.all(text).collect();
+        entries.sort_unstable_by_key(|entry| entry.at);
+        let mut counted = Position::START;
+        for entry in &mut entries {
+            counted = counted.on(text, entry.at);
+            entry.counted = counted;
+        }
+        entries
+    }
+
+    /// All of them.
     pub(super) fn all<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Entry<'a>> {
         self.rows.iter().map(move |row| self.entry(text, row))
     }
@@ -179,6 +209,8 @@ impl Entries {
                     .map_or(&[][..], |list| list)
             }),
             at: row.at,
+            text,
+            counted: Position::START,
         }
     }
 

@@ -142,11 +142,12 @@ impl<'a> Events<'a> {
     /// Whether there was more.
     fn parse_more(&mut self) -> Option<bool> {
         self.tokens.clear();
-        for token in self.lexer.by_ref() {
+        self.tokens.extend(self.lexer.by_ref().take(self.most));
+        while let Some(last) = self.tokens.last()
+            && last.kind() != TokenKind::Newline
+            && let Some(token) = self.lexer.next()
+        {
             self.tokens.push(token);
-            if self.tokens.len() >= self.most && token.kind() == TokenKind::Newline {
-                break;
-            }
         }
         self.events.clear();
         self.taken = 0;
@@ -174,7 +175,7 @@ impl<'a> Events<'a> {
 
     fn name(&self, event: Event) -> Option<Spanned<Cow<'a, str>>> {
         let raw = self.source.get(event)?;
-        let mut name = Cow::default();
+        let mut name = Cow::Borrowed("");
         without_mistake(|mistake| raw.decode_key(&mut name, mistake))?;
         Some(Spanned::new(range(event.span()), name))
     }
@@ -187,7 +188,7 @@ impl<'a> Events<'a> {
         let mut event = self.next()??;
         if event.kind() == EventKind::Scalar {
             let raw = self.source.get(event)?;
-            let mut text = Cow::default();
+            let mut text = Cow::Borrowed("");
             let kind = without_mistake(|mistake| raw.decode_scalar(&mut text, mistake))?;
             let value = (kind == ScalarKind::String).then_some(DeValue::String(text))?;
             return Some(Found::Text(Spanned::new(range(event.span()), value)));

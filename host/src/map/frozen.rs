@@ -1,6 +1,6 @@
 //! The map as it was at the start, for a server that gives up its own rights.
 
-use super::{BindingName, Entry, Key, LiveMap, Map, MapError, Position, resolve};
+use super::{BindingName, Entry, Key, LiveMap, Map, MapError, resolve};
 use crate::{
     code::Code,
     grant::Grant,
@@ -28,7 +28,7 @@ const DESCRIPTORS_BESIDES: usize = 32;
 pub struct FrozenMap {
     map: Arc<Map>,
     directories: Vec<Dir>,
-    files: HashMap<Position, Result<FrozenFile, Code>>,
+    files: HashMap<u32, Result<FrozenFile, Code>>,
     /// The one binding that is served, with its key, if one is, and it had a key.
     bound: Option<(BindingName, Key)>,
 }

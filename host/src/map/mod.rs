@@ -107,9 +107,7 @@ impl Map {
     /// must not learn of any entry but its own.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry<'_>> {
-        let mut entries: Vec<_> = self.said.entries.all(&self.text).collect();
-        entries.sort_unstable_by_key(|entry| entry.at);
-        entries
+        self.said.entries.in_order(&self.text)
     }
 }
 

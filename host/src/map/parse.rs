@@ -8,7 +8,6 @@ use super::{
     key::check,
 };
 use crate::limits::{DEFAULT_MAX_BYTES, MAX_MAP_BYTES};
-use memchr::memchr_iter;
 use std::{borrow::Cow, collections::BTreeMap, mem, ops::Range};
 use toml::{
     Spanned,
@@ -116,8 +115,8 @@ pub(super) struct Fault {
 /// own mistakes are found before those in it.
 pub(super) struct Reader<'a> {
     text: &'a str,
-    /// A byte offset, and the line that it is on, from 1.
-    counted: (usize, u32),
+    /// The last position that was asked for.
+    counted: Position,
     pub(super) has_home: bool,
     /// See [`Self::is_further`].
     further: (usize, usize),
@@ -129,7 +128,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str, has_home: bool) -> Self {
         Self {
             text,
-            counted: (0, 1),
+            counted: Position::START,
             has_home,
             further: (0, 0),
             entries: Entries::default(),
@@ -199,19 +198,13 @@ impl<'a> Reader<'a> {
     /// The position of a name. Names mostly come in the order of the file, so lines
     /// are counted on from the last.
     fn place(&mut self, name: &Spanned<Cow<'_, str>>) -> Position {
-        let start = self.in_text(name.span()).start;
-        let (from, line) = match self.counted {
-            (at, _) if at > start => (0, 1),
+        let start = narrow(self.in_text(name.span()).start);
+        let counted = match self.counted {
+            counted if counted.byte > start => Position::START,
             counted => counted,
         };
-        let between = self.text.as_bytes().get(from..start).unwrap_or_default();
-        let breaks = memchr_iter(b'\n', between).count();
-        let line = line.saturating_add(narrow(breaks));
-        self.counted = (start, line);
-        Position {
-            line,
-            byte: narrow(start),
-        }
+        self.counted = counted.on(self.text, start);
+        self.counted
     }
 
     fn binding(
@@ -291,7 +284,6 @@ impl<'a> Reader<'a> {
         value: &Value<'_>,
         max_bytes: u64,
     ) -> Option<()> {
-        let at = self.place(name);
         let key: &str = name.get_ref();
         if let Err(error) = check(key) {
             return self.fault(name.span(), error.to_string(), None);
@@ -351,7 +343,6 @@ impl<'a> Reader<'a> {
             path: (path.0, self.in_text(path.1)),
             max_bytes,
             agents,
-            at,
         };
         self.entries.add(self.text, new);
         Some(())

@@ -28,7 +28,7 @@ fn said(map: &Map) -> String {
             entry.path,
             entry.max_bytes,
             entry.agents,
-            (entry.at.line, entry.at.byte)
+            (entry.line(), entry.at, found.line())
         );
     }
     for (name, binding) in map.bindings() {
