@@ -5,7 +5,7 @@
 use allocation_counter::{AllocationInfo, measure};
 use cap_std::fs::Dir;
 use keyhole::{
-    Grant,
+    Grant, Key, Location, Map,
     limits::Limits,
     sandbox::{Executor as _, Sandbox},
 };
@@ -76,6 +76,28 @@ fn a_call_that_finds_an_instance_makes_none() {
     // Nobody has tidied up since.
     let own = measure(|| ground.call(SMALL)).count_total;
     assert!(2 * ready < own, "{ready} {own}");
+}
+
+/// Its text is copied here once, since the map keeps it. Beside it, a map has a row for each
+/// key, and an index of them. It was two strings for each key before, and the library's
+/// document.
+#[test]
+fn a_map_of_100_000_keys_takes_few_allocations_and_three_times_its_text() {
+    const KEYS: u64 = 100_000;
+    let mut text = String::from("[keys]\n");
+    for key in 0..KEYS {
+        text += &format!("\"k-other-{key:016x}\" = \"notes/other-{key}.md\"\n");
+    }
+    text += "\"k-\\u0061\" = 'a.md'\n[bindings.one]\nkey = 'k-a'\n";
+    let location = Location::find(Some("/maps/m.toml".as_ref()), |_| None).unwrap();
+    let mut map = None;
+    let counted = measure(|| map = Some(Map::parse(text.as_bytes(), &location).unwrap()));
+    let key = Key::try_from("k-a").unwrap();
+    assert_eq!(map.unwrap().find(&key).unwrap().path(), "a.md");
+    assert!(counted.count_total <= KEYS / 100, "{counted:?}");
+    let size = text.len() as u64;
+    assert!(counted.bytes_max <= 3 * size, "{size} {counted:?}");
+    assert!(counted.bytes_total <= 5 * size, "{size} {counted:?}");
 }
 
 /// One read for the whole, one to see that nothing is behind it.

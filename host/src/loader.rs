@@ -167,21 +167,13 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     }
 
     /// Creates the first thread for calls now, so that a system that has no thread
-    /// for us says so at the start.
+    /// for us says so at the start. This thread reads the map while the client and the
+    /// server still initialize the session. What is wrong with the map is no error here:
+    /// each call asks for the map as it is then, and says so.
     ///
     /// # Errors
     /// What the operating system says.
     pub fn start(&self) -> io::Result<()> {
-        self.threads.start()
-    }
-
-    /// Like [`Self::start`], and this thread reads the map if it is large, while the
-    /// client and the server still initialize the session. What is wrong with the map
-    /// is no error here: each call asks for the map as it is then, and says so.
-    ///
-    /// # Errors
-    /// What the operating system says.
-    pub fn start_ahead(&self) -> io::Result<()> {
         let work = Arc::clone(&self.work);
         self.threads.run(Box::new(move || work.map.read_ahead()))
     }

@@ -283,7 +283,7 @@ impl Process {
         if !self.streams_are_pipes {
             make_threads(&self.runtime)?;
         }
-        loader.start_ahead()?;
+        loader.start()?;
         let loader = Arc::new(loader);
         let done = self.runtime.block_on(async {
             tokio::select! {

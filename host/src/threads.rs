@@ -22,12 +22,6 @@ pub type Job = Box<dyn FnOnce() + Send>;
 /// tests choose the moment at which each job runs.
 #[doc(hidden)]
 pub trait Runner: Send + Sync + 'static {
-    /// Prepares for the first job.
-    ///
-    /// # Errors
-    /// What the operating system says.
-    fn start(&self) -> io::Result<()>;
-
     /// Starts `job` soon, and does not wait for it to end.
     ///
     /// # Errors
@@ -36,10 +30,6 @@ pub trait Runner: Send + Sync + 'static {
 }
 
 impl Runner for Threads {
-    fn start(&self) -> io::Result<()> {
-        Self::start(self)
-    }
-
     fn run(&self, job: Job) -> io::Result<()> {
         Self::run(self, job)
     }
@@ -72,18 +62,6 @@ impl Threads {
             state: Mutex::default(),
             more: Condvar::new(),
         }))
-    }
-
-    /// Creates the first thread, so that there is one whatever happens later.
-    ///
-    /// # Errors
-    /// What the operating system says.
-    pub(crate) fn start(&self) -> io::Result<()> {
-        let mut state = self.0.lock();
-        match state.threads {
-            0 => self.0.spawn(&mut state),
-            _ => Ok(()),
-        }
     }
 
     /// Runs `job` on an idle thread or on a new one. If there are as many threads
@@ -202,7 +180,6 @@ mod tests {
     #[test]
     fn threads_are_used_again_and_a_panic_costs_none() {
         let threads = Threads::new(3);
-        threads.start().unwrap();
         for number in 0..100 {
             let (tell, told) = channel();
             let job = move || match number % 2 {

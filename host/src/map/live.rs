@@ -103,15 +103,6 @@ impl<F: FileSystem> LiveMap<F> {
         Ok(self.current_and_trail()?.0)
     }
 
-    /// Reads the map now if it is too large to be compared at each call, so that the
-    /// first call finds it as a second one would. That call asks the file itself whether
-    /// it has changed. An error is left to it too.
-    pub(crate) fn read_ahead(&self) {
-        if self.open().is_ok_and(|(_, stat, _)| stat.size > COMPARED) {
-            drop(self.current());
-        }
-    }
-
     /// The same, with the way to it: what is resolved for the same call need not be
     /// walked from `/` again.
     ///

@@ -123,8 +123,6 @@ pub mod map {
             *map = Arc::new(new);
         }
 
-        pub fn read_ahead(&self) {}
-
         pub fn current_and_trail(&self) -> Result<(Arc<Map>, Option<Trail>), MapError> {
             crate::shim::others_first();
             Ok((Arc::clone(&self.0.lock().unwrap()), None))

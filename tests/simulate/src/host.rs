@@ -26,10 +26,6 @@ use std::{
 pub struct Threads;
 
 impl Runner for Threads {
-    fn start(&self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn run(&self, job: Job) -> io::Result<()> {
         sim::with(|sim| {
             if sim.rng.once_in(sim.faults.no_thread) {
@@ -83,6 +79,10 @@ impl Maps for Source {
             return Ok((before.unwrap_or(map), trail));
         }
         Ok((map, trail))
+    }
+
+    fn read_ahead(&self) {
+        drop(self.live.current());
     }
 
     fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {

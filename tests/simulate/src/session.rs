@@ -128,6 +128,8 @@ impl Session {
             limits,
             Threads,
         ));
+        // A server that gets no thread ends, and its client starts another.
+        while loader.start().is_err() {}
         let pipe = || Arc::new(Mutex::new(Pipe::with(rooms)));
         let (input, output) = (pipe(), pipe());
         let (stop, stopped) = oneshot::channel::<()>();

@@ -5,7 +5,7 @@
 use super::{LiveMap, MapError};
 use crate::{
     code::Code,
-    map::{Key, fixture_tests::Tree},
+    map::{Key, MapSource, Maps as _, fixture_tests::Tree},
     walk::{Fault, FileSystem, QUIET, System, tests::passed_on::pass_on},
 };
 use std::{
@@ -14,7 +14,7 @@ use std::{
     os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
     path::PathBuf,
     sync::{
-        Barrier,
+        Arc, Barrier,
         atomic::{AtomicU8, AtomicUsize, Ordering},
     },
     thread,
@@ -24,14 +24,16 @@ use std::{
 /// A map, and what is known of it.
 struct Home {
     tree: Tree,
-    live: LiveMap,
+    live: Arc<LiveMap>,
+    source: MapSource,
 }
 
 impl Home {
     fn with(text: &str) -> Self {
         let tree = Tree::with(text);
-        let live = tree.live();
-        Self { tree, live }
+        let live = Arc::new(tree.live());
+        let source = MapSource::from(Arc::clone(&live));
+        Self { tree, live, source }
     }
 
     fn map(&self) -> PathBuf {
@@ -65,6 +67,9 @@ impl Home {
         self.live.parsed.load(Ordering::Relaxed)
     }
 }
+
+/// How many bytes a map has beside, so that it is compared at each call, or is too large.
+const RESTS: [usize; 2] = [0, super::COMPARED as usize];
 
 const A: &str = "[keys]\na = 'a.md'\n";
 const B: &str = "[keys]\nb = 'b.md'\n";
@@ -219,37 +224,38 @@ fn a_large_map_is_read_again_if_its_times_changed_and_only_then() {
 }
 
 #[test]
-fn a_large_map_is_read_ahead_once_and_each_call_still_asks_whether_it_changed() {
-    let rest = "#".repeat(usize::try_from(super::COMPARED).unwrap());
-    let home = Home::with(&format!("{A}\n{rest}"));
-    home.live.read_ahead();
-    assert_eq!(home.parsed(), 1);
-    assert!(home.has("a"));
-    home.live.read_ahead();
-    assert_eq!(home.parsed(), 1);
-    // What was read ahead is worth no more than what a call has read.
-    home.replace(&format!("{B}\n{rest}"));
-    assert!(home.has("b") && !home.has("a"));
-    assert_eq!(home.parsed(), 2);
-    fs::set_permissions(home.map(), fs::Permissions::from_mode(0o602)).unwrap();
-    home.live.read_ahead();
-    assert!(matches!(home.error(), MapError::Untrusted(_)));
-    assert_eq!(home.parsed(), 2);
+fn a_map_is_read_ahead_once_and_each_call_still_asks_whether_it_changed() {
+    for rest in RESTS {
+        let rest = "#".repeat(rest);
+        let home = Home::with(&format!("{A}\n{rest}"));
+        home.source.read_ahead();
+        assert_eq!(home.parsed(), 1);
+        assert!(home.has("a"));
+        home.source.read_ahead();
+        assert_eq!(home.parsed(), 1);
+        // What was read ahead is worth no more than what a call has read.
+        home.replace(&format!("{B}\n{rest}"));
+        assert!(home.has("b") && !home.has("a"));
+        assert_eq!(home.parsed(), 2);
+        fs::set_permissions(home.map(), fs::Permissions::from_mode(0o602)).unwrap();
+        home.source.read_ahead();
+        assert!(matches!(home.error(), MapError::Untrusted(_)));
+        assert_eq!(home.parsed(), 2);
+    }
 }
 
 #[test]
-fn a_small_map_is_left_to_the_call_and_so_is_what_is_wrong_with_a_large_one() {
-    let home = Home::with(A);
-    home.live.read_ahead();
-    assert_eq!(home.parsed(), 0);
-    let rest = "#".repeat(usize::try_from(super::COMPARED).unwrap());
-    home.write(&format!("roots = []\n{rest}"));
-    home.live.read_ahead();
-    assert!(matches!(home.error(), MapError::Parse { .. }));
-    assert_eq!(home.parsed(), 1);
-    fs::remove_file(home.map()).unwrap();
-    home.live.read_ahead();
-    assert_eq!(home.error().code(), Code::MapMissing);
+fn what_is_wrong_with_a_map_that_is_read_ahead_is_left_to_the_call() {
+    for rest in RESTS {
+        let home = Home::with(&format!("roots = []\n{}", "#".repeat(rest)));
+        let read_ahead = || home.source.read_ahead();
+        read_ahead();
+        assert!(matches!(home.error(), MapError::Parse { .. }));
+        assert_eq!(home.parsed(), 1);
+        fs::remove_file(home.map()).unwrap();
+        read_ahead();
+        assert_eq!(home.error().code(), Code::MapMissing);
+    }
 }
 
 #[test]
