@@ -12,6 +12,7 @@ use memchr::memchr_iter;
 use std::{
     fmt,
     hash::{BuildHasher as _, RandomState},
+    num::NonZero,
     ops::Range,
 };
 use zeroize::Zeroizing;
@@ -108,10 +109,11 @@ pub(super) struct Entries {
 struct Row {
     key: Part,
     path: Part,
-    max_bytes: u64,
+    /// Limits are far below 4 GiB.
+    max_bytes: u32,
     at: u32,
-    /// The number in `agents`.
-    agents: Option<u32>,
+    /// The number in `agents`, from 1.
+    agents: Option<NonZero<u32>>,
 }
 
 /// A part of the text, or, beyond its end, of what was decoded.
@@ -137,13 +139,33 @@ impl Entries {
             at: narrow(new.key.1.start),
             key: self.part(text, new.key),
             path: self.part(text, new.path),
-            max_bytes: new.max_bytes,
-            agents: new.agents.map(|agents| {
+            max_bytes: u32::try_from(new.max_bytes).unwrap_or(u32::MAX),
+            agents: new.agents.and_then(|agents| {
                 self.agents.push(agents);
-                narrow(self.agents.len() - 1)
+                NonZero::new(narrow(self.agents.len()))
             }),
         };
         self.rows.push(row);
+    }
+
+    /// Adds those of a later part of the same text.
+    pub(super) fn append(&mut self, text: &str, other: Self) {
+        let (decoded, agents) = (narrow(self.decoded.len()), narrow(self.agents.len()));
+        let moved = |part: Part| match (part.start as usize) < text.len() {
+            true => part,
+            false => Part {
+                start: part.start.saturating_add(decoded),
+                ..part
+            },
+        };
+        self.rows.extend(other.rows.into_iter().map(|row| Row {
+            key: moved(row.key),
+            path: moved(row.path),
+            agents: row.agents.map(|number| number.saturating_add(agents)),
+            ..row
+        }));
+        self.agents.extend(other.agents);
+        self.keep(&other.decoded);
     }
 
     /// Finds out which key has which entry. None if a key stands twice.
@@ -192,21 +214,23 @@ impl Entries {
         self.rows.iter().map(move |row| self.entry(text, row))
     }
 
-    /// All limits.
-    pub(super) fn limits(&mut self) -> impl Iterator<Item = &mut u64> {
-        self.rows.iter_mut().map(|row| &mut row.max_bytes)
+    /// Gives each entry with the limit `from` the limit `to`.
+    pub(super) fn change_limits(&mut self, from: u64, to: u64) {
+        let rows = self.rows.iter_mut();
+        for row in rows.filter(|row| u64::from(row.max_bytes) == from) {
+            row.max_bytes = u32::try_from(to).unwrap_or(u32::MAX);
+        }
     }
 
     fn entry<'a>(&'a self, text: &'a str, row: &Row) -> Entry<'a> {
         Entry {
             key: self.get(text, row.key),
             path: self.get(text, row.path),
-            max_bytes: row.max_bytes,
+            max_bytes: row.max_bytes.into(),
             // A list that is not found lets nobody in.
             agents: row.agents.map(|number| {
-                self.agents
-                    .get(number as usize)
-                    .map_or(&[][..], |list| list)
+                let list = self.agents.get(number.get() as usize - 1);
+                list.map_or(&[][..], |list| list)
             }),
             at: row.at,
             text,
@@ -235,6 +259,12 @@ impl Entries {
             }
         }
         let start = narrow(text.len() + self.decoded.len());
+        self.keep(value);
+        Part { start, len }
+    }
+
+    /// Adds a text to those that were decoded.
+    fn keep(&mut self, value: &str) {
         let needed = self.decoded.len() + value.len();
         if needed > self.decoded.capacity() {
             // Not by growing, which leaves the old ones in memory.
@@ -243,7 +273,6 @@ impl Entries {
             self.decoded = larger;
         }
         self.decoded.push_str(value);
-        Part { start, len }
     }
 }
 

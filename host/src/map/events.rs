@@ -17,17 +17,21 @@
 //!
 //! Tokens are given to the parser in parts that end with a line. If it finds no mistake in
 //! a part, then nothing was open at its end, and the next part begins with a line of its
-//! own: an array or a table that is still open is a mistake.
+//! own: an array or a table that is still open is a mistake. For the same reason, two
+//! threads can read the two halves of a large map, if the first half ends with a line: a
+//! text that is still open at its end is a mistake too.
 //!
 //! Whatever else there is, each mistake too, is left to reading all of the map as one
 //! document. Tests compare the two on many texts, and so does the fuzzer.
 
 use super::{
     Location, Said,
+    entries::Entries,
     parse::{Reader, Value},
 };
 use crate::limits::DEFAULT_MAX_BYTES;
-use std::borrow::Cow;
+use memchr::memchr;
+use std::{borrow::Cow, ops::Range, thread};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -47,11 +51,13 @@ pub(super) const TOKENS: usize = 1 << 10;
 /// How deep arrays and tables may be in each other, as in `toml`.
 const DEPTH: u32 = 80;
 
-/// Reads a map, with `most` tokens at once. None if it is better read as one document:
-/// for one, if there is a mistake in it.
-pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Said> {
-    let mut events = Events::of(text, most);
-    let (header, from) = events.header()?;
+/// Maps from this size on are read by two threads, in bytes.
+pub(super) const HALVED: usize = 64 << 10;
+
+/// Reads a map, with `most` tokens at once, and by two threads if it is to be `halved`.
+/// None if it is better read as one document: for one, if there is a mistake in it.
+pub(super) fn read(text: &str, location: &Location, most: usize, halved: bool) -> Option<Said> {
+    let (header, from) = Events::of(text, most).header()?;
     let mut reader = Reader::new(text, location.home().is_some());
 
     // A map's own fields stand above its first header, so this one is there.
@@ -60,29 +66,15 @@ pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Said>
         Some(value) => reader.max_bytes(value)?,
         None => DEFAULT_MAX_BYTES,
     };
-    let until = loop {
-        let Some(event) = events.next()? else {
-            break text.len();
-        };
-        match event.kind() {
-            EventKind::Newline => {}
-            EventKind::StdTableOpen | EventKind::ArrayTableOpen => break event.span().start(),
-            EventKind::SimpleKey => {
-                let name = events.name(event)?;
-                match events.value()? {
-                    Found::Text(text) => reader.entry(&name, &text, max_bytes)?,
-                    Found::More(end) => {
-                        let line = DeTable::parse(text.get(name.span().start..end)?).ok()?;
-                        reader.is_further(0, name.span().start);
-                        for (name, value) in line.get_ref() {
-                            reader.entry(name, value, max_bytes)?;
-                        }
-                        reader.is_further(0, 0);
-                    }
-                }
-            }
-            _ => return None,
-        }
+    let lines = Lines {
+        text,
+        most,
+        max_bytes,
+        has_home: reader.has_home,
+    };
+    let (entries, until) = match halved {
+        true => lines.read_halved(from)?,
+        false => lines.read(from..text.len())?,
     };
 
     let frame = Zeroizing::new([text.get(..from)?, text.get(until..)?].concat());
@@ -94,9 +86,89 @@ pub(super) fn read(text: &str, location: &Location, most: usize) -> Option<Said>
     }
     reader.is_further(from, until - from);
     let mut said = reader.map(document.get_ref());
-    said.entries = reader.into_entries()?;
+    reader.into_entries()?;
+    said.entries = entries;
     said.entries.index(text)?;
     Some(said)
+}
+
+/// The lines under the header.
+#[derive(Clone, Copy)]
+struct Lines<'a> {
+    text: &'a str,
+    most: usize,
+    max_bytes: u64,
+    has_home: bool,
+}
+
+impl Lines<'_> {
+    /// Reads the lines in this part of the text, which begins with a line. Also returns
+    /// where the next header begins, or the end of the part.
+    fn read(self, part: Range<usize>) -> Option<(Entries, usize)> {
+        let lines = self.text.get(part.clone())?;
+        // Only a document may begin with this mark.
+        if lines.starts_with('\u{feff}') {
+            return None;
+        }
+        let mut reader = Reader::new(self.text, self.has_home);
+        reader.is_further(0, part.start);
+        let mut events = Events::of(lines, self.most);
+        let until = loop {
+            let Some(event) = events.next()? else {
+                break part.end;
+            };
+            match event.kind() {
+                EventKind::Newline => {}
+                EventKind::StdTableOpen | EventKind::ArrayTableOpen => {
+                    break part.start + event.span().start();
+                }
+                EventKind::SimpleKey => {
+                    let name = events.name(event)?;
+                    match events.value()? {
+                        Found::Text(text) => reader.entry(&name, &text, self.max_bytes)?,
+                        Found::More(end) => {
+                            let start = name.span().start;
+                            let line = DeTable::parse(lines.get(start..end)?).ok()?;
+                            reader.is_further(0, part.start + start);
+                            for (name, value) in line.get_ref() {
+                                reader.entry(name, value, self.max_bytes)?;
+                            }
+                            reader.is_further(0, part.start);
+                        }
+                    }
+                }
+                _ => return None,
+            }
+        };
+        Some((reader.into_entries()?, until))
+    }
+
+    /// As [`Self::read`], from `from` to the end of the text, by two threads. If the system
+    /// has no thread for us, this one reads all of it.
+    fn read_halved(self, from: usize) -> Option<(Entries, usize)> {
+        let end = self.text.len();
+        let rest = self.text.as_bytes().get(from + (end - from) / 2..)?;
+        // The first half ends with a line. If it has no mistake, then so does what it says.
+        let middle = memchr(b'\n', rest).map_or(end, |at| end - rest.len() + at + 1);
+        let spawned = thread::scope(|scope| {
+            let reader = thread::Builder::new().name("map".to_owned());
+            let second = reader
+                .spawn_scoped(scope, move || self.read(middle..end))
+                .ok()?;
+            Some((self.read(from..middle), second.join()))
+        });
+        let (first, second) = match spawned {
+            Some((first, Ok(second))) => (first?, second),
+            _ => return self.read(from..end),
+        };
+        let (mut entries, until) = first;
+        if until < middle {
+            return Some((entries, until));
+        }
+        let (more, until) = second?;
+        entries.append(self.text, more);
+        Some((entries, until))
+    }
 }
 
 /// What the parser says of a text. Whatever it says is None if there was a mistake.
@@ -222,7 +294,7 @@ fn without_mistake<T>(ask: impl FnOnce(&mut dyn ErrorSink) -> T) -> Option<T> {
     mistake.is_none().then_some(answer)
 }
 
-fn range(span: Span) -> std::ops::Range<usize> {
+fn range(span: Span) -> Range<usize> {
     span.start()..span.end()
 }
 

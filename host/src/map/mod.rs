@@ -85,12 +85,11 @@ impl Map {
     pub(crate) fn ruling(&self, mut other: Self) -> Self {
         other.said.roots.clone_from(&self.said.roots);
         let before = other.said.max_bytes;
-        for max_bytes in other.said.entries.limits() {
-            if *max_bytes == before {
-                *max_bytes = self.said.max_bytes;
-            }
-        }
         other.said.max_bytes = self.said.max_bytes;
+        other
+            .said
+            .entries
+            .change_limits(before, self.said.max_bytes);
         other
     }
 

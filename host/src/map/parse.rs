@@ -62,7 +62,12 @@ impl Map {
             let message = format!("the map is larger than {MAX_MAP_BYTES} bytes");
             return Err(ParseError::new(&text, 0..0, message, None));
         }
-        let said = match events::read(&text, location, events::TOKENS) {
+        let said = match events::read(
+            &text,
+            location,
+            events::TOKENS,
+            text.len() >= events::HALVED,
+        ) {
             Some(said) => said,
             None => Said::parse_whole(&text, location)?,
         };

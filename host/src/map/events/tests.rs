@@ -46,17 +46,21 @@ fn is_read(text: &str, most: &[usize]) -> Vec<bool> {
         said,
     };
     let whole = Said::parse_whole(text, &location()).map(map);
+    let is_read = |most, halved| match (read(text, &location(), most, halved).map(map), &whole) {
+        (None, _) => false,
+        (Some(map), Ok(whole)) => {
+            assert_eq!(said(&map), said(whole), "{most} {halved}: {text}");
+            true
+        }
+        (Some(_), Err(error)) => panic!("{most} {halved}: {error}: {text}"),
+    };
     most.iter()
-        .map(
-            |most| match (read(text, &location(), *most).map(map), &whole) {
-                (None, _) => false,
-                (Some(map), Ok(whole)) => {
-                    assert_eq!(said(&map), said(whole), "{most}: {text}");
-                    true
-                }
-                (Some(_), Err(error)) => panic!("{most}: {error}: {text}"),
-            },
-        )
+        .map(|most| {
+            let by_one = is_read(*most, false);
+            // The middle may fall into a value, or the mistake be in no line that counts.
+            let _by_two = is_read(*most, true);
+            by_one
+        })
         .collect()
 }
 
@@ -171,8 +175,25 @@ fn a_large_map_is_read_by_events_and_each_line_is_where_it_stands() {
         let rest = ["", " # no", "\n", "\r"][n % 4];
         text.push_str(&format!("  \"k-{n}\" = \"/n/{n}.md\"{rest}\n"));
     }
-    text.push_str("[bindings.b]\nkey = 'last'\n[bindings.c]\nkey = 'last'\n");
-    assert!(is_read_by_events(&text));
+    for n in 0..2000 {
+        text.push_str(&format!(
+            "\"l-\\u0061-{n}\" = {{ path = \"/n/\\u0062\", agents = ['p:{n}'] }}\n"
+        ));
+    }
+    for end in [
+        "",
+        "[bindings.b]\nkey = 'last'\n[bindings.c]\nkey = 'last'\n",
+        // The middle of the text falls behind the lines.
+        &"# Rest.\n".repeat(50_000),
+    ] {
+        text.push_str(end);
+        assert_eq!(is_read(&text, &[40, TOKENS]), [true; 2]);
+        assert!(read(&text, &location(), TOKENS, true).is_some());
+    }
+    // One reader sees the one, and one the other.
+    let twice = text.replace("[bindings.b]", "k-1 = 'a.md'\n[bindings.b]");
+    assert!(Said::parse_whole(&twice, &location()).is_err());
+    assert_eq!(is_read(&twice, &[TOKENS]), [false]);
 }
 
 proptest! {
