@@ -7,7 +7,10 @@ use crate::{
 };
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use zeroize::Zeroizing;
 
@@ -43,6 +46,8 @@ pub struct LiveMap<F = System> {
     location: Location,
     walker: Walker<F>,
     seen: Mutex<Option<Seen>>,
+    /// Whether the process may have more threads: not before it is sealed.
+    threads: AtomicBool,
     #[cfg(test)]
     parsed: std::sync::atomic::AtomicUsize,
 }
@@ -83,6 +88,7 @@ impl<F: FileSystem> LiveMap<F> {
             location,
             walker: Walker::new(files),
             seen: Mutex::new(None),
+            threads: AtomicBool::new(false),
             #[cfg(test)]
             parsed: std::sync::atomic::AtomicUsize::new(0),
         }
@@ -103,8 +109,16 @@ impl<F: FileSystem> LiveMap<F> {
         Ok(self.current_and_trail()?.0)
     }
 
-    /// The same, with the way to it: what is resolved for the same call need not be
-    /// walked from `/` again.
+    /// Reads the map now, so that the first call finds it as a second one would. That call
+    /// asks the file itself whether it has changed. An error is left to it too. From now on,
+    /// a large map is read by two threads.
+    pub(crate) fn read_ahead(&self) {
+        self.threads.store(true, Ordering::Relaxed);
+        drop(self.current());
+    }
+
+    /// The same as [`Self::current`], with the way to it: what is resolved for the same
+    /// call need not be walked from `/` again.
     ///
     /// # Errors
     /// [`MapError`], as before.
@@ -177,10 +191,12 @@ impl<F: FileSystem> LiveMap<F> {
         #[cfg(test)]
         self.parsed
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Map::parse_kept(bytes, &self.location).map_err(|source| MapError::Parse {
-            path: self.path(),
-            source,
-        })
+        Map::parse_kept(bytes, &self.location, self.threads.load(Ordering::Relaxed)).map_err(
+            |source| MapError::Parse {
+                path: self.path(),
+                source,
+            },
+        )
     }
 
     fn error(&self, error: impl Into<WalkError>) -> MapError {

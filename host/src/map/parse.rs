@@ -35,13 +35,15 @@ impl Map {
     /// The first mistake in the order of the file. A mistake in the TOML itself comes
     /// before all others.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, ParseError> {
-        Self::parse_kept(Zeroizing::new(bytes.to_vec()), location)
+        Self::parse_kept(Zeroizing::new(bytes.to_vec()), location, false)
     }
 
-    /// As [`Self::parse`]. The map keeps these bytes, since it is where they say.
+    /// As [`Self::parse`]. The map keeps these bytes. A large one is read by two threads, if
+    /// it may be.
     pub(super) fn parse_kept(
         mut bytes: Zeroizing<Vec<u8>>,
         location: &Location,
+        by_two: bool,
     ) -> Result<Self, ParseError> {
         let text = match String::from_utf8(mem::take(&mut *bytes)) {
             Ok(text) => Zeroizing::new(text),
@@ -62,12 +64,8 @@ impl Map {
             let message = format!("the map is larger than {MAX_MAP_BYTES} bytes");
             return Err(ParseError::new(&text, 0..0, message, None));
         }
-        let said = match events::read(
-            &text,
-            location,
-            events::TOKENS,
-            text.len() >= events::HALVED,
-        ) {
+        let halved = by_two && text.len() >= events::HALVED;
+        let said = match events::read(&text, location, events::TOKENS, halved) {
             Some(said) => said,
             None => Said::parse_whole(&text, location)?,
         };

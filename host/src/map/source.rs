@@ -69,9 +69,7 @@ impl Maps for MapSource {
 
     fn read_ahead(&self) {
         if let Self::Live(live) = self {
-            // The first call then finds it as a second one would: it asks the file itself
-            // whether it has changed. An error is left to it too.
-            drop(live.current_and_trail());
+            live.read_ahead();
         }
     }
 

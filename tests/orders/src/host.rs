@@ -123,6 +123,10 @@ pub mod map {
             *map = Arc::new(new);
         }
 
+        pub fn read_ahead(&self) {
+            drop(self.current_and_trail());
+        }
+
         pub fn current_and_trail(&self) -> Result<(Arc<Map>, Option<Trail>), MapError> {
             crate::shim::others_first();
             Ok((Arc::clone(&self.0.lock().unwrap()), None))
