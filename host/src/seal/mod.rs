@@ -51,9 +51,9 @@ pub mod list;
 mod none;
 
 #[cfg(target_os = "linux")]
-pub use linux::{Loading, Seal};
+pub use linux::{HalfSeal, Loading, Seal};
 #[cfg(not(target_os = "linux"))]
-pub use none::{Loading, Seal};
+pub use none::{HalfSeal, Loading, Seal};
 
 use std::{fmt, io};
 
