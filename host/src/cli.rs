@@ -1,6 +1,8 @@
-//! The commands of `keyhole`, and their exit codes. `arguments` has what they take.
+//! The commands of `keyhole`, and their exit codes. `arguments` has what they take, and
+//! `quick` parses what clients usually say.
 
 mod arguments;
+mod quick;
 
 use crate::{
     agent::AgentName,

@@ -7,7 +7,7 @@ use crate::{
     usage::{agent_name, binding_name},
 };
 use clap::{Args, Parser, Subcommand};
-use std::{ffi::OsString, path::PathBuf};
+use std::path::PathBuf;
 
 /// Hands one AI subagent a private piece of context, from a sandbox whose reach is provable
 ///
@@ -185,107 +185,4 @@ pub(super) struct MapArg {
     /// The map, instead of the one in your configuration directory
     #[arg(long = "map", value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-}
-
-impl Command {
-    /// Parses the arguments of this process.
-    ///
-    /// # Errors
-    /// What is wrong, or that the user asked for help.
-    pub(super) fn parse() -> Result<Self, clap::Error> {
-        match Self::quick(std::env::args_os().skip(1)) {
-            Some(command) => Ok(command),
-            None => Cli::try_parse().map(|cli| cli.command),
-        }
-    }
-
-    /// The commands for which a client waits, without making the parsers of all others.
-    /// None if it is another command, or if anything is wrong: the whole parser then says
-    /// what.
-    fn quick(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
-        let name = words.next()?;
-        match name.to_str()? {
-            "serve" => alone(words).map(Self::Serve),
-            "guard" => alone(words).map(Self::Guard),
-            _ => None,
-        }
-    }
-}
-
-/// Parses the words after a command's name.
-fn alone<A: Args>(words: impl Iterator<Item = OsString>) -> Option<A> {
-    let command = A::augment_args(clap::Command::new("keyhole").no_binary_name(true));
-    A::from_arg_matches(&command.try_get_matches_from(words).ok()?).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use super::{Cli, Command};
-    use clap::Parser as _;
-    use std::ffi::OsString;
-
-    /// Many lists of arguments: all with up to three of these words after the command.
-    const WORDS: [&str; 16] = [
-        "--map",
-        "m.toml",
-        "--map=m.toml",
-        "--bind",
-        "notes",
-        "--key-env",
-        "K",
-        "--agent",
-        "scanner",
-        "--require-ticket",
-        "--sealed",
-        "--help",
-        "-h",
-        "-V",
-        "--",
-        "serve",
-    ];
-
-    /// Each list of up to three of the words.
-    fn lists() -> Vec<Vec<&'static str>> {
-        let longer = |lists: &[Vec<&'static str>]| -> Vec<Vec<&'static str>> {
-            let with = |list: &Vec<&'static str>| WORDS.map(|word| [&list[..], &[word]].concat());
-            lists.iter().flat_map(with).collect()
-        };
-        let mut all = vec![vec![]];
-        let mut last = all.clone();
-        for _ in 0..3 {
-            last = longer(&last);
-            all.extend(last.iter().cloned());
-        }
-        all
-    }
-
-    #[test]
-    fn what_is_parsed_quickly_is_what_the_whole_parser_makes_of_it() {
-        let mut quick = 0;
-        for name in ["serve", "guard"] {
-            for list in lists() {
-                let words = || [name].into_iter().chain(list.iter().copied());
-                let whole = Cli::try_parse_from(["keyhole"].into_iter().chain(words()));
-                let whole = whole.ok().map(|cli| format!("{:?}", cli.command));
-                let found = Command::quick(words().map(OsString::from));
-                quick += usize::from(found.is_some());
-                assert_eq!(
-                    found.map(|found| format!("{found:?}")),
-                    whole,
-                    "{name} {list:?}"
-                );
-            }
-        }
-        assert!(quick > 100, "{quick}");
-    }
-
-    #[test]
-    fn other_commands_are_left_to_the_whole_parser() {
-        for name in ["check", "serv", "help", "--help", ""] {
-            assert!(Command::quick([name].into_iter().map(OsString::from)).is_none());
-        }
-        assert!(Command::quick([].into_iter()).is_none());
-    }
 }

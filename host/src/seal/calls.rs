@@ -100,17 +100,19 @@ fn program(rules: &Rules, otherwise: u32) -> Result<BpfProgram, SealError> {
 /// leaf. The first leaf begins at 0.
 fn leaves(rules: &Rules, otherwise: u32) -> Vec<(u32, Rule)> {
     let mut leaves: Vec<(u32, Rule)> = Vec::with_capacity(2 * rules.len() + 1);
-    let mut add = |from, rule| match (leaves.last_mut(), rule) {
+    let mut add = |first, rule| match (leaves.last(), rule) {
         (Some((_, Rule::Always(before))), Rule::Always(answer)) if *before == answer => {}
-        // The one before would be empty.
-        (Some(last), rule) if last.0 == from => *last = (from, rule),
-        _ => leaves.push((from, rule)),
+        _ => leaves.push((first, rule)),
     };
-    add(0, Rule::Always(otherwise));
+    let mut next = 0;
     for (number, rule) in rules {
+        if next < *number {
+            add(next, Rule::Always(otherwise));
+        }
         add(*number, *rule);
-        add(number + 1, Rule::Always(otherwise));
+        next = number + 1;
     }
+    add(next, Rule::Always(otherwise));
     leaves
 }
 
