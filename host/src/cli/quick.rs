@@ -135,12 +135,10 @@ mod tests {
                 let whole = Cli::try_parse_from(["keyhole"].into_iter().chain(words()));
                 let whole = whole.ok().map(|cli| format!("{:?}", cli.command));
                 let found = Command::quick(words().map(OsString::from));
-                quick += usize::from(found.is_some());
-                assert_eq!(
-                    found.map(|found| format!("{found:?}")),
-                    whole,
-                    "{name} {list:?}"
-                );
+                // What is not parsed quickly is left to the library.
+                let Some(found) = found else { continue };
+                quick += 1;
+                assert_eq!(Some(format!("{found:?}")), whole, "{name} {list:?}");
             }
         }
         assert!(quick >= 40, "{quick}");
