@@ -12,7 +12,7 @@ use super::{
     list::{ABSENT, CALLS, Call, LOADING, Test},
 };
 use seccompiler::{BpfProgram, sock_filter};
-use std::{collections::BTreeMap, env::consts::ARCH};
+use std::env::consts::ARCH;
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 
@@ -36,24 +36,24 @@ enum Rule {
     If(&'static [&'static [Test]]),
 }
 
-/// What decides on each call, by the call's number.
-type Rules = BTreeMap<u32, Rule>;
+/// What decides on each call, by the call's number. The first one for a number counts.
+type Rules = Vec<(u32, Rule)>;
 
 /// Allows the calls of the list and, until the sandbox is loaded, also those that
 /// loading needs. A call in the manner of another architecture, as with `int 0x80`,
 /// ends the process. A call in the x32 manner has a number that is not on the list.
 pub(super) fn filter(reach: Reach, loading: bool) -> Result<BpfProgram, SealError> {
-    let absent = ABSENT
-        .iter()
-        .map(|absent| Ok((number(absent.number)?, Rule::Always(NO_SUCH_CALL))));
-    let mut rules = absent.collect::<Result<Rules, SealError>>()?;
-    for call in CALLS.iter().filter(|call| call.within.contains(&reach)) {
-        rules.insert(number(call.number)?, rule(call));
-    }
+    let mut rules = Rules::with_capacity(CALLS.len() + LOADING.len() + ABSENT.len());
     for call in LOADING.iter().filter(|_| loading) {
-        rules.insert(number(call.number)?, rule(call));
+        rules.push((number(call.number)?, rule(call)));
     }
-    program(&rules, REFUSE)
+    for call in CALLS.iter().filter(|call| call.within.contains(&reach)) {
+        rules.push((number(call.number)?, rule(call)));
+    }
+    for absent in &ABSENT {
+        rules.push((number(absent.number)?, Rule::Always(NO_SUCH_CALL)));
+    }
+    program(rules, REFUSE)
 }
 
 /// Refuses the calls that only loading the sandbox needs, and leaves all others to
@@ -65,9 +65,9 @@ pub(super) fn filter_when_loaded(reach: Reach) -> Result<BpfProgram, SealError> 
             .iter()
             .find(|call| call.number == loading.number && call.within.contains(&reach));
         let rule = lasting.map_or(Rule::Always(REFUSE), rule);
-        rules.insert(number(loading.number)?, rule);
+        rules.push((number(loading.number)?, rule));
     }
-    program(&rules, ALLOW)
+    program(rules, ALLOW)
 }
 
 fn rule(call: &Call) -> Rule {
@@ -77,15 +77,17 @@ fn rule(call: &Call) -> Rule {
     }
 }
 
-fn program(rules: &Rules, otherwise: u32) -> Result<BpfProgram, SealError> {
+fn program(mut rules: Rules, otherwise: u32) -> Result<BpfProgram, SealError> {
     // From `linux/audit.h`: the machine's number, 64 bits, little endian.
     let architecture = match ARCH {
         "x86_64" => 0xc000_003e,
         "aarch64" => 0xc000_00b7,
         _ => return Err(SealError::Seccomp("no list for this processor".into())),
     };
-    let mut program = Backwards(Vec::with_capacity(512));
-    let search = program.search(&leaves(rules, otherwise));
+    rules.sort_by_key(|(number, _)| *number);
+    rules.dedup_by_key(|(number, _)| *number);
+    let mut program = Backwards(Vec::with_capacity(256));
+    let search = program.search(&leaves(&rules, otherwise));
     // The tree begins with its first instruction, so this one runs into it.
     debug_assert_eq!(search.0 + 1, program.0.len());
     let begin = program.push(load(NUMBER));
@@ -98,7 +100,7 @@ fn program(rules: &Rules, otherwise: u32) -> Result<BpfProgram, SealError> {
 
 /// The first number of each leaf, and what decides on all numbers from there to the next
 /// leaf. The first leaf begins at 0.
-fn leaves(rules: &Rules, otherwise: u32) -> Vec<(u32, Rule)> {
+fn leaves(rules: &[(u32, Rule)], otherwise: u32) -> Vec<(u32, Rule)> {
     let mut leaves: Vec<(u32, Rule)> = Vec::with_capacity(2 * rules.len() + 1);
     let mut add = |first, rule| match (leaves.last(), rule) {
         (Some((_, Rule::Always(before))), Rule::Always(answer)) if *before == answer => {}
@@ -433,7 +435,7 @@ mod tests {
     fn numbers_that_follow_each_other_are_one_leaf() {
         let read = CALLS.iter().find(|call| call.name == "read").unwrap();
         let rules = [7, 8, 9].map(|number| (number, rule(read)));
-        let leaves = leaves(&rules.into_iter().collect(), REFUSE);
+        let leaves = leaves(&rules, REFUSE);
         let begin: Vec<_> = leaves.iter().map(|(first, _)| *first).collect();
         assert_eq!(begin, [0, 7, 10]);
         assert!(number(-1).is_err());
