@@ -36,7 +36,7 @@ impl Command {
             return None;
         }
         while let Some(word) = words.next() {
-            let mut value = || words.next().filter(|value| is_plain(value));
+            let mut value = || words.next().filter(is_plain);
             match word.to_str()? {
                 "--map" if serve.map.file.is_none() => serve.map.file = Some(value()?.into()),
                 "--bind" if is_serve && serve.bind.is_none() => {

@@ -141,13 +141,14 @@ impl Sandbox {
     /// [`SandboxError::Load`] if the machine cannot run it.
     pub(crate) fn engine_alone() -> Result<Engine, SandboxError> {
         #[cfg(target_os = "linux")]
-        {
+        let engine = {
             // The one file that an engine needs. It is opened once for the process, here.
             PoolingAllocationConfig::is_pagemap_scan_available();
             opening_nothing(Self::engine).map_err(|error| SandboxError::Load(error.into()))?
-        }
+        };
         #[cfg(not(target_os = "linux"))]
-        Self::engine()
+        let engine = Self::engine();
+        engine
     }
 
     /// The guest that was built with this program, in this engine.

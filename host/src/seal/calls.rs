@@ -275,7 +275,7 @@ mod tests {
             4 => architecture,
             _ => {
                 let argument = arguments[(offset as usize - 16) / 8];
-                if offset % 8 == 0 {
+                if offset.is_multiple_of(8) {
                     argument as u32
                 } else {
                     (argument >> 32) as u32
