@@ -49,27 +49,39 @@ case ${1-} in
 esac
 shift
 
-system=$(uname -sm)
-case $system in
-"Linux x86_64") name=keyhole-linux-x86_64 ;;
-"Linux aarch64" | "Linux arm64") name=keyhole-linux-aarch64 ;;
-"Darwin x86_64") name=keyhole-macos-x86_64 ;;
-"Darwin arm64") name=keyhole-macos-aarch64 ;;
-*) fail "there is no server for this system ($system)" ;;
-esac
+# What the kernel says of this system, without a program. Linux says it since 6.1.
+ask_kernel() {
+    system=
+    machine=
+    { read -r system </proc/sys/kernel/ostype && read -r machine </proc/sys/kernel/arch; } 2>/dev/null || return
+    system="$system $machine"
+}
 
-sum=
-manifest=
-line=
-while IFS= read -r line; do
-    manifest=$manifest$line$newline
-    if [ "${line##* }" = "server/$name" ]; then sum=${line%% *}; fi
-done 2>/dev/null <"$root/manifest.sha256"
-# The rest after the last line end, if any.
-manifest=$manifest$line
-if [ -z "$sum" ]; then
-    fail "this copy of the plugin holds no server for this system ($system); install a release of it"
-fi
+# Sets `name` to the name of the server for `system`.
+name_server() {
+    case $system in
+    "Linux x86_64") name=keyhole-linux-x86_64 ;;
+    "Linux aarch64" | "Linux arm64") name=keyhole-linux-aarch64 ;;
+    "Darwin x86_64") name=keyhole-macos-x86_64 ;;
+    "Darwin arm64") name=keyhole-macos-aarch64 ;;
+    *) return 1 ;;
+    esac
+}
+
+# Sets `manifest` to the plugin's own, and `sum` to what it has for the server.
+find_sum() {
+    sum=
+    manifest=
+    line=
+    while IFS= read -r line; do
+        manifest=$manifest$line$newline
+        if [ "${line##* }" = "server/$name" ]; then sum=${line%% *}; fi
+    done 2>/dev/null <"$root/manifest.sha256"
+    # The rest after the last line end, if any.
+    manifest=$manifest$line
+    [ -n "$sum" ]
+}
+
 sum_of() {
     if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi
 }
@@ -327,13 +339,25 @@ is_installed() {
     [ "${found%% *}" = "$sum" ]
 }
 
-if [ "${1-}" != install ] && is_ready; then
+system=
+# An installation asks `uname`, and so does a start that finds anything else than a
+# server for what the kernel says.
+if [ "${1-}" != install ] && ask_kernel && name_server && find_sum && is_ready; then
     folder=$data
 else
-    user=$(id -u) || fail "the system does not say who runs this"
-    enter
-    server=$folder/keyhole-$sum
-    is_installed "$@" || install
+    asked=$system
+    system=$(uname -sm)
+    name_server || fail "there is no server for this system ($system)"
+    find_sum ||
+        fail "this copy of the plugin holds no server for this system ($system); install a release of it"
+    if [ "${1-}" != install ] && [ "$system" != "$asked" ] && is_ready; then
+        folder=$data
+    else
+        user=$(id -u) || fail "the system does not say who runs this"
+        enter
+        server=$folder/keyhole-$sum
+        is_installed "$@" || install
+    fi
 fi
 if [ "${1-}" = install ]; then
     trap - EXIT

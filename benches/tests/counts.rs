@@ -9,6 +9,13 @@ use keyhole::{
     limits::Limits,
     sandbox::{Executor as _, Sandbox},
 };
+#[cfg(target_os = "linux")]
+use std::{
+    env,
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 use std::{
     fs::{self, File},
     time::{Duration, Instant},
@@ -119,10 +126,101 @@ fn a_document_is_read_in_two_reads() {
     }
 }
 
+/// How often a server has read when it has answered its first call, compared with how
+/// often it had when it had answered the second: it then loads nothing any more.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_start_reads_requests_a_map_and_a_document_and_little_else() {
+    const NAME: &str = "a_start_reads_requests_a_map_and_a_document_and_little_else";
+    let program = env::current_exe().unwrap();
+    let program = program.ancestors().nth(2).unwrap().join("keyhole");
+    if !program.exists() {
+        println!("skipped: {NAME} (no server is built beside it: name keyhole too)");
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let note = home.path().join("note.md");
+    fs::write(&note, "text").unwrap();
+    let map = home.path().join("map.toml");
+    fs::write(
+        &map,
+        format!("[keys]\n\"{KEY}\" = \"{}\"\n", note.display()),
+    )
+    .unwrap();
+    let mut server = Server::start(&program, &map);
+    server.call(1);
+    let Ok(first) = reads_of(&format!("/proc/{}/io", server.0.id())) else {
+        println!("skipped: {NAME} (only root sees how often a server has read)");
+        return;
+    };
+    server.call(2);
+    let second = reads_of(&format!("/proc/{}/io", server.0.id())).unwrap() - first;
+    // The handshake, and the loader of shared libraries: 13 with glibc. The control
+    // group's files, which the standard library reads to count processors, would be
+    // twelve to sixteen more.
+    assert!(first <= second + 18, "{first} {second}");
+}
+
+/// The real server, behind its wall.
+#[cfg(target_os = "linux")]
+struct Server(Child);
+
+#[cfg(target_os = "linux")]
+impl Server {
+    fn start(program: &Path, map: &Path) -> Self {
+        let mut server = Command::new(program)
+            .args(["serve", "--map"])
+            .arg(map)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map(Self)
+            .unwrap();
+        let client = r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"counts","version":"1"}}"#;
+        server.ask(0, "initialize", client);
+        server.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        server
+    }
+
+    fn call(&mut self, id: u64) {
+        let call = format!(r#"{{"name":"load_context","arguments":{{"key":"{KEY}"}}}}"#);
+        let answer = self.ask(id, "tools/call", &call);
+        assert!(answer.contains(r#""text":"text""#), "{answer}");
+    }
+
+    fn ask(&mut self, id: u64, method: &str, params: &str) -> String {
+        self.say(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
+        ));
+        let mut answer = String::new();
+        // It says no more than what it is asked, so nothing is lost with the buffer.
+        let from = BufReader::new(self.0.stdout.as_mut().unwrap()).read_line(&mut answer);
+        assert!(from.unwrap() > 0);
+        answer
+    }
+
+    fn say(&mut self, line: &str) {
+        writeln!(self.0.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
 /// How often this thread has read.
 #[cfg(target_os = "linux")]
 fn reads() -> std::io::Result<u64> {
-    let counts = fs::read_to_string("/proc/thread-self/io")?;
+    reads_of("/proc/thread-self/io")
+}
+
+#[cfg(target_os = "linux")]
+fn reads_of(counts: &str) -> std::io::Result<u64> {
+    let counts = fs::read_to_string(counts)?;
     let reads = counts.lines().find_map(|line| line.strip_prefix("syscr: "));
     Ok(reads.unwrap().parse().unwrap())
 }

@@ -174,8 +174,21 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     /// # Errors
     /// What the operating system says.
     pub fn start(&self) -> io::Result<()> {
+        self.start_with(|| {})
+    }
+
+    /// Like [`Self::start`], and runs `first` before, on the same thread. Its stacks are then there
+    /// and warm when the first call comes, and nobody has to wait until they are unmapped.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(crate) fn start_with(&self, first: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let work = Arc::clone(&self.work);
-        self.threads.run(Box::new(move || work.map.read_ahead()))
+        self.threads.run(Box::new(move || {
+            // If it panics, whoever waits for it learns that; the map is then read later.
+            first();
+            work.map.read_ahead();
+        }))
     }
 
     /// Whether the loader holds nothing: no call runs, waits or hangs.

@@ -9,15 +9,19 @@ use crate::{
     os::{Held, Signals, is_exhaustion, leave_no_core},
     resources::{make_threads, runtime, streams_are_pipes, widen_output},
     sandbox::{Executor, Sandbox, SandboxError, lazy::LazySandbox},
-    seal::{Loading, Reach, Seal, SealError},
+    seal::{HalfSeal, Loading, Reach, Seal, SealError},
 };
 use rmcp::transport::io::{StdioReader, StdioWriter};
 use std::{
     future::pending,
     io::{self, Write as _},
-    sync::Arc,
+    sync::{
+        Arc,
+        mpsc::{Receiver, channel},
+    },
 };
 use tokio::runtime::Runtime;
+use wasmtime::Engine;
 
 /// Why the server could not start, or why it stopped early.
 #[derive(Debug, thiserror::Error)]
@@ -153,22 +157,36 @@ fn serve_surface(
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
-    let process = Process::start()?;
-    let loading = put_up_wall(&callers)?;
-    let (sandbox, failed) = LazySandbox::start(move || load(limits, loading))?;
+    let engine = Sandbox::engine_alone()?;
+    let half = begin_wall(&callers)?;
+    // The sandbox is loaded while the rest is prepared. This takes longest.
+    let (wall, stands) = channel();
+    let (sandbox, run, failed) = LazySandbox::new(move || load(&engine, limits, &stands));
     let loader = Loader::new(Arc::new(map), sandbox, limits);
+    loader.start_with(run)?;
+    let process = Process::start()?;
+    let loading = finish_wall(half)?;
+    // The thread waits for it, or has told why it will never need it.
+    let _ = wall.send(loading);
     process.serve(loader, callers, surface, failed)
 }
 
-/// Gives up all rights except reading and, if callers need tickets, deleting
+/// Gives up all rights over files except reading and, if callers need tickets, deleting
 /// tickets.
-fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
-    let (standing, loading) = match callers {
+fn begin_wall(callers: &Callers) -> Result<HalfSeal, SealError> {
+    match callers {
         Callers::Ticketed { tickets, .. } => {
-            Seal::new(Reach::Tickets)?.apply(tickets.held().ok())?
+            Seal::new(Reach::Tickets)?.apply_to_files(tickets.held().ok())
         }
-        Callers::Unknown | Callers::Stated(_) => Seal::new(Reach::Reading)?.apply(None::<Held>)?,
-    };
+        Callers::Unknown | Callers::Stated(_) => {
+            Seal::new(Reach::Reading)?.apply_to_files(None::<Held>)
+        }
+    }
+}
+
+/// Gives up all other rights that the process will not need, in all threads.
+fn finish_wall(half: HalfSeal) -> Result<Loading, SealError> {
+    let (standing, loading) = half.apply_to_all()?;
     if cfg!(target_os = "linux") && !standing.is_whole() {
         // If nobody reads standard error, the write fails and nothing is lost.
         let _ = writeln!(
@@ -179,9 +197,18 @@ fn put_up_wall(callers: &Callers) -> Result<Loading, SealError> {
     Ok(loading)
 }
 
-/// Loads the sandbox, then gives up the last rights. No call runs before that.
-fn load(limits: Limits, loading: Loading) -> Result<Sandbox, ServeError> {
-    let sandbox = Sandbox::embedded(limits)?;
+/// Loads the sandbox, then gives up the last rights, when the wall stands. No call runs
+/// before that.
+fn load(
+    engine: &Engine,
+    limits: Limits,
+    stands: &Receiver<Loading>,
+) -> Result<Sandbox, ServeError> {
+    let sandbox = Sandbox::embedded_in(engine, limits)?;
+    // Without a wall, the process is about to end.
+    let loading = stands
+        .recv()
+        .map_err(|_| io::Error::other("no second wall"))?;
     loading.done()?;
     Ok(sandbox)
 }
@@ -218,6 +245,7 @@ pub fn serve_sealed(
     let (_, loading) = seal.apply(map.directories())?;
     loading.done()?;
     let loader = Loader::new(map, sandbox, limits);
+    loader.start()?;
     process.serve(loader, callers, surface, pending())
 }
 
@@ -241,7 +269,9 @@ pub fn session<G: Executor>(
     callers: Callers,
     surface: Surface,
 ) -> Result<(), ServeError> {
-    Process::start()?.serve(loader, callers, surface, pending())
+    let process = Process::start()?;
+    loader.start()?;
+    process.serve(loader, callers, surface, pending())
 }
 
 /// The parts of the process that a session uses. All of them are opened at the
@@ -283,7 +313,6 @@ impl Process {
         if !self.streams_are_pipes {
             make_threads(&self.runtime)?;
         }
-        loader.start()?;
         let loader = Arc::new(loader);
         let done = self.runtime.block_on(async {
             tokio::select! {

@@ -99,6 +99,26 @@ pub(crate) fn most_descriptors() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
+/// Runs `make` while this process can open nothing, if the system allows to forbid
+/// that. The process must have no other thread.
+///
+/// # Errors
+/// Those of the operating system.
+#[cfg(target_os = "linux")]
+pub(crate) fn opening_nothing<T>(make: impl FnOnce() -> T) -> io::Result<T> {
+    let limit = getrlimit(Resource::Nofile);
+    let none = Rlimit {
+        current: Some(0),
+        ..limit
+    };
+    let is_forbidden = setrlimit(Resource::Nofile, none).is_ok();
+    let made = make();
+    if is_forbidden {
+        setrlimit(Resource::Nofile, limit)?;
+    }
+    Ok(made)
+}
+
 /// Prevents a core file, whatever happens to this process: its memory may hold a map
 /// and a file.
 ///

@@ -1,5 +1,5 @@
-//! The sandbox, which loads on a thread of its own while the client and the server
-//! still initialize the session.
+//! The sandbox, which loads on another thread while the client and the server still
+//! initialize the session.
 
 use crate::{
     code::Code,
@@ -10,7 +10,6 @@ use std::{
     future::pending,
     io,
     sync::{Arc, OnceLock},
-    thread,
     time::Instant,
 };
 use tokio::sync::oneshot;
@@ -19,33 +18,35 @@ use tokio::sync::oneshot;
 pub(crate) struct LazySandbox<G = Sandbox>(Arc<OnceLock<G>>);
 
 impl<G: Executor> LazySandbox<G> {
-    /// Starts to `load`. The future resolves only if loading fails, with the error.
-    ///
-    /// # Errors
-    /// What the operating system says if it refuses the thread.
-    pub(crate) fn start<E: From<io::Error> + Send + 'static>(
+    /// A guest that is loaded when somebody runs the second value: `load`. The future
+    /// resolves only if that fails, with the error.
+    pub(crate) fn new<E: From<io::Error> + Send + 'static>(
         load: impl FnOnce() -> Result<G, E> + Send + 'static,
-    ) -> io::Result<(Self, impl Future<Output = E>)> {
+    ) -> (
+        Self,
+        impl FnOnce() + Send + 'static,
+        impl Future<Output = E>,
+    ) {
         let ready = Arc::new(OnceLock::new());
         let (failed, failure) = oneshot::channel();
-        thread::Builder::new().name("sandbox".to_owned()).spawn({
+        let run = {
             let ready = Arc::clone(&ready);
             move || match load() {
                 Ok(guest) => drop(ready.set(guest)),
                 // Nobody listens any more if the session has ended.
                 Err(error) => drop(failed.send(error)),
             }
-        })?;
+        };
         let lazy = Self(Arc::clone(&ready));
         let failed = async move {
             match failure.await {
                 Ok(error) => error,
                 Err(_) if ready.get().is_some() => pending().await,
-                // The thread panicked.
+                // It panicked.
                 Err(_) => io::Error::other("the sandbox could not be loaded").into(),
             }
         };
-        Ok((lazy, failed))
+        (lazy, run, failed)
     }
 }
 

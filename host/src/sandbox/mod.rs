@@ -26,6 +26,11 @@ use wasmtime::{
     component::{Component, Linker},
 };
 
+#[cfg(target_os = "linux")]
+use crate::os::opening_nothing;
+#[cfg(target_os = "linux")]
+use wasmtime::PoolingAllocationConfig;
+
 pub use embedded::{COMPONENT, COMPONENT_WIT};
 
 /// What `bindgen!` makes of the contract. Generated: its style is not ours.
@@ -112,9 +117,7 @@ impl Sandbox {
     /// # Errors
     /// [`SandboxError`], on a machine that cannot run the image.
     pub fn embedded(limits: Limits) -> Result<Self, SandboxError> {
-        let engine = Self::engine()?;
-        let component = embedded::component(&engine).map_err(SandboxError::Load)?;
-        Self::new(&component, limits)
+        Self::embedded_in(&Self::engine()?, limits)
     }
 
     /// An engine with the only configuration that precompiled images fit.
@@ -123,6 +126,38 @@ impl Sandbox {
     /// [`SandboxError::Load`] if the machine cannot run it.
     pub fn engine() -> Result<Engine, SandboxError> {
         Engine::new(&engine::config()).map_err(SandboxError::Load)
+    }
+
+    /// The same engine, for a process that has no other thread yet, such as a server that
+    /// starts: sooner.
+    ///
+    /// Wasmtime asks for the number of processors once for each of its pools, to share
+    /// them out among threads; pools as small as ours it does not share out. The standard
+    /// library looks for the answer in the control group's files, which takes a fifth of a
+    /// millisecond. So it must not open them; then it counts the processors that the
+    /// process may use.
+    ///
+    /// # Errors
+    /// [`SandboxError::Load`] if the machine cannot run it.
+    pub(crate) fn engine_alone() -> Result<Engine, SandboxError> {
+        #[cfg(target_os = "linux")]
+        let engine = {
+            // The one file that an engine needs. It is opened once for the process, here.
+            PoolingAllocationConfig::is_pagemap_scan_available();
+            opening_nothing(Self::engine).map_err(|error| SandboxError::Load(error.into()))?
+        };
+        #[cfg(not(target_os = "linux"))]
+        let engine = Self::engine();
+        engine
+    }
+
+    /// The guest that was built with this program, in this engine.
+    ///
+    /// # Errors
+    /// [`SandboxError`].
+    pub(crate) fn embedded_in(engine: &Engine, limits: Limits) -> Result<Self, SandboxError> {
+        let component = embedded::component(engine).map_err(SandboxError::Load)?;
+        Self::new(&component, limits)
     }
 
     /// Any component, confined exactly like the embedded one. Tests use this to try

@@ -12,7 +12,7 @@ use rustix::{
     process::{DumpableBehavior, set_dumpable_behavior},
     thread::set_no_new_privs,
 };
-use seccompiler::BpfProgram;
+use seccompiler::sock_filter;
 use std::{error::Error, fmt, fs, io, os::fd::AsFd, thread};
 
 /// The version that [`Reach::Sealed`] needs: every right over files that it knows,
@@ -26,7 +26,15 @@ const NEWEST: ABI = ABI::V9;
 pub struct Seal {
     reach: Reach,
     rules: Result<RulesetCreated, SealError>,
-    calls: Result<BpfProgram, SealError>,
+}
+
+/// A wall of which the first part is up, in this thread and those that it starts: the one
+/// that judges the object of a call. Only a thread that had it from its start can have it.
+#[must_use = "the process can still make every system call"]
+pub struct HalfSeal {
+    reach: Reach,
+    is_alone: bool,
+    landlock: Result<u32, SealError>,
 }
 
 /// The rights that are still to be given up, once the sandbox is loaded.
@@ -46,18 +54,13 @@ impl Seal {
     /// the kernel lacks.
     pub fn new(reach: Reach) -> Result<Self, SealError> {
         let rules = rules(reach).map_err(refused);
-        let calls = calls::filter(reach, reach != Reach::Sealed);
         Ok(match reach {
-            Reach::Sealed => Self {
-                reach,
-                rules: Ok(rules?),
-                calls: Ok(calls?),
-            },
-            Reach::Reading | Reach::Tickets => Self {
-                reach,
-                rules,
-                calls,
-            },
+            Reach::Sealed => {
+                calls::filter(reach, false)?;
+                let rules = Ok(rules?);
+                Self { reach, rules }
+            }
+            Reach::Reading | Reach::Tickets => Self { reach, rules },
         })
     }
 
@@ -83,6 +86,19 @@ impl Seal {
         self,
         directories: impl IntoIterator<Item = D>,
     ) -> Result<(Standing, Loading), SealError> {
+        self.apply_to_files(directories)?
+            .apply_to_calls(seccompiler::apply_filter)
+    }
+
+    /// Puts up the first part: gives up every right over files except reading. The thread
+    /// that loads the sandbox can be started from here on, and no other.
+    ///
+    /// # Errors
+    /// As for [`Self::apply`].
+    pub fn apply_to_files<D: AsFd>(
+        self,
+        directories: impl IntoIterator<Item = D>,
+    ) -> Result<HalfSeal, SealError> {
         let is_alone = match fs::read_dir("/proc/self/task").map(Iterator::count) {
             Ok(threads) => threads == 1,
             // Our own program starts no thread before this.
@@ -94,19 +110,15 @@ impl Seal {
             }
             hide_memory()?;
         }
-        match self.apply_here(directories)? {
-            (standing, _) if !is_alone && standing != Standing::default() => {
-                Err(SealError::NotAlone)
-            }
-            applied => Ok(applied),
-        }
+        self.apply_to_files_here(directories, is_alone)
     }
 
-    /// Puts the wall up for this thread and the threads that it starts.
-    fn apply_here<D: AsFd>(
+    /// Puts the first part up for this thread and the threads that it starts.
+    fn apply_to_files_here<D: AsFd>(
         self,
         directories: impl IntoIterator<Item = D>,
-    ) -> Result<(Standing, Loading), SealError> {
+        is_alone: bool,
+    ) -> Result<HalfSeal, SealError> {
         // Both parts set this too. We set it here in case the kernel has neither
         // part.
         let _ = set_no_new_privs(true);
@@ -118,19 +130,43 @@ impl Seal {
         if let Err(error @ SealError::OutOfResources(_)) = landlock {
             return Err(error);
         }
-        let calls = self.calls.and_then(|calls| {
-            seccompiler::apply_filter(&calls).map_err(|error| SealError::Seccomp(error.into()))
-        });
+        Ok(HalfSeal {
+            reach: self.reach,
+            is_alone,
+            landlock,
+        })
+    }
+}
+
+impl HalfSeal {
+    /// Puts up the rest, for all threads of the process: gives up every system call that
+    /// is not on the [list](super::list).
+    ///
+    /// # Errors
+    /// As for [`Seal::apply`].
+    pub fn apply_to_all(self) -> Result<(Standing, Loading), SealError> {
+        self.apply_to_calls(seccompiler::apply_filter_all_threads)
+    }
+
+    fn apply_to_calls(
+        self,
+        apply: impl FnOnce(&[sock_filter]) -> seccompiler::Result<()>,
+    ) -> Result<(Standing, Loading), SealError> {
+        let calls = calls::filter(self.reach, self.reach != Reach::Sealed)
+            .and_then(|calls| apply(&calls).map_err(|error| SealError::Seccomp(error.into())));
         let standing = match self.reach {
             Reach::Sealed => Standing {
-                landlock: Some(landlock?),
+                landlock: Some(self.landlock?),
                 system_calls: calls.map(|()| true)?,
             },
             Reach::Reading | Reach::Tickets => Standing {
-                landlock: landlock.ok(),
+                landlock: self.landlock.ok(),
                 system_calls: calls.is_ok(),
             },
         };
+        if !self.is_alone && standing != Standing::default() {
+            return Err(SealError::NotAlone);
+        }
         let loading = Loading {
             reach: self.reach,
             filtered: standing.system_calls,
@@ -174,7 +210,9 @@ fn hide_memory() -> Result<(), SealError> {
 pub(super) fn standing() -> Standing {
     let put_up = || {
         let none: [io::Stdin; 0] = [];
-        let (standing, _) = Seal::new(Reach::Reading)?.apply_here(none)?;
+        let (standing, _) = Seal::new(Reach::Reading)?
+            .apply_to_files_here(none, true)?
+            .apply_to_calls(seccompiler::apply_filter)?;
         Ok::<_, SealError>(standing)
     };
     thread::Builder::new()
@@ -240,6 +278,12 @@ fn refused(error: RulesetError) -> SealError {
         }
     }
     SealError::Landlock(error.into())
+}
+
+impl fmt::Debug for HalfSeal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HalfSeal").finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Seal {

@@ -6,6 +6,11 @@
 //! wall. [`Seal::apply`] puts it up before the server reads anything from the
 //! client, and nothing can take it down.
 //!
+//! A server puts it up in two steps, between which it starts the thread that loads the
+//! sandbox, since that takes longest. [`Seal::apply_to_files`] puts up what only a
+//! thread's own start can give it. [`HalfSeal::apply_to_all`] then gives all threads the
+//! rest.
+//!
 //! Every server does this ([`Reach::Reading`]). It can then still
 //!
 //! - read what its user may read, and get its metadata: a map and its files may be
@@ -51,9 +56,9 @@ pub mod list;
 mod none;
 
 #[cfg(target_os = "linux")]
-pub use linux::{Loading, Seal};
+pub use linux::{HalfSeal, Loading, Seal};
 #[cfg(not(target_os = "linux"))]
-pub use none::{Loading, Seal};
+pub use none::{HalfSeal, Loading, Seal};
 
 use std::{fmt, io};
 

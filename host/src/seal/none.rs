@@ -7,6 +7,10 @@ use crate::os::AsHeld;
 #[derive(Debug)]
 pub struct Seal(());
 
+/// Replaces a wall of which the first part is up.
+#[derive(Debug)]
+pub struct HalfSeal(());
+
 /// Replaces the rights that are still to be given up.
 #[derive(Debug)]
 pub struct Loading(());
@@ -29,6 +33,27 @@ impl Seal {
         self,
         _: impl IntoIterator<Item = D>,
     ) -> Result<(Standing, Loading), SealError> {
+        Ok((Standing::default(), Loading(())))
+    }
+
+    /// Gives nothing up.
+    ///
+    /// # Errors
+    /// None.
+    pub fn apply_to_files<D: AsHeld>(
+        self,
+        _: impl IntoIterator<Item = D>,
+    ) -> Result<HalfSeal, SealError> {
+        Ok(HalfSeal(()))
+    }
+}
+
+impl HalfSeal {
+    /// Gives nothing up, and reports this.
+    ///
+    /// # Errors
+    /// None.
+    pub fn apply_to_all(self) -> Result<(Standing, Loading), SealError> {
         Ok((Standing::default(), Loading(())))
     }
 }

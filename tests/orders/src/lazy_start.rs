@@ -58,9 +58,9 @@ fn session() {
     let load = LOADS[choose(LOADS.len())];
     let files = Files::new(limits());
     let hung = Arc::new((Mutex::new(true), Condvar::new()));
-    let start = {
+    let (lazy, run, failed) = {
         let (files, hung) = (Arc::clone(&files), Arc::clone(&hung));
-        LazySandbox::start(move || {
+        LazySandbox::new(move || {
             others_first();
             match load {
                 Load::Works => {}
@@ -77,7 +77,7 @@ fn session() {
             Ok(Fake(files))
         })
     };
-    let (lazy, failed) = start.unwrap();
+    thread::Builder::new().spawn(run).unwrap();
     let map = Arc::new(LiveMap::default());
     map.write(KEY, "quick-1.md");
     let loader = Loader::new(MapSource::Live(map), lazy, limits());

@@ -55,7 +55,7 @@ fn a_second_start_writes_nothing() {
 /// vary; the number of programs does not.
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "elsewhere, it asks one by one")]
-fn a_start_that_finds_all_in_order_runs_two_programs() {
+fn a_start_that_finds_all_in_order_runs_one_program() {
     let machine = Machine::new();
     machine.runs("v1");
     let ran = machine.temp.path().join("ran");
@@ -69,7 +69,12 @@ fn a_start_that_finds_all_in_order_runs_two_programs() {
     }
     for arguments in [&["serve"][..], &["guard"], &["agents"]] {
         machine.start("v1", arguments).exits(0);
-        assert_eq!(fs::read_to_string(&ran).unwrap(), "uname\nls\n");
+        // Linux before 6.1 does not say which machine it is.
+        let programs = match Path::new("/proc/sys/kernel/arch").exists() {
+            true => "ls\n",
+            false => "uname\nls\n",
+        };
+        assert_eq!(fs::read_to_string(&ran).unwrap(), programs);
         fs::remove_file(&ran).unwrap();
     }
 }
