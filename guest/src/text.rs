@@ -27,7 +27,8 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     for start in (0..bytes.len()).step_by(STRETCH) {
         let stretch = bytes.get(start..).and_then(<[u8]>::first_chunk);
         let is_ascii = stretch.is_some_and(is_plain);
-        if !(is_ascii && was_ascii) && !is_sound(bytes, start) {
+        let is_passed = is_ascii && was_ascii;
+        if !is_passed && !is_sound(bytes, start) {
             return false;
         }
         was_ascii = is_ascii;
@@ -65,7 +66,8 @@ fn is_sound(bytes: &[u8], start: usize) -> bool {
             }
         };
         let is_ascii = is_ascii(&window[BEFORE..]);
-        if !(is_ascii && was_ascii) && !is_sound_block(window) {
+        let is_passed = is_ascii && was_ascii;
+        if !is_passed && !is_sound_block(window) {
             return false;
         }
         was_ascii = is_ascii;
