@@ -9,6 +9,9 @@
 
 #![forbid(unsafe_code)]
 
+/// Bytes of ASCII that are passed over at once.
+const STRETCH: usize = 512;
+
 /// Bytes that are judged at once.
 const BLOCK: usize = 64;
 
@@ -21,21 +24,11 @@ type Window = [u8; BEFORE + BLOCK];
 /// Whether `bytes` are UTF-8: the same as [`core::str::from_utf8`] would say.
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     let mut was_ascii = true;
-    for start in (0..bytes.len()).step_by(BLOCK) {
-        let edge;
-        let inside = start
-            .checked_sub(BEFORE)
-            .and_then(|from| bytes.get(from..start + BLOCK)?.try_into().ok());
-        let window: &Window = match inside {
-            Some(window) => window,
-            None => {
-                edge = edge_of(bytes, start);
-                &edge
-            }
-        };
-        let is_ascii = is_ascii(window);
-        let is_plain = is_ascii && was_ascii;
-        if !is_plain && !is_sound(window) {
+    for start in (0..bytes.len()).step_by(STRETCH) {
+        let stretch = bytes.get(start..).and_then(<[u8]>::first_chunk);
+        let is_ascii = stretch.is_some_and(is_plain);
+        let is_passed = is_ascii && was_ascii;
+        if !is_passed && !is_sound(bytes, start) {
             return false;
         }
         was_ascii = is_ascii;
@@ -48,6 +41,40 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
         .any(|(byte, lead)| *byte >= lead)
 }
 
+/// Whether a stretch is ASCII. In most files, each is. This is a function of its own, so
+/// that nothing else takes its registers.
+#[inline(never)]
+fn is_plain(stretch: &[u8; STRETCH]) -> bool {
+    is_ascii(stretch)
+}
+
+/// Whether each byte of the stretch from `start` may stand behind those before it.
+#[inline(never)]
+fn is_sound(bytes: &[u8], start: usize) -> bool {
+    let end = bytes.len().min(start + STRETCH);
+    let mut was_ascii = false;
+    for start in (start..end).step_by(BLOCK) {
+        let edge;
+        let inside = start
+            .checked_sub(BEFORE)
+            .and_then(|from| bytes.get(from..start + BLOCK)?.try_into().ok());
+        let window: &Window = match inside {
+            Some(window) => window,
+            None => {
+                edge = edge_of(bytes, start);
+                &edge
+            }
+        };
+        let is_ascii = is_ascii(&window[BEFORE..]);
+        let is_passed = is_ascii && was_ascii;
+        if !is_passed && !is_sound_block(window) {
+            return false;
+        }
+        was_ascii = is_ascii;
+    }
+    true
+}
+
 /// The first block, or the last: zeros stand where there is nothing.
 fn edge_of(bytes: &[u8], start: usize) -> Window {
     let mut edge = [0; BEFORE + BLOCK];
@@ -57,17 +84,18 @@ fn edge_of(bytes: &[u8], start: usize) -> Window {
     edge
 }
 
-/// Whether the block is ASCII. Most blocks are.
-fn is_ascii(window: &Window) -> bool {
+/// Whether all `bytes` are ASCII.
+#[inline(always)]
+fn is_ascii(bytes: &[u8]) -> bool {
     let mut beyond = false;
-    for byte in &window[BEFORE..] {
+    for byte in bytes {
         beyond |= *byte >= 0x80;
     }
     !beyond
 }
 
 /// Whether each byte of the block may stand behind those before it.
-fn is_sound(window: &Window) -> bool {
+fn is_sound_block(window: &Window) -> bool {
     let mut wrong = false;
     for at in BEFORE..BEFORE + BLOCK {
         let (byte, last) = (window[at], window[at - 1]);
@@ -88,7 +116,7 @@ fn is_sound(window: &Window) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, is_utf8};
+    use super::{BLOCK, STRETCH, is_utf8};
     use alloc::vec::Vec;
 
     fn agrees(bytes: &[u8]) {
@@ -135,6 +163,36 @@ mod tests {
                     for byte in EDGES {
                         bytes[at] = byte;
                         agrees(&bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nor_does_it_where_long_stretches_of_ascii_begin_and_end() {
+        for limit in [STRETCH, 2 * STRETCH] {
+            for at in limit - 6..limit + 3 {
+                for length in [
+                    at + 1,
+                    at + 4,
+                    limit,
+                    limit + 4,
+                    3 * STRETCH,
+                    3 * STRETCH + 7,
+                ] {
+                    for character in ["a", "\u{e9}", "\u{20ac}", "\u{1f511}"] {
+                        let text = "a".repeat(at) + character + &"a".repeat(3 * STRETCH);
+                        // The character may be cut off at the end.
+                        let mut bytes = Vec::from(&text.as_bytes()[..length]);
+                        agrees(&bytes);
+                        for changed in (limit - 3..limit + 3).filter(|at| *at < length) {
+                            for byte in EDGES {
+                                let before = core::mem::replace(&mut bytes[changed], byte);
+                                agrees(&bytes);
+                                bytes[changed] = before;
+                            }
+                        }
                     }
                 }
             }
