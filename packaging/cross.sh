@@ -156,6 +156,7 @@ twice() {
     mkdir -p "$both/here" "$both/elsewhere"
     other=$(mktemp -d)
     trap 'rm -rf "$other"' EXIT
+    trap 'exit 130' INT TERM
     git clone --quiet . "$other/another/place"
     mkdir "$other/cargo" "$other/tools"
     cp "$(command -v cargo-auditable)" "$other/tools/"
