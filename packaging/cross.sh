@@ -85,6 +85,15 @@ position_independent() {
     esac
 }
 
+# The linker for macOS makes the program's identifier (`LC_UUID`) of all that it writes.
+# By itself it also writes the paths of object files, which lie in a folder with a random
+# name; rustc removes them later, but the identifier has counted them.
+without_object_files() {
+    case $1 in
+        *-darwin) echo -Clink-arg=-Wl,-S ;;
+    esac
+}
+
 # When these sources were committed; outside of git, a day of 1980, the first that a zip
 # file can say.
 date_of_source() { git log -1 --format=%ct 2>/dev/null || echo 315532800; }
@@ -101,10 +110,12 @@ cross_build() {
     remap "$(rustc --print sysroot)/lib/rustlib/src/rust" "/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
     remap "$PWD" keyhole
     remap "${CARGO_TARGET_DIR:-$PWD/target}" target
-    pie=$(position_independent "$1")
-    flags=$flags${pie:+$separator$pie}
-    # With a date, the linker for Windows writes that one, and not the day's.
-    SOURCE_DATE_EPOCH=$(date_of_source) MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
+    for flag in "$(position_independent "$1")" "$(without_object_files "$1")"; do
+        flags=$flags${flag:+$separator$flag}
+    done
+    # With a date, the linker for Windows writes that one, and not the day's. It is no
+    # commit's: cargo links nothing again for a commit that changes no source.
+    SOURCE_DATE_EPOCH=315532800 MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
         CARGO="$PWD/packaging/cargo-auditable.sh" cargo-auditable auditable zigbuild --locked --profile dist -p keyhole --target "$1"
 }
 
@@ -145,6 +156,7 @@ twice() {
     mkdir -p "$both/here" "$both/elsewhere"
     other=$(mktemp -d)
     trap 'rm -rf "$other"' EXIT
+    trap 'exit 130' INT TERM
     git clone --quiet . "$other/another/place"
     mkdir "$other/cargo" "$other/tools"
     cp "$(command -v cargo-auditable)" "$other/tools/"

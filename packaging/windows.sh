@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # The program for Windows, built on Linux and run under wine. ./x reads this file, and
-# has `has`, `die` and `sum`.
+# has `has` and `built`.
 
 WINDOWS=x86_64-pc-windows-gnu
 
@@ -18,22 +18,26 @@ windows_tools() {
     }
 }
 
-# Unoptimised, and without symbols for a debugger.
-windows_quick() {
-    CARGO_PROFILE_DEV_DEBUG=false cargo "$@"
-}
-
 # The crates that have tests of their own there.
 ON_WINDOWS="-p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native"
 
-windows_clippy() {
-    windows_tools "clippy for Windows" || return 0
+# Unoptimised, and without symbols for a debugger. Clippy is in the compiler's place, and
+# the packages are the same each time: so what they depend on is compiled once.
+windows_linted() {
+    verb=$1
+    shift
     # shellcheck disable=SC2086 # several
-    windows_quick clippy --locked --target "$WINDOWS" $ON_WINDOWS --all-targets -- -D warnings
+    CARGO_PROFILE_DEV_DEBUG=false CARGO_ENCODED_RUSTFLAGS=-Dwarnings RUSTC_WORKSPACE_WRAPPER=clippy-driver \
+        cargo "$verb" --locked --target "$WINDOWS" $ON_WINDOWS "$@"
 }
 
-# Debian's wine runs 64-bit programs without the package for 32-bit ones.
+# Debian's wine runs 64-bit programs without the package for 32-bit ones. It emulates no
+# processor. If there is none, prints that $1 is skipped.
 wine_tools() {
+    if [ "$(uname -m)" != x86_64 ]; then
+        echo "skipped: $1 (wine runs them on x86-64 only)"
+        return 1
+    fi
     wine=/usr/lib/wine/wine64
     [ -x "$wine" ] || wine=$(command -v wine64 || true)
     if [ -z "$wine" ]; then
@@ -57,14 +61,14 @@ wine_tools() {
 
 windows() {
     windows_tools "the program for Windows" || return 0
-    windows_clippy
-    windows_quick build --locked --target "$WINDOWS" -p keyhole
-    KEYHOLE_WINDOWS=${CARGO_TARGET_DIR:-$PWD/target}/$WINDOWS/debug/keyhole.exe
+    windows_linted build --all-targets
+    KEYHOLE_WINDOWS=$(built "$WINDOWS" debug)
     export KEYHOLE_WINDOWS
     wine_tools "the tests of the program for Windows" || return 0
-    KEYHOLE_WINE=$wine cargo test --locked -p keyhole --test windows
-    # The unit tests, and the table of cases: in the sandbox, and natively.
+    # What `./x test` has built.
     # shellcheck disable=SC2086 # several
-    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine windows_quick test --locked --no-fail-fast --target "$WINDOWS" \
-        $ON_WINDOWS --lib --test table --test native --test faults
+    KEYHOLE_WINE=$wine cargo test --locked $TESTED --test windows
+    # The unit tests, and the table of cases: in the sandbox, and natively.
+    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine windows_linted test --no-fail-fast \
+        --lib --test table --test native --test faults
 }

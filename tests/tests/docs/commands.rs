@@ -23,7 +23,7 @@ const COMMANDS: &str = r#"
 ./x packages ⇒ in packaging/cross.sh
 ./x packages [PACKAGE [OUT]] ⇒ in tests/packages/world.py
 ./x arm ⇒ not: it takes long; `./x cross` has a part of it
-./x windows ⇒ not: it takes minutes, and wine
+./x windows ⇒ in .ci/run
 ./x dist --all ⇒ in .github/workflows/release.yml
 ./x fuzz [SECONDS] ⇒ in .ci/run
 ./x fuzz 1200 ⇒ in .ci/run

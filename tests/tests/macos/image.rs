@@ -11,6 +11,7 @@ const LC_LOAD_WEAK_DYLIB: u32 = 0x8000_0018;
 const LC_REEXPORT_DYLIB: u32 = 0x8000_001f;
 const LC_LOAD_UPWARD_DYLIB: u32 = 0x8000_0023;
 const LC_LAZY_LOAD_DYLIB: u32 = 0x20;
+const LC_UUID: u32 = 0x1b;
 const LC_CODE_SIGNATURE: u32 = 0x1d;
 const LC_BUILD_VERSION: u32 = 0x32;
 const LC_VERSION_MIN_MACOSX: u32 = 0x24;
@@ -36,6 +37,7 @@ pub(super) struct Image {
     pub(super) segments: Vec<Segment>,
     /// Platform, and the oldest version of it, as `major << 16 | minor << 8`.
     pub(super) runs_on: Option<(u32, u32)>,
+    pub(super) identifiers: Vec<[u8; 16]>,
     signature: Option<(usize, usize)>,
 }
 
@@ -87,6 +89,10 @@ impl Image {
                 }
                 LC_CODE_SIGNATURE => {
                     image.signature = Some((word(at + 8) as usize, word(at + 12) as usize));
+                }
+                LC_UUID => {
+                    let identifier = bytes[at + 8..at + 24].try_into().unwrap();
+                    image.identifiers.push(identifier);
                 }
                 LC_BUILD_VERSION => image.runs_on = Some((word(at + 8), word(at + 12))),
                 LC_VERSION_MIN_MACOSX => image.runs_on = Some((1, word(at + 8))),

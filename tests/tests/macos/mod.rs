@@ -63,6 +63,17 @@ fn a_program_runs_on_every_macos_that_rust_supports() {
     }
 }
 
+/// Newer systems start no program without one, and debuggers find symbols by it.
+#[test]
+fn a_program_has_an_identifier() {
+    for (name, image) in programs("macOS programs' identifiers") {
+        let [identifier] = image.identifiers[..] else {
+            panic!("{name}: {:?}", image.identifiers);
+        };
+        assert_ne!(identifier, [0; 16], "{name}");
+    }
+}
+
 #[test]
 fn no_part_of_a_program_can_be_written_to_and_run() {
     for (name, image) in programs("macOS programs' segments") {
