@@ -18,6 +18,7 @@ mod parse;
 mod pieces;
 mod resolve;
 mod source;
+mod trusted;
 
 pub use binding::{BadBindingName, Binding, BindingError, BindingName};
 pub use error::{MapError, ParseError};
