@@ -1,6 +1,6 @@
 //! What one call may use. Every limit is on by default; docs/refusals.md lists them.
 
-use crate::sandbox::engine::MAX_MEMORY;
+use crate::engine::MAX_MEMORY;
 use std::time::Duration;
 
 /// The longest result that Claude Code passes to its model, in UTF-16 code units. The
@@ -110,7 +110,7 @@ impl Default for Limits {
 #[cfg(test)]
 mod tests {
     use super::Limits;
-    use crate::sandbox::engine::SLOTS;
+    use crate::engine::SLOTS;
 
     #[test]
     fn every_call_that_may_be_in_the_sandbox_has_a_slot() {

@@ -2,8 +2,8 @@
 //! take.
 
 use crate::{
+    call::{CallPermit, Content, Ran, Told},
     code::Code,
-    loader::{CallPermit, Content, Ran, Told},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{

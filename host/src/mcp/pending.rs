@@ -4,7 +4,7 @@
 //! So an answer finds its own request and no other, even if the client uses an id
 //! again. A cancelled request is no longer in this table.
 
-use crate::loader::CallPermit;
+use crate::call::CallPermit;
 use rmcp::model::RequestId;
 use std::{
     collections::HashMap,

@@ -8,9 +8,10 @@ use super::{
     tool,
 };
 use crate::{
+    call::{Content, Target},
     caller::{Caller, Callers},
     code::Code,
-    loader::{Content, Loader, Target},
+    loader::Loader,
     map::Maps,
     sandbox::Executor,
 };

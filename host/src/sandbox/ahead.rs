@@ -80,9 +80,10 @@ mod tests {
     use super::READY;
     use crate::{
         code::Code,
+        engine::SLOTS,
         grant::Grant,
         limits::Limits,
-        sandbox::{Executor as _, Sandbox, engine::SLOTS},
+        sandbox::{Executor as _, Sandbox},
     };
     use cap_std::{ambient_authority, fs::Dir};
     use std::{

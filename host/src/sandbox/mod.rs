@@ -7,14 +7,13 @@
 
 mod ahead;
 mod embedded;
-pub(crate) mod engine;
 mod files;
 mod granted;
 mod imports;
 mod instance;
 pub(crate) mod lazy;
 
-use crate::{code::Code, grant::Grant, limits::Limits};
+use crate::{code::Code, engine, grant::Grant, limits::Limits};
 use ahead::Ahead;
 use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use cap_std::fs::Dir;

@@ -2,7 +2,7 @@
 //! calls. Each enforces all that it can, because a kernel may lack the other.
 
 use super::{Reach, SealError, Standing, calls};
-use crate::os::is_exhaustion;
+use crate::os_error::is_exhaustion;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
     PathBeneath, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError,

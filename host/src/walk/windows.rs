@@ -25,7 +25,7 @@ pub(crate) mod security;
 mod time;
 
 use super::{Fault, FileSystem, Kind, Mount, QUIET, Stat};
-use crate::os::{Trouble, trouble};
+use crate::os_error::OsErrorKind;
 pub(crate) use api::How;
 use std::{
     ffi::{OsStr, OsString},
@@ -290,14 +290,14 @@ pub(crate) fn id(file: &File) -> Result<(u64, u64), Fault> {
 
 impl Fault {
     fn from_ref(error: &io::Error) -> Self {
-        match trouble(error) {
-            Some(Trouble::Missing) => Self::Missing,
-            Some(Trouble::Denied) => Self::Denied,
-            Some(Trouble::Link) => Self::IsLink,
-            Some(Trouble::Busy) => Self::Busy,
-            Some(Trouble::NotAFile) => Self::NotAFile,
-            Some(Trouble::OutOfResources) => Self::OutOfResources,
-            Some(Trouble::Other) | None => Self::Failed(error.kind()),
+        match OsErrorKind::of(error) {
+            Some(OsErrorKind::Missing) => Self::Missing,
+            Some(OsErrorKind::Denied) => Self::Denied,
+            Some(OsErrorKind::Link) => Self::IsLink,
+            Some(OsErrorKind::Busy) => Self::Busy,
+            Some(OsErrorKind::NotAFile) => Self::NotAFile,
+            Some(OsErrorKind::OutOfResources) => Self::OutOfResources,
+            Some(OsErrorKind::Other) | None => Self::Failed(error.kind()),
         }
     }
 }

@@ -6,8 +6,9 @@ use crate::{
     guest::{Fake, Files, KINDS, limits, text},
     host::{
         Caller, Code,
+        call::Content,
         limits::Limits,
-        loader::{Content, Loader},
+        loader::Loader,
         map::{LiveMap, MapSource},
     },
     run::{Scenario, met},

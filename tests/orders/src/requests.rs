@@ -4,7 +4,7 @@
 
 use crate::{
     host::{
-        loader::{CallPermit, Content},
+        call::{CallPermit, Content},
         mcp::service::{Answers, serve},
     },
     run::{Scenario, met},

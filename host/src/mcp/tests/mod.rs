@@ -13,9 +13,9 @@ mod tool;
 
 use super::{SessionError, Surface, serve, server::Load};
 use crate::{
+    call::{CallPermit, Content, Target},
     caller::{Caller, Callers},
     code::Code,
-    loader::{CallPermit, Content, Target},
 };
 use serde_json::{Value, json};
 use std::{
