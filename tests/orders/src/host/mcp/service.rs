@@ -2,7 +2,7 @@
 //! matters: rmcp's own code needs tokio's runtime. It handles each request in a task,
 //! writes answers in other tasks, and drops those to cancelled requests.
 
-use super::{super::loader::Content, SessionError, pending::Call, transport::StdioTransport};
+use super::{super::call::Content, SessionError, pending::Call, transport::StdioTransport};
 use crate::shim::{
     others_first,
     tokio::{
