@@ -1,9 +1,9 @@
 //! The user's map: which key stands for which file.
 //!
-//! [`Location`] says where the map is, [`LiveMap`] reads it afresh whenever it
-//! changed, [`Map::parse`] turns its text into entries, [`resolve()`] turns one
-//! entry into a directory that is opened and a name in it. [`MapSource`] is where a
-//! server has its map from: it reads the map at each call, or [`FrozenMap`] keeps it.
+//! [`Location`] says where the map is. [`LiveMap`] reads it again whenever it has
+//! changed. [`Map::parse`] turns its text into entries. [`resolve()`] turns one entry
+//! into an open directory and a name in it. [`MapSource`] is where a server gets its
+//! map from: a [`LiveMap`], or a [`FrozenMap`], which keeps what it has read once.
 
 mod binding;
 mod error;
@@ -43,7 +43,7 @@ pub struct Map {
     roots: Option<Box<[Box<str>]>>,
     /// For entries that set no limit.
     max_bytes: u64,
-    /// One after another in memory, as a large map has many.
+    /// In one piece of memory, because a large map has many.
     entries: IndexMap<Key, Entry>,
     bindings: BTreeMap<BindingName, Binding>,
 }
@@ -143,8 +143,8 @@ impl Entry {
         self.max_bytes
     }
 
-    /// The agents that may use the key; none: any. Never an
-    /// empty list.
+    /// The agents that may use the key. None means any agent. The list is never
+    /// empty.
     #[must_use]
     pub fn agents(&self) -> Option<&[AgentName]> {
         self.agents.as_deref()

@@ -14,7 +14,7 @@
 //! | [`Policy::TRUSTED_FILE`] | the map, a binding's key file | all trusted | trusted | a trusted file |
 //! | [`Policy::TRUSTED_DIRECTORY`] | the plugin's data folder | all trusted | trusted | a trusted directory |
 //! | [`Policy::ROOT`] | a root of the map | all above it trusted | trusted | any directory |
-//! | [`Policy::FOLLOWED`] | a mapped file | any | trusted | any name; it is opened later, beneath the directory that the walk ended in |
+//! | [`Policy::FOLLOWED`] | a mapped file | any | trusted | any name; it is opened later, in the directory that the walk ended in |
 //!
 //! *Trusted* means that nobody but the user and root could have changed it: see
 //! `trust.rs`. A link is trusted if the user or root made it, and it is in a trusted

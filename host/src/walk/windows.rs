@@ -1,10 +1,10 @@
 //! The walk's interface on Windows.
 //!
-//! Where other systems have `/`, the walk starts above the drives, in a place of our
-//! own: `C:` is a name in it. From a drive's root on, it opens each object by its
-//! single name, relative to the open directory, and a reparse point itself. The walk
-//! treats a symbolic link or a junction as a link; it serves nothing through any other
-//! reparse point.
+//! On other systems the walk starts at `/`. Here it starts above the drives, in a place
+//! of our own: `C:` is a name in it. From a drive's root on, it opens each object by its
+//! single name, relative to the open directory. It opens a reparse point itself and
+//! does not follow it. A symbolic link or a junction counts as a link. The walk serves
+//! nothing through any other reparse point.
 //!
 //! Names that mean something else than themselves do not exist for the walk: streams,
 //! devices, 8.3 names (`names.rs`). Owners and access lists are translated into owner
@@ -198,8 +198,8 @@ pub(crate) fn into_file(handle: Handle) -> Option<File> {
     handle.0
 }
 
-/// The security identifier of the user. If Windows does not say it, it is empty, which
-/// is nobody's.
+/// The security identifier of the user. If Windows does not tell it, this is empty, so
+/// it equals nobody's.
 pub(crate) fn user() -> &'static [u8] {
     static USER: OnceLock<Vec<u8>> = OnceLock::new();
     USER.get_or_init(|| api::user().unwrap_or_default())

@@ -1,5 +1,5 @@
-//! `gates.rs`: never more calls inside than allowed, no call waits behind one that hangs,
-//! no call is refused without a reason, and nothing is left over.
+//! `gates.rs`: there are never more calls inside than allowed, no call waits behind one
+//! that hangs, no call is refused without a reason, and no gate is left at the end.
 
 use crate::{
     host::{Code, gates::Gates},
@@ -23,7 +23,7 @@ const WIDTH: usize = 2;
 #[derive(Default)]
 struct Seen(Plain<(usize, Vec<Stay>)>);
 
-/// The start and the end.
+/// When a call entered, and when it left.
 type Stay = (Instant, Option<Instant>);
 
 impl Seen {

@@ -11,7 +11,7 @@
 //! | what others may do | mode |
 //! |---|---|
 //! | read, list, pass through | `0700`: trusted |
-//! | make files or directories in a directory, as in `C:\` | `1702`, as `/tmp`: it will do on the way |
+//! | make files or directories in a directory, as in `C:\` | `1702`, as `/tmp`: a path may pass it |
 //! | write, append, delete, delete what is in it, change attributes, access or owner | `0702`: not trusted |
 //!
 //! The right to change attributes is in the last row, because it is enough to turn an
@@ -84,7 +84,7 @@ pub(crate) fn judge(descriptor: &[u8], user: &[u8], is_directory: bool) -> (u32,
     (owner, mode)
 }
 
-/// Whether the user owns it, and nobody else has any right to it.
+/// Whether the object belongs to the user, and nobody else has any right to it.
 pub(crate) fn is_private(descriptor: &[u8], user: &[u8]) -> bool {
     Descriptor::read(descriptor)
         .is_some_and(|found| found.owner == user && found.others(user) == Some(0))

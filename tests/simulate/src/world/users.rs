@@ -199,7 +199,10 @@ impl World {
             return Some(format!("jane: cannot go on saving {}", saving.save.path));
         }
         if saving.done >= saving.full_after && matches!(step, Step::Begin(..)) {
-            return Some(format!("jane: the disk is full, amid {}", saving.save.path));
+            return Some(format!(
+                "jane: the disk is full, in the middle of {}",
+                saving.save.path
+            ));
         }
         if let Step::Wait(ms) = step {
             saving.not_before = clock + ms * MS;
