@@ -4,7 +4,7 @@ use crate::{
     agent::AgentName,
     caller::Caller,
     code::Code,
-    gates::{Gates, Pass, Thing},
+    gates::{GateId, Gates, Pass},
     guesses::Guess,
     map::{BindingName, Key},
 };
@@ -22,13 +22,13 @@ pub enum Target {
 }
 
 impl Target {
-    /// The identity that a gate uses for it. All keys take the same path here,
-    /// whether valid or not, known or not.
-    pub(crate) fn thing(&self, gates: &Gates) -> Thing {
+    /// Its gate. All keys take the same path here, whether valid or not, known or
+    /// not.
+    pub(crate) fn gate_id(&self, gates: &Gates) -> GateId {
         match self {
-            Self::Key(key) => gates.thing(("key", key.as_str())),
-            Self::Bound(name) => gates.thing(("binding", &**name)),
-            Self::Given(key) => gates.thing(("given", key.expose())),
+            Self::Key(key) => gates.id_of(("key", key.as_str())),
+            Self::Bound(name) => gates.id_of(("binding", &**name)),
+            Self::Given(key) => gates.id_of(("given", key.expose())),
         }
     }
 }
@@ -43,7 +43,7 @@ pub(crate) struct Call {
     /// The permit to look up a guessable key, if the call has waited for one.
     pub(crate) guess: Option<Guess>,
     /// The permit to read this file, once the file is known.
-    pub(crate) file: Option<(Thing, Pass)>,
+    pub(crate) file: Option<(GateId, Pass)>,
     /// The permit of the gate for what is asked for.
     _key_pass: Pass,
 }
@@ -79,7 +79,7 @@ pub(crate) enum Told {
 pub(crate) enum Wait {
     /// As many calls as allowed read its file now. Several keys can stand for one
     /// file.
-    File(Thing),
+    File(GateId),
     /// Its key is guessable, and too many guessable keys were wrong.
     Guess,
 }

@@ -4,7 +4,7 @@ use crate::{
     call::{Call, Content, Ran, Target, Told, Wait},
     caller::Caller,
     code::Code,
-    gates::{Gates, Pass, Thing},
+    gates::{GateId, Gates, Pass},
     guesses::GuessThrottle,
     limits::Limits,
     map::{Key, MapSource, Maps},
@@ -146,8 +146,8 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     pub(crate) async fn answer(&self, target: Target, caller: &Caller) -> Result<Content, Code> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
-        let thing = target.thing(&self.keys);
-        let pass = by(until, self.keys.enter(thing)).await??;
+        let gate = target.gate_id(&self.keys);
+        let pass = by(until, self.keys.enter(gate)).await??;
         let mut call = Box::new(Call::new(target, caller.clone(), pass));
         loop {
             let call_permit = Arc::clone(&self.call_permits).acquire_owned();
@@ -258,7 +258,7 @@ impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
             (guess, _) => drop(guess),
         }
         if let Some(entry) = entry {
-            self.enter(&mut call.file, self.files.thing(entry.path()))?;
+            self.enter(&mut call.file, self.files.id_of(entry.path()))?;
         }
         // Without an entry there is no grant, and the guest refuses. So a wrong
         // key, and a key that is bound to other agents, takes the same path as a
@@ -271,7 +271,7 @@ impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
     }
 
     /// Gets the permit to read `file`, if `pass` is not that permit already.
-    fn enter(&self, pass: &mut Option<(Thing, Pass)>, file: Thing) -> Result<(), Stop> {
+    fn enter(&self, pass: &mut Option<(GateId, Pass)>, file: GateId) -> Result<(), Stop> {
         if pass.as_ref().is_none_or(|(of, _)| *of != file) {
             // The permit for the other file is of no use now, and others may wait
             // for it.

@@ -42,7 +42,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a gate stays when all have left",
         "gates.rs",
-        "gates.remove(&self.thing.0);",
+        "gates.remove(&self.id.0);",
         "",
     ),
     broken(
@@ -54,7 +54,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "who waits never asks whether those inside hang",
         "gates.rs",
-        "self.hangs(thing)",
+        "self.hangs(id)",
         "false",
     ),
     broken(
@@ -153,7 +153,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a file is read without leave",
         "loader.rs",
-        "self.enter(&mut call.file, self.files.thing(entry.path()))?;",
+        "self.enter(&mut call.file, self.files.id_of(entry.path()))?;",
         "",
     ),
     // Requests in flight.

@@ -32,13 +32,13 @@ mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
 mod rest;
+mod state;
 mod system;
 #[cfg(test)]
 pub(crate) mod tests;
 mod trust;
 #[cfg(unix)]
 mod unix;
-mod way;
 #[cfg(windows)]
 pub(crate) mod windows;
 #[cfg(all(test, unix))]
@@ -55,13 +55,13 @@ pub use linux::System;
 #[cfg(target_os = "macos")]
 pub use macos::System;
 pub use rest::{LOOKS, QUIET};
+pub use state::Trail;
 pub use system::{Fault, FileSystem, Kind, Mount, Stat, Time};
 pub use trust::{Distrust, Why};
 #[cfg(unix)]
 use unix as paths;
 #[cfg(unix)]
 pub(crate) use unix::into_file;
-pub use way::Trail;
 #[cfg(windows)]
 pub use windows::System;
 #[cfg(windows)]
@@ -69,8 +69,8 @@ pub(crate) use windows::into_file;
 #[cfg(windows)]
 use windows::paths;
 
+use state::{Names, Step, WalkState};
 use std::{ffi::OsString, path::Path};
-use way::{Names, Step, Way};
 
 /// As many links in a row as Linux follows: see path_resolution(7).
 const MAX_LINKS: usize = 40;
@@ -224,9 +224,9 @@ impl<F: FileSystem> Walker<F> {
     /// # Errors
     /// [`WalkError`].
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
-        let way = Way::from_root(self, policy)?;
+        let state = WalkState::from_root(self, policy)?;
         // A walk that begins at `/` itself has a handle for every end.
-        self.walk_on(way, path, policy)?.ok_or(WalkError::Missing)
+        self.walk_on(state, path, policy)?.ok_or(WalkError::Missing)
     }
 
     /// Like [`Self::walk`], but does not open again the directories that `trail` holds.
@@ -244,8 +244,8 @@ impl<F: FileSystem> Walker<F> {
         policy: Policy,
     ) -> Result<Walked<F::Handle>, WalkError> {
         if let Some(trail) = trail {
-            let way = Way::along(trail, self, policy);
-            if let Some(walked) = self.walk_on(way, path, policy)? {
+            let state = WalkState::along(trail, self, policy);
+            if let Some(walked) = self.walk_on(state, path, policy)? {
                 return Ok(walked);
             }
         }
@@ -255,7 +255,7 @@ impl<F: FileSystem> Walker<F> {
     /// None means that the walk ended in a directory of the trail.
     fn walk_on(
         &self,
-        mut way: Way<'_, F>,
+        mut state: WalkState<'_, F>,
         path: &Path,
         policy: Policy,
     ) -> Result<Option<Walked<F::Handle>>, WalkError> {
@@ -265,7 +265,7 @@ impl<F: FileSystem> Walker<F> {
         loop {
             let Some(name) = names.pop() else {
                 return match policy.last {
-                    Last::Directory => way.end(),
+                    Last::Directory => state.end(),
                     Last::File | Last::Name => Err(WalkError::NotAFile),
                 };
             };
@@ -273,18 +273,18 @@ impl<F: FileSystem> Walker<F> {
                 continue;
             }
             if name == ".." {
-                way.back();
+                state.back();
                 continue;
             }
             let is_last = names.is_empty();
             // The caller gets the last directory, so it is opened again.
             let is_given = is_last || policy.last == Last::Name && names.has_one();
-            if !is_given && way.enter_again(&name)? {
+            if !is_given && state.enter_again(&name)? {
                 continue;
             }
             if is_last && policy.last == Last::File {
-                match self.files.open(&way.here().handle, &name) {
-                    Ok(file) => return way.end_with(file, &name),
+                match self.files.open(&state.here().handle, &name) {
+                    Ok(file) => return state.end_with(file, &name),
                     // The link is judged and followed below, like any other.
                     Err(Fault::IsLink) => {}
                     Err(fault) => return Err(fault.into()),
@@ -294,11 +294,11 @@ impl<F: FileSystem> Walker<F> {
             // judged below, like any other.
             if is_last
                 && policy.last == Last::Name
-                && self.files.kind(&way.here().handle, &name)? != Kind::Link
+                && self.files.kind(&state.here().handle, &name)? != Kind::Link
             {
-                return Ok(way.into_walked(None, name));
+                return Ok(state.into_walked(None, name));
             }
-            let held = self.files.hold(&way.here().handle, &name)?;
+            let held = self.files.hold(&state.here().handle, &name)?;
             let stat = self.files.stat(&held)?;
             match stat.kind {
                 Kind::Link => {
@@ -306,19 +306,21 @@ impl<F: FileSystem> Walker<F> {
                     if links > MAX_LINKS {
                         return Err(WalkError::Missing);
                     }
-                    way.judge_link(&stat, &name)?;
-                    way.turn();
-                    let target = self.files.read_link(&held, &way.here().handle, &name)?;
+                    state.judge_link(&stat, &name)?;
+                    state.turn();
+                    let target = self.files.read_link(&held, &state.here().handle, &name)?;
                     if target.is_empty() {
                         return Err(WalkError::Missing);
                     }
                     if paths::is_from_root(&target) {
-                        way.back_to_root();
+                        state.back_to_root();
                     }
                     names.push(&target);
                 }
-                _ if is_last && policy.last == Last::Name => return Ok(way.into_walked(None, name)),
-                Kind::Directory => way.enter(held, stat, name)?,
+                _ if is_last && policy.last == Last::Name => {
+                    return Ok(state.into_walked(None, name));
+                }
+                Kind::Directory => state.enter(held, stat, name)?,
                 // It was a link when the walk tried to open it, and is none any more.
                 _ if is_last && policy.last == Last::File && attempts < ATTEMPTS => {
                     attempts += 1;

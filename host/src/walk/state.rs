@@ -64,7 +64,7 @@ impl Names {
 }
 
 /// The directories from `/` to where the walk is now, all of them open.
-pub(super) struct Way<'a, F: FileSystem> {
+pub(super) struct WalkState<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
     user: u32,
@@ -83,7 +83,7 @@ enum Root<'a, H> {
     Of(&'a Trail<H>),
 }
 
-impl<'a, F: FileSystem> Way<'a, F> {
+impl<'a, F: FileSystem> WalkState<'a, F> {
     pub(super) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let handle = walker.files.root()?;
         let stat = walker.files.stat(&handle)?;
