@@ -62,16 +62,11 @@ impl Call {
     }
 }
 
-/// How far a call got on a thread.
-pub(crate) enum Ran {
-    Done(Result<String, Code>),
+/// How far a call got on its thread. `T` is what it got: a text, and later the
+/// [`Content`], which also holds the call's permit.
+pub(crate) enum Outcome<T> {
+    Done(Result<T, Code>),
     /// It has to wait, without a thread, and then start again.
-    Wait(Box<Call>, Wait),
-}
-
-/// The same as `Ran`, but content comes with the call's permit.
-pub(crate) enum Told {
-    Done(Result<Content, Code>),
     Wait(Box<Call>, Wait),
 }
 

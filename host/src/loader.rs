@@ -1,7 +1,7 @@
 //! One call, end to end: map, resolution, sandbox, deadline.
 
 use crate::{
-    call::{Call, Content, Ran, Target, Told, Wait},
+    call::{Call, Content, Outcome, Target, Wait},
     caller::Caller,
     code::Code,
     gates::{GateId, Gates, Pass},
@@ -155,15 +155,15 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
             // The map may have changed while the call waited, so each run reads it
             // again.
             match self.run(call, call_permit).await? {
-                Told::Done(answer) => return answer,
+                Outcome::Done(answer) => return answer,
                 // The permit may be free by now, but the call's time is over.
-                Told::Wait(..) if Instant::now() >= until => return Err(Code::Busy),
-                Told::Wait(again, Wait::File(file)) => {
+                Outcome::Wait(..) if Instant::now() >= until => return Err(Code::Busy),
+                Outcome::Wait(again, Wait::File(file)) => {
                     call = again;
                     let pass = by(until, self.work.files.enter(file)).await??;
                     call.file = Some((file, pass));
                 }
-                Told::Wait(again, Wait::Guess) => {
+                Outcome::Wait(again, Wait::Guess) => {
                     call = again;
                     call.guess = Some(by(until, self.work.guesses.take()).await??);
                 }
@@ -172,7 +172,11 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     }
 
     /// Runs a call on a thread, and watches it.
-    async fn run(&self, call: Box<Call>, call_permit: OwnedSemaphorePermit) -> Result<Told, Code> {
+    async fn run(
+        &self,
+        call: Box<Call>,
+        call_permit: OwnedSemaphorePermit,
+    ) -> Result<Outcome<Content>, Code> {
         let deadline = Instant::now() + self.limits.deadline;
         let (done, ran) = oneshot::channel();
         let work = Arc::clone(&self.work);
@@ -218,11 +222,11 @@ impl From<Code> for Stop {
 
 impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
     /// The call itself, on a thread that may block.
-    fn run(&self, mut call: Box<Call>, deadline: std::time::Instant) -> Ran {
+    fn run(&self, mut call: Box<Call>, deadline: std::time::Instant) -> Outcome<String> {
         match self.load(&mut call, deadline) {
-            Ok(text) => Ran::Done(Ok(text)),
-            Err(Stop::Refused(code)) => Ran::Done(Err(code)),
-            Err(Stop::Wait(wait)) => Ran::Wait(call, wait),
+            Ok(text) => Outcome::Done(Ok(text)),
+            Err(Stop::Refused(code)) => Outcome::Done(Err(code)),
+            Err(Stop::Wait(wait)) => Outcome::Wait(call, wait),
         }
     }
 

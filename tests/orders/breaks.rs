@@ -117,8 +117,8 @@ pub const BREAKS: &[Break] = &[
     broken(
         "the place of a call that nobody wants is lost",
         "watch.rs",
-        "drop(tell.send(told(ran, call_permit)));\n            return;",
-        "std::mem::forget(tell.send(told(ran, call_permit))); return;",
+        "drop(tell.send(with_permit(ran, call_permit)));\n            return;",
+        "std::mem::forget(tell.send(with_permit(ran, call_permit))); return;",
     ),
     broken(
         "a slow call keeps its place too",
@@ -141,7 +141,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a late call is not answered",
         "watch.rs",
-        "drop(tell.send(Told::Done(Err(Code::TimedOut))));",
+        "drop(tell.send(Outcome::Done(Err(Code::TimedOut))));",
         "std::mem::forget(tell);",
     ),
     broken(
