@@ -74,7 +74,7 @@ impl Map {
 
     /// Gives `other` the rules of this map: its roots, and its size limit for entries
     /// that set none.
-    pub(crate) fn ruling(&self, mut other: Self) -> Self {
+    pub(crate) fn apply_rules_to(&self, mut other: Self) -> Self {
         other.roots.clone_from(&self.roots);
         for entry in other.entries.values_mut() {
             if entry.max_bytes == other.max_bytes {

@@ -2,7 +2,7 @@
 //! here.
 
 use super::{
-    pending::Call,
+    pending::RequestPermits,
     refusals::{method_not_found, refused, unknown_cursor, unknown_tool},
     surface::Surface,
     tool,
@@ -94,8 +94,8 @@ impl<L: Load> ServerHandler for Server<L> {
             return Err(unknown_tool());
         }
         let target = self.surface.parse_arguments(request.arguments)?;
-        // The transport gives one to each request.
-        let Some(call) = context.extensions.get::<Call>() else {
+        // The transport gives each request its own.
+        let Some(permits) = context.extensions.get::<RequestPermits>() else {
             return Ok(refused(Code::Internal).into());
         };
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
@@ -112,7 +112,7 @@ impl<L: Load> ServerHandler for Server<L> {
                 refused(Code::TooLarge)
             }
             Ok(Content { text, call_permit }) => {
-                call.keep(call_permit);
+                permits.keep(call_permit);
                 tool::document(text)
             }
             Err(code) => refused(code),

@@ -21,7 +21,7 @@ pub struct Trail<H = <System as FileSystem>::Handle> {
     steps: Vec<Step<H>>,
 }
 
-/// A directory on the way, open.
+/// An open directory on the way.
 #[derive(Debug)]
 pub(super) struct Step<H> {
     pub(super) handle: H,
