@@ -55,8 +55,8 @@ impl Key {
 
     /// Whether somebody could guess `text`, which need not be a key: it is shorter than
     /// [`Self::STRONG_LEN`], or has fewer than [`Self::STRONG_CHARS`] different
-    /// characters. This tells a random key from a short one. It cannot tell it from a
-    /// phrase, and no rule can.
+    /// characters. This tells a random key from a short one. No rule can tell a random
+    /// key from a phrase.
     #[must_use]
     pub fn is_guessable(text: &str) -> bool {
         text.len() < Self::STRONG_LEN || {

@@ -88,7 +88,7 @@ impl HostDescriptor for CallState {
         if how != OpenFlags::empty() || flags != DescriptorFlags::READ {
             return Err(NOT_GRANTED);
         }
-        // No map sets a higher limit; but the size of an allocation must not depend on
+        // No map sets a higher limit. But the size of an allocation must not rely on
         // that.
         let max_bytes = grant.max_bytes.min(MAX_MAX_BYTES);
         let file = GrantedFile::open(&grant.directory, &grant.name, max_bytes, &mut self.patience)?;
@@ -216,7 +216,7 @@ fn granted<'a>(
         .ok_or(NOT_GRANTED)
 }
 
-/// It sets neither links nor times; callers may add times.
+/// The report of one object, with one name and without times. Callers may add times.
 fn stat(type_: DescriptorType, size: u64) -> DescriptorStat {
     DescriptorStat {
         type_,
