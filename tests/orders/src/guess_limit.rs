@@ -184,8 +184,8 @@ fn right_keys_cost_nothing_and_wait_for_no_clock() {
 
 #[test]
 fn broken_guesses_are_found() {
-    GUESSING.finds("a guess is counted after the lock was let go");
+    GUESSING.finds("a guess is counted after the lock was released");
     GUESSING.finds("a wrong guess costs nothing");
     RIGHT.finds("a guess that came back wakes nobody");
-    RIGHT.finds("a guess is out for good");
+    RIGHT.finds("a guess never comes back");
 }
