@@ -50,7 +50,7 @@ fn rows(line: &str) -> Vec<Vec<Printed>> {
     const INDENT: usize = 5;
     let mut rest = characters(line);
     let mut rows = Vec::new();
-    while rows.len() < MOST_ROWS && !(rest.is_empty() && !rows.is_empty()) {
+    while rows.is_empty() || (!rest.is_empty() && rows.len() < MOST_ROWS) {
         let indent = if rows.is_empty() { 0 } else { INDENT };
         let fits = COLUMNS - indent;
         let mut end = rest.len().min(fits);
