@@ -10,7 +10,7 @@
 //! single-user mode, and name only root in groups that have other members. So no group
 //! counts. On Windows there are no such files, and access lists name all who count.
 
-use super::{FileSystem, Policy, WalkError, Walker};
+use super::{Walker, error::WalkError, policy::Policy, system::FileSystem};
 use std::path::Path;
 
 const USERS: &str = "/etc/passwd";

@@ -1,6 +1,6 @@
 //! The walk's interface on Linux.
 
-use super::{Fault, FileSystem, Kind, Mount, Stat};
+use super::system::{Fault, FileSystem, Kind, Mount, Stat};
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, SeekFrom},
     io::Errno,

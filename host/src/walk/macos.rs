@@ -30,7 +30,7 @@
 //! source (xnu 11417: `vn_open_auth`, `vn_authorize_open_existing`, `lookup`,
 //! `linkat_internal`, `vnode_breaklease`), and the workflow on GitHub runs the tests.
 
-use super::{Fault, FileSystem, Kind, Mount, Stat};
+use super::system::{Fault, FileSystem, Kind, Mount, Stat};
 use exacl::{AclOption, Perm};
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, SeekFrom},

@@ -26,11 +26,13 @@
 //! The walk uses the system only through [`FileSystem`], so that tests can run it over
 //! a model in which an attacker moves between any two steps.
 
+mod error;
 mod group;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+mod policy;
 mod rest;
 mod state;
 mod system;
@@ -50,10 +52,12 @@ mod windows {
     pub(super) mod security;
 }
 
+pub use error::WalkError;
 #[cfg(target_os = "linux")]
 pub use linux::System;
 #[cfg(target_os = "macos")]
 pub use macos::System;
+pub use policy::Policy;
 pub use rest::{LOOKS, QUIET};
 pub use state::Trail;
 pub use system::{Fault, FileSystem, Kind, Mount, Stat, Time};
@@ -69,6 +73,7 @@ pub(crate) use windows::into_file;
 #[cfg(windows)]
 use windows::paths;
 
+use policy::Last;
 use state::{Names, Step, WalkState};
 use std::{ffi::OsString, path::Path};
 
@@ -78,96 +83,6 @@ const MAX_LINKS: usize = 40;
 /// How often the last name may change from a link into something else and back while
 /// the walk looks at it. Without an attacker, a name is replaced once.
 const ATTEMPTS: usize = 3;
-
-/// What a walk demands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    directories: Directories,
-    last: Last,
-    groups: bool,
-}
-
-/// Which directories must be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Directories {
-    All,
-    AllButTheLast,
-    None,
-}
-
-/// What the path must lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
-    File,
-    Directory,
-    Name,
-}
-
-impl Policy {
-    /// A file that nobody else could have written or placed there.
-    pub const TRUSTED_FILE: Self = Self::new(Directories::All, Last::File);
-    /// A directory that nobody else could have filled or placed there.
-    pub const TRUSTED_DIRECTORY: Self = Self::new(Directories::All, Last::Directory);
-    /// A directory that nobody else could have placed there. Others may write in it.
-    pub const ROOT: Self = Self::new(Directories::AllButTheLast, Last::Directory);
-    /// A name, and the real directory that it is in.
-    pub const FOLLOWED: Self = Self::new(Directories::None, Last::Name);
-    /// As [`Self::TRUSTED_FILE`], but no group counts as the user. For the files
-    /// that say who is in a group.
-    const GROUP_FILE: Self = Self {
-        groups: false,
-        ..Self::TRUSTED_FILE
-    };
-
-    const fn new(directories: Directories, last: Last) -> Self {
-        Self {
-            directories,
-            last,
-            groups: true,
-        }
-    }
-}
-
-/// Why a walk did not reach its end.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WalkError {
-    /// Nothing has this name, or it is a file and should be a directory.
-    #[error("nothing is there")]
-    Missing,
-    /// The operating system does not let us look or read.
-    #[error("the operating system denies it")]
-    Denied,
-    /// It is a directory, FIFO, socket or device, and should be a file.
-    #[error("it is not a regular file")]
-    NotAFile,
-    /// Others could have changed it, or what leads to it.
-    #[error(transparent)]
-    Untrusted(#[from] Distrust),
-    /// It kept changing while it was looked at, or another process has it locked
-    /// for writing.
-    #[error("it keeps changing")]
-    Unsteady,
-    /// The process has too few descriptors, or too little memory.
-    #[error("the process has too few file descriptors or too little memory")]
-    OutOfResources,
-    /// The file system failed.
-    #[error("the file system failed: {0}")]
-    Failed(std::io::ErrorKind),
-}
-
-impl From<Fault> for WalkError {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Missing => Self::Missing,
-            Fault::Denied => Self::Denied,
-            Fault::NotAFile => Self::NotAFile,
-            Fault::IsLink | Fault::Busy => Self::Unsteady,
-            Fault::OutOfResources => Self::OutOfResources,
-            Fault::Failed(kind) => Self::Failed(kind),
-        }
-    }
-}
 
 /// The end of a walk.
 #[derive(Debug)]

@@ -2,9 +2,12 @@
 //! all of them open.
 
 use super::{
-    Directories, Distrust, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walked,
-    Walker, Why, group, paths,
-    trust::{self, Seat},
+    System, Walked, Walker,
+    error::WalkError,
+    group, paths,
+    policy::{Directories, Policy},
+    system::{FileSystem, Kind, Mount, Stat},
+    trust::{self, Distrust, Seat, Why},
 };
 use std::ffi::{OsStr, OsString};
 

@@ -11,8 +11,8 @@
 //! that homes under `umask 002` work. `group.rs` says exactly what this means.
 
 use super::{
-    Kind, Mount, Stat,
     paths::{OWNERS, SHUT},
+    system::{Kind, Mount, Stat},
 };
 use crate::printable::printable;
 use std::path::PathBuf;

@@ -24,7 +24,10 @@ mod reparse;
 pub(crate) mod security;
 mod time;
 
-use super::{Fault, FileSystem, Kind, Mount, QUIET, Stat};
+use super::{
+    rest::QUIET,
+    system::{Fault, FileSystem, Kind, Mount, Stat},
+};
 use crate::os_error::OsErrorKind;
 pub(crate) use api::How;
 use std::{
