@@ -2,7 +2,7 @@
 # Programs for other systems than this one. ./x reads this file, and has `has`, `die`
 # and `sum`. One Linux machine builds everything that a release contains.
 #
-# Where they lie, for whatever packages them: `./x dist --all` puts the programs into
+# `./x dist --all` puts the programs into
 # dist-programs/ (OUT-programs/ with `--out OUT`), named as packaging/systems.txt says:
 #
 #     keyhole-linux-x86_64, -aarch64          static, any Linux
@@ -12,9 +12,9 @@
 # and beside them manifest.sha256, with the SHA-256 of each. They are stripped, hold
 # the list of their crates (cargo-auditable), and are meant to be the same bytes wherever
 # they are built from the same commit: `./x twice` shows whether they are, and the release
-# builds all twice and compares. All else is made of these files and changes none: the plugin (dist/), the
-# bundle (dist-bundle/), the release (dist-release/). `./x dist --servers dist-programs`
-# packages them again without building.
+# builds all twice and compares. Everything else contains these files unchanged: the
+# plugin (dist/), the bundle (dist-bundle/), the release (dist-release/). `./x dist
+# --servers dist-programs` packages them again without building.
 
 # A column of packaging/systems.txt, by its number.
 systems() {
@@ -94,16 +94,16 @@ without_object_files() {
     esac
 }
 
-# When these sources were committed; outside of git, a day of 1980, the first that a zip
-# file can say.
+# The time at which these sources were committed. Outside of git, the first day that a zip
+# file can express, in 1980.
 date_of_source() { git log -1 --format=%ct 2>/dev/null || echo 315532800; }
 
-# The program for the system $1, as released, with no path of this machine in it: the
-# same sources give the same bytes, wherever they lie.
+# Builds the program for the system $1, as released. It contains no path of this machine,
+# so the same sources give the same bytes in any folder.
 cross_build() {
     flags= separator=$(printf '\037')
     remap() { flags=$flags${flags:+$separator}--remap-path-prefix=$1=$2; }
-    # If two fit, the last one counts.
+    # If two of these match a path, the last one counts.
     home=${CARGO_HOME:-$HOME/.cargo}
     remap "$home" cargo
     for registry in "$home"/registry/src/*; do remap "$registry" crates; done
@@ -113,8 +113,8 @@ cross_build() {
     for flag in "$(position_independent "$1")" "$(without_object_files "$1")"; do
         flags=$flags${flag:+$separator$flag}
     done
-    # With a date, the linker for Windows writes that one, and not the day's. It is no
-    # commit's: cargo links nothing again for a commit that changes no source.
+    # The linker for Windows writes this date, and not today's. It is not the date of a
+    # commit: cargo links nothing again for a commit that changes no source.
     SOURCE_DATE_EPOCH=315532800 MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
         CARGO="$PWD/packaging/cargo-auditable.sh" cargo-auditable auditable zigbuild --locked --profile dist -p keyhole --target "$1"
 }
@@ -143,8 +143,8 @@ programs() {
     (cd "$1" && sum keyhole-* >manifest.sha256)
 }
 
-# Whether the programs for these systems, or for all, are the same bytes if they are built
-# in another folder, with cargo's own, the tools and what is built in other places, too.
+# Builds the programs for these systems, or for all, in two folders, and compares them.
+# Cargo's folder, the tools' and the target's differ too.
 twice() {
     tool cargo-auditable 0.7.7
     cross_tools "the programs built twice" || return 0
@@ -182,14 +182,14 @@ twice() {
     [ -z "$differ" ] || die "compare $both/here and $both/elsewhere:$differ"
 }
 
-# What CI does of it: unoptimised, one of each system.
+# The part that CI does: unoptimised programs, one for each system.
 cross() {
     cross_tools "programs for other systems" || return 0
-    # All of this code is the same for both processors of macOS: the tests' are only
-    # looked at for one.
+    # All of this code is the same for both processors of macOS, so clippy reads the
+    # tests for one of them only.
     zig_linted aarch64-apple-darwin --all-targets
     zig_linted x86_64-apple-darwin
-    # What `./x test` has built.
+    # The tests are those that `./x test` has built.
     # shellcheck disable=SC2086 # several
     KEYHOLE_MACOS="$(built aarch64-apple-darwin debug) $(built x86_64-apple-darwin debug)" \
         cargo test --locked $TESTED --test outside -- macos::
@@ -197,7 +197,8 @@ cross() {
     arm64_smoke "$(built $ARM64 debug)"
 }
 
-# Unoptimised, unless it is said, and without symbols for a debugger.
+# Runs cargo-zigbuild. It does not optimise unless `$optimised` says so, and makes no
+# symbols for a debugger.
 zig_quick() {
     verb=$1 system=$2
     shift 2
@@ -207,9 +208,9 @@ zig_quick() {
         ${before-} cargo-zigbuild "$verb" --locked --target "$system" "$@"
 }
 
-# Links, with clippy in the compiler's place: so what the program depends on is compiled
-# once, and not once more for clippy alone. Not the whole workspace: the tests' own
-# guests would be built as well.
+# Links the program, with clippy in place of the compiler. So its dependencies are compiled
+# once, and not a second time for clippy. It leaves the rest of the workspace out, because
+# that would build the tests' own guests as well.
 zig_linted() {
     system=$1
     shift
@@ -259,7 +260,7 @@ arm64() {
         skip="$skip --skip $name"
     done <packaging/not-under-qemu.txt
     failed=
-    # With the flags of the program, so that what it depends on is compiled once.
+    # These are the program's flags, so that its dependencies are compiled once.
     # shellcheck disable=SC2086 # commands and arguments
     before=$as_arm64 zig_quick test $ARM64 --no-fail-fast -p keyhole -p keyhole-guest -p keyhole-cases -p keyhole-native \
         --lib --bins --test table --test native --test faults "$@" -- $skip || failed=yes
@@ -285,18 +286,19 @@ release() {
     echo "released in $1-release:" *
 }
 
-# In CycloneDX, for all systems at once. Like the list in each program, it is made from
-# cargo's metadata, which cannot tell a crate's features in the build from those in the
-# program: so both name the compiler, which only the build has.
+# The list of all crates in CycloneDX, for all systems at once. Like the list in each
+# program, it is made from cargo's metadata. That does not tell a crate's features in the
+# build from those in the program. So both lists name the compiler, which only the build
+# has.
 bill_of_materials() {
     tools=${CARGO_TARGET_DIR:-$PWD/target}/tools
     has cargo-cyclonedx || [ -x "$tools/bin/cargo-cyclonedx" ] ||
         cargo install --quiet --locked --root "$tools" cargo-cyclonedx@0.5.9 >&2
-    # With a date, it says the same each time.
+    # With a fixed date, the list is the same each time.
     SOURCE_DATE_EPOCH=$(date_of_source) PATH=$tools/bin:$PATH \
         cargo cyclonedx --quiet --manifest-path host/Cargo.toml --format json --spec-version 1.5 \
         --no-build-deps --target all --override-filename keyhole.cdx >&2
-    # Without this machine's path.
+    # This removes this machine's path.
     sed "s,path+file://$PWD/,path+file:///keyhole/,g" host/keyhole.cdx.json
     # The tool writes one for each crate of the workspace.
     git ls-files '*Cargo.toml' | sed 's,Cargo.toml$,keyhole.cdx.json,' | xargs rm -f

@@ -2,8 +2,8 @@
 # Packages of the programs, for npm, PyPI, Homebrew, winget and containers. ./x reads
 # this file, and has the functions that are missing here.
 
-# Of the package of the plugin in $1, in $2; and for Windows, of the programs in $3, if
-# there are any.
+# Makes the packages of the programs in the plugin's package $1, and puts them into $2.
+# Those for Windows are made of the programs in $3, if that has any.
 pack() {
     packer=$(python 9)
     [ -n "$packer" ] || die "Python 3.9 or newer is missing, which packs"
@@ -11,10 +11,10 @@ pack() {
     "$packer" packaging/packages "$@"
 }
 
-# Each package of the package in $1, installed from what was packed, in a fresh home and
-# without a network; for Windows, of the programs in $2. Without $1, of the program as it
-# is tested, of a static one if ./x cross has built it, and of one for Windows if
-# ./x windows has.
+# Packs the programs in the plugin's package $1, and installs each package from what was
+# packed, in a fresh home and without a network. The programs for Windows are in $2.
+# Without $1, it packs the program that the tests use, a static one if ./x cross has built
+# it, and one for Windows if ./x windows has.
 installs() {
     python=$(python 11)
     if [ -z "$python" ]; then
@@ -62,7 +62,7 @@ installs() {
         KEYHOLE_WINE=$wine
     fi
     KEYHOLE_PYTHON_TOOLS=$(python_tools)
-    # Of none, there is nothing to compare with.
+    # Without these programs, there is nothing to compare with.
     KEYHOLE_PROGRAMS=$(if [ -d "$unpackaged" ]; then cd "$unpackaged" && pwd; fi)
     export KEYHOLE_DIST KEYHOLE_PROGRAMS KEYHOLE_PACKAGES KEYHOLE_AS_ARM64 KEYHOLE_WINE KEYHOLE_PYTHON_TOOLS
     # Most of an install is waiting.

@@ -64,7 +64,7 @@ fn run() -> Result<()> {
         "../wit",
         "../Cargo.lock",
         "../Cargo.toml",
-        "../host/src/sandbox/engine.rs",
+        "../host/src/engine.rs",
     ] {
         println!("cargo::rerun-if-changed={input}");
     }

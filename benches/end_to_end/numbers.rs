@@ -20,7 +20,8 @@ impl Spread {
     }
 }
 
-/// The value that this part of all values does not exceed, by nearest rank.
+/// The smallest value that at least this `part` of all values does not exceed (nearest
+/// rank).
 pub(crate) fn quantile(values: &mut [f64], part: f64) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     #[allow(

@@ -104,7 +104,7 @@ impl Session {
         Ok(times)
     }
 
-    /// Makes `number` calls, with up to `width` in flight. Returns the time of all.
+    /// Makes `number` calls, with up to `width` in flight. Returns the total time.
     pub(crate) fn flood(
         &mut self,
         params: &Value,
@@ -156,7 +156,7 @@ impl Session {
             .collect()
     }
 
-    /// One request and its answer, whatever else the server says in between.
+    /// One request and its answer. It skips what else the server sends in between.
     fn ask(&mut self, method: &str, params: &Value) -> io::Result<Value> {
         let request = self.request(method, params);
         self.write(&request)?;

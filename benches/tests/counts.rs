@@ -1,5 +1,5 @@
-//! What a call costs in things that can be counted: they do not vary from run to run and
-//! from machine to machine, as times do. So this is what notices a relapse.
+//! What a call costs in things that can be counted. Unlike times, they do not vary from
+//! run to run or from machine to machine. So a test can notice if a call costs more.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 use allocation_counter::{AllocationInfo, measure};
@@ -58,7 +58,7 @@ impl Ground {
         assert_eq!(text.len() as u64, size);
     }
 
-    /// A call, after one that has warmed what there is to be warmed.
+    /// What a call costs after another call, which has warmed all that can be warm.
     fn count(&self, size: u64) -> AllocationInfo {
         self.call(size);
         self.sandbox.tidy();
@@ -66,12 +66,13 @@ impl Ground {
     }
 }
 
-/// Once when it is read, and once when the guest has answered. Its memory is the pool's.
+/// Once when the host reads it, and once when the guest has answered. The guest's own
+/// memory is the pool's, so it does not count.
 #[test]
 fn the_host_allocates_a_document_twice_and_no_more() {
     let counted = Ground::new().count(LARGE);
     assert!(counted.bytes_total <= 2 * LARGE + BESIDE, "{counted:?}");
-    // The first is gone by then.
+    // The first copy is released by then.
     assert!(counted.bytes_max <= LARGE + BESIDE, "{counted:?}");
 }
 
@@ -107,7 +108,7 @@ fn a_map_of_100_000_keys_takes_few_allocations_and_three_times_its_text() {
     assert!(counted.bytes_total <= 5 * size, "{size} {counted:?}");
 }
 
-/// One read for the whole, one to see that nothing is behind it.
+/// One read for the whole file, and one that finds its end.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_document_is_read_in_two_reads() {

@@ -31,7 +31,7 @@ use std::{
     process::Command,
 };
 
-#[path = "../../host/src/sandbox/engine.rs"]
+#[path = "../../host/src/engine.rs"]
 mod engine;
 
 /// The guest's target: bare wasm, without any part of an operating system that could

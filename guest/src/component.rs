@@ -99,12 +99,12 @@ impl From<ErrorCode> for Fault {
     }
 }
 
-/// All the memory that the component ever has in addition to its stack: room for the
-/// pieces of the largest file that a map may allow (8 MiB), and for the whole of it; or
-/// for that file, read at once, twice. It is part of the component's first memory and
-/// used from its low end, so that a call pays only for what it uses. Nothing is freed,
-/// because the instance ends with the call, and the component never asks the engine for
-/// more.
+/// All the memory that the component ever has in addition to its stack. It has room for
+/// the largest file that a map may allow (8 MiB) twice: for its pieces and for the whole,
+/// or, if each read returns all of it, for two reads. It is part of the component's first
+/// memory and used from its low end, so a call pays only for what it uses. Nothing is
+/// freed, because the instance ends with the call, and the component never asks the engine
+/// for more.
 const ARENA_BYTES: usize = 17 << 20;
 
 #[global_allocator]

@@ -114,8 +114,8 @@ pub fn load<D: Directory>(
     String::from_utf8(bytes).map_err(|_| LoadError::NotUtf8)
 }
 
-/// As [`load()`], but as bytes that are UTF-8: what the component answers. Our own check
-/// shows that they are, which the standard library makes no `String` of.
+/// Like [`load()`], but returns bytes, as the component does. Our own check shows that
+/// they are UTF-8; to make a `String`, the standard library would check again.
 ///
 /// # Errors
 /// As [`load()`].

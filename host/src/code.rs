@@ -16,8 +16,8 @@ pub enum Code {
     CallerNotVerified,
     /// The map has no entry for this key and this caller: there is none, or it is
     /// bound to other agents, or the key is not well formed. The code does not tell
-    /// which: a key does not exist for agents that it is not bound to. So somebody
-    /// who holds a wrong key, or steals a right one, cannot tell the two apart.
+    /// which. So somebody who holds a wrong key and somebody who stole a right one
+    /// get the same answer.
     UnknownKey,
     /// There is no map.
     MapMissing,

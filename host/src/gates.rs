@@ -1,4 +1,4 @@
-//! How many calls for one thing may run at once.
+//! How many calls for one key, and for one file, may run at once.
 //!
 //! If a file hangs, every call that reads it hangs too. If such calls could take
 //! all threads, the server could serve no other file. So the calls for one key pass
@@ -18,11 +18,11 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// A gate for each thing that calls run for or wait for.
+/// A gate for each key, or for each file, that calls run for or wait for.
 ///
-/// The table knows a thing by a hash with a seed of this process, so it keeps no
-/// key and no path. If two things ever have the same hash, they share a gate. A
-/// gate is removed with its last call, so that made-up keys leave nothing behind.
+/// The table knows a key or a file by a hash with a seed of this process, so it keeps
+/// no key and no path. If two ever have the same hash, they share a gate. A gate is
+/// removed with its last call, so that made-up keys leave nothing behind.
 #[derive(Clone)]
 pub(crate) struct Gates(Arc<Shared>);
 
@@ -45,14 +45,14 @@ struct Gate {
     last: u64,
 }
 
-/// What a gate is for.
+/// Identifies a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Thing(u64);
+pub(crate) struct GateId(u64);
 
 /// The permit to be inside. It is returned on drop.
 pub(crate) struct Pass {
     gates: Gates,
-    thing: Thing,
+    id: GateId,
     slot: Option<(u64, OwnedSemaphorePermit)>,
 }
 
@@ -71,17 +71,17 @@ impl Gates {
         }))
     }
 
-    /// The hash by which gates know a thing.
-    pub(crate) fn thing(&self, thing: impl Hash) -> Thing {
-        Thing(self.0.seed.hash_one(thing))
+    /// The gate of `thing`: of a key, or of a file's path.
+    pub(crate) fn id_of(&self, thing: impl Hash) -> GateId {
+        GateId(self.0.seed.hash_one(thing))
     }
 
     /// Waits to enter, first come, first served. The future can be dropped.
     ///
     /// # Errors
     /// [`Code::Busy`] if too many wait, or if the calls inside seem to hang.
-    pub(crate) async fn enter(&self, thing: Thing) -> Result<Pass, Code> {
-        let (mut pass, slots) = self.join(thing, true).ok_or(Code::Busy)?;
+    pub(crate) async fn enter(&self, id: GateId) -> Result<Pass, Code> {
+        let (mut pass, slots) = self.join(id, true).ok_or(Code::Busy)?;
         let slot = slots.acquire_owned();
         pin!(slot);
         loop {
@@ -90,23 +90,23 @@ impl Gates {
                     pass.go_in(slot.map_err(|_| Code::Internal)?);
                     return Ok(pass);
                 }
-                Err(_) if self.hangs(thing) => return Err(Code::Busy),
+                Err(_) if self.hangs(id) => return Err(Code::Busy),
                 Err(_) => {}
             }
         }
     }
 
     /// Like [`Self::enter`], but does not wait. None means that the gate is full.
-    pub(crate) fn try_enter(&self, thing: Thing) -> Option<Pass> {
-        let (mut pass, slots) = self.join(thing, false)?;
+    pub(crate) fn try_enter(&self, id: GateId) -> Option<Pass> {
+        let (mut pass, slots) = self.join(id, false)?;
         pass.go_in(slots.try_acquire_owned().ok()?);
         Some(pass)
     }
 
     /// Counts the call at the gate. None means that waiting is of no use.
-    fn join(&self, thing: Thing, to_wait: bool) -> Option<(Pass, Arc<Semaphore>)> {
+    fn join(&self, id: GateId, to_wait: bool) -> Option<(Pass, Arc<Semaphore>)> {
         let mut gates = self.lock();
-        let gate = gates.entry(thing.0).or_insert_with(|| Gate {
+        let gate = gates.entry(id.0).or_insert_with(|| Gate {
             slots: Arc::new(Semaphore::new(self.0.width)),
             present: 0,
             inside: VecDeque::new(),
@@ -119,15 +119,15 @@ impl Gates {
         gate.present += 1;
         let pass = Pass {
             gates: self.clone(),
-            thing,
+            id,
             slot: None,
         };
         Some((pass, Arc::clone(&gate.slots)))
     }
 
-    fn hangs(&self, thing: Thing) -> bool {
+    fn hangs(&self, id: GateId) -> bool {
         let gates = self.lock();
-        gates.get(&thing.0).is_some_and(|gate| gate.hangs(&self.0))
+        gates.get(&id.0).is_some_and(|gate| gate.hangs(&self.0))
     }
 
     /// The number of gates.
@@ -154,7 +154,7 @@ impl Gate {
 impl Pass {
     fn go_in(&mut self, slot: OwnedSemaphorePermit) {
         let mut gates = self.gates.lock();
-        if let Some(gate) = gates.get_mut(&self.thing.0) {
+        if let Some(gate) = gates.get_mut(&self.id.0) {
             gate.last = gate.last.wrapping_add(1);
             gate.inside.push_back((gate.last, Instant::now()));
             self.slot = Some((gate.last, slot));
@@ -165,7 +165,7 @@ impl Pass {
 impl Drop for Pass {
     fn drop(&mut self) {
         let mut gates = self.gates.lock();
-        let Some(gate) = gates.get_mut(&self.thing.0) else {
+        let Some(gate) = gates.get_mut(&self.id.0) else {
             return;
         };
         if let Some((number, _)) = &self.slot {
@@ -173,7 +173,7 @@ impl Drop for Pass {
         }
         gate.present -= 1;
         if gate.present == 0 {
-            gates.remove(&self.thing.0);
+            gates.remove(&self.id.0);
         }
     }
 }
@@ -205,14 +205,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_full_gate_lets_in_one_for_each_that_leaves_in_the_order_of_their_coming() {
         let gates = Gates::new(2, 8, SECOND);
-        let thing = gates.thing("a");
-        let first = gates.enter(thing).await.unwrap();
-        let second = gates.enter(thing).await.unwrap();
-        assert!(gates.try_enter(thing).is_none());
+        let id = gates.id_of("a");
+        let first = gates.enter(id).await.unwrap();
+        let second = gates.enter(id).await.unwrap();
+        assert!(gates.try_enter(id).is_none());
         let mut waiting = JoinSet::new();
         for number in 0..4 {
             let gates = gates.clone();
-            waiting.spawn(async move { (number, gates.enter(thing).await.unwrap()) });
+            waiting.spawn(async move { (number, gates.enter(id).await.unwrap()) });
             yield_now().await;
         }
         drop(second);
@@ -230,12 +230,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn another_thing_has_a_gate_of_its_own_and_none_is_left_behind() {
         let gates = Gates::new(1, 0, SECOND);
-        let inside = gates.enter(gates.thing("a")).await.unwrap();
+        let inside = gates.enter(gates.id_of("a")).await.unwrap();
         for number in 0..1000 {
-            drop(gates.enter(gates.thing(number)).await.unwrap());
+            drop(gates.enter(gates.id_of(number)).await.unwrap());
         }
-        assert_eq!(code(gates.enter(gates.thing("a")).await), Some(Code::Busy));
-        assert!(gates.try_enter(gates.thing("a")).is_none());
+        assert_eq!(code(gates.enter(gates.id_of("a")).await), Some(Code::Busy));
+        assert!(gates.try_enter(gates.id_of("a")).is_none());
         assert_eq!(gates.len(), 1);
         drop(inside);
         assert_eq!(gates.len(), 0);
@@ -244,30 +244,30 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_behind_a_call_that_hangs_until_it_ends() {
         let gates = Gates::new(1, 8, SECOND);
-        let thing = gates.thing("a");
-        let hung = gates.enter(thing).await.unwrap();
+        let id = gates.id_of("a");
+        let hung = gates.enter(id).await.unwrap();
         // A call that waited from the start gives up when the first has hung that
         // long ...
         let waited = tokio::time::Instant::now();
-        assert_eq!(code(gates.enter(thing).await), Some(Code::Busy));
+        assert_eq!(code(gates.enter(id).await), Some(Code::Busy));
         assert_eq!(waited.elapsed().as_secs(), 1);
         // ... and a call that comes later does not wait at all.
         let waited = tokio::time::Instant::now();
-        assert_eq!(code(gates.enter(thing).await), Some(Code::Busy));
+        assert_eq!(code(gates.enter(id).await), Some(Code::Busy));
         assert!(waited.elapsed().is_zero());
         drop(hung);
-        assert!(gates.enter(thing).await.is_ok());
+        assert!(gates.enter(id).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_queue_that_moves_is_waited_in() {
         let gates = Gates::new(1, 8, SECOND);
-        let thing = gates.thing("a");
-        let mut inside = gates.enter(thing).await.unwrap();
+        let id = gates.id_of("a");
+        let mut inside = gates.enter(id).await.unwrap();
         let mut waiting = JoinSet::new();
         for _ in 0..6 {
             let gates = gates.clone();
-            waiting.spawn(async move { gates.enter(thing).await.unwrap() });
+            waiting.spawn(async move { gates.enter(id).await.unwrap() });
             yield_now().await;
         }
         for _ in 0..6 {
@@ -280,14 +280,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_gives_up_waiting_leaves_nothing_and_keeps_nobody_out() {
         let gates = Gates::new(1, 8, SECOND);
-        let thing = gates.thing("a");
-        let inside = gates.enter(thing).await.unwrap();
+        let id = gates.id_of("a");
+        let inside = gates.enter(id).await.unwrap();
         for _ in 0..100 {
-            let gave_up = timeout(SECOND / 1000, gates.enter(thing)).await;
+            let gave_up = timeout(SECOND / 1000, gates.enter(id)).await;
             assert!(gave_up.is_err());
         }
         drop(inside);
-        drop(gates.enter(thing).await.unwrap());
+        drop(gates.enter(id).await.unwrap());
         assert_eq!(gates.len(), 0);
     }
 }

@@ -207,7 +207,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_right_key_uses_nothing_up_and_lets_the_next_one_in() {
         let guesses = guesses();
-        // It makes no difference how long nobody asked.
+        // However long nobody asks, there are never more than 16 permits.
         advance(10 * SECOND).await;
         for _ in 0..1000 {
             drop(guesses.take().await.unwrap());

@@ -50,12 +50,14 @@ compile_error!("Keyhole runs on Linux, macOS and Windows; other systems are not 
 mod agent;
 #[cfg(unix)]
 mod arenas;
+mod call;
 mod caller;
 mod check;
 pub mod cli;
 mod code;
 mod contract;
 mod demo;
+mod engine;
 mod gates;
 mod grant;
 pub mod guard;
@@ -66,6 +68,7 @@ mod loader;
 mod map;
 pub mod mcp;
 mod os;
+mod os_error;
 mod printable;
 mod resources;
 pub mod sandbox;
@@ -81,12 +84,13 @@ pub mod walk;
 mod watch;
 
 pub use agent::{AgentName, BadAgentName};
+pub use call::Content;
 pub use caller::{Caller, Callers};
 pub use check::{BindingReport, EntryReport, Report, Warning, check};
 pub use code::Code;
 pub use contract::contract;
 pub use grant::Grant;
-pub use loader::{Content, Loader};
+pub use loader::Loader;
 #[doc(hidden)]
 pub use map::Maps;
 pub use map::{

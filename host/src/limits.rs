@@ -1,12 +1,12 @@
 //! What one call may use. Every limit is on by default; docs/refusals.md lists them.
 
-use crate::sandbox::engine::MAX_MEMORY;
+use crate::engine::MAX_MEMORY;
 use std::time::Duration;
 
 /// The longest result that Claude Code passes to its model, in UTF-16 code units. The
 /// tool must state it in its `_meta`; otherwise the limit is 25,000 tokens. Claude
 /// Code writes a longer result to a file that the parent can read, so the server
-/// refuses it before.
+/// refuses to send one.
 pub const MAX_CLAUDE_CHARS: usize = 500_000;
 
 /// What one call, and all calls together, may use.
@@ -16,20 +16,19 @@ pub struct Limits {
     /// the guest's own computing, which the host stops, and a read that hangs in the
     /// kernel, which the host abandons. Code: `timed-out`.
     pub deadline: Duration,
-    /// Calls that run at once. A call holds its place until its answer is
-    /// written, so that a client that stops reading cannot pile up answers. If
-    /// [`Self::abandoned`] allows, a call gives its place up earlier, after
-    /// [`Self::slow_after`].
+    /// Calls that run at once. Each holds a permit until its answer is written, so
+    /// a client that stops reading cannot pile up answers. If [`Self::abandoned`]
+    /// allows, a call returns its permit earlier, after [`Self::slow_after`].
     pub running: usize,
     /// Calls that may wait. The answer to one more is `busy`.
     pub waiting: usize,
-    /// Slow calls that may continue without a place, so that they delay no other call.
+    /// Slow calls that may continue without a permit, so that they delay no other call.
     /// They wait for a file system, or they hang in the kernel and the client has
     /// already got `timed-out`. `running` plus this number is also the most threads
     /// that calls ever have.
     pub abandoned: usize,
-    /// After this time, a call counts as waiting, not computing, and gives up its
-    /// place. A file of the highest limit takes some 20 ms.
+    /// After this time, a call counts as waiting, not computing, and returns its
+    /// permit. A file of the highest limit takes some 20 ms.
     pub slow_after: Duration,
     /// Calls for one key, and calls for one file, that run at once or hang. With 4 of
     /// 16 threads, three files can hang and leave four threads for all others. A
@@ -110,7 +109,7 @@ impl Default for Limits {
 #[cfg(test)]
 mod tests {
     use super::Limits;
-    use crate::sandbox::engine::SLOTS;
+    use crate::engine::SLOTS;
 
     #[test]
     fn every_call_that_may_be_in_the_sandbox_has_a_slot() {
@@ -118,7 +117,7 @@ mod tests {
         assert!(limits.running + limits.abandoned <= SLOTS as usize);
     }
 
-    /// Otherwise right keys would have to wait although none was wrong.
+    /// Otherwise right keys would have to wait although nobody tried a wrong one.
     #[test]
     fn every_call_that_has_a_thread_may_look_up_its_key() {
         let limits = Limits::default();
@@ -132,7 +131,7 @@ mod tests {
         assert!(limits.running + limits.abandoned >= 3 * limits.for_one_file + 4);
         let waiting = limits.waiting_for_one_file;
         assert!(limits.waiting >= 3 * waiting + 64);
-        // The third file's calls may all need places of running calls.
+        // The third file's calls may all need permits of running calls.
         assert!(limits.running > limits.for_one_file);
     }
 }

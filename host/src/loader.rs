@@ -1,13 +1,13 @@
 //! One call, end to end: map, resolution, sandbox, deadline.
 
 use crate::{
-    agent::AgentName,
+    call::{Call, Content, Outcome, Target, Wait},
     caller::Caller,
     code::Code,
-    gates::{Gates, Pass, Thing},
-    guesses::{Guess, GuessThrottle},
+    gates::{GateId, Gates, Pass},
+    guesses::GuessThrottle,
     limits::Limits,
-    map::{BindingName, Key, MapSource, Maps},
+    map::{Key, MapSource, Maps},
     sandbox::{Executor, Sandbox},
     threads::{Runner, Threads},
     watch::Watch,
@@ -19,21 +19,6 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 use zeroize::Zeroizing;
-
-/// What a call gets: the file, and the call's permit, which is returned when this
-/// is dropped. Keep it until the answer is written.
-#[derive(Debug)]
-pub struct Content {
-    /// The whole file, unchanged.
-    pub text: String,
-    pub(crate) call_permit: CallPermit,
-}
-
-/// A call's permit: it counts as running until this is dropped.
-#[derive(Debug)]
-pub(crate) struct CallPermit(
-    #[expect(dead_code, reason = "held, not read")] pub(crate) OwnedSemaphorePermit,
-);
 
 /// Loads files for keys. All calls of a server share it.
 pub struct Loader<G = Sandbox, M = MapSource> {
@@ -59,28 +44,6 @@ impl<G, M> fmt::Debug for Loader<G, M> {
     }
 }
 
-/// What a call asks for.
-pub enum Target {
-    /// The file of this key. The key comes from the caller, and may be anything.
-    Key(Zeroizing<String>),
-    /// The file of the binding of this name. The name comes from the operator.
-    Bound(BindingName),
-    /// The file of this key. The key comes from the operator.
-    Given(Key),
-}
-
-impl Target {
-    /// The identity that a gate uses for it. All keys take the same path here,
-    /// whether valid or not, known or not.
-    fn thing(&self, gates: &Gates) -> Thing {
-        match self {
-            Self::Key(key) => gates.thing(("key", key.as_str())),
-            Self::Bound(name) => gates.thing(("binding", &**name)),
-            Self::Given(key) => gates.thing(("given", key.expose())),
-        }
-    }
-}
-
 /// What a call's thread needs.
 struct Work<G, M> {
     map: M,
@@ -88,43 +51,6 @@ struct Work<G, M> {
     /// One gate for each file that is being read.
     files: Gates,
     guesses: Arc<GuessThrottle>,
-}
-
-/// One call, both while it waits and while it runs on a thread.
-pub(crate) struct Call {
-    target: Target,
-    caller: Caller,
-    /// The agent that calls. The outer None means that it is not known yet. It is
-    /// kept because a ticket can be redeemed only once.
-    agent: Option<Option<AgentName>>,
-    /// The permit to look up a guessable key, if the call has waited for one.
-    guess: Option<Guess>,
-    /// The permit to read this file, once the file is known.
-    file: Option<(Thing, Pass)>,
-    /// The permit of the gate for what is asked for.
-    _key_pass: Pass,
-}
-
-/// How far a call got on a thread.
-pub(crate) enum Ran {
-    Done(Result<String, Code>),
-    /// It has to wait, without a thread, and then start again.
-    Wait(Box<Call>, Wait),
-}
-
-/// The same as `Ran`, but content comes with the call's permit.
-pub(crate) enum Told {
-    Done(Result<Content, Code>),
-    Wait(Box<Call>, Wait),
-}
-
-/// What a call has to wait for.
-pub(crate) enum Wait {
-    /// As many calls as allowed read its file now. Several keys can stand for one
-    /// file.
-    File(Thing),
-    /// Its key is guessable, and too many guessable keys were wrong.
-    Guess,
 }
 
 impl<G: Executor> Loader<G> {
@@ -225,31 +151,24 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     pub(crate) async fn answer(&self, target: Target, caller: &Caller) -> Result<Content, Code> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
-        let thing = target.thing(&self.keys);
-        let pass = by(until, self.keys.enter(thing)).await??;
-        let mut call = Box::new(Call {
-            target,
-            caller: caller.clone(),
-            agent: None,
-            guess: None,
-            file: None,
-            _key_pass: pass,
-        });
+        let gate = target.gate_id(&self.keys);
+        let pass = by(until, self.keys.enter(gate)).await??;
+        let mut call = Box::new(Call::new(target, caller.clone(), pass));
         loop {
             let call_permit = Arc::clone(&self.call_permits).acquire_owned();
             let call_permit = by(until, call_permit).await?.map_err(|_| Code::Internal)?;
             // The map may have changed while the call waited, so each run reads it
             // again.
             match self.run(call, call_permit).await? {
-                Told::Done(answer) => return answer,
+                Outcome::Done(answer) => return answer,
                 // The permit may be free by now, but the call's time is over.
-                Told::Wait(..) if Instant::now() >= until => return Err(Code::Busy),
-                Told::Wait(again, Wait::File(file)) => {
+                Outcome::Wait(..) if Instant::now() >= until => return Err(Code::Busy),
+                Outcome::Wait(again, Wait::File(file)) => {
                     call = again;
                     let pass = by(until, self.work.files.enter(file)).await??;
                     call.file = Some((file, pass));
                 }
-                Told::Wait(again, Wait::Guess) => {
+                Outcome::Wait(again, Wait::Guess) => {
                     call = again;
                     call.guess = Some(by(until, self.work.guesses.take()).await??);
                 }
@@ -258,7 +177,11 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     }
 
     /// Runs a call on a thread, and watches it.
-    async fn run(&self, call: Box<Call>, call_permit: OwnedSemaphorePermit) -> Result<Told, Code> {
+    async fn run(
+        &self,
+        call: Box<Call>,
+        call_permit: OwnedSemaphorePermit,
+    ) -> Result<Outcome<Content>, Code> {
         let deadline = Instant::now() + self.limits.deadline;
         let (done, ran) = oneshot::channel();
         let work = Arc::clone(&self.work);
@@ -304,11 +227,11 @@ impl From<Code> for Stop {
 
 impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
     /// The call itself, on a thread that may block.
-    fn run(&self, mut call: Box<Call>, deadline: std::time::Instant) -> Ran {
+    fn run(&self, mut call: Box<Call>, deadline: std::time::Instant) -> Outcome<String> {
         match self.load(&mut call, deadline) {
-            Ok(text) => Ran::Done(Ok(text)),
-            Err(Stop::Refused(code)) => Ran::Done(Err(code)),
-            Err(Stop::Wait(wait)) => Ran::Wait(call, wait),
+            Ok(text) => Outcome::Done(Ok(text)),
+            Err(Stop::Refused(code)) => Outcome::Done(Err(code)),
+            Err(Stop::Wait(wait)) => Outcome::Wait(call, wait),
         }
     }
 
@@ -344,7 +267,7 @@ impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
             (guess, _) => drop(guess),
         }
         if let Some(entry) = &entry {
-            self.enter(&mut call.file, self.files.thing(entry.path()))?;
+            self.enter(&mut call.file, self.files.id_of(entry.path()))?;
         }
         // Without an entry there is no grant, and the guest refuses. So a wrong
         // key, and a key that is bound to other agents, takes the same path as a
@@ -358,7 +281,7 @@ impl<M: Maps, G: Executor<M::Directory>> Work<G, M> {
     }
 
     /// Gets the permit to read `file`, if `pass` is not that permit already.
-    fn enter(&self, pass: &mut Option<(Thing, Pass)>, file: Thing) -> Result<(), Stop> {
+    fn enter(&self, pass: &mut Option<(GateId, Pass)>, file: GateId) -> Result<(), Stop> {
         if pass.as_ref().is_none_or(|(of, _)| *of != file) {
             // The permit for the other file is of no use now, and others may wait
             // for it.

@@ -66,17 +66,17 @@ pub(crate) fn streams_are_pipes() -> bool {
     read.is_some() && write.is_some() && spare_descriptors(DESCRIPTORS_BESIDE_STREAMS).is_ok()
 }
 
-/// Asks for a larger pipe to the client, if it is a pipe: a document of 1 MiB then
-/// needs a few turns of writer and reader instead of sixteen. It does not ask for more,
-/// because all pipes of a user together may hold only so much (64 MiB by default), and
-/// beyond that, new pipes of any program are tiny.
+/// If the client reads from a pipe, asks for a larger one: then a document of 1 MiB needs
+/// a few turns of writer and reader instead of sixteen. It does not ask for more, because
+/// all pipes of a user together may hold only so much (64 MiB by default). Beyond that,
+/// new pipes of any program are tiny.
 #[cfg(target_os = "linux")]
 pub(crate) fn widen_output() {
     const BYTES: usize = 256 << 10;
     let stdout = std::io::stdout();
     let has_less = rustix::pipe::fcntl_getpipe_size(&stdout).is_ok_and(|bytes| bytes < BYTES);
     if has_less {
-        // Then the pipe stays as it is.
+        // If this fails, the pipe stays as it is.
         let _ = rustix::pipe::fcntl_setpipe_size(&stdout, BYTES);
     }
 }

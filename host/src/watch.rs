@@ -2,8 +2,8 @@
 //! take.
 
 use crate::{
+    call::{CallPermit, Content, Outcome},
     code::Code,
-    loader::{CallPermit, Content, Ran, Told},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -31,15 +31,15 @@ impl<I: Fn() + Send> Watch<I> {
     /// written.
     pub(crate) async fn over(
         self,
-        mut ran: Receiver<Ran>,
+        mut ran: Receiver<Outcome<String>>,
         mut call_permit: OwnedSemaphorePermit,
-        tell: Sender<Told>,
+        tell: Sender<Outcome<Content>>,
     ) {
         // Most calls end here.
         if let Ok(ran) = timeout(self.slow_after, &mut ran).await {
             // If nobody wants the result any more, it is dropped, and its permit
             // with it.
-            drop(tell.send(told(ran, call_permit)));
+            drop(tell.send(with_permit(ran, call_permit)));
             return;
         }
         let (slow, too_late) = (self.slow.acquire_owned(), sleep_until(self.deadline));
@@ -50,7 +50,7 @@ impl<I: Fn() + Send> Watch<I> {
                 biased;
                 ran = &mut ran => {
                     if let Some(tell) = tell {
-                        drop(tell.send(told(ran, call_permit)));
+                        drop(tell.send(with_permit(ran, call_permit)));
                     }
                     return;
                 }
@@ -63,7 +63,7 @@ impl<I: Fn() + Send> Watch<I> {
                 () = &mut too_late, if tell.is_some() => {
                     (self.interrupt)();
                     if let Some(tell) = tell.take() {
-                        drop(tell.send(Told::Done(Err(Code::TimedOut))));
+                        drop(tell.send(Outcome::Done(Err(Code::TimedOut))));
                     }
                 }
             }
@@ -71,14 +71,19 @@ impl<I: Fn() + Send> Watch<I> {
     }
 }
 
-fn told(ran: Result<Ran, RecvError>, call_permit: OwnedSemaphorePermit) -> Told {
+/// Puts the call's permit into its content. Without content, the permit is returned
+/// here.
+fn with_permit(
+    ran: Result<Outcome<String>, RecvError>,
+    call_permit: OwnedSemaphorePermit,
+) -> Outcome<Content> {
     match ran {
-        Ok(Ran::Done(answer)) => Told::Done(answer.map(|text| Content {
+        Ok(Outcome::Done(answer)) => Outcome::Done(answer.map(|text| Content {
             text,
             call_permit: CallPermit(call_permit),
         })),
-        Ok(Ran::Wait(call, wait)) => Told::Wait(call, wait),
+        Ok(Outcome::Wait(call, wait)) => Outcome::Wait(call, wait),
         // It panicked.
-        Err(_) => Told::Done(Err(Code::Internal)),
+        Err(_) => Outcome::Done(Err(Code::Internal)),
     }
 }

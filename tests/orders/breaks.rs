@@ -42,7 +42,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a gate stays when all have left",
         "gates.rs",
-        "gates.remove(&self.thing.0);",
+        "gates.remove(&self.id.0);",
         "",
     ),
     broken(
@@ -54,7 +54,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "who waits never asks whether those inside hang",
         "gates.rs",
-        "self.hangs(thing)",
+        "self.hangs(id)",
         "false",
     ),
     broken(
@@ -65,7 +65,7 @@ pub const BREAKS: &[Break] = &[
     ),
     // GuessThrottle.
     broken(
-        "a guess is counted after the lock was let go",
+        "a guess is counted after the lock was released",
         "guesses.rs",
         "bucket.out += 1;",
         "drop(bucket); self.lock().out += 1;",
@@ -83,7 +83,7 @@ pub const BREAKS: &[Break] = &[
         "",
     ),
     broken(
-        "a guess is out for good",
+        "a guess never comes back",
         "guesses.rs",
         "bucket.out -= 1;",
         "if self.wrong { bucket.out -= 1; }",
@@ -115,19 +115,19 @@ pub const BREAKS: &[Break] = &[
     ),
     // The loader and its watch.
     broken(
-        "the place of a call that nobody wants is lost",
+        "the permit of a call that nobody wants is lost",
         "watch.rs",
-        "drop(tell.send(told(ran, call_permit)));\n            return;",
-        "std::mem::forget(tell.send(told(ran, call_permit))); return;",
+        "drop(tell.send(with_permit(ran, call_permit)));\n            return;",
+        "std::mem::forget(tell.send(with_permit(ran, call_permit))); return;",
     ),
     broken(
-        "a slow call keeps its place too",
+        "a slow call keeps its first permit too",
         "watch.rs",
         "call_permit = slow;",
         "std::mem::forget(std::mem::replace(&mut call_permit, slow));",
     ),
     broken(
-        "a slow call never gives its place up",
+        "a slow call never returns its permit",
         "watch.rs",
         "!is_slow",
         "false",
@@ -141,7 +141,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a late call is not answered",
         "watch.rs",
-        "drop(tell.send(Told::Done(Err(Code::TimedOut))));",
+        "drop(tell.send(Outcome::Done(Err(Code::TimedOut))));",
         "std::mem::forget(tell);",
     ),
     broken(
@@ -151,9 +151,9 @@ pub const BREAKS: &[Break] = &[
         "{ call.agent = None; &mut call.agent }",
     ),
     broken(
-        "a file is read without leave",
+        "a file is read without a permit",
         "loader.rs",
-        "self.enter(&mut call.file, self.files.thing(entry.path()))?;",
+        "self.enter(&mut call.file, self.files.id_of(entry.path()))?;",
         "",
     ),
     // Requests in flight.
@@ -164,7 +164,7 @@ pub const BREAKS: &[Break] = &[
         "",
     ),
     broken(
-        "the room of a cancelled request is lost",
+        "the memory of a cancelled request is lost",
         "mcp/pending.rs",
         "table.requests.remove(&number);",
         "std::mem::forget(table.requests.remove(&number));",

@@ -14,6 +14,7 @@ mod breaks;
 
 const FILES: &[&str] = &[
     "agent.rs",
+    "call.rs",
     "caller.rs",
     "code.rs",
     "gates.rs",

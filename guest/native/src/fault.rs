@@ -9,7 +9,7 @@ use std::io;
 pub(crate) fn fault(error: io::Error) -> Fault {
     match of_system(&error) {
         Some(fault) => fault,
-        // Not from the operating system: cap-std's own refusal of a way out.
+        // Not from the operating system: cap-std itself refuses a path that leads out.
         None if error.kind() == io::ErrorKind::PermissionDenied => Fault::Escapes,
         None => Fault::Other,
     }
@@ -28,7 +28,7 @@ fn of_system(error: &io::Error) -> Option<Fault> {
     })
 }
 
-/// The table's own cases, and not each code that the host knows.
+/// Only the codes that the table of cases needs. The host knows more.
 #[cfg(windows)]
 fn of_system(error: &io::Error) -> Option<Fault> {
     use windows_sys::Win32::Foundation as code;

@@ -18,8 +18,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The result of a check. It contains no key, nothing that tells a key's length, and
-/// no text from the map that may be a key.
+/// The result of a check. It contains no key, nothing from which a key's length could be
+/// told, and no text from the map that may be a key.
 #[derive(Debug)]
 pub struct Report {
     /// The map's path. None if an argument names it and no readable file is there:

@@ -1,9 +1,9 @@
 //! A binding: a name under which one server serves one key, so that no prompt needs to
 //! hold it.
 
-use super::{Key, KeyError, Location, Map, Position};
-use crate::walk::{Distrust, FileSystem, Policy, System, WalkError, Walker};
-use std::{borrow::Borrow, ffi::OsString, fmt, io, ops::Deref, path::Path, sync::Arc};
+use super::{Key, KeyError, Location, Map, Position, trusted};
+use crate::walk::{Distrust, FileSystem, System, WalkError, Walker};
+use std::{borrow::Borrow, ffi::OsString, fmt, io, ops::Deref, str, sync::Arc};
 
 /// The name of a binding: 1 to [`BindingName::MAX_CHARS`] of `a` to `z`, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -171,26 +171,32 @@ impl Binding {
         location: &Location,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Key, BindingError> {
-        let text = match &self.source {
-            KeySource::Here(key) => return Ok(key.clone()),
+        match &self.source {
+            KeySource::Here(key) => Ok(key.clone()),
             KeySource::File(path) => {
                 // If there is no home, a map that uses `~/` was refused as a whole
                 // before.
                 let path = location
                     .expand(path)
                     .ok_or(BindingError::Unreadable(io::ErrorKind::NotFound))?;
-                let text = read(walker, &path)?;
+                let (file, stat, _) = trusted::open(walker, &path)?;
+                // The longest key, with the longest line end.
+                let most = Key::MAX_LEN as u64 + 2;
+                let bytes = trusted::read(walker, &file, &stat, most)?.ok_or(KeyError::TooLong)?;
+                let text = str::from_utf8(&bytes).map_err(|_| KeyError::NotVisibleAscii)?;
                 // `echo` and editors end a file with a newline.
-                match text.strip_suffix('\n') {
-                    Some(line) => line.strip_suffix('\r').unwrap_or(line).to_owned(),
-                    None => text,
-                }
+                let line = text
+                    .strip_suffix('\n')
+                    .map_or(text, |line| line.strip_suffix('\r').unwrap_or(line));
+                Ok(Key::try_from(line)?)
             }
-            KeySource::Variable(name) => variable(name)
-                .and_then(|value| value.into_string().ok())
-                .ok_or(BindingError::NoVariable)?,
-        };
-        Ok(Key::try_from(text)?)
+            KeySource::Variable(name) => {
+                let value = variable(name)
+                    .and_then(|value| value.into_string().ok())
+                    .ok_or(BindingError::NoVariable)?;
+                Ok(Key::try_from(value)?)
+            }
+        }
     }
 }
 
@@ -198,15 +204,6 @@ impl fmt::Debug for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Binding").finish_non_exhaustive()
     }
-}
-
-/// Reads a small file that nobody else could have written, by the rules for the map.
-fn read<F: FileSystem>(walker: &Walker<F>, path: &Path) -> Result<String, BindingError> {
-    let file = walker.walk(path, Policy::TRUSTED_FILE)?;
-    // A key, a line end, and one more byte to recognize a longer file.
-    let bytes = walker.read(&file.handle, &file.stat, Key::MAX_LEN as u64 + 2)?;
-    let bytes = bytes.ok_or(KeyError::TooLong)?;
-    String::from_utf8(bytes).map_err(|_| KeyError::NotVisibleAscii.into())
 }
 
 impl From<WalkError> for BindingError {

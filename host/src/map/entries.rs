@@ -58,8 +58,8 @@ impl<'a> Entry<'a> {
         self.max_bytes
     }
 
-    /// The agents that may use the key; none: any. Never an
-    /// empty list.
+    /// The agents that may use the key. None means any agent. The list is never
+    /// empty.
     #[must_use]
     pub fn agents(&self) -> Option<&'a [AgentName]> {
         self.agents

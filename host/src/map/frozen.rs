@@ -18,10 +18,10 @@ const DESCRIPTORS_BESIDES: usize = 32;
 
 /// A map that is read once. It keeps the directory of each of its files open.
 ///
-/// The keys are fixed, and for each key the directory and the name of its real file,
-/// with links as they led at that moment. The file that has this name in this directory
-/// is not fixed: each call looks it up, so that new content is served, whether it is
-/// written in place or saved by renaming.
+/// The keys are fixed. For each key, the directory and the name of its real file are
+/// fixed too, as the links led at that moment. The file of this name in this directory
+/// is not fixed: each call looks it up. So new content is served, whether it is written
+/// in place or saved by renaming.
 ///
 /// An entry that could not be resolved keeps its refusal, even if the file appears
 /// later.
@@ -29,7 +29,8 @@ pub struct FrozenMap {
     map: Arc<Map>,
     directories: Vec<Dir>,
     files: HashMap<u32, Result<FrozenFile, Code>>,
-    /// The one binding that is served, with its key, if one is, and it had a key.
+    /// The one binding that is served, with its key. None if the server is not bound, or
+    /// the binding had no key.
     bound: Option<(BindingName, Key)>,
 }
 
@@ -143,7 +144,8 @@ impl FrozenMap {
         &self.map
     }
 
-    /// The key of the binding `name`, if it is the one that is served, and it had a key.
+    /// The key of the binding `name`, if this is the binding that is served, and it had
+    /// a key.
     #[must_use]
     pub fn bound(&self, name: &BindingName) -> Option<&Key> {
         let (served, key) = self.bound.as_ref()?;

@@ -12,12 +12,11 @@ use zeroize::Zeroizing;
 ///
 /// It cannot be printed by accident: there is no `Display`, and `Debug` hides it.
 ///
-/// Two keys are compared in constant time. A lookup in a map therefore tells
-/// nothing by its timing about how close a wrong key came: which place is looked at,
-/// and whether the key there is compared at all, is decided by SipHash with a random
-/// seed, and the comparison takes as long wherever the two first differ. For
-/// this reason there is no `Borrow<str>`: it would bring back the plain
-/// comparison of strings.
+/// Two keys are compared in constant time: the comparison takes as long wherever they
+/// first differ. So the time of a lookup in a map does not tell how close a wrong key
+/// came. A hash with a random seed (SipHash) decides which entry is looked at, and
+/// whether its key is compared at all. There is no `Borrow<str>`, because that would
+/// bring back the plain comparison of strings.
 ///
 /// It is overwritten with zeros when it is dropped, and so are the loader's and the
 /// transport's own copies of what a caller sent. These are not overwritten: the
@@ -56,8 +55,8 @@ impl Key {
 
     /// Whether somebody could guess `text`, which need not be a key: it is shorter than
     /// [`Self::STRONG_LEN`], or has fewer than [`Self::STRONG_CHARS`] different
-    /// characters. This tells a random key from a short one, but not from a phrase: no
-    /// rule can.
+    /// characters. This tells a random key from a short one. No rule can tell a random
+    /// key from a phrase.
     #[must_use]
     pub fn is_guessable(text: &str) -> bool {
         text.len() < Self::STRONG_LEN || {

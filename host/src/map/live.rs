@@ -1,9 +1,9 @@
 //! The map as it is now: opened at each call, and parsed again if it has changed.
 
-use super::{Location, Map, MapError};
+use super::{Location, Map, MapError, trusted};
 use crate::{
     limits::MAX_MAP_BYTES,
-    walk::{FileSystem, LOOKS, Policy, QUIET, Stat, System, Trail, WalkError, Walker},
+    walk::{FileSystem, LOOKS, QUIET, Stat, System, Trail, WalkError, Walker},
 };
 use std::{
     path::PathBuf,
@@ -62,9 +62,6 @@ struct Seen {
 
 /// A map, and the directories on the way to it that are still open.
 type Found<H> = (Arc<Map>, Option<Trail<H>>);
-
-/// The map's file, what it reported, and the way to it.
-type Opened<H> = (H, Stat, Option<Trail<H>>);
 
 impl std::fmt::Debug for Seen {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -171,20 +168,14 @@ impl<F: FileSystem> LiveMap<F> {
     }
 
     /// Opens the map, if nobody else could have written it.
-    fn open(&self) -> Result<Opened<F::Handle>, MapError> {
-        let walked = self
-            .walker
-            .walk(self.location.file(), Policy::TRUSTED_FILE)
-            .map_err(|error| self.error(error))?;
-        Ok(walked.into_trail())
+    fn open(&self) -> Result<trusted::Opened<F::Handle>, MapError> {
+        trusted::open(&self.walker, self.location.file()).map_err(|error| self.error(error))
     }
 
     fn read(&self, file: &F::Handle, stat: &Stat) -> Result<Zeroizing<Vec<u8>>, MapError> {
-        match self.walker.read(file, stat, MAX_MAP_BYTES) {
-            Ok(Some(bytes)) => Ok(Zeroizing::new(bytes)),
-            Ok(None) => Err(MapError::TooLarge { path: self.path() }),
-            Err(error) => Err(self.error(error)),
-        }
+        trusted::read(&self.walker, file, stat, MAX_MAP_BYTES)
+            .map_err(|error| self.error(error))?
+            .ok_or_else(|| MapError::TooLarge { path: self.path() })
     }
 
     fn parse(&self, bytes: Zeroizing<Vec<u8>>) -> Result<Map, MapError> {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where the map is, and whose home `~/` means. It is determined once, at the start.
+/// Where the map is, and which home `~/` means. It is determined once, at the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     file: PathBuf,
@@ -86,8 +86,8 @@ impl Location {
     }
 
     /// The directory to which paths in the map are relative: the one in which the map
-    /// was named. If the map is a link, this does not follow it, so that a map kept
-    /// elsewhere by a dotfile manager means the same as one that is here.
+    /// was named. If the map is a link, this is the link's directory, not its target's.
+    /// So a map that a dotfile manager keeps elsewhere means the same as one that is here.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new("/"))
@@ -193,7 +193,7 @@ mod tests {
         Location::find(named.map(Path::new), |name| match name {
             "APPDATA" => appdata.map(Into::into),
             "USERPROFILE" => Some(r"C:\Users\jane".into()),
-            // Variables of another shell, which count for nothing.
+            // Variables that other shells set. They do not count here.
             _ => Some(r"C:\other".into()),
         })
     }

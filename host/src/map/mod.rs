@@ -1,9 +1,9 @@
 //! The user's map: which key stands for which file.
 //!
-//! [`Location`] says where the map is, [`LiveMap`] reads it afresh whenever it
-//! changed, [`Map::parse`] turns its text into entries, [`resolve()`] turns one
-//! entry into a directory that is opened and a name in it. [`MapSource`] is where a
-//! server has its map from: it reads the map at each call, or [`FrozenMap`] keeps it.
+//! [`Location`] says where the map is. [`LiveMap`] reads it again whenever it has
+//! changed. [`Map::parse`] turns its text into entries. [`resolve()`] turns one entry
+//! into an open directory and a name in it. [`MapSource`] is where a server gets its
+//! map from: a [`LiveMap`], or a [`FrozenMap`], which keeps what it has read once.
 
 mod binding;
 mod entries;
@@ -19,6 +19,7 @@ mod location;
 mod parse;
 mod resolve;
 mod source;
+mod trusted;
 
 pub use binding::{BadBindingName, Binding, BindingError, BindingName};
 use entries::Entries;
@@ -82,7 +83,7 @@ impl Map {
 
     /// Gives `other` the rules of this map: its roots, and its size limit for entries
     /// that set none.
-    pub(crate) fn ruling(&self, mut other: Self) -> Self {
+    pub(crate) fn apply_rules_to(&self, mut other: Self) -> Self {
         other.said.roots.clone_from(&self.said.roots);
         let before = other.said.max_bytes;
         other.said.max_bytes = self.said.max_bytes;

@@ -8,8 +8,8 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// The map, and how its entries are resolved. Where a user's files are read, this
-/// is a [`MapSource`]; tests have one over files in memory.
+/// The map, and how its entries are resolved. If a user's files are read, this is a
+/// [`MapSource`]; tests have one over files in memory.
 #[doc(hidden)]
 pub trait Maps: Send + Sync + 'static {
     /// An open directory.

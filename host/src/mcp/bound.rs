@@ -2,7 +2,7 @@
 
 use super::{refusals::WHAT_TO_DO, tool};
 use crate::{
-    loader::Target,
+    call::Target,
     map::{Binding, BindingName, Key},
 };
 use rmcp::model::{JsonObject, Tool};

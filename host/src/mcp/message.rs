@@ -96,14 +96,14 @@ fn request(
     methods: &[&str],
 ) -> Result<ClientRequest, ErrorData> {
     let split = split_meta(params);
-    let gone = matches!(&split, Ok((_, extensions)) if has_no_handshake(extensions));
+    let no_handshake = matches!(&split, Ok((_, extensions)) if has_no_handshake(extensions));
     // Disallowed methods are answered like unknown ones.
-    let admitted = methods
+    let allowed = methods
         .iter()
         .copied()
         .find(|known| *known == method)
-        .filter(|known| !(gone && OF_THE_HANDSHAKE.contains(known)));
-    let (mut request, extensions) = match admitted.unwrap_or_default() {
+        .filter(|known| !(no_handshake && OF_THE_HANDSHAKE.contains(known)));
+    let (mut request, extensions) = match allowed.unwrap_or_default() {
         "initialize" => {
             let (params, extensions) = split?;
             let request = InitializeRequest::new(typed(params)?);

@@ -4,7 +4,7 @@
 //! So an answer finds its own request and no other, even if the client uses an id
 //! again. A cancelled request is no longer in this table.
 
-use crate::loader::CallPermit;
+use crate::call::CallPermit;
 use rmcp::model::RequestId;
 use std::{
     collections::HashMap,
@@ -17,14 +17,14 @@ use tokio::sync::OwnedSemaphorePermit;
 /// travels with the request as an extension. Both are released with the last clone,
 /// so that a cancelled call counts until it has really ended.
 #[derive(Clone)]
-pub(super) struct Call(Arc<Held>);
+pub(super) struct RequestPermits(Arc<Held>);
 
 struct Held {
     call_permit: Mutex<Option<CallPermit>>,
     _memory_permit: OwnedSemaphorePermit,
 }
 
-impl Call {
+impl RequestPermits {
     fn new(memory_permit: OwnedSemaphorePermit) -> Self {
         Self(Arc::new(Held {
             call_permit: Mutex::new(None),
@@ -42,7 +42,7 @@ impl Call {
 pub(super) struct PendingRequest {
     /// The client's own id.
     pub(super) id: RequestId,
-    _call: Call,
+    _permits: RequestPermits,
 }
 
 /// The table of requests in flight. A clone is the same table.
@@ -66,21 +66,21 @@ impl PendingRequests {
         &self,
         id: RequestId,
         memory_permit: OwnedSemaphorePermit,
-    ) -> Option<(RequestId, Call)> {
+    ) -> Option<(RequestId, RequestPermits)> {
         let mut table = lock(&self.0);
         if table.numbers.contains_key(&id) {
             return None;
         }
         table.last = table.last.wrapping_add(1);
         let number = table.last;
-        let call = Call::new(memory_permit);
+        let permits = RequestPermits::new(memory_permit);
         table.numbers.insert(id.clone(), number);
         let request = PendingRequest {
             id,
-            _call: call.clone(),
+            _permits: permits.clone(),
         };
         table.requests.insert(number, request);
-        Some((RequestId::Number(number), call))
+        Some((RequestId::Number(number), permits))
     }
 
     /// Removes the request with our `number`, to answer it. None means that it was

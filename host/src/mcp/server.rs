@@ -2,15 +2,16 @@
 //! here.
 
 use super::{
-    pending::Call,
+    pending::RequestPermits,
     refusals::{method_not_found, refused, unknown_cursor, unknown_tool},
     surface::Surface,
     tool,
 };
 use crate::{
+    call::{Content, Target},
     caller::{Caller, Callers},
     code::Code,
-    loader::{Content, Loader, Target},
+    loader::Loader,
     map::Maps,
     sandbox::Executor,
 };
@@ -93,8 +94,8 @@ impl<L: Load> ServerHandler for Server<L> {
             return Err(unknown_tool());
         }
         let target = self.surface.parse_arguments(request.arguments)?;
-        // The transport gives one to each request.
-        let Some(call) = context.extensions.get::<Call>() else {
+        // The transport gives each request its own.
+        let Some(permits) = context.extensions.get::<RequestPermits>() else {
             return Ok(refused(Code::Internal).into());
         };
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
@@ -111,7 +112,7 @@ impl<L: Load> ServerHandler for Server<L> {
                 refused(Code::TooLarge)
             }
             Ok(Content { text, call_permit }) => {
-                call.keep(call_permit);
+                permits.keep(call_permit);
                 tool::document(text)
             }
             Err(code) => refused(code),

@@ -3,7 +3,7 @@
 //! not exist for clients.
 
 use super::{bound::Bound, refusals::takes_no_arguments, tool};
-use crate::loader::Target;
+use crate::call::Target;
 use rmcp::{
     ErrorData,
     model::{JsonObject, Tool},

@@ -148,8 +148,8 @@ where
             .ok()?;
         let (id, mut request, _) = self.waiting.take()?;
         match self.pending.begin(id.clone(), memory_permit) {
-            Some((number, call)) => {
-                request.extensions_mut().insert(call);
+            Some((number, permits)) => {
+                request.extensions_mut().insert(permits);
                 Some(ClientJsonRpcMessage::request(*request, number))
             }
             None => {

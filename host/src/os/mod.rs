@@ -10,22 +10,3 @@ mod windows;
 pub(crate) use unix::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
-
-/// What an error of the operating system means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// No file has this name, or none can have it.
-    Missing,
-    /// The operating system denies it.
-    Denied,
-    /// It is a link.
-    Link,
-    /// Other processes have it open, or write to it.
-    Busy,
-    /// It is not a regular file.
-    NotAFile,
-    /// Too few descriptors, or too little memory.
-    OutOfResources,
-    /// Anything else that the operating system says.
-    Other,
-}

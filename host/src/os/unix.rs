@@ -1,6 +1,5 @@
 //! Linux and macOS.
 
-use super::Trouble;
 use cap_std::fs::{Dir, MetadataExt as _};
 use rustix::{
     io::Errno,
@@ -43,30 +42,6 @@ pub(crate) fn is_from_root(path: &str) -> bool {
 /// Why a path as written means nothing here. None means that it may mean something.
 pub(crate) fn odd_path(_: &str) -> Option<&'static str> {
     None
-}
-
-/// What an error of the operating system means. None means that it is not one.
-pub(crate) fn trouble(error: &io::Error) -> Option<Trouble> {
-    if is_exhaustion(error) {
-        return Some(Trouble::OutOfResources);
-    }
-    Some(match Errno::from_io_error(error)? {
-        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Trouble::Missing,
-        Errno::ACCESS | Errno::PERM => Trouble::Denied,
-        Errno::LOOP => Trouble::Link,
-        Errno::WOULDBLOCK => Trouble::Busy,
-        // The error for opening a socket or a device without a driver; we use it for
-        // everything that is not a regular file.
-        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Trouble::NotAFile,
-        _ => Trouble::Other,
-    })
-}
-
-/// Whether the operating system reports that there are too few file descriptors, or too
-/// little memory. `EAGAIN` does not count: for a file it means something else.
-pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
-    let error = error.raw_os_error().map(Errno::from_raw_os_error);
-    matches!(error, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }
 
 /// Whether an error of a stream only means that the other end was closed.

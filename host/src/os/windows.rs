@@ -1,6 +1,5 @@
 //! Windows.
 
-use super::Trouble;
 use crate::walk::windows::{api, names};
 use cap_std::fs::Dir;
 use std::{
@@ -54,49 +53,6 @@ pub(crate) fn odd_path(path: &str) -> Option<&'static str> {
     let is_odd = |name: &str| !matches!(name, "" | "." | "..") && !names::is_plain(name);
     rest.split(['\\', '/']).any(is_odd).then_some(
         "a name in this path is a device's or a stream's, or ends in a dot or blank, or holds what no name may",
-    )
-}
-
-/// What an error of the operating system means. None means that it is not one.
-pub(crate) fn trouble(error: &io::Error) -> Option<Trouble> {
-    if is_exhaustion(error) {
-        return Some(Trouble::OutOfResources);
-    }
-    Some(match error.raw_os_error()?.cast_unsigned() {
-        code::ERROR_FILE_NOT_FOUND
-        | code::ERROR_PATH_NOT_FOUND
-        | code::ERROR_INVALID_DRIVE
-        | code::ERROR_NOT_READY
-        | code::ERROR_BAD_NETPATH
-        | code::ERROR_BAD_NET_NAME
-        | code::ERROR_INVALID_NAME
-        | code::ERROR_BAD_PATHNAME
-        | code::ERROR_FILENAME_EXCED_RANGE
-        | code::ERROR_DIRECTORY => Trouble::Missing,
-        code::ERROR_ACCESS_DENIED | code::ERROR_PRIVILEGE_NOT_HELD => Trouble::Denied,
-        code::ERROR_STOPPED_ON_SYMLINK | code::ERROR_REPARSE_POINT_ENCOUNTERED => Trouble::Link,
-        code::ERROR_SHARING_VIOLATION
-        | code::ERROR_LOCK_VIOLATION
-        | code::ERROR_USER_MAPPED_FILE => Trouble::Busy,
-        code::ERROR_BAD_FILE_TYPE => Trouble::NotAFile,
-        _ => Trouble::Other,
-    })
-}
-
-/// Whether the operating system reports that there are too few handles, or too little
-/// memory.
-pub(crate) fn is_exhaustion(error: &io::Error) -> bool {
-    let error = error.raw_os_error().map(i32::cast_unsigned);
-    matches!(
-        error,
-        Some(
-            code::ERROR_TOO_MANY_OPEN_FILES
-                | code::ERROR_NOT_ENOUGH_MEMORY
-                | code::ERROR_OUTOFMEMORY
-                | code::ERROR_NO_SYSTEM_RESOURCES
-                | code::ERROR_COMMITMENT_LIMIT
-                | code::ERROR_NOT_ENOUGH_QUOTA
-        )
     )
 }
 

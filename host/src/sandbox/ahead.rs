@@ -1,7 +1,7 @@
-//! What need not be done while a caller waits: an instance is made before the call
-//! that will use it, and wiped after the answer of the one that did.
+//! What need not be done while a caller waits: making an instance before the call that
+//! will use it, and wiping an instance after the answer of the call that used it.
 //!
-//! Each still serves one call and is thrown away.
+//! Each instance still serves one call and is then thrown away.
 
 use super::{
     bindings::ContextLoaderPre,
@@ -14,13 +14,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The most instances that wait for a call, and the most that wait to be thrown away.
 /// Each has a slot of the pool.
 ///
-/// There is a slot for each thread that may run a call, and these need no more: a thread
-/// has one slot while it runs a call, throws one away, or makes one. What it has made
-/// takes the place of what it would need for its next call, for a call begins with an
-/// instance that is ready, if there is one.
+/// There is a slot for each thread that may run a call, and that is enough: a thread
+/// needs one slot while it runs a call, throws an instance away, or makes one. An
+/// instance that it has made keeps that slot, and its next call needs no other, because
+/// a call takes an instance that is ready if there is one.
 const READY: usize = 4;
 
-/// Used ones that wait to be thrown away, and fresh ones that wait for a call.
+/// Used instances that wait to be thrown away, and fresh ones that wait for a call.
 #[derive(Default)]
 pub(super) struct Ahead(Mutex<Waiting>);
 
@@ -36,8 +36,8 @@ impl Ahead {
         self.lock().fresh.pop()
     }
 
-    /// Keeps it until [`Self::tidy`], which the same thread calls next. If there are
-    /// many already, it goes at once.
+    /// Keeps a used instance until [`Self::tidy`], which the same thread calls next. If
+    /// there are [`READY`] already, it is thrown away at once.
     pub(super) fn keep(&self, used: Used) {
         let mut waiting = self.lock();
         if waiting.used.len() < READY {
@@ -48,16 +48,16 @@ impl Ahead {
         used.throw_away();
     }
 
-    /// Throws away what was used, and makes a new one. Only one is thrown away: who has
-    /// more at once has more than one slot.
+    /// Throws a used instance away, and makes a new one. It takes only one at a time:
+    /// with more, this thread would hold more than one slot.
     pub(super) fn tidy(&self, component: &ContextLoaderPre<CallState>, limits: Limits) {
         let used = self.lock().used.pop();
         used.into_iter().for_each(Used::throw_away);
         self.make(component, limits);
     }
 
-    /// Makes one if there are too few. If that fails, the next call makes its own, and
-    /// tells why it cannot.
+    /// Makes an instance if there are too few. If that fails, the next call makes its
+    /// own, and says why it cannot.
     pub(super) fn make(&self, component: &ContextLoaderPre<CallState>, limits: Limits) {
         if self.lock().fresh.len() >= READY {
             return;
@@ -80,9 +80,10 @@ mod tests {
     use super::READY;
     use crate::{
         code::Code,
+        engine::SLOTS,
         grant::Grant,
         limits::Limits,
-        sandbox::{Executor as _, Sandbox, engine::SLOTS},
+        sandbox::{Executor as _, Sandbox},
     };
     use cap_std::{ambient_authority, fs::Dir};
     use std::{

@@ -10,11 +10,7 @@ use super::{
     granted::{self, GrantedFile, Look},
     imports::CallState,
 };
-use crate::{
-    grant::Grant,
-    limits::MAX_MAX_BYTES,
-    os::{Trouble, trouble},
-};
+use crate::{grant::Grant, limits::MAX_MAX_BYTES, os_error::OsErrorKind};
 use std::io;
 use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 
@@ -92,7 +88,7 @@ impl HostDescriptor for CallState {
         if how != OpenFlags::empty() || flags != DescriptorFlags::READ {
             return Err(NOT_GRANTED);
         }
-        // No map sets a higher limit; but the size of an allocation must not depend on
+        // No map sets a higher limit. But the size of an allocation must not rely on
         // that.
         let max_bytes = grant.max_bytes.min(MAX_MAX_BYTES);
         let file = GrantedFile::open(&grant.directory, &grant.name, max_bytes, &mut self.patience)?;
@@ -220,7 +216,7 @@ fn granted<'a>(
         .ok_or(NOT_GRANTED)
 }
 
-/// It sets neither links nor times; callers may add times.
+/// The report of one object, with one name and without times. Callers may add times.
 fn stat(type_: DescriptorType, size: u64) -> DescriptorStat {
     DescriptorStat {
         type_,
@@ -242,13 +238,13 @@ fn datetime((seconds, nanoseconds): (i64, i64)) -> Option<Datetime> {
 
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
-        Self::Code(match trouble(&error) {
-            Some(Trouble::OutOfResources) => return Self::OutOfResources,
-            Some(Trouble::Missing) => ErrorCode::NoEntry,
-            Some(Trouble::Denied) => ErrorCode::Access,
-            Some(Trouble::Link) => ErrorCode::Loop,
-            Some(Trouble::Busy) => ErrorCode::WouldBlock,
-            Some(Trouble::NotAFile) => ErrorCode::NoSuchDevice,
+        Self::Code(match OsErrorKind::of(&error) {
+            Some(OsErrorKind::OutOfResources) => return Self::OutOfResources,
+            Some(OsErrorKind::Missing) => ErrorCode::NoEntry,
+            Some(OsErrorKind::Denied) => ErrorCode::Access,
+            Some(OsErrorKind::Link) => ErrorCode::Loop,
+            Some(OsErrorKind::Busy) => ErrorCode::WouldBlock,
+            Some(OsErrorKind::NotAFile) => ErrorCode::NoSuchDevice,
             // Not from the operating system: cap-std itself refuses a path that leads
             // out.
             None if error.kind() == io::ErrorKind::PermissionDenied => ErrorCode::NotPermitted,

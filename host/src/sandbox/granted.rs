@@ -89,9 +89,9 @@ pub(crate) struct GrantedFile {
 }
 
 impl GrantedFile {
-    /// Opens `name` for reading, and waits until it is at rest. It is an error if this
-    /// is not a regular file by then (`ENXIO`), or a file that does not come to rest or
-    /// that another process holds by a lease (`EWOULDBLOCK`).
+    /// Opens `name` for reading, and waits until it is at rest. The error is `ENXIO` if
+    /// what was opened is not a regular file. It is `EWOULDBLOCK` if the file does not
+    /// come to rest, or if another process holds it by a lease.
     ///
     /// It does not wait for a file of more than `max_bytes`. Reads go no further than
     /// one byte past `max_bytes`, or past the file's size at rest.
@@ -191,7 +191,7 @@ fn settle(
             Rest::Unknown => patience.wait(QUIET)?,
         }
         // A write that began before the first look has ended by the second. A write
-        // that began between the two shows in the second. Any other has not set the
+        // that began between the two shows in the second. A later write has not set the
         // times yet, so it shows in the next look.
         system::let_writers_finish(file);
         let again = Look::at(file)?;

@@ -22,9 +22,9 @@ use wasmtime::{
 };
 use zeroize::Zeroizing;
 
-/// The functions and loops that may begin before there is a call. Wasmtime's own code
-/// that fills memory and tables is three functions; a component's code, for which nobody
-/// has asked yet, is soon stopped.
+/// How many functions and loops may begin before there is a call. Wasmtime's own code
+/// that fills memory and tables takes three. A component's own code, which nobody has
+/// called yet, is soon stopped.
 const STEPS_AHEAD: u32 = 8;
 
 /// What one call owns. It goes when the call ends.
@@ -47,7 +47,7 @@ pub(super) struct CallState {
 }
 
 impl CallState {
-    /// Of no call yet: there is nothing to be had.
+    /// The state before a call: the guest can reach nothing.
     pub(super) fn new(limits: StoreLimits, handles: usize) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(handles);

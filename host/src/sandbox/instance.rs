@@ -17,7 +17,8 @@ pub(super) struct Fresh {
     guest: ContextLoader,
 }
 
-/// An instance whose call is over. It holds no file any more, and is only dropped.
+/// An instance whose call is over. It holds no file any more. All that is left to do is
+/// to drop it.
 pub(super) struct Used {
     store: Store<CallState>,
 }
@@ -49,7 +50,7 @@ fn store(component: &Component, limits: Limits) -> Store<CallState> {
             Some(_) => UpdateDeadline::Interrupt,
             None if state.steps_ahead > 0 => {
                 state.steps_ahead -= 1;
-                // So that it is asked again at the next one.
+                // With 0, the next function or loop asks again.
                 UpdateDeadline::Continue(0)
             }
             None => UpdateDeadline::Interrupt,
@@ -70,9 +71,9 @@ fn store_limits(limits: Limits) -> StoreLimits {
 }
 
 impl Fresh {
-    /// Makes one before there is a call for it: it has no key and no grant. Nobody
-    /// watches this, so a component that runs more than a few lines of its own then is
-    /// stopped, and thrown away. It gets an instance when it is called.
+    /// Makes an instance before there is a call for it: it has no key and no grant.
+    /// Nobody watches this. So a component that runs more than a few lines of its own
+    /// here is stopped, and its instance is thrown away. The call then makes another.
     pub(super) fn ahead(component: &Component, limits: Limits) -> wasmtime::Result<Self> {
         let mut store = store(component, limits);
         store.set_hostcall_fuel(limits.host_call_bytes);
@@ -88,15 +89,15 @@ impl Fresh {
     }
 }
 
-/// What a call brings: a key, and all there is to be had for it.
+/// What a call brings: a key, and what the guest may reach for it.
 pub(super) struct Brought<'a> {
     pub(super) key: &'a str,
     pub(super) grant: Option<Grant>,
     pub(super) deadline: Instant,
 }
 
-/// Runs one call, in `made` or else in a new instance. What is left of that is only to
-/// be thrown away, which may be done later.
+/// Runs one call, in `made` or else in a new instance. The caller throws the used
+/// instance away, and may do so later.
 pub(super) fn call(
     component: &Component,
     limits: Limits,
@@ -114,12 +115,12 @@ pub(super) fn call(
         None => (store(component, limits), None),
     };
     store.data_mut().begin(key, grant, deadline);
-    // What one call to the host, or the answer, may carry out of the guest.
+    // How many bytes one call to the host, or the answer, may carry out of the guest.
     let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
     store.set_hostcall_fuel(bytes.saturating_add(limits.host_call_bytes));
     store.set_epoch_deadline(1);
     let answer = answer(component, &mut store, made, key, max_bytes, deadline);
-    // A file that takes long to close is closed before anybody is told.
+    // Closing a file may take long, so this is done before anybody gets the answer.
     store.data_mut().end();
     (answer, Used { store })
 }
@@ -137,8 +138,8 @@ fn answer(
         true => Code::TimedOut,
         false => Code::Internal,
     };
-    // It may be late already, with its interrupt behind it: another is not sure to
-    // come.
+    // The deadline and its interrupt may already have passed, and no other interrupt
+    // may follow.
     if is_late() {
         return Err(Code::TimedOut);
     }
@@ -151,11 +152,11 @@ fn answer(
         .call_load(&mut *store, key)
         .map_err(failed)?;
     match answer {
-        // The guest was told the limit; the host does not take its word for it.
+        // The guest checks the limit, but the host does not rely on that.
         Ok(bytes) if bytes.len() as u64 > max_bytes => Err(Code::Internal),
-        // Nor for this.
+        // The same holds for UTF-8.
         Ok(bytes) => String::from_utf8(bytes).map_err(|_| Code::Internal),
-        // It may have waited for the file until then.
+        // The guest may have waited for the file until its deadline.
         Err(_) if is_late() => Err(Code::TimedOut),
         Err(LoadError::Internal) if store.data().out_of_resources => Err(Code::OutOfResources),
         Err(refusal) => Err(refusal.into()),

@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// A guest that is still loading. A call that comes earlier waits for it.
+/// A sandbox that may still be loading. A call that comes earlier waits for it.
 pub(crate) struct LazySandbox<G = Sandbox>(Arc<OnceLock<G>>);
 
 impl<G: Executor> LazySandbox<G> {
@@ -61,7 +61,7 @@ impl<G: Executor> Executor for LazySandbox<G> {
         }
     }
 
-    /// A call is over, so it is loaded.
+    /// This comes after a call, so the sandbox is loaded.
     fn tidy(&self) {
         self.0.wait().tidy();
     }

@@ -7,14 +7,13 @@
 
 mod ahead;
 mod embedded;
-pub(crate) mod engine;
 mod files;
 mod granted;
 mod imports;
 mod instance;
 pub(crate) mod lazy;
 
-use crate::{code::Code, grant::Grant, limits::Limits};
+use crate::{code::Code, engine, grant::Grant, limits::Limits};
 use ahead::Ahead;
 use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use cap_std::fs::Dir;
@@ -53,9 +52,9 @@ mod bindings {
     });
 }
 
-/// What runs a call for a [`crate::Loader`]. It is the [`Sandbox`] wherever a user's
-/// files are read; the benches compare it with one that runs the same guest natively,
-/// and tests use one over files in memory. `D` is the type of a grant's directory.
+/// What runs a call for a [`crate::Loader`]. If a user's files are read, it is the
+/// [`Sandbox`]. The benches compare it with one that runs the same guest natively, and
+/// tests use one over files in memory. `D` is the type of a grant's directory.
 #[doc(hidden)]
 pub trait Executor<D = Dir>: Send + Sync + 'static {
     /// Like [`Sandbox::call`].
@@ -67,8 +66,8 @@ pub trait Executor<D = Dir>: Send + Sync + 'static {
     /// Like [`Sandbox::interrupt`].
     fn interrupt(&self);
 
-    /// What is left of calls is cleared away, and the next ones are prepared. It is
-    /// called after each call, on its thread, when its answer has been handed over.
+    /// Clears away what is left of calls, and prepares the next ones. The loader calls
+    /// this after each call, on its thread, when the answer has been handed over.
     fn tidy(&self) {}
 }
 
@@ -88,8 +87,8 @@ impl Executor for Sandbox {
     }
 }
 
-/// The component, loaded and linked, ready for calls. Shared by all of them: it holds
-/// code, and instances that no call has used yet, or that wait to be thrown away.
+/// The component, loaded and linked, ready for calls. All calls share it. It holds code,
+/// instances that no call has used yet, and instances that wait to be thrown away.
 pub struct Sandbox {
     component: ContextLoaderPre<CallState>,
     limits: Limits,

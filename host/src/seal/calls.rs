@@ -40,8 +40,8 @@ enum Rule {
 type Rules = Vec<(u32, Rule)>;
 
 /// Allows the calls of the list and, until the sandbox is loaded, also those that
-/// loading needs. A call in the manner of another architecture, as with `int 0x80`,
-/// ends the process. A call in the x32 manner has a number that is not on the list.
+/// loading needs. A call by another architecture's convention, such as `int 0x80`, ends
+/// the process. A call by the x32 convention has a number that is not on the list.
 pub(super) fn filter(reach: Reach, loading: bool) -> Result<BpfProgram, SealError> {
     let mut rules = Rules::with_capacity(CALLS.len() + LOADING.len() + ABSENT.len());
     for call in LOADING.iter().filter(|_| loading) {

@@ -2,7 +2,7 @@
 //! calls. Each enforces all that it can, because a kernel may lack the other.
 
 use super::{Reach, SealError, Standing, calls};
-use crate::os::is_exhaustion;
+use crate::os_error::is_exhaustion;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
     PathBeneath, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError,
@@ -50,8 +50,8 @@ impl Seal {
     ///
     /// # Errors
     /// [`SealError::Landlock`] and [`SealError::Seccomp`] if the kernel cannot do
-    /// all that [`Reach::Sealed`] needs. For the other reaches, it leaves out what
-    /// the kernel lacks.
+    /// all that [`Reach::Sealed`] needs. For the other values of [`Reach`], it leaves
+    /// out what the kernel lacks.
     pub fn new(reach: Reach) -> Result<Self, SealError> {
         let rules = rules(reach).map_err(refused);
         Ok(match reach {
@@ -71,9 +71,9 @@ impl Seal {
     /// opened with `O_PATH`.
     ///
     /// This cannot be undone. It covers this thread and the threads that it starts.
-    /// So the process must have no other thread, unless neither part of the wall can
-    /// be put up: an emulator of another processor has threads of its own, and
-    /// neither part.
+    /// So the process must have no other thread. Only if neither part of the wall can be
+    /// put up, it may: an emulator of another processor has threads of its own, and
+    /// offers neither part.
     ///
     /// With [`Reach::Sealed`], this gives up everything, so the sandbox must be
     /// loaded before. Otherwise [`Loading::done`] gives up the rest.

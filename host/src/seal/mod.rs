@@ -29,9 +29,9 @@
 //! Landlock grants whole hierarchies, and a grant for a single file would not work:
 //! a file that is saved by renaming is another file each time. For any path, the
 //! process can still ask whether something is there, and its size, owner, times and
-//! number of names, because Landlock does not restrict this. It can open the path
-//! with `O_PATH`, for no more than that. It cannot see where a symbolic link leads,
-//! nor extended attributes.
+//! number of names, because Landlock does not restrict this. It can also open the path
+//! with `O_PATH`, which shows the same and no more. It can see neither where a symbolic
+//! link leads nor extended attributes.
 //!
 //! Two mechanisms enforce this together. Landlock judges the object of a call: a
 //! file, a port, a process. The filter judges the call itself, by a list of what is

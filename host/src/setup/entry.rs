@@ -103,7 +103,7 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let limits = Limits::default();
     let entry = Map::parse(text.as_bytes(), &user.location).map_err(SetupError::Entry)?;
     let map = Arc::new(match &user.map {
-        Some(map) => map.ruling(entry),
+        Some(map) => map.apply_rules_to(entry),
         None => entry,
     });
     let frozen = FrozenMap::hold(&map, limits)?;

@@ -44,8 +44,8 @@ pub(super) fn yaml_text(path: &str) -> String {
     }
 }
 
-/// As one word of a shell's command line; on Windows of cmd's, which has no way to write
-/// every text.
+/// The text as one word of a command line: of a shell's, or on Windows of cmd's, which
+/// cannot write every text.
 pub(super) fn shell_word(text: &str) -> Option<String> {
     match cfg!(windows) {
         true => cmd_word(text),
@@ -61,7 +61,8 @@ pub(super) fn sh_word(text: &str) -> String {
     }
 }
 
-/// None for what would end the quotes, or have something else put in its place.
+/// As [`sh_word`], for cmd. None if a character would end the quotes, or cmd would
+/// replace it.
 pub(super) fn cmd_word(text: &str) -> Option<String> {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || r"_-./+:@\".contains(c);
     match !text.is_empty() && text.chars().all(is_safe) {

@@ -85,7 +85,7 @@ fn map(
     let program = shell_word(program).ok_or(SetupError::OddProgram)?;
     let key = format!("{program} setup key FILE --bind {bind}{options} >> {map}");
     let lines = match cfg!(windows) {
-        // In cmd: PowerShell's `>>` writes UTF-16.
+        // For cmd, because PowerShell's `>>` writes UTF-16.
         true => format!("```bat\nmkdir {folder}\n{key}\n```"),
         false => format!("```sh\n(umask 077; mkdir -p {folder} &&\n  {key})\n```"),
     };
@@ -164,8 +164,8 @@ impl Filled {
             true => bind.to_owned(),
             false => quoted(bind),
         };
-        // The first match is taken, so a longer text stands before a text that it begins
-        // with.
+        // The first match is taken. So if one text is the beginning of another, the
+        // longer one comes first.
         let mut places = vec![
             (
                 "\"--bind\", \"scanner-catalog\"",

@@ -99,7 +99,8 @@ pub(super) fn remove(folder: &File, name: &str) {
     drop(take(folder, name));
 }
 
-/// Opens a ticket for nobody else, to be gone when it is closed.
+/// Opens a ticket so that nobody else can open it, and Windows deletes it when it is
+/// closed.
 pub(super) fn take(folder: &File, name: &str) -> Option<File> {
     let how = How {
         access: FILE_READ_DATA | FILE_READ_ATTRIBUTES | READ_CONTROL | DELETE,
@@ -125,8 +126,8 @@ fn is_there(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(ERROR_ALREADY_EXISTS.cast_signed())
 }
 
-/// Removes tickets that nobody can redeem any more. What fails is left to the
-/// next time.
+/// Removes tickets that nobody can redeem any more. If a removal fails, the next
+/// clean-up tries again.
 pub(super) fn sweep(folder: &File, now: SystemTime) {
     let mut found = vec![0; MOST_SWEPT];
     if api::information(folder, FileFullDirectoryRestartInfo, &mut found).is_err() {

@@ -1,16 +1,16 @@
 //! Whether a group is the user under another name.
 //!
-//! Many systems give each user a group of the same name, and homes in which the group
-//! may write (`umask 002`). Mostly such a group has no other member. Like Debian's
+//! Many systems give each user a group of the same name, and let the group write in the
+//! user's home (`umask 002`). Such a group mostly has no other member. Like Debian's
 //! OpenSSH, we check who is in it: a separate walk reads `/etc/passwd` and
-//! `/etc/group`. These files do not list members that only a network directory knows; a
+//! `/etc/group`. These files do not list members that only a network directory knows. A
 //! group that is not in these files is never the user's own.
 //!
 //! macOS keeps its users elsewhere (Open Directory): there, these files are for
 //! single-user mode, and name only root in groups that have other members. So no group
 //! counts. On Windows there are no such files, and access lists name all who count.
 
-use super::{FileSystem, Policy, WalkError, Walker};
+use super::{Walker, error::WalkError, policy::Policy, system::FileSystem};
 use std::path::Path;
 
 const USERS: &str = "/etc/passwd";

@@ -1,6 +1,6 @@
 //! The walk's interface on Linux.
 
-use super::{Fault, FileSystem, Kind, Mount, Stat};
+use super::system::{Fault, FileSystem, Kind, Mount, Stat};
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, SeekFrom},
     io::Errno,
@@ -182,9 +182,9 @@ fn acl(file: impl AsFd) -> Result<usize, Errno> {
     rustix::fs::fgetxattr_query(file, ACL)
 }
 
-/// Whether the user or root mounted this FUSE file system: whoever mounted it controls
-/// everything that it reports. The kernel tells it in the mount's options; virtiofs,
-/// which only root can mount, has no such option.
+/// Whether the user or root mounted this FUSE file system. Whoever mounted it controls
+/// everything that it reports. The mount's options say who it was; virtiofs has no such
+/// option, because only root can mount it.
 fn is_own(device: u64, user: u32) -> bool {
     let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else {
         return false;

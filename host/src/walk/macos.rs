@@ -26,12 +26,11 @@
 //! - The first read fetches a file whose content is in a cloud. This can take longer
 //!   than a call may.
 //!
-//! None of this runs on the machines that we build on: we read in the kernel's
-//! published source what it does (xnu 11417: `vn_open_auth`,
-//! `vn_authorize_open_existing`, `lookup`, `linkat_internal`, `vnode_breaklease`), and
-//! the workflow on GitHub runs the tests.
+//! None of this runs on the machines that we build on. We read the kernel's published
+//! source (xnu 11417: `vn_open_auth`, `vn_authorize_open_existing`, `lookup`,
+//! `linkat_internal`, `vnode_breaklease`), and the workflow on GitHub runs the tests.
 
-use super::{Fault, FileSystem, Kind, Mount, Stat};
+use super::system::{Fault, FileSystem, Kind, Mount, Stat};
 use exacl::{AclOption, Perm};
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, SeekFrom},
@@ -109,7 +108,7 @@ impl FileSystem for System {
         Ok(hold(HOLD_TO_SEARCH).map_err(|_| denied)?)
     }
 
-    /// By its name, so that it need not be readable and no device is opened.
+    /// Asks by the name: then the object need not be readable, and no device is opened.
     fn kind(&self, directory: &OwnedFd, name: &OsStr) -> Result<Kind, Fault> {
         let found = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(Stat::of(&found).kind)
@@ -126,7 +125,8 @@ impl FileSystem for System {
         Ok(Stat::of(&rustix::fs::fstat(handle)?))
     }
 
-    /// By its name, because not every version of macOS can read a link that is open.
+    /// Reads the link by its name, because not every version of macOS can read an open
+    /// link.
     /// The walk follows a link only if nobody else can replace it: the directory was
     /// judged. This still checks that it is the link that was opened.
     fn read_link(
@@ -166,13 +166,13 @@ impl FileSystem for System {
     /// recognize an ACL that names only the user, or an entry that only new files in a
     /// directory inherit. A home's own ACL only denies.
     ///
-    /// The ACL is read by the path that the descriptor has now (`F_GETPATH`): what
-    /// reads it by the descriptor has no safe form in Rust, and by `/dev/fd` there is
-    /// none to be seen. Nobody else could have changed that path: the directories above
-    /// were judged before. But of a file with two names the kernel tells the one that
-    /// was looked up last, and anybody can give a second name to a file that they can
-    /// reach: of such a file nothing can be told, and what was read by the path is
-    /// compared with what is held.
+    /// This reads the ACL by the path that the descriptor has now (`F_GETPATH`). The
+    /// call that reads it by the descriptor has no safe form in Rust, and `/dev/fd`
+    /// shows no ACL. Nobody else could have changed that path, because the walk has
+    /// judged the directories above it. But if a file has two names, the kernel returns
+    /// the one that was looked up last, and anybody can give a second name to a file
+    /// that they can reach. So the answer for such a file is that it is unknown. And
+    /// the object at the path must be the one that is open.
     fn has_hidden_writers(&self, handle: &OwnedFd, stat: &Stat) -> Result<bool, Fault> {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(true);
@@ -189,8 +189,9 @@ impl FileSystem for System {
         let Ok(entries) = exacl::getfacl(&path, AclOption::SYMLINK_ACL) else {
             return Ok(true);
         };
-        // Whatever that path led to was read: it has to be this, and still to have one
-        // name. Else somebody may have given it one of theirs for a moment.
+        // The path must have led to the object that is open, and a file must still have
+        // one name. Otherwise the ACL may be that of somebody else's object, which was
+        // at the path for a moment.
         let Ok(there) = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) else {
             return Ok(true);
         };
@@ -217,8 +218,8 @@ impl FileSystem for System {
         })?)
     }
 
-    /// As on Linux, if the file system takes a lock for this call. For APFS we do not
-    /// know that: there, the change times alone have to do.
+    /// Works as on Linux if the file system takes a lock for this call. We do not know
+    /// whether APFS does. If not, only the change times show a write.
     fn settle(&self, file: &OwnedFd) {
         let _ = rustix::fs::seek(file, SeekFrom::Data(0));
     }

@@ -14,7 +14,7 @@
 //! | [`Policy::TRUSTED_FILE`] | the map, a binding's key file | all trusted | trusted | a trusted file |
 //! | [`Policy::TRUSTED_DIRECTORY`] | the plugin's data folder | all trusted | trusted | a trusted directory |
 //! | [`Policy::ROOT`] | a root of the map | all above it trusted | trusted | any directory |
-//! | [`Policy::FOLLOWED`] | a mapped file | any | trusted | any name; it is opened later, beneath the directory that the walk ended in |
+//! | [`Policy::FOLLOWED`] | a mapped file | any | trusted | any name; it is opened later, in the directory that the walk ended in |
 //!
 //! *Trusted* means that nobody but the user and root could have changed it: see
 //! `trust.rs`. A link is trusted if the user or root made it, and it is in a trusted
@@ -26,19 +26,21 @@
 //! The walk uses the system only through [`FileSystem`], so that tests can run it over
 //! a model in which an attacker moves between any two steps.
 
+mod error;
 mod group;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+mod policy;
 mod rest;
+mod state;
 mod system;
 #[cfg(test)]
 pub(crate) mod tests;
 mod trust;
 #[cfg(unix)]
 mod unix;
-mod way;
 #[cfg(windows)]
 pub(crate) mod windows;
 #[cfg(all(test, unix))]
@@ -50,18 +52,20 @@ mod windows {
     pub(super) mod security;
 }
 
+pub use error::WalkError;
 #[cfg(target_os = "linux")]
 pub use linux::System;
 #[cfg(target_os = "macos")]
 pub use macos::System;
+pub use policy::Policy;
 pub use rest::{LOOKS, QUIET};
+pub use state::Trail;
 pub use system::{Fault, FileSystem, Kind, Mount, Stat, Time};
 pub use trust::{Distrust, Why};
 #[cfg(unix)]
 use unix as paths;
 #[cfg(unix)]
 pub(crate) use unix::into_file;
-pub use way::Trail;
 #[cfg(windows)]
 pub use windows::System;
 #[cfg(windows)]
@@ -69,8 +73,9 @@ pub(crate) use windows::into_file;
 #[cfg(windows)]
 use windows::paths;
 
+use policy::Last;
+use state::{Names, Step, WalkState};
 use std::{ffi::OsString, path::Path};
-use way::{Names, Step, Way};
 
 /// As many links in a row as Linux follows: see path_resolution(7).
 const MAX_LINKS: usize = 40;
@@ -78,96 +83,6 @@ const MAX_LINKS: usize = 40;
 /// How often the last name may change from a link into something else and back while
 /// the walk looks at it. Without an attacker, a name is replaced once.
 const ATTEMPTS: usize = 3;
-
-/// What a walk demands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    directories: Directories,
-    last: Last,
-    groups: bool,
-}
-
-/// Which directories must be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Directories {
-    All,
-    AllButTheLast,
-    None,
-}
-
-/// What the path must lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
-    File,
-    Directory,
-    Name,
-}
-
-impl Policy {
-    /// A file that nobody else could have written or placed there.
-    pub const TRUSTED_FILE: Self = Self::new(Directories::All, Last::File);
-    /// A directory that nobody else could have filled or placed there.
-    pub const TRUSTED_DIRECTORY: Self = Self::new(Directories::All, Last::Directory);
-    /// A directory that nobody else could have placed there. Others may write in it.
-    pub const ROOT: Self = Self::new(Directories::AllButTheLast, Last::Directory);
-    /// A name, and the real directory that it is in.
-    pub const FOLLOWED: Self = Self::new(Directories::None, Last::Name);
-    /// As [`Self::TRUSTED_FILE`], but no group counts as the user. For the files
-    /// that say who is in a group.
-    const GROUP_FILE: Self = Self {
-        groups: false,
-        ..Self::TRUSTED_FILE
-    };
-
-    const fn new(directories: Directories, last: Last) -> Self {
-        Self {
-            directories,
-            last,
-            groups: true,
-        }
-    }
-}
-
-/// Why a walk did not reach its end.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WalkError {
-    /// Nothing has this name, or it is a file and should be a directory.
-    #[error("nothing is there")]
-    Missing,
-    /// The operating system does not let us look or read.
-    #[error("the operating system denies it")]
-    Denied,
-    /// It is a directory, FIFO, socket or device, and should be a file.
-    #[error("it is not a regular file")]
-    NotAFile,
-    /// Others could have changed it, or what leads to it.
-    #[error(transparent)]
-    Untrusted(#[from] Distrust),
-    /// It kept changing while it was looked at, or another process has it locked
-    /// for writing.
-    #[error("it keeps changing")]
-    Unsteady,
-    /// The process has too few descriptors, or too little memory.
-    #[error("the process has too few file descriptors or too little memory")]
-    OutOfResources,
-    /// The file system failed.
-    #[error("the file system failed: {0}")]
-    Failed(std::io::ErrorKind),
-}
-
-impl From<Fault> for WalkError {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Missing => Self::Missing,
-            Fault::Denied => Self::Denied,
-            Fault::NotAFile => Self::NotAFile,
-            Fault::IsLink | Fault::Busy => Self::Unsteady,
-            Fault::OutOfResources => Self::OutOfResources,
-            Fault::Failed(kind) => Self::Failed(kind),
-        }
-    }
-}
 
 /// The end of a walk.
 #[derive(Debug)]
@@ -224,9 +139,9 @@ impl<F: FileSystem> Walker<F> {
     /// # Errors
     /// [`WalkError`].
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
-        let way = Way::from_root(self, policy)?;
+        let state = WalkState::from_root(self, policy)?;
         // A walk that begins at `/` itself has a handle for every end.
-        self.walk_on(way, path, policy)?.ok_or(WalkError::Missing)
+        self.walk_on(state, path, policy)?.ok_or(WalkError::Missing)
     }
 
     /// Like [`Self::walk`], but does not open again the directories that `trail` holds.
@@ -244,8 +159,8 @@ impl<F: FileSystem> Walker<F> {
         policy: Policy,
     ) -> Result<Walked<F::Handle>, WalkError> {
         if let Some(trail) = trail {
-            let way = Way::along(trail, self, policy);
-            if let Some(walked) = self.walk_on(way, path, policy)? {
+            let state = WalkState::along(trail, self, policy);
+            if let Some(walked) = self.walk_on(state, path, policy)? {
                 return Ok(walked);
             }
         }
@@ -255,7 +170,7 @@ impl<F: FileSystem> Walker<F> {
     /// None means that the walk ended in a directory of the trail.
     fn walk_on(
         &self,
-        mut way: Way<'_, F>,
+        mut state: WalkState<'_, F>,
         path: &Path,
         policy: Policy,
     ) -> Result<Option<Walked<F::Handle>>, WalkError> {
@@ -265,7 +180,7 @@ impl<F: FileSystem> Walker<F> {
         loop {
             let Some(name) = names.pop() else {
                 return match policy.last {
-                    Last::Directory => way.end(),
+                    Last::Directory => state.end(),
                     Last::File | Last::Name => Err(WalkError::NotAFile),
                 };
             };
@@ -273,18 +188,18 @@ impl<F: FileSystem> Walker<F> {
                 continue;
             }
             if name == ".." {
-                way.back();
+                state.back();
                 continue;
             }
             let is_last = names.is_empty();
             // The caller gets the last directory, so it is opened again.
             let is_given = is_last || policy.last == Last::Name && names.has_one();
-            if !is_given && way.enter_again(&name)? {
+            if !is_given && state.enter_again(&name)? {
                 continue;
             }
             if is_last && policy.last == Last::File {
-                match self.files.open(&way.here().handle, &name) {
-                    Ok(file) => return way.end_with(file, &name),
+                match self.files.open(&state.here().handle, &name) {
+                    Ok(file) => return state.end_with(file, &name),
                     // The link is judged and followed below, like any other.
                     Err(Fault::IsLink) => {}
                     Err(fault) => return Err(fault.into()),
@@ -294,11 +209,11 @@ impl<F: FileSystem> Walker<F> {
             // judged below, like any other.
             if is_last
                 && policy.last == Last::Name
-                && self.files.kind(&way.here().handle, &name)? != Kind::Link
+                && self.files.kind(&state.here().handle, &name)? != Kind::Link
             {
-                return Ok(way.into_walked(None, name));
+                return Ok(state.into_walked(None, name));
             }
-            let held = self.files.hold(&way.here().handle, &name)?;
+            let held = self.files.hold(&state.here().handle, &name)?;
             let stat = self.files.stat(&held)?;
             match stat.kind {
                 Kind::Link => {
@@ -306,19 +221,21 @@ impl<F: FileSystem> Walker<F> {
                     if links > MAX_LINKS {
                         return Err(WalkError::Missing);
                     }
-                    way.judge_link(&stat, &name)?;
-                    way.turn();
-                    let target = self.files.read_link(&held, &way.here().handle, &name)?;
+                    state.judge_link(&stat, &name)?;
+                    state.turn();
+                    let target = self.files.read_link(&held, &state.here().handle, &name)?;
                     if target.is_empty() {
                         return Err(WalkError::Missing);
                     }
                     if paths::is_from_root(&target) {
-                        way.back_to_root();
+                        state.back_to_root();
                     }
                     names.push(&target);
                 }
-                _ if is_last && policy.last == Last::Name => return Ok(way.into_walked(None, name)),
-                Kind::Directory => way.enter(held, stat, name)?,
+                _ if is_last && policy.last == Last::Name => {
+                    return Ok(state.into_walked(None, name));
+                }
+                Kind::Directory => state.enter(held, stat, name)?,
                 // It was a link when the walk tried to open it, and is none any more.
                 _ if is_last && policy.last == Last::File && attempts < ATTEMPTS => {
                     attempts += 1;

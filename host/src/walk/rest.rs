@@ -1,6 +1,6 @@
 //! Whether an open file is at rest. See [`crate::settle`].
 
-use super::Stat;
+use super::system::{Stat, Time};
 use crate::settle::ChangeTime;
 use std::time::SystemTime;
 
@@ -26,7 +26,7 @@ impl Stat {
     }
 }
 
-impl From<super::Time> for ChangeTime {
+impl From<Time> for ChangeTime {
     fn from((seconds, nanoseconds): super::Time) -> Self {
         Self {
             seconds,

@@ -1,17 +1,18 @@
 //! Whether nobody but the user and root could have changed something.
 //!
 //! An object is trusted if the user or root owns it, and its mode lets nobody else
-//! write to it. In a sticky directory, such as `/tmp`, others may make new names but
-//! not move or remove what is not theirs, so a path may pass it; but an object in it
-//! must not have a second name, because that could be a hard link that somebody else
-//! made. Root can change anything anyway.
+//! write to it. Root can change anything anyway.
+//!
+//! In a sticky directory, such as `/tmp`, others may make new names, but not move or
+//! remove what belongs to somebody else. So a path may pass it. But an object in it must
+//! not have a second name, because that could be a hard link that somebody else made.
 //!
 //! A group whose only member is the user counts as the user, as in Debian's OpenSSH, so
 //! that homes under `umask 002` work. `group.rs` says exactly what this means.
 
 use super::{
-    Kind, Mount, Stat,
     paths::{OWNERS, SHUT},
+    system::{Kind, Mount, Stat},
 };
 use crate::printable::printable;
 use std::path::PathBuf;
@@ -96,8 +97,8 @@ pub(super) struct Seat {
 
 /// Why a directory or file is not trusted. None means that it is trusted.
 ///
-/// `seat` describes its place. `own_group` says whether the only member of the object's
-/// group is the user; it is called only if this matters.
+/// `seat` describes where it is. `own_group` says whether the only member of the
+/// object's group is the user; it is called only if this matters.
 pub(super) fn object<E>(
     stat: &Stat,
     mount: Mount,

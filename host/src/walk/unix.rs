@@ -1,6 +1,6 @@
 //! What the systems with `/` have in common.
 
-use super::Fault;
+use super::system::Fault;
 use rustix::io::Errno;
 use std::{
     ffi::OsStr,

@@ -1,10 +1,10 @@
 //! The walk's interface on Windows.
 //!
-//! Where other systems have `/`, the walk starts above the drives, in a place of our
-//! own: `C:` is a name in it. From a drive's root on, it opens each object by its
-//! single name, relative to the open directory, and a reparse point itself. The walk
-//! treats a symbolic link or a junction as a link; it serves nothing through any other
-//! reparse point.
+//! On other systems the walk starts at `/`. Here it starts above the drives, in a place
+//! of our own: `C:` is a name in it. From a drive's root on, it opens each object by its
+//! single name, relative to the open directory. It opens a reparse point itself and
+//! does not follow it. A symbolic link or a junction counts as a link. The walk serves
+//! nothing through any other reparse point.
 //!
 //! Names that mean something else than themselves do not exist for the walk: streams,
 //! devices, 8.3 names (`names.rs`). Owners and access lists are translated into owner
@@ -24,8 +24,11 @@ mod reparse;
 pub(crate) mod security;
 mod time;
 
-use super::{Fault, FileSystem, Kind, Mount, QUIET, Stat};
-use crate::os::{Trouble, trouble};
+use super::{
+    rest::QUIET,
+    system::{Fault, FileSystem, Kind, Mount, Stat},
+};
+use crate::os_error::OsErrorKind;
 pub(crate) use api::How;
 use std::{
     ffi::{OsStr, OsString},
@@ -198,8 +201,8 @@ pub(crate) fn into_file(handle: Handle) -> Option<File> {
     handle.0
 }
 
-/// The security identifier of the user. If Windows does not say it, it is empty, which
-/// is nobody's.
+/// The security identifier of the user. If Windows does not tell it, this is empty, so
+/// it equals nobody's.
 pub(crate) fn user() -> &'static [u8] {
     static USER: OnceLock<Vec<u8>> = OnceLock::new();
     USER.get_or_init(|| api::user().unwrap_or_default())
@@ -290,14 +293,14 @@ pub(crate) fn id(file: &File) -> Result<(u64, u64), Fault> {
 
 impl Fault {
     fn from_ref(error: &io::Error) -> Self {
-        match trouble(error) {
-            Some(Trouble::Missing) => Self::Missing,
-            Some(Trouble::Denied) => Self::Denied,
-            Some(Trouble::Link) => Self::IsLink,
-            Some(Trouble::Busy) => Self::Busy,
-            Some(Trouble::NotAFile) => Self::NotAFile,
-            Some(Trouble::OutOfResources) => Self::OutOfResources,
-            Some(Trouble::Other) | None => Self::Failed(error.kind()),
+        match OsErrorKind::of(error) {
+            Some(OsErrorKind::Missing) => Self::Missing,
+            Some(OsErrorKind::Denied) => Self::Denied,
+            Some(OsErrorKind::Link) => Self::IsLink,
+            Some(OsErrorKind::Busy) => Self::Busy,
+            Some(OsErrorKind::NotAFile) => Self::NotAFile,
+            Some(OsErrorKind::OutOfResources) => Self::OutOfResources,
+            Some(OsErrorKind::Other) | None => Self::Failed(error.kind()),
         }
     }
 }

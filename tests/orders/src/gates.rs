@@ -1,5 +1,5 @@
-//! `gates.rs`: never more calls inside than allowed, no call waits behind one that hangs,
-//! no call is refused without a reason, and nothing is left over.
+//! `gates.rs`: there are never more calls inside than allowed, no call waits behind one
+//! that hangs, no call is refused without a reason, and no gate is left at the end.
 
 use crate::{
     host::{Code, gates::Gates},
@@ -23,7 +23,7 @@ const WIDTH: usize = 2;
 #[derive(Default)]
 struct Seen(Plain<(usize, Vec<Stay>)>);
 
-/// The start and the end.
+/// When a call entered, and when it left.
 type Stay = (Instant, Option<Instant>);
 
 impl Seen {
@@ -61,19 +61,19 @@ fn calls() {
         .map(|_| {
             let (gates, seen) = (gates.clone(), Arc::clone(&seen));
             spawn(async move {
-                let thing = gates.thing("a");
+                let id = gates.id_of("a");
                 sleep(HUNG_AFTER * choose(4) as u32 / 3).await;
                 let since = Instant::now();
                 let entered = match choose(3) {
-                    0 => match timeout(HUNG_AFTER / 4, gates.enter(thing)).await {
+                    0 => match timeout(HUNG_AFTER / 4, gates.enter(id)).await {
                         Ok(entered) => entered,
                         Err(_gave_up) => return met("gave up"),
                     },
-                    1 => match gates.try_enter(thing) {
+                    1 => match gates.try_enter(id) {
                         Some(pass) => Ok(pass),
                         None => return met("full"),
                     },
-                    _ => gates.enter(thing).await,
+                    _ => gates.enter(id).await,
                 };
                 match entered {
                     Ok(pass) => {
@@ -95,7 +95,7 @@ fn calls() {
         .collect();
     let other = {
         let gates = gates.clone();
-        spawn(async move { drop(gates.enter(gates.thing("b")).await.unwrap()) })
+        spawn(async move { drop(gates.enter(gates.id_of("b")).await.unwrap()) })
     };
     for call in calls.into_iter().chain([other]) {
         block_on(call).unwrap();
@@ -107,12 +107,12 @@ fn calls() {
 /// One call is inside and stays there until all others have their answer.
 fn one_hangs() {
     let gates = Gates::new(1, 8, HUNG_AFTER);
-    let hung = block_on(gates.enter(gates.thing("a"))).unwrap();
+    let hung = block_on(gates.enter(gates.id_of("a"))).unwrap();
     let others: Vec<_> = (0..3)
         .map(|_| {
             let gates = gates.clone();
             spawn(async move {
-                let entered = gates.enter(gates.thing("a")).await;
+                let entered = gates.enter(gates.id_of("a")).await;
                 assert_eq!(entered.err(), Some(Code::Busy));
             })
         })
@@ -130,9 +130,9 @@ fn two() {
     let gates = Gates::new(1, 1, HUNG_AFTER);
     let other = {
         let gates = gates.clone();
-        spawn(async move { drop(gates.try_enter(gates.thing("a"))) })
+        spawn(async move { drop(gates.try_enter(gates.id_of("a"))) })
     };
-    drop(block_on(gates.enter(gates.thing("a"))).unwrap());
+    drop(block_on(gates.enter(gates.id_of("a"))).unwrap());
     block_on(other).unwrap();
     assert_eq!((semaphores(), permits_out()), (0, 0));
 }

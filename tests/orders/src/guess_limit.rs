@@ -1,5 +1,5 @@
-//! `guesses.rs`: never more wrong look-ups than allowed, even if callers give up; a right
-//! one costs nothing; nobody waits for ever.
+//! `guesses.rs`: there are never more wrong look-ups than allowed, even if callers give
+//! up. A right one costs nothing. Nobody waits for ever.
 
 use crate::{
     host::{guesses::GuessThrottle, limits::Limits},
@@ -25,8 +25,8 @@ fn limits() -> Limits {
     }
 }
 
-/// The times of the wrong look-ups, and the number of those under way, which may be wrong
-/// as well.
+/// The times of the wrong look-ups, and the number of look-ups that have not ended and
+/// may be wrong as well.
 #[derive(Default)]
 struct Looked {
     wrong: Vec<Instant>,
@@ -34,7 +34,8 @@ struct Looked {
 }
 
 impl Looked {
-    /// Whether any stretch of time has at most the free ones, and one for each second.
+    /// Whether each period has at most the free look-ups, and one more for each of
+    /// its seconds.
     fn is_within(&self) -> bool {
         assert!(
             self.under_way <= FREE as usize,
@@ -183,8 +184,8 @@ fn right_keys_cost_nothing_and_wait_for_no_clock() {
 
 #[test]
 fn broken_guesses_are_found() {
-    GUESSING.finds("a guess is counted after the lock was let go");
+    GUESSING.finds("a guess is counted after the lock was released");
     GUESSING.finds("a wrong guess costs nothing");
     RIGHT.finds("a guess that came back wakes nobody");
-    RIGHT.finds("a guess is out for good");
+    RIGHT.finds("a guess never comes back");
 }

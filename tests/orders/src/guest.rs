@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The ways in which a read of a file goes.
+/// What a read of a file can do.
 pub const KINDS: [&str; 6] = ["quick", "slow", "late", "stuck", "computes", "panics"];
 
 /// Small limits, so that few calls reach each of them.

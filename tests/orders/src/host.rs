@@ -20,6 +20,7 @@ macro_rules! of_the_host {
 }
 
 of_the_host!(agent, "agent.rs");
+of_the_host!(call, "call.rs");
 of_the_host!(caller, "caller.rs");
 of_the_host!(code, "code.rs");
 of_the_host!(gates, "gates.rs");
@@ -183,11 +184,11 @@ pub mod sandbox {
     /// The host's default, which no test uses.
     #[derive(Debug)]
     pub struct Sandbox;
+}
 
-    pub mod engine {
-        //! What a limit consists of.
-        pub const MAX_MEMORY: usize = 16 << 20;
-    }
+pub mod engine {
+    //! What a limit consists of.
+    pub const MAX_MEMORY: usize = 16 << 20;
 }
 
 pub mod walk {

@@ -101,7 +101,7 @@ fn session() {
                         met("Hangs: refused");
                     }
                 }
-                // The session has ended, and nobody is told.
+                // The load failed. The session ends, so no client gets this answer.
                 Err(Code::Internal) => assert!(load.is_bad()),
                 Err(code) => panic!("{code:?}"),
             }

@@ -6,8 +6,9 @@ use crate::{
     guest::{Fake, Files, KINDS, limits, text},
     host::{
         Caller, Code,
+        call::Content,
         limits::Limits,
-        loader::{Content, Loader},
+        loader::Loader,
         map::{LiveMap, MapSource},
     },
     run::{Scenario, met},
@@ -277,13 +278,13 @@ fn calls_for_a_file_that_hangs_keep_no_other_files_calls_out() {
 
 #[test]
 fn a_broken_loader_is_found() {
-    CALLS.finds("the place of a call that nobody wants is lost");
-    CALLS.finds("a slow call keeps its place too");
+    CALLS.finds("the permit of a call that nobody wants is lost");
+    CALLS.finds("a slow call keeps its first permit too");
     CALLS.finds("a late call is not stopped");
     CALLS.finds("a late call is not answered");
-    CALLS.finds("a file is read without leave");
+    CALLS.finds("a file is read without a permit");
     CALLS.finds("a gate stays when all have left");
-    STUCK.finds("a slow call never gives its place up");
-    IN_TIME.finds("a slow call never gives its place up");
+    STUCK.finds("a slow call never returns its permit");
+    IN_TIME.finds("a slow call never returns its permit");
     IN_TIME.finds("a late call is not answered");
 }

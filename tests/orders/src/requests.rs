@@ -4,7 +4,7 @@
 
 use crate::{
     host::{
-        loader::{CallPermit, Content},
+        call::{CallPermit, Content},
         mcp::service::{Answers, serve},
     },
     run::{Scenario, met},
@@ -256,7 +256,7 @@ fn every_request_gets_one_answer_and_its_own() {
 fn broken_requests_are_found() {
     for broken in [
         "a cancelled request is answered",
-        "the room of a cancelled request is lost",
+        "the memory of a cancelled request is lost",
         "an id is known by itself, not by a number of ours",
         "an id that was answered is still in use",
     ] {

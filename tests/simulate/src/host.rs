@@ -29,7 +29,7 @@ impl Runner for Threads {
     fn run(&self, job: Job) -> io::Result<()> {
         sim::with(|sim| {
             if sim.rng.once_in(sim.faults.no_thread) {
-                sim.note("no thread", |_| "no thread is to be had".into());
+                sim.note("no thread", |_| "the system refuses a thread".into());
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             if sim.broken == Some(Broken::LostPermit) && sim.rng.once_in(20) {

@@ -22,7 +22,7 @@
 //! | `play.rs`, `session.rs` | one run; one server from its start to its end, and who is next |
 //! | `sim.rs`, `rng.rs` | what all parts share: chance, faults, trace, story, mistakes |
 //! | `files.rs`, `host.rs`, `pipe.rs` | replacements for the program's system, threads, streams |
-//! | `world.rs`, `maps.rs` | the disk, who works on it, and what may be served |
+//! | `world.rs`, `maps.rs` | the disk, who works on it (`world/users.rs`), and what may be served |
 //! | `client.rs` | the requests, and the answers that they must get |
 //!
 //! Each run checks that

@@ -130,7 +130,7 @@ pub fn give(give: Give) {
     if current.is_null() {
         return;
     }
-    // SAFETY: it is set at the begin of a fiber and of each later turn of it, and unset when
+    // SAFETY: it is set at the start of a fiber and of each later turn of it, and unset when
     // the fiber stops running. So it belongs to the fiber that runs now, and lives as long as
     // that fiber's stack.
     unsafe { (*current).suspend(give) };

@@ -1,52 +1,119 @@
 //! The pictures of a terminal in README show what the program really prints.
 
 use keyhole_tests::{World, workspace};
-use std::{env, fmt::Write as _, fs};
+use std::{env, fmt::Write as _, fs, iter};
 
-/// Longer lines end with `…`.
+/// A longer line goes on in the next row.
 const COLUMNS: usize = 104;
-/// The width of a character and the height of a line, in pixels.
+/// What does not fit into this many rows is cut off.
+const MOST_ROWS: usize = 2;
+/// The width of a character and the height of a row, in pixels.
 const SIZE: (f32, usize) = (7.3, 18);
+/// The colours of the picture, for the styles in which the program prints.
+const STYLES: [(&str, &str); 6] = [
+    ("1", "fill:#fff;font-weight:bold"),
+    ("2", "fill:#9aa4ae"),
+    ("31", "fill:#ff8b8b"),
+    ("32", "fill:#7bd88f"),
+    ("33", "fill:#ffd479"),
+    ("36", "fill:#8ab4f8"),
+];
+
+/// A character, and the numbers of the styles in which it is printed.
+type Printed = (char, Vec<String>);
+
+/// The characters of a line, without the escape sequences that set their styles.
+fn characters(line: &str) -> Vec<Printed> {
+    let mut parts = line.split('\x1b');
+    let mut styles = Vec::new();
+    let mut all: Vec<Printed> = Vec::new();
+    let mut add = |text: &str, styles: &[String]| {
+        all.extend(text.chars().map(|c| (c, styles.to_vec())));
+    };
+    add(parts.next().unwrap_or_default(), &styles);
+    for part in parts {
+        let sequence = part.strip_prefix('[').and_then(|part| part.split_once('m'));
+        let (style, text) = sequence.unwrap();
+        if style == "0" {
+            styles.clear();
+        } else {
+            assert!(STYLES.iter().any(|(known, _)| *known == style), "{style}");
+            styles.push(style.to_owned());
+        }
+        add(text, &styles);
+    }
+    all
+}
+
+/// The line in rows. All but the first are indented.
+fn rows(line: &str) -> Vec<Vec<Printed>> {
+    const INDENT: usize = 5;
+    let mut rest = characters(line);
+    let mut rows = Vec::new();
+    while rows.is_empty() || (!rest.is_empty() && rows.len() < MOST_ROWS) {
+        let indent = if rows.is_empty() { 0 } else { INDENT };
+        let fits = COLUMNS - indent;
+        let mut end = rest.len().min(fits);
+        if end < rest.len() {
+            let nearby = &rest[end - 20..end];
+            if let Some(blank) = nearby.iter().rposition(|(c, _)| *c == ' ') {
+                end = end - 20 + blank + 1;
+            }
+        }
+        let mut row = vec![(' ', Vec::new()); indent];
+        row.extend(rest.drain(..end));
+        rows.push(row);
+    }
+    if let (Some(last), false) = (rows.last_mut(), rest.is_empty()) {
+        last.truncate(COLUMNS - 1);
+        last.push(('…', Vec::new()));
+    }
+    rows
+}
+
+/// The text of a row, each run of one style as an element.
+fn spans(row: &[Printed]) -> String {
+    let mut text = String::new();
+    for run in row.chunk_by(|one, next| one.1 == next.1) {
+        let plain: String = run.iter().map(|(c, _)| *c).collect();
+        let plain = plain
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        let classes: Vec<String> = run[0].1.iter().map(|style| format!("s{style}")).collect();
+        match classes.is_empty() {
+            true => text += &plain,
+            false => text += &format!("<tspan class=\"{}\">{plain}</tspan>", classes.join(" ")),
+        }
+    }
+    text
+}
 
 /// A terminal with `command` and what it printed, as SVG.
 fn picture(command: &str, printed: &str) -> String {
-    let lines: Vec<&str> = printed.trim_matches('\n').lines().collect();
+    let asked = format!("\x1b[32m$ {command}\x1b[0m");
+    let lines = iter::once(&*asked).chain(printed.trim_matches('\n').lines());
+    let rows: Vec<_> = lines.flat_map(rows).collect();
     let width = (COLUMNS as f32 * SIZE.0) as usize + 32;
-    let height = (lines.len() + 2) * SIZE.1 + 16;
+    let height = (rows.len() + 1) * SIZE.1 + 16;
+    let styles = STYLES.map(|(style, looks)| format!(".s{style}{{{looks}}}"));
     let mut svg = format!(
         "<!-- Made by `./x bless` from what the program prints. -->\n\
          <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"what {command} prints\">\n\
          <style>text{{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#d6dbe0;white-space:pre}}\
-         .p{{fill:#7bd88f}}.t{{fill:#fff;font-weight:bold}}.s{{fill:#8ab4f8}}.c{{fill:#9aa4ae}}</style>\n\
-         <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#1e2429\"/>\n"
+         {}</style>\n\
+         <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#1e2429\"/>\n",
+        styles.concat()
     );
-    let mut add = |number: usize, class: &str, line: &str| {
-        let mut shown: String = line.chars().take(COLUMNS).collect();
-        if line.chars().count() > COLUMNS {
-            shown.pop();
-            shown.push('…');
-        }
-        let shown = shown
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
-        let y = (number + 1) * SIZE.1 + 8;
+    for (number, row) in rows.iter().enumerate() {
         writeln!(
             svg,
-            "<text class=\"{class}\" x=\"16\" y=\"{y}\" xml:space=\"preserve\">{shown}</text>"
+            "<text x=\"16\" y=\"{}\" xml:space=\"preserve\">{}</text>",
+            (number + 1) * SIZE.1 + 8,
+            spans(row)
         )
         .unwrap();
-    };
-    add(0, "p", &format!("$ {command}"));
-    for (number, line) in lines.iter().enumerate() {
-        let class = match line.trim_start() {
-            step if step.as_bytes().get(1..3) == Some(b". ") => "t",
-            sent if sent.starts_with("-> ") => "s",
-            comment if comment.starts_with("# ") => "c",
-            _ => "",
-        };
-        add(number + 1, class, line);
     }
     svg + "</svg>\n"
 }
@@ -76,6 +143,7 @@ fn the_picture_of_check_is_what_it_prints() {
              \"k-91c0d2e4f6a8b0c1\" = { path = \"~/notes/glossary.md\", max_bytes = 65536 }\n\
              \"k-5e0b7d1c9f3a2468\" = { path = \"~/notes/gone.md\", agents = [\"acme:reviewer\"] }\n",
         )
+        .env("CLICOLOR_FORCE", "1")
         .run(["check"])
         .exits(1)
         // This line depends on the kernel.
@@ -86,15 +154,19 @@ fn the_picture_of_check_is_what_it_prints() {
 
 #[test]
 fn the_picture_of_the_demo_is_what_it_prints() {
-    let ran = World::new().run(["demo"]).exits(0);
+    let ran = World::new()
+        .env("CLICOLOR_FORCE", "1")
+        .run(["demo"])
+        .exits(0);
     // Each run has a folder of its own.
     let (before, rest) = ran.stdout.split_once("roots = [\"").unwrap();
     let (folder, rest) = rest.split_once("/notes\"]").unwrap();
     let printed =
         format!("{before}roots = [\"/tmp/demo/notes\"]{rest}").replace(folder, "/tmp/demo");
     let (beginning, _) = printed
-        .split_once("\n  # a key that was mapped to a directory")
+        .split_once("# a key that was mapped to a directory")
         .unwrap();
+    let (beginning, _) = beginning.rsplit_once('\n').unwrap();
     let printed = format!("{beginning}\n\n… and so on for every other refusal");
     is_committed("docs/demo.svg", &picture("keyhole demo", &printed));
 }

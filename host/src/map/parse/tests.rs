@@ -390,7 +390,7 @@ fn of_two_mistakes_in_one_place_the_first_that_was_found_is_shown() {
 fn under_another_maps_rules_only_an_entry_without_a_limit_of_its_own_takes_that_maps() {
     let rules = parse("roots = ['~/notes']\nmax_bytes = 7\n[keys]\n").unwrap();
     let other = "[keys]\nk1 = '/a.md'\nk2 = { path = '/b.md', max_bytes = 9 }\n";
-    let ruled = rules.ruling(parse(other).unwrap());
+    let ruled = rules.apply_rules_to(parse(other).unwrap());
     assert_eq!(ruled.find(&key("k1")).unwrap().max_bytes, 7);
     assert_eq!(ruled.find(&key("k2")).unwrap().max_bytes, 9);
     assert_eq!(ruled.said.roots, rules.said.roots);

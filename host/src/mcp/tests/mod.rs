@@ -13,9 +13,9 @@ mod tool;
 
 use super::{SessionError, Surface, serve, server::Load};
 use crate::{
+    call::{CallPermit, Content, Target},
     caller::{Caller, Callers},
     code::Code,
-    loader::{CallPermit, Content, Target},
 };
 use serde_json::{Value, json};
 use std::{
@@ -32,9 +32,9 @@ use tokio::{
     time::timeout,
 };
 
-/// A limit only against hangs. In all of these tests the clock stands still as long as a
-/// task can run: on a slow machine no time passes, neither this nor the seconds for which
-/// a session waits for answers at its end.
+/// A limit against hangs. In all of these tests the clock stands still as long as a task
+/// can run. So a slow machine uses up neither this limit nor the seconds for which a
+/// session waits for answers at its end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";

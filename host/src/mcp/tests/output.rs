@@ -107,8 +107,8 @@ async fn every_message_is_one_write_of_one_line_and_is_flushed() {
     }
 }
 
-/// What is held of an answer besides the document is a piece of it. It was all of the
-/// answer, and twice that while it grew.
+/// Besides the document itself, the server holds only one piece of the answer. It once held
+/// the whole answer, and twice that while the buffer grew.
 #[tokio::test(start_paused = true)]
 async fn a_large_document_goes_out_in_pieces_as_one_line_that_nothing_is_put_between() {
     let lines = [

@@ -142,7 +142,7 @@ pub(crate) fn information(
     check(done)
 }
 
-/// Whether it is on a disk, so no pipe, terminal or other device.
+/// Whether it is on a disk, and so not a pipe, terminal or other device.
 pub(crate) fn is_on_disk(file: &File) -> bool {
     // SAFETY: the handle is open.
     (unsafe { GetFileType(file.as_raw_handle()) }) == FILE_TYPE_DISK

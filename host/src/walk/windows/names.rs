@@ -1,8 +1,8 @@
 //! Names on Windows: which ones mean themselves, and which mean something else.
 //!
 //! Windows accepts `C:\a`, `C:a`, `\a`, `\\server\share`, `\\?\…` and `\\.\…` as paths;
-//! here only the first is a path. A walk begins above the drives, where it begins at
-//! `/` elsewhere, and the drive is the first name.
+//! here only the first is a path. A walk begins above the drives, as it begins at `/` on
+//! other systems, and the drive is the first name.
 
 /// Names that are devices, even with something after a dot.
 const DEVICES: [&str; 7] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"];
@@ -16,9 +16,9 @@ pub(crate) fn drive(name: &str) -> Option<char> {
     }
 }
 
-/// Whether every program takes this name in a directory for itself. These do not: a
-/// stream of a file (`a.md:x`), a device (`NUL`, `com1.md`), a name of which Windows
-/// cuts off the end (`a.md.`, `a.md `), and a name with forbidden characters.
+/// Whether this name in a directory means the same to every program. It does not if it
+/// names a stream of a file (`a.md:x`) or a device (`NUL`, `com1.md`), if Windows cuts
+/// off its end (`a.md.`, `a.md `), or if it has forbidden characters.
 pub(crate) fn is_plain(name: &str) -> bool {
     let odd = |c: char| c < ' ' || "<>:\"/\\|?*".contains(c);
     !name.is_empty() && !name.ends_with(['.', ' ']) && !name.contains(odd) && !is_device(name)

@@ -1,6 +1,6 @@
 //! A clock that is one more thread: time passes when the scheduler runs it, up to the
-//! next moment that somebody waits for. So anything may take any time, but nothing is
-//! late before its time has come.
+//! next moment that somebody waits for. So anything may take any time, but nothing
+//! happens before its time.
 
 use super::{choose, others_first};
 use shuttle::{
@@ -134,7 +134,7 @@ pub fn is_past(instant: std::time::Instant) -> bool {
     base() + now() >= instant
 }
 
-/// The begin of a run, as a time of the system's clock.
+/// The start of a run, as a time of the system's clock.
 fn base() -> std::time::Instant {
     static BASE: OnceLock<std::time::Instant> = OnceLock::new();
     *BASE.get_or_init(std::time::Instant::now)

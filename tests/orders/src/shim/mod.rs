@@ -2,7 +2,7 @@
 //! scheduler and on a clock of ours.
 //!
 //! Locks and threads are shuttle's. Parts of tokio that need no runtime (semaphores,
-//! channels, notices) are tokio's own, so that tokio's rules count, above all who is
+//! channels, `Notify`) are tokio's own, so tokio's rules hold, above all for who comes
 //! next. Before each of their steps, the scheduler may let others go first.
 //! `shuttle-tokio` has models of its own instead, and its time does not pass.
 

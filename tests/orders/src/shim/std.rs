@@ -1,4 +1,4 @@
-//! `std`, with locks and threads that the scheduler sees.
+//! `std`, with locks and threads that the scheduler controls.
 
 pub use ::std::*;
 

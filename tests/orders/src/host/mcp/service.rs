@@ -2,7 +2,9 @@
 //! matters: rmcp's own code needs tokio's runtime. It handles each request in a task,
 //! writes answers in other tasks, and drops those to cancelled requests.
 
-use super::{super::loader::Content, SessionError, pending::Call, transport::StdioTransport};
+use super::{
+    super::call::Content, SessionError, pending::RequestPermits, transport::StdioTransport,
+};
 use crate::shim::{
     others_first,
     tokio::{
@@ -84,7 +86,7 @@ where
                         biased;
                         () = cancelled.notified() => "cancelled".to_owned(),
                         Content { text, call_permit } = answers.answer(&key) => {
-                            call.extensions().get::<Call>().unwrap().keep(call_permit);
+                            call.extensions().get::<RequestPermits>().unwrap().keep(call_permit);
                             text
                         }
                     };

@@ -2,9 +2,12 @@
 //! all of them open.
 
 use super::{
-    Directories, Distrust, FileSystem, Kind, Mount, Policy, Stat, System, WalkError, Walked,
-    Walker, Why, group, paths,
-    trust::{self, Seat},
+    System, Walked, Walker,
+    error::WalkError,
+    group, paths,
+    policy::{Directories, Policy},
+    system::{FileSystem, Kind, Mount, Stat},
+    trust::{self, Distrust, Seat, Why},
 };
 use std::ffi::{OsStr, OsString};
 
@@ -21,7 +24,7 @@ pub struct Trail<H = <System as FileSystem>::Handle> {
     steps: Vec<Step<H>>,
 }
 
-/// A directory on the way, open.
+/// An open directory on the way.
 #[derive(Debug)]
 pub(super) struct Step<H> {
     pub(super) handle: H,
@@ -64,7 +67,7 @@ impl Names {
 }
 
 /// The directories from `/` to where the walk is now, all of them open.
-pub(super) struct Way<'a, F: FileSystem> {
+pub(super) struct WalkState<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
     user: u32,
@@ -83,7 +86,7 @@ enum Root<'a, H> {
     Of(&'a Trail<H>),
 }
 
-impl<'a, F: FileSystem> Way<'a, F> {
+impl<'a, F: FileSystem> WalkState<'a, F> {
     pub(super) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let handle = walker.files.root()?;
         let stat = walker.files.stat(&handle)?;
