@@ -12,8 +12,8 @@ use super::{
 use crate::{
     agent::{AgentName, BadAgentName},
     code::Code,
-    map::fixture_tests::Tree,
-    ticket::{TicketError, Tickets},
+    map::tests::Tree,
+    ticket::Tickets,
 };
 use serde_json::{Value, json};
 use std::{fs, io};
@@ -302,12 +302,10 @@ fn the_tool_of_an_agents_own_server_is_ours_only_if_the_agents_definition_brough
     let mut question = with(subagent(AGENT, BOUND), "tool_name", json!(OWN_TOOL));
     question["tool_input"] = json!({});
     User::new().fails(question.to_string(), HookError::NotOurs);
-    for (source, ours) in [("agent", true), ("project", false), ("", false)] {
-        let question = with(question.clone(), "mcp_server", json!({"source": source}));
-        match ours {
-            true => User::new().allows(&question),
-            false => User::new().fails(question.to_string(), HookError::NotOurs),
-        }
+    let of = |source: &str| with(question.clone(), "mcp_server", json!({"source": source}));
+    User::new().allows(&of("agent"));
+    for source in ["project", "user", "plugin", "Agent", ""] {
+        User::new().fails(of(source).to_string(), HookError::NotOurs);
     }
 }
 
@@ -362,17 +360,6 @@ fn a_question_may_be_long_but_not_endless() {
 }
 
 #[test]
-fn a_call_that_cannot_be_given_a_ticket_is_not_allowed() {
-    let user = User::new();
-    fs::write(user.0.path("tickets"), "").unwrap();
-    let asked = user.ask(subagent(AGENT, BOUND).to_string().as_bytes());
-    assert!(matches!(
-        asked,
-        Err(GuardError::Ticket(TicketError::NotPrivate))
-    ));
-}
-
-#[test]
 fn an_answer_that_cannot_be_written_is_a_failure() {
     let user = User::new();
     let question = subagent(AGENT, BOUND).to_string();
@@ -384,19 +371,4 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
         &mut full,
     );
     assert!(matches!(asked, Err(GuardError::Output(_))), "{asked:?}");
-}
-
-#[test]
-fn no_failure_repeats_what_was_asked() {
-    let user = User::new();
-    for (agent, field, value) in [
-        ("hunter2", "hook_event_name", json!("hunter2")),
-        ("hunter2", "tool_input", json!({"hunter2": 1})),
-        ("hunter2\n", "tool_use_id", json!("hunter2")),
-    ] {
-        let input = with(subagent(agent, UNBOUND), field, value);
-        let error = user.ask(input.to_string().as_bytes()).unwrap_err();
-        let line = error.to_string();
-        assert!(!line.contains("hunter2") && !line.contains('\n'), "{line}");
-    }
 }

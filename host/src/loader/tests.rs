@@ -10,7 +10,7 @@ use crate::{
     code::Code,
     grant::Grant,
     limits::Limits,
-    map::{MapSource, fixture_tests::Tree},
+    map::{MapSource, tests::Tree},
     sandbox::Executor,
     ticket::Tickets,
 };

@@ -8,8 +8,6 @@
 mod binding;
 mod error;
 mod fields;
-#[cfg(test)]
-pub(crate) mod fixture_tests;
 mod frozen;
 mod key;
 mod live;
@@ -161,3 +159,6 @@ impl fmt::Debug for Entry {
         f.debug_struct("Entry").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;
