@@ -1,6 +1,6 @@
 //! Requests that are not quite right.
 
-use keyhole_tests::{Protocol, World};
+use keyhole_tests::World;
 use serde_json::{Value, json};
 
 fn world() -> World {
@@ -129,18 +129,4 @@ fn an_id_may_be_used_again_and_may_be_a_text() {
         }
         client.end();
     }
-}
-
-#[test]
-fn ping_is_answered_where_the_protocol_has_it() {
-    let world = world();
-    let mut client = world.client();
-    assert_eq!(client.request("ping", json!({})).result(), &json!({}));
-    client.end();
-    let world = world.speaking(Protocol::Discover);
-    let mut client = world.client();
-    // The first call shows that this is a client without a session.
-    client.load("k-1").is("one");
-    client.request("ping", json!({})).error(-32601);
-    client.end();
 }

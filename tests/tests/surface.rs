@@ -52,12 +52,6 @@ fn tools_of_2026() {
 }
 
 #[test]
-fn both_protocols_show_the_same_tool() {
-    let tools = |protocol| asked(protocol, Some("tools/list")).result()["tools"].clone();
-    assert_eq!(tools(Protocol::Initialize), tools(Protocol::Discover));
-}
-
-#[test]
 fn the_tool_takes_one_key_and_nothing_else() {
     let answer = asked(Protocol::Initialize, Some("tools/list"));
     let [tool] = &answer.result()["tools"].as_array().unwrap()[..] else {

@@ -1,6 +1,8 @@
 //! A file that is written to during the call is never an answer.
 
-use crate::script::{CONTENT, Script, good, read_from, reading, run, run_with, seen, stat};
+use crate::script::{
+    CONTENT, Script, good, read_from, reading, run, run_to, run_with, seen, stat, timeless,
+};
 use keyhole_guest::{Fault, LoadError, Stat};
 use std::cell::Cell;
 
@@ -60,14 +62,9 @@ fn a_file_that_grows_without_end_is_read_one_byte_past_its_first_size() {
 
 /// What the script answers from the second reading of the whole file on.
 fn read_again(again: &[u8], at_most: u64) -> Result<String, LoadError> {
-    let timeless = Stat {
-        modified: None,
-        changed: None,
-        ..stat()
-    };
     let is_second = Cell::new(false);
     let script = Script {
-        stats: [Ok(timeless), Ok(timeless)],
+        stats: [Ok(timeless()); 2],
         read: &|len, offset| {
             let content = if is_second.get() { again } else { CONTENT };
             // The first reading ends with the read that finds the end.
@@ -103,58 +100,16 @@ fn a_file_that_is_read_twice_and_differs_has_changed() {
 
 #[test]
 fn a_fault_of_the_second_reading_is_its_error() {
-    let timeless = Stat {
-        changed: None,
-        ..stat()
-    };
-    let reads = Cell::new(0);
-    let script = Script {
-        stats: [Ok(timeless), Ok(timeless)],
-        read: &|len, offset| {
-            reads.set(reads.get() + 1);
-            match reads.get() {
-                1 | 2 => Ok(read_from(CONTENT, len, offset)),
-                _ => Err(Fault::Denied),
-            }
-        },
-        ..good()
-    };
-    assert_eq!(run(script), Err(LoadError::PermissionDenied));
-}
-
-#[test]
-fn a_second_read_of_more_than_was_asked_for_is_a_broken_file_system() {
-    let timeless = Stat {
-        changed: None,
-        ..stat()
-    };
-    let reads = Cell::new(0);
-    let script = Script {
-        stats: [Ok(timeless), Ok(timeless)],
-        read: &|len, offset| {
-            reads.set(reads.get() + 1);
-            match reads.get() {
-                1 | 2 => Ok(read_from(CONTENT, len, offset)),
-                _ => Ok(vec![b'x'; len as usize + 1]),
-            }
-        },
-        ..good()
-    };
-    assert_eq!(run(script), Err(LoadError::Internal));
+    let outcome = run_to(timeless(), 3, |_| Err(Fault::Denied));
+    assert_eq!(outcome, Err(LoadError::PermissionDenied));
 }
 
 #[test]
 fn changed_is_said_before_not_utf8() {
+    let modified = None;
     let script = Script {
-        stats: [
-            Ok(stat()),
-            Ok(Stat {
-                modified: None,
-                ..stat()
-            }),
-        ],
         read: &|len, offset| Ok(read_from(&[0xff; 10], len, offset)),
-        ..good()
+        ..seen(stat(), Stat { modified, ..stat() })
     };
     assert_eq!(run(script), Err(LoadError::Changed));
 }

@@ -98,6 +98,14 @@ pub(crate) fn stat() -> Stat {
     }
 }
 
+/// The same, of a file system without a clock that shows every change.
+pub(crate) fn timeless() -> Stat {
+    Stat {
+        changed: None,
+        ..stat()
+    }
+}
+
 /// Reads `content` as a file system does.
 pub(crate) fn read_from(content: &[u8], len: u64, offset: u64) -> Vec<u8> {
     let rest = &content[content.len().min(offset as usize)..];
@@ -129,6 +137,28 @@ pub(crate) fn seen(first: Stat, after: Stat) -> Script<'static> {
         stats: [Ok(first), Ok(after)],
         ..good()
     }
+}
+
+/// What the guest makes of a file whose read of this number goes wrong. The earlier ones
+/// are right, and short if the second is the wrong one.
+pub(crate) fn run_to(
+    stat: Stat,
+    wrong: usize,
+    then: impl Fn(u64) -> Result<Vec<u8>, Fault>,
+) -> Result<String, LoadError> {
+    let reads = Cell::new(0);
+    run(Script {
+        stats: [Ok(stat); 2],
+        read: &|len, offset| {
+            reads.set(reads.get() + 1);
+            match reads.get() < wrong {
+                true if wrong == 2 => Ok(read_from(CONTENT, 5, offset)),
+                true => Ok(read_from(CONTENT, len, offset)),
+                false => then(len),
+            }
+        },
+        ..good()
+    })
 }
 
 /// What the guest makes of it.

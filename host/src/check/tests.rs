@@ -5,7 +5,7 @@
 use super::{Report, Warning, check};
 use crate::{
     code::Code,
-    map::{Key, LiveMap, Location, fixture_tests::Tree},
+    map::{Key, LiveMap, Location, tests::Tree},
 };
 use serde_json::{Value, json};
 
@@ -122,12 +122,6 @@ fn of_a_mistake_the_line_is_told_and_no_more() {
   help: did you mean agents?
 "
     );
-    // The report is the same for any key, whatever its length and its characters.
-    let shown = |key: &str| {
-        let home = Home::with(format!("[keys]\n{key} = 7\n").as_bytes());
-        (home.text(), home.json())
-    };
-    assert_eq!(shown("k"), shown("'k-7:f3[a]={9}'"));
 }
 
 #[test]

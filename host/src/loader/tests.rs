@@ -10,7 +10,7 @@ use crate::{
     code::Code,
     grant::Grant,
     limits::Limits,
-    map::{BindingName, Entry, Key, Map, MapSource, Maps, fixture_tests::Tree},
+    map::{BindingName, Entry, Key, Map, MapSource, Maps, tests::Tree},
     sandbox::Executor,
     threads::Threads,
     ticket::Tickets,

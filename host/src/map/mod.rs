@@ -10,8 +10,6 @@ mod entries;
 mod error;
 mod events;
 mod fields;
-#[cfg(test)]
-pub(crate) mod fixture_tests;
 mod frozen;
 mod key;
 mod live;
@@ -126,3 +124,6 @@ struct Position {
     /// The offset in the whole text, so that no two have the same.
     byte: u32,
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

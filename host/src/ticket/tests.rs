@@ -15,8 +15,6 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::Command,
-    sync::Barrier,
-    thread,
     time::{Duration, SystemTime},
 };
 use tempfile::TempDir;
@@ -96,43 +94,6 @@ fn a_ticket_is_for_its_own_call() {
     assert_eq!(data.tickets().redeem("toolu_3"), None);
     assert_eq!(data.tickets().redeem("toolu_2").as_deref(), Some("a:two"));
     assert_eq!(data.tickets().redeem("toolu_1").as_deref(), Some("a:one"));
-}
-
-#[test]
-fn of_many_that_ask_at_once_one_gets_it() {
-    let data = Data::new();
-    for round in 0..64 {
-        let id = format!("toolu_{round}");
-        data.tickets().leave(&id, &agent(AGENT)).unwrap();
-        let barrier = Barrier::new(8);
-        let got = thread::scope(|scope| {
-            let asked: Vec<_> = (0..8)
-                .map(|_| {
-                    scope.spawn(|| {
-                        barrier.wait();
-                        data.tickets().redeem(&id)
-                    })
-                })
-                .collect();
-            asked
-                .into_iter()
-                .filter_map(|thread| thread.join().unwrap())
-                .count()
-        });
-        assert_eq!(got, 1);
-    }
-}
-
-#[test]
-fn many_can_leave_tickets_at_once() {
-    let data = Data::new();
-    thread::scope(|scope| {
-        for n in 0..16 {
-            let tickets = data.tickets();
-            scope.spawn(move || tickets.leave(&format!("toolu_{n}"), &agent(AGENT)).unwrap());
-        }
-    });
-    assert_eq!(data.count(), 16);
 }
 
 #[test]

@@ -1,14 +1,9 @@
 //! A crash of the server left a core file, with the whole map and the last content
 //! in it; and each process of the same user could read its memory.
 
-#![allow(clippy::print_stderr, reason = "what cannot be tested here is named")]
-
-use keyhole_tests::World;
+use keyhole_tests::{NOBODY, World, skipped};
 use rustix::process::{Resource, Signal, geteuid, getrlimit};
 use std::{fs, os::unix::process::CommandExt as _, path::Path, process::Command};
-
-/// The user who runs the servers of [`World::unprivileged`].
-const NOBODY: u32 = 65534;
 
 /// A server that may leave a core file of any size, in its own directory.
 fn world() -> World {
@@ -31,14 +26,13 @@ fn names(directory: &Path) -> Vec<String> {
 
 #[test]
 fn a_crash_leaves_no_core_file() {
+    let this = "breaks::core_file::a_crash_leaves_no_core_file";
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
     if pattern.starts_with('|') || pattern.contains('/') {
-        eprintln!("skipped: a_crash_leaves_no_core_file (this system puts cores elsewhere)");
-        return;
+        return skipped(this, "this system puts cores elsewhere");
     }
     if getrlimit(Resource::Core).maximum == Some(0) {
-        eprintln!("skipped: a_crash_leaves_no_core_file (core files are forbidden here)");
-        return;
+        return skipped(this, "core files are forbidden here");
     }
     for arguments in [&[][..], &["--agent", "reader"], &["--sealed"]] {
         for signal in [Signal::QUIT, Signal::ABORT, Signal::SYS] {

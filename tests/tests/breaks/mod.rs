@@ -1,6 +1,9 @@
 //! Attacks that once worked. Each test has the name of what was broken, and asserts
 //! the right behaviour.
 
+/// A core file, or a look into the server's memory.
+#[cfg(target_os = "linux")]
+mod core_file;
 /// A key in the wrong place came back in an error, or in what `check` printed.
 mod echoed_key;
 /// A FIFO that replaces the file between the check and the open.

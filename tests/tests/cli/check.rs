@@ -113,15 +113,6 @@ fn an_invalid_map_exits_2_and_points_at_the_place() {
 }
 
 #[test]
-fn the_files_contents_are_never_shown() {
-    let _ = World::new()
-        .file("a.md", "private words")
-        .map("[keys]\nk-7f3a9c55aa01beef = '~/a.md'\n")
-        .run(["check"])
-        .conceals("private");
-}
-
-#[test]
 fn another_map_can_be_named() {
     World::new()
         .file("a.md", "0123456789")

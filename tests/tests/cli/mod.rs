@@ -78,11 +78,3 @@ fn what_is_not_a_command_is_refused_with_2_and_nothing_on_stdout() {
         assert!(ran.stderr.contains("Usage: keyhole"), "{ran:?}");
     }
 }
-
-#[test]
-fn an_empty_name_for_the_map_is_refused_not_taken_for_none() {
-    for command in ["serve", "check"] {
-        let ran = World::new().run([command, "--map", ""]).exits(2).says("");
-        assert!(ran.stderr.contains("--map <FILE>"), "{ran:?}");
-    }
-}

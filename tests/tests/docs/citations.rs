@@ -108,6 +108,24 @@ fn every_test_that_is_cited_exists() {
     }
 }
 
+/// Cargo says nothing of a file that no other file names, and its tests never run.
+#[test]
+fn every_file_of_these_tests_is_a_part_of_them() {
+    let mut all = Vec::new();
+    collect(&workspace().join("tests/tests"), &mut all);
+    let declared = |module: &Path| {
+        let name = module.file_name().unwrap().to_str().unwrap();
+        let mut above = all
+            .iter()
+            .filter(|one| module.parent() == Some(&one.module));
+        above.any(|one| one.text.contains(&format!("mod {name};\n")))
+    };
+    for Source { module, .. } in &all {
+        let is_root = module.ends_with("tests/tests");
+        assert!(is_root || declared(module), "{}", module.display());
+    }
+}
+
 #[test]
 fn everything_that_is_prevented_cites_a_test() {
     let security = read("SECURITY.md");

@@ -75,7 +75,7 @@ fn agents(plugin: &Path) -> Vec<(PathBuf, Agent)> {
 
 #[test]
 fn each_agent_has_fields_that_count_in_a_plugin_and_tools_that_only_read() {
-    let package = Package::new();
+    let package = Package::shared();
     let tool = tool(&package.plugin());
     for (path, agent) in agents(&package.plugin()) {
         let names: Vec<_> = agent.fields.iter().map(|(name, _)| name.as_str()).collect();
@@ -98,7 +98,7 @@ fn each_agent_has_fields_that_count_in_a_plugin_and_tools_that_only_read() {
 
 #[test]
 fn an_agents_key_stands_in_its_body_only_and_its_call_is_exact() {
-    let package = Package::new();
+    let package = Package::shared();
     for (path, agent) in agents(&package.plugin()) {
         let key = agent.key().to_owned();
         assert!(!agent.head.contains(&key));
@@ -114,7 +114,7 @@ fn an_agents_key_stands_in_its_body_only_and_its_call_is_exact() {
 
 #[test]
 fn an_agent_knows_what_to_do_on_every_code() {
-    let package = Package::new();
+    let package = Package::shared();
     for (_, agent) in agents(&package.plugin()) {
         for code in Code::ALL {
             let name = format!("`{}`", code.as_str());
@@ -125,7 +125,7 @@ fn an_agent_knows_what_to_do_on_every_code() {
 
 #[test]
 fn the_readme_shows_a_map_that_binds_the_agents_key_to_it() {
-    let package = Package::new();
+    let package = Package::shared();
     let readme = fs::read_to_string(package.plugin().join("README.md")).unwrap();
     for (_, agent) in agents(&package.plugin()) {
         let entry = format!("{} = {{ path = ", agent.key());

@@ -161,7 +161,8 @@ fn the_guard_ends_with_2_and_one_line_where_anything_is_amiss() {
         assert!(line.starts_with("keyhole: ") && !line.contains('\n'));
         assert!(!line.contains(MARKER), "{line}");
     };
-    for question in [&other, &bare, &json!(MARKER), &json!({})] {
+    let lines = question("toolu_1", &format!("{MARKER}\n"), UNBOUND);
+    for question in [&other, &bare, &lines, &json!(MARKER), &json!({})] {
         fails(ask(&world, question));
     }
     let asked = good.to_string();
@@ -251,7 +252,7 @@ fn a_check_loads_bound_entries_as_one_who_may() {
 
 #[test]
 fn the_packaged_plugin_hands_out_what_its_guard_allowed() {
-    let package = Package::new();
+    let package = Package::shared();
     let world = user(true);
     let start = |arguments: &[&str], input: &str| {
         let mut sh = Command::new("sh");

@@ -19,6 +19,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Arc, Mutex, Weak},
 };
 use tempfile::TempDir;
 
@@ -32,6 +33,17 @@ impl Package {
         let package = Self { temp: temporary() };
         dist(&package.marketplace()).exits(0);
         package
+    }
+
+    /// One for all tests that only read it, as long as any of them has it.
+    pub(crate) fn shared() -> Arc<Self> {
+        static SHARED: Mutex<Weak<Package>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap();
+        shared.upgrade().unwrap_or_else(|| {
+            let package = Arc::new(Self::new());
+            *shared = Arc::downgrade(&package);
+            package
+        })
     }
 
     /// The folder that a user adds as a marketplace.

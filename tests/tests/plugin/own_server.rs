@@ -98,23 +98,6 @@ fn the_guard_denies_it_to_others_than_subagents() {
 }
 
 #[test]
-fn the_guard_denies_a_server_of_that_name_that_is_not_the_agents() {
-    let world = bound();
-    for source in json!(["project", "user", "plugin", "Agent", "", null])
-        .as_array()
-        .unwrap()
-    {
-        let mut question = question("toolu_1", AGENT);
-        question["mcp_server"]["source"] = source.clone();
-        let _ = ask(&world, &question).says("").exits(2);
-    }
-    let mut question = question("toolu_1", AGENT);
-    question.as_object_mut().unwrap().remove("mcp_server");
-    let _ = ask(&world, &question).says("").exits(2);
-    load(&mut world.client(), "toolu_1").refused("caller-not-verified");
-}
-
-#[test]
 fn it_takes_no_argument_and_shows_no_key() {
     let world = bound();
     let mut asked = question("toolu_1", AGENT);

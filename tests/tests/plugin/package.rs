@@ -58,7 +58,7 @@ pub(super) fn tool(plugin: &Path) -> String {
 
 #[test]
 fn the_package_holds_what_it_should_and_no_more() {
-    let package = Package::new();
+    let package = Package::shared();
     let plugin = package.plugin();
     let mut expected: BTreeSet<String> = [
         ".claude-plugin/plugin.json",
@@ -94,7 +94,7 @@ fn the_package_holds_what_it_should_and_no_more() {
 
 #[test]
 fn the_manifest_has_the_sum_of_every_server_and_of_the_contract() {
-    let package = Package::new();
+    let package = Package::shared();
     let plugin = package.plugin();
     let manifest = fs::read_to_string(plugin.join("manifest.sha256")).unwrap();
     let named: BTreeSet<_> = manifest
@@ -110,7 +110,7 @@ fn the_manifest_has_the_sum_of_every_server_and_of_the_contract() {
 
 #[test]
 fn the_component_in_the_package_is_the_one_that_the_server_runs() {
-    let package = Package::new();
+    let package = Package::shared();
     let contract = package.plugin().join("contract");
     assert_eq!(
         fs::read(contract.join("component.wasm")).unwrap(),
@@ -124,7 +124,7 @@ fn the_component_in_the_package_is_the_one_that_the_server_runs() {
 
 #[test]
 fn the_marketplace_leads_to_the_plugin_in_this_version() {
-    let package = Package::new();
+    let package = Package::shared();
     let marketplace = json_of(
         &package
             .marketplace()
@@ -144,7 +144,7 @@ fn the_marketplace_leads_to_the_plugin_in_this_version() {
 
 #[test]
 fn every_variable_is_one_of_the_clients_and_every_path_is_there() {
-    let package = Package::new();
+    let package = Package::shared();
     let plugin = package.plugin();
     for name in files(&plugin).iter().filter(|name| name.ends_with(".json")) {
         let json = json_of(&plugin.join(name));
@@ -164,7 +164,7 @@ fn every_variable_is_one_of_the_clients_and_every_path_is_there() {
 
 #[test]
 fn the_commands_are_quoted_and_ones_that_launcher_and_server_know() {
-    let package = Package::new();
+    let package = Package::shared();
     let plugin = package.plugin();
     let server = json_of(&plugin.join(".mcp.json"))["mcpServers"]["context"].clone();
     let mcp: Vec<String> = std::iter::once(&server["command"])
@@ -224,7 +224,7 @@ fn the_commands_are_quoted_and_ones_that_launcher_and_server_know() {
 
 #[test]
 fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
-    let package = Package::new();
+    let package = Package::shared();
     let plugin = package.plugin();
     let hooks = json_of(&plugin.join("hooks/hooks.json"));
     let groups = hooks["hooks"]["PreToolUse"].as_array().unwrap();

@@ -12,8 +12,8 @@ use super::{GuardError, HookError, guard, hook::TOOL};
 use crate::{
     agent::{AgentName, BadAgentName},
     code::Code,
-    map::fixture_tests::Tree,
-    ticket::{TicketError, Tickets},
+    map::tests::Tree,
+    ticket::Tickets,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -227,17 +227,6 @@ fn what_is_wrong_with_the_map_is_for_the_server_to_say() {
     let user = User::new();
     fs::remove_file(user.0.map()).unwrap();
     user.allows(&subagent(AGENT, BOUND));
-}
-
-#[test]
-fn a_call_that_cannot_be_given_a_ticket_is_not_allowed() {
-    let user = User::new();
-    fs::write(user.0.path("tickets"), "").unwrap();
-    let asked = user.ask(subagent(AGENT, BOUND).to_string().as_bytes());
-    assert!(matches!(
-        asked,
-        Err(GuardError::Ticket(TicketError::NotPrivate))
-    ));
 }
 
 #[test]

@@ -78,12 +78,10 @@ fn the_tool_of_an_agents_own_server_is_ours_only_if_the_agents_definition_brough
     let mut question = with(subagent(AGENT, BOUND), "tool_name", json!(OWN_TOOL));
     question["tool_input"] = json!({});
     User::new().fails(question.to_string(), HookError::NotOurs);
-    for (source, ours) in [("agent", true), ("project", false), ("", false)] {
-        let question = with(question.clone(), "mcp_server", json!({"source": source}));
-        match ours {
-            true => User::new().allows(&question),
-            false => User::new().fails(question.to_string(), HookError::NotOurs),
-        }
+    let of = |source: &str| with(question.clone(), "mcp_server", json!({"source": source}));
+    User::new().allows(&of("agent"));
+    for source in ["project", "user", "plugin", "Agent", ""] {
+        User::new().fails(of(source).to_string(), HookError::NotOurs);
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{BadBindingName, BindingError, BindingName};
-use crate::map::{KeyError, Location, Map, fixture_tests::at};
+use crate::map::{KeyError, Location, Map, tests::at};
 use crate::walk::{System, Walker};
 use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt, path::Path, process::Command};
 use tempfile::TempDir;

@@ -7,7 +7,7 @@ use crate::{
     code::Code,
     grant::Grant,
     limits::Limits,
-    map::{Key, LiveMap, fixture_tests::Tree},
+    map::{Key, LiveMap, tests::Tree},
 };
 use std::{fs, io::Read};
 

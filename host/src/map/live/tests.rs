@@ -5,7 +5,7 @@
 use super::{LiveMap, MapError};
 use crate::{
     code::Code,
-    map::{Key, MapSource, Maps as _, fixture_tests::Tree},
+    map::{Key, MapSource, Maps as _, tests::Tree},
     walk::{Fault, FileSystem, QUIET, System, tests::passed_on::pass_on},
 };
 use std::{

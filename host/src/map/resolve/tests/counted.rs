@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use crate::map::{
-    Key, LiveMap,
-    fixture_tests::{Tree, at},
-    locate,
+    Key, LiveMap, locate,
+    tests::{Tree, at},
 };
 use crate::walk::{
     Fault, FileSystem, Kind, Mount, Stat, System, Walker, tests::passed_on::pass_on,
