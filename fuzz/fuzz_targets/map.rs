@@ -1,6 +1,7 @@
 //! Any bytes as a map, then every entry of it resolved in a small tree.
 //!
-//! What must hold: no panic; an error names a position; whatever a map says, a grant is
+//! What must hold: no panic; an error names a position; a map that is read by events says
+//! what the same text says as one document; whatever a map says, a grant is
 //! a plain Markdown name in a directory inside the map's roots.
 #![no_main]
 
@@ -58,9 +59,38 @@ static TREE: LazyLock<Tree> = LazyLock::new(|| {
 
 fuzz_target!(|data: &[u8]| {
     check(Map::parse(data, &TREE.location), false);
+    same(data);
+    same(&[b"[keys]\n", data].concat());
     let confined = [b"roots = ['~/inside']\n", data].concat();
     check(Map::parse(&confined, &TREE.location), true);
 });
+
+/// Whether a text says the same in each way to read it.
+fn same(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    for tokens in [1, 13, 1024] {
+        let (whole, by_events) = Map::parse_in_each_way(text, &TREE.location, tokens);
+        for map in by_events.iter().flatten() {
+            let whole = whole.as_ref().unwrap();
+            assert_eq!(said(map), said(whole));
+        }
+    }
+}
+
+fn said(map: &Map) -> impl PartialEq + std::fmt::Debug {
+    let entries = map.entries().into_iter().map(|entry| {
+        let agents = entry.agents().map(<[_]>::to_vec);
+        let text = [entry.expose_key(), entry.path()].map(str::to_owned);
+        (text, entry.max_bytes(), agents, entry.line())
+    });
+    let bindings = map.bindings().into_iter().map(|(name, binding)| {
+        let shown = [binding.title(), binding.description()].map(|text| text.map(str::to_owned));
+        (name.to_string(), shown, binding.line())
+    });
+    (entries.collect::<Vec<_>>(), bindings.collect::<Vec<_>>())
+}
 
 fn check(parsed: Result<Map, ParseError>, confined: bool) {
     let map = match parsed {

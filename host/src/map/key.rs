@@ -18,11 +18,11 @@ use zeroize::Zeroizing;
 /// whether its key is compared at all. There is no `Borrow<str>`, because that would
 /// bring back the plain comparison of strings.
 ///
-/// It is overwritten with zeros when it is dropped, and so are the loader's and the
-/// transport's own copies of what a caller sent. These are not overwritten: the
-/// kernel's pipes, the buffers of the parser and the protocol library, the sandbox's
-/// copy, which ends with the call, the map's text while it is parsed, and whatever the
-/// client keeps, above all its transcript.
+/// It is overwritten with zeros when it is dropped, and so are a map's text, which holds
+/// all its keys, and the loader's and the transport's own copies of what a caller sent.
+/// These are not overwritten: the kernel's pipes, the buffers of the parser and the
+/// protocol library, the sandbox's copy, which ends with the call, and whatever the client
+/// keeps, above all its transcript.
 #[derive(Clone, Eq)]
 pub struct Key(Zeroizing<Box<str>>);
 

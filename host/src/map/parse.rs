@@ -75,6 +75,26 @@ impl Map {
             said,
         })
     }
+
+    /// The same text in the ways that it could be read: as one document, and then by events,
+    /// with so many tokens at once, by one thread and by two. None if it is not read so. Only
+    /// for the fuzzer, which compares them.
+    #[doc(hidden)]
+    pub fn parse_in_each_way(
+        text: &str,
+        location: &Location,
+        tokens: usize,
+    ) -> (Result<Self, ParseError>, [Option<Self>; 2]) {
+        let map = |said| Self {
+            location: location.clone(),
+            text: text.to_owned().into(),
+            said,
+        };
+        let whole = Said::parse_whole(text, location).map(map);
+        let by_events =
+            [false, true].map(|halved| events::read(text, location, tokens, halved).map(map));
+        (whole, by_events)
+    }
 }
 
 impl Said {
