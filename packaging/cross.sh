@@ -6,7 +6,7 @@
 # dist-programs/ (OUT-programs/ with `--out OUT`), named as packaging/systems.txt says:
 #
 #     keyhole-linux-x86_64, -aarch64          static, any Linux
-#     keyhole-macos-x86_64, -aarch64          10.12 and newer, 11 and newer, signed ad hoc
+#     keyhole-macos-x86_64, -aarch64          10.12 and newer; 11 and newer, signed ad hoc
 #     keyhole-windows-x86_64.exe, -aarch64    10 and newer; the second was never run
 #
 # and beside them manifest.sha256, with the SHA-256 of each. They are stripped, hold
