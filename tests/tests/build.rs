@@ -145,7 +145,7 @@ fn modules_know_what_architecture_says_and_no_more() {
 /// The host's modules, from the bottom to the top. Each may use those of the lines
 /// above it here, on each system, and no other of its own line. So no two use each
 /// other.
-const LAYERS: [&[&str]; 18] = [
+const LAYERS: [&[&str]; 19] = [
     &[
         "agent",
         "arenas",
@@ -158,7 +158,8 @@ const LAYERS: [&[&str]; 18] = [
         "settle",
     ],
     &["limits", "walk"],
-    &["os", "sandbox"],
+    &["os"],
+    &["sandbox"],
     &["contract"],
     &["ticket"],
     &["caller", "seal"],

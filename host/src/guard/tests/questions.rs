@@ -78,11 +78,12 @@ fn the_tool_of_an_agents_own_server_is_ours_only_if_the_agents_definition_brough
     let mut question = with(subagent(AGENT, BOUND), "tool_name", json!(OWN_TOOL));
     question["tool_input"] = json!({});
     User::new().fails(question.to_string(), HookError::NotOurs);
-    let of = |source: &str| with(question.clone(), "mcp_server", json!({"source": source}));
-    User::new().allows(&of("agent"));
-    for source in ["project", "user", "plugin", "Agent", ""] {
+    let of = |source| with(question.clone(), "mcp_server", json!({"source": source}));
+    User::new().allows(&of(json!("agent")));
+    for source in ["project", "user", "plugin", "Agent", ""].map(|source| json!(source)) {
         User::new().fails(of(source).to_string(), HookError::NotOurs);
     }
+    User::new().fails(of(json!(null)).to_string(), HookError::NotUnderstood);
 }
 
 #[test]
