@@ -91,7 +91,7 @@ class Names(Case):
             if one.uname != "-"
         }
         for path in ("plugin/start.sh", "packaging/mcpb/start.sh"):
-            cases = re.findall(r'^((?:"[^"]+"(?: \| )?)+)\) name=(\S+) ;;$', text(path), re.MULTILINE)
+            cases = re.findall(r'^ *((?:"[^"]+"(?: \| )?)+)\) name=(\S+) ;;$', text(path), re.MULTILINE)
             found = {system: program for systems, program in cases for system in re.findall(r'"([^"]+)"', systems)}
             self.assertEqual(found, expected, path)
 
