@@ -100,9 +100,11 @@ class Plugin(Case):
         (matcher, hook), _ = self.guards()
         agent = {"agent_id": "a0123456789abcdef", "agent_type": AGENT}
         self.assertEqual(self.ask(matcher, hook, "toolu_1", **agent), "allow")
-        first, second, other = self.answers("toolu_1", "toolu_1", "toolu_2")
-        self.assertEqual(first, DOCUMENT)
-        for refused in (second, other):
+        *same, other = self.answers("toolu_1", "toolu_1", "toolu_2")
+        # Calls run side by side: either of the two may be the one that is served.
+        self.assertEqual(same.count(DOCUMENT), 1, same)
+        same.remove(DOCUMENT)
+        for refused in (*same, other):
             self.assertTrue(refused.startswith("caller-not-verified: "), refused)
 
     def test_a_data_folder_that_is_named_with_slashes_is_the_same_one(self):
