@@ -44,7 +44,7 @@ impl Program {
             .ok_or(SetupError::OddProgram)?;
         let caution = match fleeting(&path) {
             Some(why) => Some(format!(
-                "this program lies in {why}. Install it (README, Quick start), and run `keyhole setup` from there"
+                "this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there"
             )),
             None => replaceable(&path),
         };

@@ -144,8 +144,9 @@ fn every_file_that_is_linked_to_is_there() {
     let mut missing = Vec::new();
     for document in DOCUMENTS {
         let directory = workspace().join(document).with_file_name("");
-        for link in read(document).split("](").skip(1) {
-            let target = link.split(')').next().unwrap_or_default();
+        let text = read(document).replace("src=\"", "](");
+        for link in text.split("](").skip(1) {
+            let target = link.split([')', '"']).next().unwrap_or_default();
             let file = target.split('#').next().unwrap_or_default();
             if !target.contains("://") && !directory.join(file).exists() {
                 missing.push(format!("{document}: {target}"));
