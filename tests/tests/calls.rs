@@ -1,19 +1,18 @@
 //! Many calls at once, each with its own answer.
 
 use keyhole_tests::{Protocol, World};
-use std::{fs, thread};
 
 /// A key that nobody could guess: such a key never waits for others.
 fn key(n: usize) -> String {
     format!("k-2c1f8a96d0e34b57-{n}")
 }
 
-/// A world with `count` files, and the key and content of each.
-fn files(count: usize, protocol: Protocol) -> (World, Vec<(String, String)>) {
+/// A world with 32 files, and the key and content of each.
+fn files(protocol: Protocol) -> (World, Vec<(String, String)>) {
     let mut world = World::new().speaking(protocol);
     let mut map = String::from("[keys]\n");
     let mut files = Vec::new();
-    for n in 0..count {
+    for n in 0..32 {
         // Of different lengths, some longer than one read.
         let content = format!("document {n}\n").repeat(1 + n * n * 7);
         world = world.file(&format!("notes/{n}.md"), &content);
@@ -26,7 +25,7 @@ fn files(count: usize, protocol: Protocol) -> (World, Vec<(String, String)>) {
 #[test]
 fn documents_and_refusals_in_flight_are_not_mixed_up() {
     for protocol in Protocol::ALL {
-        let (world, files) = files(32, protocol);
+        let (world, files) = files(protocol);
         let mut client = world.client();
         let asked: Vec<_> = (0..64)
             .map(|n| match n % 2 {
@@ -43,33 +42,4 @@ fn documents_and_refusals_in_flight_are_not_mixed_up() {
         }
         client.end();
     }
-}
-
-#[test]
-fn calls_one_after_another_leave_nothing_behind() {
-    let (world, files) = files(4, Protocol::Initialize);
-    fs::remove_file(world.path("notes/3.md")).unwrap();
-    let mut client = world.client();
-    for n in 0..300 {
-        let (key, content) = &files[n % 3];
-        client.load(key).is(content);
-        client.load(&files[3].0).refused("not-found");
-    }
-    client.end();
-}
-
-#[test]
-fn servers_side_by_side_share_a_map() {
-    let (world, files) = files(8, Protocol::Initialize);
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                let mut client = world.client();
-                for (key, content) in &files {
-                    client.load(key).is(content);
-                }
-                client.end();
-            });
-        }
-    });
 }

@@ -102,7 +102,7 @@ fn scalar(text: &str) -> Value {
     {
         return list.split(", ").map(scalar).collect();
     }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_ /.,'`".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_ /.,;()'`".contains(c);
     let is_word = !["y", "n", "yes", "no", "on", "off"].contains(&text);
     assert!(
         is_word

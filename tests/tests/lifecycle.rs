@@ -21,32 +21,6 @@ fn calls_under_way_at_the_end_of_input_are_answered() {
 }
 
 #[test]
-fn an_input_that_is_empty_from_the_start_is_no_error() {
-    let world = world();
-    world.serve().end();
-    // And also without any stream that it could read.
-    world
-        .run(["serve"])
-        .exits(0)
-        .says("")
-        .says_nothing_on_stderr();
-}
-
-#[test]
-fn sigint_and_sigterm_end_it_in_order() {
-    for protocol in Protocol::ALL {
-        for signal in [Signal::INT, Signal::TERM] {
-            let world = world().speaking(protocol);
-            let mut client = world.client();
-            client.load("k-x").refused("unknown-key");
-            client.signal(signal);
-            // Its input is still open.
-            client.ends_quietly();
-        }
-    }
-}
-
-#[test]
 fn a_signal_ends_a_server_that_no_client_has_spoken_to() {
     for signal in [Signal::INT, Signal::TERM] {
         let world = world();
@@ -57,22 +31,6 @@ fn a_signal_ends_a_server_that_no_client_has_spoken_to() {
         client.receive().error(-32700);
         client.signal(signal);
         client.ends_quietly();
-    }
-}
-
-#[test]
-fn a_signal_ends_a_server_in_the_midst_of_calls() {
-    for signal in [Signal::INT, Signal::TERM] {
-        let world = world();
-        let mut client = world.client();
-        // Nobody reads the answers: they fill the pipe and block the server.
-        for _ in 0..32 {
-            client.call("k-1");
-        }
-        client.signal(signal);
-        let ended = client.ended_with_half_an_answer();
-        assert_eq!(ended.exit, Some(0));
-        assert_eq!(ended.stderr, "");
     }
 }
 

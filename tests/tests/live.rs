@@ -13,7 +13,6 @@ const ONE: &str = "[keys]\nk-1 = '~/1.md'\n";
 /// As long as [`ONE`], to the byte.
 const TWO: &str = "[keys]\nk-2 = '~/2.md'\n";
 const BOTH: &str = "[keys]\nk-1 = '~/1.md'\nk-2 = '~/2.md'\n";
-const BROKEN: &str = "[keys\nk-1 = '~/1.md'\n";
 
 fn world() -> World {
     World::new().file("1.md", "one").file("2.md", "two")
@@ -36,28 +35,6 @@ fn a_key_that_is_removed_is_refused_at_the_very_next_call() {
 }
 
 #[test]
-fn a_map_that_is_created_changed_broken_fixed_and_removed_counts_each_time() {
-    for (world, mut client) in World::in_each_protocol(world) {
-        client.load("k-1").refused("map-missing");
-        world.write_map(ONE);
-        client.load("k-1").is("one");
-        client.load("k-2").refused("unknown-key");
-        world.write_map(BOTH);
-        client.load("k-2").is("two");
-        world.write_map(BROKEN);
-        client.load("k-1").refused("map-invalid");
-        client.load("k-2").refused("map-invalid");
-        world.write_map(BOTH);
-        client.load("k-1").is("one");
-        world.remove_map();
-        client.load("k-1").refused("map-missing");
-        world.write_map(ONE);
-        client.load("k-1").is("one");
-        client.end();
-    }
-}
-
-#[test]
 fn an_edit_that_hides_its_time_counts() {
     assert_eq!(ONE.len(), TWO.len());
     let world = world().map(ONE);
@@ -68,27 +45,6 @@ fn an_edit_that_hides_its_time_counts() {
     let file = fs::File::options().write(true).open(world.map_path());
     file.unwrap().set_modified(time).unwrap();
     client.load("k-1").refused("unknown-key");
-    client.end();
-}
-
-#[test]
-fn a_map_that_becomes_writable_by_others_counts() {
-    let world = world().map(ONE);
-    let mut client = world.client();
-    let chmod = |path: &str, mode| {
-        fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
-    };
-    let map = ".config/keyhole/context-map.toml";
-    client.load("k-1").is("one");
-    chmod(map, 0o606);
-    client.load("k-1").refused("map-invalid");
-    chmod(map, 0o644);
-    client.load("k-1").is("one");
-    chmod(".config/keyhole", 0o707);
-    client.load("k-1").refused("map-invalid");
-    // In a sticky one, nobody else can replace it.
-    chmod(".config/keyhole", 0o1777);
-    client.load("k-1").is("one");
     client.end();
 }
 
@@ -117,20 +73,6 @@ fn a_map_that_is_another_link_now_counts() {
     client.load("k-2").is("two");
     point_at("maps/3.toml");
     client.load("k-2").refused("map-missing");
-    client.end();
-}
-
-#[test]
-fn a_document_that_changes_is_served_as_it_is_now() {
-    let world = world().map(ONE);
-    let mut client = world.client();
-    for n in 0..20 {
-        let content = format!("version {n}");
-        world.write("1.md", &content);
-        client.load("k-1").is(&content);
-    }
-    fs::remove_file(world.path("1.md")).unwrap();
-    client.load("k-1").refused("not-found");
     client.end();
 }
 

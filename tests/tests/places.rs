@@ -29,37 +29,6 @@ fn refuses(world: &World, code: &str) {
 }
 
 #[test]
-fn the_map_is_in_the_xdg_configuration_directory() {
-    let world = world().file("xdg/keyhole/context-map.toml", MAP);
-    let xdg = world.path("xdg");
-    serves(&world.env("XDG_CONFIG_HOME", xdg));
-}
-
-#[test]
-fn without_that_variable_it_is_in_the_homes_own() {
-    serves(&world().without_env("XDG_CONFIG_HOME").map(MAP));
-    serves(&world().env("XDG_CONFIG_HOME", "").map(MAP));
-    serves(&world().env("XDG_CONFIG_HOME", "relative").map(MAP));
-}
-
-#[test]
-fn the_xdg_directory_is_not_passed_over_for_the_homes_own() {
-    let world = world().map(MAP);
-    let empty = world.path("empty");
-    refuses(&world.env("XDG_CONFIG_HOME", empty), "map-missing");
-}
-
-#[test]
-fn a_named_map_is_taken_instead() {
-    let world = world().file("other/m.toml", MAP).map("[keys]\n");
-    let named = world.path("other/m.toml");
-    serves(&world.argument("--map").argument(named));
-    // Relative to where the server was started, its home here.
-    let world = self::world().file("other/m.toml", MAP).map("[keys]\n");
-    serves(&world.argument("--map=other/m.toml"));
-}
-
-#[test]
 fn a_named_map_needs_no_environment() {
     let world = World::new()
         .file("1.md", "one")
@@ -79,15 +48,6 @@ fn a_relative_path_belongs_to_the_maps_directory() {
         .file(".config/1.md", "one")
         .map("[keys]\nk-1 = '../1.md'\n");
     serves(&world);
-}
-
-#[test]
-fn a_path_beneath_the_home_follows_home() {
-    let world = World::new()
-        .file("elsewhere/1.md", "one")
-        .map("[keys]\nk-1 = '~/1.md'\n");
-    let elsewhere = world.path("elsewhere");
-    serves(&world.env("HOME", elsewhere));
 }
 
 /// As stow and Nix do it: the map and the files are links to a store.

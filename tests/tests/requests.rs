@@ -110,23 +110,3 @@ fn a_request_whose_params_have_another_form_is_refused() {
     }
     client.end();
 }
-
-#[test]
-fn an_id_may_be_used_again_and_may_be_a_text() {
-    for (world, mut client) in World::in_each_protocol(world) {
-        for id in [
-            json!("x"),
-            json!("x"),
-            json!(0),
-            json!(-5),
-            json!(""),
-            json!("\u{1f511}"),
-        ] {
-            client.send(&world.protocol().call(id.clone(), "k-1"));
-            let answer = client.receive();
-            assert_eq!(answer.message()["id"], id);
-            answer.is("one");
-        }
-        client.end();
-    }
-}

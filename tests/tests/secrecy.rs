@@ -155,15 +155,3 @@ fn a_server_that_cannot_start_says_so_without_paths() {
     conceals(&ran.stderr.replace("HOME", "").replace("XDG_CONFIG_", ""));
     assert!(ran.stderr.contains("--map"), "{ran:?}");
 }
-
-#[test]
-fn a_map_named_on_the_command_line_is_not_told_either() {
-    let world = talkative(World::new())
-        .argument("--map")
-        .argument("~/hunter2.toml");
-    let mut client = world.client();
-    let answer = client.load(KEY);
-    answer.refused("map-missing");
-    conceals(&answer.message().to_string());
-    client.end();
-}

@@ -2,12 +2,10 @@ use crate::{
     figures::Figures,
     user::{DOCUMENTS, REFUSED, SAVED, UNKNOWN, VERSIONS, text},
 };
-use keyhole_tests::{World, binary};
+use keyhole_tests::{Answer, Session, World};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
-    io::{BufRead as _, BufReader, Write as _},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -16,10 +14,7 @@ const IN_FLIGHT: usize = 32;
 
 /// A client, and the server that it started.
 pub(crate) struct Client {
-    server: Child,
-    to: Option<ChildStdin>,
-    from: BufReader<ChildStdout>,
-    last_id: u64,
+    session: Session,
     /// Decides what to ask next: the state of a xorshift generator.
     random: u64,
     in_flight: HashMap<u64, Asked>,
@@ -47,19 +42,8 @@ enum Asked {
 impl Client {
     /// Starts a server, and a client that has shaken hands.
     pub(crate) fn start(world: &World, number: u64) -> Self {
-        let mut server = Command::new(binary())
-            .arg("serve")
-            .env_clear()
-            .env("HOME", world.home())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the server starts");
-        let mut client = Self {
-            to: server.stdin.take(),
-            from: BufReader::new(server.stdout.take().expect("piped")),
-            server,
-            last_id: 0,
+        Self {
+            session: world.client(),
             random: 0x9e37_79b9_7f4a_7c15 ^ number,
             in_flight: HashMap::new(),
             cancelled: HashMap::new(),
@@ -69,16 +53,7 @@ impl Client {
                 .iter()
                 .map(|(key, length)| (*key, text(key, *length)))
                 .collect(),
-        };
-        let hello = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": { "name": "soak", "version": "0" },
-        });
-        let id = client.send("initialize", &hello);
-        let answer = client.receive();
-        assert_eq!(answer["id"], id, "{answer}");
-        client
+        }
     }
 
     /// Makes every place of the server, and every thread's allocator, hold the largest
@@ -89,7 +64,7 @@ impl Client {
         while left > 0 || !self.in_flight.is_empty() {
             if left > 0 && self.in_flight.len() < IN_FLIGHT {
                 left -= 1;
-                let id = self.send("tools/call", &call(largest));
+                let id = self.session.call(largest);
                 self.in_flight.insert(id, Asked::Document(largest));
             } else {
                 self.take_answer();
@@ -113,12 +88,12 @@ impl Client {
 
     /// The server's process.
     pub(crate) fn server(&self) -> u32 {
-        self.server.id()
+        self.session.process_id()
     }
 
     /// What the server uses of the system now.
     pub(crate) fn figures(&self) -> Option<Figures> {
-        Figures::of(self.server.id())
+        Figures::of(self.session.process_id())
     }
 
     /// How often each kind of answer came.
@@ -128,14 +103,12 @@ impl Client {
 
     /// Ends the session, which must end in order.
     pub(crate) fn end(mut self) {
-        drop(self.to.take());
-        let mut rest = String::new();
-        while self.from.read_line(&mut rest).expect("stdout is read") > 0 {}
+        self.session.hang_up();
         // Cancelled calls that were answered before the cancellation.
-        for line in rest.lines() {
-            self.check(&serde_json::from_str(line).expect("whole lines of JSON"));
+        while let Some(answer) = self.session.receive_unless_ended() {
+            self.check(&answer);
         }
-        assert!(self.server.wait().expect("our own child").success());
+        self.session.ends_quietly();
     }
 
     /// Asks for something, at random.
@@ -162,9 +135,9 @@ impl Client {
             Asked::BadParams => ("tools/call", json!({ "name": "load_context" })),
         };
         self.guessing |= asked == Asked::Unknown;
-        let id = self.send(method, &params);
+        let id = self.session.ask(method, params);
         if choice >= 990 {
-            self.write(&json!({
+            self.session.send(&json!({
                 "jsonrpc": "2.0", "method": "notifications/cancelled",
                 "params": { "requestId": id },
             }));
@@ -176,23 +149,21 @@ impl Client {
     }
 
     fn take_answer(&mut self) {
-        let answer = self.receive();
+        let answer = self.session.receive();
         self.check(&answer);
     }
 
     /// Asserts that this is the right answer to a request that has none yet.
-    fn check(&mut self, answer: &Value) {
-        let id = answer["id"].as_u64().expect("an id of ours");
+    fn check(&mut self, answer: &Answer) {
+        let (document, code, message) = (answer.text(), answer.code(), answer.message());
+        let (id, result) = (
+            message["id"].as_u64().expect("an id of ours"),
+            &message["result"],
+        );
         let asked = match self.in_flight.remove(&id) {
             Some(asked) => asked,
             None => self.cancelled.remove(&id).expect("no second answer"),
         };
-        let result = &answer["result"];
-        let document = match result["isError"] == true {
-            true => None,
-            false => result["content"][0]["text"].as_str(),
-        };
-        let code = result["structuredContent"]["code"].as_str();
         let (right, name) = match asked {
             Asked::Document(key) => (document == Some(&self.texts[key]), "documents"),
             Asked::Saved => (
@@ -212,32 +183,14 @@ impl Client {
                 result["tools"][0]["name"] == "load_context",
                 "lists of tools",
             ),
-            Asked::BadParams => (answer["error"]["code"] == -32602, "bad requests"),
+            Asked::BadParams => (message["error"]["code"] == -32602, "bad requests"),
         };
         assert!(
             right,
             "{}",
-            answer.to_string().get(..500).unwrap_or("a wrong document")
+            message.to_string().get(..500).unwrap_or("a wrong document")
         );
         *self.counts.entry(name).or_default() += 1;
-    }
-
-    /// Sends a request and returns its id.
-    fn send(&mut self, method: &str, params: &Value) -> u64 {
-        self.last_id += 1;
-        let id = self.last_id;
-        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        id
-    }
-
-    fn write(&mut self, message: &Value) {
-        writeln!(self.to.as_ref().expect("open"), "{message}").expect("the server reads");
-    }
-
-    fn receive(&mut self) -> Value {
-        let mut line = String::new();
-        self.from.read_line(&mut line).expect("stdout is read");
-        serde_json::from_str(&line).expect("a whole line of JSON")
     }
 
     fn random(&mut self) -> u64 {
@@ -250,12 +203,4 @@ impl Client {
 
 fn call(key: &str) -> Value {
     json!({ "name": "load_context", "arguments": { "key": key } })
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        // Both fail if it has ended already.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
 }

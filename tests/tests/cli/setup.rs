@@ -1,5 +1,6 @@
 //! `keyhole setup`: whom it names, what it asks of the map, and what it never prints.
 
+use crate::docs::fenced;
 use keyhole_tests::{Ran, World, binary};
 use serde_json::json;
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
@@ -43,18 +44,7 @@ pub(super) fn setup(world: &World, client: &str, names: &[&str]) -> Ran {
 
 /// The blocks that are not commands, as users paste them.
 pub(super) fn pastes(text: &str) -> Vec<String> {
-    let mut blocks = Vec::new();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let Some(language) = line.strip_prefix("```") else {
-            continue;
-        };
-        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-        if language != "sh" {
-            blocks.push(block.join("\n") + "\n");
-        }
-    }
-    blocks
+    fenced(text, |language| language != "sh")
 }
 
 /// Makes a copy of the program at `place`, with another process: while one thread here

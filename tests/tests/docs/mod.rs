@@ -39,8 +39,8 @@ fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap()
 }
 
-/// The fenced blocks in `text` of this language, without their indent.
-fn blocks(text: &str, language: &str) -> Vec<String> {
+/// The fenced blocks in `text` whose language is one of these, without their indent.
+pub(crate) fn fenced(text: &str, is_one: impl Fn(&str) -> bool) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -52,11 +52,15 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
             .map(|line| line.strip_prefix(indent).unwrap_or(line))
             .take_while(|line| *line != "```")
             .collect();
-        if found == language {
+        if is_one(found) {
             blocks.push(block.join("\n") + "\n");
         }
     }
     blocks
+}
+
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    fenced(text, |found| found == language)
 }
 
 /// The parts of `text` between single backticks, outside of blocks.

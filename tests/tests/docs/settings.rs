@@ -2,6 +2,7 @@
 //! reads it, or the test reads it as the client does.
 
 use super::{DOCUMENTS, blocks, quotes, read};
+use crate::examples;
 use keyhole_tests::World;
 use serde_json::Value;
 
@@ -43,15 +44,10 @@ fn the_agent_that_is_shown_has_its_key_in_its_body_only_and_in_its_map() {
     let [map] = &blocks(&page, "toml")[..] else {
         panic!("one map");
     };
-    let (front, body) = agent
-        .strip_prefix("---\n")
-        .and_then(|agent| agent.split_once("\n---\n"))
-        .expect("front matter");
-    let fields: Vec<&str> = front
-        .lines()
-        .map(|line| line.split_once(": ").expect("one field a line").0)
-        .collect();
-    assert_eq!(fields, ["name", "description", "tools"]);
+    let (front, body) = agent.split_once("\n---\n").expect("front matter");
+    let fields = examples::parse("agent.md", agent).unwrap();
+    let names: Vec<_> = fields.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["description", "name", "tools"]);
 
     let (_, call) = body.split_once("exactly `").expect("a call");
     let call: Value = serde_json::from_str(call.split('`').next().unwrap()).unwrap();
@@ -59,12 +55,7 @@ fn the_agent_that_is_shown_has_its_key_in_its_body_only_and_in_its_map() {
     assert!(!front.contains(key));
     let map: toml::Table = toml::from_str(map).unwrap();
     let entry = &map["keys"][key];
-    let name = front
-        .lines()
-        .next()
-        .unwrap()
-        .strip_prefix("name: ")
-        .unwrap();
+    let name = fields["name"].as_str().unwrap();
     assert_eq!(entry["agents"][0].as_str(), Some(&*format!("acme:{name}")));
 
     // It has the same tool as the plugin's own agent.

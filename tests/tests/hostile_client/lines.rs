@@ -23,8 +23,21 @@ fn a_line_of_a_hundred_million_bytes_is_answered_and_takes_no_memory() {
 fn brackets_within_brackets_by_the_hundred_thousand_are_answered() {
     let world = world("text");
     let mut session = world.client();
-    for (open, close) in [("[", ""), ("[", "]"), ("{\"a\":", ""), ("{\"a\":", "}")] {
-        let line = open.repeat(100_000) + &close.repeat(100_000);
+    let nested = |open: &str, close: &str| open.repeat(100_000) + &close.repeat(100_000);
+    let inside = |field: &str, value: &str| {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"{field}\":{value}}}")
+    };
+    for line in [
+        nested("[", ""),
+        nested("[", "]"),
+        nested("{\"a\":", ""),
+        nested("{\"a\":", "}"),
+        inside("x", &nested("[", "]")),
+        inside(
+            "params",
+            &format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000)),
+        ),
+    ] {
         session.send_line(line.as_bytes());
         session.receive().error(PARSE_ERROR);
         still_serves(&mut session, "text");

@@ -4,7 +4,9 @@ use super::{
     Package,
     package::{files, tool},
 };
+use crate::examples;
 use keyhole::Code;
+use serde_json::Value;
 use std::{
     collections::BTreeSet,
     fs,
@@ -16,7 +18,7 @@ const READ_ONLY: [&str; 3] = ["Read", "Grep", "Glob"];
 
 /// An agent's file.
 struct Agent {
-    fields: Vec<(String, String)>,
+    fields: Value,
     head: String,
     body: String,
 }
@@ -24,36 +26,16 @@ struct Agent {
 impl Agent {
     fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap();
-        let (head, body) = text
-            .strip_prefix("---\n")
-            .and_then(|text| text.split_once("\n---\n"))
-            .unwrap();
-        // One `name: value` a line, and no value that YAML would read differently.
-        let fields = head
-            .lines()
-            .map(|line| {
-                let (name, value) = line.split_once(": ").unwrap();
-                assert!(!value.contains(": ") && !value.contains(" #"), "{line}");
-                assert!(
-                    value.starts_with(|c: char| c.is_ascii_alphabetic()),
-                    "{line}"
-                );
-                assert_eq!(value.trim(), value);
-                (name.to_owned(), value.to_owned())
-            })
-            .collect();
+        let (head, body) = text.split_once("\n---\n").unwrap();
         Self {
-            fields,
+            fields: examples::parse("agent.md", &text).unwrap(),
             head: head.to_owned(),
             body: body.to_owned(),
         }
     }
 
     fn field(&self, name: &str) -> &str {
-        let mut found = self.fields.iter().filter(|(field, _)| field == name);
-        let field = found.next().unwrap_or_else(|| panic!("no {name}"));
-        assert!(found.next().is_none(), "{name} stands twice");
-        &field.1
+        self.fields[name].as_str().unwrap()
     }
 
     /// The key in the call that the body shows.
@@ -78,8 +60,8 @@ fn each_agent_has_fields_that_count_in_a_plugin_and_tools_that_only_read() {
     let package = Package::shared();
     let tool = tool(&package.plugin());
     for (path, agent) in agents(&package.plugin()) {
-        let names: Vec<_> = agent.fields.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["name", "description", "tools"]);
+        let names: Vec<_> = agent.fields.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["description", "name", "tools"]);
         assert_eq!(
             Some(agent.field("name")),
             path.file_stem().unwrap().to_str()

@@ -177,17 +177,6 @@ fn the_guard_ends_with_2_and_one_line_where_anything_is_amiss() {
 }
 
 #[test]
-fn without_a_ticket_or_a_statement_bound_keys_are_not_there() {
-    for (_world, mut client) in World::in_each_protocol(|| user(false)) {
-        client.load(UNBOUND).is("unbound\n");
-        let bound = load(&mut client, BOUND, "toolu_1");
-        bound.refused("unknown-key");
-        assert_eq!(bound.result(), client.load(WRONG).result());
-        client.end();
-    }
-}
-
-#[test]
 fn the_operator_can_state_who_calls_and_no_parameter_can() {
     for (agent, opens) in [
         (AGENT, true),
@@ -243,11 +232,6 @@ fn a_server_is_told_of_its_callers_in_one_way() {
              only the Claude Code plugin sets it: serve without --require-ticket\n"
         );
     }
-}
-
-#[test]
-fn a_check_loads_bound_entries_as_one_who_may() {
-    user(false).run(["check"]).exits(0).mentions("2 of 2");
 }
 
 #[test]

@@ -9,20 +9,6 @@ use tokio::io::AsyncWriteExt;
 const MAX_IN_FLIGHT: usize = 1024;
 
 #[tokio::test(start_paused = true)]
-async fn answers_come_as_they_are_ready_with_their_own_ids() {
-    let mut client = Client::initialized().await;
-    client.call("slow one", "slow").await;
-    client.call(-7, "document").await;
-    let answer = client.answer().await;
-    assert_eq!(answer["id"], -7);
-    assert_eq!(answer["result"]["content"][0]["text"], DOCUMENT);
-    client.loader.gate.add_permits(1);
-    let answer = client.answer().await;
-    assert_eq!(answer["id"], "slow one");
-    assert_eq!(answer["result"]["content"][0]["text"], "slow");
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_second_request_with_an_id_in_flight_is_refused_and_the_first_is_served() {
     let mut client = Client::initialized().await;
     client.call(1, "slow").await;
