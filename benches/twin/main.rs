@@ -3,7 +3,7 @@
 //! It has the same map, resolution, loader, protocol and runtime; only the guest runs
 //! natively. It parses no command line, so it starts a little faster than is fair.
 
-use keyhole::{Callers, LiveMap, Loader, Location, limits::Limits, mcp::Surface, session};
+use keyhole::{Callers, LiveMap, Loader, Location, limits::Limits, mcp::Surface, serve_loader};
 use keyhole_benches::Native;
 use std::{env, error::Error, path::Path, sync::Arc};
 
@@ -17,5 +17,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     let location = Location::find(Some(Path::new(&map)), |name| env::var_os(name))?;
     let limits = Limits::default();
     let loader = Loader::new(Arc::new(LiveMap::new(location)), Native, limits);
-    Ok(session(loader, Callers::Unknown, Surface::General)?)
+    Ok(serve_loader(loader, Callers::Unknown, Surface::General)?)
 }

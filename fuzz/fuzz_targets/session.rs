@@ -94,7 +94,7 @@ async fn session(data: &[u8]) -> Vec<u8> {
     let (mut to, stdin) = duplex(1 << 16);
     let (stdout, mut from) = duplex(1 << 16);
     let mut answers = Vec::new();
-    let served = mcp::serve(
+    let served = mcp::run_session(
         Arc::clone(&SERVER.loader),
         keyhole::Callers::Unknown,
         mcp::Surface::General,

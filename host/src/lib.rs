@@ -98,6 +98,6 @@ pub use map::{
     KeyError, LiveMap, Location, LocationError, Map, MapError, MapSource, ParseError, locate,
     resolve,
 };
-pub use serve::{ServeError, serve, serve_key, serve_sealed, session};
+pub use serve::{ServeError, serve, serve_key, serve_loader, serve_sealed};
 #[doc(hidden)]
 pub use threads::{Job, Runner};

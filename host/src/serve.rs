@@ -169,7 +169,7 @@ fn serve_surface(
     let loading = finish_wall(half)?;
     // The thread waits for it, or has told why it will never need it.
     let _ = wall.send(loading);
-    process.serve(loader, callers, surface, failed)
+    process.run(loader, callers, surface, failed)
 }
 
 /// Gives up all rights over files except reading and, if callers need tickets, deleting
@@ -247,7 +247,7 @@ pub fn serve_sealed(
     loading.done()?;
     let loader = Loader::new(map, sandbox, limits);
     loader.start()?;
-    process.serve(loader, callers, surface, pending())
+    process.run(loader, callers, surface, pending())
 }
 
 fn bound(map: &Map, name: &BindingName) -> Result<Surface, ServeError> {
@@ -258,21 +258,21 @@ fn bound(map: &Map, name: &BindingName) -> Result<Surface, ServeError> {
     }
 }
 
-/// Runs one session on this process's standard input and output, with any executor
+/// Serves one client on this process's standard input and output, with any executor
 /// of the guest. It is public for the benches; other code uses [`serve`] and
 /// [`serve_sealed`].
 ///
 /// # Errors
 /// [`ServeError`].
 #[doc(hidden)]
-pub fn session<G: Executor>(
+pub fn serve_loader<G: Executor>(
     loader: Loader<G>,
     callers: Callers,
     surface: Surface,
 ) -> Result<(), ServeError> {
     let process = Process::start()?;
     loader.start()?;
-    process.serve(loader, callers, surface, pending())
+    process.run(loader, callers, surface, pending())
 }
 
 /// The parts of the process that a session uses. All of them are opened at the
@@ -303,7 +303,7 @@ impl Process {
         })
     }
 
-    fn serve<G: Executor>(
+    fn run<G: Executor>(
         mut self,
         loader: Loader<G>,
         callers: Callers,
@@ -317,7 +317,7 @@ impl Process {
         let loader = Arc::new(loader);
         let done = self.runtime.block_on(async {
             tokio::select! {
-                done = mcp::serve(loader, callers, surface, self.stdin, self.stdout, stop) => Ok(done?),
+                done = mcp::run_session(loader, callers, surface, self.stdin, self.stdout, stop) => Ok(done?),
                 error = failed => Err(error),
             }
         });

@@ -48,7 +48,7 @@ onCase(client, "another agent that is told to continue the first one's task has 
   });
   session.assertPlayed();
   const [{ text, tools }] = session.of('other');
-  assert.ok(text.includes(CANARY), 'opencode begins anew for another agent: say so in docs/use-from.md');
+  assert.ok(text.includes(CANARY), 'opencode starts again for another agent: say so in docs/use-from.md');
   assert.ok(!tools.includes(client.tool), session.report());
   session.assertOnlyIn(CANARY, 'scanner', 'other');
   seen('the other agent is sent all of the first one');

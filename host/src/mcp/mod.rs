@@ -77,7 +77,7 @@ impl SessionError {
 ///
 /// # Errors
 /// [`SessionError`].
-pub async fn serve<L, R, W>(
+pub async fn run_session<L, R, W>(
     loader: Arc<L>,
     callers: Callers,
     surface: Surface,

@@ -14,9 +14,9 @@ static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.image"));
 
 /// Loads the embedded image.
 pub(super) fn component(engine: &Engine) -> wasmtime::Result<Component> {
-    // SAFETY: `Engine::precompile_component` made `IMAGE` in this program's own build
-    // script, and it is part of the program. So nobody can have changed it who could
-    // not change the program itself. `deserialize` refuses an image of another version
-    // or with other settings.
+    // SAFETY: this program's own build script made `IMAGE` with
+    // `Engine::precompile_component`, and `IMAGE` is a part of the program. Whoever could
+    // change it could change the program itself. `deserialize` refuses an image that was
+    // made by another version or with other settings.
     unsafe { Component::deserialize(engine, IMAGE) }
 }

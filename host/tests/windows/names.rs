@@ -37,14 +37,14 @@ fn no_stream_device_share_or_drive_relative_path_leads_anywhere() {
     };
     let place = machine.place();
     place.write("notes/a.md", "SECRET");
-    let beneath = place.path("");
-    let beneath = beneath.trim_start_matches(r"C:\");
+    let below = place.path("");
+    let below = below.trim_start_matches(r"C:\");
     assert_eq!(
         load(&machine, &place, r"notes\a.md").as_deref(),
         Ok("SECRET")
     );
     for name in NONE {
-        let path = name.replace("PLACE", beneath);
+        let path = name.replace("PLACE", below);
         let gets = load(&machine, &place, &path);
         let refused = ["map-invalid", "not-found", "not-markdown"];
         let code = gets.expect_err(&path);

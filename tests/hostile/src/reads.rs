@@ -173,7 +173,7 @@ pub(crate) fn subdirectory() -> Answer {
 }
 
 /// Uses the file as if it were a directory.
-pub(crate) fn beneath_the_file() -> Answer {
+pub(crate) fn below_the_file() -> Answer {
     let file = open(&directory()?, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
     tally(["", ".", "..", "granted.md"].into_iter().flat_map(|path| {
         [

@@ -15,7 +15,7 @@ attacks! {
         link_loops: "opens links to themselves and to each other, and 50 in a row";
         odd_names: "opens names with NUL, no name, and names too long";
         subdirectory: "opens its own directory, and those in it";
-        beneath_the_file: "opens paths beneath the granted file, as if it were a directory";
+        below_the_file: "opens paths below the granted file, as if it were a directory";
         prefix_sibling: "opens files in `notes-private` beside its own `notes`";
         other_keys_directory: "opens the directory and the file of another key";
         the_map: "opens the map, by relative and by absolute path";

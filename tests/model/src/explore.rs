@@ -4,7 +4,7 @@
 //! beginning with a list of choices, and the next list is the next branch of the tree
 //! (depth first). Two rules keep the tree small, and neither loses anything:
 //!
-//! - **A move waits until it is seen.** A move changes some [`Thing`]s; if the next
+//! - **A move waits until it is seen.** A move changes some [`Part`]s; if the next
 //!   step of the host looks at none of them, the move and the step can change places
 //!   and nobody could tell. So the search tries a move only right before a step that
 //!   looks at something it changed, or that lets time pass, or before another move that
@@ -21,7 +21,7 @@
 
 use crate::{
     disk::Disk,
-    lookup::{Thing, meet},
+    lookup::{Part, meet},
     moves::Effect,
     play::{Code, Violation, play},
     scene::Scene,
@@ -166,7 +166,7 @@ impl Search {
 
     /// Whether the next step sees each move since the last step, or sees a later move
     /// that needs that move.
-    fn are_seen(&self, looks: &[Thing], last: Option<&Effect>) -> bool {
+    fn are_seen(&self, looks: &[Part], last: Option<&Effect>) -> bool {
         let made: Vec<_> = self.made.iter().chain(last).collect();
         let mut seen = vec![false; made.len()];
         for (index, effect) in made.iter().enumerate().rev() {
@@ -193,7 +193,7 @@ fn plan(world: &World, index: usize) -> Option<Effect> {
 }
 
 impl Chooser for Search {
-    fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Thing>) -> Next {
+    fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Part>) -> Next {
         if self.step != world.step {
             self.step = world.step;
             self.made.clear();
@@ -258,7 +258,7 @@ impl Script {
 }
 
 impl Chooser for Script {
-    fn next(&mut self, world: &World, _: &dyn Fn(&Disk) -> Vec<Thing>) -> Next {
+    fn next(&mut self, world: &World, _: &dyn Fn(&Disk) -> Vec<Part>) -> Next {
         while let Some((step, index)) = self.moves.get(self.at) {
             if *step > world.step {
                 break;

@@ -2,7 +2,7 @@
 
 use crate::{
     disk::{Disk, Id, Inode, JANE, MS, Mounted, Node, R, STICKY},
-    lookup::Thing,
+    lookup::Part,
     world::World,
 };
 use keyhole::walk::{Fault, FileSystem, Kind, Mount, Stat};
@@ -95,7 +95,7 @@ impl Files {
     /// The step's own error; any error once the run is over.
     pub fn step<T: Told>(
         &self,
-        looks: impl Fn(&Disk) -> Vec<Thing>,
+        looks: impl Fn(&Disk) -> Vec<Part>,
         act: impl FnOnce(&mut World) -> Result<T, Fault>,
         say: impl FnOnce(&World, Option<&T>) -> String,
     ) -> Result<T, Fault> {
@@ -133,9 +133,9 @@ impl Files {
         let (directory, name) = (directory.id, name.to_str().ok_or(Fault::Missing)?);
         self.step(
             |disk| {
-                let mut looks = vec![Thing::Numbers];
+                let mut looks = vec![Part::Numbers];
                 if let Ok(found) = disk.child(directory, name, JANE, &mut looks) {
-                    looks.push(Thing::Node(found));
+                    looks.push(Part::Node(found));
                 }
                 looks
             },
@@ -253,7 +253,7 @@ impl FileSystem for Files {
     fn stat(&self, handle: &Handle) -> Result<Stat, Fault> {
         let id = handle.id;
         self.step(
-            |_| vec![Thing::Node(id)],
+            |_| vec![Part::Node(id)],
             |world| Ok(world.disk.nodes[id].stat()),
             |world, _| format!("looks at {}", world.disk.name_of(id)),
         )
@@ -288,7 +288,7 @@ impl FileSystem for Files {
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, Fault> {
         let (id, room) = (file.id, bytes.len());
         let got = self.step(
-            |_| vec![Thing::Node(id)],
+            |_| vec![Part::Node(id)],
             |world| {
                 let file = world.disk.nodes[id].file().ok_or(Fault::NotAFile)?;
                 let from = (offset as usize).min(file.bytes.len());
@@ -308,8 +308,8 @@ impl FileSystem for Files {
         let id = file.id;
         let _ = self.step(
             |disk| match disk.nodes[id].file() {
-                Some(file) if file.writing.is_some() => vec![Thing::All],
-                _ => vec![Thing::Node(id)],
+                Some(file) if file.writing.is_some() => vec![Part::All],
+                _ => vec![Part::Node(id)],
             },
             |world| {
                 world.finish_write(id);
@@ -325,7 +325,7 @@ impl FileSystem for Files {
 
     fn now(&self) -> SystemTime {
         let now = self.step(
-            |_| vec![Thing::Clock],
+            |_| vec![Part::Clock],
             |world| Ok(world.disk.clock),
             |_, _| "looks at the clock".into(),
         );
@@ -334,7 +334,7 @@ impl FileSystem for Files {
 
     fn pause(&self, time: Duration) {
         let _ = self.step(
-            |_| vec![Thing::All],
+            |_| vec![Part::All],
             |world| {
                 world.wait(time.as_nanos() as u64);
                 Ok(())

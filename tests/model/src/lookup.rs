@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// Something that one party may look at and another may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Thing {
+pub enum Part {
     /// What this name in this directory stands for.
     Name(Id, Rc<str>),
     /// The mode, owner, times or content of a node.
@@ -20,7 +20,7 @@ pub enum Thing {
     All,
 }
 
-impl Thing {
+impl Part {
     /// Whether a look at the one shows a change of the other.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
@@ -30,7 +30,7 @@ impl Thing {
 
 /// Whether a look at `looked` shows a change of `written`.
 #[must_use]
-pub fn meet(written: &[Thing], looked: &[Thing]) -> bool {
+pub fn meet(written: &[Part], looked: &[Part]) -> bool {
     written.iter().any(|w| looked.iter().any(|l| w.meets(l)))
 }
 
@@ -46,10 +46,10 @@ impl Disk {
         directory: Id,
         name: &str,
         who: Who,
-        looked: &mut Vec<Thing>,
+        looked: &mut Vec<Part>,
     ) -> Result<Id, Fault> {
-        looked.push(Thing::Node(directory));
-        looked.push(Thing::Name(directory, name.into()));
+        looked.push(Part::Node(directory));
+        looked.push(Part::Name(directory, name.into()));
         let entries = self.nodes[directory].entries().ok_or(Fault::Missing)?;
         if !self.nodes[directory].lets(who, X) {
             return Err(Fault::Denied);
@@ -67,7 +67,7 @@ impl Disk {
         path: &str,
         who: Who,
         follow: bool,
-        looked: &mut Vec<Thing>,
+        looked: &mut Vec<Part>,
     ) -> Result<Id, Fault> {
         let mut passed = Vec::new();
         self.walk(path, who, follow, &mut passed, looked)?;
@@ -82,7 +82,7 @@ impl Disk {
         &self,
         path: &str,
         who: Who,
-        looked: &mut Vec<Thing>,
+        looked: &mut Vec<Part>,
     ) -> Result<(Id, Rc<str>), Fault> {
         let (directory, name) = path.rsplit_once('/').ok_or(Fault::Missing)?;
         Ok((self.find(directory, who, true, looked)?, name.into()))
@@ -95,7 +95,7 @@ impl Disk {
         who: Who,
         follow: bool,
         passed: &mut Vec<Id>,
-        looked: &mut Vec<Thing>,
+        looked: &mut Vec<Part>,
     ) -> Result<(), Fault> {
         let mut names: Vec<String> = path.rsplit('/').map(str::to_owned).collect();
         let mut links = 0;
@@ -111,7 +111,7 @@ impl Disk {
             let found = self.child(passed.last().copied().unwrap_or(0), &name, who, looked)?;
             match &self.nodes[found].node {
                 Node::Link(target) if follow || !names.is_empty() => {
-                    looked.push(Thing::Node(found));
+                    looked.push(Part::Node(found));
                     links += 1;
                     if links > MAX_LINKS {
                         return Err(Fault::IsLink);

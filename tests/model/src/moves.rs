@@ -4,7 +4,7 @@
 
 use crate::{
     disk::{Disk, File, Id, Label, MALLORY, MS, Node, STICKY, W, Who, X},
-    lookup::Thing,
+    lookup::Part,
     save::Save,
 };
 use keyhole::walk::Fault;
@@ -50,9 +50,9 @@ pub enum Move {
 #[derive(Clone, Debug, Default)]
 pub struct Effect {
     /// What decides whether it is possible, and what it does.
-    pub reads: Vec<Thing>,
+    pub reads: Vec<Part>,
     /// Anyone who looks at any of these may see that it was done.
-    pub writes: Vec<Thing>,
+    pub writes: Vec<Part>,
 }
 
 /// What the attacker may write: a map of the attacker's own.
@@ -125,8 +125,8 @@ impl Move {
                 inode.uid == who.uid && inode.file().is_some_and(|file| file.lease.is_none())
             }),
         };
-        if effect.writes.iter().any(|w| matches!(w, Thing::Name(..))) || disk.has_nameless() {
-            effect.writes.push(Thing::Numbers);
+        if effect.writes.iter().any(|w| matches!(w, Part::Name(..))) || disk.has_nameless() {
+            effect.writes.push(Part::Numbers);
         }
         found.map(|_| effect)
     }
@@ -211,7 +211,7 @@ impl Disk {
 /// The kernel's checks before a move. Each notes what it looks at.
 impl Effect {
     fn all(&mut self) -> Id {
-        self.writes.push(Thing::All);
+        self.writes.push(Part::All);
         0
     }
 
@@ -220,7 +220,7 @@ impl Effect {
         let who = MALLORY;
         let (directory, name) = disk.parent(path, who, &mut self.reads).ok()?;
         let found = disk.child(directory, &name, who, &mut self.reads);
-        self.writes.push(Thing::Name(directory, name.clone()));
+        self.writes.push(Part::Name(directory, name.clone()));
         let inode = &disk.nodes[directory];
         if inode.entries().is_none() || !inode.lets(who, W | X) {
             return None;
@@ -238,7 +238,7 @@ impl Effect {
     fn movable(&mut self, disk: &Disk, path: Path, who: Who) -> Option<(Id, Id)> {
         let (directory, _, id) = self.name(disk, path)?;
         let (parent, inode) = (&disk.nodes[directory], &disk.nodes[id?]);
-        self.writes.push(Thing::Node(id?));
+        self.writes.push(Part::Node(id?));
         let kept = parent.mode & STICKY != 0 && parent.uid != who.uid && inode.uid != who.uid;
         (!kept).then_some((directory, id?))
     }
@@ -297,8 +297,8 @@ impl Effect {
     fn link(&mut self, disk: &Disk, a: Path, b: Path) -> Option<Id> {
         let who = MALLORY;
         let id = disk.find(a, who, false, &mut self.reads).ok()?;
-        self.reads.push(Thing::Node(id));
-        self.writes.push(Thing::Node(id));
+        self.reads.push(Part::Node(id));
+        self.writes.push(Part::Node(id));
         let to = self.create(disk, b)?;
         let inode = &disk.nodes[id];
         // The rule of `fs.protected_hardlinks`.
@@ -311,8 +311,8 @@ impl Effect {
 
     fn node(&mut self, disk: &Disk, path: Path) -> Option<Id> {
         let id = disk.find(path, MALLORY, true, &mut self.reads).ok()?;
-        self.reads.push(Thing::Node(id));
-        self.writes.push(Thing::Node(id));
+        self.reads.push(Part::Node(id));
+        self.writes.push(Part::Node(id));
         Some(id)
     }
 

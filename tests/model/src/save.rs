@@ -3,7 +3,7 @@
 
 use crate::{
     disk::{Disk, Label, MS},
-    lookup::Thing,
+    lookup::Part,
     moves::{Effect, Path},
 };
 use std::rc::Rc;
@@ -135,7 +135,7 @@ impl Step {
     pub fn plan(self, disk: &Disk) -> Option<Effect> {
         let mut effect = Effect::default();
         let Some(path) = self.path() else {
-            effect.writes.push(Thing::All);
+            effect.writes.push(Part::All);
             return Some(effect);
         };
         let id = disk
@@ -145,18 +145,18 @@ impl Step {
         if writing != matches!(self, Self::Copy(_) | Self::End(_)) {
             return None;
         }
-        effect.writes.push(Thing::Node(id));
+        effect.writes.push(Part::Node(id));
         if let Self::Rename(_, to) | Self::Remove(to) = self {
             if let Ok(there) = disk.find(to, crate::disk::ROOT, false, &mut effect.reads) {
-                effect.writes.push(Thing::Node(there));
+                effect.writes.push(Part::Node(there));
             }
             for path in [path, to] {
                 let (directory, name) = disk
                     .parent(path, crate::disk::ROOT, &mut effect.reads)
                     .ok()?;
-                effect.writes.push(Thing::Name(directory, name));
+                effect.writes.push(Part::Name(directory, name));
             }
-            effect.writes.push(Thing::Numbers);
+            effect.writes.push(Part::Numbers);
         }
         Some(effect)
     }

@@ -3,7 +3,7 @@
 use crate::{
     disk::Disk,
     explore::Script,
-    lookup::Thing,
+    lookup::Part,
     play::{Code, Violation, play},
     scene::Scene,
     world::{Chooser, Next, World},
@@ -43,7 +43,7 @@ impl Random {
 }
 
 impl Chooser for Random {
-    fn next(&mut self, world: &World, _: &dyn Fn(&Disk) -> Vec<Thing>) -> Next {
+    fn next(&mut self, world: &World, _: &dyn Fn(&Disk) -> Vec<Part>) -> Next {
         if self.left == 0 || self.below(self.rarity) != 0 {
             return Next::Proceed;
         }

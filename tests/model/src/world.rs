@@ -3,7 +3,7 @@
 
 use crate::{
     disk::{Disk, Label, MS, Node},
-    lookup::Thing,
+    lookup::Part,
     moves::{MALLORYS, Move},
     save::Stage,
     scene::Scene,
@@ -29,7 +29,7 @@ pub enum Next {
 /// Decides what happens between two steps.
 pub trait Chooser {
     /// Returns what happens next, before a step that will look at `looks`.
-    fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Thing>) -> Next;
+    fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Part>) -> Next;
 }
 
 /// How long nobody must have changed a file before it counts as saved, if no write is
@@ -118,7 +118,7 @@ impl World {
     /// Begins a call, a second after the last. First, it plays what others do before.
     pub fn begin(&mut self, call: usize) {
         self.call = call;
-        self.interlude(&|_| vec![Thing::All]);
+        self.interlude(&|_| vec![Part::All]);
         self.pass(1000 * MS);
         self.step += 1;
         (self.began, self.waited) = (self.step, 0);
@@ -144,7 +144,7 @@ impl World {
     /// One step of the host, which looks at `looks`. None means that the run is over.
     pub fn step<T: Hash>(
         &mut self,
-        looks: impl Fn(&Disk) -> Vec<Thing>,
+        looks: impl Fn(&Disk) -> Vec<Part>,
         act: impl FnOnce(&mut Self) -> T,
     ) -> Option<T> {
         if self.is_over() {
@@ -206,7 +206,7 @@ impl World {
         hasher.finish()
     }
 
-    fn interlude(&mut self, looks: &dyn Fn(&Disk) -> Vec<Thing>) {
+    fn interlude(&mut self, looks: &dyn Fn(&Disk) -> Vec<Part>) {
         let Some(chooser) = self.chooser.take() else {
             return;
         };

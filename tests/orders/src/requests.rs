@@ -5,7 +5,7 @@
 use crate::{
     host::{
         call::{CallPermit, Content},
-        mcp::service::{Answers, serve},
+        mcp::service::{Answers, run_session},
     },
     run::{Scenario, met},
     shim::{
@@ -83,7 +83,7 @@ fn session() {
         cancelled: Plain::default(),
         asked: Plain::default(),
     });
-    let server = spawn(serve(Arc::clone(&keys), from_client, to_client));
+    let server = spawn(run_session(Arc::clone(&keys), from_client, to_client));
     let client = Arc::new(Plain::new(Client::default()));
     let reader = {
         let (client, keys) = (Arc::clone(&client), Arc::clone(&keys));
@@ -186,7 +186,7 @@ fn cancelled_behind_another() {
         cancelled: Plain::default(),
         asked: Plain::default(),
     });
-    let server = spawn(serve(Arc::clone(&keys), from_client, to_client));
+    let server = spawn(run_session(Arc::clone(&keys), from_client, to_client));
     block_on(spawn({
         let keys = Arc::clone(&keys);
         async move {

@@ -5,7 +5,7 @@ use crate::sim::{self, Give, Sim};
 use keyhole::walk::{Fault, FileSystem, Mount, Stat};
 use keyhole_model::{
     disk::{Disk, Id, JANE, MS, Mounted, Node, R, STICKY},
-    lookup::Thing,
+    lookup::Part,
 };
 use std::{
     ffi::{OsStr, OsString},
@@ -90,7 +90,7 @@ fn child(
     let (directory, name) = (directory.id, name.to_str().ok_or(Fault::Missing)?);
     step(
         |sim| {
-            let mut looked: Vec<Thing> = Vec::new();
+            let mut looked: Vec<Part> = Vec::new();
             let disk = &sim.world.disk;
             let found = disk.child(directory, name, JANE, &mut looked)?;
             act(disk, found)

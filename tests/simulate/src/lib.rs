@@ -1,6 +1,6 @@
 //! A whole server on a simulated clock, file system and client, from one seed.
 //!
-//! It runs the program's own code: the session (`mcp::serve`, with rmcp under it),
+//! It runs the program's own code: the session (`mcp::run_session`, with rmcp under it),
 //! the loader with its gates, permits, guesses and watches, the live map, the walk and
 //! the resolution, and the guest's decision. All around it is simulated, and one number
 //! of 64 bits decides all of that:

@@ -133,7 +133,7 @@ impl Session {
         let pipe = || Arc::new(Mutex::new(Pipe::with(rooms)));
         let (input, output) = (pipe(), pipe());
         let (stop, stopped) = oneshot::channel::<()>();
-        let served = tokio::spawn(mcp::serve(
+        let served = tokio::spawn(mcp::run_session(
             Arc::clone(&loader),
             callers,
             surface,

@@ -11,8 +11,8 @@ const OTHER: &str = "k-91c0d2e4f6a8b0c1";
 /// The key file's own directory is the user's. The one above it belongs to somebody
 /// else, who replaces it by a directory with another of the user's keys.
 #[test]
-fn a_key_file_beneath_somebody_elses_directory_gives_no_key() {
-    if !stranger::can_be("a_key_file_beneath_somebody_elses_directory_gives_no_key") {
+fn a_key_file_below_somebody_elses_directory_gives_no_key() {
+    if !stranger::can_be("a_key_file_below_somebody_elses_directory_gives_no_key") {
         return;
     }
     let world = World::new()

@@ -30,8 +30,8 @@ fn map_in(directory: &Path, text: &str) {
 /// The map's own directory is the user's. The one above it belongs to somebody else, who
 /// moves the map's directory away and puts an older copy in its place. This needs no race.
 #[test]
-fn a_map_beneath_somebody_elses_directory_is_refused() {
-    if !stranger::can_be("a_map_beneath_somebody_elses_directory_is_refused") {
+fn a_map_below_somebody_elses_directory_is_refused() {
+    if !stranger::can_be("a_map_below_somebody_elses_directory_is_refused") {
         return;
     }
     let world = World::new()
@@ -70,7 +70,7 @@ fn a_map_beneath_somebody_elses_directory_is_refused() {
 
 /// The same with a directory further up, not only the one above the map's.
 #[test]
-fn a_map_deep_beneath_a_directory_that_all_may_write_to_is_refused() {
+fn a_map_deep_below_a_directory_that_all_may_write_to_is_refused() {
     let world = World::new().file("a.md", "a\n").file(
         "open/b/c/map.toml",
         format!("[keys]\n{KEY} = '../../../a.md'\n"),

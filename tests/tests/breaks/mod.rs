@@ -27,7 +27,7 @@ mod named_teammate;
 /// Another user put a program into the plugin's data folder, and the plugin ran it.
 mod open_data_folder;
 /// An install removed files in subfolders of the folder that it was given.
-mod removed_beneath;
+mod removed_below;
 /// A root whose directory somebody keeps swapping, who may write to the one above it.
 mod root_flip;
 /// A file that is saved in place, in each of the usual ways, while it is read.

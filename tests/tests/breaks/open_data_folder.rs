@@ -87,7 +87,7 @@ fn what_another_user_put_into_an_open_folder_is_not_run() {
 
 /// Another user can have given the user's own files such names, with links.
 #[test]
-fn what_lay_in_an_open_folder_is_installed_anew_whosever_it_is() {
+fn what_was_in_an_open_folder_is_installed_again_whoever_owns_it() {
     for bits in [0o777, 0o770, 0o702, 0o755, 0o711] {
         let machine = Machine::new();
         plant(&machine, None);
@@ -99,7 +99,7 @@ fn what_lay_in_an_open_folder_is_installed_anew_whosever_it_is() {
 }
 
 #[test]
-fn a_server_that_others_may_write_is_installed_anew() {
+fn a_server_that_others_may_write_is_installed_again() {
     for bits in [0o777, 0o720, 0o702, 0o755] {
         let machine = Machine::new();
         plant(&machine, None);

@@ -18,7 +18,7 @@ world_attacks! {
     "A file that changes while it is read";
     deleted_and_restored: "the file is deleted and restored all the time, for 200 calls";
     replaced_file: "the file is replaced by another version all the time, for 200 calls";
-    growing_file: "the file is being written anew, in a hundred pieces, for 100 calls";
+    growing_file: "the file is being rewritten, in a hundred pieces, for 100 calls";
     shrinking_file: "the file is filled and cut off again, for 100 calls";
 }
 

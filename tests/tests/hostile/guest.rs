@@ -80,7 +80,7 @@ fn promise(attack: Attack) -> Promise {
         Attack::prefix_sibling
         | Attack::other_keys_directory
         | Attack::the_map
-        | Attack::beneath_the_file => Reports("8 not-permitted"),
+        | Attack::below_the_file => Reports("8 not-permitted"),
         Attack::stat_outside => Reports("26 not-permitted"),
         Attack::read_link_targets => Reports("5 not-permitted"),
         Attack::link_inside => Reports("2 not-permitted"),

@@ -11,7 +11,7 @@ mod output;
 mod pending;
 mod tool;
 
-use super::{SessionError, Surface, serve, server::Load};
+use super::{SessionError, Surface, run_session, server::Load};
 use crate::{
     call::{CallPermit, Content, Target},
     caller::{Caller, Callers},
@@ -131,7 +131,7 @@ impl Client {
         let (to, stdin) = duplex(to);
         let (stdout, from) = duplex(from);
         let loader = Arc::<Fake>::default();
-        let session = tokio::spawn(serve(
+        let session = tokio::spawn(run_session(
             loader.clone(),
             Callers::Unknown,
             Surface::General,

@@ -3,7 +3,7 @@
 use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
 use crate::{
     caller::Callers,
-    mcp::{SessionError, Surface, serve},
+    mcp::{SessionError, Surface, run_session},
 };
 use serde_json::Value;
 use std::{
@@ -71,7 +71,7 @@ async fn session(
     stdin: impl AsyncRead + Unpin + Send + 'static,
     stdout: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<(), SessionError> {
-    let session = serve(
+    let session = run_session(
         Arc::default() as Arc<Fake>,
         Callers::Unknown,
         Surface::General,

@@ -3,7 +3,7 @@
 use crate::{
     disk::{Id, JANE, Node},
     files::{Files, Handle},
-    lookup::Thing,
+    lookup::Part,
 };
 use keyhole::walk::{Fault, FileSystem as _, Stat};
 use std::ffi::OsString;
@@ -19,9 +19,9 @@ impl Files {
     ) -> Result<T, Fault> {
         self.step(
             |disk| {
-                let mut looks = vec![Thing::Numbers];
+                let mut looks = vec![Part::Numbers];
                 if let Ok(found) = disk.find(path, JANE, follow, &mut looks) {
-                    looks.push(Thing::Node(found));
+                    looks.push(Part::Node(found));
                 }
                 looks
             },
@@ -113,7 +113,7 @@ impl Files {
             |disk| {
                 let mut looks = Vec::new();
                 if let Ok(found) = disk.child(id, name, JANE, &mut looks) {
-                    looks.push(Thing::Node(found));
+                    looks.push(Part::Node(found));
                 }
                 looks
             },

@@ -132,7 +132,7 @@ fn servers_of_past_days_are_removed_and_todays_are_kept() {
 }
 
 #[test]
-fn an_installation_that_was_cut_short_is_made_anew() {
+fn an_installation_that_was_cut_short_is_made_again() {
     let empty = |path: &Path| fs::write(path, "").unwrap();
     let remove = |path: &Path| fs::remove_file(path).unwrap();
     for harm in [
@@ -158,7 +158,7 @@ fn an_installation_that_was_cut_short_is_made_anew() {
 /// Each command of the launcher is a point at which it may be killed, before or
 /// after the command has done its work.
 #[test]
-fn a_kill_at_any_point_is_mended_by_the_next_start() {
+fn a_kill_at_any_point_is_fixed_by_the_next_start() {
     for (when, after) in [("before", false), ("after", true)] {
         for command in COMMANDS {
             for nth in 1..=2 {
@@ -240,7 +240,7 @@ fn a_damaged_server_is_not_installed() {
 
 /// At the start of a session there is time to check the sum.
 #[test]
-fn an_installed_server_that_was_damaged_is_made_anew() {
+fn an_installed_server_that_was_damaged_is_installed_again() {
     let machine = Machine::new();
     machine.runs("v1");
     let whole = fs::read(machine.server("v1")).unwrap();

@@ -38,7 +38,7 @@ enum Event {
 }
 
 /// Serves until the input ends and all requests have answers. Returns the errors.
-pub async fn serve<A, R, W>(answers: Arc<A>, from: R, to: W) -> Vec<SessionError>
+pub async fn run_session<A, R, W>(answers: Arc<A>, from: R, to: W) -> Vec<SessionError>
 where
     A: Answers,
     R: AsyncRead + Unpin + Send + 'static,
