@@ -54,6 +54,8 @@ mod linux;
 pub mod list;
 #[cfg(not(target_os = "linux"))]
 mod none;
+#[cfg(target_os = "linux")]
+mod program;
 
 #[cfg(target_os = "linux")]
 pub use linux::{HalfSeal, Loading, Seal};

@@ -1,8 +1,10 @@
-//! How calls delay each other, with files that hang and with guessed keys. The
-//! guest is a fake that hangs when a test wants it. The threads and the time are
-//! real. No test measures time.
+//! How calls delay each other: here with files that hang. The guest is a fake that hangs
+//! when a test wants it. The threads and the time are real. No test measures time.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod guesses;
+mod hung_map;
 
 use super::Loader;
 use crate::{
@@ -10,15 +12,13 @@ use crate::{
     code::Code,
     grant::Grant,
     limits::Limits,
-    map::{BindingName, Entry, Key, Map, MapSource, Maps, tests::Tree},
+    map::{MapSource, tests::Tree},
     sandbox::Executor,
-    threads::Threads,
     ticket::Tickets,
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, Condvar, Mutex, mpsc::channel},
-    thread,
+    sync::{Arc, Condvar, Mutex},
     time::{Duration, Instant},
 };
 use tokio::{task::JoinSet, time::sleep};
@@ -322,146 +322,4 @@ async fn a_ticket_is_redeemed_once_though_its_call_has_to_wait_for_the_file() {
     for answer in calls.join_all().await {
         assert_eq!(answer, Ok("hung-0.md".into()));
     }
-}
-
-/// Limits under which no permit for a guess comes back during a test.
-fn guessing() -> Limits {
-    Limits {
-        guess_every: Duration::from_secs(3600),
-        ..limits()
-    }
-}
-
-#[tokio::test]
-async fn wrong_short_keys_are_looked_up_no_faster_by_one_who_does_not_wait_for_answers() {
-    let world = World::new(guessing(), "");
-    let free = guessing().free_guesses as usize;
-    let looked_up = || world.files.state.lock().unwrap().unknown;
-    // As many rounds as this machine needs, and then some more.
-    let mut more = 10;
-    for round in 0.. {
-        let mut calls = burst(&world, (0..50).map(|guess| format!("k-{round}-{guess}")));
-        sleep(Duration::from_millis(5)).await;
-        calls.shutdown().await;
-        more -= usize::from(looked_up() >= free);
-        if more == 0 {
-            break;
-        }
-    }
-    world.is_at_rest().await;
-    assert_eq!(looked_up(), free);
-}
-
-#[tokio::test]
-async fn a_long_key_never_waits_for_those_who_guess_short_ones_and_a_short_one_does() {
-    let world = World::new(guessing(), "");
-    let limits = guessing();
-    let mut calls = burst(&world, (0..1000).map(|guess| format!("k-{guess}")));
-    // Until there are only those that wait for a guess, and no place for another. Before,
-    // the queue of all calls may be full.
-    let mut wrong = 0;
-    while calls.len() > limits.waiting_guesses {
-        match calls.join_next().await.unwrap().unwrap() {
-            Err(Code::UnknownKey) => wrong += 1,
-            answer => assert_eq!(answer, Err(Code::Busy)),
-        }
-    }
-    assert_eq!(wrong, limits.free_guesses);
-    for _ in 0..100 {
-        assert_eq!(world.load(&key("honest")).await, Ok("honest.md".into()));
-    }
-    // A wrong long key does not wait either.
-    assert_eq!(world.load(&key("wrong")).await, Err(Code::UnknownKey));
-    assert_eq!(world.load("k").await, Err(Code::Busy));
-    drop(calls);
-}
-
-#[tokio::test]
-async fn short_keys_that_are_right_wait_for_nothing_however_many_there_are() {
-    let lines: String = (0..60)
-        .map(|number| format!("k{number} = 'honest.md'\n"))
-        .collect();
-    let world = World::new(guessing(), &lines);
-    for _ in 0..5 {
-        let calls = burst(&world, (0..60).map(|number| format!("k{number}")));
-        for answer in calls.join_all().await {
-            assert_eq!(answer, Ok("honest.md".into()));
-        }
-    }
-    world.is_at_rest().await;
-}
-
-/// A map whose reading hangs while the test holds the lock. Calls wait in one line for it, as
-/// they do for the one reading of a map that hangs, or that is saved all the time.
-struct HungMap {
-    line: Arc<Mutex<()>>,
-    source: MapSource,
-}
-
-impl Maps for HungMap {
-    type Directory = <MapSource as Maps>::Directory;
-    type Trail = <MapSource as Maps>::Trail;
-
-    fn current(&self) -> Result<(Arc<Map>, Self::Trail), Code> {
-        let _line = self.line.lock().unwrap();
-        self.source.current()
-    }
-
-    fn read_ahead(&self) {
-        drop(self.current());
-    }
-
-    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
-        self.source.bound(map, name)
-    }
-
-    fn resolve(&self, map: &Map, trail: &Self::Trail, entry: &Entry) -> Result<Grant, Code> {
-        self.source.resolve(map, trail, entry)
-    }
-}
-
-#[tokio::test]
-async fn while_a_map_hangs_each_call_is_answered_in_its_own_time_and_none_waits_for_others() {
-    let limits = Limits {
-        deadline: Duration::from_millis(300),
-        ..limits()
-    };
-    let keys: Vec<_> = (0..60).map(|number| key(&number.to_string())).collect();
-    let lines = keys.iter().map(|key| format!("{key} = 'honest.md'\n"));
-    let tree = Tree::with(format!("[keys]\n{}", lines.collect::<String>()));
-    tree.write("honest.md", "honest.md");
-    let line = Arc::new(Mutex::new(()));
-    let map = HungMap {
-        line: Arc::clone(&line),
-        source: MapSource::from(Arc::new(tree.live())),
-    };
-    let threads = Threads::new(limits.running + limits.abandoned);
-    let sandbox = Fake(Arc::default());
-    let loader = Arc::new(Loader::over(map, sandbox, limits, threads));
-    let (held, is_held) = channel();
-    let (release, released) = channel::<()>();
-    let hung = thread::spawn(move || {
-        let _line = line.lock().unwrap();
-        held.send(()).unwrap();
-        let _ = released.recv();
-    });
-    is_held.recv().unwrap();
-    // The first thread of the server hangs as well.
-    loader.start().unwrap();
-    let mut calls = JoinSet::new();
-    for key in keys.clone() {
-        let loader = Arc::clone(&loader);
-        calls.spawn(async move { loader.load(&key, &Caller::Nobody).await.map(|it| it.text) });
-    }
-    // All of them end, though the map still hangs.
-    for answer in calls.join_all().await {
-        assert!(matches!(answer, Err(Code::TimedOut | Code::Busy)));
-    }
-    drop(release);
-    hung.join().unwrap();
-    while !loader.is_idle() {
-        sleep(Duration::from_millis(1)).await;
-    }
-    // However slow this machine is.
-    while loader.load(&keys[0], &Caller::Nobody).await.is_err() {}
 }
