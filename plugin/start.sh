@@ -165,9 +165,9 @@ is_private_line() {
     return 1
 }
 
-# Makes the folder $1, which is open to others, private, if everything in it may
-# be the plugin's. It removes the file that says that the server is installed,
-# because somebody else may have written it.
+# Makes the folder $1 private, if everything in it may be the plugin's. Until now
+# others could write to it. So it removes the file that says that the server is
+# installed, because somebody else may have written that file.
 close() {
     for path in "$1"/* "$1"/.[!.]*; do
         case ${path##*/} in

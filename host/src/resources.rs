@@ -24,9 +24,9 @@ const DESCRIPTORS: usize = 5;
 #[cfg(target_os = "linux")]
 const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
 
-/// The runtime, with one thread for the protocol. It first checks that the
-/// resources for it are free. Calls have their own threads. It creates no thread
-/// yet.
+/// Makes the runtime, which has one thread for the protocol; calls have their own
+/// threads. It creates no thread yet, but it first checks that the resources for all of
+/// this are free.
 ///
 /// # Errors
 /// What the operating system refuses. tokio would panic later.

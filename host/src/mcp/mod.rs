@@ -34,7 +34,7 @@ use transport::StdioTransport;
 pub use bound::Bound;
 pub use surface::Surface;
 
-/// The process's own stdin and stdout for [`serve`].
+/// The process's own stdin and stdout for [`run_session`].
 ///
 /// On Linux, if both are pipes, no extra thread reads or writes them. A file, a
 /// terminal, a socket or `/dev/null` works too, as on other systems. Call it within

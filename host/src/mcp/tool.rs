@@ -90,8 +90,8 @@ pub(super) fn key(arguments: Option<JsonObject>) -> Result<Zeroizing<String>, Er
 }
 
 /// Whether Claude Code would write this text to a file that the parent can read,
-/// instead of giving it to its model. It counts UTF-16 units, of which a text never
-/// has more than bytes.
+/// instead of giving it to its model. It counts UTF-16 units. A text
+/// never has more of these than bytes.
 pub(super) fn is_too_long_for_claude(text: &str) -> bool {
     text.len() > MAX_CLAUDE_CHARS && text.encode_utf16().count() > MAX_CLAUDE_CHARS
 }

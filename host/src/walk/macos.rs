@@ -189,9 +189,9 @@ impl FileSystem for System {
         let Ok(entries) = exacl::getfacl(&path, AclOption::SYMLINK_ACL) else {
             return Ok(true);
         };
-        // The path must have led to the object that is open, and a file must still have
-        // one name. Otherwise the ACL may be that of somebody else's object, which was
-        // at the path for a moment.
+        // Checks that the path led to the object that is open, and that a file still has
+        // one name only. Otherwise the ACL could be that of another user's object, which
+        // was at the path for a moment.
         let Ok(there) = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) else {
             return Ok(true);
         };

@@ -1,7 +1,7 @@
-// Codex does not start an agent's own servers (codex.test.mjs), so only a session can
-// have one of its own: it gets the servers of the profile that it is started with. Here
-// `scanner` is such a session, and `other` one without. The shell of the main session
-// takes the place of the user who starts them.
+// Codex does not start the servers that an agent's file names (codex.test.mjs). Only a
+// session can have a server of its own: it gets the servers of its profile. So here
+// `scanner` is a session with the profile, and `other` is a session without it. The main
+// session's shell starts both, as a user would.
 
 import { carried } from '../harness/carried.mjs';
 import { responses } from '../harness/dialects/responses.mjs';

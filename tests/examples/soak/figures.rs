@@ -11,8 +11,8 @@ pub(crate) struct Figures {
 /// How much the figures may grow from the warm-up to the end. Memory: an allocator may
 /// keep a large answer, 1 MB, for each thread that has made one, and this varies. In a
 /// million calls, of which each server gets a quarter, a leak of 80 bytes per call
-/// would be more than this. Threads: those that run calls are created and end, and the
-/// places limit them.
+/// would be more than this. Threads: those that run calls come and go,
+/// up to a limit.
 pub(crate) const SLACK: Figures = Figures {
     rss_kib: 16 << 10,
     descriptors: 0,

@@ -1,6 +1,6 @@
 // OpenAI's Responses. A tool may be in a namespace, `server.tool` here, and newer
-// models learn of their tools in the conversation. A call with a text instead of an
-// object is one of a custom tool.
+// models learn of their tools in the conversation. If a call has a text instead
+// of an object, it is a call of a custom tool.
 
 import { randomUUID } from 'node:crypto';
 
