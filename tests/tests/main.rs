@@ -46,6 +46,9 @@ mod places;
 mod plugin;
 /// Requests that are not quite right.
 mod requests;
+/// A server behind the second wall.
+#[cfg(target_os = "linux")]
+mod sealed;
 /// Neither a refusal nor standard error contains a key, a path, content or a count.
 mod secrecy;
 /// What a client sees of the server and its tool, to the letter.

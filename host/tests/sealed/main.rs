@@ -1,8 +1,8 @@
 //! The second wall: what a process behind it tries, and cannot do.
 //!
 //! `attempts` and `reach` make system calls from behind the wall, each in a process
-//! of its own (`world`), which is this program started again. `walk` makes every system call.
-//! `server` tests the real program.
+//! of its own (`world`), which is this program started again. `walk` makes every system
+//! call. tests/tests/sealed.rs tests the real program.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,8 +17,6 @@
 mod attempts;
 #[cfg(target_os = "linux")]
 mod reach;
-#[cfg(target_os = "linux")]
-mod server;
 #[cfg(target_os = "linux")]
 mod walk;
 #[cfg(target_os = "linux")]
@@ -46,9 +44,7 @@ fn trials() -> Vec<Trial> {
     world::trials()
         .into_iter()
         .chain(walk::trials())
-        .chain(server::trials())
         .map(|trial| trial.with_ignored_flag(refused.is_some()))
-        .chain(server::on_lesser_systems())
         .collect()
 }
 

@@ -68,7 +68,7 @@ keyhole serve --agent NAME ⇒ run 0
 keyhole serve --agent acme:reviewer ⇒ run 0
 keyhole serve --bind scanner-catalog ⇒ run 0
 keyhole serve --bind NAME ⇒ not: NAME is no name; the line above is one
-keyhole serve --sealed ⇒ in host/tests/sealed/server.rs
+keyhole serve --sealed ⇒ in tests/tests/sealed.rs
 keyhole guard ⇒ in tests/tests/plugin/callers.rs
 "$(ls -t ~/.claude/plugins/data/keyhole-keyhole/keyhole-* | head -n 1)" check ⇒ in tests/client/11-readme.test.mjs
 claude plugin marketplace add keyhole-mcp/keyhole@plugin ⇒ in tests/client/11-readme.test.mjs

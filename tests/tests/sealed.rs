@@ -1,0 +1,210 @@
+//! `serve` behind the second wall, and on systems that lack a part of it. What a process
+//! can try there is in `host/tests/sealed`.
+
+use keyhole::seal::{Reach, Seal};
+use keyhole_tests::{Ended, Session, World, skipped};
+use rustix::io::Errno;
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{MetadataExt as _, symlink},
+    thread,
+};
+
+fn world() -> World {
+    World::new()
+        .file("notes/a.md", "first")
+        .map("[keys]\nk-1 = '~/notes/a.md'\n")
+}
+
+fn sealed() -> World {
+    world().argument("--sealed")
+}
+
+/// Whether this system has the whole wall.
+fn stands(test: &str) -> bool {
+    let refused = Seal::new(Reach::Sealed).err();
+    if let Some(why) = &refused {
+        skipped(&format!("sealed::{test}"), why);
+    }
+    refused.is_none()
+}
+
+#[test]
+fn it_serves_what_is_there_now_by_the_map_that_was_there_at_the_start() {
+    if !stands("it_serves_what_is_there_now_by_the_map_that_was_there_at_the_start") {
+        return;
+    }
+    let world = sealed();
+    let mut client = world.client();
+    client.load("k-1").is("first");
+    world.write("notes/a.md", "in place");
+    client.load("k-1").is("in place");
+    world.write("notes/new", "renamed");
+    fs::rename(world.path("notes/new"), world.path("notes/a.md")).unwrap();
+    world.replace_map("[keys]\nk-2 = '~/notes/a.md'\n");
+    client.load("k-1").is("renamed");
+    client.load("k-2").refused("unknown-key");
+    fs::remove_file(world.path("notes/a.md")).unwrap();
+    client.load("k-1").refused("not-found");
+    symlink(world.map_path(), world.path("notes/a.md")).unwrap();
+    client.load("k-1").refused("outside-root");
+    client.end();
+}
+
+/// Runs `look` on each kind of server that has a wall, after a call.
+fn each_server(look: impl Fn(&Session)) {
+    for arguments in [
+        &[][..],
+        &["--agent", "reader"],
+        &["--require-ticket"],
+        &["--sealed"],
+    ] {
+        let world = world().directory("data");
+        let data = world.path("data");
+        let world = world.env("CLAUDE_PLUGIN_DATA", data);
+        let mut client = arguments.iter().fold(world, World::argument).client();
+        // A call starts a second thread. Without a ticket, one of them is refused.
+        let _ = client.load("k-1");
+        look(&client);
+        client.end();
+    }
+}
+
+#[test]
+fn every_thread_is_behind_the_wall() {
+    if !stands("every_thread_is_behind_the_wall") {
+        return;
+    }
+    each_server(|client| {
+        let tasks = format!("/proc/{}/task", client.process_id());
+        let tasks: Vec<_> = fs::read_dir(tasks).unwrap().collect();
+        assert!(tasks.len() > 1);
+        for task in tasks {
+            let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+            for line in ["NoNewPrivs:\t1\n", "Seccomp:\t2\n"] {
+                assert!(status.contains(line), "{status}");
+            }
+        }
+    });
+}
+
+#[test]
+fn it_leaves_no_core_and_hides_its_memory() {
+    if !stands("it_leaves_no_core_and_hides_its_memory") {
+        return;
+    }
+    each_server(|client| {
+        let process = format!("/proc/{}", client.process_id());
+        let limits = fs::read_to_string(format!("{process}/limits")).unwrap();
+        let core = limits.lines().find(|line| line.starts_with("Max core"));
+        let core: Vec<_> = core.unwrap().split_whitespace().collect();
+        assert_eq!(core[4..6], ["0", "0"], "{limits}");
+        // These files belong to root only because the process hides its memory: a user
+        // who is not root could not change their owner.
+        assert_eq!(fs::metadata(format!("{process}/mem")).unwrap().uid(), 0);
+    });
+}
+
+/// What a server that does not start says.
+fn refusal(world: &World) -> String {
+    let Ended {
+        exit,
+        messages,
+        stderr,
+    } = world.serve().ended();
+    assert_eq!((exit, messages), (Some(1), Vec::<Value>::new()), "{stderr}");
+    stderr
+}
+
+#[test]
+fn it_does_not_start_without_a_map() {
+    if !stands("it_does_not_start_without_a_map") {
+        return;
+    }
+    for (world, code) in [
+        (sealed().map("secret = 1\n"), "map-invalid: "),
+        (World::new().argument("--sealed"), "map-missing: "),
+    ] {
+        let said = refusal(&world);
+        assert!(said.contains("cannot start: "), "{said}");
+        assert!(said.contains(code), "{said}");
+    }
+}
+
+const NO_LANDLOCK: (i64, Errno) = (libc::SYS_landlock_create_ruleset, Errno::NOSYS);
+const NO_FILTER: (i64, Errno) = (libc::SYS_seccomp, Errno::INVAL);
+
+#[test]
+fn a_system_that_lacks_a_part_of_the_wall_is_refused() {
+    let unsupported = (NO_LANDLOCK.0, Errno::OPNOTSUPP);
+    let landlock = "--sealed needs Linux 6.7 or newer with Landlock";
+    for (lacks, needed) in [
+        (NO_LANDLOCK, landlock),
+        (unsupported, landlock),
+        (NO_FILTER, "--sealed needs a kernel with seccomp filters"),
+    ] {
+        let said = lacking(&[lacks], || refusal(&sealed()));
+        assert!(said.contains(needed), "{said}");
+        assert!(said.contains("serve without --sealed"), "{said}");
+    }
+}
+
+#[test]
+fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
+    for lacks in [&[NO_LANDLOCK][..], &[NO_FILTER], &[NO_LANDLOCK, NO_FILTER]] {
+        let (said, checked) = lacking(lacks, || {
+            let world = world();
+            let mut client = world.client();
+            client.load("k-1").is("first");
+            client.hang_up();
+            let ended = client.ended();
+            assert_eq!(ended.exit, Some(0));
+            (ended.stderr, walls(&world))
+        });
+        let begins = "keyhole: the second wall is not whole";
+        assert!(said.starts_with(begins), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        let has = |part| !lacks.contains(&part);
+        let (landlock, filter) = (has(NO_LANDLOCK), has(NO_FILTER));
+        assert_eq!(said.contains("no Landlock"), !landlock, "{said}");
+        assert_eq!(said.contains("no system-call filter"), !filter, "{said}");
+        assert_eq!(checked["landlock"].is_u64(), landlock, "{checked}");
+        assert_eq!(checked["system_calls"], filter, "{checked}");
+    }
+    if stands("check_says_which_parts_stand") {
+        let said = walls(&world());
+        assert!(said["landlock"].as_u64() >= Some(4), "{said}");
+        assert_eq!(said["system_calls"], true);
+    }
+}
+
+fn walls(world: &World) -> Value {
+    let report = world.run(["check", "--json"]).stdout;
+    let mut report: Value = serde_json::from_str(&report).unwrap();
+    report["second_wall"].take()
+}
+
+/// Runs `then` as if the kernel lacked these calls.
+fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| {
+        let done = scope.spawn(|| {
+            // A filter covers this thread and what it starts. Without `seccomp`, no
+            // other filter can be installed, so that call comes last.
+            for (call, errno) in calls {
+                let filter = SeccompFilter::new(
+                    BTreeMap::from([(*call, Vec::new())]),
+                    SeccompAction::Allow,
+                    SeccompAction::Errno(errno.raw_os_error() as u32),
+                    std::env::consts::ARCH.try_into().unwrap(),
+                );
+                let filter: BpfProgram = filter.unwrap().try_into().unwrap();
+                seccompiler::apply_filter(&filter).unwrap();
+            }
+            then()
+        });
+        done.join().unwrap()
+    })
+}
