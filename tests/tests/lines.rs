@@ -135,17 +135,6 @@ fn blank_lines_and_carriage_returns_do_not_matter() {
 }
 
 #[test]
-fn a_request_in_small_pieces_is_one_request() {
-    let world = world();
-    let mut client = world.client();
-    for byte in format!("{}\n", world.protocol().call(9, "k-1")).as_bytes() {
-        client.send_bytes(&[*byte]);
-    }
-    client.answer(9).is("one");
-    client.end();
-}
-
-#[test]
 fn a_last_line_without_an_end_is_answered() {
     let call = Protocol::Discover.call(7, "k-1").to_string();
     for (last, code) in [
