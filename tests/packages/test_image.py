@@ -175,7 +175,7 @@ class Rootfs:
             text=True,
             input=input,
             env={"PATH": os.environ["PATH"], **environment},
-            timeout=300,
+            timeout=600,
         )
         said = ran.stdout + ran.stderr
         self.case.assertEqual(ran.returncode, exits, said)
