@@ -153,7 +153,6 @@ impl Machine {
     }
 }
 
-
 /// A program that has a file open.
 pub(crate) struct Writer {
     child: Child,

@@ -47,7 +47,7 @@ fn a_ticket_that_the_guard_leaves_is_redeemed_once() {
     place.write("data/x", "");
     let machine = machine.with("CLAUDE_PLUGIN_DATA", &place.path("data"));
     let map = place.path("map.toml");
-    let guard = |id| machine.run(&["guard", "--map", &map], &question(id));
+    let guard = |id: &str| machine.run(&["guard", "--map", &map], &question(id));
     let denied = Err("caller-not-verified".to_owned());
 
     assert_eq!(call(&machine, &place, "toolu_0"), denied);
