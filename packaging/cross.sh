@@ -63,6 +63,10 @@ cross_tools() {
     libraries=$tools/cache/cargo-zigbuild/$(cargo-zigbuild --version | sed 's/.* //')/deps
     mkdir -p "$libraries"
     printf '!<arch>\n' >"$libraries/libacl.a"
+    # zig's own program for what imported_alike says.
+    dlltool=$CARGO_ZIGBUILD_CACHE_DIR/dlltool
+    printf '#!/bin/sh\nexec "%s/bin/python3" -m ziglang dlltool "$@"\n' "$tools" >"$dlltool"
+    chmod 755 "$dlltool"
     # shellcheck disable=SC2086 # several
     rustup target add $SYSTEMS >&2 || {
         echo "skipped: $1 (rustup cannot fetch Rust's library for other systems)"
@@ -94,6 +98,16 @@ without_object_files() {
     esac
 }
 
+# A program for Windows on x86-64 imports functions by small libraries. The linker sorts
+# those that are made in GNU's way by their paths, which differ on each machine. So the
+# crates' own ones in cargo's folder are not used (the first flag): the compiler has all
+# of them made, and not by mingw's program where a machine has that (the second one).
+imported_alike() {
+    case $1 in
+        *-windows-gnu) echo "--cfg=windows_raw_dylib$separator-Cdlltool=$dlltool" ;;
+    esac
+}
+
 # The time at which these sources were committed. Outside of git, the first day that a zip
 # file can express, in 1980.
 date_of_source() { git log -1 --format=%ct 2>/dev/null || echo 315532800; }
@@ -110,7 +124,7 @@ cross_build() {
     remap "$(rustc --print sysroot)/lib/rustlib/src/rust" "/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
     remap "$PWD" keyhole
     remap "${CARGO_TARGET_DIR:-$PWD/target}" target
-    for flag in "$(position_independent "$1")" "$(without_object_files "$1")"; do
+    for flag in "$(position_independent "$1")" "$(without_object_files "$1")" "$(imported_alike "$1")"; do
         flags=$flags${flag:+$separator$flag}
     done
     # The linker for Windows writes this date, and not today's. It is not the date of a

@@ -28,8 +28,20 @@ calls() {
         echo '{"jsonrpc":"2.0","id":'$id',"method":"tools/call","params":{"name":"load_context","arguments":{"key":"'$key'"}}}'
     done
 }
+answered() { calls | run "$@"; }
+# Does all of it again, ten times at most, if an answer says to call again: on a busy machine
+# under an emulator, a call may take longer than it may.
+patiently() {
+    for attempt in 1 2 3 4 5 6 7 8 9 10; do
+        status=0
+        "$@" >"$home/answers" || status=$?
+        grep -qE '"text":"(timed-out|busy): ' "$home/answers" || break
+        echo "smoke: attempt $attempt was too slow" >&2
+    done
+    return $status
+}
 serves() {
-    calls | run "$@" >"$home/answers" || fail "$1 failed"
+    patiently answered "$@" || fail "$1 failed"
     [ "$(grep -c '"text":"# A\\n"' "$home/answers")" = 5 ] || fail "not five documents: $(cat "$home/answers")"
     [ "$(grep -c 'unknown-key' "$home/answers")" = 5 ] || fail "not five refusals: $(cat "$home/answers")"
 }
@@ -39,7 +51,7 @@ if [ "$(od -An -tx1 -N4 "$program" | tr -d ' ')" = 7f454c46 ]; then
     [ "$(od -An -tx1 -j16 -N1 "$program" | tr -d ' ')" = 03 ] || fail "$program is not position independent"
 fi
 run "$program" --version
-run "$program" demo >"$home/demo" || fail "the demo: $(cat "$home/demo")"
+patiently run "$program" demo || fail "the demo: $(cat "$home/answers")"
 run "$program" check >"$home/check" || fail "check: $(cat "$home/check")"
 grep -q '1 would be served' "$home/check" || fail "check: $(cat "$home/check")"
 tail -n 1 "$home/check"

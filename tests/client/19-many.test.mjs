@@ -51,7 +51,7 @@ onEachClient('19b: no server is left, whatever ends the client', async ({ t, hom
       ],
     });
     assert.ok(killed, signal);
-    for (let tries = 0; tries < 200 && servers(home).length > 0; tries += 1) {
+    for (let tries = 0; tries < 1200 && servers(home).length > 0; tries += 1) {
       await new Promise((later) => setTimeout(later, 50));
     }
     const left = servers(home);

@@ -33,7 +33,7 @@ onEachClient("21b: the module is right by the client's own declarations", async 
     {
       parent: [
         async () => {
-          for (let tries = 0; tries < 200 && !written(); tries += 1) await new Promise((later) => setTimeout(later, 50));
+          for (let tries = 0; tries < 1200 && !written(); tries += 1) await new Promise((later) => setTimeout(later, 50));
           return say('Done.');
         },
       ],

@@ -138,7 +138,7 @@ function written(home) {
 
 /** These files, and their other names, once the client has written them. */
 async function transcripts(home) {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 1200; tries += 1) {
     const found = written(home);
     if (found.length > 0) {
       const links = files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'));

@@ -24,7 +24,7 @@ test('the component passes the table of cases in jco', (t) => {
   const report = execFileSync(
     process.execPath,
     [here('component.mjs'), join(out, 'component.js'), here('../../guest/cases.toml')],
-    { timeout: 300_000, encoding: 'utf8', maxBuffer: 256 << 20 },
+    { timeout: 900_000, encoding: 'utf8', maxBuffer: 256 << 20 },
   )
   const cases = JSON.parse(report)
   assert.ok(cases.length > 100, `${cases.length} cases`)

@@ -28,7 +28,7 @@ async function run(version, url, t) {
   const suite = spawn(node, [
     here('node_modules/@modelcontextprotocol/conformance/dist/index.js'),
     'server', '--url', url, '--suite', 'all', '--spec-version', version, '--output-dir', out,
-  ], { env: { PATH: process.env.PATH, HOME: out }, stdio: ['ignore', 'pipe', 'inherit'], timeout: 120_000 })
+  ], { env: { PATH: process.env.PATH, HOME: out }, stdio: ['ignore', 'pipe', 'inherit'], timeout: 600_000 })
   suite.stdout.setEncoding('utf8')
   let said = ''
   suite.stdout.on('data', (data) => { said += data })

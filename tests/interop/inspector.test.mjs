@@ -15,7 +15,7 @@ function inspect(place, args, serve = []) {
       here('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js'),
       '--cli', '-e', `HOME=${place.home}`, server, 'serve', ...serve, ...args,
     ],
-    { env: place.env, encoding: 'utf8', timeout: 120_000, stdio: ['ignore', 'pipe', 'pipe'] },
+    { env: place.env, encoding: 'utf8', timeout: 600_000, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   let answer
   try {

@@ -23,7 +23,7 @@ class Registry(unittest.TestCase):
                 [linter, "lint", "--type", "mcp-registry", "--strict", "--format", "json", place],
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=300,
                 env={"HOME": place, "PATH": os.environ["PATH"]},
             )
         report = json.loads(ran.stdout)

@@ -39,7 +39,7 @@ class Suites(unittest.TestCase):
             cwd=home,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
 
     def test_mcp_conform_has_nothing_to_say_against_either_surface(self):

@@ -15,7 +15,7 @@ function lint(...files) {
   const { status, stderr } = spawnSync(
     process.execPath,
     [here('node_modules/@taplo/cli/dist/cli.js'), 'lint', '--no-auto-config', '--colors', 'never', ...files],
-    { encoding: 'utf8', timeout: 60_000 },
+    { encoding: 'utf8', timeout: 300_000 },
   )
   return { status, said: stderr }
 }

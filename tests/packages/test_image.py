@@ -175,11 +175,11 @@ class Rootfs:
             text=True,
             input=input,
             env={"PATH": os.environ["PATH"], **environment},
-            timeout=300,
+            timeout=600,
         )
         said = ran.stdout + ran.stderr
         self.case.assertEqual(ran.returncode, exits, said)
         # What an emulator on a busy machine answers and advises: call again.
-        if "timed-out: " in said and self.emulated and tries > 1:
+        if ("timed-out: " in said or "busy: " in said) and self.emulated and tries > 1:
             return self.run(home, user, *arguments, exits=exits, input=input, tries=tries - 1)
         return said

@@ -99,7 +99,7 @@ class Npm(Case):
         pipe = subprocess.PIPE
         environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
         with subprocess.Popen(launcher, env=environment, stdin=pipe, stdout=pipe) as server:
-            server.wait(timeout=60)
+            server.wait(timeout=300)
             self.assertTrue(is_closed(server.stdout), "the program has outlived its launcher")
 
     def test_a_program_in_a_folder_above_or_on_nodes_own_path_is_not_run(self):
@@ -141,7 +141,7 @@ class Npm(Case):
         with serving(launcher, environment) as server:
             [child] = children(server.pid)
             os.kill(child, signal.SIGKILL)
-            self.assertEqual(server.wait(timeout=60), -signal.SIGKILL)
+            self.assertEqual(server.wait(timeout=300), -signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -165,14 +165,14 @@ def take_signals():
 def ended(program, number, environment):
     with serving(program, environment) as server:
         server.send_signal(number)
-        code = server.wait(timeout=60)
+        code = server.wait(timeout=300)
         assert is_closed(server.stdout), "somebody has outlived the server"
         return code
 
 
 def is_closed(output):
     """Whether all have ended who had inherited this."""
-    while select.select([output], [], [], 60)[0]:
+    while select.select([output], [], [], 300)[0]:
         if not os.read(output.fileno(), 4096):
             return True
     return False

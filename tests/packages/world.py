@@ -134,7 +134,7 @@ class Case(unittest.TestCase):
         }
         prefix = [] if network else without_network()
         ran = subprocess.run(
-            [*prefix, *map(str, command)], capture_output=True, text=True, env=environment, cwd=home, timeout=300, **more
+            [*prefix, *map(str, command)], capture_output=True, text=True, env=environment, cwd=home, timeout=600, **more
         )
         self.assertEqual(ran.returncode, exits, f"{command}: {ran.stdout}{ran.stderr}")
         return ran.stdout + ran.stderr

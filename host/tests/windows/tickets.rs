@@ -1,5 +1,6 @@
 use crate::{KEY, Machine, Place, answer};
 use serde_json::{Value, json};
+use std::time::Instant;
 
 const AGENT: &str = "keyhole:privacy-scanner";
 
@@ -23,7 +24,8 @@ fn call(machine: &Machine, place: &Place, id: &str) -> Result<String, String> {
         "_meta": {"claudecode/toolUseId": id},
     }});
     let map = place.path("map.toml");
-    let ran = machine.run(
+    // Once, because the call uses up its ticket.
+    let ran = machine.run_once(
         &["serve", "--require-ticket", "--map", &map],
         &format!("{requests}{call}\n"),
     );
@@ -45,19 +47,29 @@ fn a_ticket_that_the_guard_leaves_is_redeemed_once() {
     place.write("data/x", "");
     let machine = machine.with("CLAUDE_PLUGIN_DATA", &place.path("data"));
     let map = place.path("map.toml");
-    let guard = |id| machine.run(&["guard", "--map", &map], &question(id));
+    let guard = |id: &str| machine.run(&["guard", "--map", &map], &question(id));
     let denied = Err("caller-not-verified".to_owned());
 
-    assert_eq!(call(&machine, &place, "toolu_1"), denied);
-    let asked = guard("toolu_1");
-    assert_eq!((asked.code, &*asked.err), (0, ""));
-    let decision: Value = serde_json::from_str(&asked.out).unwrap_or_default();
-    assert_ne!(decision["hookSpecificOutput"]["permissionDecision"], "deny");
-    // The client has asked about it before.
-    assert_eq!(guard("toolu_1").code, 2);
-    assert_eq!(call(&machine, &place, "toolu_2"), denied);
-    assert_eq!(call(&machine, &place, "toolu_1").as_deref(), Ok("# A\n"));
-    assert_eq!(call(&machine, &place, "toolu_1"), denied);
+    assert_eq!(call(&machine, &place, "toolu_0"), denied);
+    let mut served = denied.clone();
+    // A machine may be so busy that the call is stopped, or that its ticket is void by then.
+    for id in (1..=10).map(|number| format!("toolu_{number}")) {
+        let began = Instant::now();
+        let asked = guard(&id);
+        assert_eq!((asked.code, &*asked.err), (0, ""));
+        let decision: Value = serde_json::from_str(&asked.out).unwrap_or_default();
+        assert_ne!(decision["hookSpecificOutput"]["permissionDecision"], "deny");
+        // The client has asked about it before.
+        assert_eq!(guard(&id).code, 2);
+        assert_eq!(call(&machine, &place, "toolu_0"), denied);
+        served = call(&machine, &place, &id);
+        assert_eq!(call(&machine, &place, &id), denied);
+        let stopped = served == Err("timed-out".to_owned());
+        if served.is_ok() || (!stopped && began.elapsed() < keyhole::ticket::LIFE) {
+            break;
+        }
+    }
+    assert_eq!(served.as_deref(), Ok("# A\n"));
     let left = std::fs::read_dir(place.here("data/tickets")).unwrap();
     assert_eq!(left.count(), 0);
 }

@@ -71,7 +71,7 @@ class InBernstein(unittest.TestCase):
             env={"HOME": os.environ["HOME"], "PATH": os.environ["PATH"], **server.get("env", {})},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         self.assertEqual(ran.stderr, "")
         return json.loads(ran.stdout)["result"]["content"][0]["text"]

@@ -176,7 +176,7 @@ export class Home extends World {
    */
   async connected() {
     const logs = path.join(this.home, '.cache');
-    for (let tries = 0; tries < 600; tries += 1) {
+    for (let tries = 0; tries < 2400; tries += 1) {
       const found = fs.existsSync(logs) ? fs.readdirSync(logs, { recursive: true }) : [];
       for (const name of found.filter((name) => /mcp-logs-plugin-keyhole-context.*\.jsonl$/.test(name))) {
         if (fs.readFileSync(path.join(logs, name), 'utf8').includes('Successfully connected')) return;

@@ -20,7 +20,7 @@ export const KEY = 'k-2c1f8a96d0e34b57';
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const DOCUMENT = `# Identifiers\n\n- ${CANARY}\n- Zoë "Quote" \\ Example\t\n`;
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 240_000;
 
 export class Home extends World {
   constructor(t, client) {

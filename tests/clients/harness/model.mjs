@@ -17,7 +17,7 @@ export const say = (text) => ({ say: text });
 export const call = (name, input = {}) => ({ call: name, input });
 
 /** How long a turn that is a function may take. */
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 240_000;
 
 export class Model {
   /** Every request for a turn, in order; see `Request` in README.md. */
