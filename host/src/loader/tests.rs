@@ -4,8 +4,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::Loader;
+use super::{Loader, leaves_much};
 use crate::{
+    call::Outcome,
     caller::Caller,
     code::Code,
     grant::Grant,
@@ -464,4 +465,12 @@ async fn while_a_map_hangs_each_call_is_answered_in_its_own_time_and_none_waits_
     }
     // However slow this machine is.
     while loader.load(&keys[0], &Caller::Nobody).await.is_err() {}
+}
+
+#[test]
+fn a_call_may_wait_for_what_is_left_of_a_small_one_and_not_of_a_large_one() {
+    let done = |bytes| Outcome::Done(Ok("a".repeat(bytes)));
+    assert!(!leaves_much(&Outcome::Done(Err(Code::Internal))));
+    assert!(!leaves_much(&done(64 << 10)));
+    assert!(leaves_much(&done((64 << 10) + 1)));
 }
