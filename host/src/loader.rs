@@ -110,7 +110,7 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     /// What the operating system says.
     pub(crate) fn start_with(&self, first: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let work = Arc::clone(&self.work);
-        self.threads.run(Box::new(move || {
+        self.threads.run(Box::new(move |_| {
             // If it panics, whoever waits for it learns that; the map is then read later.
             first();
             work.map.read_ahead();
@@ -186,9 +186,13 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
         let (done, ran) = oneshot::channel();
         let work = Arc::clone(&self.work);
         self.threads
-            .run(Box::new(move || {
+            .run(Box::new(move |soon_free| {
                 // The call releases its permits before anybody learns the result.
                 let ran = work.run(call, deadline.into_std());
+                // Said before the answer goes: whoever gets it may have the next call.
+                if !leaves_much(&ran) {
+                    soon_free();
+                }
                 drop(done.send(ran));
                 work.sandbox.tidy();
             }))
@@ -206,6 +210,13 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
         spawn(watch.over(ran, call_permit, tell));
         told.await.map_err(|_| Code::Internal)
     }
+}
+
+/// Whether it may take long to tidy up behind this call: a large file leaves much memory
+/// to wipe, for which another call should not wait.
+fn leaves_much(ran: &Outcome<String>) -> bool {
+    const SMALL: usize = 64 << 10;
+    matches!(ran, Outcome::Done(Ok(text)) if text.len() > SMALL)
 }
 
 /// Waits for `wait`, but not longer than until `until`.

@@ -92,14 +92,20 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a job is left to a thread that another job woke",
         "threads.rs",
-        "state.jobs.len() <= state.idle",
-        "state.idle > 0",
+        "state.jobs.len() <= state.coming",
+        "state.coming > 0",
     ),
     broken(
         "a thread ends although there is a job",
         "threads.rs",
-        "waited.timed_out() && state.jobs.is_empty() && state.threads > 1",
+        "waited.timed_out() && !coming && state.threads > 1",
         "waited.timed_out()",
+    ),
+    broken(
+        "a thread that has come is still expected",
+        "threads.rs",
+        "state.coming -= usize::from(coming);",
+        "",
     ),
     broken(
         "a thread that was refused leaves its job behind",
@@ -110,7 +116,7 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a pool that is dropped does not say so",
         "threads.rs",
-        "self.0.lock().closed = true;",
+        "state.closed = true;",
         "",
     ),
     // The loader and its watch.

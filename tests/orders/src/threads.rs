@@ -45,12 +45,13 @@ impl Drop for Counted {
     }
 }
 
-/// Three threads. One hangs until the jobs of two others are done. Some jobs panic, the
-/// system refuses some threads, and between jobs the threads may end.
+/// Three threads. One hangs until the jobs of two others are done. Some jobs say that their
+/// thread is soon free, some panic, the system refuses some threads, and between jobs the
+/// threads may end.
 fn jobs() {
     let threads = Arc::new(Threads::new(3));
     // As a server starts: the system refuses no thread any more then, or it has one.
-    threads.run(Box::new(|| {})).unwrap();
+    threads.run(Box::new(|_| {})).unwrap();
     let (hung, ended, done) = (
         Arc::new(Done::default()),
         Arc::new(Done::default()),
@@ -58,7 +59,7 @@ fn jobs() {
     );
     let counted = (Counted(Arc::clone(&ended)), Arc::clone(&hung));
     threads
-        .run(Box::new(move || {
+        .run(Box::new(move |_| {
             counted.1.wait_for(1);
             drop(counted);
         }))
@@ -74,8 +75,11 @@ fn jobs() {
                     }
                     let counted = Counted(Arc::clone(&done));
                     // If the system refuses a thread, its job is dropped, and counts.
-                    let ran = threads.run(Box::new(move || {
+                    let ran = threads.run(Box::new(move |soon_free| {
                         let _counted = counted;
+                        if choose(2) == 0 {
+                            soon_free();
+                        }
                         if (caller, job) == (0, 0) {
                             met("panicked");
                             resume_unwind(Box::new(()));
@@ -118,6 +122,7 @@ fn broken_threads_are_found() {
     for broken in [
         "a job is left to a thread that another job woke",
         "a thread ends although there is a job",
+        "a thread that has come is still expected",
         "a thread that was refused leaves its job behind",
         "a pool that is dropped does not say so",
     ] {

@@ -120,7 +120,7 @@ pub fn fiber(
 ) -> corosensei::Coroutine<(), Give, ()> {
     corosensei::Coroutine::with_stack(stack, move |yielder: &Yielder, ()| {
         CURRENT.set(yielder);
-        job();
+        job(&|| {});
     })
 }
 

@@ -6,8 +6,9 @@
 mod guesses;
 mod hung_map;
 
-use super::Loader;
+use super::{Loader, leaves_much};
 use crate::{
+    call::Outcome,
     caller::Caller,
     code::Code,
     grant::Grant,
@@ -322,4 +323,12 @@ async fn a_ticket_is_redeemed_once_though_its_call_has_to_wait_for_the_file() {
     for answer in calls.join_all().await {
         assert_eq!(answer, Ok("hung-0.md".into()));
     }
+}
+
+#[test]
+fn a_call_may_wait_for_what_is_left_of_a_small_one_and_not_of_a_large_one() {
+    let done = |bytes| Outcome::Done(Ok("a".repeat(bytes)));
+    assert!(!leaves_much(&Outcome::Done(Err(Code::Internal))));
+    assert!(!leaves_much(&done(64 << 10)));
+    assert!(leaves_much(&done((64 << 10) + 1)));
 }
