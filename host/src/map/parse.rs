@@ -3,7 +3,7 @@
 use super::{
     Binding, BindingName, Location, Map, ParseError, Position, Said,
     binding::KeySource,
-    entries::{Entries, New, narrow},
+    entries::{Entries, List, New, narrow},
     events,
     key::check,
 };
@@ -38,12 +38,12 @@ impl Map {
         Self::parse_kept(Zeroizing::new(bytes.to_vec()), location, false)
     }
 
-    /// As [`Self::parse`]. The map keeps these bytes. A large one is read by two threads, if
-    /// it may be.
+    /// As [`Self::parse`]. The map keeps these bytes. A large one is read by several threads,
+    /// if it may be.
     pub(super) fn parse_kept(
         mut bytes: Zeroizing<Vec<u8>>,
         location: &Location,
-        by_two: bool,
+        by_threads: bool,
     ) -> Result<Self, ParseError> {
         let text = match String::from_utf8(mem::take(&mut *bytes)) {
             Ok(text) => Zeroizing::new(text),
@@ -64,8 +64,11 @@ impl Map {
             let message = format!("the map is larger than {MAX_MAP_BYTES} bytes");
             return Err(ParseError::new(&text, 0..0, message, None));
         }
-        let halved = by_two && text.len() >= events::HALVED;
-        let said = match events::read(&text, location, events::TOKENS, halved) {
+        let parts = match by_threads {
+            true => (text.len() / events::PART).clamp(1, events::PARTS),
+            false => 1,
+        };
+        let said = match events::read(&text, location, events::TOKENS, parts) {
             Some(said) => said,
             None => Said::parse_whole(&text, location)?,
         };
@@ -77,7 +80,7 @@ impl Map {
     }
 
     /// The same text in the ways that it could be read: as one document, and then by events,
-    /// with so many tokens at once, by one thread and by two. None if it is not read so. Only
+    /// with so many tokens at once, by one thread and by several. None if it is not read so. Only
     /// for the fuzzer, which compares them.
     #[doc(hidden)]
     pub fn parse_in_each_way(
@@ -92,7 +95,7 @@ impl Map {
         };
         let whole = Said::parse_whole(text, location).map(map);
         let by_events =
-            [false, true].map(|halved| events::read(text, location, tokens, halved).map(map));
+            [1, events::PARTS].map(|parts| events::read(text, location, tokens, parts).map(map));
         (whole, by_events)
     }
 }
@@ -107,17 +110,19 @@ impl Said {
         })?;
         let mut reader = Reader::new(text, location.home().is_some());
         let mut said = reader.map(document.get_ref());
-        said.entries = reader.entries;
         // TOML knows no table that has a name twice.
-        let indexed = said.entries.index(text);
+        let entries = Entries::of(text, vec![reader.entries]);
         let twice = || Fault {
             span: 0..0,
             message: "a key stands twice".into(),
             help: None,
         };
-        match reader.first.or_else(|| indexed.is_none().then(twice)) {
-            None => Ok(said),
-            Some(Fault {
+        match reader.first.map_or_else(|| entries.ok_or_else(twice), Err) {
+            Ok(entries) => {
+                said.entries = entries;
+                Ok(said)
+            }
+            Err(Fault {
                 span,
                 message,
                 help,
@@ -143,7 +148,7 @@ pub(super) struct Reader<'a> {
     pub(super) has_home: bool,
     /// See [`Self::is_further`].
     further: (usize, usize),
-    pub(super) entries: Entries,
+    pub(super) entries: List,
     first: Option<Fault>,
 }
 
@@ -154,7 +159,7 @@ impl<'a> Reader<'a> {
             counted: Position::START,
             has_home,
             further: (0, 0),
-            entries: Entries::default(),
+            entries: List::default(),
             first: None,
         }
     }
@@ -175,7 +180,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The entries, if there is no mistake anywhere.
-    pub(super) fn into_entries(self) -> Option<Entries> {
+    pub(super) fn into_entries(self) -> Option<List> {
         self.first.is_none().then_some(self.entries)
     }
 
