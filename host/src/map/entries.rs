@@ -132,11 +132,13 @@ struct Rule {
     agents: Option<Box<[AgentName]>>,
 }
 
-/// SipHash with a random seed; see [`Key`].
+/// SipHash with a random seed; see [`Key`]. The user chooses the keys, and nobody gains by
+/// filling one place of the table. But a caller chooses what is looked up and sees how long
+/// it takes, and from a faster hash that may tell where the keys are.
 #[derive(Clone, Default)]
 pub(super) struct KeyHasher(RandomState);
 
-/// Half of a hash is kept: a table of all keys that fit in a map uses fewer bits.
+/// Half of a hash. A table of all keys that fit in a map uses fewer bits of it.
 #[derive(Clone, Copy, PartialEq)]
 struct KeyHash(u32);
 
