@@ -27,7 +27,7 @@
 use super::{
     Location, Said,
     entries::{Entries, KeyHasher, List},
-    parse::{Reader, Value},
+    reader::{Reader, Value},
 };
 use crate::limits::DEFAULT_MAX_BYTES;
 use memchr::memchr;
@@ -87,7 +87,7 @@ pub(super) fn read(text: &str, location: &Location, most: usize, parts: usize) -
     }
     reader.is_further(from, until - from);
     let mut said = reader.map(document.get_ref());
-    reader.into_entries()?;
+    reader.into_entries().ok()?;
     said.entries = Entries::of(text, entries)?;
     Some(said)
 }
@@ -141,7 +141,7 @@ impl Lines<'_> {
                 _ => return None,
             }
         };
-        Some((reader.into_entries()?, until))
+        Some((reader.into_entries().ok()?, until))
     }
 
     /// As [`Self::read`], from `from` to the end of the text, in so many parts. This thread
