@@ -338,3 +338,53 @@ impl Entries {
 pub(super) fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::{Entries, Key, KeyHasher, List, New};
+    use std::collections::HashMap;
+
+    /// The entry of a key and a path that stand nowhere in the text.
+    fn add(list: &mut List, key: &str, path: &str) {
+        list.add(
+            "",
+            New {
+                key: (key, 0..0),
+                path: (path, 0..0),
+                max_bytes: 1,
+                agents: None,
+            },
+        );
+    }
+
+    #[test]
+    fn two_keys_with_the_same_hash_are_two_keys() {
+        let hasher = KeyHasher::default();
+        let mut seen = HashMap::new();
+        let (one, other) = (0..)
+            .find_map(|n: u32| Some((seen.insert(hasher.hash(&n.to_string()).0, n)?, n)))
+            .unwrap();
+        let mut list = List::hashed_by(hasher);
+        for key in [one, other] {
+            add(&mut list, &key.to_string(), &format!("{key}.md"));
+        }
+        let entries = Entries::of("", vec![list]).unwrap();
+        for key in [one, other] {
+            let found = entries.find("", &Key::try_from(key.to_string()).unwrap());
+            assert_eq!(found.unwrap().path(), format!("{key}.md"));
+        }
+    }
+
+    /// A string that grows leaves what it held in memory.
+    #[test]
+    fn what_is_decoded_is_moved_to_twice_the_room_before_it_would_grow() {
+        let mut list = List::default();
+        let mut capacities = Vec::new();
+        for key in ["k-1", "k-2", "k-3", "k-4"] {
+            add(&mut list, key, "12.md");
+            capacities.push((list.decoded.len(), list.decoded.capacity()));
+        }
+        assert_eq!(capacities, [(8, 16), (16, 16), (24, 38), (32, 38)]);
+    }
+}

@@ -147,19 +147,8 @@ impl Lines<'_> {
     /// As [`Self::read`], from `from` to the end of the text, in so many parts. This thread
     /// reads the first one, and those for which the system has no thread for us.
     fn read_in(self, parts: usize, from: usize) -> Option<(Vec<List>, usize)> {
-        let end = self.text.len();
-        // Each part ends with a line. If there is no mistake in it, then so does what it says.
-        let start = |part| {
-            let least = from + (end - from) / parts * part;
-            let rest = self.text.as_bytes().get(least..).unwrap_or_default();
-            match part {
-                0 => from,
-                _ if part == parts => end,
-                _ => memchr(b'\n', rest).map_or(end, |at| least + at + 1),
-            }
-        };
         let hasher = KeyHasher::default();
-        let read = &|part| self.read(start(part)..start(part + 1), hasher.clone());
+        let read = &|part| self.read(part_of(self.text, from, parts, part), hasher.clone());
         thread::scope(|scope| {
             let others: Vec<_> = (1..parts)
                 .map(|part| {
@@ -175,13 +164,29 @@ impl Lines<'_> {
                 };
                 lists.push(list);
                 // What stands behind the next header is none of these lines.
-                if until < start(part + 1) {
+                if until < part_of(self.text, from, parts, part).end {
                     return Some((lists, until));
                 }
             }
-            Some((lists, end))
+            Some((lists, self.text.len()))
         })
     }
+}
+
+/// One of so many parts of the text, from `from` to its end. They follow each other, are
+/// about as long, and each ends with a line. If there is no mistake in a part, then so does
+/// what it says.
+fn part_of(text: &str, from: usize, parts: usize, part: usize) -> Range<usize> {
+    let start = |part| {
+        let least = from + (text.len() - from) / parts * part;
+        let rest = text.as_bytes().get(least..).unwrap_or_default();
+        match part {
+            0 => from,
+            _ if part == parts => text.len(),
+            _ => memchr(b'\n', rest).map_or(text.len(), |at| least + at + 1),
+        }
+    };
+    start(part)..start(part + 1)
 }
 
 /// What the parser says of a text. Whatever it says is None if there was a mistake.

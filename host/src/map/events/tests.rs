@@ -4,7 +4,7 @@
 
 use super::{
     super::{Map, Said},
-    Location, PARTS, TOKENS, read,
+    Location, PARTS, TOKENS, part_of, read,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -195,6 +195,27 @@ fn a_large_map_is_read_by_events_and_each_line_is_where_it_stands() {
     let twice = text.replace("[bindings.b]", "k-1 = 'a.md'\n[bindings.b]");
     assert!(Said::parse_whole(&twice, &location()).is_err());
     assert_eq!(is_read(&twice, &[TOKENS]), [false]);
+}
+
+#[test]
+fn the_parts_of_a_text_follow_each_other_and_are_about_as_long() {
+    // Its last lines are shorter than what is left over when it is divided.
+    let text = format!("{}{}\n\n\n", "[keys]\n", "k = 'a.md'\n".repeat(100));
+    for parts in 1..=7 {
+        let all: Vec<_> = (0..parts)
+            .map(|part| part_of(&text, 7, parts, part))
+            .collect();
+        assert_eq!((all[0].start, all[parts - 1].end), (7, text.len()));
+        assert!(all.is_sorted_by(|one, next| one.end == next.start));
+        for part in &all {
+            assert!(text[part.clone()].ends_with('\n'), "{all:?}");
+            assert!(
+                part.len().abs_diff((text.len() - 7) / parts) <= 22,
+                "{all:?}"
+            );
+        }
+    }
+    assert_eq!(part_of("[keys]\nk = 'a.md'", 7, 4, 2), 17..17);
 }
 
 proptest! {
