@@ -17,21 +17,21 @@
 //!
 //! Tokens are given to the parser in parts that end with a line. If it finds no mistake in
 //! a part, then nothing was open at its end, and the next part begins with a line of its
-//! own: an array or a table that is still open is a mistake. For the same reason, two
-//! threads can read the two halves of a large map, if the first half ends with a line: a
-//! text that is still open at its end is a mistake too.
+//! own: an array or a table that is still open is a mistake. For the same reason, several
+//! threads can each read a part of a large map, if it ends with a line: a text that is still
+//! open at its end is a mistake too.
 //!
 //! Whatever else there is, each mistake too, is left to reading all of the map as one
 //! document. Tests compare the two on many texts, and so does the fuzzer.
 
 use super::{
     Location, Said,
-    entries::Entries,
-    parse::{Reader, Value},
+    entries::{Entries, KeyHasher, List},
+    reader::{Reader, Value},
 };
 use crate::limits::DEFAULT_MAX_BYTES;
 use memchr::memchr;
-use std::{borrow::Cow, ops::Range, thread};
+use std::{borrow::Cow, iter, ops::Range, thread};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -51,12 +51,16 @@ pub(super) const TOKENS: usize = 1 << 10;
 /// How deep arrays and tables may be in each other, as in `toml`.
 const DEPTH: u32 = 80;
 
-/// Maps from this size on are read by two threads, in bytes.
-pub(super) const HALVED: usize = 64 << 10;
+/// The most threads that read one map, each a part of it. More save little: what one thread
+/// does alone takes longer by then.
+pub(super) const PARTS: usize = 4;
 
-/// Reads a map, with `most` tokens at once, and by two threads if it is to be `halved`.
+/// The smallest part that is worth a thread, in bytes.
+pub(super) const PART: usize = 32 << 10;
+
+/// Reads a map, with `most` tokens at once, in so many parts, each by a thread.
 /// None if it is better read as one document: for one, if there is a mistake in it.
-pub(super) fn read(text: &str, location: &Location, most: usize, halved: bool) -> Option<Said> {
+pub(super) fn read(text: &str, location: &Location, most: usize, parts: usize) -> Option<Said> {
     let (header, from) = Events::of(text, most).header()?;
     let mut reader = Reader::new(text, location.home().is_some());
 
@@ -72,10 +76,7 @@ pub(super) fn read(text: &str, location: &Location, most: usize, halved: bool) -
         max_bytes,
         has_home: reader.has_home,
     };
-    let (entries, until) = match halved {
-        true => lines.read_halved(from)?,
-        false => lines.read(from..text.len())?,
-    };
+    let (entries, until) = lines.read_in(parts, from)?;
 
     let frame = Zeroizing::new([text.get(..from)?, text.get(until..)?].concat());
     let document = DeTable::parse(&frame).ok()?;
@@ -86,9 +87,8 @@ pub(super) fn read(text: &str, location: &Location, most: usize, halved: bool) -
     }
     reader.is_further(from, until - from);
     let mut said = reader.map(document.get_ref());
-    reader.into_entries()?;
-    said.entries = entries;
-    said.entries.index(text)?;
+    reader.into_entries().ok()?;
+    said.entries = Entries::of(text, entries)?;
     Some(said)
 }
 
@@ -104,13 +104,14 @@ struct Lines<'a> {
 impl Lines<'_> {
     /// Reads the lines in this part of the text, which begins with a line. Also returns
     /// where the next header begins, or the end of the part.
-    fn read(self, part: Range<usize>) -> Option<(Entries, usize)> {
+    fn read(self, part: Range<usize>, hasher: KeyHasher) -> Option<(List, usize)> {
         let lines = self.text.get(part.clone())?;
         // Only a document may begin with this mark.
         if lines.starts_with('\u{feff}') {
             return None;
         }
         let mut reader = Reader::new(self.text, self.has_home);
+        reader.entries = List::hashed_by(hasher);
         reader.is_further(0, part.start);
         let mut events = Events::of(lines, self.most);
         let until = loop {
@@ -140,35 +141,52 @@ impl Lines<'_> {
                 _ => return None,
             }
         };
-        Some((reader.into_entries()?, until))
+        Some((reader.into_entries().ok()?, until))
     }
 
-    /// As [`Self::read`], from `from` to the end of the text, by two threads. If the system
-    /// has no thread for us, this one reads all of it.
-    fn read_halved(self, from: usize) -> Option<(Entries, usize)> {
-        let end = self.text.len();
-        let rest = self.text.as_bytes().get(from + (end - from) / 2..)?;
-        // The first half ends with a line. If it has no mistake, then so does what it says.
-        let middle = memchr(b'\n', rest).map_or(end, |at| end - rest.len() + at + 1);
-        let spawned = thread::scope(|scope| {
-            let reader = thread::Builder::new().name("map".to_owned());
-            let second = reader
-                .spawn_scoped(scope, move || self.read(middle..end))
-                .ok()?;
-            Some((self.read(from..middle), second.join()))
-        });
-        let (first, second) = match spawned {
-            Some((first, Ok(second))) => (first?, second),
-            _ => return self.read(from..end),
-        };
-        let (mut entries, until) = first;
-        if until < middle {
-            return Some((entries, until));
-        }
-        let (more, until) = second?;
-        entries.append(self.text, more);
-        Some((entries, until))
+    /// As [`Self::read`], from `from` to the end of the text, in so many parts. This thread
+    /// reads the first one, and those for which the system has no thread for us.
+    fn read_in(self, parts: usize, from: usize) -> Option<(Vec<List>, usize)> {
+        let hasher = KeyHasher::default();
+        let read = &|part| self.read(part_of(self.text, from, parts, part), hasher.clone());
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..parts)
+                .map(|part| {
+                    let thread = thread::Builder::new().name("map".to_owned());
+                    thread.spawn_scoped(scope, move || read(part)).ok()
+                })
+                .collect();
+            let mut lists = Vec::new();
+            for (part, other) in iter::once(None).chain(others).enumerate() {
+                let (list, until) = match other {
+                    Some(other) => other.join().ok()??,
+                    None => read(part)?,
+                };
+                lists.push(list);
+                // What stands behind the next header is none of these lines.
+                if until < part_of(self.text, from, parts, part).end {
+                    return Some((lists, until));
+                }
+            }
+            Some((lists, self.text.len()))
+        })
     }
+}
+
+/// One of so many parts of the text, from `from` to its end. They follow each other, are
+/// about as long, and each ends with a line. If there is no mistake in a part, then so does
+/// what it says.
+fn part_of(text: &str, from: usize, parts: usize, part: usize) -> Range<usize> {
+    let start = |part| {
+        let least = from + (text.len() - from) / parts * part;
+        let rest = text.as_bytes().get(least..).unwrap_or_default();
+        match part {
+            0 => from,
+            _ if part == parts => text.len(),
+            _ => memchr(b'\n', rest).map_or(text.len(), |at| least + at + 1),
+        }
+    };
+    start(part)..start(part + 1)
 }
 
 /// What the parser says of a text. Whatever it says is None if there was a mistake.

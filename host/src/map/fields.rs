@@ -4,7 +4,7 @@ use super::{
     Key,
     binding::KeySource,
     key::{KeyError, check},
-    parse::{Reader, Value},
+    reader::{Reader, Value},
 };
 use crate::{
     agent::AgentName,

@@ -95,7 +95,11 @@ impl Key {
 pub(super) fn check(text: &str) -> Result<(), KeyError> {
     if text.is_empty() {
         Err(KeyError::Empty)
-    } else if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+    // All of them, whatever the first ones are: so many bytes are looked at in one step.
+    } else if !text
+        .bytes()
+        .fold(true, |all, byte| all & byte.is_ascii_graphic())
+    {
         Err(KeyError::NotVisibleAscii)
     } else if text.len() > Key::MAX_LEN {
         Err(KeyError::TooLong)

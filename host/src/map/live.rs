@@ -108,7 +108,7 @@ impl<F: FileSystem> LiveMap<F> {
 
     /// Reads the map now, so that the first call finds it as a second one would. That call
     /// asks the file itself whether it has changed. An error is left to it too. From now on,
-    /// a large map is read by two threads.
+    /// a large map is read by several threads.
     pub(crate) fn read_ahead(&self) {
         self.threads.store(true, Ordering::Relaxed);
         drop(self.current());

@@ -15,6 +15,7 @@ mod key;
 mod live;
 mod location;
 mod parse;
+mod reader;
 mod resolve;
 mod source;
 mod trusted;

@@ -1,4 +1,5 @@
-//! For tests: a map and other files, in a directory of their own.
+//! For tests: a map and other files, in a directory of their own. Tests of other modules add
+//! what they do with it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{LiveMap, Location};
@@ -14,7 +15,16 @@ pub(crate) struct Tree(TempDir);
 impl Tree {
     /// With nothing in it.
     pub(crate) fn empty() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self::of(&[])
+    }
+
+    /// With these files. Each contains its own name.
+    pub(crate) fn of(files: &[&str]) -> Self {
+        let tree = Self(tempfile::tempdir().unwrap());
+        for file in files {
+            tree.write(file, file);
+        }
+        tree
     }
 
     /// With this map.
@@ -28,9 +38,9 @@ impl Tree {
         self.0.path()
     }
 
-    /// The path of something in it.
+    /// The real path of something in it.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.0.path().canonicalize().unwrap().join(name)
     }
 
     pub(crate) fn map(&self) -> PathBuf {
@@ -43,10 +53,21 @@ impl Tree {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
         #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
-        }
+        self.mode(name, 0o600);
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn mode(&self, name: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Makes a link, and its directories.
+    #[cfg(unix)]
+    pub(crate) fn link(&self, name: &str, target: impl AsRef<Path>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, path).unwrap();
     }
 
     /// The map's place, for a user without a home.

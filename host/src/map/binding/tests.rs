@@ -3,19 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{BadBindingName, BindingError, BindingName};
-use crate::map::{KeyError, Location, Map, tests::at};
+use crate::map::{KeyError, Map, tests::Tree};
 use crate::walk::{System, Walker};
-use std::{fs, io::ErrorKind, os::unix::fs::PermissionsExt, path::Path, process::Command};
-use tempfile::TempDir;
+use std::{fs, io::ErrorKind, process::Command};
 
-fn location(directory: &Path) -> Location {
-    at(&directory.join("map.toml"))
-}
-
-/// The key that a map in `directory` gives the binding `b`, if only the variable `HELD`
+/// The key that the map of `tree` gives the binding `b`, if only the variable `HELD`
 /// is set.
-fn key(directory: &Path, source: &str, held: &str) -> Result<String, BindingError> {
-    let location = location(directory);
+fn key(tree: &Tree, source: &str, held: &str) -> Result<String, BindingError> {
+    let location = tree.location();
     let map = Map::parse(format!("[bindings.b]\n{source}\n").as_bytes(), &location).unwrap();
     let variable = |name: &str| (name == "HELD").then(|| held.into());
     map.binding("b")
@@ -24,13 +19,12 @@ fn key(directory: &Path, source: &str, held: &str) -> Result<String, BindingErro
         .map(|key| key.expose().to_owned())
 }
 
-/// A directory with a file `key` in it.
-fn with(text: &[u8], mode: u32) -> TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("key");
-    fs::write(&file, text).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-    directory
+/// With a file `key` in it.
+fn with(text: &[u8], mode: u32) -> Tree {
+    let tree = Tree::empty();
+    tree.write("key", text);
+    tree.mode("key", mode);
+    tree
 }
 
 #[test]
@@ -45,24 +39,17 @@ fn a_name_is_1_to_64_of_a_to_z_digits_and_hyphens() {
 
 #[test]
 fn a_key_comes_from_the_map_a_file_or_the_environment() {
-    let directory = with(b"k-file\n", 0o600);
-    let directory = directory.path();
-    assert_eq!(key(directory, "key = 'k-here'", "").unwrap(), "k-here");
-    assert_eq!(key(directory, "key_file = 'key'", "").unwrap(), "k-file");
-    assert_eq!(
-        key(directory, "key_env = 'HELD'", "k-env").unwrap(),
-        "k-env"
-    );
+    let tree = with(b"k-file\n", 0o600);
+    assert_eq!(key(&tree, "key = 'k-here'", "").unwrap(), "k-here");
+    assert_eq!(key(&tree, "key_file = 'key'", "").unwrap(), "k-file");
+    assert_eq!(key(&tree, "key_env = 'HELD'", "k-env").unwrap(), "k-env");
 }
 
 #[test]
 fn one_line_end_after_the_key_is_not_part_of_it() {
     for text in [&b"k-a"[..], b"k-a\n", b"k-a\r\n"] {
-        let directory = with(text, 0o600);
-        assert_eq!(
-            key(directory.path(), "key_file = 'key'", "").unwrap(),
-            "k-a"
-        );
+        let tree = with(text, 0o600);
+        assert_eq!(key(&tree, "key_file = 'key'", "").unwrap(), "k-a");
     }
     for text in [
         &b"k-a\n\n"[..],
@@ -72,8 +59,8 @@ fn one_line_end_after_the_key_is_not_part_of_it() {
         &[b'k'; 9000],
         b"",
     ] {
-        let directory = with(text, 0o600);
-        let error = key(directory.path(), "key_file = 'key'", "").unwrap_err();
+        let tree = with(text, 0o600);
+        let error = key(&tree, "key_file = 'key'", "").unwrap_err();
         assert!(matches!(error, BindingError::NotAKey(_)), "{error:?}");
     }
 }
@@ -81,27 +68,25 @@ fn one_line_end_after_the_key_is_not_part_of_it() {
 #[test]
 fn a_file_that_others_could_have_written_gives_no_key() {
     for mode in [0o602, 0o666] {
-        let directory = with(b"k-a", mode);
+        let tree = with(b"k-a", mode);
         assert!(matches!(
-            key(directory.path(), "key_file = 'key'", ""),
+            key(&tree, "key_file = 'key'", ""),
             Err(BindingError::Untrusted(_))
         ));
     }
-    let directory = with(b"k-a", 0o600);
-    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let tree = with(b"k-a", 0o600);
+    tree.mode("", 0o777);
     assert!(matches!(
-        key(directory.path(), "key_file = 'key'", ""),
+        key(&tree, "key_file = 'key'", ""),
         Err(BindingError::Untrusted(_))
     ));
 }
 
 #[test]
 fn what_is_no_file_or_not_there_gives_no_key() {
-    let directory = with(b"k-a", 0o600);
-    fs::create_dir(directory.path().join("dir")).unwrap();
-    let made = Command::new("mkfifo")
-        .arg(directory.path().join("fifo"))
-        .status();
+    let tree = with(b"k-a", 0o600);
+    fs::create_dir(tree.path("dir")).unwrap();
+    let made = Command::new("mkfifo").arg(tree.path("fifo")).status();
     assert!(made.unwrap().success());
     for (source, expected) in [
         (
@@ -113,19 +98,19 @@ fn what_is_no_file_or_not_there_gives_no_key() {
         ("key_env = 'OTHER'", BindingError::NoVariable),
         ("key_env = 'HELD'", KeyError::Empty.into()),
     ] {
-        assert_eq!(key(directory.path(), source, ""), Err(expected), "{source}");
+        assert_eq!(key(&tree, source, ""), Err(expected), "{source}");
     }
 }
 
 #[test]
 fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
-    let directory = tempfile::tempdir().unwrap();
+    let tree = Tree::empty();
     let shows = |name: &str, texts: &str, own: Option<&str>| {
         let text = format!(
             "[keys]\nk-long-and-random-7f3a = '/a.md'\nword = '/b.md'\n\
              [bindings.{name}]\nkey_env = 'OWN'\n{texts}\n"
         );
-        let map = Map::parse(text.as_bytes(), &location(directory.path())).unwrap();
+        let map = Map::parse(text.as_bytes(), &tree.location()).unwrap();
         let own = own.map(|key| crate::map::Key::try_from(key).unwrap());
         map.binding(name)
             .unwrap()
@@ -143,10 +128,10 @@ fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
 #[test]
 fn a_key_file_holds_the_longest_key_and_no_more_is_read_of_it() {
     let longest = "k".repeat(128);
-    let file = with(format!("{longest}\r\n").as_bytes(), 0o600);
-    assert_eq!(key(file.path(), "key_file = 'key'", "").unwrap(), longest);
-    let file = with(&[0xff; 140], 0o600);
-    let refused = key(file.path(), "key_file = 'key'", "").unwrap_err();
+    let tree = with(format!("{longest}\r\n").as_bytes(), 0o600);
+    assert_eq!(key(&tree, "key_file = 'key'", "").unwrap(), longest);
+    let tree = with(&[0xff; 140], 0o600);
+    let refused = key(&tree, "key_file = 'key'", "").unwrap_err();
     assert!(
         matches!(refused, BindingError::NotAKey(KeyError::TooLong)),
         "{refused:?}"

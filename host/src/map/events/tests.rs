@@ -4,7 +4,7 @@
 
 use super::{
     super::{Map, Said},
-    Location, TOKENS, read,
+    Location, PARTS, TOKENS, part_of, read,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -46,20 +46,19 @@ fn is_read(text: &str, most: &[usize]) -> Vec<bool> {
         said,
     };
     let whole = Said::parse_whole(text, &location()).map(map);
-    let is_read = |most, halved| match (read(text, &location(), most, halved).map(map), &whole) {
+    let is_read = |most, parts| match (read(text, &location(), most, parts).map(map), &whole) {
         (None, _) => false,
         (Some(map), Ok(whole)) => {
-            assert_eq!(said(&map), said(whole), "{most} {halved}: {text}");
+            assert_eq!(said(&map), said(whole), "{most} {parts}: {text}");
             true
         }
-        (Some(_), Err(error)) => panic!("{most} {halved}: {error}: {text}"),
+        (Some(_), Err(error)) => panic!("{most} {parts}: {error}: {text}"),
     };
     most.iter()
         .map(|most| {
-            let by_one = is_read(*most, false);
-            // The middle may fall into a value, or the mistake be in no line that counts.
-            let _by_two = is_read(*most, true);
-            by_one
+            // The end of a part may fall into a value, or the mistake be in no line that counts.
+            is_read(*most, PARTS);
+            is_read(*most, 1)
         })
         .collect()
 }
@@ -171,11 +170,11 @@ fn values_may_be_as_deep_in_each_other_as_in_a_document_and_no_deeper() {
 #[test]
 fn a_large_map_is_read_by_events_and_each_line_is_where_it_stands() {
     let mut text = String::from("# One\nroots = ['/n']\n[bindings.a]\nkey = 'k-7'\n[keys]\n");
-    for n in 0..2000 {
+    for n in 0..400 {
         let rest = ["", " # no", "\n", "\r"][n % 4];
         text.push_str(&format!("  \"k-{n}\" = \"/n/{n}.md\"{rest}\n"));
     }
-    for n in 0..2000 {
+    for n in 0..400 {
         text.push_str(&format!(
             "\"l-\\u0061-{n}\" = {{ path = \"/n/\\u0062\", agents = ['p:{n}'] }}\n"
         ));
@@ -184,16 +183,39 @@ fn a_large_map_is_read_by_events_and_each_line_is_where_it_stands() {
         "",
         "[bindings.b]\nkey = 'last'\n[bindings.c]\nkey = 'last'\n",
         // The middle of the text falls behind the lines.
-        &"# Rest.\n".repeat(50_000),
+        &"# Rest.\n".repeat(5_000),
     ] {
         text.push_str(end);
         assert_eq!(is_read(&text, &[40, TOKENS]), [true; 2]);
-        assert!(read(&text, &location(), TOKENS, true).is_some());
+        for parts in 2..PARTS {
+            assert!(read(&text, &location(), TOKENS, parts).is_some());
+        }
     }
     // One reader sees the one, and one the other.
     let twice = text.replace("[bindings.b]", "k-1 = 'a.md'\n[bindings.b]");
     assert!(Said::parse_whole(&twice, &location()).is_err());
     assert_eq!(is_read(&twice, &[TOKENS]), [false]);
+}
+
+#[test]
+fn the_parts_of_a_text_follow_each_other_and_are_about_as_long() {
+    // Its last lines are shorter than what is left over when it is divided.
+    let text = format!("{}{}\n\n\n", "[keys]\n", "k = 'a.md'\n".repeat(100));
+    for parts in 1..=7 {
+        let all: Vec<_> = (0..parts)
+            .map(|part| part_of(&text, 7, parts, part))
+            .collect();
+        assert_eq!((all[0].start, all[parts - 1].end), (7, text.len()));
+        assert!(all.is_sorted_by(|one, next| one.end == next.start));
+        for part in &all {
+            assert!(text[part.clone()].ends_with('\n'), "{all:?}");
+            assert!(
+                part.len().abs_diff((text.len() - 7) / parts) <= 22,
+                "{all:?}"
+            );
+        }
+    }
+    assert_eq!(part_of("[keys]\nk = 'a.md'", 7, 4, 2), 17..17);
 }
 
 proptest! {

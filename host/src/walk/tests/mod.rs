@@ -14,51 +14,19 @@ use super::{
     Distrust, Mount, Policy, System, WalkError, Walked, Walker, Why,
     trust::{self, Seat},
 };
+use crate::map::tests::Tree;
 use rustix::process::{Gid, Uid};
 use std::{
-    fs::{self, Permissions},
+    fs,
     io::Read as _,
-    os::{
-        fd::OwnedFd,
-        unix::fs::{PermissionsExt as _, chown, symlink},
-    },
-    path::{Path, PathBuf},
+    os::{fd::OwnedFd, unix::fs::chown},
+    path::Path,
 };
-use tempfile::TempDir;
 
 /// A user who is neither root nor this one, and a group with other members.
 const STRANGER: u32 = 54_321;
 
-/// A directory that only the test uses.
-struct Tree(TempDir);
-
 impl Tree {
-    /// A directory with these files. Each file contains its own name.
-    fn with(files: &[&str]) -> Self {
-        let tree = Self(tempfile::tempdir().unwrap());
-        for file in files {
-            let path = tree.path(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, file).unwrap();
-            fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        }
-        tree
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().canonicalize().unwrap().join(name)
-    }
-
-    fn mode(&self, name: &str, mode: u32) -> &Self {
-        fs::set_permissions(self.path(name), Permissions::from_mode(mode)).unwrap();
-        self
-    }
-
-    fn link(&self, name: &str, target: &str) -> &Self {
-        symlink(target, self.path(name)).unwrap();
-        self
-    }
-
     fn walk(&self, name: &str, policy: Policy) -> Result<Walked<OwnedFd>, WalkError> {
         Walker::new(System).walk(&self.path(name), policy)
     }
@@ -99,7 +67,7 @@ fn give(path: &Path, owner: Option<u32>, group: Option<u32>, what: &str) -> bool
 
 #[test]
 fn every_directory_from_the_root_on_must_be_trusted_and_not_only_the_last() {
-    let tree = Tree::with(&["a/b/c/map.toml"]);
+    let tree = Tree::of(&["a/b/c/map.toml"]);
     assert_eq!(tree.read("a/b/c/map.toml").unwrap(), "a/b/c/map.toml");
     for directory in ["a", "a/b", "a/b/c"] {
         tree.mode(directory, 0o707);
@@ -112,7 +80,7 @@ fn every_directory_from_the_root_on_must_be_trusted_and_not_only_the_last() {
 
 #[test]
 fn a_directory_of_another_user_is_not_trusted_wherever_it_stands() {
-    let tree = Tree::with(&["a/b/map.toml"]);
+    let tree = Tree::of(&["a/b/map.toml"]);
     for name in ["a", "a/b", "a/b/map.toml"] {
         if !give(
             &tree.path(name),
@@ -130,7 +98,7 @@ fn a_directory_of_another_user_is_not_trusted_wherever_it_stands() {
 
 #[test]
 fn a_group_that_holds_others_is_others() {
-    let tree = Tree::with(&["a/map.toml"]);
+    let tree = Tree::of(&["a/map.toml"]);
     if !give(&tree.path("a"), None, Some(STRANGER), "a group of others") {
         return;
     }
@@ -142,7 +110,7 @@ fn a_group_that_holds_others_is_others() {
 /// macOS keeps its groups where we do not look: there, no group is anybody's own.
 #[test]
 fn a_group_of_root_alone_is_root() {
-    let tree = Tree::with(&["a/map.toml"]);
+    let tree = Tree::of(&["a/map.toml"]);
     if !give(
         &tree.path("a"),
         None,
@@ -160,7 +128,7 @@ fn a_group_of_root_alone_is_root() {
 /// everything on it is theirs, and lets them write to it.
 #[test]
 fn where_everybody_owns_everything_nothing_is_trusted() {
-    let tree = Tree::with(&["map.toml"]);
+    let tree = Tree::of(&["map.toml"]);
     let own = tree.walk("map.toml", Policy::TRUSTED_FILE).unwrap().stat;
     let seat = Seat {
         shared: false,
@@ -179,7 +147,7 @@ fn where_everybody_owns_everything_nothing_is_trusted() {
 
 #[test]
 fn a_sticky_directory_will_do_on_the_way_but_not_for_what_has_two_names() {
-    let tree = Tree::with(&["s/map.toml", "own/map.toml"]);
+    let tree = Tree::of(&["s/map.toml", "own/map.toml"]);
     tree.mode("s", 0o1777);
     assert!(tree.read("s/map.toml").is_ok());
     // As if somebody had linked an older copy of our file to that place.
@@ -195,9 +163,9 @@ fn a_sticky_directory_will_do_on_the_way_but_not_for_what_has_two_names() {
 
 #[test]
 fn the_links_of_a_trusted_way_are_walked_and_judged_like_it() {
-    let tree = Tree::with(&["store/deep/map.toml", "open/map.toml"]);
+    let tree = Tree::of(&["store/deep/map.toml", "open/map.toml"]);
     tree.link("map.toml", "store/deep/../deep/./map.toml");
-    tree.link("absolute.toml", tree.path("map.toml").to_str().unwrap());
+    tree.link("absolute.toml", tree.path("map.toml"));
     assert_eq!(tree.read("absolute.toml").unwrap(), "store/deep/map.toml");
     tree.mode("open", 0o757);
     tree.link("led.toml", "open/map.toml");
@@ -212,8 +180,10 @@ fn the_links_of_a_trusted_way_are_walked_and_judged_like_it() {
 
 #[test]
 fn links_that_lead_to_each_other_or_nowhere_end() {
-    let tree = Tree::with(&["file"]);
-    tree.link("a", "b").link("b", "a").link("gone", "none/x");
+    let tree = Tree::of(&["file"]);
+    for (name, target) in [("a", "b"), ("b", "a"), ("gone", "none/x")] {
+        tree.link(name, target);
+    }
     for name in ["a", "gone", "none", "file/x", "file/"] {
         for policy in [Policy::TRUSTED_FILE, Policy::FOLLOWED, Policy::ROOT] {
             let ended = tree.walk(name, policy).map(|_| ());
@@ -227,7 +197,7 @@ fn links_that_lead_to_each_other_or_nowhere_end() {
 
 #[test]
 fn a_file_is_found_by_what_it_is() {
-    let tree = Tree::with(&["file", "d/x"]);
+    let tree = Tree::of(&["file", "d/x"]);
     assert_eq!(
         tree.walk("d", Policy::TRUSTED_FILE).unwrap_err(),
         WalkError::NotAFile
@@ -243,7 +213,7 @@ fn a_file_is_found_by_what_it_is() {
 
 #[test]
 fn a_root_may_be_shared_but_not_what_is_above_it() {
-    let tree = Tree::with(&["above/root/a.md"]);
+    let tree = Tree::of(&["above/root/a.md"]);
     tree.mode("above/root", 0o777);
     assert!(tree.walk("above/root", Policy::ROOT).is_ok());
     tree.mode("above", 0o777);
@@ -253,8 +223,9 @@ fn a_root_may_be_shared_but_not_what_is_above_it() {
 
 #[test]
 fn what_lies_beneath_a_root_is_told_by_the_directories_and_not_by_their_names() {
-    let tree = Tree::with(&["root/deep/a.md", "root-b/a.md"]);
-    tree.link("alias", "root").link("root/out", "../root-b");
+    let tree = Tree::of(&["root/deep/a.md", "root-b/a.md"]);
+    tree.link("alias", "root");
+    tree.link("root/out", "../root-b");
     let root = tree.walk("alias", Policy::ROOT).unwrap();
     for (path, beneath) in [
         ("root/deep/a.md", true),
@@ -271,7 +242,7 @@ fn what_lies_beneath_a_root_is_told_by_the_directories_and_not_by_their_names() 
 
 #[test]
 fn a_mapped_file_may_lie_in_a_shared_directory_but_no_link_there_is_followed() {
-    let tree = Tree::with(&["shared/a.md", "private.md"]);
+    let tree = Tree::of(&["shared/a.md", "private.md"]);
     tree.link("shared/link.md", "../private.md");
     assert!(tree.walk("shared/link.md", Policy::FOLLOWED).is_ok());
     tree.mode("shared", 0o777);
@@ -285,7 +256,7 @@ fn a_mapped_file_may_lie_in_a_shared_directory_but_no_link_there_is_followed() {
 
 #[test]
 fn a_link_that_another_user_made_is_not_followed() {
-    let tree = Tree::with(&["a.md"]);
+    let tree = Tree::of(&["a.md"]);
     tree.link("link.md", "a.md");
     let link = tree.path("link.md");
     if rustix::process::geteuid() != Uid::ROOT {
@@ -317,7 +288,7 @@ fn file_systems_of_the_kernel_are_no_place_for_anything() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
-    let tree = Tree::with(&["a/map.toml"]);
+    let tree = Tree::of(&["a/map.toml"]);
     if !give(&tree.path("a"), None, Some(Gid::ROOT.as_raw()), "an ACL") {
         return;
     }

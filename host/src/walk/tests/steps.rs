@@ -14,6 +14,7 @@ use super::{
     super::{Fault, FileSystem, Kind, Policy, Stat, System, WalkError, Walker, Why},
     passed_on::pass_on,
 };
+use crate::map::tests::Tree;
 #[cfg(target_os = "linux")]
 use rustix::{
     fs::OFlags,
@@ -23,7 +24,7 @@ use std::{
     cell::{Cell, RefCell},
     ffi::OsStr,
     fs,
-    os::{fd::OwnedFd, unix::fs::symlink},
+    os::fd::OwnedFd,
     path::Path,
 };
 
@@ -89,9 +90,8 @@ impl FileSystem for Told {
 
 #[test]
 fn a_name_that_was_a_link_just_now_is_tried_again_three_times() {
-    let tree = tempfile::tempdir().unwrap();
-    let path = tree.path().canonicalize().unwrap().join("map.toml");
-    fs::write(&path, "").unwrap();
+    let tree = Tree::with("");
+    let path = tree.map();
     for (links, found) in [(0, true), (1, true), (3, true), (4, false)] {
         let walker = Walker::new(Told {
             links: Cell::new(links),
@@ -131,14 +131,12 @@ fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it
 
 #[test]
 fn as_many_links_as_the_kernel_follows_are_followed_and_no_more() {
-    let tree = tempfile::tempdir().unwrap();
-    let base = tree.path().canonicalize().unwrap();
-    fs::write(base.join("0"), "").unwrap();
+    let tree = Tree::of(&["0"]);
     for link in 1..=41 {
-        symlink((link - 1).to_string(), base.join(link.to_string())).unwrap();
+        tree.link(&link.to_string(), (link - 1).to_string());
     }
     for policy in [Policy::TRUSTED_FILE, Policy::FOLLOWED] {
-        let walk = |name: &str| Walker::new(System).walk(&base.join(name), policy);
+        let walk = |name: &str| Walker::new(System).walk(&tree.path(name), policy);
         assert!(walk("40").is_ok());
         assert_eq!(walk("41").map(|_| ()), Err(WalkError::Missing));
     }
@@ -146,8 +144,8 @@ fn as_many_links_as_the_kernel_follows_are_followed_and_no_more() {
 
 #[test]
 fn as_many_directories_as_may_be_held_are_walked_and_no_more() {
-    let tree = tempfile::tempdir().unwrap();
-    let base = tree.path().canonicalize().unwrap();
+    let tree = Tree::empty();
+    let base = tree.path("");
     let most = 128 - (base.components().count() - 1);
     let deepest = base.join(vec!["d"; most].join("/"));
     fs::create_dir_all(deepest.join("d")).unwrap();
@@ -158,9 +156,8 @@ fn as_many_directories_as_may_be_held_are_walked_and_no_more() {
 
 /// Reads a file that holds these bytes and reports this size.
 fn read(content: &[u8], says: u64, most: u64, told: Told) -> (Option<Vec<u8>>, Vec<(usize, u64)>) {
-    let tree = tempfile::tempdir().unwrap();
-    let path = tree.path().canonicalize().unwrap().join("map.toml");
-    fs::write(&path, content).unwrap();
+    let tree = Tree::with(content);
+    let path = tree.map();
     let walker = Walker::new(told);
     let walked = walker.walk(&path, Policy::TRUSTED_FILE).unwrap();
     let stat = Stat {

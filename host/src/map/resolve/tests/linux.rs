@@ -1,8 +1,8 @@
 //! What only Linux lets us test: names that are not UTF-8, an atomic exchange of two
 //! names, and root without its privileges.
 
-use super::{Home, read};
-use crate::code::Code;
+use super::read;
+use crate::{code::Code, map::tests::Tree};
 use cap_std::fs::MetadataExt as _;
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
@@ -10,19 +10,18 @@ use rustix::{
 };
 use std::{
     ffi::OsStr,
-    fs::{self, Permissions},
+    fs,
     os::unix::{
         ffi::OsStrExt,
-        fs::{MetadataExt as _, PermissionsExt, symlink},
+        fs::{MetadataExt as _, symlink},
     },
-    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
 #[test]
 fn a_real_name_that_is_not_utf_8_is_refused() {
-    let home = Home::with(&[]);
+    let home = Tree::of(&[]);
     let name = OsStr::from_bytes(b"\xff.md");
     fs::write(home.path("").join(name), "").unwrap();
     symlink(name, home.path("a.md")).unwrap();
@@ -31,7 +30,7 @@ fn a_real_name_that_is_not_utf_8_is_refused() {
 
 #[test]
 fn a_directory_swapped_with_a_link_never_leads_outside() {
-    let home = Home::with(&["notes/sub/deep/a.md", "private/deep/a.md"]);
+    let home = Tree::of(&["notes/sub/deep/a.md", "private/deep/a.md"]);
     home.link("notes/evil", "../private");
     let (sub, evil) = (home.path("notes/sub"), home.path("notes/evil"));
     let inside = fs::metadata(sub.join("deep")).unwrap().ino();
@@ -74,26 +73,22 @@ fn unprivileged<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
-
 #[test]
 fn a_directory_that_may_not_be_searched_is_permission_denied() {
-    let home = Home::with(&["shut/a.md"]);
-    set_mode(&home.path("shut"), 0o600);
+    let home = Tree::of(&["shut/a.md"]);
+    home.mode("shut", 0o600);
     assert_eq!(
         unprivileged(|| home.resolve(&[], "~/shut/a.md").unwrap_err()),
         Code::PermissionDenied
     );
-    set_mode(&home.path("shut"), 0o700);
+    home.mode("shut", 0o700);
 }
 
 #[test]
 fn a_directory_that_may_be_searched_but_not_listed_will_do() {
-    let home = Home::with(&["quiet/a.md", "quiet/deep/b.md"]);
+    let home = Tree::of(&["quiet/a.md", "quiet/deep/b.md"]);
     home.link("quiet/link.md", "../quiet/a.md");
-    set_mode(&home.path("quiet"), 0o300);
+    home.mode("quiet", 0o300);
     unprivileged(|| {
         assert!(fs::read_dir(home.path("quiet")).is_err());
         let resolved = home.resolve(&["~/quiet"], "~/quiet/a.md").unwrap();
@@ -103,9 +98,9 @@ fn a_directory_that_may_be_searched_but_not_listed_will_do() {
         assert_eq!(directory.read_to_string("a.md").unwrap(), "quiet/a.md");
         assert!(directory.open("../quiet/a.md").is_err());
         assert_eq!(
-            home.read(&[], "~/quiet/deep/b.md").unwrap().0,
+            home.found(&[], "~/quiet/deep/b.md").unwrap().0,
             "quiet/deep/b.md"
         );
     });
-    set_mode(&home.path("quiet"), 0o700);
+    home.mode("quiet", 0o700);
 }

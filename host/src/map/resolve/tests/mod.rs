@@ -10,7 +10,7 @@ mod roots;
 use super::{Grant, resolve};
 use crate::{
     code::Code,
-    map::{Key, Location, Map},
+    map::{Key, Location, Map, tests::Tree},
 };
 use proptest::prelude::*;
 use std::{
@@ -19,34 +19,10 @@ use std::{
     os::unix::fs::symlink,
     path::PathBuf,
 };
-use tempfile::TempDir;
 
-/// A home with files in it. Its map is `~/config/map.toml`.
-struct Home(TempDir);
-
-impl Home {
-    /// A home with these files. Each file contains its own name.
-    fn with(files: &[&str]) -> Self {
-        let home = Self(tempfile::tempdir().unwrap());
-        for file in files {
-            let path = home.path(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, file).unwrap();
-        }
-        home
-    }
-
-    /// The real path of something in the home.
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().canonicalize().unwrap().join(name)
-    }
-
-    fn link(&self, name: &str, target: &str) {
-        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
-        symlink(target, self.path(name)).unwrap();
-    }
-
-    fn location(&self) -> Location {
+/// The tree is a user's home. Its map is `~/config/map.toml`.
+impl Tree {
+    fn location_at_home(&self) -> Location {
         Location::find(Some(&self.path("config/map.toml")), |name| {
             (name == "HOME").then(|| self.path("").into())
         })
@@ -54,7 +30,7 @@ impl Home {
     }
 
     fn resolve(&self, roots: &[&str], path: &str) -> Result<Grant, Code> {
-        let location = self.location();
+        let location = self.location_at_home();
         let text = match roots {
             [] => format!("[keys]\nk = {path:?}"),
             roots => format!("roots = {roots:?}\n[keys]\nk = {path:?}"),
@@ -64,7 +40,7 @@ impl Home {
     }
 
     /// What the guest would read, and where that is.
-    fn read(&self, roots: &[&str], path: &str) -> Result<(String, PathBuf), Code> {
+    fn found(&self, roots: &[&str], path: &str) -> Result<(String, PathBuf), Code> {
         self.resolve(roots, path)
             .map(|resolved| (read(&resolved), place(&resolved)))
     }
@@ -72,12 +48,11 @@ impl Home {
 
 #[test]
 fn a_root_that_others_could_have_put_there_is_named_with_the_reason() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let home = Home::with(&["open/root/a.md", "own/a.md"]);
-    fs::set_permissions(home.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
+    let home = Tree::of(&["open/root/a.md", "own/a.md"]);
+    home.mode("open", 0o777);
     let roots = ["open/root", "own", "gone"].map(|root| home.path(root));
     let text = format!("roots = {roots:?}\n[keys]\n");
-    let map = Map::parse(text.as_bytes(), &home.location()).unwrap();
+    let map = Map::parse(text.as_bytes(), &home.location_at_home()).unwrap();
     let distrusted = map.distrusted_roots();
     let [root] = &distrusted[..] else {
         panic!("{distrusted:?}");
@@ -122,7 +97,7 @@ fn place(resolved: &Grant) -> PathBuf {
 /// The map's own directory is `config`.
 #[test]
 fn each_path_leads_where_the_map_means_or_is_refused_with_the_reason() {
-    let home = Home::with(&[
+    let home = Tree::of(&[
         "notes/a.md",
         "notes/deep/b.md",
         "notes-private/b.md",
@@ -203,7 +178,7 @@ fn each_path_leads_where_the_map_means_or_is_refused_with_the_reason() {
         (&["~/alias"], "~/notes/a.md", Ok("notes/a.md")),
         (&["~/store"], "~/kept/e.md", Ok("store/abc/kept/e.md")),
     ] {
-        let read = home.read(roots, path);
+        let read = home.found(roots, path);
         let real = |name: &str| home.path(name).parent().unwrap().to_owned();
         let expected = found.map(|name| (name.to_owned(), real(name)));
         assert_eq!(read, expected, "{roots:?} {path}");
@@ -250,7 +225,7 @@ proptest! {
         roots in prop::collection::vec(prop::collection::vec(name(), 0..3), 1..3),
         asked in prop::collection::vec(path(), 1..4),
     ) {
-        let home = Home::with(&[]);
+        let home = Tree::of(&[]);
         for (names, node) in &nodes {
             let path = home.path(&format!("t/{}", names.join("/")));
             // Some do not fit into the tree, for instance because there is a file in
