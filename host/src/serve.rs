@@ -15,6 +15,7 @@ use crate::{
 use rmcp::transport::io::{StdioReader, StdioWriter};
 use std::{
     future::pending,
+    hint::black_box,
     io::{self, Write as _},
     sync::{
         Arc,
@@ -158,6 +159,7 @@ fn serve_surface(
     callers: Callers,
     limits: Limits,
 ) -> Result<(), ServeError> {
+    grow_heap();
     let engine = Sandbox::engine_alone()?;
     let half = begin_wall(&callers)?;
     // The sandbox is loaded while the rest is prepared. This takes longest.
@@ -170,6 +172,16 @@ fn serve_surface(
     // The thread waits for it, or has told why it will never need it.
     let _ = wall.send(loading);
     process.run(loader, callers, surface, failed)
+}
+
+/// Gets the memory that a start takes from the system, at once and before there is a second
+/// thread. The static program's allocator has one lock for all threads, and would hold it
+/// while it asks for 64 KiB after 64 KiB; the other thread then goes to sleep.
+fn grow_heap() {
+    const HEAP: usize = 512 << 10;
+    if cfg!(target_env = "musl") {
+        drop(black_box(Vec::<u8>::with_capacity(HEAP)));
+    }
 }
 
 /// Gives up all rights over files except reading and, if callers need tickets, deleting

@@ -13,7 +13,12 @@ use rustix::{
     thread::set_no_new_privs,
 };
 use seccompiler::sock_filter;
-use std::{error::Error, fmt, fs, io, os::fd::AsFd, thread};
+use std::{
+    error::Error,
+    fmt, fs, io,
+    os::{fd::AsFd, unix::fs::MetadataExt as _},
+    thread,
+};
 
 /// The version that [`Reach::Sealed`] needs: every right over files that it knows,
 /// and TCP, which is new in it.
@@ -99,8 +104,10 @@ impl Seal {
         self,
         directories: impl IntoIterator<Item = D>,
     ) -> Result<HalfSeal, SealError> {
-        let is_alone = match fs::read_dir("/proc/self/task").map(Iterator::count) {
-            Ok(threads) => threads == 1,
+        // Each thread has a directory in this one, which is one more name of it.
+        let is_alone = match fs::metadata("/proc/self/task") {
+            Ok(threads) if threads.nlink() > 2 => threads.nlink() == 3,
+            Ok(_) => fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1),
             // Our own program starts no thread before this.
             Err(_) => self.reach != Reach::Sealed,
         };
