@@ -45,6 +45,16 @@ struct Bucket {
     since: Instant,
 }
 
+impl Bucket {
+    /// Takes back the permits whose time has come.
+    fn refill(&mut self, now: Instant, every: Duration) {
+        while self.used > 0 && now.duration_since(self.since) >= every {
+            self.used -= 1;
+            self.since += every;
+        }
+    }
+}
+
 /// The permit to look up one guessable key.
 #[derive(Debug)]
 pub(crate) struct Guess {
@@ -98,10 +108,7 @@ impl GuessThrottle {
     fn leave(self: &Arc<Self>) -> Result<Guess, Instant> {
         let now = Instant::now();
         let mut bucket = self.lock();
-        while bucket.used > 0 && now.duration_since(bucket.since) >= self.every {
-            bucket.used -= 1;
-            bucket.since += self.every;
-        }
+        bucket.refill(now, self.every);
         if bucket.used + bucket.out >= self.free {
             return Err(match bucket.used {
                 0 => now + self.every,
@@ -139,8 +146,11 @@ impl Drop for Guess {
         let mut bucket = self.of.lock();
         bucket.out -= 1;
         if self.wrong {
+            // Time that has passed before a key was wrong must not count for this key.
+            let now = Instant::now();
+            bucket.refill(now, self.of.every);
             if bucket.used == 0 {
-                bucket.since = Instant::now();
+                bucket.since = now;
             }
             bucket.used += 1;
         } else {
@@ -185,6 +195,24 @@ mod tests {
             guesses.take().await.unwrap().was_wrong();
             assert_eq!(start.elapsed().as_secs(), expected);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_lookup_counts_from_when_it_was_wrong() {
+        let guesses = guesses();
+        guesses.take().await.unwrap().was_wrong();
+        let mut slow = Vec::new();
+        for _ in 0..15 {
+            slow.push(guesses.take().await.unwrap());
+        }
+        advance(10 * SECOND).await;
+        for guess in slow {
+            guess.was_wrong();
+        }
+        // Only the first has come back.
+        let first = guesses.try_take();
+        assert!(first.is_some());
+        assert!(guesses.try_take().is_none());
     }
 
     #[tokio::test(start_paused = true)]
