@@ -1,4 +1,4 @@
-//! The component: [`load_bytes`] with the contract's imports for its two traits.
+//! The component: [`open()`] with the contract's imports for its two traits.
 
 use crate::bindings::{
     self,
@@ -12,21 +12,36 @@ use crate::bindings::{
         },
     },
 };
-use crate::{Directory, Fault, File, Grant, Grants, LoadError, Stat, Time, load_bytes};
+use crate::{Directory, Fault, File, Grant, Grants, LoadError, PART_BYTES, Part, Reading, Stat, Time, open};
 use alloc::{string::String, vec::Vec};
-use static_alloc::Bump;
+use emballoc::Allocator;
+use spin::Mutex;
 
 struct Component;
 
+/// What is left of a file of which a part was given away.
+static LEFT: Mutex<Option<Reading<Descriptor>>> = Mutex::new(None);
+
 impl Guest for Component {
-    fn load(key: String) -> Result<Vec<u8>, LoadError> {
+    fn load(key: String) -> Result<Part, LoadError> {
         let preopened = preopens::get_directories().into_iter().next();
-        load_bytes(
-            &key,
-            &Host,
-            preopened.as_ref().map(|(directory, _)| directory),
-        )
+        let directory = preopened.as_ref().map(|(directory, _)| directory);
+        give(open(&key, &Host, directory, PART_BYTES)?)
     }
+
+    fn next() -> Result<Part, LoadError> {
+        let left = LEFT.lock().take();
+        give(left.ok_or(LoadError::Internal)?)
+    }
+}
+
+/// Gives a part away, and keeps the file if there is more of it.
+fn give(mut reading: Reading<Descriptor>) -> Result<Part, LoadError> {
+    let part = reading.next()?;
+    if let Part::More(_) = part {
+        *LEFT.lock() = Some(reading);
+    }
+    Ok(part)
 }
 
 bindings::export!(Component with_types_in bindings);
@@ -108,7 +123,7 @@ impl From<ErrorCode> for Fault {
 const ARENA_BYTES: usize = 17 << 20;
 
 #[global_allocator]
-static ALLOCATOR: Bump<[u8; ARENA_BYTES]> = Bump::uninit();
+static ALLOCATOR: Allocator<ARENA_BYTES> = Allocator::new();
 
 /// A panic is a trap: the host answers `internal` and drops the instance.
 #[panic_handler]

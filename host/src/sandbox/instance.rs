@@ -1,7 +1,7 @@
 //! One instance of the component, in a store of its own, for one call.
 
 use super::{
-    bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError},
+    bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::{LoadError, Part}},
     imports::CallState,
 };
 use crate::{code::Code, grant::Grant, limits::Limits};
@@ -147,18 +147,39 @@ fn answer(
         Some(guest) => guest,
         None => component.instantiate(&mut *store).map_err(failed)?,
     };
-    let answer = guest
-        .keyhole_context_loader()
-        .call_load(&mut *store, key)
-        .map_err(failed)?;
-    match answer {
-        // The guest checks the limit, but the host does not rely on that.
-        Ok(bytes) if bytes.len() as u64 > max_bytes => Err(Code::Internal),
-        // The same holds for UTF-8.
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| Code::Internal),
-        // The guest may have waited for the file until its deadline.
-        Err(_) if is_late() => Err(Code::TimedOut),
-        Err(LoadError::Internal) if store.data().out_of_resources => Err(Code::OutOfResources),
-        Err(refusal) => Err(refusal.into()),
+    let loader = guest.keyhole_context_loader();
+    let mut part = loader.call_load(&mut *store, key).map_err(failed)?;
+    let mut text = String::new();
+    loop {
+        match part {
+            // The guest checks the limit, but the host does not rely on that.
+            Ok(Part::More(bytes) | Part::Last(bytes))
+                if (text.len() + bytes.len()) as u64 > max_bytes =>
+            {
+                return Err(Code::Internal);
+            }
+            // The same holds for UTF-8.
+            Ok(Part::Last(bytes)) if text.is_empty() => {
+                return String::from_utf8(bytes).map_err(|_| Code::Internal);
+            }
+            Ok(Part::Last(bytes)) => {
+                text.push_str(str::from_utf8(&bytes).map_err(|_| Code::Internal)?);
+                return Ok(text);
+            }
+            Ok(Part::More(bytes)) if bytes.is_empty() => return Err(Code::Internal),
+            Ok(Part::More(bytes)) => {
+                if text.is_empty() {
+                    text.reserve_exact(usize::try_from(max_bytes).unwrap_or(0));
+                }
+                text.push_str(str::from_utf8(&bytes).map_err(|_| Code::Internal)?);
+            }
+            // The guest may have waited for the file until its deadline.
+            Err(_) if is_late() => return Err(Code::TimedOut),
+            Err(LoadError::Internal) if store.data().out_of_resources => {
+                return Err(Code::OutOfResources);
+            }
+            Err(refusal) => return Err(refusal.into()),
+        }
+        part = loader.call_next(&mut *store).map_err(failed)?;
     }
 }
