@@ -12,14 +12,17 @@ use crate::bindings::{
         },
     },
 };
-use crate::{Directory, Fault, File, Grant, Grants, LoadError, PART_BYTES, Part, Reading, Stat, Time, open};
+use crate::{
+    Directory, Fault, File, Grant, Grants, LoadError, PART_BYTES, Part, Reading, Stat, Time, open,
+};
 use alloc::{string::String, vec::Vec};
 use emballoc::Allocator;
 use spin::Mutex;
 
 struct Component;
 
-/// What is left of a file of which a part was given away.
+/// The file of which a part was given away, if there is more of it. There is one call in
+/// an instance, and one thread, so nobody ever waits for the lock.
 static LEFT: Mutex<Option<Reading<Descriptor>>> = Mutex::new(None);
 
 impl Guest for Component {
@@ -117,9 +120,8 @@ impl From<ErrorCode> for Fault {
 /// All the memory that the component ever has in addition to its stack. It has room for
 /// the largest file that a map may allow (8 MiB) twice: for its pieces and for the whole,
 /// or, if each read returns all of it, for two reads. It is part of the component's first
-/// memory and used from its low end, so a call pays only for what it uses. Nothing is
-/// freed, because the instance ends with the call, and the component never asks the engine
-/// for more.
+/// memory and used from its low end, and what is freed is used again, so a call pays only
+/// for what it holds at once. The component never asks the engine for more.
 const ARENA_BYTES: usize = 17 << 20;
 
 #[global_allocator]

@@ -98,8 +98,12 @@ impl From<Fault> for LoadError {
     }
 }
 
-/// How much of a file is in memory at once, in bytes, unless it must be all of it.
+/// How much of a file the component holds at once, in bytes, unless it must be all of it.
+/// Small enough to stay in the processor's own memory.
 pub const PART_BYTES: u64 = 64 << 10;
+
+/// In bytes, in UTF-8.
+const LONGEST_CHARACTER: u64 = 4;
 
 /// The whole content of the file that `key` stands for, unchanged, or why not. This is
 /// [`open()`] with one part, which is the whole.
@@ -118,7 +122,8 @@ pub fn load<D: Directory>(
     String::from_utf8(bytes).map_err(|_| LoadError::NotUtf8)
 }
 
-/// Opens the file that `key` stands for, to read it in parts of at most `part_bytes`.
+/// Opens the file that `key` stands for, to read it in parts of at most `part_bytes`; or
+/// of four, since that is the longest character.
 ///
 /// # Errors
 /// As [`load()`].
@@ -151,7 +156,7 @@ pub fn open<D: Directory>(
     }
     // If no clock shows every change, all of it is read twice, and so it comes at once.
     let part_bytes = match before.changed {
-        Some(_) => part_bytes,
+        Some(_) => part_bytes.max(LONGEST_CHARACTER),
         None => u64::MAX,
     };
     Ok(Reading {
@@ -162,7 +167,8 @@ pub fn open<D: Directory>(
     })
 }
 
-/// A file that may be read, and how much of it was given away.
+/// A file that may be read, and how much of it was given away. Nothing of it may be shown
+/// to anybody before the last part has come.
 #[derive(Debug)]
 pub struct Reading<F> {
     file: F,
@@ -182,8 +188,11 @@ impl<F: File> Reading<F> {
     pub fn next(&mut self) -> Result<Part, LoadError> {
         let (bytes, is_last) = self.read()?;
         if !is_utf8(&bytes) {
-            // It is no text, or half of each of two.
-            self.check_unchanged()?;
+            // Half of one version and half of another may be no text, although both are.
+            // Of the last part, it has been asked already.
+            if !is_last {
+                self.check_unchanged()?;
+            }
             return Err(LoadError::NotUtf8);
         }
         Ok(match is_last {
@@ -198,7 +207,7 @@ impl<F: File> Reading<F> {
         let mut bytes = self.fill()?;
         let is_last = self.given + bytes.len() as u64 == self.before.size;
         if !is_last {
-            // What begins a character at the end is read again, with the rest of it.
+            // The beginning of a character is read again, with the rest of it.
             bytes.truncate(bytes.len() - begun(&bytes));
             self.given += bytes.len() as u64;
             return Ok((bytes, false));
@@ -230,7 +239,7 @@ impl<F: File> Reading<F> {
         loop {
             let have = bytes.len() as u64;
             if have == self.part_bytes && have < left {
-                return Ok(bytes);
+                return Ok(bytes); // full, and not the last
             }
             // No file is so long that this saturates, but a file system may report such a
             // size.
