@@ -173,7 +173,7 @@ fn in_parts(world: &World, directory: Option<&&World>) -> Result<String, LoadErr
     let mut file = open(&world.key, world, directory, world.part_bytes.into())?;
     let mut text = String::new();
     loop {
-        let (bytes, is_last) = match file.next()? {
+        let (bytes, is_last) = match file.next_part()? {
             Part::More(bytes) => (bytes, false),
             Part::Last(bytes) => (bytes, true),
         };

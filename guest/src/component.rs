@@ -40,7 +40,7 @@ impl Guest for Component {
 
 /// Gives a part away, and keeps the file if there is more of it.
 fn give(mut reading: Reading<Descriptor>) -> Result<Part, LoadError> {
-    let part = reading.next()?;
+    let part = reading.next_part()?;
     if let Part::More(_) = part {
         *LEFT.lock() = Some(reading);
     }

@@ -185,7 +185,7 @@ impl<F: File> Reading<F> {
     ///
     /// # Errors
     /// As [`load()`].
-    pub fn next(&mut self) -> Result<Part, LoadError> {
+    pub fn next_part(&mut self) -> Result<Part, LoadError> {
         let (bytes, is_last) = self.read()?;
         if !is_utf8(&bytes) {
             // Half of one version and half of another may be no text, although both are.

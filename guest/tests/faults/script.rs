@@ -187,7 +187,7 @@ pub(crate) fn run_in_parts(
         open("k-good", &Map { max_bytes }, Some(&&run), part_bytes).and_then(|mut file| {
             let mut parts = Vec::new();
             loop {
-                let (bytes, is_last) = match file.next()? {
+                let (bytes, is_last) = match file.next_part()? {
                     Part::More(bytes) => (bytes, false),
                     Part::Last(bytes) => (bytes, true),
                 };
