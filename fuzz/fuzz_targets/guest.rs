@@ -3,9 +3,9 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError, Stat, load};
+use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError, Part, Stat, load, open};
 use libfuzzer_sys::fuzz_target;
-use std::cell::Cell;
+use std::{cell::Cell, str};
 
 /// What a call finds.
 #[derive(Arbitrary, Debug)]
@@ -16,6 +16,8 @@ struct World {
     name: String,
     max_bytes: u16,
     has_directory: bool,
+    /// In how large parts the file is read, if not at once.
+    part_bytes: u8,
     file: Content,
     faults: Faults,
 }
@@ -160,16 +162,39 @@ impl File for Open<'_> {
 }
 
 fuzz_target!(|world: World| {
-    let got = load(&world.key, &world, world.has_directory.then_some(&&world));
+    let directory = &&world;
+    let directory = world.has_directory.then_some(directory);
+    check(&world, &load(&world.key, &world, directory));
+    check(&world, &in_parts(&world, directory));
+});
+
+/// All parts, if the last one came.
+fn in_parts(world: &World, directory: Option<&&World>) -> Result<String, LoadError> {
+    let mut file = open(&world.key, world, directory, world.part_bytes.into())?;
+    let mut text = String::new();
+    loop {
+        let (bytes, is_last) = match file.next_part()? {
+            Part::More(bytes) => (bytes, false),
+            Part::Last(bytes) => (bytes, true),
+        };
+        assert!(is_last || !bytes.is_empty(), "an empty part is the last");
+        text += str::from_utf8(&bytes).expect("each part is text");
+        if is_last {
+            return Ok(text);
+        }
+    }
+}
+
+fn check(world: &World, got: &Result<String, LoadError>) {
     // Without times the guest reads it twice, and both reads are the same.
     let honest = Faults {
         has_no_times: world.faults.has_no_times,
         ..Faults::default()
     };
     if world.faults == honest {
-        assert_eq!(got, expected(&world));
+        assert_eq!(*got, expected(world));
     }
-    if let Ok(text) = &got {
+    if let Ok(text) = got {
         // However the file system behaves: all of it, or nothing.
         assert!(is_key(&world.key) && is_name(&world.name) && world.has_directory);
         assert!(world.other_key.as_ref().is_none_or(|key| *key == world.key));
@@ -189,7 +214,7 @@ fuzz_target!(|world: World| {
         } = world.faults;
         assert!(!(has_no_times && content_changes) || text.is_empty());
     }
-});
+}
 
 /// The model: the result that an honest file system must lead to.
 fn expected(world: &World) -> Result<String, LoadError> {

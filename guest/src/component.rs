@@ -1,4 +1,4 @@
-//! The component: [`load_bytes`] with the contract's imports for its two traits.
+//! The component: [`open()`] with the contract's imports for its two traits.
 
 use crate::bindings::{
     self,
@@ -12,21 +12,39 @@ use crate::bindings::{
         },
     },
 };
-use crate::{Directory, Fault, File, Grant, Grants, LoadError, Stat, Time, load_bytes};
+use crate::{
+    Directory, Fault, File, Grant, Grants, LoadError, PART_BYTES, Part, Reading, Stat, Time, open,
+};
 use alloc::{string::String, vec::Vec};
-use static_alloc::Bump;
+use emballoc::Allocator;
+use spin::Mutex;
 
 struct Component;
 
+/// The file of which a part was given away, if there is more of it. There is one call in
+/// an instance, and one thread, so nobody ever waits for the lock.
+static LEFT: Mutex<Option<Reading<Descriptor>>> = Mutex::new(None);
+
 impl Guest for Component {
-    fn load(key: String) -> Result<Vec<u8>, LoadError> {
+    fn load(key: String) -> Result<Part, LoadError> {
         let preopened = preopens::get_directories().into_iter().next();
-        load_bytes(
-            &key,
-            &Host,
-            preopened.as_ref().map(|(directory, _)| directory),
-        )
+        let directory = preopened.as_ref().map(|(directory, _)| directory);
+        give(open(&key, &Host, directory, PART_BYTES)?)
     }
+
+    fn next() -> Result<Part, LoadError> {
+        let left = LEFT.lock().take();
+        give(left.ok_or(LoadError::Internal)?)
+    }
+}
+
+/// Gives a part away, and keeps the file if there is more of it.
+fn give(mut reading: Reading<Descriptor>) -> Result<Part, LoadError> {
+    let part = reading.next_part()?;
+    if let Part::More(_) = part {
+        *LEFT.lock() = Some(reading);
+    }
+    Ok(part)
 }
 
 bindings::export!(Component with_types_in bindings);
@@ -102,13 +120,12 @@ impl From<ErrorCode> for Fault {
 /// All the memory that the component ever has in addition to its stack. It has room for
 /// the largest file that a map may allow (8 MiB) twice: for its pieces and for the whole,
 /// or, if each read returns all of it, for two reads. It is part of the component's first
-/// memory and used from its low end, so a call pays only for what it uses. Nothing is
-/// freed, because the instance ends with the call, and the component never asks the engine
-/// for more.
+/// memory and used from its low end, and what is freed is used again, so a call pays only
+/// for what it holds at once. The component never asks the engine for more.
 const ARENA_BYTES: usize = 17 << 20;
 
 #[global_allocator]
-static ALLOCATOR: Bump<[u8; ARENA_BYTES]> = Bump::uninit();
+static ALLOCATOR: Allocator<ARENA_BYTES> = Allocator::new();
 
 /// A panic is a trap: the host answers `internal` and drops the instance.
 #[panic_handler]

@@ -47,9 +47,11 @@ mod component;
 mod load;
 mod text;
 
-pub use bindings::exports::keyhole::context::loader::LoadError;
+pub use bindings::exports::keyhole::context::loader::{LoadError, Part};
 pub use bindings::keyhole::context::grants::Grant;
-pub use load::{Directory, Fault, File, Grants, MAX_KEY_BYTES, Stat, Time, load, load_bytes};
+pub use load::{
+    Directory, Fault, File, Grants, MAX_KEY_BYTES, PART_BYTES, Reading, Stat, Time, load, open,
+};
 
 /// What `wit-bindgen` generates from the contract. Its style is not ours.
 #[allow(

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::{Grant, LoadError, text::is_utf8};
+use crate::{Grant, LoadError, Part, text::is_utf8};
 use alloc::{string::String, vec::Vec};
 
 /// The longest key, in bytes. A key of 128 hexadecimal digits is 512 bits; anything
@@ -98,7 +98,15 @@ impl From<Fault> for LoadError {
     }
 }
 
-/// The whole content of the file that `key` stands for, unchanged, or why not.
+/// How much of a file the component holds at once, in bytes, unless it must be all of it.
+/// Small enough to stay in the processor's own memory.
+pub const PART_BYTES: u64 = 64 << 10;
+
+/// In bytes, in UTF-8.
+const LONGEST_CHARACTER: u64 = 4;
+
+/// The whole content of the file that `key` stands for, unchanged, or why not. This is
+/// [`open()`] with one part, which is the whole.
 ///
 /// `directory` is None if nothing was preopened.
 ///
@@ -110,33 +118,21 @@ pub fn load<D: Directory>(
     grants: &impl Grants,
     directory: Option<&D>,
 ) -> Result<String, LoadError> {
-    let bytes = load_unchecked(key, grants, directory)?;
+    let (bytes, _) = open(key, grants, directory, u64::MAX)?.read()?;
     String::from_utf8(bytes).map_err(|_| LoadError::NotUtf8)
 }
 
-/// Like [`load()`], but returns bytes, as the component does. Our own check shows that
-/// they are UTF-8; to make a `String`, the standard library would check again.
+/// Opens the file that `key` stands for, to read it in parts of at most `part_bytes`; or
+/// of four, since that is the longest character.
 ///
 /// # Errors
 /// As [`load()`].
-pub fn load_bytes<D: Directory>(
+pub fn open<D: Directory>(
     key: &str,
     grants: &impl Grants,
     directory: Option<&D>,
-) -> Result<Vec<u8>, LoadError> {
-    let bytes = load_unchecked(key, grants, directory)?;
-    match is_utf8(&bytes) {
-        true => Ok(bytes),
-        false => Err(LoadError::NotUtf8),
-    }
-}
-
-/// The whole decision, but for the last check: whether it is text.
-fn load_unchecked<D: Directory>(
-    key: &str,
-    grants: &impl Grants,
-    directory: Option<&D>,
-) -> Result<Vec<u8>, LoadError> {
+    part_bytes: u64,
+) -> Result<Reading<D::File>, LoadError> {
     if !is_key(key) {
         return Err(LoadError::UnknownKey);
     }
@@ -158,16 +154,121 @@ fn load_unchecked<D: Directory>(
     if before.size > grant.max_bytes {
         return Err(LoadError::TooLarge);
     }
-    let bytes = read_all(&file, before.size)?;
-    if file.stat()? != before {
-        return Err(LoadError::Changed);
+    // If no clock shows every change, all of it is read twice, and so it comes at once.
+    let part_bytes = match before.changed {
+        Some(_) => part_bytes.max(LONGEST_CHARACTER),
+        None => u64::MAX,
+    };
+    Ok(Reading {
+        file,
+        before,
+        part_bytes,
+        given: 0,
+    })
+}
+
+/// A file that may be read, and how much of it was given away. Nothing of it may be shown
+/// to anybody before the last part has come.
+#[derive(Debug)]
+pub struct Reading<F> {
+    file: F,
+    before: Stat,
+    part_bytes: u64,
+    given: u64,
+}
+
+impl<F: File> Reading<F> {
+    /// The next part. The parts together are the file, but only when the last has come.
+    ///
+    /// Our own check shows that they are UTF-8; to make a `String`, the standard library
+    /// would check again.
+    ///
+    /// # Errors
+    /// As [`load()`].
+    pub fn next_part(&mut self) -> Result<Part, LoadError> {
+        let (bytes, is_last) = self.read()?;
+        if !is_utf8(&bytes) {
+            // Half of one version and half of another may be no text, although both are.
+            // Of the last part, it has been asked already.
+            if !is_last {
+                self.check_unchanged()?;
+            }
+            return Err(LoadError::NotUtf8);
+        }
+        Ok(match is_last {
+            true => Part::Last(bytes),
+            false => Part::More(bytes),
+        })
     }
-    // Two equal looks prove nothing if no clock shows every change. Then what was read
-    // must still be there.
-    if before.changed.is_none() && !is_still(&file, &bytes)? {
-        return Err(LoadError::Changed);
+
+    /// The next part, and whether it is the last. All checks are made but one: whether it
+    /// is text.
+    fn read(&mut self) -> Result<(Vec<u8>, bool), LoadError> {
+        let mut bytes = self.fill()?;
+        let is_last = self.given + bytes.len() as u64 == self.before.size;
+        if !is_last {
+            // The beginning of a character is read again, with the rest of it.
+            bytes.truncate(bytes.len() - begun(&bytes));
+            self.given += bytes.len() as u64;
+            return Ok((bytes, false));
+        }
+        self.check_unchanged()?;
+        // Two equal looks prove nothing if no clock shows every change. Then what was
+        // read must still be there.
+        if self.before.changed.is_none() && !is_still(&self.file, &bytes)? {
+            return Err(LoadError::Changed);
+        }
+        Ok((bytes, true))
     }
-    Ok(bytes)
+
+    fn check_unchanged(&self) -> Result<(), LoadError> {
+        match self.file.stat()? == self.before {
+            true => Ok(()),
+            false => Err(LoadError::Changed),
+        }
+    }
+
+    /// Reads a part that is full, or all that is left and the end directly after it. It
+    /// asks for one byte more than expected: a file that has this byte has grown, or is
+    /// longer than it reports. A read that returns fewer bytes proves neither, so the last
+    /// read must return none.
+    fn fill(&self) -> Result<Vec<u8>, LoadError> {
+        let size = self.before.size;
+        let left = size - self.given;
+        let mut bytes: Vec<u8> = Vec::new();
+        loop {
+            let have = bytes.len() as u64;
+            if have == self.part_bytes && have < left {
+                return Ok(bytes); // full, and not the last
+            }
+            // No file is so long that this saturates, but a file system may report such a
+            // size.
+            let want = match have == left {
+                true => 1,
+                false => (left.saturating_add(1) - have).min(self.part_bytes - have),
+            };
+            let chunk = self.file.read(want, self.given + have)?;
+            let got = chunk.len() as u64;
+            if got > want {
+                return Err(LoadError::Internal); // more than was asked for
+            }
+            if have + got > left || (got == 0 && have < left) {
+                return Err(LoadError::Changed);
+            }
+            if got == 0 {
+                return Ok(bytes);
+            }
+            let full = left.min(self.part_bytes);
+            if have == 0 && got == full {
+                bytes = chunk; // all of it at once: no copy
+                continue;
+            }
+            if bytes.capacity() == 0 {
+                reserve(&mut bytes, full)?;
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+    }
 }
 
 /// Whether `key` can be a key at all.
@@ -187,37 +288,13 @@ fn check_name(name: &str) -> Result<(), LoadError> {
     }
 }
 
-/// All `size` bytes of `file`, and the end directly after them. It asks for one byte
-/// more than expected: a file that has this byte has grown, or is longer than it
-/// reports. A read that returns fewer bytes proves neither, so the last read must
-/// return none.
-fn read_all(file: &impl File, size: u64) -> Result<Vec<u8>, LoadError> {
-    let mut bytes: Vec<u8> = Vec::new();
-    loop {
-        let have = bytes.len() as u64;
-        // No file is so long that this saturates, but a file system may report such a
-        // size.
-        let want = size.saturating_add(1) - have;
-        let chunk = file.read(want, have)?;
-        let got = chunk.len() as u64;
-        if got > want {
-            return Err(LoadError::Internal); // more than was asked for
-        }
-        if have + got > size || (got == 0 && have < size) {
-            return Err(LoadError::Changed);
-        }
-        if got == 0 {
-            return Ok(bytes);
-        }
-        if have == 0 && got == size {
-            bytes = chunk; // all of it at once: no copy
-            continue;
-        }
-        if bytes.capacity() == 0 {
-            reserve(&mut bytes, size)?;
-        }
-        bytes.extend_from_slice(&chunk);
-    }
+/// How many bytes at the end begin a character that continues behind them.
+fn begun(bytes: &[u8]) -> usize {
+    let leads = [0xc0, 0xe0, 0xf0];
+    let last = bytes.iter().rev().zip(1..=leads.len());
+    last.zip(leads)
+        .find_map(|((byte, place), lead)| (*byte >= lead).then_some(place))
+        .unwrap_or(0)
 }
 
 /// Whether `file` still has the content that was read, and no more. This compares piece

@@ -43,9 +43,9 @@ pub struct Limits {
     /// waits for it: the answer is `busy`. A call waits up to a second for a map that
     /// is just being written to, and another second for such a file.
     pub hung_after: Duration,
-    /// Linear memory that the guest may have, in bytes. The guest holds a file
-    /// once; the rest is its stack, data and allocator. This is address space: a call
-    /// takes only the memory that it touches.
+    /// Linear memory that the guest may have, in bytes. The guest holds a part of a file,
+    /// or all of it if no clock shows its changes; the rest is its stack, data and
+    /// allocator. This is address space: a call takes only the memory that it touches.
     pub memory_bytes: usize,
     /// Handles that the guest may hold at once: the directory, the file, and some
     /// slack.

@@ -17,12 +17,12 @@ use wit_component::{DecodedWasm, WitPrinter, decode};
 /// Everything that the component may import. From the clock it imports only a type:
 /// that of a file's modification time.
 const IMPORTS: [&str; 4] = [
-    "keyhole:context/grants@0.2.0",
+    "keyhole:context/grants@0.3.0",
     "wasi:filesystem/preopens@0.2.12",
     "wasi:filesystem/types@0.2.12",
     "wasi:clocks/wall-clock@0.2.12",
 ];
-const EXPORTS: [&str; 1] = ["keyhole:context/loader@0.2.0"];
+const EXPORTS: [&str; 1] = ["keyhole:context/loader@0.3.0"];
 /// The largest size that the component may have, in bytes.
 const LARGEST: usize = 40 * 1024;
 
@@ -102,6 +102,63 @@ fn the_codes_of_the_contract_are_codes_of_the_host() {
     for case in keyhole_cases::cases() {
         if let Err(name) = case.expected() {
             assert!(Code::ALL.iter().any(|code| code.as_str() == name), "{name}");
+        }
+    }
+}
+
+/// The component gives a file away in parts of 64 KiB.
+#[test]
+fn a_file_is_served_whole_wherever_its_parts_end() {
+    const PART: usize = 64 << 10;
+    let home = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::embedded(Limits::default()).unwrap();
+    let answer = |content: &[u8], max_bytes: usize| {
+        let name = "a.md".to_owned();
+        fs::write(home.path().join(&name), content).unwrap();
+        let grant = Grant {
+            directory: open(home.path()),
+            name,
+            max_bytes: max_bytes as u64,
+        };
+        sandbox.call("k-any", Some(grant), Instant::now() + PATIENCE)
+    };
+    for size in [
+        0,
+        1,
+        PART - 1,
+        PART,
+        PART + 1,
+        2 * PART,
+        2 * PART + 1,
+        8 << 20,
+    ] {
+        // No two parts are alike.
+        let text: String = (0..)
+            .map(|line| format!("{line}\n"))
+            .take(2 << 20)
+            .collect();
+        let text = &text[..size];
+        assert!(
+            answer(text.as_bytes(), size).as_deref() == Ok(text),
+            "{size}"
+        );
+        if size > 0 {
+            assert_eq!(answer(text.as_bytes(), size - 1), Err(Code::TooLarge));
+        }
+    }
+    for character in ["\u{e9}", "\u{20ac}", "\u{1f511}"] {
+        for shift in 0..4 {
+            let text = "a".repeat(shift) + &character.repeat(PART);
+            assert!(
+                answer(text.as_bytes(), 1 << 20).as_deref() == Ok(&*text),
+                "{shift}"
+            );
+            // One byte is wrong, in the first part or in a later one.
+            for at in [shift, PART - 1, PART, text.len() - 1] {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = 0xff;
+                assert_eq!(answer(&bytes, 1 << 20), Err(Code::NotUtf8), "{shift} {at}");
+            }
         }
     }
 }

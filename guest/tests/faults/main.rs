@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod changed;
+mod parts;
 mod script;
 
 use keyhole_guest::{Fault, LoadError, Stat};

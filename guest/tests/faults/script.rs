@@ -1,6 +1,6 @@
 //! A directory with one file, which answers as a test tells it to.
 
-use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError, Stat, load};
+use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError, Part, Stat, load, open};
 use std::cell::{Cell, RefCell};
 
 /// The grant's `max-bytes` if a test does not set another.
@@ -159,6 +159,47 @@ pub(crate) fn run_to(
         },
         ..good()
     })
+}
+
+/// A file of this content that does not change.
+pub(crate) fn unchanged(content: &[u8]) -> Stat {
+    Stat {
+        size: content.len() as u64,
+        ..stat()
+    }
+}
+
+/// The parts of a file, as the component gives them away one by one, and the record of its
+/// use. If there is an error, it is all that anybody gets.
+pub(crate) fn run_in_parts(
+    script: Script,
+    part_bytes: u64,
+    inspect: impl FnOnce(&Run),
+) -> Result<Vec<String>, LoadError> {
+    let run = Run {
+        script,
+        opens: Cell::new(0),
+        stats_taken: Cell::new(0),
+        reads: RefCell::default(),
+    };
+    let max_bytes = u64::MAX;
+    let outcome =
+        open("k-good", &Map { max_bytes }, Some(&&run), part_bytes).and_then(|mut file| {
+            let mut parts = Vec::new();
+            loop {
+                let (bytes, is_last) = match file.next_part()? {
+                    Part::More(bytes) => (bytes, false),
+                    Part::Last(bytes) => (bytes, true),
+                };
+                assert!(is_last || !bytes.is_empty(), "an empty part is the last");
+                parts.push(String::from_utf8(bytes).unwrap());
+                if is_last {
+                    return Ok(parts);
+                }
+            }
+        });
+    inspect(&run);
+    outcome
 }
 
 /// What the guest makes of it.

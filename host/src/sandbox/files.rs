@@ -104,6 +104,7 @@ impl HostDescriptor for CallState {
             modified,
             changed,
         } = file.look(&mut self.patience)?;
+        self.size = size;
         let mut stat = stat(DescriptorType::RegularFile, size);
         if file.is_reliable() {
             stat.data_modification_timestamp = datetime(modified);

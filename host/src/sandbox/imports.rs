@@ -36,6 +36,8 @@ pub(super) struct CallState {
     pub(super) grant: Option<Grant>,
     /// The guest's handles.
     pub(super) table: ResourceTable,
+    /// The size that the guest was told last: how long the text will be, if all is well.
+    pub(super) size: u64,
     /// Whether a file call failed because of too few descriptors or too little memory.
     pub(super) out_of_resources: bool,
     /// How much longer the guest's file calls may wait.
@@ -56,6 +58,7 @@ impl CallState {
             key: Zeroizing::default(),
             grant: None,
             table,
+            size: 0,
             out_of_resources: false,
             patience: Patience::new(Instant::now()),
             deadline: None,

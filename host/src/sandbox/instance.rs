@@ -1,7 +1,10 @@
 //! One instance of the component, in a store of its own, for one call.
 
 use super::{
-    bindings::{ContextLoader, ContextLoaderPre, exports::keyhole::context::loader::LoadError},
+    bindings::{
+        ContextLoader, ContextLoaderPre,
+        exports::keyhole::context::loader::{LoadError, Part},
+    },
     imports::CallState,
 };
 use crate::{code::Code, grant::Grant, limits::Limits};
@@ -115,7 +118,7 @@ pub(super) fn call(
         None => (store(component, limits), None),
     };
     store.data_mut().begin(key, grant, deadline);
-    // How many bytes one call to the host, or the answer, may carry out of the guest.
+    // How many bytes one call to the host, or one part, may carry out of the guest.
     let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
     store.set_hostcall_fuel(bytes.saturating_add(limits.host_call_bytes));
     store.set_epoch_deadline(1);
@@ -147,18 +150,97 @@ fn answer(
         Some(guest) => guest,
         None => component.instantiate(&mut *store).map_err(failed)?,
     };
-    let answer = guest
-        .keyhole_context_loader()
-        .call_load(&mut *store, key)
-        .map_err(failed)?;
-    match answer {
-        // The guest checks the limit, but the host does not rely on that.
-        Ok(bytes) if bytes.len() as u64 > max_bytes => Err(Code::Internal),
-        // The same holds for UTF-8.
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| Code::Internal),
-        // The guest may have waited for the file until its deadline.
-        Err(_) if is_late() => Err(Code::TimedOut),
-        Err(LoadError::Internal) if store.data().out_of_resources => Err(Code::OutOfResources),
-        Err(refusal) => Err(refusal.into()),
+    let loader = guest.keyhole_context_loader();
+    let mut text = String::new();
+    let mut part = loader.call_load(&mut *store, key);
+    loop {
+        let (bytes, is_last) = match part.map_err(failed)? {
+            Ok(Part::More(bytes)) => (bytes, false),
+            Ok(Part::Last(bytes)) => (bytes, true),
+            // The guest may have waited for the file until its deadline.
+            Err(_) if is_late() => return Err(Code::TimedOut),
+            Err(LoadError::Internal) if store.data().out_of_resources => {
+                return Err(Code::OutOfResources);
+            }
+            Err(refusal) => return Err(refusal.into()),
+        };
+        let expected = store.data().size;
+        text = joined(text, bytes, is_last, expected, max_bytes).ok_or(Code::Internal)?;
+        if is_last {
+            return Ok(text);
+        }
+        part = loader.call_next(&mut *store);
+    }
+}
+
+/// `text` with a part behind it. The guest checks all of this, but the host does not rely
+/// on that: the text is not longer than `max_bytes`, each part is UTF-8, and only the last
+/// may be empty, so that each other one makes the text longer.
+fn joined(
+    mut text: String,
+    bytes: Vec<u8>,
+    is_last: bool,
+    expected: u64,
+    max_bytes: u64,
+) -> Option<String> {
+    let length = text.len().checked_add(bytes.len())?;
+    if length as u64 > max_bytes || (bytes.is_empty() && !is_last) {
+        return None;
+    }
+    if is_last && text.is_empty() {
+        return String::from_utf8(bytes).ok(); // all of it at once: no copy
+    }
+    let part = str::from_utf8(&bytes).ok()?;
+    if text.is_empty() {
+        let expected = usize::try_from(expected.min(max_bytes)).ok()?;
+        text.try_reserve_exact(expected).ok()?;
+    }
+    text.push_str(part);
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+
+    fn all(parts: &[&[u8]], max_bytes: u64) -> Option<String> {
+        let mut text = String::new();
+        for (at, part) in parts.iter().enumerate() {
+            let is_last = at + 1 == parts.len();
+            text = joined(text, part.to_vec(), is_last, 4, max_bytes)?;
+        }
+        Some(text)
+    }
+
+    #[test]
+    fn parts_are_one_text_if_each_is_text_and_all_are_within_the_limit() {
+        for parts in [
+            &[&b"abcd"[..]][..],
+            &[b"abcd", b""],
+            &[b"a", b"bcd"],
+            &[b"a", b"b", b"c", b"d"],
+        ] {
+            assert_eq!(all(parts, 4).as_deref(), Some("abcd"), "{parts:?}");
+            assert_eq!(all(parts, u64::MAX).as_deref(), Some("abcd"), "{parts:?}");
+            assert_eq!(all(parts, 3), None, "{parts:?}");
+        }
+        assert_eq!(all(&[b""], 0).as_deref(), Some(""));
+        // Longer than the host expected.
+        assert_eq!(all(&[b"abc", b"def"], 6).as_deref(), Some("abcdef"));
+    }
+
+    #[test]
+    fn a_part_that_is_empty_or_no_text_is_refused() {
+        for parts in [
+            &[&b""[..], b"a"][..],
+            &[b"a", b"", b"b"],
+            &[b"\xff"],
+            &[b"\xc3", b"\xa9"],
+            &[b"a\xc3", b"\xa9"],
+            &[b"a", b"\xff"],
+            &[b"a", b"\xff", b"b"],
+        ] {
+            assert_eq!(all(parts, 64), None, "{parts:?}");
+        }
     }
 }

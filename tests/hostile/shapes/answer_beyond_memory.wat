@@ -3,10 +3,13 @@
   (memory (export "memory") 1)
   (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
     i32.const 4096)
-  (func (export "keyhole:context/loader@0.2.0#load") (param i32 i32) (result i32)
-    ;; ok, from the last bytes on
+  (func (export "keyhole:context/loader@0.3.0#load") (param i32 i32) (result i32)
+    ;; ok, the last part: from the last bytes on
     (i32.store (i32.const 0) (i32.const 0))
-    (i32.store (i32.const 4) (i32.const 65530))
-    (i32.store (i32.const 8) (i32.const 100))
+    (i32.store (i32.const 4) (i32.const 1))
+    (i32.store (i32.const 8) (i32.const 65530))
+    (i32.store (i32.const 12) (i32.const 100))
     i32.const 0)
+  (func (export "keyhole:context/loader@0.3.0#next") (result i32)
+    unreachable)
 )

@@ -87,7 +87,7 @@ fn its_limits_are_those_of_the_program() {
         format!("| the guest's handles | {handles} | | `internal` |"),
         format!("| the guest's tables | {tables} of {table_elements} elements | | `internal` |"),
         format!(
-            "| bytes in one call to the host, or in the answer | the file's limit + {} | | \
+            "| bytes in one call to the host, or in one part of the answer | the file's limit + {} | | \
              `internal` |",
             size(host_call_bytes as u64)
         ),

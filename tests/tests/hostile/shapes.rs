@@ -32,19 +32,21 @@ macro_rules! shapes {
 }
 include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
 
-/// The outcome for a component. None of them returns a text.
+/// The outcome for a component.
 enum Promise {
     /// It asks for more than any call may have, and is not even loaded.
     NotLoaded,
-    /// The caller gets this code.
+    /// The caller gets this code, and nothing of what the component returned before.
     Refused(Code),
+    /// The caller gets this text, and the component is not asked for more.
+    Served(&'static str),
 }
-use Promise::{NotLoaded, Refused};
+use Promise::{NotLoaded, Refused, Served};
 
 fn promise(shape: Shape) -> Promise {
     match shape {
         Shape::memory_at_start | Shape::table_at_start | Shape::tables_at_start => NotLoaded,
-        Shape::start_loop | Shape::realloc_loop | Shape::post_return_loop => {
+        Shape::start_loop | Shape::realloc_loop | Shape::post_return_loop | Shape::next_loop => {
             Refused(Code::TimedOut)
         }
         Shape::start_trap
@@ -61,10 +63,20 @@ fn promise(shape: Shape) -> Promise {
         | Shape::answer_bad_refusal
         | Shape::answer_nowhere
         | Shape::answer_askew
+        | Shape::parts_without_end
+        | Shape::parts_over_limit
+        | Shape::parts_not_utf8
+        | Shape::part_empty
+        | Shape::part_cut
+        | Shape::part_bad_case
+        | Shape::next_trap
+        | Shape::next_beyond_memory
         | Shape::post_return_trap => Refused(Code::Internal),
         // The code for what it tried to find. If it found something, the code would be
         // `internal`.
         Shape::memory_of_other_calls => Refused(Code::NotFound),
+        Shape::next_refused => Refused(Code::Changed),
+        Shape::last_and_more => Served("a"),
     }
 }
 
@@ -80,19 +92,25 @@ fn call(image: &'static [u8], promise: &Promise) -> String {
     };
     let honest = ground.loader(Sandbox::embedded(limits).unwrap(), limits);
     let is_served = || assert!(ground.load(&honest, "key").unwrap().starts_with(GRANTED));
-    match promise {
+    let expected = match promise {
         NotLoaded => {
             assert!(component(image).is_err());
             is_served();
-            "not loaded".to_owned()
+            return "not loaded".to_owned();
         }
-        Refused(code) => {
-            let attacked = ground.attacked_by(&component(image).unwrap(), limits);
-            for _ in 0..2 {
-                assert_eq!(ground.load(&attacked, "key"), Err(*code));
-                is_served();
-            }
-            format!("`{}`", code.as_str())
-        }
+        Refused(code) => Err(*code),
+        Served(text) => Ok(*text),
+    };
+    let attacked = ground.attacked_by(&component(image).unwrap(), limits);
+    for _ in 0..2 {
+        assert_eq!(
+            ground.load(&attacked, "key").as_deref(),
+            expected.as_ref().copied()
+        );
+        is_served();
+    }
+    match expected {
+        Ok(text) => format!("served: `{text}`"),
+        Err(code) => format!("`{}`", code.as_str()),
     }
 }
