@@ -191,7 +191,7 @@ fn imports() -> Result<Vec<(String, Vec<u8>)>> {
     for (at, (interface, id)) in interfaces.into_iter().enumerate() {
         let world = format!(
             "package keyhole:hostile{at};
-             world hostile {{ import {id}; export keyhole:context/loader@0.3.0; }}"
+             world hostile {{ import {id}; export keyhole:context/loader@0.2.0; }}"
         );
         let package = resolve.push_str("hostile.wit", &world)?;
         let world = resolve.select_world(&[package], None)?;
