@@ -113,6 +113,18 @@ fn an_invalid_map_exits_2_and_points_at_the_place() {
 }
 
 #[test]
+fn another_map_can_be_named() {
+    World::new()
+        .file("a.md", "0123456789")
+        .file("team/m.toml", format!("[keys]\n{STRONG} = '../a.md'\n"))
+        .run(["check", "--map", "team/m.toml"])
+        .exits(0)
+        .mentions("map: HOME/team/m.toml\n")
+        .mentions("../a.md\n")
+        .says_nothing_on_stderr();
+}
+
+#[test]
 fn there_are_no_colours_where_there_is_no_terminal_unless_asked_for() {
     let _ = mixed().run(["check"]).conceals("\u{1b}[");
     let _ = mixed()
