@@ -67,7 +67,10 @@ async function run(one, home) {
   })
   let got
   try {
-    got = { ok: Buffer.from(loader.load(key)).toString('hex') }
+    const parts = []
+    let part = loader.load(key)
+    for (; part.tag === 'more'; part = loader.next()) parts.push(part.val)
+    got = { ok: Buffer.concat([...parts, part.val]).toString('hex') }
   } catch (error) {
     // The component's own refusals have a payload; anything else is a failure.
     got = typeof error.payload === 'string' ? { error: error.payload } : { thrown: String(error) }
