@@ -38,9 +38,13 @@ impl Tree {
         self.0.path()
     }
 
-    /// The real path of something in it.
+    /// The real path of something in it. On Windows, a real path has a form that no user
+    /// writes, and temporary directories are no links there.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().canonicalize().unwrap().join(name)
+        match cfg!(windows) {
+            true => self.0.path().join(name),
+            false => self.0.path().canonicalize().unwrap().join(name),
+        }
     }
 
     pub(crate) fn map(&self) -> PathBuf {
