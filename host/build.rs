@@ -36,7 +36,10 @@ fn run() -> Result<(), String> {
     let component = build(&here, &out).map_err(|error| error.to_string())?;
     let image = precompile(&component, &target).map_err(|error| error.to_string())?;
     let wit = describe(&component).map_err(|error| error.to_string())?;
-    write(&out.join("guest.component.wasm"), &component)?;
+    let guest = out.join("guest.component.wasm");
+    write(&guest, &component)?;
+    // For those that depend on this crate.
+    println!("cargo::metadata=component={}", guest.display());
     write(&out.join("guest.component.wit"), wit.as_bytes())?;
     write(&out.join("guest.image"), &image)
 }

@@ -34,6 +34,8 @@
 
 mod answer;
 mod binary;
+#[cfg(target_os = "linux")]
+mod lacking;
 mod process;
 mod protocol;
 mod ran;
@@ -43,6 +45,8 @@ mod world;
 
 pub use answer::Answer;
 pub use binary::{binary, cargo, workspace};
+#[cfg(target_os = "linux")]
+pub use lacking::fail_calls;
 pub use protocol::Protocol;
 pub use ran::Ran;
 pub use session::{Ended, Session};

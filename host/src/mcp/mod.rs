@@ -5,10 +5,11 @@
 //! defines the tool of a server that has one context. `surface` lists all that a
 //! client sees and may call in either case. `server` answers requests. `refusals` has
 //! all errors. `transport` guards the streams, with the help of `line` (bounded input),
-//! `message` (parses a line), `pending` (unanswered requests) and `json` (writes a
-//! document).
+//! `message` (parses a line), `pending` (unanswered requests), `json` (writes a
+//! document) and `escape`.
 
 mod bound;
+mod escape;
 mod json;
 mod line;
 mod message;
