@@ -234,8 +234,6 @@ fn rustflags(manifest: &Path) -> OsString {
         // page: less memory to wipe after each call.
         "-Clink-arg=-zstack-size=32768".into(),
         "-Cstrip=symbols".into(),
-        // Fixed-width SIMD: part of WebAssembly 2, and as deterministic as the rest.
-        "-Ctarget-feature=+simd128".into(),
     ];
     let mut remap = |from: OsString, to: &str| {
         let mut flag = OsString::from("--remap-path-prefix=");

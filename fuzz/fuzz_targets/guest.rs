@@ -171,16 +171,17 @@ fuzz_target!(|world: World| {
 /// All parts, if the last one came.
 fn in_parts(world: &World, directory: Option<&&World>) -> Result<String, LoadError> {
     let mut file = open(&world.key, world, directory, world.part_bytes.into())?;
-    let mut text = String::new();
+    // As the host does: each part must be text, but an error of a later one comes first.
+    let mut text = Some(String::new());
     loop {
         let (bytes, is_last) = match file.next_part()? {
             Part::More(bytes) => (bytes, false),
             Part::Last(bytes) => (bytes, true),
         };
         assert!(is_last || !bytes.is_empty(), "an empty part is the last");
-        text += str::from_utf8(&bytes).expect("each part is text");
+        text = text.and_then(|text| Some(text + str::from_utf8(&bytes).ok()?));
         if is_last {
-            return Ok(text);
+            return text.ok_or(LoadError::NotUtf8);
         }
     }
 }

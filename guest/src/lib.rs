@@ -45,7 +45,6 @@ extern crate alloc;
 #[cfg(target_family = "wasm")]
 mod component;
 mod load;
-mod text;
 
 pub use bindings::exports::keyhole::context::loader::{LoadError, Part};
 pub use bindings::keyhole::context::grants::Grant;

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::{Grant, LoadError, Part, text::is_utf8};
+use crate::{Grant, LoadError, Part};
 use alloc::{string::String, vec::Vec};
 
 /// The longest key, in bytes. A key of 128 hexadecimal digits is 512 bits; anything
@@ -99,8 +99,8 @@ impl From<Fault> for LoadError {
 }
 
 /// How much of a file the component holds at once, in bytes, unless it must be all of it.
-/// Small enough to stay in the processor's own memory.
-pub const PART_BYTES: u64 = 64 << 10;
+/// Small enough to stay in the processor's own memory, and for a slot to keep.
+pub const PART_BYTES: u64 = 128 << 10;
 
 /// In bytes, in UTF-8.
 const LONGEST_CHARACTER: u64 = 4;
@@ -179,30 +179,21 @@ pub struct Reading<F> {
 
 impl<F: File> Reading<F> {
     /// The next part. The parts together are the file, but only when the last has come.
+    /// No character is cut.
     ///
-    /// Our own check shows that they are UTF-8; to make a `String`, the standard library
-    /// would check again.
+    /// Whether they are text, the host asks when they have all come. Asked here too, it
+    /// would take as long again, and the host would not believe the answer.
     ///
     /// # Errors
-    /// As [`load()`].
+    /// As [`load()`], but for [`LoadError::NotUtf8`].
     pub fn next_part(&mut self) -> Result<Part, LoadError> {
-        let (bytes, is_last) = self.read()?;
-        if !is_utf8(&bytes) {
-            // Half of one version and half of another may be no text, although both are.
-            // Of the last part, it has been asked already.
-            if !is_last {
-                self.check_unchanged()?;
-            }
-            return Err(LoadError::NotUtf8);
-        }
-        Ok(match is_last {
-            true => Part::Last(bytes),
-            false => Part::More(bytes),
+        Ok(match self.read()? {
+            (bytes, true) => Part::Last(bytes),
+            (bytes, false) => Part::More(bytes),
         })
     }
 
-    /// The next part, and whether it is the last. All checks are made but one: whether it
-    /// is text.
+    /// The next part, and whether it is the last.
     fn read(&mut self) -> Result<(Vec<u8>, bool), LoadError> {
         let mut bytes = self.fill()?;
         let is_last = self.given + bytes.len() as u64 == self.before.size;

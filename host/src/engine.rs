@@ -17,7 +17,7 @@ pub(crate) const SLOTS: u32 = 16;
 pub(crate) const MAX_MEMORY: usize = 18 << 20;
 
 /// Memory that a slot keeps between calls, in bytes, instead of returning it to the
-/// operating system and asking for it again: the guest's stack and data, and two parts of a
+/// operating system and asking for it again: the guest's stack and data, and a part of a
 /// file. Before the next call, what a call has touched of it is overwritten with zeros, and
 /// what is there of a file that came in one part is returned.
 const KEPT_MEMORY: usize = 256 << 10;
@@ -38,6 +38,7 @@ pub(crate) fn config() -> Config {
         // needs.
         .wasm_component_model(true)
         .concurrency_support(false)
+        .wasm_simd(false)
         .wasm_relaxed_simd(false)
         .wasm_memory64(false)
         .wasm_multi_memory(false)

@@ -2,6 +2,7 @@
 // Writes each case's result to standard output, as JSON.
 import { filesystem } from '@bytecodealliance/preview2-shim'
 import { _setPreopens } from '@bytecodealliance/preview2-shim/filesystem'
+import { isUtf8 } from 'node:buffer'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -70,7 +71,10 @@ async function run(one, home) {
     const parts = []
     let part = loader.load(key)
     for (; part.tag === 'more'; part = loader.next()) parts.push(part.val)
-    got = { ok: Buffer.concat([...parts, part.val]).toString('hex') }
+    parts.push(part.val)
+    // As the host does: each part must be text.
+    const isText = parts.every((bytes) => isUtf8(bytes))
+    got = isText ? { ok: Buffer.concat(parts).toString('hex') } : { error: 'not-utf8' }
   } catch (error) {
     // The component's own refusals have a payload; anything else is a failure.
     got = typeof error.payload === 'string' ? { error: error.payload } : { thrown: String(error) }

@@ -106,10 +106,10 @@ fn the_codes_of_the_contract_are_codes_of_the_host() {
     }
 }
 
-/// The component gives a file away in parts of 64 KiB.
+/// The component gives a file away in parts of 128 KiB.
 #[test]
 fn a_file_is_served_whole_wherever_its_parts_end() {
-    const PART: usize = 64 << 10;
+    const PART: usize = 128 << 10;
     let home = tempfile::tempdir().unwrap();
     let sandbox = Sandbox::embedded(Limits::default()).unwrap();
     let answer = |content: &[u8], max_bytes: usize| {
@@ -122,6 +122,9 @@ fn a_file_is_served_whole_wherever_its_parts_end() {
         };
         sandbox.call("k-any", Some(grant), Instant::now() + PATIENCE)
     };
+    // No two parts are alike.
+    let lines = (0..2 << 20).map(|line| format!("{line}\n"));
+    let long: String = lines.collect();
     for size in [
         0,
         1,
@@ -132,12 +135,7 @@ fn a_file_is_served_whole_wherever_its_parts_end() {
         2 * PART + 1,
         8 << 20,
     ] {
-        // No two parts are alike.
-        let text: String = (0..)
-            .map(|line| format!("{line}\n"))
-            .take(2 << 20)
-            .collect();
-        let text = &text[..size];
+        let text = &long[..size];
         assert!(
             answer(text.as_bytes(), size).as_deref() == Ok(text),
             "{size}"

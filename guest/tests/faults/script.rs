@@ -192,9 +192,13 @@ pub(crate) fn run_in_parts(
                     Part::Last(bytes) => (bytes, true),
                 };
                 assert!(is_last || !bytes.is_empty(), "an empty part is the last");
-                parts.push(String::from_utf8(bytes).unwrap());
+                parts.push(bytes);
                 if is_last {
-                    return Ok(parts);
+                    // As the host does: each part must be text.
+                    let parts = parts.into_iter().map(String::from_utf8);
+                    return parts
+                        .collect::<Result<_, _>>()
+                        .map_err(|_| LoadError::NotUtf8);
                 }
             }
         });

@@ -151,7 +151,7 @@ fn answer(
         None => component.instantiate(&mut *store).map_err(failed)?,
     };
     let loader = guest.keyhole_context_loader();
-    let mut text = String::new();
+    let mut came = Came::default();
     let mut part = loader.call_load(&mut *store, key);
     loop {
         let (bytes, is_last) = match part.map_err(failed)? {
@@ -165,51 +165,91 @@ fn answer(
             Err(refusal) => return Err(refusal.into()),
         };
         let expected = store.data().size;
-        text = joined(text, bytes, is_last, expected, max_bytes).ok_or(Code::Internal)?;
+        came.add(bytes, is_last, expected, max_bytes)
+            .ok_or(Code::Internal)?;
         if is_last {
-            return Ok(text);
+            return match came.text() {
+                Err(_) if is_late() => Err(Code::TimedOut),
+                text => text,
+            };
         }
         part = loader.call_next(&mut *store);
     }
 }
 
-/// `text` with a part behind it. The guest checks all of this, but the host does not rely
-/// on that: the text is not longer than `max_bytes`, each part is UTF-8, and only the last
-/// may be empty, so that each other one makes the text longer.
-fn joined(
-    mut text: String,
-    bytes: Vec<u8>,
-    is_last: bool,
-    expected: u64,
-    max_bytes: u64,
-) -> Option<String> {
-    let length = text.len().checked_add(bytes.len())?;
-    if length as u64 > max_bytes || (bytes.is_empty() && !is_last) {
-        return None;
+/// The parts of a file that have come, put together.
+#[derive(Default)]
+struct Came {
+    text: String,
+    /// How much came, whether it is text or not.
+    length: usize,
+    is_no_text: bool,
+}
+
+impl Came {
+    /// Puts a part behind the others. None if it breaks the contract: all of it may not be
+    /// longer than `max_bytes`, and only the last may be empty, so that each other one makes
+    /// it longer. The guest sees to this, but the host does not rely on that.
+    ///
+    /// Only the host looks whether each part is UTF-8. One that is not may be half of one
+    /// version and half of another, so the rest must come before anybody may say so.
+    fn add(&mut self, bytes: Vec<u8>, is_last: bool, expected: u64, max_bytes: u64) -> Option<()> {
+        self.length = self.length.checked_add(bytes.len())?;
+        if self.length as u64 > max_bytes || (bytes.is_empty() && !is_last) {
+            return None;
+        }
+        if self.is_no_text {
+            return Some(());
+        }
+        if is_last && self.text.is_empty() {
+            // All of it at once: no copy.
+            self.keep(String::from_utf8(bytes).ok());
+            return Some(());
+        }
+        let Ok(part) = str::from_utf8(&bytes) else {
+            self.keep(None);
+            return Some(());
+        };
+        if self.text.is_empty() {
+            let expected = usize::try_from(expected.min(max_bytes)).ok()?;
+            self.text.try_reserve_exact(expected).ok()?;
+        }
+        self.text.push_str(part);
+        Some(())
     }
-    if is_last && text.is_empty() {
-        return String::from_utf8(bytes).ok(); // all of it at once: no copy
+
+    /// Keeps this text instead of what is there. None means that it is no text.
+    fn keep(&mut self, text: Option<String>) {
+        self.is_no_text = text.is_none();
+        self.text = text.unwrap_or_default();
     }
-    let part = str::from_utf8(&bytes).ok()?;
-    if text.is_empty() {
-        let expected = usize::try_from(expected.min(max_bytes)).ok()?;
-        text.try_reserve_exact(expected).ok()?;
+
+    /// The text, when the last part has come.
+    fn text(self) -> Result<String, Code> {
+        match self.is_no_text {
+            true => Err(Code::NotUtf8),
+            false => Ok(self.text),
+        }
     }
-    text.push_str(part);
-    Some(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::joined;
+    use super::Came;
+    use crate::code::Code;
 
-    fn all(parts: &[&[u8]], max_bytes: u64) -> Option<String> {
-        let mut text = String::new();
+    /// None if a part breaks the contract.
+    fn all(parts: &[&[u8]], max_bytes: u64) -> Option<Result<String, Code>> {
+        let mut came = Came::default();
         for (at, part) in parts.iter().enumerate() {
             let is_last = at + 1 == parts.len();
-            text = joined(text, part.to_vec(), is_last, 4, max_bytes)?;
+            came.add(part.to_vec(), is_last, 4, max_bytes)?;
         }
-        Some(text)
+        Some(came.text())
+    }
+
+    fn text(text: &str) -> Option<Result<String, Code>> {
+        Some(Ok(text.to_owned()))
     }
 
     #[test]
@@ -220,27 +260,43 @@ mod tests {
             &[b"a", b"bcd"],
             &[b"a", b"b", b"c", b"d"],
         ] {
-            assert_eq!(all(parts, 4).as_deref(), Some("abcd"), "{parts:?}");
-            assert_eq!(all(parts, u64::MAX).as_deref(), Some("abcd"), "{parts:?}");
+            assert_eq!(all(parts, 4), text("abcd"), "{parts:?}");
+            assert_eq!(all(parts, u64::MAX), text("abcd"), "{parts:?}");
             assert_eq!(all(parts, 3), None, "{parts:?}");
         }
-        assert_eq!(all(&[b""], 0).as_deref(), Some(""));
+        assert_eq!(all(&[b""], 0), text(""));
         // Longer than the host expected.
-        assert_eq!(all(&[b"abc", b"def"], 6).as_deref(), Some("abcdef"));
+        assert_eq!(all(&[b"abc", b"def"], 6), text("abcdef"));
     }
 
     #[test]
-    fn a_part_that_is_empty_or_no_text_is_refused() {
+    fn an_empty_part_that_is_not_the_last_is_refused() {
         for parts in [
             &[&b""[..], b"a"][..],
             &[b"a", b"", b"b"],
-            &[b"\xff"],
+            &[b"\xff", b"", b"b"],
+        ] {
+            assert_eq!(all(parts, 64), None, "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_no_text_makes_all_of_it_no_text() {
+        for parts in [
+            &[&b"\xff"[..]][..],
             &[b"\xc3", b"\xa9"],
             &[b"a\xc3", b"\xa9"],
             &[b"a", b"\xff"],
             &[b"a", b"\xff", b"b"],
+            &[b"\xff", b"a", b"b"],
+            &[b"\xff", b""],
         ] {
-            assert_eq!(all(parts, 64), None, "{parts:?}");
+            let refused = Some(Err(Code::NotUtf8));
+            assert_eq!(all(parts, 64), refused, "{parts:?}");
+            // The limit is for what is no text, too.
+            let length = parts.concat().len() as u64;
+            assert_eq!(all(parts, length), refused, "{parts:?}");
+            assert_eq!(all(parts, length - 1), None, "{parts:?}");
         }
     }
 }

@@ -156,18 +156,26 @@ impl Sandbox {
     /// [`SandboxError`].
     pub(crate) fn embedded_in(engine: &Engine, limits: Limits) -> Result<Self, SandboxError> {
         let component = embedded::component(engine).map_err(SandboxError::Load)?;
-        Self::new(&component, limits)
+        Self::linked(&component, limits, imports::link_embedded)
     }
 
-    /// Any component, confined exactly like the embedded one. Tests use this to try
-    /// hostile components.
+    /// Any component, confined like the embedded one, for which less is linked: only what
+    /// it imports. Tests use this to try hostile components.
     ///
     /// # Errors
     /// [`SandboxError::Contract`] if it imports more than we link, or does not export
     /// what we call.
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
+        Self::linked(component, limits, imports::link)
+    }
+
+    fn linked(
+        component: &Component,
+        limits: Limits,
+        link: fn(&mut Linker<CallState>) -> wasmtime::Result<()>,
+    ) -> Result<Self, SandboxError> {
         let mut linker = Linker::new(component.engine());
-        imports::link(&mut linker).map_err(SandboxError::Contract)?;
+        link(&mut linker).map_err(SandboxError::Contract)?;
         let component = linker
             .instantiate_pre(component)
             .and_then(ContextLoaderPre::new)

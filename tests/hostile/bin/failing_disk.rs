@@ -4,15 +4,13 @@
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use keyhole_tests::fail_calls;
     use rustix::{
         fs::{CWD, Mode, OFlags, openat},
         io::Errno,
     };
-    use seccompiler::{
-        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-        SeccompRule, apply_filter,
-    };
-    use std::{collections::BTreeMap, env, os::unix::process::CommandExt as _, process::Command};
+    use seccompiler::{SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
+    use std::{env, os::unix::process::CommandExt as _, process::Command};
 
     let flag = u64::from(OFlags::NOATIME.bits());
     let has_flag = SeccompCondition::new(
@@ -21,18 +19,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         SeccompCmpOp::MaskedEq(flag),
         flag,
     )?;
-    let rules = BTreeMap::from([
+    let rules = [
         (libc::SYS_openat, vec![SeccompRule::new(vec![has_flag])?]),
         // Its flags are in memory, where no filter can see them.
         (libc::SYS_openat2, vec![]),
-    ]);
-    let filter = SeccompFilter::new(
-        rules,
-        SeccompAction::Allow,
-        SeccompAction::Errno(libc::EIO as u32),
-        env::consts::ARCH.try_into()?,
-    )?;
-    apply_filter(&BpfProgram::try_from(filter)?)?;
+    ];
+    fail_calls(rules, Errno::IO);
     let opened = openat(CWD, ".", OFlags::RDONLY | OFlags::NOATIME, Mode::empty());
     if opened.err() != Some(Errno::IO) {
         return Err("opening still works".into());

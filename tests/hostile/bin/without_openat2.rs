@@ -4,20 +4,14 @@
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    use keyhole_tests::fail_calls;
     use rustix::{
         fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
         io::Errno,
     };
-    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
-    use std::{collections::BTreeMap, env, os::unix::process::CommandExt as _, process::Command};
+    use std::{env, os::unix::process::CommandExt as _, process::Command};
 
-    let filter = SeccompFilter::new(
-        BTreeMap::from([(libc::SYS_openat2, vec![])]),
-        SeccompAction::Allow,
-        SeccompAction::Errno(libc::ENOSYS as u32),
-        env::consts::ARCH.try_into()?,
-    )?;
-    apply_filter(&BpfProgram::try_from(filter)?)?;
+    fail_calls([(libc::SYS_openat2, vec![])], Errno::NOSYS);
     let opened = openat2(
         CWD,
         ".",

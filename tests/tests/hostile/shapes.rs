@@ -58,16 +58,13 @@ fn promise(shape: Shape) -> Promise {
         | Shape::answer_of_all_memory
         | Shape::answer_beyond_memory
         | Shape::answer_over_limit
-        | Shape::answer_not_utf8
         | Shape::answer_bad_case
         | Shape::answer_bad_refusal
         | Shape::answer_nowhere
         | Shape::answer_askew
         | Shape::parts_without_end
         | Shape::parts_over_limit
-        | Shape::parts_not_utf8
         | Shape::part_empty
-        | Shape::part_cut
         | Shape::part_bad_case
         | Shape::next_trap
         | Shape::next_beyond_memory
@@ -75,7 +72,9 @@ fn promise(shape: Shape) -> Promise {
         // The code for what it tried to find. If it found something, the code would be
         // `internal`.
         Shape::memory_of_other_calls => Refused(Code::NotFound),
-        Shape::next_refused => Refused(Code::Changed),
+        Shape::answer_not_utf8 | Shape::parts_not_utf8 | Shape::part_cut => Refused(Code::NotUtf8),
+        // What comes later is said first: half of each version may be no text.
+        Shape::next_refused | Shape::part_not_utf8_and_refused => Refused(Code::Changed),
         Shape::last_and_more => Served("a"),
     }
 }
