@@ -12,7 +12,14 @@ use crate::{
     threads::{Runner, Threads},
     watch::Watch,
 };
-use std::{fmt, io, sync::Arc};
+use std::{
+    fmt, io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::yield_now,
+};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     task::spawn,
@@ -34,7 +41,7 @@ pub struct Loader<G = Sandbox, M = MapSource> {
     /// permit is returned when the thread is done. If a read hangs in the kernel,
     /// that is after its call was answered.
     slow: Arc<Semaphore>,
-    threads: Box<dyn Runner>,
+    threads: Arc<dyn Runner>,
 }
 
 /// Shows nothing of its calls.
@@ -51,6 +58,8 @@ struct Work<G, M> {
     /// One gate for each file that is being read.
     files: Gates,
     guesses: Arc<GuessThrottle>,
+    /// Whether a call has come yet.
+    is_called: AtomicBool,
 }
 
 impl<G: Executor> Loader<G> {
@@ -82,13 +91,14 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
                 sandbox: Arc::new(sandbox),
                 files: gates(),
                 guesses: GuessThrottle::new(limits),
+                is_called: AtomicBool::new(false),
             }),
             limits,
             queue: Arc::new(Semaphore::new(limits.running + limits.waiting)),
             keys: gates(),
             call_permits: Arc::new(Semaphore::new(limits.running)),
             slow: Arc::new(Semaphore::new(limits.abandoned)),
-            threads: Box::new(threads),
+            threads: Arc::new(threads),
         }
     }
 
@@ -100,20 +110,37 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     /// # Errors
     /// What the operating system says.
     pub fn start(&self) -> io::Result<()> {
-        self.start_with(|| {})
+        let work = Arc::clone(&self.work);
+        self.threads.run(Box::new(move |_| {
+            work.map.use_threads();
+            work.map.read_ahead();
+        }))
     }
 
     /// Like [`Self::start`], and runs `first` before, on the same thread. Its stacks are then there
     /// and warm when the first call comes, and nobody has to wait until they are unmapped.
     ///
+    /// Without `first`, no call can be served. So the first call that comes meanwhile waits for
+    /// this thread. A thread of its own could only wait too. That call then reads the map,
+    /// and nobody reads it ahead.
+    ///
     /// # Errors
     /// What the operating system says.
     pub(crate) fn start_with(&self, first: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let work = Arc::clone(&self.work);
-        self.threads.run(Box::new(move |_| {
+        let threads = Arc::clone(&self.threads);
+        self.threads.run(Box::new(move |soon_free| {
+            soon_free();
             // If it panics, whoever waits for it learns that; the map is then read later.
             first();
-            work.map.read_ahead();
+            work.map.use_threads();
+            // A processor that all threads share may have kept a call from being read.
+            yield_now();
+            if !work.is_called.load(Ordering::Relaxed) {
+                // A job of its own: a map may hang, and no call must wait for that thread.
+                // If it is refused, the map is read later.
+                let _ = threads.run(Box::new(move |_| work.map.read_ahead()));
+            }
         }))
     }
 
@@ -185,6 +212,7 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
         let deadline = Instant::now() + self.limits.deadline;
         let (done, ran) = oneshot::channel();
         let work = Arc::clone(&self.work);
+        work.is_called.store(true, Ordering::Relaxed);
         self.threads
             .run(Box::new(move |soon_free| {
                 // The call releases its permits before anybody learns the result.
@@ -212,8 +240,8 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     }
 }
 
-/// Whether it may take long to tidy up behind this call: a large file leaves much memory
-/// to wipe, for which another call should not wait.
+/// Whether it may take long to tidy up behind this call, so that another call should not
+/// wait for it. A large file may have come in one part, and then leaves much memory to wipe.
 fn leaves_much(ran: &Outcome<String>) -> bool {
     const SMALL: usize = 64 << 10;
     matches!(ran, Outcome::Done(Ok(text)) if text.len() > SMALL)

@@ -98,6 +98,12 @@ impl Threads {
         drop(refused);
         spawned
     }
+
+    /// How many threads there are.
+    #[cfg(all(test, unix))]
+    pub(crate) fn number(&self) -> usize {
+        self.0.lock().threads
+    }
 }
 
 impl Shared {

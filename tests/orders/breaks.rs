@@ -215,8 +215,8 @@ pub const BREAKS: &[Break] = &[
     broken(
         "a sandbox that is ready counts as failed",
         "sandbox/lazy.rs",
-        "ready.get().is_some()",
-        "false",
+        "Box::new(failed)",
+        "Box::new(drop(failed))",
     ),
     broken(
         "an interrupt waits for the sandbox",

@@ -24,6 +24,7 @@ const FILES: &[&str] = &[
     "loader.rs",
     "map/key.rs",
     "map/source.rs",
+    "mcp/escape.rs",
     "mcp/pending.rs",
     "mcp/json.rs",
     "mcp/line.rs",

@@ -2,12 +2,10 @@
 //! can try there is in `host/tests/sealed`.
 
 use keyhole::seal::{Reach, Seal};
-use keyhole_tests::{Ended, Session, World, skipped};
+use keyhole_tests::{Ended, Session, World, fail_calls, skipped};
 use rustix::io::Errno;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
     fs,
     os::unix::fs::{MetadataExt as _, symlink},
     thread,
@@ -194,14 +192,7 @@ fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce() -> T + Send) -> 
             // A filter covers this thread and what it starts. Without `seccomp`, no
             // other filter can be installed, so that call comes last.
             for (call, errno) in calls {
-                let filter = SeccompFilter::new(
-                    BTreeMap::from([(*call, Vec::new())]),
-                    SeccompAction::Allow,
-                    SeccompAction::Errno(errno.raw_os_error() as u32),
-                    std::env::consts::ARCH.try_into().unwrap(),
-                );
-                let filter: BpfProgram = filter.unwrap().try_into().unwrap();
-                seccompiler::apply_filter(&filter).unwrap();
+                fail_calls([(*call, Vec::new())], *errno);
             }
             then()
         });

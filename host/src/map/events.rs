@@ -31,7 +31,7 @@ use super::{
 };
 use crate::limits::DEFAULT_MAX_BYTES;
 use memchr::memchr;
-use std::{borrow::Cow, iter, ops::Range, thread};
+use std::{borrow::Cow, iter, mem, ops::Range, thread};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -148,23 +148,26 @@ impl Lines<'_> {
     /// reads the first one, and those for which the system has no thread for us.
     fn read_in(self, parts: usize, from: usize) -> Option<(Vec<List>, usize)> {
         let hasher = KeyHasher::default();
-        let read = &|part| self.read(part_of(self.text, from, parts, part), hasher.clone());
+        let read = &|part: &Range<usize>| self.read(part.clone(), hasher.clone());
+        let parts = parts_of(self.text, from, parts);
         thread::scope(|scope| {
-            let others: Vec<_> = (1..parts)
+            let others: Vec<_> = parts
+                .iter()
+                .skip(1)
                 .map(|part| {
                     let thread = thread::Builder::new().name("map".to_owned());
                     thread.spawn_scoped(scope, move || read(part)).ok()
                 })
                 .collect();
             let mut lists = Vec::new();
-            for (part, other) in iter::once(None).chain(others).enumerate() {
+            for (part, other) in parts.iter().zip(iter::once(None).chain(others)) {
                 let (list, until) = match other {
                     Some(other) => other.join().ok()??,
                     None => read(part)?,
                 };
                 lists.push(list);
                 // What stands behind the next header is none of these lines.
-                if until < part_of(self.text, from, parts, part).end {
+                if until < part.end {
                     return Some((lists, until));
                 }
             }
@@ -173,20 +176,22 @@ impl Lines<'_> {
     }
 }
 
-/// One of so many parts of the text, from `from` to its end. They follow each other, are
-/// about as long, and each ends with a line. If there is no mistake in a part, then so does
-/// what it says.
-fn part_of(text: &str, from: usize, parts: usize, part: usize) -> Range<usize> {
-    let start = |part| {
-        let least = from + (text.len() - from) / parts * part;
-        let rest = text.as_bytes().get(least..).unwrap_or_default();
-        match part {
-            0 => from,
-            _ if part == parts => text.len(),
-            _ => memchr(b'\n', rest).map_or(text.len(), |at| least + at + 1),
-        }
-    };
-    start(part)..start(part + 1)
+/// The text from `from` to its end, in so many parts. They follow each other, are about as
+/// long, and each ends with a line. If there is no mistake in a part, then so does what it
+/// says.
+fn parts_of(text: &str, from: usize, parts: usize) -> Vec<Range<usize>> {
+    let mut start = from;
+    (1..=parts)
+        .map(|part| {
+            let least = from + (text.len() - from) / parts * part;
+            let rest = text.as_bytes().get(least..).unwrap_or_default();
+            let end = match memchr(b'\n', rest) {
+                Some(at) if part < parts => least + at + 1,
+                _ => text.len(),
+            };
+            mem::replace(&mut start, end)..end
+        })
+        .collect()
 }
 
 /// What the parser says of a text. Whatever it says is None if there was a mistake.

@@ -107,11 +107,14 @@ impl<F: FileSystem> LiveMap<F> {
     }
 
     /// Reads the map now, so that the first call finds it as a second one would. That call
-    /// asks the file itself whether it has changed. An error is left to it too. From now on,
-    /// a large map is read by several threads.
+    /// asks the file itself whether it has changed. An error is left to it too.
     pub(crate) fn read_ahead(&self) {
-        self.threads.store(true, Ordering::Relaxed);
         drop(self.current());
+    }
+
+    /// From now on, several threads read a large map.
+    pub(crate) fn use_threads(&self) {
+        self.threads.store(true, Ordering::Relaxed);
     }
 
     /// The same as [`Self::current`], with the way to it: what is resolved for the same

@@ -26,6 +26,9 @@ pub trait Maps: Send + Sync + 'static {
     /// Reads the map before the first call, if that saves the call time.
     fn read_ahead(&self) {}
 
+    /// From now on, several threads may read a large map.
+    fn use_threads(&self) {}
+
     /// The key that a binding stands for. There is none if the binding is gone, or
     /// the file or variable that held its key. A caller then learns the same as if
     /// the key had left the map.
@@ -70,6 +73,12 @@ impl Maps for MapSource {
     fn read_ahead(&self) {
         if let Self::Live(live) = self {
             live.read_ahead();
+        }
+    }
+
+    fn use_threads(&self) {
+        if let Self::Live(live) = self {
+            live.use_threads();
         }
     }
 

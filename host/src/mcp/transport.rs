@@ -21,7 +21,9 @@
 //! - "Method not found" repeats the method's name.
 
 use super::{
-    SessionError, json,
+    SessionError,
+    escape::escape,
+    json,
     line::{Line, Lines, MAX_LINE_BYTES},
     message::{self, Message},
     pending::{PendingRequest, PendingRequests},
@@ -327,7 +329,7 @@ impl<W: AsyncWrite + Unpin> Out<W> {
                 self.to.write_all(&self.line).await?;
                 self.line.clear();
             }
-            json::escape(piece, &mut self.line);
+            escape(piece, &mut self.line);
         }
         self.line.extend_from_slice(&tail);
         Ok(())

@@ -8,17 +8,22 @@
 use super::{
     bindings::{
         keyhole::context::grants,
-        wasi::filesystem::{preopens, types},
+        wasi::filesystem::{
+            preopens,
+            types::{
+                self, DescriptorFlags, Filesize, Host as _, HostDescriptor, OpenFlags, PathFlags,
+            },
+        },
     },
-    files::Descriptor,
+    files::{Descriptor, Refusal},
     granted::Patience,
 };
 use crate::grant::Grant;
 use std::time::Instant;
 use subtle::ConstantTimeEq;
 use wasmtime::{
-    Result, StoreLimits,
-    component::{HasSelf, Linker, Resource, ResourceTable},
+    Result, StoreContextMut, StoreLimits,
+    component::{HasSelf, Linker, Resource, ResourceTable, ResourceType},
 };
 use zeroize::Zeroizing;
 
@@ -94,6 +99,68 @@ impl CallState {
 /// not stream, and a component that wants to is refused.
 pub(super) fn link(linker: &mut Linker<CallState>) -> Result<()> {
     types::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    link_ours(linker)
+}
+
+/// Links only what the embedded guest imports: of the file calls, those that the contract
+/// grants. Each of the others would be linked at each start, and no guest can call what it
+/// does not import.
+pub(super) fn link_embedded(linker: &mut Linker<CallState>) -> Result<()> {
+    type State<'a> = StoreContextMut<'a, CallState>;
+    type Handle = Resource<Descriptor>;
+    let mut files = linker.instance("wasi:filesystem/types@0.2.12")?;
+    let descriptor = ResourceType::host::<Descriptor>();
+    files.resource("descriptor", descriptor, |mut state, handle| {
+        HostDescriptor::drop(state.data_mut(), Resource::new_own(handle))
+    })?;
+    files.func_wrap(
+        "[method]descriptor.stat-at",
+        |mut state: State<'_>, (of, follow, name): (Handle, PathFlags, String)| {
+            answered(state.data_mut(), |state| state.stat_at(of, follow, name))
+        },
+    )?;
+    files.func_wrap(
+        "[method]descriptor.open-at",
+        |mut state: State<'_>,
+         (of, follow, name, how, rights): (
+            Handle,
+            PathFlags,
+            String,
+            OpenFlags,
+            DescriptorFlags,
+        )| {
+            answered(state.data_mut(), |state| {
+                state.open_at(of, follow, name, how, rights)
+            })
+        },
+    )?;
+    files.func_wrap(
+        "[method]descriptor.stat",
+        |mut state: State<'_>, (of,): (Handle,)| {
+            answered(state.data_mut(), |state| HostDescriptor::stat(state, of))
+        },
+    )?;
+    files.func_wrap(
+        "[method]descriptor.read",
+        |mut state: State<'_>, (of, length, from): (Handle, Filesize, Filesize)| {
+            answered(state.data_mut(), |state| state.read(of, length, from))
+        },
+    )?;
+    link_ours(linker)
+}
+
+/// Makes a file call, as the generated code does.
+fn answered<A>(
+    state: &mut CallState,
+    call: impl FnOnce(&mut CallState) -> Result<A, Refusal>,
+) -> Result<(Result<A, types::ErrorCode>,)> {
+    Ok((match call(state) {
+        Ok(answer) => Ok(answer),
+        Err(refusal) => Err(state.convert_error_code(refusal)?),
+    },))
+}
+
+fn link_ours(linker: &mut Linker<CallState>) -> Result<()> {
     preopens::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     grants::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
 }

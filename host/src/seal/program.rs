@@ -4,7 +4,8 @@
 //! The program searches for the call's number in a tree. The kernel checks and compiles
 //! the program, and tries all numbers, when the filter is installed, and each start waits
 //! for that. So the program is short: numbers that follow each other and have the same
-//! answer are one leaf of the tree, and each answer stands in it once or twice.
+//! answer are one run, a leaf of the tree is a run with a few single numbers in it, and
+//! each answer stands in the program once or twice.
 
 use super::{SealError, list::Test};
 use seccompiler::{BpfProgram, sock_filter};
@@ -29,6 +30,13 @@ pub(super) enum Rule {
     If(&'static [&'static [Test]]),
 }
 
+impl Rule {
+    /// Whether both always have the same answer.
+    fn is(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Always(one), Self::Always(other)) if one == other)
+    }
+}
+
 /// What decides on each call, by the call's number. The first one for a number counts.
 pub(super) type Rules = Vec<(u32, Rule)>;
 
@@ -43,7 +51,7 @@ pub(super) fn program(mut rules: Rules, otherwise: u32) -> Result<BpfProgram, Se
     rules.sort_by_key(|(number, _)| *number);
     rules.dedup_by_key(|(number, _)| *number);
     let mut program = Backwards(Vec::with_capacity(256));
-    let search = program.search(&leaves(&rules, otherwise));
+    let search = program.search(&leaves(&runs(&rules, otherwise)));
     // The tree begins with its first instruction, so this one runs into it.
     debug_assert_eq!(search.0 + 1, program.0.len());
     let begin = program.push(load(NUMBER));
@@ -54,13 +62,13 @@ pub(super) fn program(mut rules: Rules, otherwise: u32) -> Result<BpfProgram, Se
     Ok(program.0)
 }
 
-/// The first number of each leaf, and what decides on all numbers from there to the next
-/// leaf. The first leaf begins at 0.
-pub(super) fn leaves(rules: &[(u32, Rule)], otherwise: u32) -> Vec<(u32, Rule)> {
-    let mut leaves: Vec<(u32, Rule)> = Vec::with_capacity(2 * rules.len() + 1);
-    let mut add = |first, rule| match (leaves.last(), rule) {
+/// The first number of each run, and what decides on all numbers from there to the next
+/// run. The first run begins at 0.
+pub(super) fn runs(rules: &[(u32, Rule)], otherwise: u32) -> Vec<(u32, Rule)> {
+    let mut runs: Vec<(u32, Rule)> = Vec::with_capacity(2 * rules.len() + 1);
+    let mut add = |first, rule| match (runs.last(), rule) {
         (Some((_, Rule::Always(before))), Rule::Always(answer)) if *before == answer => {}
-        _ => leaves.push((first, rule)),
+        _ => runs.push((first, rule)),
     };
     let mut next = 0;
     for (number, rule) in rules {
@@ -71,6 +79,58 @@ pub(super) fn leaves(rules: &[(u32, Rule)], otherwise: u32) -> Vec<(u32, Rule)> 
         next = number + 1;
     }
     add(next, Rule::Always(otherwise));
+    runs
+}
+
+/// A leaf of the tree: all numbers from one to the next leaf.
+pub(super) struct Leaf<'a> {
+    /// The first run begins the leaf.
+    runs: &'a [(u32, Rule)],
+    /// What decides on all numbers but the single ones.
+    others: Rule,
+}
+
+/// The most numbers of a leaf that are compared one after the other. That takes one
+/// comparison for each, and the tree takes two. But then all of them are made for each other
+/// number.
+pub(super) const SINGLES: usize = 4;
+
+impl Leaf<'_> {
+    /// The first number.
+    pub(super) fn first(&self) -> u32 {
+        self.runs.first().map_or(0, |(first, _)| *first)
+    }
+
+    /// The numbers that are compared one after the other.
+    pub(super) fn singles(&self) -> impl DoubleEndedIterator<Item = &(u32, Rule)> {
+        self.runs.iter().filter(|(_, rule)| !rule.is(&self.others))
+    }
+}
+
+/// The runs as leaves. The first leaf begins at 0.
+pub(super) fn leaves(mut runs: &[(u32, Rule)]) -> Vec<Leaf<'_>> {
+    let mut leaves = Vec::with_capacity(runs.len());
+    while let Some((_, rule)) = runs.first() {
+        let is_single = |at: usize| match (runs.get(at), runs.get(at + 1)) {
+            (Some((first, _)), Some((next, _))) => first + 1 == *next,
+            // The last run has no end.
+            _ => false,
+        };
+        let mut all = runs.iter().enumerate();
+        let long = all.find(|(at, _)| !is_single(*at));
+        let others = long.map_or(*rule, |(_, (_, rule))| *rule);
+        let mut singles = 0;
+        let fits = |(at, (_, rule)): &(usize, &(u32, Rule))| {
+            rule.is(&others) || {
+                singles += 1;
+                is_single(*at) && singles <= SINGLES
+            }
+        };
+        let length = runs.iter().enumerate().take_while(fits).count();
+        let (leaf, rest) = runs.split_at(length.max(1));
+        leaves.push(Leaf { runs: leaf, others });
+        runs = rest;
+    }
     leaves
 }
 
@@ -126,17 +186,38 @@ impl Backwards {
     }
 
     /// Searches for the leaf with the call's number.
-    fn search(&mut self, leaves: &[(u32, Rule)]) -> Place {
+    fn search(&mut self, leaves: &[Leaf<'_>]) -> Place {
         let (lower, upper) = leaves.split_at(leaves.len() / 2);
         match (lower, upper) {
-            ([], [(_, Rule::Always(answer)), ..]) => self.answer(*answer),
-            ([], [(_, Rule::If(tests)), ..]) => self.decide(tests),
-            (_, [(first, _), ..]) => {
+            ([], [leaf, ..]) => self.leaf(leaf),
+            (_, [leaf, ..]) => {
                 let upper = self.search(upper);
                 let lower = self.search(lower);
-                self.compare(libc::BPF_JGE, *first, upper, lower)
+                self.compare(libc::BPF_JGE, leaf.first(), upper, lower)
             }
             (_, []) => self.answer(REFUSE),
+        }
+    }
+
+    /// Decides on the numbers of a leaf.
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Place {
+        // They stand behind the comparisons, which follow each other.
+        let mut held = [None; SINGLES];
+        for (held, (_, rule)) in held.iter_mut().zip(leaf.singles()) {
+            *held = Some(self.rule(rule));
+        }
+        let mut not = self.rule(&leaf.others);
+        let singles = leaf.singles().rev();
+        for ((number, _), held) in singles.zip(held.into_iter().flatten().rev()) {
+            not = self.compare(libc::BPF_JEQ, *number, held, not);
+        }
+        not
+    }
+
+    fn rule(&mut self, rule: &Rule) -> Place {
+        match rule {
+            Rule::Always(answer) => self.answer(*answer),
+            Rule::If(tests) => self.decide(tests),
         }
     }
 
@@ -144,6 +225,9 @@ impl Backwards {
     fn decide(&mut self, lists: &[&[Test]]) -> Place {
         let mut not = self.answer(REFUSE);
         for tests in lists.iter().rev() {
+            if let [test] = tests {
+                not = self.without_load(not, test);
+            }
             let mut held = self.answer(ALLOW);
             for test in tests.iter().rev() {
                 held = self.test(test, held, not);
@@ -151,6 +235,26 @@ impl Backwards {
             not = held;
         }
         not
+    }
+
+    /// The same place without the load that it begins with, if only `test` continues there
+    /// and has already loaded it.
+    fn without_load(&mut self, place: Place, test: &Test) -> Place {
+        let loaded = match *test {
+            Test::Is(argument, _)
+            | Test::Own(argument)
+            | Test::AtMost(argument, _)
+            | Test::Without(argument, _) => load(half(argument)),
+            // It may continue there after each half.
+            Test::IsLong(..) => return place,
+        };
+        match self.0.last() {
+            Some(last) if self.over(place) == 0 && *last == loaded => {
+                self.0.pop();
+                Place(place.0 - 1)
+            }
+            _ => place,
+        }
     }
 
     /// Continues at `held` if the test holds, otherwise at `not`.

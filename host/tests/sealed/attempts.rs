@@ -1,7 +1,11 @@
 //! System calls from behind the wall.
 
 use crate::world::{FILTERED, SEALED, WALLS, Wall, World};
-use nix::sys::{ptrace, uio};
+use nix::{
+    mount::{MsFlags, mount},
+    sched::{CloneFlags, unshare},
+    sys::{ptrace, uio},
+};
 use rustix::{
     fs::{AtFlags, CWD, FileType, IFlags, Mode, OFlags, Timespec, Timestamps, XattrFlags},
     io::Errno,
@@ -27,7 +31,7 @@ macro_rules! attempts {
 }
 pub(crate) use attempts;
 
-pub(crate) const ATTEMPTS: [Attempt; 11] = attempts! {
+pub(crate) const ATTEMPTS: [Attempt; 12] = attempts! {
     the_mapped_file_is_read: &WALLS,
     no_other_file_is_read: SEALED,
     no_directory_is_listed: SEALED,
@@ -38,6 +42,7 @@ pub(crate) const ATTEMPTS: [Attempt; 11] = attempts! {
     no_socket_is_made: FILTERED,
     a_socket_from_before_reaches_nobody: &WALLS,
     other_processes_are_out_of_reach: FILTERED,
+    root_changes_nothing: FILTERED,
     a_panic_still_says_its_line: FILTERED,
 };
 
@@ -259,6 +264,26 @@ fn other_processes_are_out_of_reach(world: &World) {
     );
     let flags = rustix::process::PidfdFlags::empty();
     refused("a handle to it", rustix::process::pidfd_open(parent, flags));
+}
+
+fn root_changes_nothing(world: &World) {
+    let none: Option<&str> = None;
+    refused(
+        "mounting",
+        mount(
+            Some("none"),
+            &world.path("other"),
+            Some("tmpfs"),
+            MsFlags::empty(),
+            none,
+        ),
+    );
+    refused("another namespace", unshare(CloneFlags::CLONE_NEWUSER));
+    refused(
+        "another root",
+        rustix::process::chroot(world.path("granted")),
+    );
+    refused("another name", rustix::system::sethostname(b"keyhole"));
 }
 
 /// The server's own panic hook writes such a line, and so does the standard

@@ -128,6 +128,8 @@ pub mod map {
             drop(self.current_and_trail());
         }
 
+        pub fn use_threads(&self) {}
+
         pub fn current_and_trail(&self) -> Result<(Arc<Map>, Option<Trail>), MapError> {
             crate::shim::others_first();
             Ok((Arc::clone(&self.0.lock().unwrap()), None))
@@ -239,6 +241,7 @@ pub mod mcp {
     //! The protocol's transport. `crate::requests` answers the requests.
 
     of_the_host!(pending, "mcp_pending.rs");
+    of_the_host!(escape, "mcp_escape.rs");
     of_the_host!(json, "mcp_json.rs");
     of_the_host!(line, "mcp_line.rs");
     of_the_host!(message, "mcp_message.rs");

@@ -77,11 +77,10 @@ fn session() {
             Ok(Fake(files))
         })
     };
-    thread::Builder::new().spawn(run).unwrap();
     let map = Arc::new(LiveMap::default());
     map.write(KEY, "quick-1.md");
     let loader = Loader::new(MapSource::Live(map), lazy, limits());
-    loader.start().unwrap();
+    loader.start_with(run).unwrap();
     let loader = Arc::new(loader);
     let calls = (0..3).map(|_| {
         let loader = Arc::clone(&loader);

@@ -4,7 +4,7 @@
 
 use super::{
     super::{Map, Said},
-    Location, PARTS, TOKENS, part_of, read,
+    Location, PARTS, TOKENS, parts_of, read,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -202,9 +202,8 @@ fn the_parts_of_a_text_follow_each_other_and_are_about_as_long() {
     // Its last lines are shorter than what is left over when it is divided.
     let text = format!("{}{}\n\n\n", "[keys]\n", "k = 'a.md'\n".repeat(100));
     for parts in 1..=7 {
-        let all: Vec<_> = (0..parts)
-            .map(|part| part_of(&text, 7, parts, part))
-            .collect();
+        let all = parts_of(&text, 7, parts);
+        assert_eq!(all.len(), parts);
         assert_eq!((all[0].start, all[parts - 1].end), (7, text.len()));
         assert!(all.is_sorted_by(|one, next| one.end == next.start));
         for part in &all {
@@ -215,7 +214,7 @@ fn the_parts_of_a_text_follow_each_other_and_are_about_as_long() {
             );
         }
     }
-    assert_eq!(part_of("[keys]\nk = 'a.md'", 7, 4, 2), 17..17);
+    assert_eq!(parts_of("[keys]\nk = 'a.md'", 7, 4)[2], 17..17);
 }
 
 proptest! {

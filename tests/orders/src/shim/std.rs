@@ -238,7 +238,7 @@ pub mod thread {
         time::Duration,
     };
 
-    pub use shuttle::thread::{JoinHandle, spawn};
+    pub use shuttle::thread::{JoinHandle, spawn, yield_now};
 
     thread_local! {
         static REFUSED: Cell<bool> = const { Cell::new(false) };
