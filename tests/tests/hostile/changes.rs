@@ -37,8 +37,15 @@ fn while_changing(
         // Also if an assertion fails: otherwise the other thread would never end.
         let _stop = Stop(&done);
         scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
+            for round in 1.. {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
                 change(&world);
+                // Now and then the file comes to rest, so that some calls get a text.
+                if round % 16 == 0 {
+                    thread::sleep(PAUSE);
+                }
             }
         });
         let mut texts = 0;
