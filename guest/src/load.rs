@@ -181,8 +181,8 @@ impl<F: File> Reading<F> {
     /// The next part. The parts together are the file, but only when the last has come.
     /// No character is cut.
     ///
-    /// Whether they are text, the host asks when they have all come. Asked here too, it
-    /// would take as long again, and the host would not believe the answer.
+    /// The host checks whether each part is text. A check here would take as long again, and
+    /// the host would not rely on it.
     ///
     /// # Errors
     /// As [`load()`], but for [`LoadError::NotUtf8`].

@@ -18,9 +18,9 @@ pub(crate) const MAX_MEMORY: usize = 18 << 20;
 
 /// Memory that a slot keeps between calls, in bytes, instead of returning it to the
 /// operating system and asking for it again: the guest's stack and data, and a part of a
-/// file. Before the next call, what a call has touched of it is overwritten with zeros, and
+/// file, twice if it had to be cut before a character. Before the next call, what a call has touched of it is overwritten with zeros, and
 /// what is there of a file that came in one part is returned.
-const KEPT_MEMORY: usize = 256 << 10;
+const KEPT_MEMORY: usize = 320 << 10;
 
 /// Unmapped address space after a memory, in bytes. With a reservation under 4 GiB each
 /// access is checked anyway, so the guard is only one wasm page.

@@ -110,19 +110,15 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
     /// # Errors
     /// What the operating system says.
     pub fn start(&self) -> io::Result<()> {
-        let work = Arc::clone(&self.work);
-        self.threads.run(Box::new(move |_| {
-            work.map.use_threads();
-            work.map.read_ahead();
-        }))
+        self.start_with(|| {})
     }
 
-    /// Like [`Self::start`], and runs `first` before, on the same thread. Its stacks are then there
-    /// and warm when the first call comes, and nobody has to wait until they are unmapped.
+    /// Like [`Self::start`], and runs `first` before, on the same thread. The thread then has
+    /// a warm stack when the first call comes.
     ///
-    /// Without `first`, no call can be served. So the first call that comes meanwhile waits for
-    /// this thread. A thread of its own could only wait too. That call then reads the map,
-    /// and nobody reads it ahead.
+    /// A call can be refused without `first`, but not served. So one early call waits for this
+    /// thread, which costs less than to wake another one. The map is then not read ahead:
+    /// that call reads it.
     ///
     /// # Errors
     /// What the operating system says.
@@ -134,7 +130,8 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
             // If it panics, whoever waits for it learns that; the map is then read later.
             first();
             work.map.use_threads();
-            // A processor that all threads share may have kept a call from being read.
+            // With one processor, the protocol's thread may not have run yet. It may read a
+            // call first.
             yield_now();
             if !work.is_called.load(Ordering::Relaxed) {
                 // A job of its own: a map may hang, and no call must wait for that thread.
@@ -244,7 +241,12 @@ impl<M: Maps, G: Executor<M::Directory>> Loader<G, M> {
 /// wait for it. A large file may have come in one part, and then leaves much memory to wipe.
 fn leaves_much(ran: &Outcome<String>) -> bool {
     const SMALL: usize = 64 << 10;
-    matches!(ran, Outcome::Done(Ok(text)) if text.len() > SMALL)
+    match ran {
+        Outcome::Done(Ok(text)) => text.len() > SMALL,
+        // All of the file may have been read.
+        Outcome::Done(Err(code)) => matches!(code, Code::NotUtf8 | Code::Changed),
+        Outcome::Wait(..) => false,
+    }
 }
 
 /// Waits for `wait`, but not longer than until `until`.

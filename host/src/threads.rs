@@ -19,6 +19,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// A piece of work to run. It may call what it gets, once, to say that its thread will soon
 /// be free: what is left to do computes a little, and waits for nothing. The next job may
 /// then wait for this thread. It has warm caches, and no other thread has to be woken.
+/// A job that others cannot do without, such as the loading of the sandbox, may say so first.
 pub type Job = Box<dyn FnOnce(&dyn Fn()) + Send>;
 
 /// Runs jobs that may block, at the same time. For a user's files, this is [`Threads`];

@@ -177,8 +177,8 @@ impl Lines<'_> {
 }
 
 /// The text from `from` to its end, in so many parts. They follow each other, are about as
-/// long, and each ends with a line. If there is no mistake in a part, then so does what it
-/// says.
+/// long, and each ends with a line. If a part parses without a mistake, its last entry ends there
+/// too.
 fn parts_of(text: &str, from: usize, parts: usize) -> Vec<Range<usize>> {
     let mut start = from;
     (1..=parts)

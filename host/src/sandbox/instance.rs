@@ -151,7 +151,7 @@ fn answer(
         None => component.instantiate(&mut *store).map_err(failed)?,
     };
     let loader = guest.keyhole_context_loader();
-    let mut came = Came::default();
+    let mut came = Came::nothing();
     let mut part = loader.call_load(&mut *store, key);
     loop {
         let (bytes, is_last) = match part.map_err(failed)? {
@@ -178,58 +178,55 @@ fn answer(
 }
 
 /// The parts of a file that have come, put together.
-#[derive(Default)]
 struct Came {
-    text: String,
+    /// None if a part was not text.
+    text: Option<String>,
     /// How much came, whether it is text or not.
     length: usize,
-    is_no_text: bool,
 }
 
 impl Came {
+    fn nothing() -> Self {
+        Self {
+            text: Some(String::new()),
+            length: 0,
+        }
+    }
+
     /// Puts a part behind the others. None if it breaks the contract: all of it may not be
     /// longer than `max_bytes`, and only the last may be empty, so that each other one makes
     /// it longer. The guest sees to this, but the host does not rely on that.
     ///
-    /// Only the host looks whether each part is UTF-8. One that is not may be half of one
-    /// version and half of another, so the rest must come before anybody may say so.
+    /// Only the host checks whether each part is UTF-8. A part that is not may be a mix of two
+    /// versions of the file. So the rest is read first: the guest may then say `changed`.
     fn add(&mut self, bytes: Vec<u8>, is_last: bool, expected: u64, max_bytes: u64) -> Option<()> {
         self.length = self.length.checked_add(bytes.len())?;
         if self.length as u64 > max_bytes || (bytes.is_empty() && !is_last) {
             return None;
         }
-        if self.is_no_text {
+        let Some(text) = &mut self.text else {
             return Some(());
-        }
-        if is_last && self.text.is_empty() {
+        };
+        if is_last && text.is_empty() {
             // All of it at once: no copy.
-            self.keep(String::from_utf8(bytes).ok());
+            self.text = String::from_utf8(bytes).ok();
             return Some(());
         }
         let Ok(part) = str::from_utf8(&bytes) else {
-            self.keep(None);
+            self.text = None;
             return Some(());
         };
-        if self.text.is_empty() {
+        if text.is_empty() {
             let expected = usize::try_from(expected.min(max_bytes)).ok()?;
-            self.text.try_reserve_exact(expected).ok()?;
+            text.try_reserve_exact(expected).ok()?;
         }
-        self.text.push_str(part);
+        text.push_str(part);
         Some(())
-    }
-
-    /// Keeps this text instead of what is there. None means that it is no text.
-    fn keep(&mut self, text: Option<String>) {
-        self.is_no_text = text.is_none();
-        self.text = text.unwrap_or_default();
     }
 
     /// The text, when the last part has come.
     fn text(self) -> Result<String, Code> {
-        match self.is_no_text {
-            true => Err(Code::NotUtf8),
-            false => Ok(self.text),
-        }
+        self.text.ok_or(Code::NotUtf8)
     }
 }
 
@@ -240,7 +237,7 @@ mod tests {
 
     /// None if a part breaks the contract.
     fn all(parts: &[&[u8]], max_bytes: u64) -> Option<Result<String, Code>> {
-        let mut came = Came::default();
+        let mut came = Came::nothing();
         for (at, part) in parts.iter().enumerate() {
             let is_last = at + 1 == parts.len();
             came.add(part.to_vec(), is_last, 4, max_bytes)?;

@@ -19,8 +19,8 @@ pub(crate) struct LazySandbox<G = Sandbox>(Arc<OnceLock<Loaded<G>>>);
 
 struct Loaded<G> {
     guest: G,
-    /// What would have told of a failure. If it went, the future below would be woken: the
-    /// protocol's thread, for nothing, in the middle of a start.
+    /// The sender of a failure. Dropping it would wake the protocol's thread, which waits
+    /// for one, in the middle of a start and for nothing.
     _failed: Kept,
 }
 
@@ -52,12 +52,17 @@ impl<G: Executor> LazySandbox<G> {
         let lazy = Self(Arc::clone(&ready));
         let failed = async move {
             let told = failure.await;
-            // Until here it kept the sender too, of a guest that is loaded.
+            // Until here, this kept the sender of a loaded guest alive.
             drop(ready);
             // It panicked.
             told.unwrap_or_else(|_| io::Error::other("the sandbox could not be loaded").into())
         };
         (lazy, run, failed)
+    }
+
+    /// The guest, if it is loaded.
+    fn loaded(&self) -> Option<&G> {
+        self.0.get().map(|loaded| &loaded.guest)
     }
 }
 
@@ -67,14 +72,17 @@ impl<G: Executor> Executor for LazySandbox<G> {
     }
 
     fn interrupt(&self) {
-        if let Some(loaded) = self.0.get() {
-            loaded.guest.interrupt();
+        if let Some(guest) = self.loaded() {
+            guest.interrupt();
         }
     }
 
-    /// This comes after a call, so the sandbox is loaded.
+    /// A call may end before it needs the sandbox, so this may come first. It waits for
+    /// nothing: other calls wait for its thread.
     fn tidy(&self) {
-        self.0.wait().guest.tidy();
+        if let Some(guest) = self.loaded() {
+            guest.tidy();
+        }
     }
 }
 

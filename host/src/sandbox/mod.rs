@@ -159,8 +159,8 @@ impl Sandbox {
         Self::linked(&component, limits, imports::link_embedded)
     }
 
-    /// Any component, confined like the embedded one, for which less is linked: only what
-    /// it imports. Tests use this to try hostile components.
+    /// Any component, confined like the embedded one. For that one, fewer functions are
+    /// linked. Tests use this to try hostile components.
     ///
     /// # Errors
     /// [`SandboxError::Contract`] if it imports more than we link, or does not export
@@ -198,7 +198,8 @@ impl Sandbox {
     /// # Errors
     /// The guest's own refusal as its [`Code`]; [`Code::TimedOut`]; and
     /// [`Code::Internal`] for a trap, an exceeded limit or an answer that breaks
-    /// the contract.
+    /// the contract. A guest that cuts a character gets [`Code::NotUtf8`]: the host cannot
+    /// tell its answer from a file that is not UTF-8.
     pub fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         let (answer, used) = self.run(key, grant, deadline);
         used.throw_away();

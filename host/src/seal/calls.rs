@@ -223,8 +223,7 @@ mod tests {
         }
     }
 
-    /// A start waits while the kernel checks and compiles it: an eighth of a microsecond
-    /// for each instruction.
+    /// A start waits while the kernel checks and compiles it: the longer it is, the longer.
     #[test]
     fn the_filter_is_short() {
         for reach in REACHES {

@@ -91,8 +91,8 @@ pub(super) struct Leaf<'a> {
 }
 
 /// The most numbers of a leaf that are compared one after the other. That takes one
-/// comparison for each, and the tree takes two. But then all of them are made for each other
-/// number.
+/// comparison for each, and the tree takes two. But each other number of the leaf passes
+/// all of these comparisons.
 pub(super) const SINGLES: usize = 4;
 
 impl Leaf<'_> {

@@ -73,7 +73,7 @@ fn promise(shape: Shape) -> Promise {
         // `internal`.
         Shape::memory_of_other_calls => Refused(Code::NotFound),
         Shape::answer_not_utf8 | Shape::parts_not_utf8 | Shape::part_cut => Refused(Code::NotUtf8),
-        // What comes later is said first: half of each version may be no text.
+        // A later error wins: the parts may come from two versions of the file.
         Shape::next_refused | Shape::part_not_utf8_and_refused => Refused(Code::Changed),
         Shape::last_and_more => Served("a"),
     }

@@ -10,7 +10,10 @@ use crate::{
     threads::Threads,
 };
 use std::{
-    sync::{Arc, Mutex, mpsc::channel},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Sender, channel},
+    },
     thread,
     time::Duration,
 };
@@ -21,6 +24,8 @@ use tokio::{task::JoinSet, time::sleep};
 struct HungMap {
     line: Arc<Mutex<()>>,
     source: MapSource,
+    /// Told when it is read ahead.
+    ahead: Sender<()>,
 }
 
 impl Maps for HungMap {
@@ -33,6 +38,7 @@ impl Maps for HungMap {
     }
 
     fn read_ahead(&self) {
+        self.ahead.send(()).unwrap();
         drop(self.current());
     }
 
@@ -56,7 +62,9 @@ async fn while_a_map_hangs_each_call_is_answered_in_its_own_time_and_none_waits_
     let tree = Tree::with(format!("[keys]\n{}", lines.collect::<String>()));
     tree.write("honest.md", "honest.md");
     let line = Arc::new(Mutex::new(()));
+    let (ahead, is_read_ahead) = channel();
     let map = HungMap {
+        ahead,
         line: Arc::clone(&line),
         source: MapSource::from(Arc::new(tree.live())),
     };
@@ -71,8 +79,9 @@ async fn while_a_map_hangs_each_call_is_answered_in_its_own_time_and_none_waits_
         let _ = released.recv();
     });
     is_held.recv().unwrap();
-    // The first thread of the server hangs as well.
+    // The thread that reads it ahead hangs as well.
     loader.start().unwrap();
+    is_read_ahead.recv().unwrap();
     let mut calls = JoinSet::new();
     for key in keys.clone() {
         let loader = Arc::clone(&loader);

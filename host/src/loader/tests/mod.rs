@@ -329,7 +329,10 @@ async fn a_ticket_is_redeemed_once_though_its_call_has_to_wait_for_the_file() {
 #[test]
 fn a_call_may_wait_for_what_is_left_of_a_small_one_and_not_of_a_large_one() {
     let done = |bytes| Outcome::Done(Ok("a".repeat(bytes)));
-    assert!(!leaves_much(&Outcome::Done(Err(Code::Internal))));
+    let refused = |code| Outcome::Done(Err(code));
+    assert!(!leaves_much(&refused(Code::Internal)));
+    assert!(leaves_much(&refused(Code::NotUtf8)));
+    assert!(leaves_much(&refused(Code::Changed)));
     assert!(!leaves_much(&done(64 << 10)));
     assert!(leaves_much(&done((64 << 10) + 1)));
 }
