@@ -1,11 +1,13 @@
 //! Calls and maps inside this process: what they allocate, touch and read.
 
-#[cfg(target_os = "linux")]
-use crate::limits::LARGE_FAULTS;
 use crate::{
     LARGE, SMALL,
-    limits::{KEYS, LARGE_ALLOCATED, LARGE_HELD, MAP_ALLOCATED, MAP_ALLOCATIONS, MAP_HELD},
+    limits::{
+        KEYS, LARGE_ALLOCATED, LARGE_HELD, LOADING, MAP_ALLOCATED, MAP_ALLOCATIONS, MAP_HELD,
+    },
 };
+#[cfg(target_os = "linux")]
+use crate::{limits::LARGE_FAULTS, skipped};
 use allocation_counter::{AllocationInfo, measure};
 use cap_std::fs::Dir;
 use keyhole::{
@@ -102,7 +104,8 @@ fn a_call_that_finds_an_instance_makes_none() {
 #[test]
 fn loading_the_sandbox_links_what_the_guest_imports_and_little_else() {
     let counted = measure(|| drop(Sandbox::embedded(Limits::default()).unwrap()));
-    assert!(counted.count_total <= 740, "{counted:?}");
+    println!("{}", counted.count_total);
+    assert!(counted.count_total <= LOADING, "{counted:?}");
 }
 
 /// Its text is copied here once, since the map keeps it. Beside it, a map has a row for each
@@ -135,8 +138,9 @@ fn a_map_of_100_000_keys_takes_few_allocations_and_three_times_its_text() {
 fn a_document_is_read_in_one_read_for_each_part_and_one_for_its_end() {
     let ground = Ground::new();
     let Ok(began) = reads() else {
-        println!(
-            "skipped: a_document_is_read_in_one_read_for_each_part_and_one_for_its_end (the system does not count a thread's reads)"
+        skipped(
+            "a_document_is_read_in_one_read_for_each_part_and_one_for_its_end",
+            "the system does not count a thread's reads",
         );
         return;
     };
@@ -161,12 +165,7 @@ fn page_faults() -> u64 {
 /// How often this thread has read.
 #[cfg(target_os = "linux")]
 fn reads() -> std::io::Result<u64> {
-    reads_of("/proc/thread-self/io")
-}
-
-#[cfg(target_os = "linux")]
-fn reads_of(counts: &str) -> std::io::Result<u64> {
-    let counts = fs::read_to_string(counts)?;
+    let counts = fs::read_to_string("/proc/thread-self/io")?;
     let reads = counts.lines().find_map(|line| line.strip_prefix("syscr: "));
     Ok(reads.unwrap().parse().unwrap())
 }

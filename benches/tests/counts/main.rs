@@ -30,3 +30,10 @@ mod linux {
 
 const SMALL: u64 = 1 << 10;
 const LARGE: u64 = 1 << 20;
+
+/// Says that a test cannot run here, and why. The test harness does not hide this.
+#[cfg(target_os = "linux")]
+fn skipped(test: &str, why: impl std::fmt::Display) {
+    let line = format!("skipped: {test} ({why})\n");
+    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
+}

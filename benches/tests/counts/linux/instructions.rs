@@ -1,8 +1,11 @@
 //! The instructions of the whole server, if valgrind is installed: those of the host are
 //! among them, and those that only a released program has or lacks.
 
-use super::server::{Client, Files, Kind, Note, skipped};
-use crate::limits::instructions::{Limits, OPTIMISED, PACKAGED, UNOPTIMISED};
+use super::server::{Client, Files, Kind, Note};
+use crate::{
+    limits::instructions::{Limits, OPTIMISED, PACKAGED, UNOPTIMISED},
+    skipped,
+};
 use std::{
     io::Read as _,
     path::Path,
@@ -60,10 +63,11 @@ fn a_start_and_a_call_take_few_instructions() {
 
 /// How a program was built, its folders say.
 fn limits(program: &Path) -> Limits {
-    let is_in = |part: &str| {
-        program
-            .iter()
-            .any(|folder| folder.to_string_lossy().ends_with(part))
+    let mut folders = program.iter().rev().skip(1);
+    let mut is_in = |part: &str| {
+        folders
+            .next()
+            .is_some_and(|folder| folder.to_string_lossy().ends_with(part))
     };
     match (is_in("dist"), is_in("-linux-musl")) {
         (true, true) => PACKAGED,

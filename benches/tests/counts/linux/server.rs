@@ -2,20 +2,12 @@
 
 use crate::{LARGE, SMALL};
 use std::{
-    env,
-    fmt::Display,
-    fs,
+    env, fs,
     io::{self, BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 use tempfile::TempDir;
-
-/// Says that a test cannot run here, and why. The test harness does not hide this.
-pub(super) fn skipped(test: &str, why: impl Display) {
-    let line = format!("skipped: {test} ({why})\n");
-    io::stderr().write_all(line.as_bytes()).unwrap();
-}
 
 /// Whether a server has its wall.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,18 @@
 //! A start from outside, to the first answer: system calls, threads, reads and page faults.
 
 use super::{
-    server::{Client, Files, Kind, Note, Running, skipped},
+    server::{Client, Files, Kind, Note, Running},
     trace::{Counts, follow},
 };
-use crate::limits::{
-    KEYS,
-    server::{MAP_CALLS, MAP_FAULTS, MAP_PEAK, START, START_OVER_TWIN, START_READS, START_THREADS},
+use crate::{
+    limits::{
+        KEYS,
+        server::{
+            MAP_CALLS, MAP_FAULTS, MAP_PEAK, START, START_DIRECTORY, START_OVER_TWIN, START_READS,
+            START_THREADS,
+        },
+    },
+    skipped,
 };
 use std::{path::Path, thread, time::Duration};
 
@@ -16,6 +22,8 @@ fn session(test: &str, kind: Kind, map: &Path) -> Option<Counts> {
     let one = |_| {
         follow(test, &kind.serve(map), |to, from| {
             let mut client = Client::new(to, from);
+            // Each session reads its map ahead, however many processors there are.
+            thread::sleep(Duration::from_millis(20));
             client.calls(1, Note::Small);
             // What is done behind an answer then counts in each session.
             thread::sleep(Duration::from_millis(20));
@@ -44,7 +52,8 @@ fn a_start_makes_few_system_calls() {
     println!("{} {}", start.steady(), twin.steady());
     // Both are loaded, and read a map and a file.
     assert!(twin.steady() > 100, "{twin:?}");
-    assert!(start.steady() <= START, "{start:?}");
+    let most = START + START_DIRECTORY * u64::from(files.depth());
+    assert!(start.steady() <= most, "{start:?} {most}");
     let limit = twin.steady() + START_OVER_TWIN;
     assert!(start.steady() <= limit, "{start:?} {twin:?}");
     assert!(start.threads <= START_THREADS, "{start:?}");
@@ -81,7 +90,8 @@ fn a_map_of_100_000_keys_takes_little_memory_of_a_start() {
         starts.min().unwrap()
     });
     println!("{few:?} {many:?}");
-    assert!(many.0 > few.0 + 1000, "{few:?} {many:?}");
+    // So the large map was read.
+    assert!(many.1 > few.1 + (4 << 10), "{few:?} {many:?}");
     assert!(many.0 <= few.0 + MAP_FAULTS, "{few:?} {many:?}");
     assert!(many.1 <= few.1 + MAP_PEAK, "{few:?} {many:?}");
 }

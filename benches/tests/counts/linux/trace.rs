@@ -1,7 +1,7 @@
 //! Follows a program with `ptrace`, as strace does, and counts its system calls. It needs
 //! no package.
 
-use super::server::skipped;
+use crate::skipped;
 use nix::{
     errno::Errno,
     libc,
