@@ -7,7 +7,7 @@ use crate::{
     },
 };
 #[cfg(target_os = "linux")]
-use crate::{limits::LARGE_FAULTS, skipped};
+use crate::{limits::LARGE_FAULTS, procfs, skipped};
 use allocation_counter::{AllocationInfo, measure};
 use cap_std::fs::Dir;
 use keyhole::{
@@ -153,19 +153,18 @@ fn a_document_is_read_in_one_read_for_each_part_and_one_for_its_end() {
     }
 }
 
-/// How often this thread has touched a page that was not there.
+/// Where Linux counts for this thread.
+#[cfg(target_os = "linux")]
+const THREAD: &str = "/proc/thread-self";
+
+/// How often it has touched a page that was not there.
 #[cfg(target_os = "linux")]
 fn page_faults() -> u64 {
-    let counts = fs::read_to_string("/proc/thread-self/stat").unwrap();
-    // Its name is in brackets, and may hold anything.
-    let (_, behind) = counts.rsplit_once(") ").unwrap();
-    behind.split(' ').nth(7).unwrap().parse().unwrap()
+    procfs::page_faults(THREAD.as_ref())
 }
 
-/// How often this thread has read.
+/// How often it has read.
 #[cfg(target_os = "linux")]
 fn reads() -> std::io::Result<u64> {
-    let counts = fs::read_to_string("/proc/thread-self/io")?;
-    let reads = counts.lines().find_map(|line| line.strip_prefix("syscr: "));
-    Ok(reads.unwrap().parse().unwrap())
+    procfs::reads(THREAD.as_ref())
 }

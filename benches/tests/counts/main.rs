@@ -7,12 +7,15 @@
 //! - `fuel`: the guest's instructions, and those of the host's escape
 //! - `inside`: calls inside this process
 //! - `linux`: the real server, from outside
+//! - `procfs`: what Linux has counted
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod crates;
 mod fuel;
 mod inside;
 mod limits;
+#[cfg(target_os = "linux")]
+mod procfs;
 
 /// Only Linux shows another program's system calls and page faults, and only for these
 /// processors do we know how.

@@ -1,6 +1,6 @@
 //! The real server behind its wall, the twin without it, their files, and a client.
 
-use crate::{LARGE, SMALL};
+use crate::{LARGE, SMALL, procfs};
 use std::{
     env, fs,
     io::{self, BufRead as _, BufReader, Write as _},
@@ -250,20 +250,17 @@ impl Running {
 
     /// How often it has read.
     pub(super) fn reads(&self) -> io::Result<u64> {
-        number(&self.procfs().join("io"), "syscr")
+        procfs::reads(&self.procfs())
     }
 
     /// The most memory that it has had at a time, in KiB.
     pub(super) fn peak(&self) -> u64 {
-        number(&self.procfs().join("status"), "VmHWM").unwrap()
+        procfs::number(&self.procfs().join("status"), "VmHWM").unwrap()
     }
 
     /// How often it has touched a page that was not there.
     pub(super) fn page_faults(&self) -> u64 {
-        let counts = fs::read_to_string(self.procfs().join("stat")).unwrap();
-        // Its name is in brackets, and may hold anything.
-        let (_, behind) = counts.rsplit_once(") ").unwrap();
-        behind.split(' ').nth(7).unwrap().parse().unwrap()
+        procfs::page_faults(&self.procfs())
     }
 
     /// How often one of its threads has gone to sleep.
@@ -271,7 +268,7 @@ impl Running {
         fs::read_dir(self.procfs().join("task"))
             .unwrap()
             .map(|thread| thread.unwrap().path().join("status"))
-            .map(|status| number(&status, "voluntary_ctxt_switches").unwrap())
+            .map(|status| procfs::number(&status, "voluntary_ctxt_switches").unwrap())
             .sum()
     }
 }
@@ -282,17 +279,4 @@ impl Drop for Running {
         drop(self.client.take());
         let _ = self.process.wait();
     }
-}
-
-/// The number behind `name`, in a file of procfs.
-fn number(file: &Path, name: &str) -> io::Result<u64> {
-    let text = fs::read_to_string(file)?;
-    let rest = text.lines().find_map(|line| line.strip_prefix(name));
-    let rest = rest.and_then(|rest| rest.strip_prefix(':'));
-    Ok(rest
-        .unwrap()
-        .trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .unwrap())
 }
