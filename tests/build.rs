@@ -13,6 +13,7 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 use wit_component::{StringEncoding, dummy_module, embed_component_metadata};
 use wit_parser::{ManglingAndAbi, Resolve, WorldId};
@@ -38,14 +39,8 @@ const CONTRACT: &str = "../wit/context.wit";
 /// `filesystem/types` that streams, so a component imports the whole of that as well.
 const ALLOWED: &str = "wasi:filesystem/preopens";
 
-/// The sources of the guest, relative to the workspace's root.
-const GUEST: [&str; 5] = [
-    "Cargo.lock",
-    "Cargo.toml",
-    "guest",
-    "rust-toolchain.toml",
-    "wit",
-];
+/// What the guest is built from, relative to the workspace's root.
+const GUEST: [&str; 4] = ["Cargo.lock", "guest/Cargo.toml", "guest/src", "wit"];
 
 fn main() {
     if let Err(error) = run() {
@@ -64,7 +59,6 @@ fn run() -> Result<()> {
         "../wit",
         "../Cargo.lock",
         "../Cargo.toml",
-        "../host/src/engine.rs",
     ] {
         println!("cargo::rerun-if-changed={input}");
     }
@@ -92,19 +86,15 @@ fn run() -> Result<()> {
     fs::write(out.join("imports.rs"), list + "}\n")?;
 
     let mut list = String::from("shapes! {\n");
-    for path in sorted("hostile/shapes")? {
-        let text = fs::read_to_string(&path)?;
-        let name = path
-            .file_stem()
-            .and_then(|name| name.to_str())
-            .ok_or("a shape without a name")?;
-        // The first line says what it does.
-        let about = text
-            .lines()
-            .next()
-            .and_then(|line| line.strip_prefix(";; "));
-        let about = about.ok_or_else(|| format!("{name}: the first line is not a comment"))?;
-        let shape = shape(&text).map_err(|error| format!("{name}: {error:#}"))?;
+    let text = fs::read_to_string("hostile/shapes.wat")?;
+    // The first block says what this file is.
+    for block in text.split("\n\n").skip(1) {
+        let (head, body) = block.split_once('\n').ok_or("a shape without a body")?;
+        let head = head
+            .strip_prefix(";; ")
+            .and_then(|head| head.split_once(": "));
+        let (name, about) = head.ok_or_else(|| format!("not a shape: {block}"))?;
+        let shape = shape(body).map_err(|error| format!("{name}: {error:#}"))?;
         let image = self::image(&out, &target, name, &shape)?;
         writeln!(list, "    {name}: {about:?} = {image};")?;
     }
@@ -117,39 +107,29 @@ fn elsewhere(out: &Path) -> Result<Vec<u8>> {
     if root.exists() {
         fs::remove_dir_all(&root)?;
     }
-    fs::create_dir(&root)?;
     for source in GUEST {
-        copy(&Path::new("..").join(source), &root.join(source))?;
+        let copy = root.join(source);
+        fs::create_dir_all(copy.parent().ok_or("no place for the copy")?)?;
+        let mut cp = Command::new("cp");
+        cp.arg("-R").arg(Path::new("..").join(source)).arg(copy);
+        if !cp.status()?.success() {
+            return Err(format!("{source} cannot be copied").into());
+        }
     }
-    // The copy does not have the other members.
-    let manifest = root.join("Cargo.toml");
+    // The copy has neither the other members nor the guest's tests.
     let members = |line: &&str| !line.starts_with("members =") && !line.starts_with("default-");
-    let text = fs::read_to_string(&manifest)?;
+    let text = fs::read_to_string("../Cargo.toml")?;
     let text: Vec<&str> = text.lines().filter(members).collect();
-    let text = text.join("\n").replace(
-        "[workspace]",
-        "[workspace]\nmembers = [\"guest\", \"guest/cases\", \"guest/native\"]",
-    );
-    fs::write(&manifest, text)?;
+    let text = text.join("\n");
+    let text = text.replace("[workspace]", "[workspace]\nmembers = [\"guest\"]");
+    fs::write(root.join("Cargo.toml"), text)?;
     let guest = root.join("guest/Cargo.toml");
-    Ok(component(&core_module(
-        &guest,
-        "keyhole_guest",
-        &out.join("elsewhere"),
-    )?)?)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    if !from.is_dir() {
-        fs::copy(from, to)?;
-        return Ok(());
-    }
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let name = entry?.file_name();
-        copy(&from.join(&name), &to.join(&name))?;
-    }
-    Ok(())
+    let text = fs::read_to_string(&guest)?;
+    let (text, _) = text.split_once("[dev-dependencies]").unwrap_or((&text, ""));
+    fs::write(&guest, text)?;
+    // In the same cargo folder as the hostile guest, which needs the same macros.
+    let module = core_module(&guest, "keyhole_guest", &out.join("hostile"))?;
+    Ok(component(&module)?)
 }
 
 /// Precompiles a component. Returns the expression for its image.
@@ -191,7 +171,7 @@ fn imports() -> Result<Vec<(String, Vec<u8>)>> {
     for (at, (interface, id)) in interfaces.into_iter().enumerate() {
         let world = format!(
             "package keyhole:hostile{at};
-             world hostile {{ import {id}; export keyhole:context/loader@0.2.0; }}"
+             world hostile {{ import {id}; export keyhole:context/loader@0.3.0; }}"
         );
         let package = resolve.push_str("hostile.wit", &world)?;
         let world = resolve.select_world(&[package], None)?;
@@ -206,8 +186,28 @@ fn imports() -> Result<Vec<(String, Vec<u8>)>> {
     Ok(components)
 }
 
-/// A core module that claims to be a guest.
-fn shape(text: &str) -> Result<Vec<u8>> {
+/// A core module that claims to be a guest: these fields, and those that every guest has.
+fn shape(fields: &str) -> Result<Vec<u8>> {
+    let mut text = format!("(module {fields}");
+    for (unless, field) in [
+        ("(memory (export", "(memory (export \"memory\") 1)"),
+        (
+            "cabi_realloc",
+            "(func (export \"cabi_realloc\") (param i32 i32 i32 i32) (result i32) i32.const 4096)",
+        ),
+        (
+            "func $load",
+            "(func $load (param i32 i32) (result i32) i32.const 0)",
+        ),
+        (
+            "",
+            "(export \"keyhole:context/loader@0.3.0#load\" (func $load)))",
+        ),
+    ] {
+        if unless.is_empty() || !fields.contains(unless) {
+            text += field;
+        }
+    }
     let resolve = packages()?;
     let world = resolve
         .worlds
@@ -221,12 +221,4 @@ fn shape(text: &str) -> Result<Vec<u8>> {
 fn encode(mut module: Vec<u8>, resolve: &Resolve, world: WorldId) -> Result<Vec<u8>> {
     embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8)?;
     Ok(component(&module)?)
-}
-
-fn sorted(directory: &str) -> Result<Vec<PathBuf>> {
-    let mut paths = fs::read_dir(directory)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<Vec<_>>>()?;
-    paths.sort_unstable();
-    Ok(paths)
 }

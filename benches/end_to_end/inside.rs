@@ -1,89 +1,68 @@
 //! The sandbox in this process, compared with the same guest run natively.
 
-use crate::{files::Files, numbers::quantile};
-use cap_std::fs::Dir;
-use keyhole::{
-    Code, Grant,
-    limits::Limits,
-    sandbox::{Executor, Sandbox},
+use crate::{measure::What, numbers::median};
+use keyhole_benches::{
+    Native,
+    files::{Files, LARGE_NAME, SMALL_NAME, grant},
 };
-use keyhole_benches::Native;
+use keyhole_core::{
+    Executor,
+    limits::Limits,
+    sandbox::{Sandbox, SandboxError},
+};
 use std::{
     error::Error,
-    fs::File,
     time::{Duration, Instant},
 };
 
-/// The key means nothing here: the grant decides.
-const KEY: &str = "k-2c1f8a96d0e34b57";
+/// Names in the results.
+pub(crate) const NATIVE: &str = "native, inside";
+pub(crate) const SANDBOX: &str = "sandbox, inside";
 
-/// Medians of one round, in microseconds.
-pub(crate) struct Round {
-    pub(crate) native_small: f64,
-    pub(crate) native_large: f64,
-    pub(crate) sandbox_small: f64,
-    pub(crate) sandbox_large: f64,
-    /// A small file after large ones, whose memory the sandbox wipes.
-    pub(crate) sandbox_small_after_large: f64,
-}
+/// What was measured, of which guest, and its median.
+type Medians = Vec<(What, &'static str, f64)>;
 
 /// A sandbox for each size, since one keeps the memory that its calls have used.
-pub(crate) struct Inside {
-    small: Sandbox,
-    large: Sandbox,
-}
+pub(crate) struct Inside([Sandbox; 2]);
 
 impl Inside {
-    pub(crate) fn new() -> Result<Self, Box<dyn Error>> {
-        Ok(Self {
-            small: Sandbox::embedded(Limits::default())?,
-            large: Sandbox::embedded(Limits::default())?,
-        })
+    pub(crate) fn new() -> Result<Self, SandboxError> {
+        let sandbox = || Sandbox::embedded(Limits::default());
+        Ok(Self([sandbox()?, sandbox()?]))
     }
 
-    /// Measures both in turn, so that a disturbance affects both.
-    pub(crate) fn round(&self, files: &Files, calls: usize) -> Result<Round, Box<dyn Error>> {
-        let (small, large) = (calls, calls.div_ceil(10));
-        let [native_small, sandbox_small] = turns(&self.small, files, "small.md", small)?;
-        let [native_large, sandbox_large] = turns(&self.large, files, "large.md", large)?;
-        let [_, sandbox_small_after_large] = turns(&self.large, files, "small.md", small)?;
-        Ok(Round {
-            native_small,
-            native_large,
-            sandbox_small,
-            sandbox_large,
-            sandbox_small_after_large,
-        })
+    /// The medians of one round, in microseconds. Both are measured in turn, so that a
+    /// disturbance affects both.
+    pub(crate) fn round(&self, files: &Files, calls: usize) -> Result<Medians, Box<dyn Error>> {
+        let mut results = Vec::new();
+        for (sandbox, what, name, calls) in [
+            (&self.0[0], What::Small50, SMALL_NAME, calls),
+            (&self.0[1], What::Large50, LARGE_NAME, calls.div_ceil(10)),
+        ] {
+            let mut times = [Vec::new(), Vec::new()];
+            for _ in 0..calls {
+                times[0].push(once(&Native, files, name)?);
+                times[1].push(once(sandbox, files, name)?);
+            }
+            let [native, sandbox] = times.map(|mut times| median(&mut times));
+            results.push((what, NATIVE, native.ok_or("no calls")?));
+            results.push((what, SANDBOX, sandbox.ok_or("no calls")?));
+        }
+        Ok(results)
     }
-}
-
-fn turns(
-    sandbox: &Sandbox,
-    files: &Files,
-    name: &str,
-    calls: usize,
-) -> Result<[f64; 2], Box<dyn Error>> {
-    let mut times = [Vec::new(), Vec::new()];
-    for _ in 0..calls {
-        times[0].push(once(&Native, files, name)?);
-        times[1].push(once(sandbox, files, name)?);
-    }
-    let [native, sandbox] = times.map(|mut times| quantile(&mut times, 0.5));
-    Ok([native.ok_or("no calls")?, sandbox.ok_or("no calls")?])
 }
 
 /// The time from the open directory to the text, in microseconds.
-fn once(guest: &impl Executor, files: &Files, name: &str) -> Result<f64, Box<dyn Error>> {
-    let grant = Grant {
-        directory: Dir::from_std_file(File::open(files.home())?),
-        name: name.to_owned(),
-        max_bytes: 1 << 20,
-    };
+fn once(
+    guest: &impl Executor<Directory = cap_std::fs::Dir>,
+    files: &Files,
+    name: &str,
+) -> Result<f64, Box<dyn Error>> {
+    let grant = grant(files.home(), name)?;
     let began = Instant::now();
-    let text = guest.call(KEY, Some(grant), began + Duration::from_secs(5));
+    // The key means nothing here: the grant decides.
+    let text = guest.run("k-1", Some(grant), began + Duration::from_secs(5));
     let took = began.elapsed();
-    // As the server does, when the answer has been handed over.
-    guest.tidy();
-    text.map_err(|code: Code| code.to_string())?;
+    text.map_err(|code| code.to_string())?;
     Ok(took.as_secs_f64() * 1e6)
 }

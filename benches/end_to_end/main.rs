@@ -3,43 +3,35 @@
 //! Starts each server as a client would, over stdio, all in turn and in many rounds:
 //! keyhole, the same server without its sandbox, one that answers a constant, and
 //! servers that people use instead. Writes the tables of docs/performance.md and its
-//! chart.
+//! chart. No number makes it fail.
 //!
-//! - `files`: the maps and files that the servers serve
-//! - `server`: the list of servers, and how to call each
-//! - `session`: the client
+//! - `server`: the list of servers, and how to start and call each
 //! - `inside`, `hooks`: what is measured besides servers
-//! - `measure`: the rounds
+//! - `measure`, `numbers`: the rounds, and what they give
 //! - `targets`, `report`, `chart`: the results
 
 mod chart;
-mod files;
 mod hooks;
 mod inside;
 mod measure;
 mod numbers;
 mod report;
 mod server;
-mod session;
 mod targets;
 
-use files::Files;
-use measure::{FULL, Plan, SHORT, give_up_after, measure};
+use keyhole_benches::files::Files;
+use measure::{FULL, Plan, SHORT, measure};
 use server::Programs;
-use std::{
-    env,
-    error::Error,
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{env, error::Error, fs, path::PathBuf, process::exit, thread, time::Duration};
 
 const USAGE: &str = "usage: keyhole-bench [--short] [--peers DIR] [--packaged FILE]";
 
 /// Relative to the repository's root, where `./x` starts it.
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
-const START: &str = "plugin/start.sh";
+
+/// A server that does not answer must not block whoever waits for the result.
+const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut plan, mut peers, mut packaged) = (FULL, None, None);
@@ -52,49 +44,34 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => return Err(USAGE.into()),
         }
     }
-    give_up_after(Duration::from_secs(15 * 60));
-    bench(plan, peers, packaged)
-}
-
-fn bench(
-    plan: Plan,
-    peers: Option<PathBuf>,
-    packaged: Option<PathBuf>,
-) -> Result<(), Box<dyn Error>> {
+    thread::spawn(|| {
+        thread::sleep(PATIENCE);
+        say(&format!("gave up after {PATIENCE:?}"));
+        exit(1);
+    });
     // The servers are in this program's directory, built with its profile.
-    let own = env::current_exe()?
-        .parent()
-        .ok_or("this program lies nowhere")?
-        .to_owned();
-    let profile = own
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let own = env::current_exe()?.with_file_name("");
+    let profile = own.file_name().unwrap_or_default().to_string_lossy();
     let programs = Programs {
-        own,
+        own: own.clone(),
         packaged,
         // Each server starts in a folder of its own, so the path must be absolute.
         peers: peers.map(fs::canonicalize).transpose()?,
     };
-    let files = Files::new()?;
-    if let Some(plugin) = programs
-        .peers
-        .as_ref()
-        .map(|peers| peers.join("hyper.wasm"))
-        && plugin.exists()
-    {
-        files.tell_hyper(&plugin)?;
-    }
-    let measured = measure(plan, &files, &programs, Path::new(START))?;
+    bench(plan, &programs, &profile)
+}
 
-    let keyhole = programs
-        .packaged
-        .clone()
-        .unwrap_or_else(|| programs.own.join("keyhole"));
+fn bench(plan: Plan, programs: &Programs, profile: &str) -> Result<(), Box<dyn Error>> {
+    let files = Files::new()?.at_rest();
+    let measured = measure(plan, &files, programs)?;
+    let released = programs.packaged.clone();
+    let released = released.unwrap_or_else(|| programs.own.join("keyhole"));
     // Only this profile strips all.
-    let targets = targets::targets(&measured.results, &keyhole, profile == "dist");
-    let conditions = report::conditions(&profile, plan.rounds);
+    let size = (profile == "dist")
+        .then(|| fs::metadata(released))
+        .transpose()?;
+    let targets = targets::targets(&measured.results, size.map(|program| program.len()));
+    let conditions = report::conditions(profile, plan.rounds);
     let tables = report::tables(&measured, &targets, &conditions);
     let chart = chart::chart(&measured);
     if plan.rounds == SHORT.rounds {

@@ -13,11 +13,16 @@ impl Spread {
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         Some(Self {
-            median: quantile(&mut values, 0.5)?,
+            median: median(&mut values)?,
             low: quantile(&mut values, 0.25)?,
             high: quantile(&mut values, 0.75)?,
         })
     }
+}
+
+/// The middle value.
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
+    quantile(values, 0.5)
 }
 
 /// The smallest value that at least this `part` of all values does not exceed (nearest
@@ -36,12 +41,13 @@ pub(crate) fn quantile(values: &mut [f64], part: f64) -> Option<f64> {
 
 /// Three significant digits, without an exponent.
 pub(crate) fn show(value: f64) -> String {
-    match value.abs() {
-        value if value >= 100.0 => format!("{:.0}", value.copysign(1.0)),
-        value if value >= 10.0 => format!("{value:.1}"),
-        value if value >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
+    let digits = match value.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
 }
 
 #[cfg(test)]
@@ -51,15 +57,11 @@ mod tests {
     use super::{Spread, quantile, show};
 
     #[test]
-    fn a_quantile_is_one_of_the_values() {
+    fn a_quantile_is_one_of_the_values_and_a_spread_the_middle_half() {
         let mut values = [4.0, 1.0, 3.0, 2.0];
         assert_eq!(quantile(&mut values, 0.5), Some(2.0));
         assert_eq!(quantile(&mut values, 0.99), Some(4.0));
         assert_eq!(quantile(&mut [], 0.5), None);
-    }
-
-    #[test]
-    fn a_spread_is_the_middle_half() {
         let spread = Spread::of((1..=100).map(f64::from)).unwrap();
         assert_eq!((spread.low, spread.median, spread.high), (25.0, 50.0, 75.0));
     }

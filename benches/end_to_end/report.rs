@@ -1,11 +1,12 @@
 //! The tables of docs/performance.md.
 
 use crate::{
-    files::KEYS,
-    measure::{AFTER_LARGE_INSIDE, Measured, NATIVE_INSIDE, SANDBOX_INSIDE, What, with_keys},
+    inside::{NATIVE, SANDBOX},
+    measure::{Measured, What, with_keys},
     numbers::{Spread, show},
     targets::{Limit, Target},
 };
+use keyhole_benches::files::KEYS;
 use std::{fmt::Write as _, fs, process::Command};
 
 /// The program writes the page between these. The rest is written by hand.
@@ -39,43 +40,38 @@ pub(crate) fn tables(measured: &Measured, targets: &[Target], conditions: &str) 
             Limit::AtMost(limit) => (limit, "at most"),
             Limit::AtLeast(limit) => (limit, "at least"),
         };
-        let got = target.got.map_or("not measured here".to_owned(), |got| {
-            format!("{}{}", cell(got), target.unit)
-        });
+        let (what, unit) = (target.what, target.unit);
+        let got = target.got.map(|got| format!("{}{unit}", cell(got)));
+        let got = got.unwrap_or_else(|| "not measured here".to_owned());
         let met = match target.met() {
             Some(true) => "met",
             Some(false) => "**missed**",
             None => "",
         };
-        let _ = writeln!(
-            text,
-            "| {} | {sign} {limit}{} | {got} | {met} |",
-            target.what, target.unit
-        );
+        let _ = writeln!(text, "| {what} | {sign} {limit}{unit} | {got} | {met} |");
     }
 
-    text.push_str("\n## Inside one process, from an open directory to the text\n\n");
-    inside(&mut text, measured);
+    text += "\n## Inside one process, from an open directory to the text\n\n";
+    let inside = [(NATIVE, "native"), (SANDBOX, "in the sandbox")];
+    let inside = inside.map(|(name, title)| (name.to_owned(), title.to_owned()));
+    let columns = [
+        (What::Small50, "1 KiB p50, µs"),
+        (What::Large50, "1 MiB p50, µs"),
+    ];
+    table(&mut text, measured, "guest", &columns, inside);
 
-    let servers: Vec<(String, String)> = measured
+    text += "\n## Servers, whole processes over stdio\n\n";
+    let servers = measured
         .servers
         .iter()
-        .map(|server| {
-            (
-                server.name.to_owned(),
-                format!("{} {}", server.name, server.version),
-            )
-        })
-        .collect();
-    let maps: Vec<(String, String)> = KEYS
-        .map(|keys| (with_keys(keys), format!("{keys} keys")))
-        .into();
-    text.push_str("\n## Servers, whole processes over stdio\n\n");
-    table(&mut text, measured, "server", &servers);
-    text.push_str("\n## keyhole, by the number of keys in the map\n\n");
-    table(&mut text, measured, "map", &maps);
+        .map(|server| (server.name.to_owned(), server.title()));
+    table(&mut text, measured, "server", &COLUMNS, servers);
+
+    text += "\n## keyhole, by the number of keys in the map\n\n";
+    let maps = KEYS.map(|keys| (with_keys(keys), format!("{keys} keys")));
+    table(&mut text, measured, "map", &COLUMNS, maps);
     if !measured.absent.is_empty() {
-        text.push_str("\nNot measured here:\n\n");
+        text += "\nNot measured here:\n\n";
         for (name, why) in &measured.absent {
             let _ = writeln!(text, "- {name}: {why}");
         }
@@ -83,38 +79,22 @@ pub(crate) fn tables(measured: &Measured, targets: &[Target], conditions: &str) 
     text
 }
 
-fn inside(text: &mut String, measured: &Measured) {
-    text.push_str("| guest | 1 KiB p50, µs | 1 MiB p50, µs |\n|---|---|---|\n");
-    for (name, title) in [
-        (NATIVE_INSIDE, "native"),
-        (SANDBOX_INSIDE, "in the sandbox"),
-        (
-            AFTER_LARGE_INSIDE,
-            "in the sandbox, in a slot that has served 1 MiB",
-        ),
-    ] {
-        let [small, large] = [What::Small50, What::Large50].map(|what| {
-            let spread = measured.results.spread(what, name);
-            spread.map_or("–".to_owned(), cell)
-        });
-        let _ = writeln!(text, "| {title} | {small} | {large} |");
-    }
-}
-
-fn table(text: &mut String, measured: &Measured, first: &str, rows: &[(String, String)]) {
-    let _ = write!(text, "| {first} |");
-    for (_, title) in COLUMNS {
-        let _ = write!(text, " {title} |");
-    }
-    let _ = writeln!(text, "\n|---|{}", "---|".repeat(COLUMNS.len()));
-    for (key, title) in rows {
+/// Each row has a name in the results, and a title.
+fn table(
+    text: &mut String,
+    measured: &Measured,
+    first: &str,
+    columns: &[(What, &str)],
+    rows: impl IntoIterator<Item = (String, String)>,
+) {
+    let titles: Vec<&str> = columns.iter().map(|(_, title)| *title).collect();
+    let _ = writeln!(text, "| {first} | {} |", titles.join(" | "));
+    let _ = writeln!(text, "|---|{}", "---|".repeat(columns.len()));
+    for (name, title) in rows {
         let _ = write!(text, "| {title} |");
-        for (what, _) in COLUMNS {
-            let cell = measured
-                .results
-                .spread(what, key)
-                .map_or("–".to_owned(), cell);
-            let _ = write!(text, " {cell} |");
+        for (what, _) in columns {
+            let spread = measured.results.spread(*what, &name);
+            let _ = write!(text, " {} |", spread.map_or("–".to_owned(), cell));
         }
         text.push('\n');
     }

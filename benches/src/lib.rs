@@ -5,28 +5,28 @@
 //! open directory, in the sandbox and without it ([`Native`]). Only the sandbox differs.
 //!
 //! ```
-//! use cap_std::fs::Dir;
-//! use keyhole::{Grant, limits::Limits, sandbox::{Executor, Sandbox}};
-//! use keyhole_benches::Native;
-//! use std::{fs::File, time::{Duration, Instant}};
+//! use keyhole_benches::{Native, files::{Files, SMALL_NAME, grant}};
+//! use keyhole_core::{Executor, limits::Limits, sandbox::Sandbox};
+//! use std::time::{Duration, Instant};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let fresh = tempfile::tempdir()?;
-//! # let path = fresh.path();
-//! std::fs::write(path.join("note.md"), "# Note\n")?;
-//! let grant = || -> std::io::Result<_> {
-//!     Ok(Some(Grant { directory: Dir::from_std_file(File::open(path)?), name: "note.md".into(), max_bytes: 64 }))
-//! };
+//! let files = Files::new()?;
+//! let grant = || grant(files.home(), SMALL_NAME);
 //! let deadline = Instant::now() + Duration::from_secs(60);
 //! let sandbox = Sandbox::embedded(Limits::default())?;
-//! assert_eq!(sandbox.call("k-1", grant()?, deadline).unwrap(), "# Note\n");
-//! assert_eq!(Native.call("k-1", grant()?, deadline).unwrap(), "# Note\n");
+//! let text = sandbox.run("k-1", Some(grant()?), deadline).unwrap();
+//! assert!(text.starts_with("- Jane Q. Example"));
+//! assert_eq!(Native.run("k-1", Some(grant()?), deadline).unwrap(), text);
 //! # Ok(())
 //! # }
 //! ```
 
-use keyhole::{Code, Grant, sandbox::Executor};
-use keyhole_guest::{Grant as Leave, Grants, LoadError, load};
+pub mod client;
+pub mod files;
+
+use cap_std::fs::Dir;
+use keyhole_core::{Code, Executor, Grant};
+use keyhole_guest::{Grants, LoadError, load};
 use keyhole_native::NativeDirectory;
 use std::time::Instant;
 
@@ -38,27 +38,34 @@ pub struct Native;
 /// The one key of a call, as the sandbox's own import answers it.
 struct OneKey<'a> {
     key: &'a str,
-    leave: Option<Leave>,
+    grant: Option<keyhole_guest::Grant>,
 }
 
 impl Grants for OneKey<'_> {
-    fn find(&self, key: &str) -> Option<Leave> {
-        self.leave.clone().filter(|_| key == self.key)
+    fn find(&self, key: &str) -> Option<keyhole_guest::Grant> {
+        self.grant.clone().filter(|_| key == self.key)
     }
 }
 
 impl Executor for Native {
-    fn call(&self, key: &str, grant: Option<Grant>, _: Instant) -> Result<String, Code> {
-        let (leave, directory) = grant
-            .map(|grant| {
-                let leave = Leave {
-                    name: grant.name,
-                    max_bytes: grant.max_bytes,
-                };
-                (leave, NativeDirectory::from(grant.directory))
-            })
+    type Directory = Dir;
+
+    fn run(&self, key: &str, grant: Option<Grant>, _: Instant) -> Result<String, Code> {
+        let (grant, directory) = grant
+            .map(
+                |Grant {
+                     directory,
+                     name,
+                     max_bytes,
+                 }| {
+                    let grant = keyhole_guest::Grant { name, max_bytes };
+                    (grant, NativeDirectory::try_from(directory))
+                },
+            )
             .unzip();
-        load(key, &OneKey { key, leave }, directory.as_ref()).map_err(|refusal| match refusal {
+        let directory = directory.transpose().map_err(|_| Code::Internal)?;
+        let loaded = load(key, &OneKey { key, grant }, directory.as_ref());
+        let bytes = loaded.map_err(|refusal| match refusal {
             LoadError::UnknownKey => Code::UnknownKey,
             LoadError::NotMarkdown => Code::NotMarkdown,
             LoadError::OutsideRoot => Code::OutsideRoot,
@@ -66,10 +73,10 @@ impl Executor for Native {
             LoadError::NotAFile => Code::NotAFile,
             LoadError::PermissionDenied => Code::PermissionDenied,
             LoadError::TooLarge => Code::TooLarge,
-            LoadError::NotUtf8 => Code::NotUtf8,
             LoadError::Changed => Code::Changed,
             LoadError::Internal => Code::Internal,
-        })
+        })?;
+        String::from_utf8(bytes).map_err(|_| Code::NotUtf8)
     }
 
     /// There is nothing to interrupt: native code runs to its end.

@@ -3,9 +3,9 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use keyhole_guest::{Directory, Fault, File, Grant, Grants, LoadError, Part, Stat, load, open};
+use keyhole_guest::{Directory, File, Grant, Grants, LoadError, Stat, load};
 use libfuzzer_sys::fuzz_target;
-use std::{cell::Cell, str};
+use std::cell::Cell;
 
 /// What a call finds.
 #[derive(Arbitrary, Debug)]
@@ -16,8 +16,6 @@ struct World {
     name: String,
     max_bytes: u16,
     has_directory: bool,
-    /// In how large parts the file is read, if not at once.
-    part_bytes: u8,
     file: Content,
     faults: Faults,
 }
@@ -59,20 +57,20 @@ enum Kind {
     Other,
 }
 
-impl From<Kind> for Fault {
+impl From<Kind> for LoadError {
     fn from(kind: Kind) -> Self {
         match kind {
-            Kind::Missing => Self::Missing,
-            Kind::Denied => Self::Denied,
-            Kind::Escapes => Self::Escapes,
+            Kind::Missing => Self::NotFound,
+            Kind::Denied => Self::PermissionDenied,
+            Kind::Escapes => Self::OutsideRoot,
             Kind::NotAFile => Self::NotAFile,
-            Kind::Unsettled => Self::Unsettled,
-            Kind::Other => Self::Other,
+            Kind::Unsettled => Self::Changed,
+            Kind::Other => Self::Internal,
         }
     }
 }
 
-fn fail(fault: Option<Kind>) -> Result<(), Fault> {
+fn fail(fault: Option<Kind>) -> Result<(), LoadError> {
     fault.map_or(Ok(()), |kind| Err(kind.into()))
 }
 
@@ -100,13 +98,13 @@ struct Open<'a> {
 impl<'a> Directory for &'a World {
     type File = Open<'a>;
 
-    fn is_regular(&self, name: &str) -> Result<bool, Fault> {
+    fn is_regular(&self, name: &str) -> Result<bool, LoadError> {
         assert!(name == self.name && is_name(name), "only a granted name");
         fail(self.faults.look)?;
         Ok(self.file.is_regular)
     }
 
-    fn open(&self, name: &str) -> Result<Open<'a>, Fault> {
+    fn open(&self, name: &str) -> Result<Open<'a>, LoadError> {
         assert!(name == self.name && is_name(name), "only a granted name");
         assert!(self.file.is_regular, "nothing else is opened");
         fail(self.faults.open)?;
@@ -119,7 +117,7 @@ impl<'a> Directory for &'a World {
 }
 
 impl File for Open<'_> {
-    fn stat(&self) -> Result<Stat, Fault> {
+    fn stat(&self) -> Result<Stat, LoadError> {
         let World { file, faults, .. } = self.world;
         let looks = self.looks.replace(self.looks.get() + 1);
         let size = (file.bytes.len() as u64)
@@ -137,7 +135,7 @@ impl File for Open<'_> {
         })
     }
 
-    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, LoadError> {
         let World { file, faults, .. } = self.world;
         fail(faults.read)?;
         let most = match file.chunk {
@@ -165,28 +163,9 @@ fuzz_target!(|world: World| {
     let directory = &&world;
     let directory = world.has_directory.then_some(directory);
     check(&world, &load(&world.key, &world, directory));
-    check(&world, &in_parts(&world, directory));
 });
 
-/// All parts, if the last one came.
-fn in_parts(world: &World, directory: Option<&&World>) -> Result<String, LoadError> {
-    let mut file = open(&world.key, world, directory, world.part_bytes.into())?;
-    // As the host does: each part must be text, but an error of a later one comes first.
-    let mut text = Some(String::new());
-    loop {
-        let (bytes, is_last) = match file.next_part()? {
-            Part::More(bytes) => (bytes, false),
-            Part::Last(bytes) => (bytes, true),
-        };
-        assert!(is_last || !bytes.is_empty(), "an empty part is the last");
-        text = text.and_then(|text| Some(text + str::from_utf8(&bytes).ok()?));
-        if is_last {
-            return text.ok_or(LoadError::NotUtf8);
-        }
-    }
-}
-
-fn check(world: &World, got: &Result<String, LoadError>) {
+fn check(world: &World, got: &Result<Vec<u8>, LoadError>) {
     // Without times the guest reads it twice, and both reads are the same.
     let honest = Faults {
         has_no_times: world.faults.has_no_times,
@@ -195,12 +174,12 @@ fn check(world: &World, got: &Result<String, LoadError>) {
     if world.faults == honest {
         assert_eq!(*got, expected(world));
     }
-    if let Ok(text) = got {
+    if let Ok(bytes) = got {
         // However the file system behaves: all of it, or nothing.
         assert!(is_key(&world.key) && is_name(&world.name) && world.has_directory);
         assert!(world.other_key.as_ref().is_none_or(|key| *key == world.key));
-        assert_eq!(text.as_bytes(), world.file.bytes);
-        assert!(text.len() <= world.max_bytes.into());
+        assert_eq!(*bytes, world.file.bytes);
+        assert!(bytes.len() <= world.max_bytes.into());
         let Faults {
             time_changes,
             change_time_changes,
@@ -213,12 +192,12 @@ fn check(world: &World, got: &Result<String, LoadError>) {
             content_changes,
             ..
         } = world.faults;
-        assert!(!(has_no_times && content_changes) || text.is_empty());
+        assert!(!(has_no_times && content_changes) || bytes.is_empty());
     }
 }
 
 /// The model: the result that an honest file system must lead to.
-fn expected(world: &World) -> Result<String, LoadError> {
+fn expected(world: &World) -> Result<Vec<u8>, LoadError> {
     if !is_key(&world.key)
         || world
             .other_key
@@ -242,7 +221,7 @@ fn expected(world: &World) -> Result<String, LoadError> {
     if world.file.bytes.len() > world.max_bytes.into() {
         return Err(LoadError::TooLarge);
     }
-    String::from_utf8(world.file.bytes.clone()).map_err(|_| LoadError::NotUtf8)
+    Ok(world.file.bytes.clone())
 }
 
 /// "What a key is" in the contract, written in another way than in the guest.

@@ -6,7 +6,8 @@
 //! went in.
 #![no_main]
 
-use keyhole::{LiveMap, Loader, Location, limits::Limits, mcp, sandbox::Sandbox};
+use keyhole_core::{Callers, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
+use keyhole_mcp::{Surface, run_session};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use std::{
@@ -19,6 +20,7 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, duplex},
     runtime::{Builder, Runtime},
+    sync::Semaphore,
 };
 
 /// The key. The corpus has it, so that the fuzzer knows it.
@@ -29,7 +31,7 @@ const MARKER: &str = "hunter2";
 
 struct Server {
     runtime: Runtime,
-    loader: Arc<Loader>,
+    loader: Arc<Loader<LiveMap, Sandbox>>,
     _tree: TempDir,
 }
 
@@ -47,10 +49,10 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let location = Location::find(Some(&map), |_| None).unwrap();
     let limits = Limits {
         // The fuzzer guesses keys all the time.
-        free_guesses: u32::MAX,
+        free_guesses: Semaphore::MAX_PERMITS,
         ..Limits::default()
     };
-    let live = Arc::new(LiveMap::new(location));
+    let live = LiveMap::new(location);
     let sandbox = Sandbox::embedded(limits).unwrap();
     Server {
         runtime: Builder::new_current_thread().enable_all().build().unwrap(),
@@ -94,10 +96,10 @@ async fn session(data: &[u8]) -> Vec<u8> {
     let (mut to, stdin) = duplex(1 << 16);
     let (stdout, mut from) = duplex(1 << 16);
     let mut answers = Vec::new();
-    let served = mcp::run_session(
+    let served = run_session(
         Arc::clone(&SERVER.loader),
-        keyhole::Callers::Unknown,
-        mcp::Surface::General,
+        Callers::Unknown,
+        Surface::General,
         stdin,
         stdout,
         std::future::pending(),

@@ -1,4 +1,4 @@
-//! The component: [`open()`] with the contract's imports for its two traits.
+//! The component: [`load()`] with the contract's imports for its two traits.
 
 use crate::bindings::{
     self,
@@ -12,39 +12,18 @@ use crate::bindings::{
         },
     },
 };
-use crate::{
-    Directory, Fault, File, Grant, Grants, LoadError, PART_BYTES, Part, Reading, Stat, Time, open,
-};
+use crate::{Directory, File, Grant, Grants, LoadError, Stat, Time, load};
 use alloc::{string::String, vec::Vec};
-use emballoc::Allocator;
-use spin::Mutex;
+use dlmalloc::GlobalDlmalloc;
 
 struct Component;
 
-/// The file of which a part was given away, if there is more of it. There is one call in
-/// an instance, and one thread, so nobody ever waits for the lock.
-static LEFT: Mutex<Option<Reading<Descriptor>>> = Mutex::new(None);
-
 impl Guest for Component {
-    fn load(key: String) -> Result<Part, LoadError> {
+    fn load(key: String) -> Result<Vec<u8>, LoadError> {
         let preopened = preopens::get_directories().into_iter().next();
         let directory = preopened.as_ref().map(|(directory, _)| directory);
-        give(open(&key, &Host, directory, PART_BYTES)?)
+        load(&key, &Host, directory)
     }
-
-    fn next() -> Result<Part, LoadError> {
-        let left = LEFT.lock().take();
-        give(left.ok_or(LoadError::Internal)?)
-    }
-}
-
-/// Gives a part away, and keeps the file if there is more of it.
-fn give(mut reading: Reading<Descriptor>) -> Result<Part, LoadError> {
-    let part = reading.next_part()?;
-    if let Part::More(_) = part {
-        *LEFT.lock() = Some(reading);
-    }
-    Ok(part)
 }
 
 bindings::export!(Component with_types_in bindings);
@@ -65,21 +44,21 @@ fn no_follow() -> PathFlags {
 impl Directory for Descriptor {
     type File = Descriptor;
 
-    fn is_regular(&self, name: &str) -> Result<bool, Fault> {
+    fn is_regular(&self, name: &str) -> Result<bool, LoadError> {
         let stat = self.stat_at(no_follow(), name)?;
         match stat.type_ {
-            DescriptorType::SymbolicLink => Err(Fault::Escapes),
+            DescriptorType::SymbolicLink => Err(LoadError::OutsideRoot),
             other => Ok(other == DescriptorType::RegularFile),
         }
     }
 
-    fn open(&self, name: &str) -> Result<Self, Fault> {
+    fn open(&self, name: &str) -> Result<Self, LoadError> {
         Ok(self.open_at(no_follow(), name, OpenFlags::empty(), DescriptorFlags::READ)?)
     }
 }
 
 impl File for Descriptor {
-    fn stat(&self) -> Result<Stat, Fault> {
+    fn stat(&self) -> Result<Stat, LoadError> {
         let stat: DescriptorStat = Descriptor::stat(self)?;
         Ok(Stat {
             regular: stat.type_ == DescriptorType::RegularFile,
@@ -89,7 +68,7 @@ impl File for Descriptor {
         })
     }
 
-    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, LoadError> {
         let (bytes, _end) = Descriptor::read(self, len, offset)?;
         Ok(bytes)
     }
@@ -99,33 +78,26 @@ fn time(time: Datetime) -> Time {
     (time.seconds, time.nanoseconds)
 }
 
-impl From<ErrorCode> for Fault {
+impl From<ErrorCode> for LoadError {
     fn from(code: ErrorCode) -> Self {
         match code {
-            ErrorCode::NoEntry | ErrorCode::NotDirectory | ErrorCode::NameTooLong => Self::Missing,
-            ErrorCode::Access => Self::Denied,
+            ErrorCode::NoEntry | ErrorCode::NotDirectory | ErrorCode::NameTooLong => Self::NotFound,
+            ErrorCode::Access => Self::PermissionDenied,
             // The host answers `not-permitted` for what it does not grant, and `loop`
             // for a link that it must not follow.
-            ErrorCode::NotPermitted | ErrorCode::Loop => Self::Escapes,
+            ErrorCode::NotPermitted | ErrorCode::Loop => Self::OutsideRoot,
             ErrorCode::IsDirectory
             | ErrorCode::NoDevice
             | ErrorCode::NoSuchDevice
             | ErrorCode::InvalidSeek => Self::NotAFile,
-            ErrorCode::WouldBlock | ErrorCode::Busy => Self::Unsettled,
-            _ => Self::Other,
+            ErrorCode::WouldBlock | ErrorCode::Busy => Self::Changed,
+            _ => Self::Internal,
         }
     }
 }
 
-/// All the memory that the component ever has in addition to its stack. It has room for
-/// the largest file that a map may allow (8 MiB) twice: for its pieces and for the whole,
-/// or, if each read returns all of it, for two reads. It is part of the component's first
-/// memory and used from its low end, and what is freed is used again, so a call pays only
-/// for what it holds at once. The component never asks the engine for more.
-const ARENA_BYTES: usize = 17 << 20;
-
 #[global_allocator]
-static ALLOCATOR: Allocator<ARENA_BYTES> = Allocator::new();
+static ALLOCATOR: GlobalDlmalloc = GlobalDlmalloc;
 
 /// A panic is a trap: the host answers `internal` and drops the instance.
 #[panic_handler]

@@ -10,7 +10,7 @@
 //! added there, this does not compile until it handles that case.
 //!
 //! ```
-//! use keyhole_guest::{load, Directory, File, Fault, Grant, Grants, LoadError, Stat};
+//! use keyhole_guest::{load, Directory, File, Grant, Grants, LoadError, Stat};
 //!
 //! /// A directory with one file in it, and the permission to read it.
 //! struct World;
@@ -23,19 +23,19 @@
 //! }
 //! impl Directory for World {
 //!     type File = Note;
-//!     fn is_regular(&self, _: &str) -> Result<bool, Fault> { Ok(true) }
-//!     fn open(&self, _: &str) -> Result<Note, Fault> { Ok(Note) }
+//!     fn is_regular(&self, _: &str) -> Result<bool, LoadError> { Ok(true) }
+//!     fn open(&self, _: &str) -> Result<Note, LoadError> { Ok(Note) }
 //! }
 //! impl File for Note {
-//!     fn stat(&self) -> Result<Stat, Fault> {
+//!     fn stat(&self) -> Result<Stat, LoadError> {
 //!         Ok(Stat { regular: true, size: 7, modified: None, changed: None })
 //!     }
-//!     fn read(&self, _: u64, offset: u64) -> Result<Vec<u8>, Fault> {
+//!     fn read(&self, _: u64, offset: u64) -> Result<Vec<u8>, LoadError> {
 //!         Ok(b"# Note\n"[offset as usize..].to_vec())
 //!     }
 //! }
 //!
-//! assert_eq!(load("k-1", &World, Some(&World)).unwrap(), "# Note\n");
+//! assert_eq!(load("k-1", &World, Some(&World)).unwrap(), b"# Note\n");
 //! assert_eq!(load("k-2", &World, Some(&World)), Err(LoadError::UnknownKey));
 //! ```
 #![no_std]
@@ -46,11 +46,9 @@ extern crate alloc;
 mod component;
 mod load;
 
-pub use bindings::exports::keyhole::context::loader::{LoadError, Part};
+pub use bindings::exports::keyhole::context::loader::LoadError;
 pub use bindings::keyhole::context::grants::Grant;
-pub use load::{
-    Directory, Fault, File, Grants, MAX_KEY_BYTES, PART_BYTES, Reading, Stat, Time, load, open,
-};
+pub use load::{Directory, File, Grants, MAX_KEY_BYTES, Stat, Time, load};
 
 /// What `wit-bindgen` generates from the contract. Its style is not ours.
 #[allow(

@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use crate::{Grant, LoadError, Part};
-use alloc::{string::String, vec::Vec};
+use crate::{Grant, LoadError};
+use alloc::vec::Vec;
 
 /// The longest key, in bytes. A key of 128 hexadecimal digits is 512 bits; anything
 /// longer is a mistake. Source: "What a key is" in the contract.
@@ -25,30 +25,29 @@ pub trait Directory {
     /// would block.
     ///
     /// # Errors
-    /// Why the file system refused it.
-    fn is_regular(&self, name: &str) -> Result<bool, Fault>;
+    /// What the contract says of a file system that refuses this.
+    fn is_regular(&self, name: &str) -> Result<bool, LoadError>;
 
     /// Opens `name` for reading.
     ///
     /// # Errors
-    /// Why the file system refused it.
-    fn open(&self, name: &str) -> Result<Self::File, Fault>;
+    /// What the contract says of a file system that refuses this.
+    fn open(&self, name: &str) -> Result<Self::File, LoadError>;
 }
 
 /// An open file.
 pub trait File {
-    /// What the open handle reports. The first time, this is the look at which the file
-    /// was found at rest.
+    /// What the open handle reports.
     ///
     /// # Errors
-    /// Why the file system refused it.
-    fn stat(&self) -> Result<Stat, Fault>;
+    /// What the contract says of a file system that refuses this.
+    fn stat(&self) -> Result<Stat, LoadError>;
 
     /// Up to `len` bytes from `offset`; no bytes only at the end of the file.
     ///
     /// # Errors
-    /// Why the file system refused it.
-    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault>;
+    /// What the contract says of a file system that refuses this.
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, LoadError>;
 }
 
 /// What [`load`] needs to know about an open file.
@@ -60,7 +59,7 @@ pub struct Stat {
     pub size: u64,
     /// When it was last written to, if the file system says.
     pub modified: Option<Time>,
-    /// When anything of it was last changed. None if no clock shows every change.
+    /// When anything of it was last changed. None if this would not show every change.
     pub changed: Option<Time>,
 }
 
@@ -68,45 +67,10 @@ pub struct Stat {
 /// another time of the same file, so its epoch does not matter.
 pub type Time = (u64, u32);
 
-/// Why the file system did not do what it was asked, as far as it matters here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// No file has this name.
-    Missing,
-    /// The operating system denies it.
-    Denied,
-    /// The name is a link, or leads out of the directory.
-    Escapes,
-    /// It exists, but cannot be opened or read as a file.
-    NotAFile,
-    /// It does not come to rest, or another process holds it: it may be readable later.
-    Unsettled,
-    /// Anything else.
-    Other,
-}
+/// How often the file is read, if somebody writes to it in the meantime.
+const ATTEMPTS: usize = 4;
 
-impl From<Fault> for LoadError {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Missing => Self::NotFound,
-            Fault::Denied => Self::PermissionDenied,
-            Fault::Escapes => Self::OutsideRoot,
-            Fault::NotAFile => Self::NotAFile,
-            Fault::Unsettled => Self::Changed,
-            Fault::Other => Self::Internal,
-        }
-    }
-}
-
-/// How much of a file the component holds at once, in bytes, unless it must be all of it.
-/// Small enough to stay in the processor's own memory, and for a slot to keep.
-pub const PART_BYTES: u64 = 128 << 10;
-
-/// In bytes, in UTF-8.
-const LONGEST_CHARACTER: u64 = 4;
-
-/// The whole content of the file that `key` stands for, unchanged, or why not. This is
-/// [`open()`] with one part, which is the whole.
+/// The whole content of the file that `key` stands for, unchanged, or why not.
 ///
 /// `directory` is None if nothing was preopened.
 ///
@@ -117,22 +81,7 @@ pub fn load<D: Directory>(
     key: &str,
     grants: &impl Grants,
     directory: Option<&D>,
-) -> Result<String, LoadError> {
-    let (bytes, _) = open(key, grants, directory, u64::MAX)?.read()?;
-    String::from_utf8(bytes).map_err(|_| LoadError::NotUtf8)
-}
-
-/// Opens the file that `key` stands for, to read it in parts of at most `part_bytes`; or
-/// of four, since that is the longest character.
-///
-/// # Errors
-/// As [`load()`].
-pub fn open<D: Directory>(
-    key: &str,
-    grants: &impl Grants,
-    directory: Option<&D>,
-    part_bytes: u64,
-) -> Result<Reading<D::File>, LoadError> {
+) -> Result<Vec<u8>, LoadError> {
     if !is_key(key) {
         return Err(LoadError::UnknownKey);
     }
@@ -147,118 +96,58 @@ pub fn open<D: Directory>(
     }
     let file = directory.open(&grant.name)?;
 
-    let before = file.stat()?;
-    if !before.regular {
-        return Err(LoadError::NotAFile);
+    let mut before = file.stat()?;
+    for _ in 0..ATTEMPTS {
+        if !before.regular {
+            return Err(LoadError::NotAFile);
+        }
+        if before.size > grant.max_bytes {
+            return Err(LoadError::TooLarge);
+        }
+        let bytes = read(&file, before.size)?;
+        let after = file.stat()?;
+        if let Some(bytes) = bytes
+            && after == before
+            // Two equal looks prove nothing if no clock shows every change. Then what was
+            // read must still be there.
+            && (before.changed.is_some() || is_still(&file, &bytes)?)
+        {
+            return Ok(bytes);
+        }
+        before = after;
     }
-    if before.size > grant.max_bytes {
-        return Err(LoadError::TooLarge);
-    }
-    // If no clock shows every change, all of it is read twice, and so it comes at once.
-    let part_bytes = match before.changed {
-        Some(_) => part_bytes.max(LONGEST_CHARACTER),
-        None => u64::MAX,
-    };
-    Ok(Reading {
-        file,
-        before,
-        part_bytes,
-        given: 0,
-    })
+    Err(LoadError::Changed)
 }
 
-/// A file that may be read, and how much of it was given away. Nothing of it may be shown
-/// to anybody before the last part has come.
-#[derive(Debug)]
-pub struct Reading<F> {
-    file: F,
-    before: Stat,
-    part_bytes: u64,
-    given: u64,
-}
-
-impl<F: File> Reading<F> {
-    /// The next part. The parts together are the file, but only when the last has come.
-    /// No character is cut.
-    ///
-    /// The host checks whether each part is text. A check here would take as long again, and
-    /// the host would not rely on it.
-    ///
-    /// # Errors
-    /// As [`load()`], but for [`LoadError::NotUtf8`].
-    pub fn next_part(&mut self) -> Result<Part, LoadError> {
-        Ok(match self.read()? {
-            (bytes, true) => Part::Last(bytes),
-            (bytes, false) => Part::More(bytes),
-        })
-    }
-
-    /// The next part, and whether it is the last.
-    fn read(&mut self) -> Result<(Vec<u8>, bool), LoadError> {
-        let mut bytes = self.fill()?;
-        let is_last = self.given + bytes.len() as u64 == self.before.size;
-        if !is_last {
-            // The beginning of a character is read again, with the rest of it.
-            bytes.truncate(bytes.len() - begun(&bytes));
-            self.given += bytes.len() as u64;
-            return Ok((bytes, false));
+/// All of a file of this size, and the end directly after it. None if it is longer or
+/// shorter by now. A read that returns fewer bytes than it was asked for proves neither, so
+/// the last read must return none.
+fn read(file: &impl File, size: u64) -> Result<Option<Vec<u8>>, LoadError> {
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        let have = bytes.len() as u64;
+        // One byte more than is left: a file that has this byte has grown. No file is so
+        // long that this saturates, but a file system may report such a size.
+        let want = size.saturating_add(1) - have;
+        let chunk = file.read(want, have)?;
+        let got = chunk.len() as u64;
+        if got > want {
+            return Err(LoadError::Internal); // more than was asked for
         }
-        self.check_unchanged()?;
-        // Two equal looks prove nothing if no clock shows every change. Then what was
-        // read must still be there.
-        if self.before.changed.is_none() && !is_still(&self.file, &bytes)? {
-            return Err(LoadError::Changed);
+        if have + got > size || (got == 0 && have < size) {
+            return Ok(None);
         }
-        Ok((bytes, true))
-    }
-
-    fn check_unchanged(&self) -> Result<(), LoadError> {
-        match self.file.stat()? == self.before {
-            true => Ok(()),
-            false => Err(LoadError::Changed),
+        if got == 0 {
+            return Ok(Some(bytes));
         }
-    }
-
-    /// Reads a part that is full, or all that is left and the end directly after it. It
-    /// asks for one byte more than expected: a file that has this byte has grown, or is
-    /// longer than it reports. A read that returns fewer bytes proves neither, so the last
-    /// read must return none.
-    fn fill(&self) -> Result<Vec<u8>, LoadError> {
-        let size = self.before.size;
-        let left = size - self.given;
-        let mut bytes: Vec<u8> = Vec::new();
-        loop {
-            let have = bytes.len() as u64;
-            if have == self.part_bytes && have < left {
-                return Ok(bytes); // full, and not the last
-            }
-            // No file is so long that this saturates, but a file system may report such a
-            // size.
-            let want = match have == left {
-                true => 1,
-                false => (left.saturating_add(1) - have).min(self.part_bytes - have),
-            };
-            let chunk = self.file.read(want, self.given + have)?;
-            let got = chunk.len() as u64;
-            if got > want {
-                return Err(LoadError::Internal); // more than was asked for
-            }
-            if have + got > left || (got == 0 && have < left) {
-                return Err(LoadError::Changed);
-            }
-            if got == 0 {
-                return Ok(bytes);
-            }
-            let full = left.min(self.part_bytes);
-            if have == 0 && got == full {
-                bytes = chunk; // all of it at once: no copy
-                continue;
-            }
-            if bytes.capacity() == 0 {
-                reserve(&mut bytes, full)?;
-            }
-            bytes.extend_from_slice(&chunk);
+        if have == 0 && got == size {
+            bytes = chunk; // all of it at once: no copy
+            continue;
         }
+        if bytes.capacity() == 0 {
+            reserve(&mut bytes, size)?;
+        }
+        bytes.extend_from_slice(&chunk);
     }
 }
 
@@ -277,15 +166,6 @@ fn check_name(name: &str) -> Result<(), LoadError> {
         Some(stem) if !stem.is_empty() => Ok(()),
         _ => Err(LoadError::NotMarkdown),
     }
-}
-
-/// How many bytes at the end begin a character that continues behind them.
-fn begun(bytes: &[u8]) -> usize {
-    let leads = [0xc0, 0xe0, 0xf0];
-    let last = bytes.iter().rev().zip(1..=leads.len());
-    last.zip(leads)
-        .find_map(|((byte, place), lead)| (*byte >= lead).then_some(place))
-        .unwrap_or(0)
 }
 
 /// Whether `file` still has the content that was read, and no more. This compares piece

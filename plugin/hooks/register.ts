@@ -42,9 +42,16 @@ function read(text: string) {
 const program = (root: string, data: string): [string, ...string[]] => ['sh', `${root}/start.sh`, data]
 /** The command that says whom the map names: agents, one a line, and * for any. */
 const agents = (root: string, data = '') => [...program(root, data), 'agents']
-const names = (map: string, type: string) => map.split('\n').includes(type)
+/** Without the marketplace that the map may name: `acme@market:reviewer` is `acme:reviewer`. */
+const plain = (name: string) => name.replace(/^([^:@]*)@[^:]*:/, '$1:')
+const names = (map: string, type: string) => map.split('\n').some((name) => plain(name) === type)
 const namesAny = (map: string) => names(map, '*')
-const namesOthers = (map: string, own: string) => map.split('\n').some((name) => name !== '' && name !== own)
+const namesOthers = (map: string, own: string) => map.split('\n').some((name) => name !== '' && plain(name) !== own)
+/** Whether the map says that this agent is from another marketplace than `provider`, as in `acme@market`. */
+const namesAnother = (map: string, type: string, provider: string) => {
+  const marketed = map.split('\n').filter((name) => name !== type && plain(name) === type)
+  return marketed.length > 0 && !marketed.includes(`${provider}:${type.split(':')[1]}`)
+}
 
 export const register: Register = (on) => {
   // Until the bundled agent has its own server, it needs the shared one.
@@ -102,21 +109,27 @@ export const register: Register = (on) => {
   })
 
   // An agent's definition may take the name of a plugin's agent, as one of
-  // `--agents` can. It is not the agent that the map means. And the map may have
-  // changed: an agent that it names only now gets the server, too.
+  // `--agents` can, and so may a plugin of that name from another marketplace. It is
+  // not the agent that the map means. And the map may have changed: an agent that it
+  // names only now gets the server, too.
   on('agent.spawn', async ($, e, next) => {
     const type = e.subagentType
+    const provider = e.provider.plugin
     const [plugin, agent] = type.split(':')
-    const isImpostor = agent !== undefined && e.provider.plugin.split('@')[0] !== plugin
+    const isPlugins = agent !== undefined
     const deny = `${type} is not the agent of that plugin, and the map has a private file for that one only`
     const isOurs = type === `${$.plugin.name}:${AGENT}`
+    const { CLAUDE_PLUGIN_DATA: data = '' } = await $.process.hookEnv()
+    // The client calls our data folder after our name and marketplace.
+    const isImpostor = isOurs
+      ? provider.replace(/[^\w-]/g, '-') !== data.split(/[\\/]/).at(-1)
+      : isPlugins && provider.split('@')[0] !== plugin
     if (isOurs && isImpostor) return { deny }
-    if (isOurs ? registered : shared && !isImpostor) return next(e)
+    if (isOurs ? registered : shared && !isPlugins) return next(e)
     try {
-      const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
       const map = await $.process.run(agents($.plugin.root, data))
       const isNamed = map.exitCode === 0 && names(map.stdout, type)
-      if (isImpostor && isNamed) return { deny }
+      if (isNamed && (isImpostor || (isPlugins && namesAnother(map.stdout, type, provider)))) return { deny }
       if (isOurs || (!shared && (isNamed || namesAny(map.stdout)))) {
         shared = true
         await $.mcp.connect(SHARED)

@@ -1,5 +1,5 @@
 // The plugin's README, word for word, in a fresh home: its two commands, its
-// catalog, its map and its check. Only the repository differs: it is this
+// catalog, its map, its rules and its check. Only the repository differs: it is this
 // package.
 
 import assert from 'node:assert/strict';
@@ -43,8 +43,12 @@ onEachClient("11: the plugin's README works word for word", async ({ home }) => 
   session.assertPlayed();
   assert.equal(session.answer('scanner', way(home.client).tool).text, catalog);
 
-  // The command that it gives for a failure; here it works.
-  const check = await home.run('/bin/sh', ['-c', block('sh')]);
-  assert.equal(check.code, 0, check.stderr);
-  assert.match(check.stdout, /1 would be served/);
+  // Its rules, of step 4, as `check` wants them, and its command for a failure.
+  // TMPDIR is set here, so its path stands for /tmp, as the step says.
+  home.set(JSON.parse(block('json').replace('//tmp/claude-', `/${path.join(home.root, 'tmp')}/claude-`)));
+  const keyhole = path.join(home.installed('keyhole').root, 'bin/keyhole');
+  const check = await home.run('/bin/sh', ['-c', `'${keyhole}' check`]);
+  assert.equal(check.code, 0, check.stdout + check.stderr);
+  assert.match(check.stdout, /\nkeyhole:privacy-scanner: would be served, /);
+  assert.doesNotMatch(check.stdout, /permissions\.deny/);
 });

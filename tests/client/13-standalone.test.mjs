@@ -1,5 +1,5 @@
-// The server without the plugin: added to the client by the one command that
-// docs/own-subagent.md gives.
+// The server without the plugin, added to the client by hand: every conversation then has
+// its tool. No page advises it.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -13,8 +13,6 @@ const TOOL = 'mcp__keyhole__load_context';
 const TEXT = 'Words for whoever has the key.\n';
 
 onEachClient('13: added by hand, the server serves whoever has a key, and none that is bound', async ({ home }) => {
-  const page = fs.readFileSync(path.join(import.meta.dirname, '../../docs/own-subagent.md'), 'utf8');
-  assert.ok(page.includes(`\`${COMMAND}\``), 'the page gives the command');
   const servers = path.join(DIST, 'plugin/server');
   const [server] = fs.readdirSync(servers);
   fs.mkdirSync(path.join(home.root, 'shims'));

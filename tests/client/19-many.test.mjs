@@ -60,13 +60,13 @@ onEachClient('19b: no server is left, whatever ends the client', async ({ t, hom
   }
 });
 
-/** The servers that run from this home's data folder. */
+/** The servers that run from this home's copy of the plugin. */
 function servers(home) {
-  const { data } = home.installed('keyhole');
+  const { root } = home.installed('keyhole');
   const { stdout } = spawnSync('ps', ['-axo', 'pid=,ppid=,args='], { encoding: 'utf8' });
   return stdout
     .split('\n')
     .map((line) => line.match(/^ *(\d+) +(\d+) +(.*)$/))
-    .filter((found) => found?.[3].startsWith(`${data}/keyhole-`) && found[3].includes(' serve '))
+    .filter((found) => found?.[3].startsWith(`${root}/server/keyhole-`) && found[3].includes(' serve '))
     .map(([, pid, parent]) => ({ pid: Number(pid), parent: Number(parent) }));
 }

@@ -11,7 +11,7 @@ import { onEachClient } from './harness/case.mjs';
 import { DIST } from './harness/home.mjs';
 import { CANARY, CATALOG, KEY, SCANNER, catalog, load, loadsModules, way } from './harness/plugin.mjs';
 
-const PACK = path.resolve(import.meta.dirname, '../../packaging/packages/plugin.py');
+const PACK = path.resolve(import.meta.dirname, '../../release/packages/plugin.py');
 
 /** The marketplace with the plugin as for Windows. */
 function without(home) {
@@ -35,7 +35,9 @@ onEachClient('22a: without a shell, the first session loads the catalog, for the
   session.assertOnlyIn(CANARY, 'scanner');
   const [denied] = session.answers('parent');
   assert.equal(denied.error, true, denied.text);
-  assert.deepEqual(fs.readdirSync(home.installed('keyhole').data), ['tickets'], 'nothing is installed');
+  const { data } = home.installed('keyhole');
+  assert.deepEqual(fs.readdirSync(data), ['tickets'], 'nothing is installed');
+  assert.deepEqual(fs.readdirSync(path.join(data, 'tickets')), [], 'the guard looked after the call, too');
 });
 
 onEachClient('22b: without a shell, the guard alone is enough where no module is loaded', async ({ home, client, t }) => {

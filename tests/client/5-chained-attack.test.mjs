@@ -19,8 +19,8 @@ onEachClient('5a: the parent cannot read the key, the map, the file or the data 
   const { root, data } = home.installed('keyhole');
   const agent = path.join(root, 'agents/privacy-scanner.md');
   const map = path.join(home.configured, 'context-map.toml');
-  const [binary] = files(data).filter((name) => fs.statSync(name).mode & 0o100);
-  assert.ok(binary, 'the binary is in the data directory');
+  const [binary] = files(path.join(root, 'server'));
+  assert.deepEqual(files(data).filter((name) => fs.statSync(name).mode & 0o100), [], 'no program is in the data directory');
 
   const attempts = [
     ...[agent, map, file, ...files(data)].map(read),
@@ -110,10 +110,39 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
   assert.ok(leaked, 'this client keeps transcripts from the parent by itself: drop the rule from the advice');
   seen("a parent CAN read its subagent's transcript, with all that the subagent was given");
 
-  home.set({ permissions: { deny: ['Read(~/.claude/projects/**)'] } });
+  const rule = 'Read(~/.claude/projects/**)';
+  home.set({ permissions: { deny: [rule] } });
   (await attack()).assertOnlyIn(CANARY, 'scanner');
-  seen('permissions.deny "Read(~/.claude/projects/**)" in the user\'s settings keeps Read and cat from it');
+  seen(`permissions.deny "${rule}" in the user's settings keeps Read and cat from it, by its name`);
+
+  // The client has a folder for each session's tasks, with links to the transcripts.
+  const tasks = path.join(home.root, 'tmp/claude-*');
+  const search = () => play(async () => [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)]);
+  const found = (await search()).of('parent').some(({ text }) => text.includes(CANARY));
+  seen(`that rule alone ${found ? 'does not keep' : 'keeps'} a search of the client's temporary folder from it`);
+  assert.ok(found, 'the second rule is not needed any more: drop it from the advice');
+  home.set({ permissions: { deny: [rule, `Read(/${tasks}/**)`] } });
+  (await search()).assertOnlyIn(CANARY, 'scanner');
+  seen("a second rule for the client's temporary folder keeps searches, globs and links from it");
 });
+
+/** Ways to search the folders of tasks and of transcripts, without naming the file. */
+function searches(home, tasks) {
+  const [task] = fs.globSync ? fs.globSync(tasks) : fs.readdirSync(path.join(home.root, 'tmp')).filter((name) => name.startsWith('claude-')).map((name) => path.join(home.root, 'tmp', name));
+  const outputs = files(task).filter((name) => name.endsWith('.output'));
+  const folders = [task, ...new Set(outputs.map((name) => path.dirname(name)))];
+  return [
+    ...folders.map((folder) => bash(`grep -Rho 'ZQ-CANARY[^"]*' ${folder}`)),
+    bash(`grep -Rho 'ZQ-CANARY[^"]*' ${tasks}`),
+    ...folders.slice(1).map((folder) => bash(`cat ${folder}/*`)),
+    ...folders.slice(1).map((folder) => bash(`cd ${folder} && cat *.output`)),
+    bash(`find -L ${task} -type f -exec cat {} +`),
+    ...outputs.slice(0, 1).map(read),
+    ...folders.map((folder) => call('Grep', { pattern: 'ZQ-CANARY.*', path: folder, output_mode: 'content' })),
+    bash("grep -rho 'ZQ-CANARY[^\"]*' ~/.claude/projects"),
+    bash("cat ~/.claude/projects/*/*/subagents/*"),
+  ];
+}
 
 /** Every file under `root`. */
 function files(root) {

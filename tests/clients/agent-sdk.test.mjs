@@ -136,3 +136,18 @@ onCase(client, "an agent of a project does not take the place of the program's o
 onCase(client, 'a key in the environment is passed on', async ({ home }) => {
   assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
 });
+
+onCase(client, "the user's hook hands the document to the program's agent alone, as in Claude Code", async ({ home }) => {
+  home.document();
+  client.configure(home);
+  home.write(home.home, '.claude/settings.json', home.inject('claude-code', 'identifier-scanner'));
+  const session = await home.session({
+    main: [client.spawn('scanner', 'scanner'), client.spawn('other', 'other'), say('Done.')],
+    scanner: [say('Done.')],
+    other: [say('Done.')],
+  });
+  session.assertPlayed();
+  assert.ok(session.of('scanner')[0].text.includes(CANARY));
+  session.assertOnlyIn(CANARY, 'scanner');
+  assert.ok(!session.stdout.includes(CANARY));
+});

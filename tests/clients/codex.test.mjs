@@ -164,3 +164,41 @@ onCase(client, "a key in the client's environment does not reach the server, unl
 function name(home) {
   fs.appendFileSync(path.join(home.home, `.codex/${PROFILE}.config.toml`), 'env_vars = ["SCANNER_KEY"]\n');
 }
+
+/** Hooks run without their user's review, which nobody gives in a script. */
+const trusting = {
+  ...client,
+  command(home, model, prompt) {
+    const { program, args, env } = client.command(home, model, prompt);
+    return { program, args: home.trusts ? [args[0], '--dangerously-bypass-hook-trust', ...args.slice(1)] : args, env };
+  },
+};
+
+onCase(trusting, 'a trusted hook hands the document to one agent alone, which has no tool for it', async ({ home, client, seen }) => {
+  home.client = trusting;
+  client.configure(home);
+  home.document();
+  home.write(home.home, '.codex/hooks.json', home.inject('codex', 'scanner'));
+  for (const name of ['scanner', 'scanner2']) {
+    home.write(home.home, `.codex/agents/${name}.toml`, `name = "${name}"\ndescription = "Scans."\ndeveloper_instructions = "Scan."\n`);
+  }
+  const script = {
+    main: [...agent('scanner', 'scanner'), ...agent('other', 'scanner2'), say('Done.')],
+    ...Object.fromEntries(['scanner', 'other'].map((actor) => [actor, [say('Done.')]])),
+  };
+  const play = async (text) => {
+    home.write(home.home, 'notes/identifiers.md', text);
+    const session = await home.session(script);
+    session.assertPlayed();
+    session.assertOnlyIn(CANARY, 'scanner');
+    assert.ok(!session.stdout.includes(CANARY));
+    return session.of('scanner')[0].text;
+  };
+  home.trusts = true;
+  const most = `# ${CANARY}\n`.padEnd(9_998, 'x') + 'ä';
+  for (const text of [DOCUMENT, most]) assert.ok((await play(text)).includes(JSON.stringify(text).slice(1, -1)));
+  assert.match(await play(`${most}.`), /not loaded\. too-large: /);
+  home.trusts = false;
+  assert.ok(!(await play(DOCUMENT)).includes(CANARY));
+  seen('a hook that nobody has trusted is left out without a word, and the agent starts');
+});

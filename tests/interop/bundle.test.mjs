@@ -1,4 +1,4 @@
-// The MCP bundle that `./x bundle` makes, judged and installed by MCP's own tool.
+// The MCP bundle that `./x release bundle` makes, judged and installed by MCP's own tool.
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import assert from 'node:assert/strict'
@@ -13,15 +13,12 @@ import { parse } from 'smol-toml'
 import { DOCUMENT, server, world } from './world.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const tool = join(root, 'packaging/mcpb/node_modules/@anthropic-ai/mcpb/dist')
+const tool = join(root, 'release/mcpb/node_modules/@anthropic-ai/mcpb/dist')
 const place = mkdtempSync(join(tmpdir(), 'keyhole-'))
 const bundle = join(place, 'out/keyhole.mcpb')
 const installed = join(place, 'installed')
-const NAMES = {
-  'linux x64': 'keyhole-linux-x86_64', 'linux arm64': 'keyhole-linux-aarch64',
-  'darwin x64': 'keyhole-macos-x86_64', 'darwin arm64': 'keyhole-macos-aarch64',
-}
-const name = NAMES[`${process.platform} ${process.arch}`]
+const systems = readFileSync(join(root, 'release/systems.txt'), 'utf8').split('\n').map((row) => row.split(/ +/))
+const [name] = systems.find((row) => row[3] === `${process.platform}-${process.arch}`)
 
 before(() => {
   const servers = join(place, 'package/plugin/server')
@@ -29,7 +26,7 @@ before(() => {
   // Without symbols, which are most of an unoptimised program.
   const stripped = spawnSync('strip', ['-o', join(servers, name), server])
   if (stripped.status !== 0) copyFileSync(server, join(servers, name))
-  execFileSync(join(root, 'x'), ['bundle', join(place, 'package'), join(place, 'out')], { stdio: 'pipe' })
+  execFileSync(join(root, 'x'), ['release', 'bundle', join(place, 'package'), join(place, 'out')], { stdio: 'pipe' })
   execFileSync(process.execPath, [join(tool, 'cli/cli.js'), 'unpack', bundle, installed], { stdio: 'pipe' })
 })
 after(() => rmSync(place, { recursive: true }))
@@ -45,7 +42,7 @@ async function configured(userConfig) {
 }
 
 test("the bundle's manifest is valid, and its version is the project's", () => {
-  const path = join(root, 'packaging/mcpb/manifest.json')
+  const path = join(root, 'release/mcpb/manifest.json')
   const said = execFileSync(process.execPath, [join(tool, 'cli/cli.js'), 'validate', path], { encoding: 'utf8' })
   assert.match(said, /Manifest schema validation passes!/)
   const { workspace } = parse(readFileSync(join(root, 'Cargo.toml'), 'utf8'))
@@ -60,7 +57,7 @@ test('the bundle holds the server, its launcher and the licences, and nothing el
 // In another second: a packer would write the time into the bundle.
 test('the same servers make the same bundle', async () => {
   await new Promise((done) => setTimeout(done, 2100))
-  execFileSync(join(root, 'x'), ['bundle', join(place, 'package'), join(place, 'again')], { stdio: 'pipe' })
+  execFileSync(join(root, 'x'), ['release', 'bundle', join(place, 'package'), join(place, 'again')], { stdio: 'pipe' })
   assert.deepEqual(readFileSync(join(place, 'again/keyhole.mcpb')), readFileSync(bundle))
 })
 

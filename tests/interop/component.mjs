@@ -68,13 +68,9 @@ async function run(one, home) {
   })
   let got
   try {
-    const parts = []
-    let part = loader.load(key)
-    for (; part.tag === 'more'; part = loader.next()) parts.push(part.val)
-    parts.push(part.val)
-    // As the host does: each part must be text.
-    const isText = parts.every((bytes) => isUtf8(bytes))
-    got = isText ? { ok: Buffer.concat(parts).toString('hex') } : { error: 'not-utf8' }
+    const bytes = loader.load(key)
+    // As the host does: it must be text.
+    got = isUtf8(bytes) ? { ok: Buffer.from(bytes).toString('hex') } : { error: 'not-utf8' }
   } catch (error) {
     // The component's own refusals have a payload; anything else is a failure.
     got = typeof error.payload === 'string' ? { error: error.payload } : { thrown: String(error) }

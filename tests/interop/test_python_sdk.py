@@ -75,17 +75,17 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
                 result = await self.load(client, "k-good")
                 self.assertEqual(result.structured_content["code"], "map-missing")
 
-    async def test_a_wrong_call_is_a_protocol_error(self):
+    async def test_wrong_arguments_are_a_result_that_says_what_to_send(self):
         for mode, _ in MODES:
             async with self.client(mode) as client:
-                for name, arguments in [
-                    ("load_other", {"key": "k-good"}),
-                    ("load_context", {"key": "k-good", "path": "/etc"}),
-                    ("load_context", {}),
-                ]:
-                    with self.subTest(mode=mode, name=name), self.assertRaises(MCPError) as raised:
-                        await client.call_tool(name, arguments)
-                    self.assertEqual(raised.exception.error.code, -32602)
+                for arguments in [{"key": "k-good", "path": "/etc"}, {"key": 5}, {}]:
+                    with self.subTest(mode=mode, arguments=arguments):
+                        result = await client.call_tool("load_context", arguments)
+                        self.assertTrue(result.is_error)
+                        self.assertIn('exactly one, "key"', result.content[0].text)
+                with self.subTest(mode=mode), self.assertRaises(MCPError) as raised:
+                    await client.call_tool("load_other", {"key": "k-good"})
+                self.assertEqual(raised.exception.error.code, -32602)
 
     async def test_a_cancelled_call_ends_and_the_session_goes_on(self):
         for mode, _ in MODES:
@@ -115,9 +115,9 @@ class PythonSdk(unittest.IsolatedAsyncioTestCase):
                     self.assertEqual(tool.input_schema["properties"], {})
                     result = await client.call_tool("load_context", {})
                     self.assertEqual(result.content[0].text, DOCUMENT)
-                    with self.assertRaises(MCPError) as raised:
-                        await self.load(client, "k-good")
-                    self.assertEqual(raised.exception.error.code, -32602)
+                    refused = await self.load(client, "k-good")
+                    self.assertTrue(refused.is_error)
+                    self.assertIn("no arguments", refused.content[0].text)
 
 
 if __name__ == "__main__":

@@ -1,54 +1,40 @@
 """A registry of npm packages on this machine."""
 
 import contextlib
+import functools
 import http.server
 import json
+import shutil
 import tarfile
 import threading
-import urllib.parse
 
-from world import project
+from world import folder, project
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 @contextlib.contextmanager
-def registry(folder):
+def registry(packages):
     """The address of one that has the packages in this folder, and no other."""
-    files = {}
-    for path in folder.glob("*.tgz"):
+    root = folder()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=root))
+    address = f"http://127.0.0.1:{server.server_port}/"
+    for path in packages.glob("*.tgz"):
+        shutil.copy(path, root)
         with tarfile.open(path) as archive:
             manifest = json.load(archive.extractfile("package/package.json"))
-        files[manifest["name"]] = (path, manifest)
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            name = urllib.parse.unquote(self.path.removeprefix("/"))
-            address = f"http://127.0.0.1:{self.server.server_port}"
-            body = None
-            if name.endswith(".tgz"):
-                [body] = [path.read_bytes() for path, _ in files.values() if path.name == name]
-            elif name in files:
-                path, manifest = files[name]
-                version = {**manifest, "dist": {"tarball": f"{address}/{path.name}"}}
-                body = json.dumps(
-                    {
-                        "name": name,
-                        "dist-tags": {"latest": project.VERSION},
-                        "versions": {project.VERSION: version},
-                    }
-                ).encode()
-            self.send_response(200 if body else 404)
-            self.send_header("Content-Length", str(len(body or b"")))
-            self.end_headers()
-            self.wfile.write(body or b"")
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        about = root / manifest["name"]
+        about.parent.mkdir(exist_ok=True)
+        manifest["dist"] = {"tarball": f"{address}{path.name}"}
+        versions = {project.VERSION: manifest}
+        about.write_text(json.dumps({"name": manifest["name"], "dist-tags": {"latest": project.VERSION}, "versions": versions}))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/"
+        yield address
     finally:
         server.shutdown()
         thread.join()

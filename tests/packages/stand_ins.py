@@ -20,25 +20,22 @@ def stand_ins(systems, kind=LOAD):
     Windows lie beside it."""
     dist = folder() / "dist"
     shutil.copytree(ROOT / "plugin", dist / "plugin")
-    server = dist / "plugin/server"
-    server.mkdir()
-    sums = []
-    for system in systems:
-        content = elf(kind) + system.program.encode()
-        (server / system.program).write_bytes(content)
-        sums.append(f"{hashlib.sha256(content).hexdigest()}  server/{system.program}\n")
-    (dist / "plugin/manifest.sha256").write_text("".join(sums) + "0  contract/context.wit\n")
+    (dist / "plugin/server").mkdir()
+    fill(dist / "plugin", "server/", systems, elf(kind), "0  contract/context.wit\n")
     return dist
 
 
 def beside(systems):
-    """A folder of programs, as `./x dist --all` has one."""
-    programs = folder() / "programs"
-    programs.mkdir()
+    """A folder of programs, as `./x release dist --all` has one."""
+    programs = folder()
+    fill(programs, "", systems, b"MZ")
+    return programs
+
+
+def fill(place, inside, systems, head, more=""):
     sums = []
     for system in systems:
-        content = b"MZ" + system.program.encode()
-        (programs / system.program).write_bytes(content)
-        sums.append(f"{hashlib.sha256(content).hexdigest()}  {system.program}\n")
-    (programs / "manifest.sha256").write_text("".join(sums))
-    return programs
+        content = head + system.program.encode()
+        (place / inside / system.program).write_bytes(content)
+        sums.append(f"{hashlib.sha256(content).hexdigest()}  {inside}{system.program}\n")
+    (place / "manifest.sha256").write_text("".join(sums) + more)

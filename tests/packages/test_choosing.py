@@ -2,6 +2,7 @@
 
 import functools
 import shutil
+import zipfile
 
 from registry import registry
 from stand_ins import stand_ins
@@ -38,6 +39,9 @@ class Choosing(Case):
                     self.download(home, platform, place)
                     [wheel] = place.iterdir()
                     self.assertTrue(wheel.name.endswith(f"-{system.wheel}.whl"), wheel.name)
+                    with zipfile.ZipFile(wheel) as archive:
+                        [its] = [one for one in archive.namelist() if one.endswith("/" + system.command("keyhole"))]
+                        self.assertTrue(archive.read(its).endswith(system.program.encode()))
         self.download(home, "macosx_10_9_universal2", home / "none", exits=1)
 
     def download(self, home, platform, place, **more):
@@ -64,4 +68,7 @@ class Choosing(Case):
                     )
                     scope = home / "node_modules" / project.NAMES["NPM_SCOPE"]
                     self.assertEqual([one.name for one in scope.iterdir()], [system.npm])
+                    its = scope / system.npm / "bin" / system.command("keyhole")
+                    self.assertTrue(its.read_bytes().endswith(system.program.encode()))
+                    self.assertEqual(its.stat().st_mode & 0o777, 0o755)
                     shutil.rmtree(home)

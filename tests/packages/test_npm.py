@@ -10,13 +10,13 @@ import subprocess
 import tarfile
 
 from registry import registry
-from world import BEGIN, LASTING, Case, folder, packages, project, sha256, sum_in_manifest, system
+from world import BEGIN, LASTING, Case, packages, project, sha256, sum_in_manifest
 
 NAME = project.NAMES["NPM"]
 
 
 def own_package():
-    return f"{project.NAMES['NPM_SCOPE']}/{system().npm}"
+    return f"{project.NAMES['NPM_SCOPE']}/{project.this_system().npm}"
 
 
 def file_of(name):
@@ -40,20 +40,7 @@ class Npm(Case):
         self.works(home, prefix / "bin" / NAME)
         self.works(home, prefix / "bin/keyhole")
         [program] = prefix.rglob("lib/**/bin/keyhole")
-        self.assertEqual(sha256(program), sum_in_manifest(system()))
-
-    def test_npx_starts_what_is_installed_in_a_project(self):
-        home = self.home()
-        self.run_in(home, "npm", "install", "--offline", "--no-audit", "--no-fund", self.main, self.own)
-        self.works(home, "npx", "--offline", NAME)
-
-    def test_setup_tells_clients_the_program_and_not_the_launcher(self):
-        home = self.home(LASTING)
-        prefix = self.globally(home, "--offline", self.main, self.own)
-        said = self.run_in(home, prefix / "bin/keyhole", "setup", "claude-code")
-        [program] = prefix.rglob("lib/**/bin/keyhole")
-        self.assertIn(f'"command": "{program}"', said)
-        self.assertNotIn("Careful", said)
+        self.assertEqual(sha256(program), sum_in_manifest(project.this_system()))
 
     def test_from_a_registry_npm_takes_the_package_of_this_system_and_no_other(self):
         with registry(packages()) as address:
@@ -62,7 +49,12 @@ class Npm(Case):
             prefix = self.globally(home, NAME, **more)
             self.works(home, prefix / "bin" / NAME)
             there = {path.name for path in prefix.rglob(f"{project.NAMES['NPM_SCOPE']}/*")}
-            self.assertEqual(there, {system().npm})
+            self.assertEqual(there, {project.this_system().npm})
+            # Clients are told the program, and not the launcher.
+            said = self.run_in(home, prefix / "bin/keyhole", "setup", "claude-code")
+            [program] = prefix.rglob("lib/**/bin/keyhole")
+            self.assertIn(f'"command": "{program}"', said)
+            self.assertNotIn("Careful", said)
             # The line that users type, with nothing installed before.
             said = self.run_in(home, "npx", "-y", NAME, "--version", **more)
             self.assertEqual(said, f"keyhole {project.VERSION}\n")
@@ -75,13 +67,6 @@ class Npm(Case):
                 manifest = json.load(archive.extractfile("package/package.json"))
             self.assertNotIn("scripts", manifest, file)
             self.assertNotIn("dependencies", manifest, file)
-
-    def test_without_the_package_for_this_system_it_says_what_to_do(self):
-        home = self.home()
-        prefix = self.globally(home, "--offline", self.main)
-        said = self.run_in(home, prefix / "bin/keyhole", "--version", exits=1)
-        self.assertIn(f"{own_package()}, which holds the program for this system, is not installed", said)
-        self.assertIn("npm install --include=optional", said)
 
     def test_a_signal_that_comes_as_the_program_starts_leaves_nothing_behind(self):
         home = self.home()
@@ -116,7 +101,8 @@ class Npm(Case):
         launcher = project_folder / "node_modules/.bin/keyhole"
         for environment in ({}, {"NODE_PATH": str(home / "node_modules")}):
             said = self.run_in(home, launcher, "--version", exits=1, environment=environment)
-            self.assertIn("is not installed", said)
+            self.assertIn(f"{own_package()}, which holds the program for this system, is not installed", said)
+            self.assertIn("npm install --include=optional", said)
             self.assertNotIn("foreign", said)
         self.run_in(home, *install, self.main, self.own)
         self.works(home, launcher)

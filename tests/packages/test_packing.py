@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import shutil
 import tarfile
 
@@ -48,56 +47,6 @@ class Packing(Case):
         expected = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items()))
         self.assertEqual(sums, expected)
 
-    def test_each_system_has_its_npm_package_and_its_wheel(self):
-        files = self.packed(stand_ins(project.SYSTEMS))
-        version = project.VERSION
-        with tarfile.open(fileobj=io.BytesIO(files[f"{project.NAMES['NPM']}-{version}.tgz"])) as archive:
-            main = json.load(archive.extractfile("package/package.json"))
-        self.assertEqual(len(main["optionalDependencies"]), len(project.SYSTEMS))
-        for system in project.SYSTEMS:
-            name = f"{project.NAMES['NPM_SCOPE']}/{system.npm}"
-            self.assertEqual(main["optionalDependencies"][name], version)
-            with tarfile.open(fileobj=io.BytesIO(files[f"{name[1:].replace('/', '-')}-{version}.tgz"])) as archive:
-                its = json.load(archive.extractfile("package/package.json"))
-                [program] = [one for one in archive.getnames() if "/bin/" in one]
-                self.assertEqual(archive.getmember(program).mode, 0o755)
-                self.assertTrue(archive.extractfile(program).read().endswith(system.program.encode()))
-            self.assertEqual((its["name"], f"{its['os'][0]}-{its['cpu'][0]}"), (name, system.npm))
-            self.assertEqual(program.endswith(".exe"), system.is_windows)
-            self.assertTrue(any(one.endswith(f"-py3-none-{system.wheel}.whl") for one in files), system)
-
-    def test_the_formula_has_each_systems_program_and_its_sum(self):
-        dist = stand_ins(project.SYSTEMS)
-        formula = self.packed(dist)["keyhole.rb"].decode()
-        pairs = re.findall(r'url "(.+)"\n\s+sha256 "(.+)"', formula)
-        expected = [
-            (f"{project.RELEASE}/{one.program}", hashlib.sha256((dist / "plugin/server" / one.program).read_bytes()).hexdigest())
-            for one in project.SYSTEMS
-            if not one.is_windows
-        ]
-        self.assertEqual(sorted(pairs), sorted(expected))
-        self.assertEqual(len(re.findall(r"\b(?:do|class|def)\b", formula)), len(re.findall(r"^\s*end$", formula, re.MULTILINE)))
-        # The length that `brew audit` allows.
-        self.assertLess(len(project.DESCRIPTION), 80)
-
-    def test_winget_is_told_of_windows_programs_and_of_nothing_if_there_is_none(self):
-        files = self.packed(stand_ins(project.SYSTEMS))
-        name = project.NAMES["WINGET"]
-        own = {one for one in files if one.endswith(".yaml")}
-        self.assertEqual(own, {f"{name}.yaml", f"{name}.installer.yaml", f"{name}.locale.en-US.yaml"})
-        installer = files[f"{name}.installer.yaml"].decode()
-        for system in project.SYSTEMS:
-            self.assertEqual(f"InstallerUrl: {project.RELEASE}/{system.program}\n" in installer, system.is_windows)
-        for one in own:
-            text = files[one].decode()
-            self.assertIn(f"PackageIdentifier: {name}\nPackageVersion: {project.VERSION}\n", text)
-            # Texts that YAML would read as something else.
-            for line in text.splitlines()[1:]:
-                self.assertRegex(line, r"^(- |  )?[A-Za-z0-9]+(:|: [^ '\"&*!|>%@`{\[].*)?$")
-                self.assertNotRegex(line.partition(": ")[2], r": | #")
-        without = [one for one in project.SYSTEMS if not one.is_windows]
-        self.assertFalse([one for one in self.packed(stand_ins(without)) if one.endswith(".yaml")])
-
     def test_a_program_that_is_not_static_is_in_no_image(self):
         self.assertIn("keyhole-image.tar", self.packed(stand_ins(project.SYSTEMS)))
         self.assertNotIn("keyhole-image.tar", self.packed(stand_ins(project.SYSTEMS, INTERPRETER)))
@@ -134,11 +83,19 @@ class Packing(Case):
             server = json.loads(its[".mcp.json"])["mcpServers"]["context"]
             self.assertEqual(server, {"command": program, "args": ["serve", "--require-ticket"]})
             hooks = json.loads(its["hooks/hooks.json"])
-            groups = hooks["hooks"]["PreToolUse"]
-            self.assertEqual(list(hooks["hooks"]), ["PreToolUse"])
-            self.assertEqual(len(groups), 2)
-            for hook in (hook for group in groups for hook in group["hooks"]):
-                self.assertEqual((hook["type"], hook["command"], hook["args"]), ("command", program, ["guard"]))
+            said = {
+                event: [(hook["type"], hook["command"], hook["args"]) for group in groups for hook in group["hooks"]]
+                for event, groups in hooks["hooks"].items()
+            }
+            runs = lambda *arguments: ("command", program, list(arguments))
+            self.assertEqual(
+                said,
+                {
+                    "SessionStart": [runs("check", "--brief")],
+                    "PreToolUse": [runs("guard")] * 2,
+                    "PostToolUse": [runs("guard", "--after")] * 2,
+                },
+            )
             self.assertEqual(hooks["modules"], ["./register.ts"])
             module = its["hooks/register.ts"].decode()
             self.assertIn("[`${root}/server/" + system.program + "`]", module)
@@ -169,15 +126,14 @@ class Packing(Case):
             folder = programs if system.is_windows else dist / "plugin/server"
             content = (folder / system.program).read_bytes()
             self.assertEqual(self.plugin_for(system, files)[f"server/{system.program}"], content)
-        with open(programs / project.SYSTEMS[-1].program, "ab") as program:
-            program.write(b"more")
-        self.assertIn("is not what", self.refused(dist, None, programs))
 
-    def test_a_program_that_is_not_what_the_manifest_says_is_not_packed(self):
-        dist = stand_ins(project.SYSTEMS[:1])
-        with open(dist / "plugin/server" / project.SYSTEMS[0].program, "ab") as program:
-            program.write(b"more")
-        self.assertIn("is not what", self.refused(dist))
+    def test_a_program_that_is_not_what_a_manifest_says_is_not_packed(self):
+        unix, windows = project.SYSTEMS[0], project.SYSTEMS[-1]
+        for damaged in (unix, windows):
+            dist, programs = stand_ins([unix]), beside([windows])
+            path = (programs if damaged.is_windows else dist / "plugin/server") / damaged.program
+            path.write_bytes(path.read_bytes() + b"more")
+            self.assertIn("is not what", self.refused(dist, None, programs))
 
     def test_a_program_of_an_unknown_system_is_not_left_out_in_silence(self):
         dist = stand_ins(project.SYSTEMS[:1])

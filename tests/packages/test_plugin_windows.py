@@ -10,7 +10,7 @@ import tarfile
 import time
 import unittest
 
-from world import BEGIN, DOCUMENT, KEY, WINE, Case, call, folder, packages, project, sha256, sum_in_manifest
+from world import BEGIN, DOCUMENT, KEY, WINE, Case, call, folder, packages, project
 
 [SYSTEM] = [one for one in project.SYSTEMS if one.name == "windows-x86_64"]
 AGENT = "keyhole:privacy-scanner"
@@ -23,7 +23,7 @@ class Plugin(Case):
     @classmethod
     def setUpClass(cls):
         if not WINE:
-            print(f"skipped: {cls.__module__} (no program for Windows, or no wine: ./x windows has both)", flush=True)
+            print(f"skipped: {cls.__module__} (no program for Windows, or no wine: ./x release windows has both)", flush=True)
             raise unittest.SkipTest("nothing to run")
         # A machine of its own: the map has its place in the user's profile.
         cls.prefix = folder()
@@ -114,9 +114,6 @@ class Plugin(Case):
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         found = {one["id"]: one["result"] for one in map(json.loads, ran.stdout.splitlines())}
         return [found[number]["content"][0]["text"] for number in range(1, len(ids) + 1)]
-
-    def test_its_program_is_the_one_of_the_manifest(self):
-        self.assertEqual(sha256(self.plugin / "server" / SYSTEM.program), sum_in_manifest(SYSTEM))
 
     def test_its_guard_lets_the_agent_through_and_its_server_serves_that_call_once(self):
         *same, other = self.permitted("toolu_1", "toolu_1", "toolu_2")

@@ -7,7 +7,7 @@ import io
 import sys
 import zipfile
 
-from world import LASTING, TOOLS, Case, packages, project, sha256, sum_in_manifest, system
+from world import LASTING, TOOLS, Case, packages, project, sha256, sum_in_manifest
 
 NAME = project.NAMES["PYPI"]
 
@@ -21,7 +21,7 @@ class Wheel(Case):
         return ["--no-index", "--find-links", packages()]
 
     def is_the_program(self, path):
-        self.assertEqual(sha256(path), sum_in_manifest(system()))
+        self.assertEqual(sha256(path), sum_in_manifest(project.this_system()))
 
     def tool(self, name):
         if not TOOLS:
@@ -45,21 +45,17 @@ class Wheel(Case):
         self.works(home, uvx, "--offline", *self.from_files(), NAME)
         self.works(home, uvx, "--offline", *self.from_files(), "--from", NAME, "keyhole")
 
-    def test_uv_installs_it_as_a_tool_without_a_network(self):
-        uv = self.tool("uv")
-        home = self.home()
-        self.run_in(home, uv, "tool", "install", "--offline", *self.from_files(), NAME)
-        self.is_the_program(home / ".local/bin/keyhole")
-        self.works(home, NAME, path=[home / ".local/bin"])
-
-    def test_setup_tells_clients_the_name_that_stays(self):
+    def test_uv_installs_it_without_a_network_and_setup_tells_clients_the_name_that_stays(self):
         uv = self.tool("uv")
         home = self.home(LASTING)
         self.run_in(home, uv, "tool", "install", "--offline", *self.from_files(), NAME)
+        self.is_the_program(home / ".local/bin/keyhole")
+        self.works(home, NAME, path=[home / ".local/bin"])
         said = self.run_in(home, NAME, "setup", "claude-code", path=[home / ".local/bin"])
         self.assertIn(f'"command": "{home}/.local/bin/keyhole"', said)
         self.assertNotIn("Careful", said)
-        said = self.run_in(home, self.tool("uvx"), "--isolated", "--offline", *self.from_files(), NAME, "setup", "vscode")
+        uvx = [self.tool("uvx"), "--isolated", "--offline", *self.from_files(), NAME]
+        said = self.run_in(home, *uvx, "setup", "vscode")
         self.assertIn("Careful: this program lies in a cache", said)
 
     def test_pipx_installs_it_without_a_network(self):

@@ -1,7 +1,7 @@
 """The packages under test, and a fresh home to install them in.
 
-`./x installs` says where they are, in KEYHOLE_PACKAGES, and of what they were packed, in
-KEYHOLE_DIST and KEYHOLE_PROGRAMS."""
+`./x release installs` says where they are, in KEYHOLE_PACKAGES, and of what they were
+packed, in KEYHOLE_DIST and KEYHOLE_PROGRAMS."""
 
 import atexit
 import functools
@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import pathlib
-import platform
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACK = ROOT / "packaging/packages"
+PACK = ROOT / "release/packages"
 sys.path.insert(0, str(PACK))
 
 import project  # noqa: E402
@@ -60,15 +59,6 @@ def pack(*arguments):
 def packages():
     """Where all packages of KEYHOLE_DIST are."""
     return pathlib.Path(os.environ["KEYHOLE_PACKAGES"])
-
-
-@functools.cache
-def system():
-    """The system that this is."""
-    name = {"Linux": "linux", "Darwin": "macos"}.get(platform.system())
-    processor = {"x86_64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}.get(platform.machine())
-    [found] = [one for one in project.SYSTEMS if one.name == f"{name}-{processor}"]
-    return found
 
 
 def sha256(path):

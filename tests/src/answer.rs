@@ -1,7 +1,7 @@
 //! The answer to one request.
 
 use crate::transcript::Transcript;
-use keyhole::Code;
+use keyhole_core::Code;
 use serde_json::{Value, json};
 
 /// An answer. Each check says what it should be, exactly, and fails with the
@@ -31,10 +31,8 @@ impl Answer {
             self.fail("one block");
         };
         self.check(block["type"] == "text", || "a block of text".into());
-        self.check(result.get("structuredContent").is_none(), || {
-            "the document only once".into()
-        });
         self.check(result["isError"] == false, || "no error".into());
+        self.has_only("content isError");
     }
 
     /// The document, if it is one.
@@ -68,6 +66,33 @@ impl Answer {
         self.check(result["content"] == text, || format!("content: {text}"));
         let data = json!({ "code": code, "message": expected.advice() });
         self.check(result["structuredContent"] == data, || format!("{data}"));
+        self.has_only("content isError structuredContent");
+    }
+
+    /// The refusal of arguments that the tool does not take, with this text and no code.
+    #[track_caller]
+    pub fn refused_arguments(&self, advice: &str) {
+        let result = self.result();
+        self.check(result["isError"] == true, || "an error of the tool".into());
+        let text = json!([{ "type": "text", "text": advice }]);
+        self.check(result["content"] == text, || format!("content: {text}"));
+        self.has_only("content isError");
+    }
+
+    /// The result has these fields, and else only what its protocol adds.
+    #[track_caller]
+    fn has_only(&self, fields: &str) {
+        let result = self.result().as_object().expect("an object");
+        let added = ["_meta", "resultType"];
+        let found = result
+            .keys()
+            .filter(|field| !added.contains(&field.as_str()));
+        let found: Vec<_> = found.map(String::as_str).collect();
+        self.check(found.join(" ") == fields, || fields.into());
+        let stateless = result.contains_key("resultType");
+        let name = json!({ "name": "keyhole", "version": env!("CARGO_PKG_VERSION") });
+        let meta = stateless.then(|| json!({ "io.modelcontextprotocol/serverInfo": name }));
+        self.check(result.get("_meta") == meta.as_ref(), || format!("{meta:?}"));
     }
 
     /// The protocol error with this code.

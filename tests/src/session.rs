@@ -23,6 +23,7 @@ pub struct Session {
 }
 
 /// How a server ended.
+#[derive(Debug)]
 pub struct Ended {
     /// The exit status. None means that a signal ended it.
     pub exit: Option<i32>,

@@ -7,7 +7,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     os::unix::{
-        fs::{PermissionsExt as _, chown, symlink},
+        fs::{PermissionsExt as _, lchown, symlink},
         process::CommandExt as _,
     },
     path::{Path, PathBuf},
@@ -15,8 +15,9 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The number of a user and of a group that by convention own nothing.
-pub const NOBODY: u32 = 65534;
+/// The number of a user and of a group that have no name and own nothing. It is not the
+/// number that the system shows for unknown owners: that user trusts nothing.
+pub const NOBODY: u32 = 54_320;
 
 /// The place where the program runs. Chained calls make it; later changes go
 /// through `&self`, while servers run. Names of files are relative to the home.
@@ -28,9 +29,8 @@ pub struct World {
     environment: BTreeMap<OsString, OsString>,
     arguments: Vec<OsString>,
     protocol: Protocol,
-    open_files: Option<u32>,
     through: Vec<OsString>,
-    unprivileged: bool,
+    user: Option<u32>,
 }
 
 impl World {
@@ -59,9 +59,8 @@ impl World {
             environment,
             arguments: Vec::new(),
             protocol: Protocol::Initialize,
-            open_files: None,
             through: Vec::new(),
-            unprivileged: false,
+            user: None,
         }
     }
 
@@ -121,10 +120,9 @@ impl World {
         self
     }
 
-    /// With at most `most` open files for the server.
-    pub fn open_files(mut self, most: u32) -> Self {
-        self.open_files = Some(most);
-        self
+    /// With a server that a shell starts after it has run `command`, such as `ulimit -n 9`.
+    pub fn after(self, command: &str) -> Self {
+        self.through(["/bin/sh", "-c", &format!("{command} && exec \"$0\" \"$@\"")])
     }
 
     /// With a server that this program starts. The program gets the server's command
@@ -140,21 +138,28 @@ impl World {
     /// With a server that does not have root's powers. If the tests run as root, this
     /// gives the home to another user, who runs the server; for any other user nothing
     /// changes. Call it when all files are made.
-    pub fn unprivileged(mut self) -> Self {
-        if geteuid().is_root() {
-            self.unprivileged = true;
-            fs::set_permissions(self.temp.path(), fs::Permissions::from_mode(0o711))
-                .expect("our own directory");
-            // The built program may be in a place that only root can enter.
-            // Another process copies it: while one thread here has the copy open
-            // for writing, a child of another thread would hold it open too.
-            let copied = Command::new("cp")
-                .arg(binary())
-                .arg(self.outside("keyhole"))
-                .status();
-            assert!(copied.is_ok_and(|status| status.success()), "no copy");
-            give_away(&self.home);
+    pub fn unprivileged(self) -> Self {
+        match geteuid().is_root() {
+            true => self.run_by(NOBODY),
+            false => self,
         }
+    }
+
+    /// With a server that this user runs, to whom the home then belongs. Only root can do
+    /// this. Call it when all files are made.
+    pub fn run_by(mut self, user: u32) -> Self {
+        self.user = Some(user);
+        fs::set_permissions(self.temp.path(), fs::Permissions::from_mode(0o711))
+            .expect("our own directory");
+        // The built program may be in a place that only root can enter.
+        // Another process copies it: while one thread here has the copy open
+        // for writing, a child of another thread would hold it open too.
+        let copied = Command::new("cp")
+            .arg(binary())
+            .arg(self.outside("keyhole"))
+            .status();
+        assert!(copied.is_ok_and(|status| status.success()), "no copy");
+        give_away(&self.home, user);
         self
     }
 
@@ -210,7 +215,12 @@ impl World {
     pub fn serve(&self) -> Session {
         let mut arguments = vec!["serve".into()];
         arguments.extend(self.arguments.iter().cloned());
-        Session::start(&mut self.command(&arguments), self.protocol)
+        self.start(&arguments)
+    }
+
+    /// Starts any command, which waits for its input.
+    pub fn start(&self, arguments: &[OsString]) -> Session {
+        Session::start(&mut self.command(arguments), self.protocol)
     }
 
     /// Starts a server with a client that has shaken hands.
@@ -248,24 +258,16 @@ impl World {
     }
 
     fn command(&self, arguments: &[OsString]) -> Command {
-        let program = match self.unprivileged {
-            true => self.outside("keyhole"),
-            false => binary().to_owned(),
+        let program = match self.user {
+            Some(_) => self.outside("keyhole"),
+            None => binary().to_owned(),
         };
-        let mut command = match (&self.through[..], self.open_files) {
-            ([], None) => Command::new(program),
-            ([first, arguments @ ..], _) => {
+        let mut command = match &self.through[..] {
+            [] => Command::new(program),
+            [first, arguments @ ..] => {
                 let mut command = Command::new(first);
                 command.args(arguments).arg(program);
                 command
-            }
-            ([], Some(most)) => {
-                // A shell sets the limit, and then becomes the program.
-                let mut shell = Command::new("/bin/sh");
-                shell
-                    .args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")])
-                    .arg(program);
-                shell
             }
         };
         command
@@ -273,8 +275,8 @@ impl World {
             .env_clear()
             .envs(&self.environment)
             .current_dir(&self.home);
-        if self.unprivileged {
-            command.uid(NOBODY).gid(NOBODY);
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
         }
         command
     }
@@ -290,15 +292,15 @@ fn private_directory(path: &Path) {
     }
 }
 
-/// Gives `path` and everything in it to [`NOBODY`], except links.
-fn give_away(path: &Path) {
+/// Gives `path` and everything in it to `user`, also links themselves.
+fn give_away(path: &Path, user: u32) {
+    lchown(path, Some(user), Some(user)).expect("root may do this");
     if path.is_symlink() {
         return;
     }
-    chown(path, Some(NOBODY), Some(NOBODY)).expect("root may do this");
     if path.is_dir() {
         for entry in fs::read_dir(path).expect("our own directory") {
-            give_away(&entry.expect("an entry").path());
+            give_away(&entry.expect("an entry").path(), user);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A document's bytes arrive unchanged.
 
-use keyhole::limits::MAX_MAX_BYTES;
+use keyhole_core::limits::MAX_MAX_BYTES;
 use keyhole_tests::World;
 
 #[track_caller]

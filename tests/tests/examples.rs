@@ -22,13 +22,14 @@ const SERVERS: [(&str, &str); 12] = [
     ("vscode.json", "servers"),
 ];
 /// The files without a server in them, and those that nothing here parses.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "agent-mcp-gateway-rules.json",
     // These two are tried in integrations/bernstein/tests.
     "bernstein-mcp-servers.yaml",
     "bernstein.yaml",
     // A program, which tests/clients runs.
     "claude-agent-sdk.mjs",
+    "claude-code-settings.json",
     "context-map.toml",
     "gemini-cli-policy.toml",
     "opencode-agent.md",
@@ -195,7 +196,7 @@ fn the_gateways_rules_name_the_server_and_the_tool_that_there_are() {
 #[test]
 fn the_page_shows_the_map_of_the_examples() {
     let map = read("context-map.toml");
-    let keys = map.find("[keys]").unwrap();
+    let keys = map.find("[keys.").unwrap();
     let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
     assert!(page.contains(&format!("```toml\n{}```", &map[keys..])));
     let first = map.lines().next().unwrap();

@@ -41,7 +41,7 @@ fn what_does_not_say_its_protocol_is_not_served_without_a_session() {
     let mut client = world.serve();
     client.load("k-1").error(-32602);
     client.request("server/discover", json!({})).error(-32602);
-    client.request("no/such/method", json!({})).error(-32602);
+    client.request("no/such/method", json!({})).error(-32601);
     // The server still works after that.
     assert_eq!(client.request("ping", json!({})).result(), &json!({}));
     let _ = client.handshake();

@@ -1,8 +1,8 @@
 //! `serve` behind the second wall, and on systems that lack a part of it. What a process
-//! can try there is in `host/tests/sealed`.
+//! can try there is in `host/wall/tests/sealed`.
 
-use keyhole::seal::{Reach, Seal};
 use keyhole_tests::{Ended, Session, World, fail_calls, skipped};
+use keyhole_wall::{Rights, Wall};
 use rustix::io::Errno;
 use serde_json::Value;
 use std::{
@@ -22,8 +22,8 @@ fn sealed() -> World {
 }
 
 /// Whether this system has the whole wall.
-fn stands(test: &str) -> bool {
-    let refused = Seal::new(Reach::Sealed).err();
+pub(crate) fn stands(test: &str) -> bool {
+    let refused = Wall::new(Rights::Sealed).err();
     if let Some(why) = &refused {
         skipped(&format!("sealed::{test}"), why);
     }

@@ -79,7 +79,7 @@ fn prompts_resources_and_completion_are_neither_declared_nor_answered() {
         assert_eq!(declared, json!({ "tools": {} }));
     }
     let unknown = |protocol, methods: &str, params: Value| {
-        let world = World::new().speaking(protocol);
+        let world = World::new().map("[keys]\n").speaking(protocol);
         // Without a session, what is asked for is the first request.
         let mut client = match protocol {
             Protocol::Initialize => world.client(),

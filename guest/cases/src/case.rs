@@ -3,10 +3,10 @@
 use crate::{
     table::{Number, RawCase, Table},
     text::Text,
-    tree::Entry,
+    tree::{Entry, system},
 };
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -121,7 +121,7 @@ impl Case {
     /// The file system's error.
     pub fn build(&self, fresh: &Path) -> io::Result<Option<PathBuf>> {
         let root = fresh.join(ROOT);
-        fs::create_dir(&root)?;
+        system::directory(&root)?;
         for entry in &self.tree {
             entry.create(&root)?;
         }
@@ -228,7 +228,7 @@ mod tests {
         }
         let fresh = tempfile::tempdir().unwrap();
         let root = case.build(fresh.path()).unwrap().unwrap();
-        assert_eq!(fs::read(root.join("x.md")).unwrap(), b"abb");
+        assert_eq!(std::fs::read(root.join("x.md")).unwrap(), b"abb");
     }
 
     #[test]

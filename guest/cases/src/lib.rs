@@ -7,10 +7,7 @@
 //!
 //! ```
 //! keyhole_cases::run_all("one that knows the answers", |case, _directory| {
-//!     match case.expected() {
-//!         Ok(bytes) => Ok(String::from_utf8(bytes).expect("answers are UTF-8")),
-//!         Err(error) => Err(error.to_owned()),
-//!     }
+//!     case.expected().map_err(str::to_owned)
 //! });
 //! ```
 //!

@@ -19,26 +19,33 @@ use std::{
 /// that waits for the writer of a FIFO, and would wait for ever.
 const HANG: Duration = Duration::from_secs(120);
 
+/// How many cases run at once. Most of a case is waiting: a file that was just made is read
+/// twice, with a pause in between.
+const AT_ONCE: usize = 8;
+
 /// Runs every case of the table in `engine`, each with its files in a directory of its
 /// own; on Windows, each whose files can be there, and the others are named. `run` gets
 /// the case, and the directory to preopen if the case has one; it
-/// returns the answer, or the contract's name of the error (`not-found`). Prints how
+/// returns the answer's bytes, or the contract's name of the error (`not-found`). If the
+/// bytes are no text, the case's result is `not-utf8`, as the host's would be. Prints how
 /// many cases ran.
 ///
 /// # Panics
 /// If cases had other results than the table says: after all have run, with a list of
 /// them. Also if there was no case at all. A case that hangs ends the process, because
 /// nothing can interrupt it.
-pub fn run_all(engine: &str, run: impl Fn(&Case, Option<&Path>) -> Result<String, String>) {
-    let cases = cases();
-    check_all(engine, &cases, run);
+pub fn run_all<A: Into<Vec<u8>>>(
+    engine: &str,
+    run: impl Fn(&Case, Option<&Path>) -> Result<A, String> + Sync,
+) {
+    check_all(engine, &cases(), run);
 }
 
 /// What [`run_all`] does, for any cases.
-fn check_all(
+fn check_all<A: Into<Vec<u8>>>(
     engine: &str,
     cases: &[Case],
-    run: impl Fn(&Case, Option<&Path>) -> Result<String, String>,
+    run: impl Fn(&Case, Option<&Path>) -> Result<A, String> + Sync,
 ) {
     assert!(!cases.is_empty(), "{engine}: there is no case to run");
     let (lacking, cases): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.lacks().is_some());
@@ -46,15 +53,24 @@ fn check_all(
         let why = case.lacks().unwrap_or_default();
         eprintln!("skipped: {engine}: {} ({why})", case.name());
     }
-    let failures: Vec<String> = cases
-        .iter()
-        .filter_map(|case| {
+    let check_every = |from: usize| -> Vec<String> {
+        let mine = cases.iter().skip(from).step_by(AT_ONCE);
+        mine.filter_map(|case| {
             let watched = Watch::start(engine, case.name());
             let failure = check(case, &run);
             drop(watched);
             failure.map(|failure| format!("- {}\n    {failure}", case.name()))
         })
-        .collect();
+        .collect()
+    };
+    let failures: Vec<String> = thread::scope(|threads| {
+        let check_every = &check_every;
+        let started: Vec<_> = (0..AT_ONCE)
+            .map(|from| threads.spawn(move || check_every(from)))
+            .collect();
+        let ended = started.into_iter().map(|thread| thread.join().unwrap());
+        ended.flatten().collect()
+    });
     eprintln!("{engine}: {} cases ran", cases.len());
     assert!(
         failures.is_empty(),
@@ -66,9 +82,9 @@ fn check_all(
 }
 
 /// What is wrong with this case. None if it is right.
-fn check(
+fn check<A: Into<Vec<u8>>>(
     case: &Case,
-    run: &impl Fn(&Case, Option<&Path>) -> Result<String, String>,
+    run: &impl Fn(&Case, Option<&Path>) -> Result<A, String>,
 ) -> Option<String> {
     let fresh = tempfile::tempdir().expect("a temporary directory");
     let root = match case.build(fresh.path()) {
@@ -78,7 +94,10 @@ fn check(
     let Ok(got) = catch_unwind(AssertUnwindSafe(|| run(case, root.as_deref()))) else {
         return Some("the engine panicked, see above".into());
     };
-    let got = got.map(String::into_bytes);
+    let got = match got.map(A::into) {
+        Ok(bytes) if str::from_utf8(&bytes).is_err() => Err("not-utf8".to_owned()),
+        got => got,
+    };
     let expected = case.expected().map_err(str::to_owned);
     (got != expected).then(|| {
         let why = case.why().map(|why| format!("\n    {why}"));
@@ -127,9 +146,11 @@ mod tests {
     use super::*;
     use crate::case::parse;
 
-    fn two_cases() -> Vec<Case> {
+    fn some_cases() -> Vec<Case> {
         parse(
-            "[[case]]\nname = 'first'\nok = 'a'\n[[case]]\nname = 'second'\nerror = 'not-found'\n",
+            "[[case]]\nname = 'first'\nok = 'a'\n\
+             [[case]]\nname = 'second'\nerror = 'not-found'\n\
+             [[case]]\nname = 'third'\nerror = 'not-utf8'\n",
         )
         .unwrap()
     }
@@ -137,7 +158,7 @@ mod tests {
     /// The message with which `check_all` panics.
     fn complaint(
         cases: &[Case],
-        run: impl Fn(&Case, Option<&Path>) -> Result<String, String>,
+        run: impl Fn(&Case, Option<&Path>) -> Result<&'static str, String> + Sync,
     ) -> String {
         let panic = catch_unwind(AssertUnwindSafe(|| check_all("engine", cases, run))).unwrap_err();
         *panic.downcast::<String>().unwrap()
@@ -145,35 +166,36 @@ mod tests {
 
     #[test]
     fn an_engine_that_is_right_passes() {
-        check_all("engine", &two_cases(), |case, directory| {
+        check_all("engine", &some_cases(), |case, directory| {
             assert!(directory.is_some_and(Path::is_dir));
             match case.name() {
-                "first" => Ok("a".into()),
-                _ => Err("not-found".into()),
+                "first" => Ok(b"a"),
+                "second" => Err("not-found".into()),
+                _ => Ok(b"\xff"),
             }
         });
     }
 
     #[test]
     fn every_failure_is_listed() {
-        let complaint = complaint(&two_cases(), |case, _| match case.name() {
+        let complaint = complaint(&some_cases(), |case, _| match case.name() {
             "first" => Err("internal".into()),
+            "second" => Ok("text"),
             _ => panic!("the engine's own"),
         });
-        assert!(complaint.contains("2 of 2 cases failed"), "{complaint}");
-        assert!(
-            complaint.contains("- first\n    expected \"a\", got the error internal"),
-            "{complaint}"
-        );
-        assert!(
-            complaint.contains("- second\n    the engine panicked"),
-            "{complaint}"
-        );
+        for expected in [
+            "3 of 3 cases failed",
+            "- first\n    expected \"a\", got the error internal",
+            "- second\n    expected the error not-found, got \"text\"",
+            "- third\n    the engine panicked",
+        ] {
+            assert!(complaint.contains(expected), "{complaint}");
+        }
     }
 
     #[test]
     fn another_error_than_expected_is_a_failure() {
-        let complaint = complaint(&two_cases()[1..], |_, _| Err("internal".into()));
+        let complaint = complaint(&some_cases()[1..2], |_, _| Err("internal".into()));
         assert!(
             complaint.contains("expected the error not-found, got the error internal"),
             "{complaint}"
@@ -182,7 +204,7 @@ mod tests {
 
     #[test]
     fn no_case_is_a_failure() {
-        let complaint = complaint(&[], |_, _| Ok(String::new()));
+        let complaint = complaint(&[], |_, _| Ok(""));
         assert!(complaint.contains("no case to run"), "{complaint}");
     }
 }

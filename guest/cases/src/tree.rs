@@ -9,10 +9,10 @@ use std::{
 
 #[cfg(unix)]
 #[path = "tree_unix.rs"]
-mod system;
+pub(crate) mod system;
 #[cfg(windows)]
 #[path = "tree_windows.rs"]
-mod system;
+pub(crate) mod system;
 
 /// Something to create below a case's directory.
 #[derive(Clone, Debug)]
@@ -55,21 +55,19 @@ impl Entry {
         has.and_then(|()| system::Has::name(&self.path)).err()
     }
 
-    /// Creates it.
+    /// Creates it. Nobody but the user may change it, whatever the umask is: no engine
+    /// should take it for a stranger's.
     pub(crate) fn create(&self, root: &Path) -> io::Result<()> {
         let path = root.join(&self.path);
         match &self.kind {
             Kind::File(bytes) => fs::File::create_new(&path)?.write_all(bytes)?,
             Kind::Sparse(size) => fs::File::create_new(&path)?.set_len(*size)?,
-            Kind::Link(target) => system::link(target, &path)?,
-            Kind::Directory => fs::create_dir(&path)?,
-            Kind::Fifo => system::fifo(&path)?,
-            Kind::Socket => system::socket(&path)?,
+            Kind::Link(target) => return system::link(target, &path),
+            Kind::Directory => return system::directory(&path),
+            Kind::Fifo => return system::fifo(&path),
+            Kind::Socket => return system::socket(&path),
         }
-        match self.mode {
-            Some(mode) => system::set_mode(&path, mode),
-            None => Ok(()),
-        }
+        system::set_mode(&path, self.mode)
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::{
     fs, io,
-    os::unix::{self, fs::PermissionsExt, net::UnixListener},
+    os::unix::{
+        self,
+        fs::{DirBuilderExt, PermissionsExt},
+        net::UnixListener,
+    },
     path::Path,
     process::Command,
 };
@@ -24,8 +28,12 @@ pub(super) fn link(target: &Path, path: &Path) -> io::Result<()> {
     unix::fs::symlink(target, path)
 }
 
-pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+pub(crate) fn directory(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+pub(super) fn set_mode(path: &Path, mode: Option<u32>) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode.unwrap_or(0o600)))
 }
 
 /// The name stays after the listener is closed.

@@ -1,6 +1,6 @@
 //! What a tree can hold on Windows: files and directories, by names that mean themselves.
 
-use std::{io, path::Path};
+use std::{fs, io, path::Path};
 
 /// What there is here, and why not.
 pub(super) struct Has;
@@ -26,8 +26,15 @@ pub(super) fn link(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(super) fn set_mode(_: &Path, _: u32) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+pub(crate) fn directory(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
+}
+
+pub(super) fn set_mode(_: &Path, mode: Option<u32>) -> io::Result<()> {
+    match mode {
+        Some(_) => Err(io::ErrorKind::Unsupported.into()),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn socket(_: &Path) -> io::Result<()> {

@@ -1,7 +1,7 @@
-//! The guest without its sandbox: [`load`] over the real file system.
+//! The guest without its sandbox: [`load`] over the real file system, or a model of one.
 //!
-//! A native twin of the component. It makes the same decision with the same checks, and
-//! turns the file system's refusals into the same errors. So any difference between the
+//! A native twin of the component. It makes the same decision with the same checks, and it
+//! opens, judges and reads the file with the host's own code. So any difference between the
 //! two is what the sandbox does, or costs. It is for tests and benchmarks; Keyhole itself
 //! never reads a user's file natively.
 //!
@@ -20,27 +20,16 @@
 //! # let path = fresh.path();
 //! std::fs::write(path.join("note.md"), "# Note\n")?;
 //! let directory = NativeDirectory::open(path)?;
-//! assert_eq!(load("k-1", &Map, Some(&directory)).unwrap(), "# Note\n");
+//! assert_eq!(load("k-1", &Map, Some(&directory)).unwrap(), b"# Note\n");
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
 //! [`load`]: keyhole_guest::load
-// On Windows, the host's own calls to the system are part of it.
-#![cfg_attr(not(windows), forbid(unsafe_code))]
-
-mod fault;
-/// The host's own module, so that this opens, waits for and reads a file as the host does.
-#[path = "../../../host/src/sandbox/granted.rs"]
-mod granted;
-#[path = "../../../host/src/settle.rs"]
-mod settle;
-#[cfg(windows)]
-mod walk;
+#![forbid(unsafe_code)]
 
 use cap_std::{ambient_authority, fs::Dir};
-use fault::fault;
-use granted::{GrantedFile, Look, Patience};
-use keyhole_guest::{Directory, Fault, File, Stat, Time};
+use keyhole_guest::{Directory, File, LoadError, Stat, Time};
+use keyhole_walk::{FileSystem, GrantedFile, Kind, System, SystemError, WalkError, Walker};
 use std::{
     cell::RefCell,
     io,
@@ -48,81 +37,117 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The largest file that is read at once: the sandbox's own value. A huge sparse file
-/// does not take its size in memory.
-pub const MAX_READ: u64 = 8 << 20;
+/// The largest file that is read: the host's own value. A huge sparse file does not take
+/// its size in memory.
+const MAX_READ: u64 = 8 << 20;
 
 /// How long a call may take: the host's own value.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// A directory. Only files in it can be read.
 #[derive(Debug)]
-pub struct NativeDirectory(Dir);
+pub struct NativeDirectory<F: FileSystem = System> {
+    walker: Walker<F>,
+    handle: F::Handle,
+    patience: Duration,
+}
 
 /// A file opened in a [`NativeDirectory`].
 #[derive(Debug)]
-pub struct NativeFile(RefCell<(GrantedFile, Patience)>);
+pub struct NativeFile<F: FileSystem = System> {
+    walker: Walker<F>,
+    file: RefCell<GrantedFile<F::Handle>>,
+    deadline: Instant,
+}
 
 impl NativeDirectory {
     /// Opens the directory at `path`, as the host's preopen for the component. `path` itself
     /// is resolved like any path, following links.
-    ///
-    /// # Errors
-    /// The operating system's error.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Dir::open_ambient_dir(path, ambient_authority()).map(Self)
+        let directory = Dir::open_ambient_dir(path, ambient_authority())?;
+        directory.try_into().map_err(io::Error::other)
     }
 }
 
 /// Takes a directory that is already open.
-impl From<Dir> for NativeDirectory {
-    fn from(directory: Dir) -> Self {
-        Self(directory)
+impl TryFrom<Dir> for NativeDirectory {
+    type Error = SystemError;
+
+    fn try_from(directory: Dir) -> Result<Self, SystemError> {
+        Self::granted(System, directory, DEADLINE)
     }
 }
 
-impl Directory for NativeDirectory {
-    type File = NativeFile;
+impl<F: FileSystem> NativeDirectory<F> {
+    /// Takes a directory that is already open in `files`. A call waits no longer than
+    /// `patience` for a file in it to come to rest.
+    pub fn granted(
+        files: F,
+        directory: F::Directory,
+        patience: Duration,
+    ) -> Result<Self, SystemError> {
+        Ok(Self {
+            handle: files.granted(directory)?,
+            walker: Walker::new(files),
+            patience,
+        })
+    }
+}
 
-    fn is_regular(&self, name: &str) -> Result<bool, Fault> {
-        let kind = granted::kind(&self.0, name).map_err(fault)?;
-        if kind.is_symlink() {
-            return Err(Fault::Escapes);
+impl<F: FileSystem + Clone> Directory for NativeDirectory<F> {
+    type File = NativeFile<F>;
+
+    fn is_regular(&self, name: &str) -> Result<bool, LoadError> {
+        match GrantedFile::kind(&self.walker, &self.handle, name).map_err(refusal)? {
+            Kind::Link => Err(LoadError::OutsideRoot),
+            kind => Ok(kind == Kind::File),
         }
-        Ok(kind.is_file())
     }
 
-    fn open(&self, name: &str) -> Result<NativeFile, Fault> {
-        let mut patience = Patience::new(Instant::now() + DEADLINE);
-        let file = GrantedFile::open(&self.0, name, MAX_READ, &mut patience).map_err(fault)?;
-        Ok(NativeFile(RefCell::new((file, patience))))
+    fn open(&self, name: &str) -> Result<NativeFile<F>, LoadError> {
+        let file =
+            GrantedFile::open(&self.walker, &self.handle, name, MAX_READ).map_err(refusal)?;
+        Ok(NativeFile {
+            walker: self.walker.clone(),
+            file: RefCell::new(file),
+            deadline: Instant::now() + self.patience,
+        })
     }
 }
 
-impl File for NativeFile {
-    fn stat(&self) -> Result<Stat, Fault> {
-        let (file, patience) = &mut *self.0.borrow_mut();
-        let Look {
-            size,
-            modified,
-            changed,
-        } = file.look(patience).map_err(fault)?;
-        let told =
-            |(seconds, nanoseconds)| time(seconds, nanoseconds).filter(|_| file.is_reliable());
+impl<F: FileSystem> File for NativeFile<F> {
+    fn stat(&self) -> Result<Stat, LoadError> {
+        let look = self.file.borrow_mut().look(&self.walker, self.deadline);
+        let (stat, is_settled) = look.map_err(refusal)?;
         Ok(Stat {
             regular: true,
-            size,
-            modified: told(modified),
-            changed: told((changed.seconds, changed.nanoseconds)),
+            size: stat.size,
+            modified: time(stat.modified).filter(|_| is_settled),
+            changed: time(stat.changed).filter(|_| is_settled),
         })
     }
 
-    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, Fault> {
-        self.0.borrow().0.read(len, offset).map_err(fault)
+    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, LoadError> {
+        let read = self.file.borrow().read(&self.walker, len, offset);
+        read.map_err(refusal)
+    }
+}
+
+/// The component's answer to the same error: first the sandbox names it
+/// (`host/core/src/sandbox/files.rs`), then the guest reads that name
+/// (`guest/src/component.rs`).
+fn refusal(error: impl Into<WalkError>) -> LoadError {
+    match error.into() {
+        WalkError::System(SystemError::Missing) => LoadError::NotFound,
+        WalkError::System(SystemError::Denied) => LoadError::PermissionDenied,
+        WalkError::System(SystemError::NotAFile) => LoadError::NotAFile,
+        WalkError::System(SystemError::Busy) => LoadError::Changed,
+        WalkError::System(SystemError::IsLink) | WalkError::Untrusted(_) => LoadError::OutsideRoot,
+        WalkError::System(_) => LoadError::Internal,
     }
 }
 
 /// None before 1970, because the component's clock cannot express that either.
-fn time(seconds: i64, nanoseconds: i64) -> Option<Time> {
+fn time((seconds, nanoseconds): keyhole_walk::Time) -> Option<Time> {
     Some((seconds.try_into().ok()?, nanoseconds.try_into().ok()?))
 }

@@ -56,6 +56,16 @@ export class Home extends World {
     fs.writeFileSync(map, [schema, `max_bytes = ${bytes}`, ...rest].join('\n'));
   }
 
+  /** Makes the document that of `agent` alone, and returns the settings of the hook that hands it over. */
+  inject(client, agent) {
+    this.change('.config/keyhole/context-map.toml', (map) =>
+      map.replace('path = "~/notes/identifiers.md"\n', (path) => `${path}agents = ["${agent}"]\n`),
+    );
+    const { stdout, stderr } = spawnSync(this.keyhole, ['setup', client, '--inject', agent], { env: this.env(), encoding: 'utf8' });
+    assert.equal(stderr, '');
+    return stdout.match(/```json\n([^]+?)```/)[1];
+  }
+
   /** The text of a file in docs/examples, unchanged. */
   text(name) {
     return fs.readFileSync(path.join(EXAMPLES, name), 'utf8');

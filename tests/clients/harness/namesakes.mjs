@@ -17,9 +17,9 @@ function documents(home) {
   home.write(home.home, 'notes/others.md', OTHER_DOCUMENT);
   const map = path.join(home.configured, 'context-map.toml');
   const key = 'k-8b5d03f1c9a74e62';
-  const entry = `[keys]\n${JSON.stringify(key)} = "~/notes/others.md"\n`;
+  const entry = `\n[keys.${JSON.stringify(key)}]\npath = "~/notes/others.md"\n`;
   const binding = `\n[bindings.${SECOND}]\nkey = ${JSON.stringify(key)}\ntitle = "Others"\ndescription = "Other names."\n`;
-  fs.writeFileSync(map, fs.readFileSync(map, 'utf8').replace('[keys]\n', entry) + binding);
+  fs.writeFileSync(map, fs.readFileSync(map, 'utf8') + entry + binding);
 }
 
 /** A promise, and the function that tests it. */

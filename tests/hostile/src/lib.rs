@@ -33,24 +33,19 @@ mod bindings {
     });
 }
 
-use alloc::string::String;
-use bindings::exports::keyhole::context::loader::{Guest, LoadError, Part};
+use alloc::{string::String, vec::Vec};
+use bindings::exports::keyhole::context::loader::{Guest, LoadError};
 
 struct Hostile;
 
 impl Guest for Hostile {
-    fn load(key: String) -> Result<Part, LoadError> {
+    fn load(key: String) -> Result<Vec<u8>, LoadError> {
         // What the tests do after each attack: an honest call.
         let answer = match key.as_str() {
             "honest" => Ok(report::granted_file()),
             attack => dispatch(attack),
         };
-        answer.map(|text| Part::Last(text.into_bytes()))
-    }
-
-    /// Attacks by parts are components of a hostile shape.
-    fn next() -> Result<Part, LoadError> {
-        Err(LoadError::Internal)
+        answer.map(String::into_bytes)
     }
 }
 

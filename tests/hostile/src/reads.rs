@@ -10,8 +10,8 @@ use crate::{
         },
     },
     report::{
-        Answer, FOLLOW, directory, got, names, no_follow, open, refusal, surroundings, tally,
-        try_all,
+        Answer, FOLLOW, directory, got, granted, names, no_follow, open, refusal, surroundings,
+        tally, try_all,
     },
 };
 use alloc::{
@@ -174,7 +174,7 @@ pub(crate) fn subdirectory() -> Answer {
 
 /// Uses the file as if it were a directory.
 pub(crate) fn below_the_file() -> Answer {
-    let file = open(&directory()?, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
+    let file = granted()?;
     tally(["", ".", "..", "granted.md"].into_iter().flat_map(|path| {
         [
             got(open(&file, no_follow(), path)),
@@ -307,7 +307,7 @@ pub(crate) fn otherwise_opened() -> Answer {
 
 pub(crate) fn access_times() -> Answer {
     let directory = directory()?;
-    let file = open(&directory, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
+    let file = granted()?;
     tally(
         [
             file.stat(),
@@ -327,8 +327,7 @@ pub(crate) fn access_times() -> Answer {
 
 pub(crate) fn about_the_file() -> Answer {
     let directory = directory()?;
-    let file = open(&directory, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
-    let again = open(&directory, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
+    let (file, again) = (granted()?, granted()?);
     let links = file.stat().map_err(|_| LoadError::Internal)?.link_count;
     let mut outcomes = Vec::from([
         format!("{links} link"),

@@ -40,17 +40,24 @@ pub(crate) fn open(
     from.open_at(follow, path, OpenFlags::empty(), DescriptorFlags::READ)
 }
 
-/// The start of a file.
+/// The start of a file, which must be looked at before it can be read.
 pub(crate) fn start_of(file: &Descriptor) -> Result<String, ErrorCode> {
+    file.stat()?;
     let (bytes, _) = file.read(1000, 0)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The granted file, open, and ready to be read.
+pub(crate) fn granted() -> Result<Descriptor, LoadError> {
+    let file = open(&directory()?, no_follow(), "granted.md").map_err(|_| LoadError::Internal)?;
+    file.stat().map_err(|_| LoadError::Internal)?;
+    Ok(file)
+}
+
 /// The granted file's content.
 pub(crate) fn granted_file() -> String {
-    directory()
+    granted()
         .ok()
-        .and_then(|directory| open(&directory, no_follow(), "granted.md").ok())
         .and_then(|file| start_of(&file).ok())
         .unwrap_or_default()
 }

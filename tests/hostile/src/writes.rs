@@ -3,18 +3,14 @@
 use crate::{
     bindings::{
         exports::keyhole::context::loader::LoadError,
-        wasi::filesystem::types::{Datetime, Descriptor, DescriptorFlags, NewTimestamp, OpenFlags},
+        wasi::filesystem::types::{Datetime, DescriptorFlags, NewTimestamp, OpenFlags},
     },
-    report::{Answer, FOLLOW, directory, no_follow, open, refusal, tally},
+    report::{Answer, FOLLOW, directory, granted, no_follow, refusal, tally},
 };
 use alloc::string::String;
 
 const WRITE: DescriptorFlags = DescriptorFlags::WRITE;
 const READ: DescriptorFlags = DescriptorFlags::READ;
-
-fn granted(directory: &Descriptor) -> Result<Descriptor, LoadError> {
-    open(directory, no_follow(), "granted.md").map_err(|_| LoadError::Internal)
-}
 
 pub(crate) fn create_file() -> Answer {
     let directory = directory()?;
@@ -32,7 +28,7 @@ pub(crate) fn create_file() -> Answer {
 
 pub(crate) fn truncate_file() -> Answer {
     let directory = directory()?;
-    let file = granted(&directory)?;
+    let file = granted()?;
     let open = |flags| directory.open_at(no_follow(), "granted.md", OpenFlags::TRUNCATE, flags);
     tally([
         refusal(open(READ)),
@@ -44,7 +40,7 @@ pub(crate) fn truncate_file() -> Answer {
 
 pub(crate) fn write_file() -> Answer {
     let directory = directory()?;
-    let file = granted(&directory)?;
+    let file = granted()?;
     let end = file.stat().map_err(|_| LoadError::Internal)?.size;
     let open = |flags| directory.open_at(no_follow(), "granted.md", OpenFlags::empty(), flags);
     tally([
@@ -103,7 +99,7 @@ pub(crate) fn remove_directory() -> Answer {
 
 pub(crate) fn set_times() -> Answer {
     let directory = directory()?;
-    let file = granted(&directory)?;
+    let file = granted()?;
     let then = NewTimestamp::Timestamp(Datetime {
         seconds: 1,
         nanoseconds: 0,

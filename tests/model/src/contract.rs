@@ -1,8 +1,11 @@
 //! What the guest has to decide, in a second version: written only from the text of the
 //! contract (`wit/context.wit`), which it quotes.
 
-use crate::decision::{Oracle, Question, Read};
-use keyhole_guest::{Fault, LoadError};
+use crate::decision::{Oracle, Read};
+use keyhole_guest::LoadError;
+
+/// "After four such attempts it gives up."
+const ATTEMPTS: usize = 4;
 
 /// What the contract says, in its own order. `key` is whether the key is well formed.
 pub(crate) fn contract(
@@ -26,49 +29,52 @@ pub(crate) fn contract(
         return Err(LoadError::NotFound);
     }
     // "The name is a directory, FIFO, socket or device, not a regular file."
-    if !said(oracle.fail(Question::Look, &[true, false]))? {
+    if !oracle.look()? {
         return Err(LoadError::NotAFile);
     }
-    said(oracle.fail(Question::Open, &[()]))?;
+    oracle.open()?;
     // "What counts is the opened file, not its name."
-    let first = said(oracle.stat(0))?;
-    if !first.regular {
-        return Err(LoadError::NotAFile);
-    }
-    // "The file is larger than the grant's `max-bytes`."
-    if first.size > oracle.most {
-        return Err(LoadError::TooLarge);
-    }
+    let mut before = oracle.stat(0)?;
     let mut reads = 0;
-    let text = whole(oracle, &mut reads, first.size, None)?;
-    // "If both are the same, nobody wrote in between."
-    if said(oracle.stat(1))? != first {
-        return Err(LoadError::Changed);
+    for attempt in 1..=ATTEMPTS {
+        if !before.regular {
+            return Err(LoadError::NotAFile);
+        }
+        // "The file is larger than the grant's `max-bytes`."
+        if before.size > oracle.most {
+            return Err(LoadError::TooLarge);
+        }
+        let text = whole(oracle, &mut reads, before.size, None)?;
+        let after = oracle.stat(attempt)?;
+        // "Before and after it has read the whole of it. If the two differ, somebody wrote in
+        // between."
+        if let Some(text) = text
+            && after == before
+            // "`stat` has no times […] Then the guest reads the whole file twice in each
+            // attempt, and both readings must be the same."
+            && (before.changed.is_some()
+                || whole(oracle, &mut reads, before.size, Some(&text))?.is_some())
+        {
+            return Ok(text);
+        }
+        before = after;
     }
-    // "`stat` has no times at all […] Then the guest reads the file twice, and both
-    // reads must be the same."
-    if first.changed.is_none() {
-        whole(oracle, &mut reads, first.size, Some(&text))?;
-    }
-    // "The file's bytes are not UTF-8."
-    match std::str::from_utf8(&text) {
-        Ok(_) => Ok(text),
-        Err(_) => Err(LoadError::NotUtf8),
-    }
+    // "Somebody wrote to the file each time it was read."
+    Err(LoadError::Changed)
 }
 
-/// Everything up to the end, or what is wrong with it: "it is not as long as it
-/// says", or differs from what it was.
+/// Everything up to the end. None if "it is not as long as it says", or differs from what
+/// it was.
 fn whole(
     oracle: &mut Oracle,
     reads: &mut usize,
     size: u64,
-    before: Option<&[u8]>,
-) -> Result<Vec<u8>, LoadError> {
+    known: Option<&[u8]>,
+) -> Result<Option<Vec<u8>>, LoadError> {
     let mut text = Vec::new();
     loop {
-        let want = size + 1 - text.len() as u64;
-        let read = said(oracle.read(*reads, want))?;
+        let have = text.len() as u64;
+        let read = oracle.read(*reads, size + 1 - have, have)?;
         *reads += 1;
         match read {
             // "The file system […] broke its own rules."
@@ -76,28 +82,9 @@ fn whole(
             Read::Bytes(bytes) if bytes.is_empty() => break,
             Read::Bytes(bytes) => text.extend(bytes),
         }
-        if text.len() as u64 > size || before.is_some_and(|before| !before.starts_with(&text)) {
-            return Err(LoadError::Changed);
+        if text.len() as u64 > size || known.is_some_and(|known| !known.starts_with(&text)) {
+            return Ok(None);
         }
     }
-    match text.len() as u64 == size {
-        true => Ok(text),
-        false => Err(LoadError::Changed),
-    }
-}
-
-/// The case of each refusal.
-fn said<T>(answer: Result<T, Fault>) -> Result<T, LoadError> {
-    answer.map_err(|fault| match fault {
-        // "No such name in it."
-        Fault::Missing => LoadError::NotFound,
-        // "The operating system denies the host's user the file."
-        Fault::Denied => LoadError::PermissionDenied,
-        // "Is a symbolic link, or the file system says that it leads out."
-        Fault::Escapes => LoadError::OutsideRoot,
-        Fault::NotAFile => LoadError::NotAFile,
-        // "The file did not come to rest, or another process holds a lease on it."
-        Fault::Unsettled => LoadError::Changed,
-        Fault::Other => LoadError::Internal,
-    })
+    Ok((text.len() as u64 == size).then_some(text))
 }

@@ -4,116 +4,100 @@
 //! count of a directory (always the same here), access times, and inode numbers that
 //! are reused while somebody holds the old one (the kernel never does that).
 
+use keyhole_walk::{Kind, Stat};
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher as _},
-    rc::Rc,
+    sync::Arc,
 };
 
 /// A node's place in [`Disk::nodes`]. Unlike an inode number, it is never reused.
-pub type Id = usize;
+pub(crate) type Id = usize;
 
-/// Somebody who acts: a user and the user's groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Who {
-    /// The user's number.
-    pub uid: u32,
-    /// Primary and other groups.
-    pub groups: &'static [u32],
+/// Somebody who acts: a user and the user's groups, the primary one first.
+#[derive(Clone, Copy)]
+pub(crate) struct Who {
+    pub(crate) uid: u32,
+    pub(crate) groups: &'static [u32],
 }
 
 /// A group that has both users in it.
-pub const TEAM: u32 = 60;
-/// The administrator.
-pub const ROOT: Who = Who {
-    uid: 0,
-    groups: &[0],
-};
-/// The user whose rights the host has.
-pub const JANE: Who = Who {
-    uid: 1000,
-    groups: &[1000, TEAM],
-};
-/// Another user of the machine.
-pub const MALLORY: Who = Who {
-    uid: 2000,
-    groups: &[2000, TEAM],
-};
+pub(crate) const TEAM: u32 = 60;
 
-/// Permission to read, to write, and to search or run.
-pub const R: u32 = 4;
-/// See [`R`].
-pub const W: u32 = 2;
-/// See [`R`].
-pub const X: u32 = 1;
+const fn who(uid: u32, groups: &'static [u32]) -> Who {
+    Who { uid, groups }
+}
+/// The administrator.
+pub(crate) const ROOT: Who = who(0, &[0]);
+/// The user whose rights the host has.
+pub(crate) const JANE: Who = who(1000, &[1000, TEAM]);
+/// Another user of the machine.
+pub(crate) const MALLORY: Who = who(2000, &[2000, TEAM]);
+
+// Permission to read, to write, and to search.
+pub(crate) const R: u32 = 4;
+pub(crate) const W: u32 = 2;
+pub(crate) const X: u32 = 1;
 /// In such a directory, only an object's owner, or the directory's, may move it.
-pub const STICKY: u32 = 0o1000;
+pub(crate) const STICKY: u32 = 0o1000;
 
 /// A millisecond of the disk's clock.
-pub const MS: u64 = 1_000_000;
+pub(crate) const MS: u64 = 1_000_000;
 /// The clock when a scene begins, in nanoseconds since 1970: in the middle of a second.
-pub const START: u64 = 1_700_000_000 * 1000 * MS + 503 * MS;
+pub(crate) const START: u64 = 1_700_000_000 * 1000 * MS + 503 * MS;
 
 /// Whose text a file holds. The checks read it; the host never sees it.
-pub type Label = &'static str;
+pub(crate) type Label = &'static str;
 
 /// What a node is.
-#[derive(Clone, Debug, Hash)]
-pub enum Node {
-    /// A regular file.
+#[derive(Clone, Hash)]
+pub(crate) enum Node {
     File(File),
-    /// A directory, and the names in it.
-    Directory(BTreeMap<Rc<str>, Id>),
-    /// A symbolic link.
-    Link(Rc<str>),
+    Directory(BTreeMap<Arc<str>, Id>),
+    Link(Arc<str>),
     /// A FIFO that nobody has open.
     Fifo,
 }
 
 /// A regular file.
-#[derive(Clone, Debug, Hash)]
-pub struct File {
-    /// Its content.
-    pub bytes: Rc<[u8]>,
+#[derive(Clone, Hash)]
+pub(crate) struct File {
+    pub(crate) bytes: Arc<[u8]>,
     /// Whose text that is.
-    pub label: Label,
+    pub(crate) label: Label,
     /// A single write that has begun and not ended: the bytes that it will have written.
-    pub writing: Option<Rc<[u8]>>,
+    pub(crate) writing: Option<Arc<[u8]>>,
     /// Whether the content is the whole of a saved version.
-    pub whole: bool,
+    pub(crate) whole: bool,
     /// Who holds a write lease on it.
-    pub lease: Option<u32>,
-    /// When the last change of it began. The time stamps are coarser.
-    pub touched: u64,
+    pub(crate) lease: Option<u32>,
+    /// Since when it has had this content. The time stamps are coarser, and say when a write
+    /// began.
+    pub(crate) since: u64,
     /// How many bytes one read returns at most.
-    pub piece: usize,
+    pub(crate) piece: usize,
 }
 
 /// Something with an inode.
-#[derive(Debug)]
-pub struct Inode {
-    /// What it is.
-    pub node: Node,
+pub(crate) struct Inode {
+    pub(crate) node: Node,
     /// Permissions and the sticky bit.
-    pub mode: u32,
-    /// The owner.
-    pub uid: u32,
-    /// The group.
-    pub gid: u32,
+    pub(crate) mode: u32,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
     /// A user who may write as well, by an access control list.
-    pub acl: Option<u32>,
+    pub(crate) acl: Option<u32>,
     /// The mount that it is in: an index into [`Disk::mounts`].
-    pub device: usize,
+    pub(crate) device: usize,
     /// The inode number. A free one is reused, as ext4 does.
-    pub number: u64,
+    number: u64,
     /// How many names it has.
-    pub names: u64,
-    /// The time stamp of the last change of its content.
-    pub modified: u64,
-    /// The time stamp of the last change of anything.
-    pub changed: u64,
+    names: u64,
+    /// The time stamps of the last change of its content, and of anything.
+    pub(crate) modified: u64,
+    pub(crate) changed: u64,
     /// Shared with everybody who holds it open.
-    pub held: Rc<()>,
+    pub(crate) held: Arc<()>,
 }
 
 impl Clone for Inode {
@@ -121,7 +105,7 @@ impl Clone for Inode {
     fn clone(&self) -> Self {
         Self {
             node: self.node.clone(),
-            held: Rc::new(()),
+            held: Arc::new(()),
             ..*self
         }
     }
@@ -137,17 +121,14 @@ impl Hash for Inode {
 
 impl Inode {
     /// The names in this directory.
-    #[must_use]
-    pub fn entries(&self) -> Option<&BTreeMap<Rc<str>, Id>> {
+    pub(crate) fn entries(&self) -> Option<&BTreeMap<Arc<str>, Id>> {
         match &self.node {
             Node::Directory(entries) => Some(entries),
             _ => None,
         }
     }
 
-    /// This file's content.
-    #[must_use]
-    pub fn file(&self) -> Option<&File> {
+    pub(crate) fn file(&self) -> Option<&File> {
         match &self.node {
             Node::File(file) => Some(file),
             _ => None,
@@ -155,8 +136,7 @@ impl Inode {
     }
 
     /// Whether `who` has all of `rights`, each a sum of [`R`], [`W`] and [`X`].
-    #[must_use]
-    pub fn lets(&self, who: Who, rights: u32) -> bool {
+    pub(crate) fn lets(&self, who: Who, rights: u32) -> bool {
         let bits = if who.uid == self.uid {
             self.mode >> 6
         } else if self.acl == Some(who.uid) || who.groups.contains(&self.gid) {
@@ -166,11 +146,41 @@ impl Inode {
         };
         who.uid == 0 || bits & rights == rights
     }
+
+    fn is_gone(&self) -> bool {
+        self.names == 0 && self.number > 1 && Arc::strong_count(&self.held) == 1
+    }
+
+    /// What a descriptor for it reports.
+    pub(crate) fn stat(&self) -> Stat {
+        let is_directory = self.entries().is_some();
+        let time = |ns: u64| match is_directory {
+            true => (0, 0),
+            false => ((ns / (1000 * MS)) as i64, (ns % (1000 * MS)) as i64),
+        };
+        Stat {
+            kind: match &self.node {
+                Node::File(_) => Kind::File,
+                Node::Directory(_) => Kind::Directory,
+                Node::Link(_) => Kind::Link,
+                Node::Fifo => Kind::Other,
+            },
+            mode: self.mode,
+            owner: self.uid,
+            group: self.gid,
+            names: if is_directory { 2 } else { self.names },
+            device: self.device as u64,
+            inode: self.number,
+            size: self.file().map_or(0, |file| file.bytes.len() as u64),
+            modified: time(self.modified),
+            changed: time(self.changed),
+        }
+    }
 }
 
 /// A file system that is mounted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mounted {
+#[derive(Clone, Copy)]
+pub(crate) enum Mounted {
     /// Mounted by root.
     Ordinary,
     /// Mounted by this user, through FUSE: it may say anything.
@@ -182,34 +192,32 @@ pub enum Mounted {
 }
 
 /// The whole disk.
-#[derive(Clone, Debug)]
-pub struct Disk {
+#[derive(Clone)]
+pub(crate) struct Disk {
     /// Every node that ever was. The first is `/`.
-    pub nodes: Vec<Inode>,
+    pub(crate) nodes: Vec<Inode>,
     /// The mounts, by device.
-    pub mounts: Vec<Mounted>,
+    pub(crate) mounts: Vec<Mounted>,
     /// The time, in nanoseconds since 1970.
-    pub clock: u64,
+    pub(crate) clock: u64,
     /// Each time stamp is a multiple of this: a kernel's tick, or the unit that the file
     /// system keeps.
-    pub tick: u64,
+    pub(crate) tick: u64,
     /// How far the clock of the time stamps is ahead of ours, as a file server's may be.
-    pub skew: u64,
+    pub(crate) skew: i64,
     /// Whether users can link others' files (`fs.protected_hardlinks = 0`).
-    pub free_links: bool,
+    pub(crate) free_links: bool,
 }
 
 impl File {
-    /// A file with this text.
-    #[must_use]
-    pub fn with(label: Label, text: &str, touched: u64) -> Self {
+    pub(crate) fn with(label: Label, text: &str, since: u64) -> Self {
         Self {
             bytes: text.as_bytes().into(),
             label,
             writing: None,
             whole: true,
             lease: None,
-            touched,
+            since,
             piece: usize::MAX,
         }
     }
@@ -218,7 +226,7 @@ impl File {
 /// What the kernel does.
 impl Disk {
     /// Adds a node without a name.
-    pub fn add(&mut self, node: Node, who: Who, mode: u32, device: usize) -> Id {
+    pub(crate) fn add(&mut self, node: Node, who: Who, mode: u32, device: usize) -> Id {
         let now = self.stamp();
         // The number of a removed node is reused.
         let free = self.nodes.iter_mut().find(|n| n.is_gone());
@@ -234,79 +242,73 @@ impl Disk {
             names: 0,
             modified: now,
             changed: now,
-            held: Rc::new(()),
+            held: Arc::new(()),
         });
         self.nodes.len() - 1
     }
 
     /// The time stamp of a change now.
-    #[must_use]
-    pub fn stamp(&self) -> u64 {
-        (self.clock + self.skew) / self.tick * self.tick
+    fn stamp(&self) -> u64 {
+        self.clock.saturating_add_signed(self.skew) / self.tick * self.tick
     }
 
     /// Notes a change of a node, and of its content if `content` says so.
-    pub fn touch(&mut self, id: Id, content: bool) {
-        let (stamp, now) = (self.stamp(), self.clock);
+    pub(crate) fn touch(&mut self, id: Id, content: bool) {
+        let stamp = self.stamp();
         let inode = &mut self.nodes[id];
         inode.changed = stamp;
         if content {
             inode.modified = stamp;
         }
-        if let Node::File(file) = &mut inode.node {
-            file.touched = now;
-        }
     }
 
-    /// Gives a node a name, and returns the node that had the name before.
-    pub fn insert(&mut self, directory: Id, name: Rc<str>, id: Id) -> Option<Id> {
+    /// Gives a node a name, which another node may have had before.
+    pub(crate) fn insert(&mut self, directory: Id, name: Arc<str>, id: Id) {
         self.nodes[id].names += 1;
-        let before = self.entries_mut(directory).insert(name, id);
-        if let Some(before) = before {
+        if let Some(before) = self.entries_mut(directory).insert(name, id) {
             self.nodes[before].names -= 1;
         }
-        before
     }
 
     /// Removes a name.
-    pub fn remove(&mut self, directory: Id, name: &str) -> Id {
+    pub(crate) fn remove(&mut self, directory: Id, name: &str) -> Id {
         let id = self.entries_mut(directory).remove(name).unwrap();
         self.nodes[id].names -= 1;
         id
     }
 
-    fn entries_mut(&mut self, directory: Id) -> &mut BTreeMap<Rc<str>, Id> {
+    fn entries_mut(&mut self, directory: Id) -> &mut BTreeMap<Arc<str>, Id> {
         match &mut self.nodes[directory].node {
             Node::Directory(entries) => entries,
             _ => panic!("no directory"),
         }
     }
 
-    /// The file at `id`, to be changed.
-    pub fn file_mut(&mut self, id: Id) -> &mut File {
+    pub(crate) fn file_mut(&mut self, id: Id) -> &mut File {
         match &mut self.nodes[id].node {
             Node::File(file) => file,
             _ => panic!("no file"),
         }
     }
 
+    /// Changes the content of a file. What it holds then may be half of something.
+    pub(crate) fn put(&mut self, id: Id, bytes: Arc<[u8]>) {
+        let now = self.clock;
+        let file = self.file_mut(id);
+        if file.bytes != bytes {
+            (file.bytes, file.whole, file.since) = (bytes, false, now);
+        }
+    }
+
     /// Whether there is a node without a name, whose number may be reused.
-    #[must_use]
-    pub fn has_nameless(&self) -> bool {
+    pub(crate) fn has_nameless(&self) -> bool {
         self.nodes[1..].iter().any(|n| n.names == 0 && n.number > 0)
     }
 
     /// One number for all that the host or others can see, except the clock.
-    #[must_use]
-    pub fn digest(&self) -> u64 {
+    pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.nodes.hash(&mut hasher);
         hasher.finish()
-    }
-}
-
-impl Inode {
-    fn is_gone(&self) -> bool {
-        self.names == 0 && self.number > 1 && Rc::strong_count(&self.held) == 1
     }
 }

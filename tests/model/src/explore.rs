@@ -4,7 +4,7 @@
 //! beginning with a list of choices, and the next list is the next branch of the tree
 //! (depth first). Two rules keep the tree small, and neither loses anything:
 //!
-//! - **A move waits until it is seen.** A move changes some [`Part`]s; if the next
+//! - **A move waits until it is seen.** A move changes some `Part`s; if the next
 //!   step of the host looks at none of them, the move and the step can change places
 //!   and nobody could tell. So the search tries a move only right before a step that
 //!   looks at something it changed, or that lets time pass, or before another move that
@@ -23,77 +23,84 @@ use crate::{
     disk::Disk,
     lookup::{Part, meet},
     moves::Effect,
-    play::{Code, Violation, play},
+    play::{Answer, Program, Violation, play},
     scene::Scene,
     world::{Chooser, Next, World},
 };
 use std::{
-    cell::RefCell,
     collections::{BTreeSet, HashSet},
+    fmt,
     hash::{DefaultHasher, Hash, Hasher as _},
     ops::RangeInclusive,
-    rc::Rc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-/// What was explored, and the effort.
-#[derive(Clone, Debug)]
+/// What was explored, and, as text, the effort.
+#[derive(Debug, Default)]
 pub struct Explored {
     /// The first broken promise, with the fewest moves.
     pub violation: Option<Violation>,
-    /// How many moves were tried in one run.
-    pub depth: usize,
     /// The outcomes of the calls, in all runs.
-    pub answers: BTreeSet<Result<String, String>>,
-    /// The number of different states.
-    pub states: usize,
+    pub answers: BTreeSet<Answer>,
     /// The number of runs from the start.
     pub runs: usize,
-    /// How long it took.
-    pub time: Duration,
+    /// How many moves were tried in one run, the number of different states, and the time.
+    depth: usize,
+    states: usize,
+    time: Duration,
+}
+
+impl fmt::Display for Explored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.time.as_secs_f64();
+        let (runs, states, depth) = (self.runs, self.states, self.depth);
+        write!(
+            f,
+            "{states} states, {runs} runs, {depth} moves, {seconds:.2} s"
+        )
+    }
 }
 
 /// Explores a scene with up to `depth` moves, one more each time, until the first
 /// violation.
-#[must_use]
-pub fn explore(scene: &Rc<Scene>, code: Code, depth: usize) -> Explored {
-    search(scene, code, 0..=depth, false)
+pub fn explore(scene: &Arc<Scene>, program: Program, depth: usize) -> Explored {
+    search(scene, program, 0..=depth, false)
 }
 
 /// Explores a scene with exactly `depth` moves, and leaves nothing out. This tests that
 /// what [`explore`] leaves out makes no difference. It continues after a violation.
-#[must_use]
-pub fn explore_plainly(scene: &Rc<Scene>, code: Code, depth: usize) -> Explored {
-    search(scene, code, depth..=depth, true)
+pub fn explore_plainly(scene: &Arc<Scene>, program: Program, depth: usize) -> Explored {
+    search(scene, program, depth..=depth, true)
 }
 
-fn search(scene: &Rc<Scene>, code: Code, depths: RangeInclusive<usize>, plain: bool) -> Explored {
+fn search(
+    scene: &Arc<Scene>,
+    program: Program,
+    depths: RangeInclusive<usize>,
+    plain: bool,
+) -> Explored {
     let began = Instant::now();
-    let mut explored = Explored {
-        violation: None,
-        depth: 0,
-        answers: BTreeSet::new(),
-        states: 0,
-        runs: 0,
-        time: Duration::ZERO,
-    };
+    let mut explored = Explored::default();
     for depth in depths {
-        let search = Rc::new(RefCell::new(Search::new(depth, plain)));
+        let search = Arc::new(Mutex::new(Search {
+            depth,
+            plain,
+            ..Search::default()
+        }));
         explored.depth = depth;
         loop {
-            search.borrow_mut().restart();
-            let (violation, world) = play(scene, code, search.clone(), false);
+            search.lock().unwrap().restart();
+            let (violation, files) = play(scene, program, search.clone(), false);
             explored.runs += 1;
-            explored
-                .answers
-                .extend(world.borrow_mut().answers.drain(..));
+            explored.answers.extend(files.world().answers.drain(..));
             explored.violation = explored.violation.or(violation);
             let is_over = explored.violation.is_some() && !plain;
-            if is_over || !search.borrow_mut().turn() {
+            if is_over || !search.lock().unwrap().turn() {
                 break;
             }
         }
-        explored.states += search.borrow().seen.len();
+        explored.states += search.lock().unwrap().seen.len();
         if explored.violation.is_some() {
             break;
         }
@@ -110,6 +117,7 @@ struct Branch {
 }
 
 /// The tree of runs.
+#[derive(Default)]
 struct Search {
     depth: usize,
     /// Nothing is left out.
@@ -125,19 +133,6 @@ struct Search {
 }
 
 impl Search {
-    fn new(depth: usize, plain: bool) -> Self {
-        Self {
-            depth,
-            plain,
-            branches: Vec::new(),
-            seen: HashSet::new(),
-            cursor: 0,
-            left: depth,
-            step: 0,
-            made: Vec::new(),
-        }
-    }
-
     fn restart(&mut self) {
         (self.cursor, self.left, self.step) = (0, self.depth, usize::MAX);
         self.made.clear();
@@ -241,15 +236,14 @@ impl Chooser for Search {
 }
 
 /// Plays a script that was written down.
-pub struct Script {
+pub(crate) struct Script {
     moves: Vec<(usize, usize)>,
     at: usize,
 }
 
 impl Script {
     /// This script.
-    #[must_use]
-    pub fn new(script: &[(usize, usize)]) -> Self {
+    pub(crate) fn new(script: &[(usize, usize)]) -> Self {
         Self {
             moves: script.to_vec(),
             at: 0,

@@ -1,296 +1,207 @@
-//! The host's view of the disk: the walker's interface. Each call of it is one step.
+//! The host's view of the disk: the walk's interface. Each call of it is one step, or two:
+//! what is opened is looked at in a step of its own.
 
 use crate::{
-    disk::{Disk, Id, Inode, JANE, MS, Mounted, Node, R, STICKY},
+    disk::{Disk, Id, JANE, Mounted, Node, R, STICKY},
     lookup::Part,
     world::World,
 };
-use keyhole::walk::{Fault, FileSystem, Kind, Mount, Stat};
+use keyhole_walk::{FileSystem, Kind, Mount, Stat, SystemError};
 use std::{
-    cell::RefCell,
     ffi::{OsStr, OsString},
     hash::{Hash, Hasher},
     io,
-    rc::Rc,
+    sync::{Arc, Mutex, MutexGuard},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// The file system of one world.
 #[derive(Clone)]
-pub struct Files(pub Rc<RefCell<World>>);
+pub(crate) struct Files(Arc<Mutex<World>>);
 
 /// A descriptor. It always stands for the same node.
-#[derive(Clone, Debug)]
-pub struct Handle {
+#[derive(Clone, Hash)]
+pub(crate) struct Handle {
     /// The node.
-    pub id: Id,
-    _held: Rc<()>,
+    pub(crate) id: Id,
+    _held: Arc<()>,
 }
 
-/// What the run's observer notes about an answer.
-#[derive(Debug)]
-pub struct Seen<T>(pub Result<T, Fault>);
+/// A `stat`, in a form that the run's observer can note.
+struct Report(Stat);
 
-impl<T: Told> Hash for Seen<T> {
+impl Hash for Report {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        match &self.0 {
-            Ok(told) => told.tell(state),
-            Err(fault) => std::mem::discriminant(fault).hash(state),
-        }
+        let stat = &self.0;
+        (stat.mode, stat.owner, stat.group, stat.names).hash(state);
+        (stat.device, stat.inode, stat.size).hash(state);
+        (stat.modified, stat.changed).hash(state);
     }
 }
 
-/// Something that a step can return.
-pub trait Told {
-    /// Adds what the host learns from it.
-    fn tell<H: Hasher>(&self, state: &mut H);
-}
-
-impl Told for Handle {
-    fn tell<H: Hasher>(&self, state: &mut H) {
-        (1, self.id).hash(state);
-    }
-}
-impl Told for Stat {
-    fn tell<H: Hasher>(&self, state: &mut H) {
-        (self.mode, self.owner, self.group, self.names).hash(state);
-        (
-            self.device,
-            self.inode,
-            self.size,
-            self.modified,
-            self.changed,
-        )
-            .hash(state);
-    }
-}
-impl Told for (Id, Stat) {
-    fn tell<H: Hasher>(&self, state: &mut H) {
-        self.1.tell(state);
-    }
-}
-impl Told for Vec<u8> {
-    fn tell<H: Hasher>(&self, state: &mut H) {
-        self.hash(state);
-    }
-}
-impl Told for OsString {
-    fn tell<H: Hasher>(&self, state: &mut H) {
-        self.hash(state);
-    }
-}
-impl Told for u64 {
-    fn tell<H: Hasher>(&self, state: &mut H) {
-        self.hash(state);
-    }
-}
-impl Told for () {
-    fn tell<H: Hasher>(&self, _: &mut H) {}
-}
+/// The answer once the run is over.
+const OVER: SystemError = SystemError::Failed(io::ErrorKind::Other);
 
 impl Files {
+    /// The file system of this world.
+    pub(crate) fn new(world: World) -> Self {
+        Self(Arc::new(Mutex::new(world)))
+    }
+
+    /// The world.
+    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap()
+    }
+
     /// One step.
-    ///
-    /// # Errors
-    /// The step's own error; any error once the run is over.
-    pub fn step<T: Told>(
+    pub(crate) fn step<T: Hash>(
         &self,
         looks: impl Fn(&Disk) -> Vec<Part>,
-        act: impl FnOnce(&mut World) -> Result<T, Fault>,
+        act: impl FnOnce(&mut World) -> Result<T, SystemError>,
         say: impl FnOnce(&World, Option<&T>) -> String,
-    ) -> Result<T, Fault> {
-        let mut world = self.0.borrow_mut();
-        let Some(Seen(answer)) = world.step(looks, |world| Seen(act(world))) else {
-            return Err(OVER);
-        };
+    ) -> Result<T, SystemError> {
+        let mut world = self.world();
+        let answer = world.step(looks, act).ok_or(OVER)?;
         world.tell(|world| {
             let said = say(world, answer.as_ref().ok());
             match &answer {
                 Ok(_) => format!("    host {said}"),
-                Err(fault) => format!("    host {said}: {fault:?}"),
+                Err(error) => format!("    host {said}: {error}"),
             }
         });
         answer
     }
 
     /// A descriptor for a node.
-    #[must_use]
-    pub fn handle(world: &World, id: Id) -> Handle {
+    pub(crate) fn handle(world: &World, id: Id) -> Handle {
         Handle {
             id,
             _held: world.disk.nodes[id].held.clone(),
         }
     }
 
-    /// The node at `name`. Notes what the step will look at.
-    fn child(
+    /// What `act` makes of the node at `name`. It also `sees` the node itself.
+    pub(crate) fn child<T: Hash>(
         &self,
         directory: &Handle,
         name: &OsStr,
-        what: &str,
-        act: impl FnOnce(&mut World, Id) -> Result<Handle, Fault>,
-    ) -> Result<Handle, Fault> {
-        let (directory, name) = (directory.id, name.to_str().ok_or(Fault::Missing)?);
+        (what, sees): (&str, bool),
+        act: impl FnOnce(&mut World, Id) -> Result<T, SystemError>,
+    ) -> Result<T, SystemError> {
+        let (directory, name) = (directory.id, name.to_str().ok_or(SystemError::Missing)?);
         self.step(
             |disk| {
                 let mut looks = vec![Part::Numbers];
-                if let Ok(found) = disk.child(directory, name, JANE, &mut looks) {
-                    looks.push(Part::Node(found));
-                }
+                let found = disk.child(directory, name, JANE, &mut looks);
+                looks.extend(found.ok().filter(|_| sees).map(Part::Node));
                 looks
             },
             |world| {
                 let found = world.disk.child(directory, name, JANE, &mut Vec::new())?;
                 act(world, found)
             },
-            |world, _: Option<&Handle>| {
-                format!("{what} {name} in {}", world.disk.name_of(directory))
-            },
+            |world, _| format!("{what} {name} in {}", world.disk.name_of(directory)),
         )
     }
 
-    /// Opens a node for reading. If it `waits`, it waits for what an ordinary `open`
-    /// waits for, which never comes.
-    ///
-    /// # Errors
-    /// As the kernel's.
-    pub fn open_node(world: &mut World, id: Id, waits: bool) -> Result<Handle, Fault> {
+    /// Opens a node for reading, and never waits.
+    pub(crate) fn open_node(world: &World, id: Id) -> Result<Handle, SystemError> {
         let inode = &world.disk.nodes[id];
+        let lease = inode.file().and_then(|file| file.lease);
         if let Node::Link(_) = inode.node {
-            return Err(Fault::IsLink);
+            return Err(SystemError::IsLink);
         }
         if !inode.lets(JANE, R) {
-            return Err(Fault::Denied);
+            return Err(SystemError::Denied);
         }
-        let leased = inode
-            .file()
-            .and_then(|file| file.lease)
-            .is_some_and(|by| by != JANE.uid);
-        let fifo = matches!(inode.node, Node::Fifo);
-        if waits && (leased || fifo) {
-            let what = if fifo {
-                "a FIFO"
-            } else {
-                "a file under a lease"
-            };
-            world.trouble = Some(format!("the call hangs in the open of {what}"));
-            return Err(OVER);
-        }
-        match leased {
-            true => Err(Fault::Busy),
-            false => Ok(Self::handle(world, id)),
-        }
-    }
-}
-
-/// The answer once the run is over.
-const OVER: Fault = Fault::Failed(io::ErrorKind::Other);
-
-impl Disk {
-    /// A node's path, for a story.
-    #[must_use]
-    pub fn name_of(&self, id: Id) -> String {
-        fn below(disk: &Disk, at: Id, id: Id) -> Option<String> {
-            disk.nodes[at].entries()?.iter().find_map(|(name, child)| {
-                if *child == id {
-                    return Some(format!("/{name}"));
-                }
-                Some(format!("/{name}{}", below(disk, *child, id)?))
-            })
-        }
-        match id {
-            0 => "/".into(),
-            id => below(self, 0, id).unwrap_or_else(|| "(no name any more)".into()),
-        }
-    }
-}
-
-impl Inode {
-    /// The `stat` of a descriptor for it.
-    #[must_use]
-    pub fn stat(&self) -> Stat {
-        let time = |ns: u64| ((ns / (1000 * MS)) as i64, (ns % (1000 * MS)) as i64);
-        let is_directory = self.entries().is_some();
-        Stat {
-            kind: match &self.node {
-                Node::File(_) => Kind::File,
-                Node::Directory(_) => Kind::Directory,
-                Node::Link(_) => Kind::Link,
-                Node::Fifo => Kind::Other,
-            },
-            mode: self.mode,
-            owner: self.uid,
-            group: self.gid,
-            names: if is_directory { 2 } else { self.names },
-            device: self.device as u64,
-            inode: self.number,
-            size: self.file().map_or(0, |file| file.bytes.len() as u64),
-            modified: time(if is_directory { 0 } else { self.modified }),
-            changed: time(if is_directory { 0 } else { self.changed }),
+        match lease {
+            Some(holder) if holder != JANE.uid => Err(SystemError::Busy),
+            _ => Ok(Self::handle(world, id)),
         }
     }
 }
 
 impl FileSystem for Files {
     type Handle = Handle;
+    type Directory = Handle;
 
-    fn root(&self) -> Result<Handle, Fault> {
-        Ok(Self::handle(&self.0.borrow(), 0))
+    fn to_grant(&self, directory: Handle) -> Option<Handle> {
+        Some(directory)
     }
 
-    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<Handle, Fault> {
-        self.child(directory, name, "holds", |world, id| {
+    fn granted(&self, directory: Handle) -> Result<Handle, SystemError> {
+        Ok(directory)
+    }
+
+    fn root(&self) -> Result<(Handle, Stat), SystemError> {
+        // Nobody can change it, so nobody need make a move before.
+        let world = self.world();
+        Ok((Self::handle(&world, 0), world.disk.nodes[0].stat()))
+    }
+
+    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        let held = self.child(directory, name, ("holds", false), |world, id| {
             Ok(Self::handle(world, id))
-        })
+        })?;
+        let stat = self.stat(&held)?;
+        Ok((held, stat))
     }
 
-    fn open(&self, directory: &Handle, name: &OsStr) -> Result<Handle, Fault> {
-        self.child(directory, name, "opens", |world, id| {
-            Self::open_node(world, id, false)
-        })
+    fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind, SystemError> {
+        let found = self.child(directory, name, ("looks at", false), |_, id| Ok(id))?;
+        // What a node is never changes.
+        Ok(self.world().disk.nodes[found].stat().kind)
     }
 
-    fn stat(&self, handle: &Handle) -> Result<Stat, Fault> {
+    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        let opened = self.child(directory, name, ("opens", true), |world, id| {
+            Self::open_node(world, id)
+        })?;
+        let stat = self.stat(&opened)?;
+        Ok((opened, stat))
+    }
+
+    fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
         let id = handle.id;
-        self.step(
+        let report = self.step(
             |_| vec![Part::Node(id)],
-            |world| Ok(world.disk.nodes[id].stat()),
+            |world| Ok(Report(world.disk.nodes[id].stat())),
             |world, _| format!("looks at {}", world.disk.name_of(id)),
-        )
+        )?;
+        Ok(report.0)
     }
 
-    fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, Fault> {
-        // A link's target never changes, so nobody can make a move in between.
-        match &self.0.borrow().disk.nodes[link.id].node {
+    fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, SystemError> {
+        // A link's target never changes, so nobody need make a move before.
+        match &self.world().disk.nodes[link.id].node {
             Node::Link(target) => Ok(OsString::from(&**target)),
-            _ => Err(Fault::Missing),
+            _ => Err(SystemError::Missing),
         }
     }
 
-    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, Fault> {
-        let world = self.0.borrow();
-        Ok(
-            match world.disk.mounts[world.disk.nodes[handle.id].device] {
-                Mounted::Ordinary => Mount::Ordinary,
-                Mounted::By(uid) if uid == JANE.uid => Mount::Ordinary,
-                Mounted::By(_) => Mount::AnothersOwn,
-                Mounted::WithoutOwners => Mount::WithoutOwners,
-                Mounted::Kernel => Mount::Kernel,
-            },
-        )
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
+        let world = self.world();
+        let disk = &world.disk;
+        Ok(match disk.mounts[disk.nodes[handle.id].device] {
+            Mounted::By(uid) if uid != JANE.uid => Mount::AnothersOwn,
+            Mounted::Ordinary | Mounted::By(_) => Mount::Ordinary,
+            Mounted::WithoutOwners => Mount::WithoutOwners,
+            Mounted::Kernel => Mount::Kernel,
+        })
     }
 
-    fn has_hidden_writers(&self, handle: &Handle, _: &Stat) -> Result<bool, Fault> {
-        let inode = &self.0.borrow().disk.nodes[handle.id];
+    fn has_hidden_writers(&self, handle: &Handle, _: &Stat) -> Result<bool, SystemError> {
+        let world = self.world();
+        let inode = &world.disk.nodes[handle.id];
         Ok(inode.acl.is_some() && inode.mode & 0o020 != 0 && inode.mode & STICKY == 0)
     }
 
-    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, Fault> {
+    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
         let (id, room) = (file.id, bytes.len());
         let got = self.step(
             |_| vec![Part::Node(id)],
             |world| {
-                let file = world.disk.nodes[id].file().ok_or(Fault::NotAFile)?;
+                let file = world.disk.nodes[id].file().ok_or(SystemError::NotAFile)?;
                 let from = (offset as usize).min(file.bytes.len());
                 let rest = &file.bytes[from..];
                 Ok(rest[..rest.len().min(room).min(file.piece)].to_vec())
@@ -304,23 +215,8 @@ impl FileSystem for Files {
         Ok(got.len())
     }
 
-    fn settle(&self, file: &Handle) {
-        let id = file.id;
-        let _ = self.step(
-            |disk| match disk.nodes[id].file() {
-                Some(file) if file.writing.is_some() => vec![Part::All],
-                _ => vec![Part::Node(id)],
-            },
-            |world| {
-                world.finish_write(id);
-                Ok(())
-            },
-            |world, _| format!("waits for writers of {}", world.disk.name_of(id)),
-        );
-    }
-
-    fn user(&self) -> u32 {
-        JANE.uid
+    fn user(&self) -> Option<u32> {
+        Some(JANE.uid)
     }
 
     fn now(&self) -> SystemTime {
@@ -339,7 +235,7 @@ impl FileSystem for Files {
                 world.wait(time.as_nanos() as u64);
                 Ok(())
             },
-            |_, _| format!("pauses for {} ms", time.as_millis()),
+            |_, _| format!("has paused for {} ms", time.as_millis()),
         );
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! Most breaks of such a program are orders of events that no test had. Here a
 //! machine tries them all: the host's own code, from the map to the guest, runs over
-//! [`files::Files`], a model of a Unix file system. Before each of its steps, another
-//! user may make any move of a closed list that this user's rights allow, or the
-//! user's own editor takes its next step. After each call, the checks are:
+//! a model of a Unix file system. Before each of its steps, another user may make any move
+//! of a closed list that this user's rights allow, or the user's own editor takes its next
+//! step. After each call, the checks are:
 //!
 //! - the host served a text that the map, as its owner left it since the call began,
 //!   grants to this key;
 //! - that text is one complete saved version, not half written, and not older than the
 //!   call;
-//! - the host believed no map and no key that another user could have written;
+//! - the host believed no map that its owner never saved so;
 //! - the call ended, within its bounds of steps and time, and did not hang;
 //! - the host serves a valid key of another file afterwards.
 //!
@@ -23,12 +23,15 @@
 //! | `explore.rs`, `walks.rs` | all orders up to a depth; random ones beyond |
 //! | `story.rs` | a run in words |
 //! | `scenes/` | the trees, and who may do what in them |
-//! | `old/` | the bad example: the code before the walker |
+//! | `old.rs` | the bad examples: how earlier versions looked a file up |
 //! | `decision.rs`, `contract.rs` | the guest's decision in all worlds, and what it should be |
 //!
-//! The following is allowed, since [SECURITY.md] says so: whoever may write to a mapped
-//! file's directory decides what is there, also by renaming the user's own files in it;
-//! a hard link is the file; a writer that pauses for longer than 20 ms has saved.
+//! # Saving takes time
+//!
+//! While the host pauses, whoever saves a file goes on: no file that is being saved stays
+//! the same for longer than [`keyhole_walk::APART`]. A text that does has been saved. What
+//! the host does with a slower writer is in [`scenes::not_promised`], with the other things
+//! of this sort that [SECURITY.md] does not promise. A hard link is the file itself.
 //!
 //! [SECURITY.md]: https://github.com/keyhole-mcp/keyhole/blob/main/SECURITY.md
 #![allow(
@@ -40,18 +43,18 @@
 
 mod contract;
 pub mod decision;
-pub mod disk;
+mod disk;
 pub mod explore;
-pub mod files;
-pub mod guest;
-pub mod lookup;
-pub mod moves;
+mod files;
+mod guest;
+mod lookup;
+mod moves;
 mod old;
 pub mod play;
-pub mod save;
+mod save;
 pub mod scene;
 pub mod scenes;
 mod setting;
 pub mod story;
 pub mod walks;
-pub mod world;
+mod world;

@@ -2,14 +2,14 @@
 //! looked at, to know which changes the look-up would have seen.
 
 use crate::disk::{Disk, Id, Node, Who, X};
-use keyhole::walk::Fault;
-use std::rc::Rc;
+use keyhole_walk::SystemError;
+use std::sync::Arc;
 
 /// Something that one party may look at and another may change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Part {
     /// What this name in this directory stands for.
-    Name(Id, Rc<str>),
+    Name(Id, Arc<str>),
     /// The mode, owner, times or content of a node.
     Node(Id),
     /// Which inode numbers are free.
@@ -20,83 +20,44 @@ pub enum Part {
     All,
 }
 
-impl Part {
-    /// Whether a look at the one shows a change of the other.
-    #[must_use]
-    pub fn meets(&self, other: &Self) -> bool {
-        self == other || *self == Self::All || *other == Self::All
-    }
-}
-
 /// Whether a look at `looked` shows a change of `written`.
-#[must_use]
-pub fn meet(written: &[Part], looked: &[Part]) -> bool {
-    written.iter().any(|w| looked.iter().any(|l| w.meets(l)))
+pub(crate) fn meet(written: &[Part], looked: &[Part]) -> bool {
+    let meets = |w: &Part, l: &Part| w == l || *w == Part::All || *l == Part::All;
+    written.iter().any(|w| looked.iter().any(|l| meets(w, l)))
 }
 
 const MAX_LINKS: usize = 40;
 
 impl Disk {
     /// What `name` is in `directory`.
-    ///
-    /// # Errors
-    /// As `openat`'s.
-    pub fn child(
+    pub(crate) fn child(
         &self,
         directory: Id,
         name: &str,
         who: Who,
         looked: &mut Vec<Part>,
-    ) -> Result<Id, Fault> {
+    ) -> Result<Id, SystemError> {
         looked.push(Part::Node(directory));
         looked.push(Part::Name(directory, name.into()));
-        let entries = self.nodes[directory].entries().ok_or(Fault::Missing)?;
+        let entries = self.nodes[directory]
+            .entries()
+            .ok_or(SystemError::Missing)?;
         if !self.nodes[directory].lets(who, X) {
-            return Err(Fault::Denied);
+            return Err(SystemError::Denied);
         }
-        entries.get(name).copied().ok_or(Fault::Missing)
+        entries.get(name).copied().ok_or(SystemError::Missing)
     }
 
     /// The node at `path`. It follows links on the way, and a link at the last name only if
     /// `follow` says so.
-    ///
-    /// # Errors
-    /// As the kernel's; [`Fault::IsLink`] if there are too many links.
-    pub fn find(
+    pub(crate) fn find(
         &self,
         path: &str,
         who: Who,
         follow: bool,
         looked: &mut Vec<Part>,
-    ) -> Result<Id, Fault> {
+    ) -> Result<Id, SystemError> {
         let mut passed = Vec::new();
-        self.walk(path, who, follow, &mut passed, looked)?;
-        Ok(passed.pop().unwrap_or(0))
-    }
-
-    /// The directory that has the last name of `path`, and that name.
-    ///
-    /// # Errors
-    /// As the kernel's.
-    pub fn parent(
-        &self,
-        path: &str,
-        who: Who,
-        looked: &mut Vec<Part>,
-    ) -> Result<(Id, Rc<str>), Fault> {
-        let (directory, name) = path.rsplit_once('/').ok_or(Fault::Missing)?;
-        Ok((self.find(directory, who, true, looked)?, name.into()))
-    }
-
-    /// `passed` is the start of the walk, and what the walk passed; empty means `/`.
-    fn walk(
-        &self,
-        path: &str,
-        who: Who,
-        follow: bool,
-        passed: &mut Vec<Id>,
-        looked: &mut Vec<Part>,
-    ) -> Result<(), Fault> {
         let mut names: Vec<String> = path.rsplit('/').map(str::to_owned).collect();
         let mut links = 0;
         while let Some(name) = names.pop() {
@@ -114,7 +75,7 @@ impl Disk {
                     looked.push(Part::Node(found));
                     links += 1;
                     if links > MAX_LINKS {
-                        return Err(Fault::IsLink);
+                        return Err(SystemError::IsLink);
                     }
                     if target.starts_with('/') {
                         passed.clear();
@@ -124,6 +85,33 @@ impl Disk {
                 _ => passed.push(found),
             }
         }
-        Ok(())
+        Ok(passed.pop().unwrap_or(0))
+    }
+
+    /// The directory that has the last name of `path`, and that name.
+    pub(crate) fn parent(
+        &self,
+        path: &str,
+        who: Who,
+        looked: &mut Vec<Part>,
+    ) -> Result<(Id, Arc<str>), SystemError> {
+        let (directory, name) = path.rsplit_once('/').ok_or(SystemError::Missing)?;
+        Ok((self.find(directory, who, true, looked)?, name.into()))
+    }
+
+    /// A node's path, for a story.
+    pub(crate) fn name_of(&self, id: Id) -> String {
+        fn below(disk: &Disk, at: Id, id: Id) -> Option<String> {
+            disk.nodes[at].entries()?.iter().find_map(|(name, child)| {
+                if *child == id {
+                    return Some(format!("/{name}"));
+                }
+                Some(format!("/{name}{}", below(disk, *child, id)?))
+            })
+        }
+        match id {
+            0 => "/".into(),
+            id => below(self, 0, id).unwrap_or_else(|| "(no name any more)".into()),
+        }
     }
 }

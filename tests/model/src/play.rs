@@ -2,27 +2,47 @@
 //! kept.
 
 use crate::{
-    disk::{Disk, Label},
     explore::Script,
-    files::Files,
-    guest, old,
-    scene::{Ask, Calm, FORGED_KEY, OTHER_KEY, OTHER_TEXT, Scene},
+    files::{Files, Handle},
+    guest::{Guest, LONG},
+    old::{ByPath, OldGuest, OpenWalk},
+    scene::{Ask, OTHER_KEY, OTHER_TEXT, Scene},
     world::{Chooser, World},
 };
-use keyhole::{Key, LiveMap, Location, Map, MapError, locate, walk::Walker};
-use std::{cell::RefCell, path::Path, rc::Rc, sync::Arc};
+use keyhole_core::{
+    BindingName, Call, Caller, Code, Entry, Grant, Key, LiveMap, Location, Map, MapError, Maps,
+    Target,
+};
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
-/// The code that is played.
+/// The program that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// The program's own.
+pub enum Program {
+    /// The one that ships.
     Keyhole,
-    /// Map and resolution as they were before the walker, kept as the bad example.
-    Old,
+    /// A bad example: the look-ups by path of 0.1.0.
+    ByPath,
+    /// A bad example: the walk of 0.2.0, which judges no directory and no mapped file.
+    OpenWalk,
+}
+
+impl Program {
+    /// The program of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Keyhole, Self::ByPath, Self::OpenWalk];
+        all.into_iter()
+            .find(|program| format!("{program:?}") == name)
+    }
 }
 
 /// The outcome of one call: a text, or the reason for none.
-pub type Answer = Result<String, String>;
+pub type Answer = Result<String, Code>;
 
 /// A promise that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,206 +54,193 @@ pub struct Violation {
 }
 
 /// The place of the scene's map, in its user's home.
-pub(crate) fn location(scene: &Scene) -> Location {
+fn location(scene: &Scene) -> Location {
     Location::find(Some(Path::new(scene.map)), |name| {
         (name == "HOME").then(|| "/home/jane".into())
     })
     .unwrap()
 }
 
-enum Host {
-    Keyhole(LiveMap<Files>),
-    Old(old::Live),
+/// The maps of a program. They tell the world which map the host believes.
+struct Watched {
+    program: Program,
+    live: LiveMap<Files>,
+    files: Files,
 }
 
-impl Host {
-    fn ask(&mut self, files: &Files, ask: Ask) -> Answer {
-        match self {
-            Self::Keyhole(live) => keyhole(files, live, ask),
-            Self::Old(live) => live.ask(files, ask),
+impl Maps for Watched {
+    type Directory = Handle;
+
+    fn map_now(&self) -> Result<Arc<Map>, Code> {
+        let found = match self.program {
+            Program::ByPath => ByPath(&self.files).map(self.live.location()),
+            // As `LiveMap::map_now` does, which forgets the error.
+            Program::Keyhole | Program::OpenWalk => self.live.current(),
+        };
+        let mut world = self.files.world();
+        if !world.is_over() && !is_whole(&world, &found) {
+            let what = "the host believed a map that its owner never saved so";
+            world.trouble = Some(what.into());
+        }
+        found.map_err(|error| error.code())
+    }
+
+    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
+        match self.program {
+            Program::ByPath => ByPath(&self.files).key(),
+            Program::Keyhole | Program::OpenWalk => self.live.bound(map, name),
+        }
+    }
+
+    fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Handle>, Code> {
+        let location = self.live.location();
+        match self.program {
+            Program::Keyhole => self.live.resolve(map, key, entry),
+            Program::ByPath => ByPath(&self.files).resolve(location, map, entry),
+            Program::OpenWalk => OpenWalk(&self.files).resolve(location, entry),
         }
     }
 }
 
-/// The way of a call through the program, from the map to the guest.
-fn keyhole(files: &Files, live: &LiveMap<Files>, ask: Ask) -> Answer {
-    let (map, trail) = match live.current_and_trail() {
-        Ok((map, trail)) => (Ok(map), trail),
-        Err(error) => (Err(error), None),
+/// Whether this map, or the refusal to parse it, is that of a text which the owner of the
+/// map has saved.
+fn is_whole(world: &World, found: &Result<Arc<Map>, MapError>) -> bool {
+    let found = match found {
+        Ok(map) => Ok(entries(map)),
+        Err(MapError::Parse { source, .. }) => Err(source.to_string()),
+        Err(_) => return true,
     };
-    whole(files, &map)?;
-    let map = map.map_err(|error| format!("{error:?}"))?;
-    let walker = Walker::new(files.clone());
-    trusted(map.find(&Key::try_from(FORGED_KEY).unwrap()).is_none())?;
-    let key = match ask {
-        Ask::Key(key) => Key::try_from(key).unwrap(),
-        Ask::Bound(name, own) => {
-            let binding = map.binding(name).ok_or("no such binding")?;
-            let key = binding.key_in(&walker, &map);
-            let key = key.map_err(|error| format!("{error:?}"))?;
-            trusted(key.expose() == own)?;
-            key
-        }
-    };
-    let entry = map.find_for(&key, None).ok_or("unknown-key")?;
-    let (directory, name) =
-        locate(&walker, &map, trail.as_ref(), &entry).map_err(|code| code.as_str().to_owned())?;
-    guest::load(files, directory, &name, entry.max_bytes())
+    let mut saved = world.versions.iter().filter(|(_, label)| **label == "map");
+    saved.any(|(text, _)| parsed(text) == found)
 }
 
-/// Whether this map, or the refusal to parse it, comes from one saved version.
-fn whole(files: &Files, found: &Result<Arc<Map>, MapError>) -> Result<(), String> {
-    let world = files.0.borrow();
-    let location = location(&world.scene);
-    let mut maps = world
-        .versions
-        .keys()
-        .map(|text| Map::parse(text, &location));
-    let is_whole = match found {
-        _ if world.is_over() => true,
-        Ok(found) => maps.any(|map| map.is_ok_and(|map| entries(&map) == entries(found))),
-        Err(MapError::Parse { source, .. }) => {
-            maps.any(|map| map.is_err_and(|error| error.to_string() == source.to_string()))
-        }
-        Err(_) => true,
-    };
-    match is_whole {
-        true => Ok(()),
-        false => Err(format!(
-            "{FORGED}the host believed a map that was never saved so"
-        )),
-    }
-}
+/// All that a map grants, or why it grants nothing.
+type Parsed = Result<Vec<(String, String, u64)>, String>;
 
-/// All that a map grants.
-fn entries(map: &Map) -> Vec<(&str, &str, u64)> {
+fn entries(map: &Map) -> Vec<(String, String, u64)> {
     let entries = map.entries().into_iter();
-    let all = entries.map(|entry| (entry.expose_key(), entry.path(), entry.max_bytes()));
-    all.collect()
+    entries
+        .map(|(key, entry)| {
+            let (key, path) = (key.expose().to_owned(), entry.path().to_owned());
+            (key, path, entry.max_bytes())
+        })
+        .collect()
 }
 
-/// The first word of the refusal in a run in which the host believed what it must not.
-pub(crate) const FORGED: &str = "FORGED: ";
-
-pub(crate) fn trusted(is: bool) -> Result<(), String> {
-    match is {
-        true => Ok(()),
-        false => Err(format!(
-            "{FORGED}the host believed what another could have written"
-        )),
+/// What the text of a map says. Each text is parsed once, because that takes longer than a
+/// whole run.
+fn parsed(text: &Arc<[u8]>) -> Parsed {
+    thread_local! {
+        static KNOWN: RefCell<HashMap<Arc<[u8]>, Parsed>> = RefCell::default();
     }
+    KNOWN.with_borrow_mut(|known| {
+        let parse = || {
+            let place = Location::find(Some(Path::new("/m")), |_| Some("/home".into()));
+            let map = Map::parse(text, &place.unwrap());
+            map.map(|map| entries(&map))
+                .map_err(|error| error.to_string())
+        };
+        known.entry(text.clone()).or_insert_with(parse).clone()
+    })
 }
 
 /// Plays all calls of a scene, with `chooser` between the steps. Returns the broken
-/// promise, if any, and the world at the end.
-pub fn play(
-    scene: &Rc<Scene>,
-    code: Code,
-    chooser: Rc<RefCell<dyn Chooser>>,
+/// promise, if any, and the file system at the end.
+pub(crate) fn play(
+    scene: &Arc<Scene>,
+    program: Program,
+    chooser: Arc<Mutex<dyn Chooser>>,
     tell: bool,
-) -> (Option<Violation>, Rc<RefCell<World>>) {
+) -> (Option<Violation>, Files) {
     let mut world = World::new(scene, chooser);
     world.story = tell.then(Vec::new);
-    let files = Files(Rc::new(RefCell::new(world)));
-    let violation = run(scene, code, &files);
-    let world = files.0;
-    let violation = violation.map(|what| Violation {
+    let files = Files::new(world);
+    let violation = run(scene, program, &files).map(|what| Violation {
         what,
-        script: world.borrow().script.clone(),
+        script: files.world().script.clone(),
     });
-    (violation, world)
+    (violation, files)
 }
 
-fn run(scene: &Scene, code: Code, files: &Files) -> Option<String> {
-    let mut host = match code {
-        Code::Keyhole => Host::Keyhole(LiveMap::over(files.clone(), location(scene))),
-        Code::Old => Host::Old(old::Live::default()),
+fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
+    let maps = Watched {
+        program,
+        live: LiveMap::over(files.clone(), location(scene)),
+        files: files.clone(),
     };
-    for (call, ask) in scene.asks.iter().enumerate() {
-        files.0.borrow_mut().begin(call);
-        if files.0.borrow().cut {
-            return None;
-        }
-        let answer = host.ask(files, *ask);
-        let mut world = files.0.borrow_mut();
+    let guest = Guest(files.clone());
+    let old_guest = OldGuest(files.clone(), program == Program::ByPath);
+    let ask = |call: usize, ask: Ask| {
+        files.world().begin(call);
+        let target = match ask {
+            Ask::Key(key) => Target::Key(key.to_owned().into()),
+            Ask::Bound(name) => Target::Bound(BindingName::try_from(name).unwrap()),
+        };
+        let call = Call::new(target, Caller::Nobody, Instant::now() + LONG);
+        let answer = match program {
+            Program::Keyhole => call.run(&maps, &guest),
+            Program::ByPath | Program::OpenWalk => call.run(&maps, &old_guest),
+        };
+        let mut world = files.world();
         world.tell(|_| format!("  answer: {answer:?}"));
+        let broken = judge(&world, &answer);
+        let is_over = broken.is_some() || world.is_over();
+        (answer, is_over.then_some(broken))
+    };
+    for (call, asked) in scene.asks.iter().enumerate() {
+        let (answer, over) = ask(call, *asked);
+        let mut world = files.world();
         if !world.cut {
             world.answers.push(answer.clone());
         }
-        if let Some(what) = judge(&world, &answer) {
-            return Some(what);
+        if let Some(broken) = over {
+            return broken;
         }
-        if world.is_over() {
-            return None;
-        }
-        if call == 0 && world.script.is_empty() && code == Code::Keyhole {
-            let found = calm(&world, &answer);
-            assert_eq!(found, Some(scene.calm), "{}: {answer:?}", scene.name);
+        if call == 0 && world.script.is_empty() && program == Program::Keyhole {
+            let label = |text: &String| world.versions.get(text.as_bytes()).copied();
+            let found = answer.as_ref().map(|text| label(text).unwrap());
+            assert_eq!(found.map_err(|code| *code), scene.calm, "{}", scene.name);
         }
     }
-    // Afterwards, when everybody else has gone.
-    files.0.borrow_mut().calm_down();
-    if scene.other {
-        files.0.borrow_mut().begin(scene.asks.len());
-        let answer = host.ask(files, Ask::Key(OTHER_KEY));
-        if answer.as_deref() != Ok(OTHER_TEXT) {
-            return Some(format!(
-                "the other key is not served afterwards: {answer:?}"
-            ));
-        }
+    if !scene.other {
+        return None;
     }
-    None
+    // Everybody else has gone.
+    files.world().calm_down();
+    match ask(scene.asks.len(), Ask::Key(OTHER_KEY)) {
+        (_, Some(broken)) => broken,
+        (Ok(text), None) if text == OTHER_TEXT => None,
+        (answer, None) => Some(format!(
+            "the other key is not served afterwards: {answer:?}"
+        )),
+    }
 }
 
 /// The promise that was not kept, if any.
 fn judge(world: &World, answer: &Answer) -> Option<String> {
-    if let Some(trouble) = &world.trouble {
-        return Some(trouble.clone());
+    if world.trouble.is_some() || world.cut {
+        return world.trouble.clone();
     }
-    if world.cut {
-        return None;
+    let text = answer.as_ref().ok()?;
+    match world.versions.get(text.as_bytes()) {
+        None => Some(format!("what was served was never saved so: {text:?}")),
+        Some(label) if !world.granted.contains(label) => {
+            Some(format!("the map does not grant this: {text:?} ({label})"))
+        }
+        Some(_) => None,
     }
-    match answer {
-        Err(why) => why.strip_prefix(FORGED).map(str::to_owned),
-        Ok(text) => match world.versions.get(text.as_bytes()) {
-            None => Some(format!("what was served was never saved so: {text:?}")),
-            Some(label) if !world.granted.contains(label) => {
-                Some(format!("the map does not grant this: {text:?} ({label})"))
-            }
-            Some(_) => None,
-        },
-    }
-}
-
-fn calm(world: &World, answer: &Answer) -> Option<Calm> {
-    match answer {
-        Err(_) => Some(Calm::Refused),
-        Ok(text) => label_of(&world.disk, text).map(Calm::Served),
-    }
-}
-
-fn label_of(disk: &Disk, text: &str) -> Option<Label> {
-    let mut files = disk.nodes.iter().filter_map(|inode| inode.file());
-    let found = files.find(|file| *file.bytes == *text.as_bytes());
-    found.map(|file| file.label)
 }
 
 /// The run of a script in words.
-#[must_use]
-pub fn story(scene: &Rc<Scene>, code: Code, script: &[(usize, usize)]) -> String {
-    let chooser = Rc::new(RefCell::new(Script::new(script)));
-    let (violation, world) = play(scene, code, chooser, true);
-    let world = world.borrow();
-    let mut lines = vec![format!("scene {}, {code:?}:", scene.name)];
-    lines.extend(world.story.iter().flatten().cloned());
-    lines.push(match violation {
-        Some(violation) => format!("NOT KEPT: {}", violation.what),
-        None => "all was kept".into(),
+pub fn story(scene: &Arc<Scene>, program: Program, script: &[(usize, usize)]) -> String {
+    let chooser = Arc::new(Mutex::new(Script::new(script)));
+    let (violation, files) = play(scene, program, chooser, true);
+    let (name, script) = (scene.name, crate::story::written(script));
+    let story = files.world().story.take().unwrap_or_default().join("\n");
+    let end = violation.map_or("all was kept".into(), |violation| {
+        format!("NOT KEPT: {}", violation.what)
     });
-    lines.push(format!(
-        "to play it again: ./x model --replay {} {code:?} '{}'",
-        scene.name,
-        crate::story::written(script)
-    ));
-    lines.join("\n")
+    format!(
+        "scene {name}, {program:?}:\n{story}\n{end}\nto play it again: ./x model --replay {name} {program:?} '{script}'"
+    )
 }

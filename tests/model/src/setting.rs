@@ -1,7 +1,10 @@
 //! Sets up the disk of a scene. A mistake in a scene is a panic.
 
-use crate::disk::{Disk, File, Id, JANE, Label, MS, Mounted, Node, ROOT, START, Who};
+use crate::disk::{Disk, File, Id, Inode, JANE, Label, MS, Mounted, Node, ROOT, START, Who};
 use std::collections::BTreeMap;
+
+const USERS: &str = "root:x:0:0::/:/bin/sh\njane:x:1000:1000::/home/jane:/bin/sh\nmallory:x:2000:2000::/home/mallory:/bin/sh\n";
+const GROUPS: &str = "root:x:0:\njane:x:1000:\nmallory:x:2000:\nteam:x:60:jane,mallory\n";
 
 impl Default for Disk {
     /// `/`, and the files that list users and groups.
@@ -16,14 +19,8 @@ impl Default for Disk {
         };
         disk.add(Node::Directory(BTreeMap::new()), ROOT, 0o755, 0);
         disk.directory("/etc", ROOT, 0o755);
-        disk.file("/etc/passwd", ROOT, 0o644, "system", "root:x:0:0::/:/bin/sh\njane:x:1000:1000::/home/jane:/bin/sh\nmallory:x:2000:2000::/home/mallory:/bin/sh\n");
-        disk.file(
-            "/etc/group",
-            ROOT,
-            0o644,
-            "system",
-            "root:x:0:\njane:x:1000:\nmallory:x:2000:\nteam:x:60:jane,mallory\n",
-        );
+        disk.file("/etc/passwd", ROOT, 0o644, "system", USERS);
+        disk.file("/etc/group", ROOT, 0o644, "system", GROUPS);
         disk.directory("/home", ROOT, 0o755);
         disk.directory("/home/jane", JANE, 0o700);
         disk
@@ -31,47 +28,50 @@ impl Default for Disk {
 }
 
 impl Disk {
-    /// Makes a directory.
-    pub fn directory(&mut self, path: &str, who: Who, mode: u32) -> Id {
-        self.make(path, Node::Directory(BTreeMap::new()), who, mode)
+    pub(crate) fn directory(&mut self, path: &str, who: Who, mode: u32) {
+        self.make(path, Node::Directory(BTreeMap::new()), who, mode);
     }
 
     /// Makes a file that was saved long ago.
-    pub fn file(&mut self, path: &str, who: Who, mode: u32, label: Label, text: &str) -> Id {
+    pub(crate) fn file(&mut self, path: &str, who: Who, mode: u32, label: Label, text: &str) -> Id {
         let file = File::with(label, text, START - 3_600_000 * MS);
         self.make(path, Node::File(file), who, mode)
     }
 
-    /// Makes a symbolic link.
-    pub fn link(&mut self, path: &str, who: Who, target: &str) -> Id {
-        self.make(path, Node::Link(target.into()), who, 0o777)
+    pub(crate) fn link(&mut self, path: &str, who: Who, target: &str) {
+        self.make(path, Node::Link(target.into()), who, 0o777);
     }
 
     /// Mounts a file system at a new directory.
-    pub fn mount(&mut self, path: &str, mounted: Mounted) {
-        let id = self.directory(path, ROOT, 0o755);
+    pub(crate) fn mount(&mut self, path: &str, mounted: Mounted) {
+        self.directory(path, ROOT, 0o755);
         self.mounts.push(mounted);
-        self.nodes[id].device = self.mounts.len() - 1;
+        self.node(path).device = self.mounts.len() - 1;
     }
 
-    /// Makes a FIFO.
-    pub fn fifo(&mut self, path: &str, who: Who) -> Id {
-        self.make(path, Node::Fifo, who, 0o666)
+    pub(crate) fn fifo(&mut self, path: &str, who: Who) {
+        self.make(path, Node::Fifo, who, 0o666);
     }
 
     fn make(&mut self, path: &str, node: Node, who: Who, mode: u32) -> Id {
         let (directory, name) = self.parent(path, ROOT, &mut Vec::new()).unwrap();
+        let before = self.find(path, ROOT, false, &mut Vec::new());
+        assert!(before.is_err(), "{path} is there twice");
         let id = self.add(node, who, mode, self.nodes[directory].device);
         self.nodes[id].changed = START - 3_600_000 * MS;
         self.nodes[id].modified = START - 3_600_000 * MS;
-        let before = self.insert(directory, name, id);
-        assert!(before.is_none(), "{path} is there twice");
+        self.insert(directory, name, id);
         id
     }
 
     /// The node that a path leads to, following links.
-    #[must_use]
-    pub fn at(&self, path: &str) -> Id {
+    pub(crate) fn at(&self, path: &str) -> Id {
         self.find(path, ROOT, true, &mut Vec::new()).unwrap()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn node(&mut self, path: &str) -> &mut Inode {
+        let id = self.at(path);
+        &mut self.nodes[id]
     }
 }

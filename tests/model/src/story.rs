@@ -14,7 +14,6 @@ impl fmt::Display for Move {
             Self::Mkdir(path) => write!(f, "mkdir {path}"),
             Self::Create(path, _) => write!(f, "put a file of his own at {path}"),
             Self::Write(path, _) => write!(f, "write to {path}"),
-            Self::Truncate(path) => write!(f, "truncate {path}"),
             Self::Chmod(path, mode) => write!(f, "chmod {mode:o} {path}"),
             Self::Fifo(path) => write!(f, "put a FIFO at {path}"),
             Self::Lease(path) => write!(f, "take a write lease on {path}"),
@@ -27,20 +26,17 @@ impl fmt::Display for Move {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncate(path) => write!(f, "opens {path} and truncates it"),
-            Self::Begin(path, text) => write!(f, "begins to write {text:?} to {path}"),
-            Self::Copy(path) => write!(f, "half of that is in {path}"),
-            Self::End(path) => write!(f, "has written {path}"),
-            Self::Store(path, text) => write!(f, "stores {text:?} in a mapping of {path}"),
-            Self::Rename(a, b) => write!(f, "rename {a} → {b}"),
-            Self::Remove(path) => write!(f, "remove {path}"),
-            Self::Wait(ms) => write!(f, "waits for {ms} ms"),
+            Self::Truncate => write!(f, "opens it and truncates it"),
+            Self::Begin(text) => write!(f, "begins to write {text:?}"),
+            Self::Copy => write!(f, "half of that is there"),
+            Self::End => write!(f, "has written it"),
+            Self::Store => write!(f, "stores the new text in a mapping"),
+            Self::Rename(from) => write!(f, "renames {from} to it"),
         }
     }
 }
 
 /// A script as text: `3:7 12:0` is move 7 before step 3, then move 0 before step 12.
-#[must_use]
 pub fn written(script: &[(usize, usize)]) -> String {
     let moves: Vec<_> = script
         .iter()
@@ -50,7 +46,6 @@ pub fn written(script: &[(usize, usize)]) -> String {
 }
 
 /// The script in such a text. None means that it is not a script.
-#[must_use]
 pub fn read(written: &str) -> Option<Vec<(usize, usize)>> {
     let part = |part: &str| {
         let (step, index) = part.split_once(':')?;

@@ -4,11 +4,11 @@ use crate::{
     disk::Disk,
     explore::Script,
     lookup::Part,
-    play::{Code, Violation, play},
+    play::{Program, Violation, play},
     scene::Scene,
     world::{Chooser, Next, World},
 };
-use std::{cell::RefCell, rc::Rc};
+use std::sync::{Arc, Mutex};
 
 /// The most moves in one run.
 const MOST: usize = 24;
@@ -62,17 +62,16 @@ impl Chooser for Random {
 }
 
 /// One random run. It shortens what it finds by leaving out moves.
-#[must_use]
-pub fn walk(scene: &Rc<Scene>, code: Code, seed: u64) -> Option<Violation> {
-    let random = Rc::new(RefCell::new(Random::new(seed)));
-    let (violation, _) = play(scene, code, random, false);
+pub fn walk(scene: &Arc<Scene>, program: Program, seed: u64) -> Option<Violation> {
+    let random = Arc::new(Mutex::new(Random::new(seed)));
+    let (violation, _) = play(scene, program, random, false);
     let mut shortest = violation?;
     let mut at = 0;
     while at < shortest.script.len() {
         let mut shorter = shortest.script.clone();
         shorter.remove(at);
-        let chooser = Rc::new(RefCell::new(Script::new(&shorter)));
-        match play(scene, code, chooser, false).0 {
+        let chooser = Arc::new(Mutex::new(Script::new(&shorter)));
+        match play(scene, program, chooser, false).0 {
             Some(violation) if violation.script.len() < shortest.script.len() => {
                 shortest = violation;
                 at = 0;

@@ -2,22 +2,23 @@
 //! two steps of the host.
 
 use crate::{
-    disk::{Disk, Label, MS, Node},
+    disk::{Disk, Label, MS, Node, ROOT},
     lookup::Part,
     moves::{MALLORYS, Move},
+    play::Answer,
     save::Stage,
     scene::Scene,
 };
+use keyhole_walk::SystemError;
 use std::{
-    cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     hash::{DefaultHasher, Hash, Hasher as _},
-    rc::Rc,
+    sync::{Arc, Mutex},
 };
 
 /// What happens before the next step of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub(crate) enum Next {
     /// The step itself.
     Proceed,
     /// This move of the scene's list; then the chooser is asked again.
@@ -27,67 +28,66 @@ pub enum Next {
 }
 
 /// Decides what happens between two steps.
-pub trait Chooser {
+pub(crate) trait Chooser: Send {
     /// Returns what happens next, before a step that will look at `looks`.
     fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Part>) -> Next;
 }
 
-/// How long nobody must have changed a file before it counts as saved, if no write is
-/// under way. The time counts since the last write *began*, because the kernel notes
-/// that. So if a save has several writes, and one takes longer than this, it counts as
-/// saved after that one. The host waits for 20 ms by the time stamps, and a stamp can be
-/// one tick too old.
-const REST: u64 = 20 * MS;
+/// The longest time from one change of a file's content to the next, while it is being
+/// saved. A text that stays for as long counts as saved.
+const APART: u64 = keyhole_walk::APART.as_nanos() as u64;
 /// More steps than any call takes, even one that waits for as long as is allowed.
-pub const MOST_STEPS: usize = 6000;
-/// The longest time that a call may wait in all: a second for the map, one for the file,
-/// and a little more.
-pub const MOST_TIME: u64 = 2200 * MS;
+const MOST_STEPS: usize = 2000;
+/// The longest time that a call may wait in all: a second for the map, one for a key file,
+/// and four readings of the mapped file.
+const MOST_TIME: u64 = 24 * APART;
 
 /// See the module.
-pub struct World {
+pub(crate) struct World {
     /// The scene that is played.
-    pub scene: Rc<Scene>,
+    pub(crate) scene: Arc<Scene>,
     /// The disk as it is.
-    pub disk: Disk,
+    pub(crate) disk: Disk,
     /// How many steps of each save are done.
-    pub progress: Vec<usize>,
+    pub(crate) progress: Vec<usize>,
+    /// When each save began, or last changed its file's content.
+    moved: Vec<u64>,
     /// The complete texts that were saved when the call began, or after that.
-    pub versions: BTreeMap<Rc<[u8]>, Label>,
+    pub(crate) versions: BTreeMap<Arc<[u8]>, Label>,
     /// Whose texts the user's map grants, or has granted since the call began.
-    pub granted: Vec<Label>,
+    pub(crate) granted: BTreeSet<Label>,
     /// Which call of the scene runs.
-    pub call: usize,
+    pub(crate) call: usize,
     /// Steps of the host so far, and what it was told in them.
-    pub step: usize,
+    pub(crate) step: usize,
     observed: DefaultHasher,
     /// The step at which the call began, and how long it has waited since.
     began: usize,
     waited: u64,
     /// Whether another run has seen all that can follow.
-    pub cut: bool,
+    pub(crate) cut: bool,
     /// What has already gone wrong: the host hangs, or does not end.
-    pub trouble: Option<String>,
+    pub(crate) trouble: Option<String>,
     /// The moves that were made, each with the step that it came before.
-    pub script: Vec<(usize, usize)>,
+    pub(crate) script: Vec<(usize, usize)>,
     /// The outcomes of the calls so far.
-    pub answers: Vec<Result<String, String>>,
+    pub(crate) answers: Vec<Answer>,
     /// The run in words, if a story is wanted.
-    pub story: Option<Vec<String>>,
-    chooser: Option<Rc<RefCell<dyn Chooser>>>,
+    pub(crate) story: Option<Vec<String>>,
+    chooser: Option<Arc<Mutex<dyn Chooser>>>,
     digest: Option<u64>,
 }
 
 impl World {
     /// The scene before its first call.
-    #[must_use]
-    pub fn new(scene: &Rc<Scene>, chooser: Rc<RefCell<dyn Chooser>>) -> Self {
+    pub(crate) fn new(scene: &Arc<Scene>, chooser: Arc<Mutex<dyn Chooser>>) -> Self {
         Self {
             scene: scene.clone(),
             disk: scene.disk.clone(),
             progress: vec![0; scene.saves.len()],
+            moved: vec![0; scene.saves.len()],
             versions: BTreeMap::new(),
-            granted: Vec::new(),
+            granted: BTreeSet::new(),
             call: 0,
             step: 0,
             observed: DefaultHasher::new(),
@@ -104,19 +104,17 @@ impl World {
     }
 
     /// From here on everybody else is gone. The user ends the saves that have begun.
-    pub fn calm_down(&mut self) {
+    pub(crate) fn calm_down(&mut self) {
         self.chooser = None;
         for index in 0..self.progress.len() {
-            while self.scene.saves[index].stage(self.progress[index]) == Stage::Amid
-                && self.can_save(index)
-            {
+            while self.is_amid(index) {
                 self.save(index);
             }
         }
     }
 
     /// Begins a call, a second after the last. First, it plays what others do before.
-    pub fn begin(&mut self, call: usize) {
+    pub(crate) fn begin(&mut self, call: usize) {
         self.call = call;
         self.interlude(&|_| vec![Part::All]);
         self.pass(1000 * MS);
@@ -129,24 +127,39 @@ impl World {
         self.tell(|world| format!("call {}: {:?}", call + 1, world.scene.asks.get(call)));
     }
 
-    /// Time passes.
-    pub fn pass(&mut self, nanoseconds: u64) {
-        self.disk.clock += nanoseconds;
+    /// Time passes. Whoever saves a file goes on, as late as possible.
+    pub(crate) fn pass(&mut self, nanoseconds: u64) {
+        let end = self.disk.clock + nanoseconds;
+        let due = |world: &Self, index: usize| {
+            let due = world.moved[index] + APART;
+            let must = !world.scene.saves[index].slow && due <= end && world.is_amid(index);
+            must.then_some((due, index))
+        };
+        while let Some((due, index)) = (0..self.progress.len())
+            .filter_map(|index| due(self, index))
+            .min()
+        {
+            self.disk.clock = self.disk.clock.max(due);
+            while self.moved[index] + APART <= due && self.is_amid(index) {
+                self.save(index);
+            }
+        }
+        self.disk.clock = end;
         self.note_saved();
     }
 
     /// The host waits for this long.
-    pub fn wait(&mut self, nanoseconds: u64) {
+    pub(crate) fn wait(&mut self, nanoseconds: u64) {
         self.waited += nanoseconds;
         self.pass(nanoseconds);
     }
 
     /// One step of the host, which looks at `looks`. None means that the run is over.
-    pub fn step<T: Hash>(
+    pub(crate) fn step<T: Hash>(
         &mut self,
         looks: impl Fn(&Disk) -> Vec<Part>,
-        act: impl FnOnce(&mut Self) -> T,
-    ) -> Option<T> {
+        act: impl FnOnce(&mut Self) -> Result<T, SystemError>,
+    ) -> Option<Result<T, SystemError>> {
         if self.is_over() {
             return None;
         }
@@ -156,7 +169,8 @@ impl World {
         }
         self.step += 1;
         let answer = act(self);
-        answer.hash(&mut self.observed);
+        let seen = answer.as_ref().map_err(std::mem::discriminant);
+        seen.hash(&mut self.observed);
         if self.step - self.began > MOST_STEPS {
             self.trouble = Some("the call has no end".into());
         } else if self.waited > MOST_TIME {
@@ -166,43 +180,17 @@ impl World {
     }
 
     /// Whether no further step counts.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.cut || self.trouble.is_some()
     }
 
-    /// Waits until the write to this file ends.
-    pub fn finish_write(&mut self, id: usize) {
-        while self.disk.nodes[id]
-            .file()
-            .is_some_and(|file| file.writing.is_some())
-        {
-            let path = |index: usize| {
-                let step = self.scene.saves[index].steps.get(self.progress[index])?;
-                let path = step.path()?;
-                let found = self
-                    .disk
-                    .find(path, crate::disk::ROOT, true, &mut Vec::new());
-                (found == Ok(id) && step.plan(&self.disk).is_some()).then_some(index)
-            };
-            let Some(save) = (0..self.progress.len()).find_map(path) else {
-                // Somebody removed its name, but the writer has it open.
-                let file = self.disk.file_mut(id);
-                file.bytes = file.writing.take().unwrap_or_default();
-                self.digest = None;
-                return;
-            };
-            self.save(save);
-        }
-    }
-
     /// One number for all that can make a difference from here on.
-    #[must_use]
-    pub fn digest(&self) -> u64 {
+    pub(crate) fn digest(&self) -> u64 {
         let disk = self.digest.unwrap_or_else(|| self.disk.digest());
         let mut hasher = self.observed.clone();
         (disk, self.disk.clock, self.step, self.call).hash(&mut hasher);
-        (&self.progress, &self.versions, &self.granted).hash(&mut hasher);
+        (&self.progress, &self.moved).hash(&mut hasher);
+        (&self.versions, &self.granted).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -212,7 +200,7 @@ impl World {
         };
         loop {
             self.digest.get_or_insert_with(|| self.disk.digest());
-            let next = chooser.borrow_mut().next(self, looks);
+            let next = chooser.lock().unwrap().next(self, looks);
             match next {
                 Next::Proceed => break,
                 Next::Cut => {
@@ -232,50 +220,51 @@ impl World {
         match made {
             Move::Save(save) => self.save(save),
             Move::Wait(ms) => {
-                self.tell(|_| format!("{ms} ms pass"));
                 self.pass(ms * MS);
+                self.tell(|_| format!("{ms} ms have passed"));
             }
             _ => {
                 self.tell(|_| format!("mallory: {made}"));
                 made.perform(&mut self.disk);
-                let text = match made {
-                    Move::Write(_, text) | Move::Create(_, text) => text,
-                    Move::Truncate(_) => "",
-                    _ => return self.digest = None,
-                };
-                self.versions.insert(text.as_bytes().into(), MALLORYS);
+                if let Move::Write(_, text) | Move::Create(_, text) = made {
+                    self.versions.insert(text.as_bytes().into(), MALLORYS);
+                }
             }
         }
         self.digest = None;
     }
 
-    fn can_save(&self, index: usize) -> bool {
-        let step = self.scene.saves[index].steps.get(self.progress[index]);
-        step.is_some_and(|step| step.plan(&self.disk).is_some())
+    /// Whether a save has begun, and can go on.
+    fn is_amid(&self, index: usize) -> bool {
+        let (save, done) = (&self.scene.saves[index], self.progress[index]);
+        save.stage(done) == Stage::Amid && save.plan(done, &self.disk).is_some()
     }
 
+    /// Takes the next step of a save.
     fn save(&mut self, index: usize) {
         let scene = self.scene.clone();
-        let save = &scene.saves[index];
-        let step = save.steps[self.progress[index]];
-        self.tell(|_| format!("jane: {step}"));
-        step.perform(&mut self.disk, save);
-        self.progress[index] += 1;
-        if save.stage(self.progress[index]) == Stage::After {
-            self.versions
-                .insert(save.text.as_bytes().into(), save.label);
+        let (save, done) = (&scene.saves[index], self.progress[index]);
+        self.tell(|_| format!("jane, in {}: {}", save.path, save.steps[done]));
+        let content = |world: &Self| {
+            let id = world.disk.find(save.path, ROOT, true, &mut Vec::new());
+            id.map(|id| world.disk.nodes[id].file().map(|file| file.bytes.clone()))
+        };
+        let before = content(self);
+        save.perform(done, &mut self.disk);
+        if done == 0 || content(self) != before {
+            self.moved[index] = self.disk.clock;
         }
+        self.progress[index] += 1;
         self.note_saved();
         self.note_granted();
         self.digest = None;
     }
 
-    /// A text that nobody has changed for long enough counts as saved.
+    /// Notes each text that is complete, or has stayed for long enough.
     fn note_saved(&mut self) {
-        let rest = REST.saturating_sub(self.disk.tick.min(REST));
         for inode in &mut self.disk.nodes {
             if let Node::File(file) = &mut inode.node {
-                file.whole |= file.writing.is_none() && self.disk.clock - file.touched >= rest;
+                file.whole |= file.writing.is_none() && self.disk.clock - file.since >= APART;
                 if file.whole {
                     self.versions.insert(file.bytes.clone(), file.label);
                 }
@@ -288,15 +277,15 @@ impl World {
         let saves = &self.scene.saves;
         let stages = saves.iter().zip(&self.progress);
         let stages: Vec<_> = stages.map(|(save, done)| save.stage(*done)).collect();
-        for label in (self.scene.grants)(&stages, self.call) {
-            if !self.granted.contains(label) {
-                self.granted.push(label);
-            }
-        }
+        let granted = (self.scene.grants)(&stages, self.call);
+        // The last call is for the other key.
+        let is_last = self.call == self.scene.asks.len();
+        self.granted.extend(granted);
+        self.granted.extend(is_last.then_some("other"));
     }
 
     /// Adds a line to the story, if one is wanted.
-    pub fn tell(&mut self, say: impl FnOnce(&Self) -> String) {
+    pub(crate) fn tell(&mut self, say: impl FnOnce(&Self) -> String) {
         if let Some(mut story) = self.story.take() {
             story.push(say(self));
             self.story = Some(story);

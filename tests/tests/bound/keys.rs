@@ -44,7 +44,7 @@ fn check_says_of_each_binding_whether_it_would_be_served() {
     let _ = world()
         .run(["check"])
         .exits(1)
-        .mentions("from-file        its key_file cannot be read (entity not found); create it, or fix its path or permissions\n")
+        .mentions("from-file        its key_file cannot be read (nothing is there); create it, or fix its path or permissions\n")
         .mentions("from-env         its key_env is not set here")
         .conceals(KEY);
     // A variable that only the client sets is not an error here.

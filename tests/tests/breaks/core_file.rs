@@ -1,18 +1,102 @@
-//! A crash of the server left a core file, with the whole map and the last content
-//! in it; and each process of the same user could read its memory.
+//! A crash left a core file with the whole map and the last content in it; each process of
+//! the same user could read the server's memory; and a command kept what its client had open.
 
-use keyhole_tests::{NOBODY, World, skipped};
-use rustix::process::{Resource, Signal, geteuid, getrlimit};
-use std::{fs, os::unix::process::CommandExt as _, path::Path, process::Command};
+use super::fuse::Hanging;
+use crate::hostile::ground::fifo;
+use keyhole_tests::{NOBODY, PATIENCE, Session, World, skipped};
+use rustix::{
+    fs::{Mode, OFlags},
+    process::{Pid, Resource, Signal, geteuid, getrlimit, kill_process},
+};
+use std::{
+    fs::{self, File},
+    io::{ErrorKind, Read as _},
+    os::unix::process::CommandExt as _,
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
 /// A server that may leave a core file of any size, in its own directory.
 fn world() -> World {
-    let shell = "ulimit -S -c \"$(ulimit -H -c)\" && exec \"$0\" \"$@\"";
     World::new()
-        .file("1.md", "content")
-        .map("[keys]\nk-1 = '~/1.md'\n")
-        .through(["/bin/sh", "-c", shell])
+        .with_k1("content")
+        .directory("data")
+        .after(CORES)
         .unprivileged()
+}
+
+/// Lets a program leave a core file of any size.
+const CORES: &str = "ulimit -S -c \"$(ulimit -H -c)\"";
+
+/// Each command that reads a map. The first ones wait for input before they do.
+const COMMANDS: [&[&str]; 7] = [
+    &["serve"],
+    &["guard"],
+    &["inject"],
+    &["serve", "--sealed"],
+    &["check"],
+    &["agents"],
+    &["setup", "cursor"],
+];
+
+/// A command that waits: for its input, or for a map that hangs.
+struct Waiting {
+    command: &'static [&'static str],
+    /// Dropped before the session: until then, a process that hangs cannot be killed.
+    mount: Hanging,
+    session: Session,
+    world: World,
+    /// The end of a FIFO in its directory.
+    fifo: File,
+}
+
+/// Runs each command until it waits. `after` is what a shell does before.
+fn while_each_waits(test: &str, after: &str, then: impl Fn(&Waiting)) {
+    for (at, command) in COMMANDS.into_iter().enumerate() {
+        let world = World::new()
+            .directory("hung")
+            .directory("data")
+            .link(".config/keyhole/context-map.toml", "../../hung/map.md");
+        let data = world.path("data");
+        let world = world.env("CLAUDE_PLUGIN_DATA", data).after(after);
+        fifo(&world.path("fifo"));
+        let world = world.unprivileged();
+        let mount = match Hanging::mount(&world.path("hung")) {
+            Ok(mount) => mount,
+            Err(why) => return skipped(&format!("breaks::core_file::{test}"), why),
+        };
+        let arguments: Vec<_> = command.iter().map(Into::into).collect();
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let fifo = rustix::fs::open(world.path("fifo"), flags, Mode::empty());
+        let waiting = Waiting {
+            command,
+            session: world.start(&arguments),
+            world,
+            mount,
+            fifo: fifo.unwrap().into(),
+        };
+        until(|| at < 3 || waiting.mount.hung() > 0);
+        then(&waiting);
+        waiting.mount.let_go();
+    }
+}
+
+fn until(holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "it never was so");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The process and those that it started.
+fn family(process: u32) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    let children = children.unwrap_or_default();
+    let children = children.split_whitespace().map(|id| id.parse().unwrap());
+    [process].into_iter().chain(children).collect()
 }
 
 fn names(directory: &Path) -> Vec<String> {
@@ -24,15 +108,24 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// Whether the test can see a core file.
+fn can_leave_cores(test: &str) -> bool {
+    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
+    let why = if pattern.starts_with('|') || pattern.contains('/') {
+        "this system puts cores elsewhere"
+    } else if getrlimit(Resource::Core).maximum == Some(0) {
+        "core files are forbidden here"
+    } else {
+        return true;
+    };
+    skipped(&format!("breaks::core_file::{test}"), why);
+    false
+}
+
 #[test]
 fn a_crash_leaves_no_core_file() {
-    let this = "breaks::core_file::a_crash_leaves_no_core_file";
-    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
-    if pattern.starts_with('|') || pattern.contains('/') {
-        return skipped(this, "this system puts cores elsewhere");
-    }
-    if getrlimit(Resource::Core).maximum == Some(0) {
-        return skipped(this, "core files are forbidden here");
+    if !can_leave_cores("a_crash_leaves_no_core_file") {
+        return;
     }
     for arguments in [&[][..], &["--agent", "reader"], &["--sealed"]] {
         // Not QUIT: a shell has what it starts in the background ignore it.
@@ -46,6 +139,38 @@ fn a_crash_leaves_no_core_file() {
             assert_eq!(names(world.home()), before, "{arguments:?} {signal:?}");
         }
     }
+}
+
+#[test]
+fn no_command_leaves_a_core_file() {
+    let this = "no_command_leaves_a_core_file";
+    if !can_leave_cores(this) {
+        return;
+    }
+    while_each_waits(this, CORES, |waiting| {
+        let may_leave = |process: &u32| {
+            let limits = fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
+            let core = limits.lines().find(|line| line.starts_with("Max core"));
+            core.is_none_or(|core| core.split_whitespace().nth(4) != Some("0"))
+        };
+        let before = names(waiting.world.home());
+        let family = family(waiting.session.process_id());
+        // If it waits for input, nothing else tells when it has begun.
+        until(|| !family.iter().any(may_leave));
+        for process in &family {
+            let id = Pid::from_raw(i32::try_from(*process).unwrap());
+            kill_process(id.unwrap(), Signal::ABORT).unwrap();
+        }
+        // Until then, a process cannot end.
+        waiting.mount.let_go();
+        let is_gone = |process: &u32| {
+            let status = fs::read_to_string(format!("/proc/{process}/status"));
+            status.map_or(true, |status| status.contains("State:\tZ"))
+        };
+        until(|| family.iter().all(is_gone));
+        let after = names(waiting.world.home());
+        assert_eq!(after, before, "{:?}", waiting.command);
+    });
 }
 
 #[test]
@@ -69,4 +194,23 @@ fn the_same_user_cannot_read_the_servers_memory() {
         }
         client.end();
     }
+}
+
+/// The end of a FIFO that the client holds open for writing when it starts the command.
+#[test]
+fn no_command_keeps_what_its_client_had_open() {
+    let this = "no_command_keeps_what_its_client_had_open";
+    while_each_waits(this, "exec 9>fifo", |waiting| {
+        // The end of the FIFO: nobody can write to it any more. As long as somebody has it
+        // open, this is `WouldBlock`.
+        until(|| match (&waiting.fifo).read(&mut [0]) {
+            Ok(read) => read == 0,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                false
+            }
+        });
+        let program = fs::read_link(format!("/proc/{}/exe", waiting.session.process_id()));
+        assert!(program.is_ok(), "{:?} has ended", waiting.command);
+    });
 }

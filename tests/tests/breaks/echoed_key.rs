@@ -74,7 +74,6 @@ fn no_argument_comes_back_whatever_is_wrong_with_it() {
         "guard",
         "contract",
         "demo",
-        "shell",
         "help",
         "setup",
         "setup key",
@@ -102,8 +101,10 @@ fn each_mistake_has_words_of_its_own_and_exits_2() {
         (&["serve", KEY][..], "there is an unknown argument"),
         (&["serve", "--k-hunter2"], "there is an unknown argument"),
         (&[KEY], "there is no such command"),
-        (&["shell", KEY], "<WHAT> is one of: bash, fish, zsh, man"),
-        (&["shell"], "an argument is missing"),
+        (
+            &["check", "--color", KEY],
+            "--color <WHEN> is one of: auto, always, never",
+        ),
         (&["serve", "--map"], "--map <FILE> needs a value"),
         (&["serve", "--map", ""], "--map <FILE> needs a value"),
         (

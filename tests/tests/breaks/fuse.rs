@@ -1,7 +1,7 @@
 //! A file system whose reads hang until the test releases them. It speaks the
 //! kernel's FUSE protocol itself, as much of it as one flat directory needs.
 
-use keyhole::walk::{Policy, System, WalkError, Walker, Why};
+use keyhole_walk::{Policy, System, WalkError, Walker, Why};
 use rustix::{
     fs::{Mode, OFlags},
     mount::{MountFlags, UnmountFlags, mount, unmount},
@@ -11,7 +11,10 @@ use std::{
     fs::File,
     io::{Read as _, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
@@ -53,6 +56,8 @@ struct Channel {
     /// The reads that hang, each with the offset and length that it asks for. None
     /// means that the test has released them.
     hung: Mutex<Option<Vec<Ask>>>,
+    /// Whether it answers nothing at all.
+    ignores: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
@@ -69,7 +74,7 @@ impl Hanging {
     }
 
     /// The same, mounted by `user`, who lets all others use it.
-    fn mount_as(user: u32, at: &Path) -> Result<Self, String> {
+    pub(super) fn mount_as(user: u32, at: &Path) -> Result<Self, String> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let kernel = rustix::fs::open("/dev/fuse", flags, Mode::empty())
             .map_err(|error| format!("/dev/fuse: {error}"))?;
@@ -85,6 +90,7 @@ impl Hanging {
         let channel = Arc::new(Channel {
             kernel,
             hung: Mutex::new(Some(Vec::new())),
+            ignores: AtomicBool::new(false),
         });
         let hanging = Self {
             at: at.to_owned(),
@@ -92,6 +98,11 @@ impl Hanging {
         };
         thread::spawn(move || channel.serve());
         Ok(hanging)
+    }
+
+    /// From now on, it answers nothing at all, and the kernel keeps no answer of before.
+    pub(super) fn ignore_all(&self) {
+        self.channel.ignores.store(true, Ordering::Relaxed);
     }
 
     /// How many reads hang.
@@ -113,6 +124,33 @@ impl Hanging {
     }
 }
 
+/// A mount of overlayfs, whose files are another's.
+pub(super) struct Overlay(PathBuf);
+
+impl Overlay {
+    /// Mounts at `at` what is at `lower`. Fails with the reason if this system cannot do this.
+    pub(super) fn mount(lower: &Path, at: &Path) -> Result<Self, String> {
+        // It wants two layers.
+        let options = format!("lowerdir={}:{}", lower.display(), at.display());
+        let options = CString::new(options).unwrap();
+        mount(
+            "overlay",
+            at,
+            "overlay",
+            MountFlags::NODEV,
+            options.as_c_str(),
+        )
+        .map_err(|error| format!("mount of overlayfs: {error}"))?;
+        Ok(Self(at.to_owned()))
+    }
+}
+
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        let _ = unmount(&self.0, UnmountFlags::DETACH);
+    }
+}
+
 impl Drop for Hanging {
     fn drop(&mut self) {
         // This ends the connection, so that nobody waits for it any more.
@@ -124,7 +162,9 @@ impl Channel {
     fn serve(&self) {
         let mut request = vec![0; 1 << 20];
         while let Ok(length) = (&self.kernel).read(&mut request) {
-            self.take(&request[..length]);
+            if !self.ignores.load(Ordering::Relaxed) {
+                self.take(&request[..length]);
+            }
         }
     }
 
@@ -269,20 +309,16 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 /// Whoever mounted it says what is in it, and who owns that.
 #[test]
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn what_another_user_mounted_is_not_trusted_and_what_root_mounted_is() {
+    let this = "breaks::fuse::what_another_user_mounted_is_not_trusted_and_what_root_mounted_is";
     for (user, trusted) in [(0, true), (65_534, false)] {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().canonicalize().unwrap();
         let _mounted = match Hanging::mount_as(user, &path) {
             Ok(mounted) => mounted,
-            Err(why) => {
-                return eprintln!(
-                    "skipped: breaks::fuse::what_another_user_mounted_is_not_trusted_and_what_root_mounted_is: {why}"
-                );
-            }
+            Err(why) => return keyhole_tests::skipped(this, why),
         };
-        let walked = Walker::new(System).walk(&path, Policy::TRUSTED_DIRECTORY);
+        let walked = Walker::new(System).walk(&path, Policy::DIRECTORY);
         match (walked.map(drop), trusted) {
             (Ok(()), true) => {}
             (Err(WalkError::Untrusted(distrust)), false) => {

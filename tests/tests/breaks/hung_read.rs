@@ -1,79 +1,186 @@
-//! A read that hangs affects only its own file: the server serves every other key all
-//! the time, and the file itself again when the cause is gone.
+//! A file system that hangs affects only its own files: the server serves every other key all
+//! the time, and the files themselves again when the cause is gone. The files once shared
+//! their threads with all others, under each spelling, and as roots that nobody asked for.
 
-use super::fuse::{Hanging, TEXT};
+use super::fuse::{Hanging, Overlay, TEXT};
 use keyhole_tests::{PATIENCE, World, skipped};
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use serde_json::Value;
+use std::time::{Duration, Instant};
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
 
 /// As many as docs/refusals.md promises.
-const FILES: usize = 3;
+const MOUNTS: usize = 3;
 
-/// Calls for one file that run at once; the others wait.
+/// Calls of one file system that run at once.
 const AT_ONCE: usize = 4;
 
-fn key(number: usize) -> String {
-    format!("k-hunter2-hung-7f3a9c55-{number}")
+/// Each mount has a file under four names: two spellings, a link, and another file.
+const NAMES: [&str; 4] = [
+    "hung/N/a.md",
+    "hung/N/../N/./a.md",
+    "link-N.md",
+    "hung/N/b.md",
+];
+
+fn key(mount: usize, name: usize) -> String {
+    format!("k-hunter2-hung-7f3a9c55-{mount}-{name}")
+}
+
+/// A world with file systems that hang, which must be dropped before its servers.
+fn hung(test: &str) -> Option<(World, Vec<Hanging>)> {
+    let mut world = World::new().file("notes-private/honest.md", "honest");
+    let mut map = format!("[keys]\n{HONEST} = '~/notes-private/honest.md'\n");
+    for mount in 0..MOUNTS {
+        let named = |name: &str| name.replace('N', &mount.to_string());
+        world = world
+            .directory(&named("hung/N"))
+            .link(&named("link-N.md"), named("hung/N/a.md"));
+        for (at, name) in NAMES.iter().enumerate() {
+            map += &format!("{} = '~/{}'\n", key(mount, at), named(name));
+        }
+    }
+    let world = world.map(map);
+    let mounts: Result<Vec<_>, _> = (0..MOUNTS)
+        .map(|mount| Hanging::mount(&world.path(&format!("hung/{mount}"))))
+        .collect();
+    match mounts {
+        Ok(mounts) => Some((world, mounts)),
+        Err(why) => {
+            skipped(&format!("breaks::hung_read::{test}"), why);
+            None
+        }
+    }
 }
 
 #[test]
 fn reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind() {
-    let mut map = format!("[keys]\n{HONEST} = '~/honest.md'\n");
-    for number in 0..FILES {
-        map += &format!("{} = '~/hung/{number}.md'\n", key(number));
-    }
-    let world = World::new()
-        .directory("hung")
-        .file("honest.md", "honest")
-        .map(map);
-    let mut client = world.client();
-    // Dropped before the client, because otherwise its server could not end.
-    let hanging = match Hanging::mount(&world.path("hung")) {
-        Ok(hanging) => hanging,
-        Err(why) => {
-            let this = "reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind";
-            skipped(&format!("breaks::hung_read::{this}"), why);
-            return client.end();
-        }
+    let this = "reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind";
+    let Some((world, mounts)) = hung(this) else {
+        return;
     };
+    let mut client = world.client();
+    // Dropped first: until then, a server that hangs cannot be killed.
+    let mounts = mounts;
     client.load(HONEST).is("honest");
-    let calls: Vec<u64> = (0..20 * FILES)
-        .map(|call| client.call(&key(call % FILES)))
+    let calls: Vec<u64> = (0..5 * NAMES.len())
+        .flat_map(|call| (0..MOUNTS).map(move |mount| key(mount, call % NAMES.len())))
+        .map(|key| client.call(&key))
         .collect();
     // All the time: until the last of them was given up, and for some time after.
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(8) {
         client.load(HONEST).is("honest");
-        thread::sleep(Duration::from_millis(5));
     }
-    let mut timed_out = 0;
     for call in calls {
         let answer = client.answer(call);
         match answer.code() {
-            Some("timed-out") => timed_out += 1,
+            Some("timed-out") => {}
             _ => answer.refused("busy"),
         }
     }
-    assert_eq!(timed_out, AT_ONCE * FILES);
-    assert_eq!(hanging.hung(), AT_ONCE * FILES);
-    hanging.let_go();
-    for number in 0..FILES {
+    for mount in &mounts {
+        assert_eq!(mount.hung(), AT_ONCE);
+        mount.let_go();
+    }
+    for mount in 0..MOUNTS {
         let began = Instant::now();
         loop {
-            let answer = client.load(&key(number));
+            let answer = client.load(&key(mount, 0));
             if answer.text().is_some() {
                 break answer.is(TEXT);
             }
-            answer.refused("busy");
-            assert!(began.elapsed() < PATIENCE, "busy for ever");
-            thread::sleep(Duration::from_millis(10));
+            assert!(matches!(answer.code(), Some("busy" | "timed-out")));
+            assert!(began.elapsed() < PATIENCE, "it hangs for ever");
         }
     }
     client.load(HONEST).is("honest");
-    drop(hanging);
+    drop(mounts);
+    client.end();
+}
+
+/// It looks like a file system on this machine's own disk.
+#[test]
+fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
+    let this = "an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting";
+    let Some((world, mounts)) = hung(this) else {
+        return;
+    };
+    let world = world.directory("over");
+    let over = match Overlay::mount(&world.path("hung/0"), &world.path("over")) {
+        Ok(over) => over,
+        Err(why) => return skipped(&format!("breaks::hung_read::{this}"), why),
+    };
+    let mut map = format!("[keys]\n{HONEST} = '~/notes-private/honest.md'\n");
+    for file in 0..5 {
+        map += &format!("{} = '~/over/{file}.md'\n", key(0, file));
+    }
+    world.write_map(map);
+    let mut client = world.client();
+    let mounts = (mounts, over);
+    for call in 0..25 {
+        let _ = client.call(&key(0, call % 5));
+    }
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(2) {
+        client.load(HONEST).is("honest");
+    }
+    drop(mounts);
+    client.hang_up();
+    assert_eq!(client.ended().exit, Some(0));
+}
+
+/// Not even a name can be looked up there. A root's text may begin as a file's path does,
+/// and a path need not begin as its root does.
+#[test]
+fn roots_that_hang_and_that_nobody_asks_for_delay_nothing() {
+    let this = "roots_that_hang_and_that_nobody_asks_for_delay_nothing";
+    let Some((world, mounts)) = hung(this) else {
+        return;
+    };
+    for mount in &mounts {
+        mount.ignore_all();
+    }
+    world.write("hung/0-private/honest.md", "beside");
+    let relative = "k-hunter2-relative-7f3a9c55aa";
+    world.write_map(format!(
+        "roots = ['~/hung/0', '~/hung/1', '~/hung/0-private', '~/notes-private']\n[keys]\n\
+         {HONEST} = '~/hung/0-private/honest.md'\n{relative} = '../../notes-private/honest.md'\n"
+    ));
+    let mut client = world.client();
+    let mounts = mounts;
+    for _ in 0..30 {
+        client.load(HONEST).is("beside");
+        client.load(relative).is("honest");
+    }
+    drop(mounts);
+    client.end();
+}
+
+/// The first answer of a sealed server comes after it has looked at all of its files.
+#[test]
+fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
+    let Some((world, mounts)) = hung("a_sealed_server_and_check_say_what_hangs_and_go_on") else {
+        return;
+    };
+    for mount in &mounts {
+        mount.ignore_all();
+    }
+    world.write_map(format!(
+        "[keys]\n{HONEST} = '~/notes-private/honest.md'\n{} = '~/hung/0/a.md'\n",
+        key(0, 0)
+    ));
+    let world = world.argument("--sealed");
+    let mut client = world.serve();
+    let mounts = mounts;
+    let _ = client.handshake();
+    client.load(HONEST).is("honest");
+    client.load(&key(0, 0)).refused("timed-out");
+    let report = world.run(["check", "--json"]).exits(1).stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let codes = report["entries"].as_array().unwrap().iter();
+    let codes: Vec<_> = codes.map(|entry| entry["code"].as_str()).collect();
+    assert_eq!(codes, [None, Some("timed-out")]);
+    drop(mounts);
     client.end();
 }

@@ -7,7 +7,7 @@ use keyhole_tests::World;
 
 const KEY: &str = "k-hunter2-bound-0123456789";
 
-/// What the guard decides about a call of `agent`, and how many tickets it left.
+/// What the guard decides about a call of `agent`, and how many files it left.
 fn guard(world: &World, id: &str, agent: &str) -> (String, usize) {
     let mut question = question("toolu_1", agent, KEY);
     question["agent_id"] = id.into();
@@ -24,7 +24,7 @@ fn a_teammate_named_as_a_bound_agent_gets_no_ticket() {
     for id in ["areader-9884851eba053841", "reader@session-f20f9dd5"] {
         assert_eq!(guard(&world, id, "reader"), ("deny".to_owned(), 0));
     }
-    // The agent itself does.
+    // The agent itself does, and a receipt.
     let agent = guard(&world, "a517209194a51b493", "reader");
-    assert_eq!(agent, ("allow".to_owned(), 1));
+    assert_eq!(agent, ("allow".to_owned(), 2));
 }

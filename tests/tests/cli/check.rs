@@ -32,12 +32,11 @@ fn a_map_whose_files_all_load_is_shown_and_exits_0() {
         .map(format!("[keys]\n{STRONG} = '~/notes/a.md'\n"))
         .run(["check"])
         .exits(0)
-        .closes_with("second wall: ")
         .says(
             "map: HOME/.config/keyhole/context-map.toml\n\
              \n\
-             RESULT  BYTES  LINE  PATH\n\
-             ok         10     2  ~/notes/a.md\n\
+             RESULT    BYTES  LINE  PATH\n\
+             ok           10     2  ~/notes/a.md\n\
              \n\
              1 of 1 would be served.\n",
         )
@@ -49,10 +48,10 @@ fn each_entry_that_would_not_load_says_why_and_exits_1() {
     mixed()
         .run(["check"])
         .exits(1)
-        .mentions("not-found         -     4  ~/gone.md\n")
-        .mentions("too-large         -     5  ~/big.md\n")
-        .mentions("not-markdown      -     6  …\n")
-        .mentions("not-a-file        -     7  ~/dir.md\n")
+        .mentions("not-found           -     4  ~/gone.md\n")
+        .mentions("too-large           -     5  ~/big.md\n")
+        .mentions("not-markdown        -     6  …\n")
+        .mentions("not-a-file          -     7  ~/dir.md\n")
         .mentions("2 of 6 would be served.\n")
         .mentions("may be guessed: line 5\n")
         .mentions("a directory of its own: line 2\n")
@@ -83,10 +82,12 @@ fn a_missing_map_exits_2_and_says_where_it_belongs() {
     World::new()
         .run(["check"])
         .exits(2)
-        .closes_with("second wall: ")
         .says(
             "error: map-missing: there is no map at \
-             HOME/.config/keyhole/context-map.toml; create it, or name another with --map\n",
+             HOME/.config/keyhole/context-map.toml; create it, or name another with --map\n  \
+             help: make it so, with the path of your Markdown file for FILE:\n\n\
+             (umask 077; mkdir -p HOME/.config/keyhole &&\n  \
+             keyhole setup key FILE >> HOME/.config/keyhole/context-map.toml)\n",
         )
         .says_nothing_on_stderr();
     let ran = World::new().run(["check", "--json"]).exits(2);
@@ -137,4 +138,90 @@ fn there_are_no_colours_where_there_is_no_terminal_unless_asked_for() {
         .env("NO_COLOR", "1")
         .run(["check"])
         .conceals("\u{1b}[");
+}
+
+/// What `check` prints for a missing map, typed as it stands.
+#[test]
+fn the_two_lines_that_make_a_map_make_one() {
+    let world = World::new().file("my notes/a.md", "a").directory("bin");
+    std::os::unix::fs::symlink(keyhole_tests::binary(), world.path("bin/keyhole")).unwrap();
+    let said = world.run(["check"]).exits(2).stdout;
+    let (_, lines) = said.split_once(":\n\n").unwrap();
+    let lines = lines.replace("HOME", world.home().to_str().unwrap());
+    let lines = lines.replace("FILE", "~/'my notes/a.md'");
+    let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell
+        .args(["-c", &lines])
+        .env("HOME", world.home())
+        .env("PATH", path);
+    let _ = keyhole_tests::Ran::of(&mut shell, b"").exits(0);
+    let _ = world
+        .run(["check"])
+        .exits(0)
+        .mentions("1 of 1 would be served.\n");
+}
+
+#[test]
+fn it_names_both_places_if_the_shells_map_is_not_at_the_usual_one() {
+    let world = World::new();
+    let set = world.path("xdg");
+    world
+        .env("XDG_CONFIG_HOME", set)
+        .run(["check"])
+        .exits(2)
+        .mentions("there is no map at HOME/xdg/keyhole/context-map.toml;")
+        .mentions("\nwarning: XDG_CONFIG_HOME is set here; a client that starts without it looks for HOME/.config/keyhole/context-map.toml\n")
+        .says_nothing_on_stderr();
+}
+
+#[test]
+fn quiet_prints_nothing_and_verbose_says_which_walls_stand() {
+    let world = World::new()
+        .file("notes/a.md", "a")
+        .map(format!("[keys]\n{STRONG} = '~/notes/a.md'\n"));
+    let _ = world
+        .run(["check", "-q"])
+        .exits(0)
+        .says("")
+        .says_nothing_on_stderr();
+    let _ = mixed().run(["check", "--quiet"]).exits(1).says("");
+    let _ = world
+        .run(["check", "-v"])
+        .exits(0)
+        .mentions("\nsecond wall: ");
+    let _ = mixed().run(["check", "--color=always"]).mentions("\u{1b}[");
+    let _ = mixed()
+        .env("CLICOLOR_FORCE", "1")
+        .run(["check", "--color=never"])
+        .conceals("\u{1b}[");
+}
+
+#[test]
+fn a_second_keys_header_is_told_with_both_lines() {
+    World::new()
+        .map(format!(
+            "[keys]\n{STRONG} = '~/a.md'\n\n[keys]\n{ALSO_STRONG} = '~/a.md'\n"
+        ))
+        .run(["check"])
+        .exits(2)
+        .mentions("map-invalid: a second [keys]: the first stands on line 1\n")
+        .mentions("context-map.toml:4\n  help: move the lines under this one");
+}
+
+#[test]
+fn an_open_folder_of_the_map_is_closed_by_the_command_that_is_printed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new().map("");
+    let folder = world.path(".config/keyhole");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let ran = world
+        .run(["check"])
+        .exits(2)
+        .mentions("others can write to HOME/.config/keyhole,");
+    let (_, command) = ran.stdout.split_once("  help: run: ").unwrap();
+    let command = command.replace("HOME", world.home().to_str().unwrap());
+    let mut shell = std::process::Command::new("/bin/sh");
+    let _ = keyhole_tests::Ran::of(shell.args(["-c", &command]), b"").exits(0);
+    let _ = world.run(["check"]).exits(0);
 }

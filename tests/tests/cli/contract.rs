@@ -1,7 +1,7 @@
 //! `keyhole contract`: a reviewer sees what is really in the program.
 
-use keyhole::sandbox::COMPONENT;
-use keyhole_tests::World;
+use keyhole_core::sandbox::COMPONENT;
+use keyhole_tests::{MARKER, World};
 use std::{
     io::Write as _,
     process::{Command, Stdio},
@@ -10,7 +10,7 @@ use std::{
 #[test]
 fn size_and_sum_are_those_of_the_component() {
     let ran = World::new()
-        .run(["contract"])
+        .run(["contract", "--wit"])
         .exits(0)
         .says_nothing_on_stderr();
     let mut lines = ran.stdout.lines();
@@ -25,6 +25,39 @@ fn size_and_sum_are_those_of_the_component() {
         lines.next().unwrap(),
         format!("// sha256:{}", sha256(COMPONENT))
     );
+}
+
+/// What a person reads before allowing the server, on one screen.
+#[test]
+fn it_says_on_one_screen_what_could_be_touched_and_nothing_that_is_secret() {
+    let world = World::new()
+        .file("notes/a.md", MARKER)
+        .map("[keys]\nk-hunter2-7f3a9c55aa01beef = '~/notes/a.md'\nk-hunter2-c55aa01beef7f3a9 = '~/notes/b.md'\n");
+    let ran = world
+        .run(["contract"])
+        .exits(0)
+        .says_nothing_on_stderr()
+        .mentions(&format!("sha256:{}\n", sha256(COMPONENT)))
+        .mentions("no arguments, environment, clocks, random numbers, sockets")
+        .mentions("at most 5 s of time, 18 MiB of memory, 16 handles\n")
+        .mentions("second wall: ");
+    let world = include_str!("../../../guest/component.wit");
+    let imports = world.lines().filter(|line| line.starts_with("  import "));
+    for line in imports {
+        assert!(ran.stdout.contains(line.trim()), "{line} in {ran:?}");
+    }
+    let entries = ["ok 7 2 ~/notes/a.md", "not-found - 3 ~/notes/b.md"];
+    for entry in entries {
+        let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(entry), "{entry} in {ran:?}");
+    }
+    assert!(ran.stdout.lines().count() <= 24, "{ran:?}");
+    let _ = ran.conceals(MARKER).conceals("7f3a");
+    // Without a map there is something to read as well.
+    let _ = World::new()
+        .run(["contract"])
+        .exits(0)
+        .mentions("map-missing");
 }
 
 /// The SHA-256, computed by a program that is not ours.
@@ -48,7 +81,7 @@ fn sha256(bytes: &[u8]) -> String {
 
 #[test]
 fn all_of_it_is_wit_and_says_what_the_committed_listing_says() {
-    let ran = World::new().run(["contract"]).exits(0);
+    let ran = World::new().run(["contract", "--wit"]).exits(0);
     let mut resolve = wit_parser::Resolve::default();
     let package = resolve.push_str("contract.wit", &ran.stdout).unwrap();
     let root = resolve.select_world(&[package], None).unwrap();

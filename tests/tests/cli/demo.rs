@@ -40,14 +40,17 @@ fn it_shows_a_success_and_each_refusal_as_they_were_sent() {
     assert!(holds(
         &|message| message["result"]["tools"][0]["name"] == "load_context"
     ));
-    assert!(holds(&|message| message["error"]["code"] == -32602));
+    assert!(holds(&|message| {
+        let result = &message["result"];
+        result["isError"] == true && result.get("structuredContent").is_none()
+    }));
     assert!(holds(&|message| {
         let text = message["result"]["content"][0]["text"].as_str();
         text.is_some_and(|text| text.starts_with("# Identifiers"))
     }));
     let ran = ran
         .mentions("import wasi:filesystem/types")
-        .mentions("claude mcp add keyhole -- keyhole serve")
+        .mentions("keyhole setup key ~/notes/identifiers.md")
         .conceals("\u{1b}[");
     assert!(!ran.stdout.contains("not for anybody"), "{ran:#?}");
 }

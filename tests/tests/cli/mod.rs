@@ -3,6 +3,7 @@
 mod check;
 mod contract;
 mod demo;
+mod inject;
 mod setup;
 mod setup_example;
 mod setup_key;
@@ -17,22 +18,6 @@ fn version_is_the_packages() {
         .exits(0)
         .says(concat!("keyhole ", env!("CARGO_PKG_VERSION"), "\n"))
         .says_nothing_on_stderr();
-}
-
-#[test]
-fn a_shell_and_man_are_told_of_every_command() {
-    for what in ["bash", "fish", "zsh", "man"] {
-        let mut ran = World::new()
-            .run(["shell", what])
-            .exits(0)
-            .says_nothing_on_stderr();
-        for text in [
-            "keyhole", "serve", "check", "contract", "demo", "setup", "guard",
-        ] {
-            ran = ran.mentions(text);
-        }
-    }
-    World::new().run(["shell", "tcsh"]).exits(2).says("");
 }
 
 #[test]
@@ -75,6 +60,121 @@ fn what_is_not_a_command_is_refused_with_2_and_nothing_on_stdout() {
         &["setup", "claude-code", "key", "a.md"],
     ] {
         let ran = World::new().run(arguments).exits(2).says("");
-        assert!(ran.stderr.contains("Usage: keyhole"), "{ran:?}");
+        let says = |text| ran.stderr.contains(text);
+        assert!(says("keyhole --help") || says("Usage: keyhole"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_misspelt_word_gets_a_suggestion_out_of_our_own_list() {
+    for (arguments, says) in [
+        (
+            &["chekc"][..],
+            "there is no such command; did you mean check?",
+        ),
+        (
+            &["check", "--jsno"],
+            "there is an unknown argument; did you mean --json?",
+        ),
+        (&["setup", "claude-cod"], "did you mean claude-code?"),
+        (
+            &["check", "--color", "alway"],
+            "--color <WHEN> is one of: auto, always, never; did you mean always?",
+        ),
+        (&["zzz"], "there is no such command\n"),
+    ] {
+        let ran = World::new().run(arguments).exits(2).says("");
+        assert!(ran.stderr.contains(says), "{ran:#?}");
+    }
+}
+
+/// Runs the program with its output to `redirected`.
+#[cfg(target_os = "linux")]
+fn in_shell(world: &World, words: &str) -> keyhole_tests::Ran {
+    let mut shell = std::process::Command::new("/bin/sh");
+    let program = keyhole_tests::binary();
+    shell
+        .args(["-c", &words.replace("keyhole", "\"$0\"")])
+        .arg(program);
+    shell
+        .env("HOME", world.home())
+        .env_remove("XDG_CONFIG_HOME");
+    keyhole_tests::Ran::of(&mut shell, b"")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_and_a_reader_that_has_seen_enough_is_not() {
+    let world = World::new();
+    for command in ["check", "--help", "contract", "setup", "demo"] {
+        let ran = in_shell(&world, &format!("keyhole {command} >/dev/full")).exits(1);
+        assert!(
+            ran.stderr.starts_with("keyhole: cannot write: "),
+            "{ran:#?}"
+        );
+        // The reader is gone before anything is written.
+        let ran = in_shell(&world, &format!("{{ sleep 0.2; keyhole {command}; }} | :"));
+        assert_eq!(ran.stderr, "", "{command}: {ran:#?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_fits_a_narrow_terminal() {
+    let ran = in_shell(&World::new(), "COLUMNS=40 keyhole check --help").exits(0);
+    let widest = ran.stdout.lines().map(|line| line.chars().count()).max();
+    assert!(widest.unwrap() <= 40, "{ran:#?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_on_a_terminal_says_that_it_waits_for_a_client_and_how_to_end_it() {
+    let on_a_terminal =
+        "command -v script >/dev/null || exit 77; script -qec \"$0 serve\" /dev/null";
+    let ran = in_shell(&World::new(), on_a_terminal);
+    if ran.exit == Some(77) {
+        keyhole_tests::skipped("cli::a_server_on_a_terminal_says…", "`script` is not here");
+        return;
+    }
+    let _ = ran
+        .mentions("keyhole: waiting for an MCP client on standard input;")
+        .mentions("Ctrl-C ends it");
+}
+
+#[test]
+fn without_a_home_check_exits_as_for_a_missing_map_and_says_what_to_set() {
+    let mut check = std::process::Command::new(keyhole_tests::binary());
+    let ran = keyhole_tests::Ran::of(check.arg("check").env_clear(), b"");
+    let ran = ran.exits(2).says("");
+    assert!(ran.stderr.contains("set HOME"), "{ran:#?}");
+}
+
+#[test]
+fn a_server_that_finds_no_map_says_where_it_looked_and_nothing_of_the_user() {
+    for (set, looked) in [
+        (None, "~/.config/keyhole/context-map.toml"),
+        (
+            Some("elsewhere"),
+            "$XDG_CONFIG_HOME/keyhole/context-map.toml",
+        ),
+    ] {
+        for arguments in [&["serve"][..], &["serve", "--bind", "a"]] {
+            let world = World::new();
+            let world = match set {
+                None => world,
+                Some(set) => {
+                    let set = world.path(set);
+                    world.env("XDG_CONFIG_HOME", set)
+                }
+            };
+            let ran = world.run(arguments).exits(0).says("");
+            let said =
+                format!("keyhole: map-missing: there is no context map at {looked}; create it;");
+            // A server whose client hangs up at once may end before it has looked.
+            assert!(
+                ran.stderr.starts_with(&said) || (ran.stderr.is_empty() && arguments.len() == 1),
+                "{ran:#?}"
+            );
+        }
     }
 }

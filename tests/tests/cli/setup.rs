@@ -2,7 +2,7 @@
 
 use crate::docs::fenced;
 use keyhole_tests::{Ran, World, binary};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 /// Who gets the document: the first words of the output.
@@ -12,7 +12,10 @@ pub(super) const KEY: &str = "k-7f3a9c55aa01beef";
 
 /// Each client, and the examples that its output has, in this order.
 pub(super) const CLIENTS: [(&str, &[&str]); 12] = [
-    ("claude-code", &["claude-code-agent.md"]),
+    (
+        "claude-code",
+        &["claude-code-agent.md", "claude-code-settings.json"],
+    ),
     ("claude-desktop", &["claude-desktop.json"]),
     ("vscode", &["vscode.json"]),
     ("cursor", &["cursor.json"]),
@@ -94,7 +97,7 @@ fn an_unknown_client_is_refused_and_the_known_ones_are_named() {
     for name in ["claude", "kez", "Claude-Code", ""] {
         let ran = World::new().run(["setup", name]).exits(2).says("");
         let names: Vec<&str> = CLIENTS.iter().map(|(name, _)| *name).collect();
-        let known = format!("[CLIENT] is one of: {}\n", names.join(", "));
+        let known = format!("[CLIENT] is one of: {}", names.join(", "));
         assert!(
             ran.stderr.contains(&known) || name.is_empty(),
             "{name} {ran:#?}"
@@ -173,7 +176,7 @@ fn bound(rest: &str) -> World {
 /// The rest of the entry in the map; client and agent; and what is said.
 const STILL_NEEDED: &str = r#"
  | cursor | has [bindings.a] already, on line 1.
- | copilot-cli | but the entry on line 5 allows files of 1048576 bytes: add max_bytes = 20480 to it.
+ | copilot-cli | but the entry on line 5 allows files of 1048576 bytes: add max_bytes = 20480 to it; GitHub Copilot CLI cuts a longer result, or keeps it in a file that others may read; with the limit, Keyhole refuses such a file instead.
 , max_bytes = 20480 | copilot-cli | has [bindings.a] already
  | cursor r | but any agent may use its key: add agents = ["r"] to the entry on line 5.
 , agents = ['r'] | cursor r | has [bindings.a] already
@@ -263,7 +266,7 @@ fn nothing_is_written_and_no_key_of_the_map_is_printed() {
         (KEY, &["--agent", KEY]),
         ("short", &["--bind", "short"]),
         ("The-whole-client", &["--agent", "The-whole-client"]),
-        ("identifier-scanner", &["--bind", "a"]),
+        ("identifier-scanner", &[]),
     ] {
         for client in ["claude-code", "cursor"] {
             if (key, client) == ("identifier-scanner", "cursor") {
@@ -283,4 +286,97 @@ fn nothing_is_written_and_no_key_of_the_map_is_printed() {
     }
     let _ = world.run(["setup", "key", "a.md"]).exits(0);
     assert_eq!(fs::read_dir(world.home()).unwrap().count(), 0);
+}
+
+/// The command of the hook in the output, and what comes before it.
+fn hook(client: &str, world: &World) -> (String, Value) {
+    let ran = world.run(["setup", client, "--inject", "acme:reviewer"]);
+    let ran = ran.exits(0).says_nothing_on_stderr();
+    let settings = pastes(&ran.stdout).pop().unwrap();
+    let mut settings: Value = serde_json::from_str(&settings).unwrap();
+    (ran.stdout, settings["hooks"]["SubagentStart"][0].take())
+}
+
+#[test]
+fn the_settings_of_a_hook_name_the_agent_the_program_and_the_map() {
+    let entry = "{ path = '~/a.md', agents = ['acme:reviewer'] }";
+    for (client, matcher) in [
+        ("claude-code", "acme:reviewer"),
+        ("codex", "^acme:reviewer$"),
+    ] {
+        let world = World::new();
+        let (text, hook) = hook(client, &world);
+        assert!(text.starts_with("Only the agent acme:reviewer gets the document"));
+        assert!(
+            text.contains(" setup key FILE --agent acme:reviewer >> "),
+            "{text}"
+        );
+        let program = binary().to_str().unwrap();
+        let command = format!("{program} inject --map HOME/.config/keyhole/context-map.toml");
+        let command = json!([{"type": "command", "command": command}]);
+        assert_eq!(hook, json!({"matcher": matcher, "hooks": command}));
+    }
+    let world = World::new().map(format!("[keys]\n{KEY} = {entry}\n"));
+    assert!(
+        hook("claude-code", &world)
+            .0
+            .contains(" names this agent on line 2 already.")
+    );
+    let world = World::new().map(format!("[keys]\n{KEY} = {entry}\nk-2 = {entry}\n"));
+    assert!(
+        hook("claude-code", &world)
+            .0
+            .contains("on the lines 2 and 3, but only one")
+    );
+}
+
+#[test]
+fn no_hook_is_printed_for_a_client_without_one_or_for_a_name_that_it_could_misread() {
+    for (arguments, why) in [
+        (["gemini-cli", "a"], "only claude-code and codex"),
+        (["claude-code", "a|b"], "letters, digits"),
+        (["codex", ".*"], "letters, digits"),
+    ] {
+        let [client, agent] = arguments;
+        let ran = World::new().run(["setup", client, "--inject", agent]);
+        let ran = ran.exits(1).says("");
+        assert!(ran.stderr.contains(why), "{ran:?}");
+    }
+    let _ = World::new()
+        .run(["setup", "--inject", "a"])
+        .exits(2)
+        .says("");
+    let both = ["setup", "codex", "--inject", "a", "--bind", "b"];
+    let _ = World::new().run(both).exits(2).says("");
+    let world = World::new().map(format!("[keys]\n{KEY} = '~/a.md'\n"));
+    let ran = world
+        .run(["setup", "codex", "--inject", KEY])
+        .exits(1)
+        .says("");
+    assert!(!ran.stderr.contains(KEY), "{ran:?}");
+}
+
+#[test]
+fn a_second_binding_gets_an_agent_and_a_file_of_its_own() {
+    let world = World::new();
+    for (name, agent) in [
+        ("second", "second"),
+        ("2nd", "agent-2nd"),
+        ("null", "agent-null"),
+    ] {
+        setup(&world, "claude-code", &["--bind", name])
+            .mentions(&format!("Only the agent {agent} gets the document"))
+            .mentions(&format!("Write this to ~/.claude/agents/{agent}.md,"))
+            .mentions(&format!("\nname: {agent}\n"))
+            .mentions(&format!("\"allow\": [\"mcp__{name}__load_context\"]"))
+            .mentions("settings.json")
+            .conceals("..")
+            .conceals("identifier-scanner");
+    }
+}
+
+#[test]
+fn the_word_file_itself_is_no_file() {
+    let ran = World::new().run(["setup", "key", "FILE"]).exits(1).says("");
+    assert!(ran.stderr.contains("replace FILE by the path"), "{ran:#?}");
 }

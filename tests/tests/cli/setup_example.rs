@@ -6,21 +6,12 @@ use keyhole_tests::World;
 use serde_json::{Value, json};
 
 /// An example as data, with other values instead of its own.
-fn expected(
-    value: &Value,
-    program: &str,
-    bind: &str,
-    agent: Option<&str>,
-    is_named: bool,
-) -> Value {
+fn expected(value: &Value, program: &str, bind: &str, agent: Option<&str>, name: &str) -> Value {
     let text = |text: &str| {
         let text = text.replace("scanner-catalog", bind);
-        match agent {
-            Some(agent) if is_named => text.replace("identifier-scanner", agent),
-            _ => text,
-        }
+        text.replace("identifier-scanner", name)
     };
-    let inner = |value: &Value| expected(value, program, bind, agent, is_named);
+    let inner = |value: &Value| expected(value, program, bind, agent, name);
     match value {
         Value::String(word) if word == "keyhole" => program.into(),
         Value::String(word) => text(word).into(),
@@ -83,21 +74,25 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
             let ran = run_at(&program, &world, &arguments)
                 .exits(0)
                 .says_nothing_on_stderr();
-            let is_named = !ran.stdout.starts_with("The whole client ");
+            let name = match (agent, bind) {
+                _ if ran.stdout.starts_with("The whole client ") => "identifier-scanner".to_owned(),
+                (Some(agent), _) => agent.to_owned(),
+                (None, "123" | "null" | "-") => format!("agent-{bind}"),
+                (None, bind) => bind.to_owned(),
+            };
             let pastes = pastes(&ran.stdout);
             assert_eq!(pastes.len(), files.len(), "{ran:#?}");
             for (file, paste) in files.iter().zip(&pastes) {
                 let example = examples::read(file);
                 if let (Some(example), Some(paste)) = (parse(file, &example), parse(file, paste)) {
-                    let expected = expected(&example, path, bind, agent, is_named);
+                    let expected = expected(&example, path, bind, agent, &name);
                     assert_eq!(paste, expected, "{ran:#?}");
                 }
                 // The text after the front matter, and formats that nothing here parses.
-                let name = agent.filter(|_| is_named).unwrap_or("identifier-scanner");
                 let words = |text: &str| text.split("\n---\n").nth(1).map(str::to_owned);
                 let filled = example
                     .replace("scanner-catalog", bind)
-                    .replace("identifier-scanner", name);
+                    .replace("identifier-scanner", &name);
                 assert_eq!(words(paste), words(&filled), "{ran:#?}");
             }
         }

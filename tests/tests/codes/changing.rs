@@ -1,73 +1,64 @@
 //! Files that change during a call: `changed` and `timed-out`.
 
-use super::{Earned, KEY, mapped};
-use keyhole::limits::Limits;
-use keyhole_tests::{Answer, PATIENCE, Session, SetOnDrop, World};
+use super::{Client, Earned, Surface, mapped};
+use keyhole_core::limits::Limits;
+use keyhole_tests::{Answer, MARKER, PATIENCE, SetOnDrop, World};
 use rustix::process::Signal;
 use std::{
     fs::File,
+    os::unix::fs::FileExt as _,
     sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
-/// A file that somebody touches while it is read.
-pub(super) fn touched(world: World) -> Earned {
-    let world = world
-        .file("hunter2.md", "hunter2 ".repeat(1 << 16))
-        .map(mapped("hunter2.md"));
-    let path = world.path("hunter2.md");
-    let file = File::options().write(true).open(path).unwrap();
-    let touch = || file.set_modified(SystemTime::now()).unwrap();
-    meanwhile(world, touch, |session| {
-        until("changed", || session.load(KEY))
-    })
+/// A file that somebody writes to while it is read.
+pub(super) fn written(surface: Surface, world: World) -> Earned {
+    meanwhile(surface, world, |client| until("changed", || client.load()))
 }
 
 /// A call that waits for a file to come to rest while the whole server is stopped,
 /// for longer than a call may take. A laptop's sleep has the same effect.
-pub(super) fn stopped(world: World) -> Earned {
-    // An empty file must be left alone for longest. So it does not come to rest even
-    // on a busy machine, where the thread that touches it may pause.
-    let world = world.file("hunter2.md", "").map(mapped("hunter2.md"));
-    let path = world.path("hunter2.md");
-    let file = File::options().write(true).open(path).unwrap();
-    let touch = || file.set_modified(SystemTime::now()).unwrap();
-    meanwhile(world, touch, |session| {
+pub(super) fn stopped(surface: Surface, world: World) -> Earned {
+    meanwhile(surface, world, |client| {
         until("timed-out", || {
-            let call = session.call(KEY);
+            let call = client.call();
             // The call gives up after a second.
             thread::sleep(Duration::from_millis(200));
-            session.signal(Signal::STOP);
+            client.session.signal(Signal::STOP);
             thread::sleep(Limits::default().deadline + Duration::from_millis(200));
-            session.signal(Signal::CONT);
-            session.answer(call)
+            client.session.signal(Signal::CONT);
+            client.session.answer(call)
         })
     })
 }
 
-/// Does `change` over and over while `calls` are made.
+/// Makes `calls` while somebody writes to the file: no two readings of it are the same.
 fn meanwhile(
+    surface: Surface,
     world: World,
-    change: impl Fn() + Sync,
-    calls: impl FnOnce(&mut Session) -> Vec<Answer>,
+    calls: impl FnOnce(&mut Client) -> Vec<Answer>,
 ) -> Earned {
-    let mut session = world.client();
+    let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
+    let path = world.path("hunter2.md");
+    let file = File::options().write(true).open(path).unwrap();
+    let mut client = Client::of(surface, surface.of(world));
     let done = AtomicBool::new(false);
     let answers = thread::scope(|scope| {
         scope.spawn(|| {
+            let mut version = 0_u64;
             while !done.load(Ordering::Relaxed) {
-                change();
+                let text = format!("{MARKER} {version:020}");
+                file.write_all_at(text.as_bytes(), 0).unwrap();
+                version += 1;
+                // Many tests do so at once: one that never slept would have to wait.
+                thread::sleep(Duration::from_millis(1));
             }
         });
         let _done = SetOnDrop(&done);
-        calls(&mut session)
+        calls(&mut client)
     });
-    Earned {
-        world,
-        session,
-        answers,
-    }
+    (client, answers)
 }
 
 /// Calls again and again until one is refused with `code`. Returns the documents and

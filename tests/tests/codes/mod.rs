@@ -1,40 +1,173 @@
-//! Every code, as the real program returns it, in both protocols.
+//! Every code, as the real program returns it, in both protocols, from each kind of server.
 
 mod busy;
 mod changing;
 mod denied;
 
 use crate::secrecy::{conceals, talkative};
-use keyhole::Code;
-use keyhole_tests::{MARKER, Protocol, Session, World};
+use keyhole_core::{
+    Code,
+    ticket::{Ticket, Tickets},
+};
+use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
+use serde_json::{Value, json};
+use std::{fs, thread};
 
-/// One way to get a code: the files, the client, and the answers.
-pub(crate) struct Earned {
-    /// Kept for as long as the session lives.
-    pub(crate) world: World,
-    pub(crate) session: Session,
-    /// All answers to the calls. One of them is the refusal with the code; others may
-    /// be documents.
-    pub(crate) answers: Vec<keyhole_tests::Answer>,
+/// A kind of server, as its clients see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Surface {
+    /// A call names the key.
+    General,
+    /// `--bind`: a call has no arguments, and the map names the key.
+    Bound,
+    /// `--bind` and `--key-env`: the environment names the key.
+    BoundByVariable,
+    /// `--require-ticket`: a call names the key and needs a ticket.
+    Ticketed,
+    /// `--sealed`: a call names the key, and the map was read at the start.
+    #[cfg(target_os = "linux")]
+    Sealed,
 }
+
+/// More than the calls of any server here.
+const TICKETS: usize = 500;
+
+fn call_id(call: usize) -> String {
+    format!("toolu_{call}")
+}
+
+impl Surface {
+    const ALL: &[Self] = &[
+        Self::General,
+        Self::Bound,
+        Self::BoundByVariable,
+        Self::Ticketed,
+        #[cfg(target_os = "linux")]
+        Self::Sealed,
+    ];
+
+    fn is_bound(self) -> bool {
+        matches!(self, Self::Bound | Self::BoundByVariable)
+    }
+
+    /// The world of such a server. Its map has been made, if it has one.
+    fn of(self, world: World) -> World {
+        let with = |world, arguments: &[&str]| arguments.iter().fold(world, World::argument);
+        match self {
+            Self::General => world,
+            Self::Bound => {
+                if let Ok(map) = fs::read_to_string(world.map_path()) {
+                    world.write_map(format!("{map}[bindings.document]\nkey = '{KEY}'\n"));
+                }
+                with(world, &["--bind", "document"])
+            }
+            Self::BoundByVariable => {
+                with(world, &["--bind", "document", "--key-env", "CATALOG_KEY"])
+                    .env("CATALOG_KEY", KEY)
+            }
+            Self::Ticketed => {
+                let world = with(world, &["--require-ticket"]).directory("hunter2-data");
+                let data = world.path("hunter2-data");
+                let tickets = Tickets::under(&data);
+                for call in 0..TICKETS {
+                    let ticket = Ticket {
+                        agent: "hunter2".try_into().unwrap(),
+                        key: Some(KEY.try_into().unwrap()),
+                    };
+                    tickets.leave(&call_id(call), &ticket).unwrap();
+                }
+                world.env("CLAUDE_PLUGIN_DATA", data)
+            }
+            #[cfg(target_os = "linux")]
+            Self::Sealed => with(world, &["--sealed"]),
+        }
+    }
+}
+
+/// A server, and a client that asks it for the document of [`KEY`].
+struct Client {
+    surface: Surface,
+    /// Kept for as long as the session lives.
+    world: World,
+    session: Session,
+    calls: usize,
+}
+
+impl Client {
+    /// A client of this server, which has shaken hands.
+    fn of(surface: Surface, world: World) -> Self {
+        let session = world.client();
+        Self {
+            surface,
+            world,
+            session,
+            calls: 0,
+        }
+    }
+
+    /// The next call's parameters.
+    fn params(&mut self) -> Value {
+        self.calls += 1;
+        let arguments = match self.surface.is_bound() {
+            true => json!({}),
+            false => json!({ "key": KEY }),
+        };
+        let meta = match self.surface {
+            Surface::Ticketed => json!({ "claudecode/toolUseId": call_id(self.calls) }),
+            _ => json!({}),
+        };
+        json!({ "name": "load_context", "arguments": arguments, "_meta": meta })
+    }
+
+    fn call(&mut self) -> u64 {
+        let params = self.params();
+        self.session.ask("tools/call", params)
+    }
+
+    fn load(&mut self) -> Answer {
+        let id = self.call();
+        self.session.answer(id)
+    }
+
+    /// Ends in order. At the start a server may say that the map's usual place has none.
+    fn end(mut self) {
+        self.session.hang_up();
+        let ended = self.session.ended();
+        assert_eq!((ended.exit, ended.messages), (Some(0), Vec::<Value>::new()));
+        conceals(&ended.stderr.replace(MAP_PLACE, ""));
+    }
+}
+
+/// Where every user has the map: it tells nothing of this one.
+pub(crate) const MAP_PLACE: &str = "~/.config/keyhole/context-map.toml";
+
+/// A client, and the answers to its calls. One of them is the refusal with the code;
+/// others may be documents.
+type Earned = (Client, Vec<Answer>);
 
 /// The key of the calls.
 pub(crate) const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
 
-/// Gets `code` from the program, in a world that begins as `world`. After somebody adds
-/// a code, this does not compile until it says how to get the code.
-pub(crate) fn earn(code: Code, world: World) -> Earned {
+/// Gets `code` from the program, in a world that begins as `world`. None means that such
+/// a server cannot return it. After somebody adds a code, this does not compile until it
+/// says how to get the code.
+fn earn(code: Code, surface: Surface, world: World) -> Option<Earned> {
+    let asking = |world| Some(asking(surface, surface.of(world)));
     match code {
+        // No other server asks who calls.
+        Code::CallerNotVerified if surface != Surface::Ticketed => None,
         Code::CallerNotVerified => {
-            let data = world.path("hunter2-data");
-            let world = world.directory("hunter2-data").file("hunter2.md", MARKER);
-            asking(
-                world
-                    .map(mapped("hunter2.md"))
-                    .env("CLAUDE_PLUGIN_DATA", data)
-                    .argument("--require-ticket"),
-            )
+            let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
+            let mut client = Client::of(surface, surface.of(world));
+            let answer = client.session.load(KEY);
+            Some((client, vec![answer]))
         }
+        // Such a server does not start: `sealed` tests it.
+        #[cfg(target_os = "linux")]
+        Code::MapMissing | Code::MapInvalid if surface == Surface::Sealed => None,
+        // Whatever a call opens, such a server has opened as much at its start.
+        #[cfg(target_os = "linux")]
+        Code::OutOfResources if surface == Surface::Sealed => None,
         Code::UnknownKey => asking(world.map("[keys]\n")),
         Code::MapMissing => asking(world),
         Code::MapInvalid => asking(world.map(format!("[keys]\n{KEY} = 7\n"))),
@@ -51,7 +184,8 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
                 .directory("root")
                 .map(format!("roots = ['~/root']\n{}", mapped("hunter2.md"))),
         ),
-        Code::PermissionDenied => denied::earn(world),
+        Code::Untrusted => Some(denied::open_to_others(surface, world)),
+        Code::PermissionDenied => Some(denied::earn(surface, world)),
         Code::TooLarge => asking(world.file("hunter2.md", MARKER).map(format!(
             "[keys]\n{KEY} = {{ path = '~/hunter2.md', max_bytes = 6 }}\n"
         ))),
@@ -60,11 +194,11 @@ pub(crate) fn earn(code: Code, world: World) -> Earned {
                 .file("hunter2.md", b"hunter2 \xff")
                 .map(mapped("hunter2.md")),
         ),
-        Code::Changed => changing::touched(world),
-        Code::TimedOut => changing::stopped(world),
-        Code::Busy => busy::earn(world),
-        Code::OutOfResources => denied::out_of_files(world, code),
-        Code::Internal => denied::failing_disk(world),
+        Code::Changed => Some(changing::written(surface, world)),
+        Code::TimedOut => Some(changing::stopped(surface, world)),
+        Code::Busy => Some(busy::earn(surface, world)),
+        Code::OutOfResources => Some(denied::out_of_files(surface, world, code)),
+        Code::Internal => Some(denied::failing_disk(surface, world)),
     }
 }
 
@@ -80,6 +214,7 @@ const fn stable_name(code: Code) -> &'static str {
         Code::NotFound => "not-found",
         Code::NotAFile => "not-a-file",
         Code::OutsideRoot => "outside-root",
+        Code::Untrusted => "untrusted",
         Code::PermissionDenied => "permission-denied",
         Code::TooLarge => "too-large",
         Code::NotUtf8 => "not-utf8",
@@ -97,29 +232,42 @@ pub(crate) fn mapped(file: &str) -> String {
 }
 
 /// One call, one answer.
-fn asking(world: World) -> Earned {
-    let mut session = world.client();
-    let answers = vec![session.load(KEY)];
-    Earned {
-        world,
-        session,
-        answers,
-    }
+fn asking(surface: Surface, world: World) -> Earned {
+    let mut client = Client::of(surface, world);
+    let answers = vec![client.load()];
+    (client, answers)
 }
 
 /// Gets every code, checks it to the letter, and that nothing else is told. Every key,
 /// path and content in these worlds contains the marker, and so does the path of each
 /// world itself.
 fn every_code_is_earned_and_tells_nothing(protocol: Protocol) {
+    thread::scope(|scope| {
+        for surface in Surface::ALL {
+            let name = format!("{protocol:?} {surface:?}");
+            let earning = || every_refusal(protocol, *surface);
+            thread::Builder::new()
+                .name(name)
+                .spawn_scoped(scope, earning)
+                .unwrap();
+        }
+    });
+}
+
+fn every_refusal(protocol: Protocol, surface: Surface) {
+    #[cfg(target_os = "linux")]
+    if surface == Surface::Sealed && !crate::sealed::stands("every_refusal") {
+        return;
+    }
+    let world = || talkative(World::new().speaking(protocol));
     for code in Code::ALL {
-        let earned = earn(code, talkative(World::new().speaking(protocol)));
         let name = stable_name(code);
-        let home = earned.world.home().to_str().unwrap();
+        let Some((client, answers)) = earn(code, surface, world()) else {
+            continue;
+        };
+        let home = client.world.home().to_str().unwrap();
         assert!(home.contains(MARKER) && KEY.contains(MARKER));
-        let refused = earned
-            .answers
-            .iter()
-            .filter(|answer| answer.text().is_none());
+        let refused = answers.iter().filter(|answer| answer.text().is_none());
         let refused: Vec<_> = refused
             .inspect(|answer| conceals(&answer.message().to_string()))
             .collect();
@@ -127,8 +275,21 @@ fn every_code_is_earned_and_tells_nothing(protocol: Protocol) {
         first
             .unwrap_or_else(|| panic!("{name}: nothing was refused"))
             .refused(name);
-        earned.session.end();
+        client.end();
     }
+    let world = world().file("hunter2.md", MARKER).map(mapped("hunter2.md"));
+    let mut client = Client::of(surface, surface.of(world));
+    let mut call = client.params();
+    call["arguments"] = json!({ "key": KEY, "hunter2": 1 });
+    let answer = client.session.request("tools/call", call.clone());
+    answer.refused_arguments(match surface.is_bound() {
+        true => "This tool takes no arguments. Call again without any.",
+        false => "Wrong arguments. Call again with exactly one, \"key\", which is a string.",
+    });
+    call["name"] = json!("hunter2");
+    client.session.request("tools/call", call).error(-32602);
+    client.load().is(MARKER);
+    client.end();
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The tests that the documents cite exist, and the files that they link to.
 
-use super::{DOCUMENTS, read};
+use super::{DOCUMENTS, headings, read, slug};
 use keyhole_tests::workspace;
 use std::{
     fs,
@@ -15,7 +15,7 @@ struct Source {
 
 fn sources() -> Vec<Source> {
     let mut sources = Vec::new();
-    for directory in ["host", "guest", "tests/tests"] {
+    for directory in ["host", "guest", "tests/tests", "tests/model"] {
         collect(&workspace().join(directory), &mut sources);
     }
     for entry in fs::read_dir(workspace().join("tests/client")).unwrap() {
@@ -28,7 +28,9 @@ fn sources() -> Vec<Source> {
         }
     }
     // Lists make their tests; each test has a line in this page.
-    for made in ["guest", "shapes", "imports"] {
+    for made in [
+        "changes", "guest", "imports", "map", "names", "shapes", "swaps", "tree",
+    ] {
         sources.push(Source {
             module: Path::new("tests/tests/hostile").join(made),
             text: read("docs/attacks.md"),
@@ -47,6 +49,8 @@ fn collect(directory: &Path, sources: &mut Vec<Source>) {
                 Some("mod" | "main") => directory.to_owned(),
                 _ => path.with_extension(""),
             };
+            // A crate's name stands before its module: `walk::trust`.
+            let module = module.iter().filter(|part| *part != "src").collect();
             let text = fs::read_to_string(&path).unwrap();
             sources.push(Source { module, text });
         }
@@ -137,6 +141,49 @@ fn everything_that_is_prevented_cites_a_test() {
     for line in prevented {
         assert!(!citations(line).is_empty(), "{line}");
     }
+}
+
+#[test]
+fn each_known_break_has_a_source_and_cites_a_test() {
+    let page = read("docs/predecessors.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() > 15, "{rows:#?}");
+    for row in rows.iter().skip(1) {
+        let seen = row.contains("(seen") || row.contains("](https://");
+        assert!(seen && !citations(row).is_empty(), "{row}");
+    }
+}
+
+#[test]
+fn every_heading_that_is_linked_to_is_there() {
+    let mut missing = Vec::new();
+    for document in DOCUMENTS
+        .into_iter()
+        .chain(["docs/contract.md", "docs/performance.md"])
+    {
+        let text = read(document);
+        for link in text.split("](").skip(1) {
+            let target = link.split(')').next().unwrap_or_default();
+            let Some((file, anchor)) = target.split_once('#').filter(|_| !target.contains("://"))
+            else {
+                continue;
+            };
+            let linked = match file {
+                "" => text.clone(),
+                file => {
+                    let path = workspace().join(document).with_file_name(file);
+                    fs::read_to_string(path).unwrap_or_default()
+                }
+            };
+            if !headings(&linked)
+                .into_iter()
+                .any(|heading| slug(heading) == anchor)
+            {
+                missing.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 #[test]

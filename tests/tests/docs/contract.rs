@@ -1,6 +1,6 @@
 //! `docs/contract.md` is the contract, rendered for reading.
 
-use super::read;
+use super::{read, slug};
 use keyhole_tests::workspace;
 use std::{env, fs};
 use wit_bindgen_core::Files;
@@ -64,7 +64,24 @@ fn rendered() -> String {
             text.push('\n');
         }
     }
-    text + "\n" + WASI
+    with_links_to_headings(text) + "\n" + WASI
+}
+
+/// The generator links to anchors of its own; this page has headings, and the links lead to
+/// those.
+fn with_links_to_headings(mut text: String) -> String {
+    while let Some((before, rest)) = text.split_once("<a id=\"") {
+        let (id, after) = rest.split_once("\"></a>").unwrap();
+        let heading = after.lines().next().unwrap();
+        let is_heading = before.lines().next_back().unwrap().starts_with('#');
+        let (from, to) = (format!("](#{id})"), format!("](#{})", slug(heading)));
+        let whole = format!("{before}{after}");
+        text = match is_heading {
+            true => whole.replace(&from, &to),
+            false => whole,
+        };
+    }
+    text
 }
 
 #[test]

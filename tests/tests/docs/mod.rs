@@ -20,7 +20,7 @@ use std::fs;
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 12] = [
+const DOCUMENTS: [&str; 13] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -29,6 +29,7 @@ const DOCUMENTS: [&str; 12] = [
     "docs/install.md",
     "docs/map.md",
     "docs/own-subagent.md",
+    "docs/predecessors.md",
     "docs/refusals.md",
     "docs/second-wall.md",
     "docs/use-from.md",
@@ -37,6 +38,26 @@ const DOCUMENTS: [&str; 12] = [
 
 fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap()
+}
+
+/// The name by which a link finds this heading, as GitHub makes it.
+fn slug(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let is_kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
+    text.chars()
+        .filter(is_kept)
+        .collect::<String>()
+        .replace(' ', "-")
+}
+
+/// The lines of `text` that are headings.
+fn headings(text: &str) -> Vec<&str> {
+    let mut in_block = false;
+    let lines = text.lines().filter(move |line| {
+        in_block ^= line.trim_start().starts_with("```");
+        !in_block && line.starts_with('#')
+    });
+    lines.collect()
 }
 
 /// The fenced blocks in `text` whose language is one of these, without their indent.

@@ -145,11 +145,11 @@ fn the_picture_of_check_is_what_it_prints() {
         )
         .env("CLICOLOR_FORCE", "1")
         .run(["check"])
-        .exits(1)
-        // This line depends on the kernel.
-        .closes_with("second wall: ");
+        .exits(1);
     let printed = ran.stdout.replace("HOME", "/home/jane");
-    is_committed("docs/check.svg", &picture("keyhole check", &printed));
+    // On a kernel without the whole second wall, another line follows.
+    let printed = printed.split("second wall: ").next().unwrap_or_default();
+    is_committed("docs/check.svg", &picture("keyhole check", printed));
 }
 
 #[test]

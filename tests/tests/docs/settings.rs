@@ -35,6 +35,33 @@ fn each_map_is_a_map() {
     }
 }
 
+/// A reader who pastes what the pages show, one after another, has a valid map.
+#[test]
+fn the_maps_of_all_pages_fit_one_after_another() {
+    let maps = DOCUMENTS
+        .into_iter()
+        .flat_map(|page| blocks(&read(page), "toml"));
+    let mut seen: Vec<String> = Vec::new();
+    // The start of a map is shown once. A table that two pages show is the same table.
+    let mut joined = String::from("roots = ['~/notes', '~/private', '/']\n");
+    for map in maps {
+        for table in format!("\n{map}").split("\n[").skip(1) {
+            let name = table.split(']').next().unwrap().to_owned();
+            assert_ne!(name, "keys", "a header that fits only once: {map}");
+            if !seen.contains(&name) {
+                joined += &format!("\n[{table}\n");
+                seen.push(name);
+            }
+        }
+    }
+    assert!(seen.len() > 4, "{seen:?}");
+    let _ = World::new()
+        .directory("notes")
+        .map(joined)
+        .run(["check"])
+        .exits(1);
+}
+
 #[test]
 fn the_agent_that_is_shown_has_its_key_in_its_body_only_and_in_its_map() {
     let page = read("docs/own-subagent.md");

@@ -4,16 +4,16 @@ use super::read;
 const REPEATED: [(&str, &str); 9] = [
     ("Cargo.toml", "[workspace.package]\nversion = \""),
     ("Cargo.lock", "name = \"keyhole\"\nversion = \""),
-    ("fuzz/Cargo.lock", "name = \"keyhole\"\nversion = \""),
+    ("fuzz/Cargo.lock", "name = \"keyhole-core\"\nversion = \""),
     (
         "integrations/bernstein/pyproject.toml",
         "name = \"keyhole-bernstein\"\nversion = \"",
     ),
     ("plugin/.claude-plugin/plugin.json", "\"version\": \""),
-    ("packaging/mcpb/manifest.json", "\n  \"version\": \""),
-    ("packaging/server.json", "\"version\": \""),
+    ("release/mcpb/manifest.json", "\n  \"version\": \""),
+    ("release/server.json", "\"version\": \""),
     (
-        "packaging/server.json",
+        "release/server.json",
         "https://github.com/keyhole-mcp/keyhole/releases/download/v",
     ),
     ("docs/install.md", "ghcr.io/keyhole-mcp/keyhole:"),

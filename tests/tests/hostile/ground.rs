@@ -1,18 +1,16 @@
 //! The files and the loader that components attack.
 
-use keyhole::{
-    Caller, Code, LiveMap, Loader, Location,
-    limits::Limits,
-    sandbox::{Executor, Sandbox},
+use keyhole_core::{
+    Caller, Code, LiveMap, Loader, Location, Target, limits::Limits, sandbox::Sandbox,
 };
+use keyhole_tests::PATIENCE;
 use std::{
     collections::BTreeMap,
     fs::{self, Permissions},
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
@@ -117,25 +115,35 @@ impl Ground {
         }
     }
 
-    pub(super) fn loader<G: Executor>(&self, sandbox: G, limits: Limits) -> Loader<G> {
+    pub(super) fn loader(&self, sandbox: Sandbox, limits: Limits) -> Ready {
         let map = self.home.join("map.toml");
         let location = Location::find(Some(&map), |_| None).unwrap();
-        Loader::new(Arc::new(LiveMap::new(location)), sandbox, limits)
+        Loader::new(LiveMap::new(location), sandbox, limits)
     }
 
     /// A loader with `component` instead of the guest.
-    pub(super) fn attacked_by(&self, component: &Component, limits: Limits) -> Loader {
+    pub(super) fn attacked_by(&self, component: &Component, limits: Limits) -> Ready {
         self.loader(Sandbox::new(component, limits).unwrap(), limits)
     }
 
     /// One call.
-    pub(super) fn load<G: Executor>(&self, loader: &Loader<G>, key: &str) -> Result<String, Code> {
-        self.run(async {
-            loader
-                .load(key, &Caller::Nobody)
-                .await
-                .map(|content| content.text)
-        })
+    pub(super) fn load(&self, loader: &Ready, key: &str) -> Result<String, Code> {
+        self.run(call(loader, key))
+    }
+
+    /// An honest call is served. On a busy machine, it may take longer than the deadline of
+    /// an attack.
+    #[track_caller]
+    pub(super) fn is_served(&self, loader: &Ready, key: &str) {
+        let began = Instant::now();
+        let mut got = self.load(loader, key);
+        while matches!(got, Err(Code::TimedOut | Code::Busy)) && began.elapsed() < PATIENCE {
+            got = self.load(loader, key);
+        }
+        assert!(
+            got.as_ref().is_ok_and(|text| text.starts_with(GRANTED)),
+            "{got:?}"
+        );
     }
 
     pub(super) fn run<T>(&self, future: impl Future<Output = T>) -> T {
@@ -148,6 +156,16 @@ impl Ground {
         describe(&self.home, &mut state);
         state
     }
+}
+
+/// What a component attacks.
+pub(super) type Ready = Loader<LiveMap, Sandbox>;
+
+/// One call, to be waited for.
+pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Code> {
+    let target = Target::Key(key.to_owned().into());
+    let content = loader.load(target, Caller::Nobody).await?;
+    Ok(content.text)
 }
 
 fn describe(path: &Path, state: &mut BTreeMap<PathBuf, String>) {

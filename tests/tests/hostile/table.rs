@@ -17,7 +17,7 @@ use std::{
 const HEAD: &str = "\
 # Attacks, and what came of them
 
-Written by the tests of `tests/tests/hostile/`: `./x test` fails where a line is
+Written by the tests of `tests/tests/hostile/`: `./x test` fails if a line is
 not what happens, `./x bless` writes it again. Each line is a test of that name.
 After each attack, the next honest call was served: the tests assert that too.
 ";

@@ -1,7 +1,7 @@
 //! What the bytes of a program for macOS show, without running it.
 //!
-//! `./x cross` and `./x dist --all` build such programs on Linux, and name them in
-//! `KEYHOLE_MACOS`, a blank between two.
+//! `./x release cross` and `./x release dist --all` build such programs on Linux;
+//! `KEYHOLE_MACOS` names them, a blank between two.
 
 mod image;
 
@@ -15,7 +15,7 @@ const ARM64: u32 = 0x0100_000c;
 /// Each program that is there, with its name.
 fn programs(what: &str) -> Vec<(String, Image)> {
     let Ok(named) = env::var("KEYHOLE_MACOS") else {
-        skipped(what, "./x cross builds programs for macOS");
+        skipped(what, "./x release cross builds programs for macOS");
         return Vec::new();
     };
     let programs: Vec<_> = named

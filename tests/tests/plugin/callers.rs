@@ -1,6 +1,6 @@
 //! Who gets which file: guard, tickets and binding, with the real programs.
 
-use super::{Package, ask, call, decision, in_home, is_allowed, question};
+use super::{Package, ask, call, decision, in_home, is_allowed, leave, question};
 use keyhole_tests::{Answer, MARKER, Protocol, Ran, Session, World, binary};
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::Command};
@@ -60,6 +60,42 @@ fn a_call_that_the_guard_allowed_gets_its_document_once() {
     }
 }
 
+/// The client sends the call to whatever server has the name.
+#[test]
+fn the_key_is_in_the_ticket_and_what_the_call_says_does_not_count() {
+    for (world, mut client) in World::in_each_protocol(|| user(true)) {
+        for (id, sent) in ["in-the-ticket", UNBOUND, WRONG, ""].iter().enumerate() {
+            let id = format!("toolu_{id}");
+            allows(&world, &id, AGENT, BOUND);
+            load(&mut client, sent, &*id).is("bound\n");
+        }
+        client.end();
+    }
+}
+
+#[test]
+fn after_a_call_an_answer_that_our_server_did_not_give_is_taken_away() {
+    let world = user(true);
+    let mut client = world.client();
+    let after = |id: &str| {
+        let mut said = question(id, AGENT, BOUND);
+        said["hook_event_name"] = "PostToolUse".into();
+        said["tool_response"] = json!(MARKER);
+        let mut guard = Command::new(binary());
+        let guard = in_home(guard.args(["guard", "--after"]), &world);
+        let ran = Ran::of(guard, said.to_string().as_bytes()).says_nothing_on_stderr();
+        assert!(!ran.stdout.contains(MARKER), "{ran:?}");
+        ran.exits(0).stdout.contains("updatedToolOutput")
+    };
+    assert!(after("toolu_1"));
+    allows(&world, "toolu_2", AGENT, BOUND);
+    assert!(after("toolu_2"));
+    allows(&world, "toolu_3", AGENT, BOUND);
+    load(&mut client, BOUND, "toolu_3").is("bound\n");
+    assert!(!after("toolu_3"));
+    client.end();
+}
+
 #[test]
 fn without_its_ticket_a_call_gets_nothing_whatever_the_key() {
     for (world, mut client) in World::in_each_protocol(|| user(true)) {
@@ -86,14 +122,9 @@ fn without_its_ticket_a_call_gets_nothing_whatever_the_key() {
 fn a_ticket_that_names_another_agent_opens_no_bound_key() {
     let world = user(true);
     let mut client = world.client();
-    // The guard would not leave such a ticket, but the server decides for itself.
-    let tickets = keyhole::ticket::Tickets::under(&data(&world));
-    tickets
-        .leave("toolu_1", &"privacy-scanner".try_into().unwrap())
-        .unwrap();
-    tickets
-        .leave("toolu_2", &"privacy-scanner".try_into().unwrap())
-        .unwrap();
+    // The guard would not leave such tickets, but the server decides for itself.
+    leave(&data(&world), "toolu_1", "privacy-scanner");
+    leave(&data(&world), "toolu_2", "privacy-scanner");
     let bound = load(&mut client, BOUND, "toolu_1");
     bound.refused("unknown-key");
     let wrong = load(&mut client, WRONG, "toolu_2");
@@ -121,10 +152,11 @@ fn the_guard_denies_in_the_servers_words() {
     let world = user(true);
     let mut client = world.client();
     let unverified = load(&mut client, BOUND, "toolu_9");
-    let tickets = keyhole::ticket::Tickets::under(&data(&world));
-    tickets.leave("toolu_8", &"x".try_into().unwrap()).unwrap();
+    leave(&data(&world), "toolu_8", "x");
     let unknown = load(&mut client, WRONG, "toolu_8");
     client.end();
+    let left = || fs::read_dir(data(&world).join("tickets")).unwrap().count();
+    let before = left();
 
     let mut parent = question("toolu_1", AGENT, BOUND);
     parent["agent_id"].take();
@@ -141,10 +173,7 @@ fn the_guard_denies_in_the_servers_words() {
             answer.result()["content"][0]["text"]
         );
     }
-    assert_eq!(
-        fs::read_dir(data(&world).join("tickets")).unwrap().count(),
-        0
-    );
+    assert_eq!(left(), before);
 }
 
 #[test]
@@ -199,7 +228,11 @@ fn the_operator_can_state_who_calls_and_no_parameter_can() {
         "name": "load_context",
         "arguments": { "key": BOUND, "agent": AGENT },
     });
-    client.request("tools/call", call).error(-32602);
+    let answer = client.request("tools/call", call);
+    assert_eq!(
+        (answer.text(), answer.result()["isError"] == true),
+        (None, true)
+    );
     let call = json!({
         "name": "load_context",
         "arguments": { "key": BOUND },

@@ -11,7 +11,10 @@ pub(crate) mod launcher;
 mod own_server;
 /// What is in the package, and that it fits together.
 mod package;
+/// The command that a session's shell has.
+mod shell;
 
+use keyhole_core::ticket::{Ticket, Tickets};
 use keyhole_tests::{Answer, MARKER, Ran, Session, World, binary, workspace};
 use serde_json::{Value, json};
 use std::{
@@ -23,7 +26,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What `./x dist` makes of the program under test.
+/// What `./x release dist` makes of the program under test.
 pub(crate) struct Package {
     temp: TempDir,
 }
@@ -103,8 +106,17 @@ fn is_allowed(world: &World, question: &Value) {
     assert_eq!(decision(&ran), "allow", "{ran:?}");
 }
 
+/// Leaves a ticket without a key, as the guard would not.
+fn leave(data: &Path, id: &str, agent: &str) {
+    let ticket = Ticket {
+        agent: agent.try_into().unwrap(),
+        key: None,
+    };
+    Tickets::under(data).leave(id, &ticket).unwrap();
+}
+
 /// A call with these arguments under the client's id.
-fn call(session: &mut Session, arguments: Value, id: impl Into<Value>) -> Answer {
+pub(crate) fn call(session: &mut Session, arguments: Value, id: impl Into<Value>) -> Answer {
     session.request(
         "tools/call",
         json!({
@@ -119,7 +131,7 @@ fn call(session: &mut Session, arguments: Value, id: impl Into<Value>) -> Answer
 fn dist(out: &Path) -> Ran {
     let mut x = Command::new("./x");
     x.current_dir(workspace())
-        .args(["dist", "--server"])
+        .args(["release", "dist", "--server"])
         .arg(binary())
         .arg("--out")
         .arg(out);

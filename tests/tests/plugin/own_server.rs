@@ -1,7 +1,7 @@
 //! The bundled agent's own server, which the client starts for the plugin's module: it
 //! has the key, and serves one agent.
 
-use super::{ask, call, is_allowed};
+use super::{ask, call, is_allowed, leave};
 use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
 use serde_json::{Value, json};
 
@@ -78,7 +78,8 @@ fn a_ticket_of_any_other_agent_opens_nothing() {
         ];
         for (id, other) in others.into_iter().enumerate() {
             let id = format!("toolu_{id}");
-            allows(&world, &id, other);
+            let _ = ask(&world, &question(&id, other)).says("").exits(2);
+            leave(&world.path("data"), &id, other);
             load(&mut client, &id).refused("caller-not-verified");
         }
         client.end();
@@ -90,10 +91,9 @@ fn the_guard_denies_it_to_others_than_subagents() {
     let world = bound();
     let mut parent = question("toolu_1", AGENT);
     parent.as_object_mut().unwrap().remove("agent_id");
-    for question in [parent, question("toolu_1", "fork")] {
-        let ran = ask(&world, &question).exits(0);
-        assert!(ran.stdout.contains("caller-not-verified"), "{ran:?}");
-    }
+    let ran = ask(&world, &parent).exits(0);
+    assert!(ran.stdout.contains("caller-not-verified"), "{ran:?}");
+    let _ = ask(&world, &question("toolu_1", "fork")).says("").exits(2);
     load(&mut world.client(), "toolu_1").refused("caller-not-verified");
 }
 
@@ -107,8 +107,7 @@ fn it_takes_no_argument_and_shows_no_key() {
     allows(&world, "toolu_2", AGENT);
     for arguments in [json!({ "key": KEY }), json!({ "x": 1 })] {
         let answer = call(&mut client, arguments, "toolu_2");
-        assert_eq!(answer.message()["error"]["code"], -32602);
-        assert!(!answer.message().to_string().contains(MARKER));
+        answer.refused_arguments("This tool takes no arguments. Call again without any.");
     }
     let shown = client
         .request("tools/list", json!({}))

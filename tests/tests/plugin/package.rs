@@ -67,6 +67,8 @@ fn the_package_holds_what_it_should_and_no_more() {
         "LICENSE-MIT",
         "README.md",
         "agents/privacy-scanner.md",
+        "bin/keyhole",
+        "commands/check.md",
         "contract/component.wasm",
         "contract/component.wit",
         "contract/context.wit",
@@ -114,11 +116,11 @@ fn the_component_in_the_package_is_the_one_that_the_server_runs() {
     let contract = package.plugin().join("contract");
     assert_eq!(
         fs::read(contract.join("component.wasm")).unwrap(),
-        keyhole::sandbox::COMPONENT
+        keyhole_core::sandbox::COMPONENT
     );
     assert_eq!(
         fs::read_to_string(contract.join("component.wit")).unwrap(),
-        keyhole::contract()
+        World::new().run(["contract", "--wit"]).exits(0).stdout
     );
 }
 
@@ -183,10 +185,9 @@ fn the_commands_are_quoted_and_ones_that_launcher_and_server_know() {
                 hooks[0]["command"].as_str().unwrap().to_owned()
             })
             .collect();
-        assert_eq!(commands.len(), 1, "{event}");
-        commands.into_iter().next().unwrap()
+        commands.into_iter().collect::<Vec<_>>()
     };
-    assert_eq!(hooks.as_object().unwrap().len(), 2);
+    assert_eq!(hooks.as_object().unwrap().len(), 3);
     assert_eq!(
         mcp,
         [
@@ -200,12 +201,18 @@ fn the_commands_are_quoted_and_ones_that_launcher_and_server_know() {
     let line = |command| {
         format!("sh \"${{CLAUDE_PLUGIN_ROOT}}/start.sh\" \"${{CLAUDE_PLUGIN_DATA}}\" {command}")
     };
-    assert_eq!(hook("SessionStart"), line("install"));
-    assert_eq!(hook("PreToolUse"), line("guard"));
+    assert_eq!(
+        hook("SessionStart"),
+        [line("check --brief"), line("install")]
+    );
+    assert_eq!(hook("PreToolUse"), [line("guard")]);
+    assert_eq!(hook("PostToolUse"), [line("guard --after")]);
     for arguments in [
         &["serve", "--require-ticket", "--help"][..],
-        &["guard", "--help"],
+        &["guard", "--after", "--help"],
+        &["tickets", "--help"],
         &["agents", "--help"],
+        &["check", "--brief", "--help"],
         &[
             "serve",
             "--bind",
@@ -227,11 +234,14 @@ fn the_guard_is_asked_about_the_tool_and_about_nothing_else() {
     let package = Package::shared();
     let plugin = package.plugin();
     let hooks = json_of(&plugin.join("hooks/hooks.json"));
-    let groups = hooks["hooks"]["PreToolUse"].as_array().unwrap();
-    let matchers: Vec<_> = groups
-        .iter()
-        .map(|group| group["matcher"].as_str().unwrap())
-        .collect();
+    let matchers = |event: &str| {
+        let groups = hooks["hooks"][event].as_array().unwrap().iter();
+        let matchers = groups.map(|group| group["matcher"].as_str().unwrap().to_owned());
+        matchers.collect::<Vec<_>>()
+    };
+    // Before a call and after it.
+    assert_eq!(matchers("PreToolUse"), matchers("PostToolUse"));
+    let matchers = matchers("PreToolUse");
     // Only plain characters, so that the client reads it as a name and not as a
     // pattern.
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';

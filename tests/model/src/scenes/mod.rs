@@ -7,24 +7,51 @@ mod rest;
 mod shared;
 mod trust;
 
-use crate::scene::Scene;
+use crate::{
+    disk::{Disk, JANE},
+    scene::{OTHER_TEXT, Scene},
+};
+use std::sync::Arc;
 
 /// The file of a binding's key, in all scenes with one.
-pub const KEY_FILE: &str = "/data/keys/b.key";
+pub(crate) const KEY_FILE: &str = "/data/keys/b.key";
 /// The place of the map, unless a scene is about that place.
-pub const MAP: &str = "/home/jane/map.toml";
+pub(crate) const MAP: &str = "/home/jane/map.toml";
 
-/// All scenes.
-#[must_use]
-pub fn all() -> Vec<Scene> {
-    [breaks::all(), shared::all(), trust::all(), rest::all()]
-        .into_iter()
-        .flatten()
-        .collect()
+/// All scenes in which every promise is kept.
+pub fn all() -> Vec<Arc<Scene>> {
+    let all = [breaks::all(), shared::all(), trust::all(), rest::all()];
+    all.into_iter().flatten().map(Arc::new).collect()
+}
+
+/// The scenes about what is not promised: in each, a mixture of two versions is served.
+pub fn not_promised() -> Vec<Arc<Scene>> {
+    let all = rest::not_promised();
+    all.into_iter().map(Arc::new).collect()
 }
 
 /// The scene of this name.
-#[must_use]
-pub fn named(name: &str) -> Option<Scene> {
-    all().into_iter().find(|scene| scene.name == name)
+pub fn named(name: &str) -> Option<Arc<Scene>> {
+    let mut all = all().into_iter().chain(not_promised());
+    all.find(|scene| scene.name == name)
+}
+
+/// The lines of a map that grants the note, and of an old one that grants the diary.
+const GRANTS: &str = "[keys]\n\"k\" = \"~/note.md\"\n";
+const OLD: &str = "[keys]\n\"k-old\" = \"/home/jane/diary.md\"\n";
+
+/// A map with these lines, and the other document's.
+fn map(disk: &mut Disk, path: &str, text: &str) {
+    let text = format!("{text}\"k-other\" = \"/home/jane/other.md\"\n");
+    disk.file(path, JANE, 0o600, "map", &text);
+}
+
+/// A map that has this root, and one with the other document.
+fn map_with_root(disk: &mut Disk, root: &str, path: &str) {
+    disk.directory("/home/jane/sub", JANE, 0o700);
+    disk.file("/home/jane/sub/other.md", JANE, 0o600, "other", OTHER_TEXT);
+    let text = format!(
+        "roots = [\"{root}\", \"~/sub\"]\n[keys]\n\"k\" = \"{path}\"\n\"k-other\" = \"~/sub/other.md\"\n"
+    );
+    disk.file(MAP, JANE, 0o600, "map", &text);
 }

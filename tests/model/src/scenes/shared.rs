@@ -1,48 +1,76 @@
-//! Documents in places where others may write: the walker serves what is there, and
-//! never what is elsewhere.
+//! Documents and roots in places where others may do something: refused if they could
+//! change what is there, and served if they could not.
 
-use super::{
-    MAP,
-    breaks::{map, shared},
-};
+use super::{MAP, map, map_with_root};
 use crate::{
-    disk::{JANE, MALLORY, ROOT},
-    moves::{FORGED_TEXT, Move, all as moves},
-    scene::{Calm, Scene},
+    disk::{Disk, JANE, MALLORY, Mounted, ROOT, TEAM},
+    moves::{FORGED_TEXT, MALLORYS, Move, all as moves},
+    scene::{NOTE, Scene},
 };
+use keyhole_core::Code;
 
 pub(super) fn all() -> Vec<Scene> {
-    vec![
-        anything_in_a_shared_directory(),
-        file_that_others_write(),
+    let mut scenes = vec![
         root_that_others_fill(),
         link_among_others(),
         link_in_tmp(),
         hard_links_in_tmp(),
-        directories_beneath_a_root(),
-        way_back(),
-    ]
+        long_way(),
+    ];
+    scenes.extend(notes_that_others_change());
+    scenes
 }
 
-fn anything_in_a_shared_directory() -> Scene {
-    let mut scene = shared("shared-directory", &["/srv/share/a.md", "/srv/share/b.md"]);
-    scene
-        .disk
-        .link("/srv/share/b.md", JANE, "/home/jane/diary.md");
-    scene
-}
+const SHARED: &str = "/srv/share/a.md";
 
-/// The attacker may write the file itself, which the host reads in halves; and ticks
-/// are long.
-fn file_that_others_write() -> Scene {
-    let mut scene = shared("shared-file", &["/srv/share/a.md"]);
-    let id = scene.disk.at("/srv/share/a.md");
-    scene.disk.nodes[id].mode = 0o666;
-    scene.disk.file_mut(id).piece = 8;
-    scene.disk.tick = 10 * crate::disk::MS;
-    scene.moves.push(Move::Wait(5));
-    scene.depth = 3;
-    scene
+/// Opens the user's note, or what leads to it, to the attacker.
+type Opening = fn(&mut Disk);
+
+/// Each way in which the attacker may write the mapped file itself, or could have.
+fn notes_that_others_change() -> Vec<Scene> {
+    let all: [(&str, Opening); 6] = [
+        ("note-for-all", |disk| disk.node(SHARED).mode = 0o666),
+        ("note-of-a-group", |disk| {
+            (disk.node(SHARED).mode, disk.node(SHARED).gid) = (0o664, TEAM);
+        }),
+        ("note-with-an-access-list", |disk| {
+            (disk.node(SHARED).mode, disk.node(SHARED).acl) = (0o664, Some(MALLORY.uid));
+        }),
+        ("note-of-another", |disk| {
+            disk.node(SHARED).uid = MALLORY.uid
+        }),
+        ("note-in-a-foreign-mount", |disk| {
+            disk.mounts.push(Mounted::By(MALLORY.uid));
+            disk.node(SHARED).device = disk.mounts.len() - 1;
+            // It says that all of this is jane's, and lets its owner write.
+            let id = disk.at(SHARED);
+            disk.file_mut(id).label = MALLORYS;
+        }),
+        ("note-in-a-shared-directory", |disk| {
+            disk.node("/srv/share").mode = 0o777;
+        }),
+    ];
+    let scene = |(name, opens): (_, Opening)| {
+        let mut scene = Scene::new(name, MAP);
+        let disk = &mut scene.disk;
+        disk.directory("/srv", ROOT, 0o755);
+        disk.directory("/srv/share", JANE, 0o755);
+        disk.file(SHARED, JANE, 0o644, "note", "a note of jane's");
+        disk.link("/srv/share/b.md", JANE, "/home/jane/diary.md");
+        map(disk, MAP, "[keys]\n\"k\" = \"/srv/share/a.md\"\n");
+        opens(disk);
+        scene.moves = moves(
+            &[SHARED, "/srv/share/b.md"],
+            &["/home/jane/diary.md"],
+            FORGED_TEXT,
+        );
+        // The guest's word for it: see `guest.rs`.
+        scene.refused(Code::OutsideRoot)
+    };
+    let mut scenes: Vec<_> = all.into_iter().map(scene).collect();
+    // Only here does the walk refuse it, before the guest is asked.
+    scenes[5].calm = Err(Code::Untrusted);
+    scenes
 }
 
 /// A root that others cannot replace, but in which they may do anything.
@@ -56,17 +84,7 @@ fn root_that_others_fill() -> Scene {
     disk.directory("/srv/share/his", MALLORY, 0o777);
     disk.link("/srv/share/his/a.md", MALLORY, "/home/jane/diary.md");
     disk.link("/srv/share/home", MALLORY, "/home/jane");
-    disk.directory("/home/jane/sub", JANE, 0o700);
-    disk.file(
-        "/home/jane/sub/other.md",
-        JANE,
-        0o600,
-        "other",
-        crate::scene::OTHER_TEXT,
-    );
-    let text = "roots = [\"/srv/share\", \"~/sub\"]\n[keys]\n\"k\" = \"/srv/share/notes/a.md\"\n\"k-other\" = \"~/sub/other.md\"\n";
-    disk.file(MAP, JANE, 0o600, "map", text);
-    scene.roots = &["/srv/share", "~/sub"];
+    map_with_root(disk, "/srv/share", "/srv/share/notes/a.md");
     scene.moves = moves(
         &[
             "/srv/share/notes",
@@ -77,38 +95,18 @@ fn root_that_others_fill() -> Scene {
         &["/home/jane"],
         FORGED_TEXT,
     );
-    scene
-}
-
-/// The mapped name is the user's own link, among links that others may move.
-fn link_among_others() -> Scene {
-    let mut scene = Scene::new("link-among-others", MAP);
-    let disk = &mut scene.disk;
-    disk.directory("/srv", ROOT, 0o755);
-    disk.directory("/srv/share", JANE, 0o777);
-    disk.file("/home/jane/note.md", JANE, 0o600, "note", "a note");
-    disk.link("/srv/share/a.md", JANE, "/home/jane/note.md");
-    disk.link("/srv/share/b.md", JANE, "/home/jane/diary.md");
-    map(disk, MAP, JANE, "[keys]\n\"k\" = \"/srv/share/a.md\"\n");
-    scene.moves = moves(
-        &["/srv/share/a.md", "/srv/share/b.md"],
-        &["/home/jane/diary.md"],
-        FORGED_TEXT,
-    );
-    scene.calm = Calm::Refused;
     scene.depth = 3;
-    scene
+    scene.refused(Code::Untrusted)
 }
 
-/// The same in a sticky directory, where nobody can move what belongs to others.
-fn link_in_tmp() -> Scene {
-    let mut scene = Scene::new("link-in-tmp", MAP);
+/// The mapped name is the user's own link, in a directory that all may write to.
+fn links(name: &'static str, mode: u32) -> Scene {
+    let mut scene = Scene::new(name, MAP);
     let disk = &mut scene.disk;
-    disk.directory("/tmp", ROOT, 0o1777);
-    disk.file("/home/jane/note.md", JANE, 0o600, "note", "a note");
-    disk.link("/tmp/a.md", JANE, "/home/jane/note.md");
+    disk.directory("/tmp", ROOT, mode);
+    disk.link("/tmp/a.md", JANE, NOTE);
     disk.link("/tmp/b.md", JANE, "/home/jane/diary.md");
-    map(disk, MAP, JANE, "[keys]\n\"k\" = \"/tmp/a.md\"\n");
+    map(disk, MAP, "[keys]\n\"k\" = \"/tmp/a.md\"\n");
     scene.moves = moves(
         &["/tmp/a.md", "/tmp/b.md", "/tmp/c.md"],
         &["/home/jane/diary.md"],
@@ -118,85 +116,57 @@ fn link_in_tmp() -> Scene {
     scene
 }
 
+fn link_among_others() -> Scene {
+    let mut scene = links("link-among-others", 0o777);
+    scene.depth = 2;
+    scene.refused(Code::Untrusted)
+}
+
+/// In a sticky directory, nobody can move what belongs to others; but anybody can move it
+/// there, from a directory that is not sticky. The user's own link is not there: the user's
+/// editor removed it, and makes it again.
+fn link_in_tmp() -> Scene {
+    let mut scene = links("link-in-tmp", 0o1777);
+    let tmp = scene.disk.at("/tmp");
+    scene.disk.remove(tmp, "a.md");
+    scene.disk.directory("/srv", ROOT, 0o755);
+    scene.disk.directory("/srv/share", JANE, 0o777);
+    scene
+        .disk
+        .link("/srv/share/d.md", JANE, "/home/jane/diary.md");
+    scene
+        .moves
+        .push(Move::Rename("/srv/share/d.md", "/tmp/a.md"));
+    scene.refused(Code::NotFound)
+}
+
 /// The same if users can link others' links, while the user's own link is not there: the
-/// user's editor removes it and makes it again.
+/// user's editor removed it, and makes it again.
 fn hard_links_in_tmp() -> Scene {
-    let mut scene = link_in_tmp();
-    scene.name = "hard-links-in-tmp";
-    let disk = &mut scene.disk;
-    disk.free_links = true;
-    let tmp = disk.at("/tmp");
-    disk.remove(tmp, "a.md");
-    scene.calm = Calm::Refused;
+    let mut scene = links("hard-links-in-tmp", 0o1777);
+    scene.disk.free_links = true;
+    let tmp = scene.disk.at("/tmp");
+    scene.disk.remove(tmp, "a.md");
     scene
         .moves
         .push(Move::Link("/home/jane/diary.md", "/tmp/a.md"));
-    scene
+    scene.refused(Code::NotFound)
 }
 
-/// Directories and links at each step of a longer path.
-fn directories_beneath_a_root() -> Scene {
+/// Directories and links at each step of a longer path, which begins in `/tmp`.
+fn long_way() -> Scene {
     let mut scene = Scene::new("long-way", MAP);
     let disk = &mut scene.disk;
-    disk.directory("/srv", ROOT, 0o755);
-    disk.directory("/srv/share", JANE, 0o777);
-    disk.directory("/srv/share/one", JANE, 0o777);
-    disk.directory("/srv/share/one/two", JANE, 0o777);
-    disk.file("/srv/share/one/two/a.md", JANE, 0o644, "note", "a note");
-    disk.directory("/home/jane/sub", JANE, 0o700);
-    disk.file(
-        "/home/jane/sub/other.md",
-        JANE,
-        0o600,
-        "other",
-        crate::scene::OTHER_TEXT,
-    );
-    disk.link("/srv/root", ROOT, "share/one");
-    let text = "roots = [\"/srv/root\", \"~/sub\"]\n[keys]\n\"k\" = \"/srv/root/two/../two/a.md\"\n\"k-other\" = \"~/sub/other.md\"\n";
-    disk.file(MAP, JANE, 0o600, "map", text);
-    scene.roots = &["/srv/root", "~/sub"];
+    disk.directory("/tmp", ROOT, 0o1777);
+    disk.directory("/tmp/one", JANE, 0o755);
+    disk.directory("/tmp/one/two", JANE, 0o755);
+    disk.file("/tmp/one/two/a.md", JANE, 0o644, "note", "a note");
+    disk.directory("/tmp/his", MALLORY, 0o777);
+    disk.link("/home/jane/root", JANE, "/tmp/one");
+    map_with_root(disk, "~/root", "~/root/two/../two/a.md");
     scene.moves = moves(
-        &["/srv/share/one", "/srv/share/one/two", "/srv/share/aside"],
+        &["/tmp/one", "/tmp/his", "/tmp/one/two", "/tmp/aside"],
         &["/home/jane", ".."],
-        FORGED_TEXT,
-    );
-    // Others may replace `one` by another directory.
-    scene.calm = Calm::Refused;
-    scene
-}
-
-/// The path leads up again, from a directory that others may in the meantime move out of
-/// the root, to a place with a file of the same name.
-fn way_back() -> Scene {
-    let mut scene = Scene::new("way-back", MAP);
-    let disk = &mut scene.disk;
-    disk.directory("/srv", ROOT, 0o755);
-    disk.directory("/srv/share", JANE, 0o777);
-    disk.directory("/srv/share/one", JANE, 0o777);
-    disk.directory("/srv/share/one/two", JANE, 0o777);
-    disk.file("/srv/share/one/a.md", JANE, 0o644, "note", "a note");
-    disk.directory("/srv/open", JANE, 0o755);
-    disk.file("/srv/open/a.md", JANE, 0o644, "elsewhere", "not in a root");
-    disk.directory("/srv/open/his", JANE, 0o777);
-    disk.directory("/home/jane/sub", JANE, 0o700);
-    disk.file(
-        "/home/jane/sub/other.md",
-        JANE,
-        0o600,
-        "other",
-        crate::scene::OTHER_TEXT,
-    );
-    let text = "roots = [\"/srv/share\", \"~/sub\"]\n[keys]\n\"k\" = \"/srv/share/one/two/../a.md\"\n\"k-other\" = \"~/sub/other.md\"\n";
-    disk.file(MAP, JANE, 0o600, "map", text);
-    scene.roots = &["/srv/share", "~/sub"];
-    scene.moves = moves(
-        &[
-            "/srv/share/one",
-            "/srv/share/one/two",
-            "/srv/open/his",
-            "/srv/open/his/x",
-        ],
-        &["/srv/open/his"],
         FORGED_TEXT,
     );
     scene

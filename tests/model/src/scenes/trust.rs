@@ -1,25 +1,28 @@
 //! Maps and key files in places where others may do something, but not enough.
 
-use super::{MAP, breaks::map};
+use super::{GRANTS, MAP, OLD, map};
 use crate::{
     disk::{JANE, MALLORY, Mounted, ROOT, TEAM},
-    moves::{FORGED_MAP, Move, all as moves},
-    save::Save,
-    scene::{Ask, Calm, Scene},
+    moves::{FORGED_MAP, MALLORYS, all as moves},
+    save::{Save, Stage},
+    scene::{Ask, NOTE, Scene},
 };
+use keyhole_core::Code;
 
 pub(super) fn all() -> Vec<Scene> {
     vec![
         own_group(),
         team_group(),
+        access_list(),
         map_beside_tmp(),
         old_map_in_tmp(),
         dotfile_manager(),
-        foreign_mount(),
-        volume_without_owners(),
-        access_list(),
+        mounted("foreign-mount", Mounted::By(MALLORY.uid)),
+        // macOS mounts most external volumes so.
+        mounted("volume-without-owners", Mounted::WithoutOwners),
+        // In procfs, a program of root's may say what another user told it.
+        mounted("kernel-file-system", Mounted::Kernel),
         key_beside_tmp(),
-        mode_opened(),
     ]
 }
 
@@ -27,16 +30,14 @@ pub(super) fn all() -> Vec<Scene> {
 fn own_group() -> Scene {
     let mut scene = Scene::new("own-group", MAP);
     let disk = &mut scene.disk;
-    let home = disk.at("/home/jane");
-    disk.nodes[home].mode = 0o775;
-    map(disk, MAP, JANE, "[keys]\n\"k\" = \"note.md\"\n");
-    let id = disk.at(MAP);
-    disk.nodes[id].mode = 0o664;
-    disk.file("/home/jane/note.md", JANE, 0o664, "note", "a note");
-    disk.link("/home/jane/link", JANE, "/tmp/his");
+    map(disk, MAP, GRANTS);
+    for (path, mode) in [("/home/jane", 0o775), (MAP, 0o664), (NOTE, 0o664)] {
+        disk.node(path).mode = mode;
+    }
     disk.directory("/tmp", ROOT, 0o1777);
+    disk.link("/home/jane/link", JANE, "/tmp/his");
     scene.moves = moves(
-        &[MAP, "/home/jane/note.md", "/etc/group", "/tmp/his"],
+        &[MAP, NOTE, "/etc/group", "/tmp/his"],
         &["/etc/passwd"],
         FORGED_MAP,
     );
@@ -47,13 +48,18 @@ fn own_group() -> Scene {
 fn team_group() -> Scene {
     let mut scene = own_group();
     scene.name = "team-group";
-    let home = scene.disk.at("/home/jane");
-    scene.disk.nodes[home].gid = TEAM;
-    let id = scene.disk.at(MAP);
-    scene.disk.nodes[id].gid = TEAM;
-    scene.calm = Calm::Refused;
-    scene.other = false;
-    scene
+    scene.disk.node("/home/jane").gid = TEAM;
+    scene.disk.node(MAP).gid = TEAM;
+    scene.without_map()
+}
+
+/// An access control list lets the attacker write the map.
+fn access_list() -> Scene {
+    let mut scene = own_group();
+    scene.name = "access-list";
+    scene.disk.node(MAP).acl = Some(MALLORY.uid);
+    scene.depth = 3;
+    scene.without_map()
 }
 
 /// The map in a directory of the user's own in `/tmp`.
@@ -62,17 +68,11 @@ fn map_beside_tmp() -> Scene {
     let disk = &mut scene.disk;
     disk.directory("/tmp", ROOT, 0o1777);
     disk.directory("/tmp/jane", JANE, 0o755);
-    disk.file("/home/jane/note.md", JANE, 0o600, "note", "a note");
-    map(
-        disk,
-        "/tmp/jane/map.toml",
-        JANE,
-        "[keys]\n\"k\" = \"/home/jane/note.md\"\n",
-    );
+    map(disk, scene.map, GRANTS);
     disk.directory("/tmp/his", MALLORY, 0o755);
-    disk.file("/tmp/his/map.toml", MALLORY, 0o644, "mallory's", FORGED_MAP);
+    disk.file("/tmp/his/map.toml", MALLORY, 0o644, MALLORYS, FORGED_MAP);
     scene.moves = moves(
-        &["/tmp/jane", "/tmp/his", "/tmp/jane/map.toml"],
+        &["/tmp/jane", "/tmp/his", scene.map],
         &["/tmp/his"],
         FORGED_MAP,
     );
@@ -87,30 +87,19 @@ fn old_map_in_tmp() -> Scene {
     let disk = &mut scene.disk;
     disk.free_links = true;
     disk.directory("/tmp", ROOT, 0o1777);
-    map(
-        disk,
-        "/tmp/old.toml",
-        JANE,
-        "[keys]\n\"k-old\" = \"/home/jane/diary.md\"\n",
-    );
     disk.link("/tmp/link.toml", JANE, "/tmp/old.toml");
-    map(
-        disk,
-        "/home/jane/old.toml",
-        JANE,
-        "[keys]\n\"k-old\" = \"/home/jane/diary.md\"\n",
-    );
+    for path in ["/tmp/old.toml", "/home/jane/old.toml"] {
+        map(disk, path, OLD);
+    }
     scene.asks = vec![Ask::Key("k-old")];
     scene.grants = |_, _| &[];
     scene.moves = moves(
-        &["/tmp/map.toml", "/tmp/old.toml", "/tmp/link.toml"],
+        &[scene.map, "/tmp/old.toml", "/tmp/link.toml"],
         &["/home/jane/old.toml", "/tmp/old.toml"],
         FORGED_MAP,
     );
-    scene.calm = Calm::Refused;
-    scene.other = false;
     scene.depth = 3;
-    scene
+    scene.without_map().refused(Code::MapMissing)
 }
 
 /// The map is a link to a folder of dotfiles, and its owner takes a key away while
@@ -118,73 +107,36 @@ fn old_map_in_tmp() -> Scene {
 fn dotfile_manager() -> Scene {
     let mut scene = Scene::new("dotfile-manager", "/home/jane/.config/map.toml");
     let disk = &mut scene.disk;
-    let home = disk.at("/home/jane");
-    disk.nodes[home].mode = 0o711;
+    disk.node("/home/jane").mode = 0o711;
     disk.directory("/home/jane/.config", JANE, 0o755);
     disk.directory("/home/jane/dotfiles", JANE, 0o755);
-    disk.link("/home/jane/.config/map.toml", JANE, "../dotfiles/map.toml");
-    disk.directory("/srv", ROOT, 0o755);
-    disk.directory("/srv/share", JANE, 0o777);
-    disk.file("/srv/share/a.md", JANE, 0o644, "note", "a note");
-    let before = "[keys]\n\"k\" = \"/srv/share/a.md\"\n";
-    map(disk, "/home/jane/dotfiles/map.toml", JANE, before);
+    disk.link(scene.map, JANE, "../dotfiles/map.toml");
+    let (real, new) = ("/home/jane/dotfiles/map.toml", "/home/jane/dotfiles/new");
+    map(disk, real, "[keys]\n\"k\" = \"/home/jane/note.md\"\n");
     let after = "[keys]\n\"k-other\" = \"/home/jane/other.md\"\n";
-    disk.file("/home/jane/dotfiles/new", JANE, 0o600, "map", after);
-    scene.save(Save::by_rename(
-        "/home/jane/dotfiles/map.toml",
-        "map",
-        after,
-        "/home/jane/dotfiles/new",
-    ));
+    disk.file(new, JANE, 0o600, "map", after);
+    scene.save(Save::by_rename(real, after, new));
     scene.asks = vec![Ask::Key("k"), Ask::Key("k")];
     scene.grants = |stages, _| match stages[0] {
-        crate::save::Stage::After => &[],
-        _ => &["note", crate::moves::MALLORYS],
+        Stage::After => &[],
+        _ => &["note"],
     };
-    scene.moves.extend(moves(
-        &["/srv/share/a.md", "/home/jane/.config/map.toml"],
-        &["/home/jane/diary.md"],
-        FORGED_MAP,
-    ));
+    let others = moves(&[scene.map], &["/home/jane/diary.md"], FORGED_MAP);
+    scene.moves.extend(others);
     scene
 }
 
-/// A mount whose owner may make it say anything.
-fn foreign_mount() -> Scene {
-    let mut scene = Scene::new("foreign-mount", "/tmp/mnt/map.toml");
+/// A mount that says that all of it is jane's, and lets others write.
+fn mounted(name: &'static str, mounted: Mounted) -> Scene {
+    let mut scene = Scene::new(name, "/tmp/mnt/map.toml");
     let disk = &mut scene.disk;
     disk.directory("/tmp", ROOT, 0o1777);
-    disk.mount("/tmp/mnt", Mounted::By(MALLORY.uid));
-    // It says that all of it is jane's, and still lets its owner write.
-    disk.file("/tmp/mnt/map.toml", JANE, 0o600, "mallory's", FORGED_MAP);
+    disk.mount("/tmp/mnt", mounted);
+    disk.file(scene.map, JANE, 0o600, MALLORYS, FORGED_MAP);
     scene.grants = |_, _| &[];
     scene.moves = moves(&["/tmp/mnt", "/tmp/his"], &["/tmp/mnt"], FORGED_MAP);
-    scene.calm = Calm::Refused;
-    scene.other = false;
     scene.depth = 3;
-    scene
-}
-
-/// A volume on which everybody owns everything. macOS mounts most external volumes so.
-fn volume_without_owners() -> Scene {
-    let mut scene = foreign_mount();
-    scene.name = "volume-without-owners";
-    let map = scene.disk.at("/tmp/mnt/map.toml");
-    let device = scene.disk.nodes[map].device;
-    scene.disk.mounts[device] = Mounted::WithoutOwners;
-    scene
-}
-
-/// An access control list lets the attacker write the map.
-fn access_list() -> Scene {
-    let mut scene = own_group();
-    scene.name = "access-list";
-    let id = scene.disk.at(MAP);
-    scene.disk.nodes[id].acl = Some(MALLORY.uid);
-    scene.calm = Calm::Refused;
-    scene.other = false;
-    scene.depth = 3;
-    scene
+    scene.without_map()
 }
 
 /// A binding's key file behind a link in `/tmp`.
@@ -192,51 +144,21 @@ fn key_beside_tmp() -> Scene {
     let mut scene = Scene::new("key-beside-tmp", MAP);
     let disk = &mut scene.disk;
     disk.directory("/tmp", ROOT, 0o1777);
-    disk.directory("/home/jane/keys", JANE, 0o700);
-    disk.file("/home/jane/keys/b.key", JANE, 0o600, "key", "k\n");
-    disk.directory("/home/jane/private", JANE, 0o700);
-    disk.file("/home/jane/private/b.key", JANE, 0o600, "key", "k-diary\n");
-    disk.link("/tmp/keys", JANE, "/home/jane/keys");
-    disk.link("/tmp/private", JANE, "/home/jane/private");
-    disk.file("/home/jane/note.md", JANE, 0o600, "note", "a note");
-    let text = "[bindings.b]\nkey_file = \"/tmp/keys/b.key\"\n[keys]\n\"k\" = \"/home/jane/note.md\"\n\"k-diary\" = \"/home/jane/diary.md\"\n";
-    map(disk, MAP, JANE, text);
+    for (name, key) in [("keys", "k\n"), ("private", "k-diary\n")] {
+        let directory = format!("/home/jane/{name}");
+        disk.directory(&directory, JANE, 0o700);
+        disk.file(&format!("{directory}/b.key"), JANE, 0o600, "key", key);
+        disk.link(&format!("/tmp/{name}"), JANE, &directory);
+    }
+    let text = "[bindings.b]\nkey_file = \"/tmp/keys/b.key\"\n[keys]\n\"k\" = \"~/note.md\"\n\"k-diary\" = \"~/diary.md\"\n";
+    map(disk, MAP, text);
     disk.free_links = true;
-    scene.asks = vec![Ask::Bound("b", "k")];
-    scene.grants = |_, _| &["note"];
+    scene.asks = vec![Ask::Bound("b")];
     scene.moves = moves(
         &["/tmp/keys", "/tmp/private", "/tmp/his"],
         &["/home/jane/private"],
         "k-diary",
     );
     scene.depth = 3;
-    scene
-}
-
-/// The map's directory is open to all. Only the moment at which the host judges it
-/// counts: its owner might close it later. Here it stays open.
-fn mode_opened() -> Scene {
-    let mut scene = Scene::new("open-map-directory", "/srv/open/map.toml");
-    let disk = &mut scene.disk;
-    disk.directory("/srv", ROOT, 0o755);
-    disk.directory("/srv/open", JANE, 0o777);
-    map(disk, "/srv/open/map.toml", JANE, "[keys]\n");
-    map(
-        disk,
-        "/srv/open/old.toml",
-        JANE,
-        "[keys]\n\"k-old\" = \"/home/jane/diary.md\"\n",
-    );
-    scene.asks = vec![Ask::Key("k-old")];
-    scene.grants = |_, _| &[];
-    scene.moves = moves(
-        &["/srv/open/map.toml", "/srv/open/old.toml"],
-        &["/home/jane/old"],
-        FORGED_MAP,
-    );
-    scene.moves.push(Move::Wait(30));
-    scene.calm = Calm::Refused;
-    scene.other = false;
-    scene.depth = 3;
-    scene
+    scene.refused(Code::UnknownKey)
 }

@@ -1,10 +1,10 @@
-//! What cannot be installed is one clear line, and leaves nothing.
+//! What cannot be started or installed is one clear line, and leaves nothing.
 
 use super::{
     super::mode,
     machine::{Machine, own, real},
 };
-use keyhole_tests::{NOBODY, Ran};
+use keyhole_tests::{NOBODY, Ran, skipped};
 use rustix::process::geteuid;
 use std::{fs, os::unix::fs::chown, process::Command};
 
@@ -12,61 +12,92 @@ use std::{fs, os::unix::fs::chown, process::Command};
 fn an_unknown_system_is_named() {
     for system in ["Linux riscv64", "Plan9 mips", ""] {
         let machine = Machine::new();
+        fs::remove_file(machine.server("v1")).unwrap();
         machine.shim("uname", &format!("echo '{system}'"));
-        machine.fails(&format!("there is no server for this system ({system})"));
+        machine.fails(&format!("there is no program for this system ({system})"));
     }
 }
 
 #[test]
-fn a_copy_of_the_plugin_without_servers_says_so() {
+fn a_copy_of_the_plugin_without_the_program_says_so() {
     let system = String::from_utf8(Command::new("uname").arg("-sm").output().unwrap().stdout);
-    let line = format!(
-        "this copy of the plugin holds no server for this system ({}); install a release of it",
-        system.unwrap().trim()
-    );
     let machine = Machine::new();
-    fs::remove_file(machine.root("v1").join("server").join(own())).unwrap();
-    machine.sum("v1");
-    machine.fails(&line);
-    fs::remove_file(machine.root("v1").join("manifest.sha256")).unwrap();
-    machine.fails(&line);
+    fs::remove_file(machine.server("v1")).unwrap();
+    machine.fails(&format!(
+        "this copy of the plugin holds no program for this system ({}); install a release of it",
+        system.unwrap().trim()
+    ));
+}
+
+/// What to do about a program that may not be run.
+fn not_run() -> String {
+    format!(
+        "server/{} in the plugin's folder may not be run: run chmod u+x on it, or, if its file \
+         system is mounted noexec, keep the plugin on another",
+        own()
+    )
+}
+
+#[test]
+fn a_program_that_lost_its_execute_bit_says_what_to_do() {
+    let machine = Machine::new();
+    mode(&machine.server("v1"), 0o644);
+    machine.fails(&not_run());
+    mode(&machine.server("v1"), 0o744);
+    machine.installs("v1");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_system_without_programs_says_what_to_do() {
+    let mount = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,noexec \"$1\" || exit 77; shift; exec \"$@\"";
+    let mut machine = Machine::new();
+    let folder = Box::leak(machine.root("v1").display().to_string().into_boxed_str());
+    machine.shell = vec!["unshare", "-rm", "sh", "-c", mount, "sh", folder, "sh"];
+    if machine.start("v1", &["install"]).exit == Some(77) {
+        return skipped(
+            "a_file_system_without_programs_says_what_to_do",
+            "nothing can be mounted",
+        );
+    }
+    machine.fails(&not_run());
 }
 
 #[test]
 fn a_full_disk_is_one_clear_line_and_leaves_nothing() {
-    let no_copy = "the server cannot be copied into the plugin's data folder; \
-                   is the disk full, or the folder read-only?";
+    let line =
+        "the plugin's data folder cannot be written to; is the disk full, or the folder read-only?";
+    for (command, script) in [
+        (
+            "cp",
+            "head -c 9 \"$1\" >\"$2\"; echo 'No space left on device' >&2; exit 1",
+        ),
+        ("mv", "exit 1"),
+    ] {
+        let machine = Machine::new();
+        machine.shim(command, script);
+        machine.refuses(line);
+        assert_eq!(machine.installed(), ["tickets"]);
+        machine.remove_shims();
+        machine.installs("v1");
+    }
+    // Not even the folder for tickets.
     let machine = Machine::new();
+    let mkdir = real("mkdir");
     machine.shim(
-        "cp",
-        "head -c 9 \"$1\" >\"$2\"; echo 'No space left on device' >&2; exit 1",
-    );
-    machine.fails(no_copy);
-    assert_eq!(machine.installed(), [] as [&str; 0]);
-
-    // A cp that does not notice.
-    machine.shim("cp", "head -c 9 \"$1\" >\"$2\"");
-    machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
-    assert_eq!(machine.installed(), [] as [&str; 0]);
-
-    // Space for the server, but not for the manifest.
-    let cp = real("cp");
-    machine.shim(
-        "cp",
+        "mkdir",
         &format!(
-            "case $1 in *manifest*) : >\"$2\"; exit 1;; esac; exec '{}' \"$@\"",
-            cp.display()
+            "case $* in *tickets) echo 'keyhole: full' >&2; exit 1;; esac; exec '{}' \"$@\"",
+            mkdir.display()
         ),
     );
-    machine.fails("the plugin's data folder cannot be written to; is the disk full?");
-    machine.remove_shims();
-    machine.runs("v1");
-    assert_eq!(machine.installed().len(), 2);
+    machine.refuses("full");
+    assert_eq!(machine.installed(), [] as [&str; 0]);
 }
 
 #[test]
 fn a_read_only_data_folder_is_one_clear_line_unless_all_is_there_already() {
-    let mut machine = Machine::new();
+    let mut machine = Machine::new().real();
     fs::create_dir(machine.data()).unwrap();
     if geteuid().is_root() {
         // Permissions do not stop root.
@@ -74,14 +105,11 @@ fn a_read_only_data_folder_is_one_clear_line_unless_all_is_there_already() {
         chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();
     }
     mode(&machine.data(), 0o500);
-    machine.fails(
-        "the server cannot be copied into the plugin's data folder; \
-         is the disk full, or the folder read-only?",
-    );
+    machine.refuses("no ticket can be left in the plugin's data folder: permission denied");
     mode(&machine.data(), 0o700);
-    machine.runs("v1");
+    machine.installs("v1");
     mode(&machine.data(), 0o500);
-    machine.runs("v1");
+    machine.installs("v1");
     mode(&machine.data(), 0o700);
 }
 
@@ -89,7 +117,7 @@ fn a_read_only_data_folder_is_one_clear_line_unless_all_is_there_already() {
 fn a_data_folder_that_cannot_be_made_is_one_clear_line() {
     let machine = Machine::new();
     fs::write(machine.data(), "").unwrap();
-    machine.fails("the plugin's data folder cannot be created");
+    machine.refuses("the plugin's data folder cannot be made");
 }
 
 #[test]

@@ -1,17 +1,20 @@
 //! A machine on which the plugin is installed.
 
 use super::super::{mode, temporary};
-use keyhole_tests::{MARKER, NOBODY, Ran, workspace};
+use keyhole_tests::{MARKER, NOBODY, Ran, binary, workspace};
 use std::{
     env, fs,
-    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
+    os::unix::{
+        fs::{MetadataExt as _, symlink},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::Command,
 };
 use tempfile::TempDir;
 
 /// The one table of systems, of which the launcher has a copy.
-const SYSTEMS: &str = include_str!("../../../../packaging/systems.txt");
+const SYSTEMS: &str = include_str!("../../../../release/systems.txt");
 
 /// The plugin's names for its servers, and what `uname -sm` says where they run. No
 /// script runs on Windows.
@@ -76,14 +79,33 @@ impl Machine {
         assert!(copied.unwrap().success());
         fs::create_dir(root.join("server")).unwrap();
         for (name, _) in servers() {
-            let script = format!("#!/bin/sh\nread line\necho {version} {name} \"$line\" \"$@\"\n");
+            let script = format!(
+                "#!/bin/sh\n\
+                 if [ \"$1\" = tickets ]; then exec mkdir -p \"$CLAUDE_PLUGIN_DATA/tickets\"; fi\n\
+                 read line\necho {version} {name} \"$line\" \"$@\"\n"
+            );
             self.replace_server(version, name, &script);
         }
     }
 
     pub(crate) fn replace_server(&self, version: &str, name: &str, script: &str) {
-        fs::write(self.root(version).join("server").join(name), script).unwrap();
+        let server = self.root(version).join("server").join(name);
+        fs::write(&server, script).unwrap();
+        mode(&server, 0o755);
         self.sum(version);
+    }
+
+    /// This machine's own server of `version`.
+    pub(crate) fn server(&self, version: &str) -> PathBuf {
+        self.root(version).join("server").join(own())
+    }
+
+    /// With the real program as this machine's own server of `v1`.
+    pub(crate) fn real(self) -> Self {
+        fs::remove_file(self.server("v1")).unwrap();
+        symlink(binary(), self.server("v1")).unwrap();
+        self.sum("v1");
+        self
     }
 
     /// Writes the manifest as packaging does.
@@ -149,22 +171,45 @@ impl Machine {
             .exits(0);
     }
 
-    /// Asserts that a start fails with one clear line. If the guard could not start,
-    /// this denies the call. After that, nothing counts as installed.
+    /// Asserts that the session's hook of `version` does all that it should.
+    #[track_caller]
+    pub(crate) fn installs(&self, version: &str) {
+        self.start(version, &["install"])
+            .says_nothing_on_stderr()
+            .says("")
+            .exits(0);
+        assert_eq!(self.manifest(), self.own_manifest(version));
+    }
+
+    /// The manifest in the data folder.
+    pub(crate) fn manifest(&self) -> Vec<u8> {
+        fs::read(self.data().join("manifest.sha256")).unwrap_or_default()
+    }
+
+    pub(crate) fn own_manifest(&self, version: &str) -> Vec<u8> {
+        fs::read(self.root(version).join("manifest.sha256")).unwrap()
+    }
+
+    /// Asserts that nothing can be started, with one clear line. If the guard could not
+    /// start, this denies the call.
     #[track_caller]
     pub(crate) fn fails(&self, line: &str) {
         self.refuses(line);
-        assert!(!self.data().join("manifest.sha256").exists());
-    }
-
-    /// The same, and the start does not touch what is installed.
-    #[track_caller]
-    pub(crate) fn refuses(&self, line: &str) {
-        for (command, status) in [("install", 1), ("serve", 1), ("guard", 2)] {
+        for (command, status) in [("serve", 1), ("guard", 2)] {
             let ran = self.start("v1", &[command]).says("").exits(status);
             assert_eq!(ran.stderr, format!("keyhole: {line}\n"), "{command}");
-            assert!(!ran.stderr.contains(MARKER));
         }
+    }
+
+    /// Asserts that the session's hook fails with one clear line, and does not count as
+    /// done.
+    #[track_caller]
+    pub(crate) fn refuses(&self, line: &str) {
+        let before = self.manifest();
+        let ran = self.start("v1", &["install"]).says("").exits(1);
+        assert_eq!(ran.stderr, format!("keyhole: {line}\n"));
+        assert!(!ran.stderr.contains(MARKER));
+        assert_eq!(self.manifest(), before);
     }
 
     /// The names in the data folder.
@@ -178,14 +223,6 @@ impl Machine {
             .unwrap_or_default();
         names.sort();
         names
-    }
-
-    /// The installed server of `version`.
-    pub(crate) fn server(&self, version: &str) -> PathBuf {
-        let manifest = fs::read_to_string(self.root(version).join("manifest.sha256")).unwrap();
-        let line = manifest.lines().find(|line| line.ends_with(own())).unwrap();
-        let sum = line.split(' ').next().unwrap();
-        self.data().join(format!("keyhole-{sum}"))
     }
 }
 

@@ -10,201 +10,162 @@ pub(crate) mod machine;
 use super::mode;
 use keyhole_tests::{Ran, skipped};
 use machine::{Machine, identity, own, real, servers};
-use std::{env, fs, os::unix::fs::PermissionsExt as _, path::Path, thread};
+use std::{collections::BTreeSet, env, fs, path::Path, thread};
 
-/// Every command that the launcher runs, at least during an installation.
-const COMMANDS: [&str; 9] = [
-    "uname", "id", "ls", "rm", "mkdir", "find", "cp", "chmod", "mv",
+/// Every command that the launcher runs in an installation.
+const COMMANDS: [&str; 8] = [
+    "cmp",
+    "grep",
+    "sha256sum",
+    "mkdir",
+    "find",
+    "cp",
+    "mv",
+    "rm",
 ];
 
 #[test]
-fn the_first_start_installs_and_runs() {
+fn the_program_runs_from_the_plugins_own_folder_before_anything_is_installed() {
     let machine = Machine::new();
     machine.runs("v1");
-    let server = machine.server("v1");
-    let name = server.file_name().unwrap().to_str().unwrap();
-    assert_eq!(machine.installed(), [name, "manifest.sha256"]);
-    let mode = fs::metadata(&server).unwrap().permissions().mode();
-    assert_eq!(mode & 0o7777, 0o700);
+    assert_eq!(machine.installed(), [] as [&str; 0]);
 }
 
 #[test]
-fn a_second_start_writes_nothing() {
+fn an_installation_makes_the_folder_for_tickets_and_copies_the_manifest() {
     let machine = Machine::new();
-    machine.runs("v1");
-    let files = [machine.server("v1"), machine.data().join("manifest.sha256")];
-    let before = files.each_ref().map(|file| identity(file));
-    machine.runs("v1");
-    assert_eq!(files.each_ref().map(|file| identity(file)), before);
+    machine.installs("v1");
+    assert_eq!(machine.installed(), ["manifest.sha256", "tickets"]);
+    // The next session finds all as it should be.
+    let before = identity(&machine.data().join("manifest.sha256"));
+    machine.installs("v1");
+    assert_eq!(identity(&machine.data().join("manifest.sha256")), before);
 }
 
 /// Each program that the script runs takes as long as all the rest of it. Times would
 /// vary; the number of programs does not.
 #[test]
-#[cfg_attr(not(target_os = "linux"), ignore = "elsewhere, it asks one by one")]
-fn a_start_that_finds_all_in_order_runs_one_program() {
+#[cfg_attr(not(target_os = "linux"), ignore = "elsewhere, it asks uname")]
+fn a_start_runs_no_other_program() {
     let machine = Machine::new();
-    machine.runs("v1");
     let ran = machine.temp.path().join("ran");
-    for command in COMMANDS.into_iter().chain(["cmp", "stat", "grep"]) {
-        let noted = format!("echo {command} >>\"${{0%/*}}/../ran\"");
-        let real = real(command);
-        machine.shim(
-            command,
-            &format!("{noted}; exec '{}' \"$@\"", real.display()),
-        );
-    }
-    for arguments in [&["serve"][..], &["guard"], &["agents"]] {
-        machine.start("v1", arguments).exits(0);
-        // Linux before 6.1 does not say which machine it is.
-        let programs = match Path::new("/proc/sys/kernel/arch").exists() {
-            true => "ls\n",
-            false => "uname\nls\n",
-        };
-        assert_eq!(fs::read_to_string(&ran).unwrap(), programs);
-        fs::remove_file(&ran).unwrap();
-    }
-}
-
-/// One listing does not show where a link leads: then the script checks the path step
-/// by step, as for an installation.
-#[test]
-fn what_one_listing_cannot_tell_is_asked_step_by_step_and_runs_all_the_same() {
-    let machine = Machine::new();
-    machine.runs("v1");
-    let link = machine.temp.path().join("link");
-    std::os::unix::fs::symlink(machine.data(), &link).unwrap();
-    let there = machine.data();
-    let machine = machine.with_data(link);
-    machine.runs("v1");
-    // Also if the path is written in another way.
-    let machine = machine.with_data(there.join("..").join(there.file_name().unwrap()));
-    machine.runs("v1");
-}
-
-#[test]
-fn arguments_streams_and_exit_code_are_the_servers_own() {
-    let machine = Machine::new();
-    machine.replace_server(
-        "v1",
-        own(),
-        "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done; cat; echo no >&2\n\
-         [ \"$CLAUDE_PLUGIN_DATA\" = \"${0%/*}\" ] || exit 9\nexit 7\n",
-    );
-    let ran = machine
-        .start("v1", &["serve", "", "a b", "*", "$x", "'\"\\"])
-        .says("<serve><><a b><*><$x><'\"\\>input\n")
-        .exits(7);
-    assert_eq!(ran.stderr, "no\n");
-}
-
-#[test]
-fn servers_of_past_days_are_removed_and_todays_are_kept() {
-    let machine = Machine::new();
-    machine.release("v2");
-    machine.release("v3");
-    machine.runs("v1");
-    machine.runs("v2");
-    fs::write(machine.data().join("server.99.tmp"), "").unwrap();
-    fs::create_dir(machine.data().join("tickets")).unwrap();
-    for old in [machine.server("v1"), machine.data().join("server.99.tmp")] {
-        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 86_400);
-        fs::File::open(old).unwrap().set_modified(long_ago).unwrap();
-    }
-    machine.runs("v3");
-    assert!(!machine.server("v1").exists());
-    assert!(machine.server("v2").exists());
-    assert!(machine.data().join("tickets").exists());
-    assert_eq!(machine.installed().len(), 4);
-}
-
-#[test]
-fn an_installation_that_was_cut_short_is_made_again() {
-    let empty = |path: &Path| fs::write(path, "").unwrap();
-    let remove = |path: &Path| fs::remove_file(path).unwrap();
-    for harm in [
-        // It was killed before the end.
-        &|machine: &Machine| remove(&machine.data().join("manifest.sha256")),
-        // A power cut.
-        &|machine: &Machine| empty(&machine.data().join("manifest.sha256")),
-        &|machine: &Machine| empty(&machine.server("v1")),
-        // Somebody removed files.
-        &|machine: &Machine| remove(&machine.server("v1")),
-        &|machine: &Machine| mode(&machine.server("v1"), 0o600),
-        &|machine: &Machine| fs::remove_dir_all(machine.data()).unwrap(),
-    ] as [&dyn Fn(&Machine); 6]
+    for command in COMMANDS
+        .into_iter()
+        .chain(["uname", "ls", "id", "cat", "chmod"])
     {
-        let machine = Machine::new();
-        machine.runs("v1");
-        harm(&machine);
-        machine.runs("v1");
-        assert_eq!(machine.installed().len(), 2);
+        machine.shim(command, "echo \"$0\" >>\"${0%/*}/../ran\"; exit 1");
     }
-}
-
-/// Each command of the launcher is a point at which it may be killed, before or
-/// after the command has done its work.
-#[test]
-fn a_kill_at_any_point_is_fixed_by_the_next_start() {
-    for (when, after) in [("before", false), ("after", true)] {
-        for command in COMMANDS {
-            for nth in 1..=2 {
-                let machine = Machine::new();
-                machine.release("v2");
-                for version in ["v1", "v2", "v1"] {
-                    machine.runs(version);
-                }
-                if command == "mkdir" {
-                    fs::remove_dir_all(machine.data()).unwrap();
-                }
-                let count = machine.temp.path().join("count");
-                let work = format!("'{}' \"$@\"", real(command).display());
-                let work_first = if after { &work } else { ":" };
-                machine.shim(
-                    command,
-                    &format!(
-                        "echo >>\"{count}\"\n\
-                         [ \"$(wc -l <\"{count}\")\" -eq {nth} ] || exec {work}\n\
-                         {work_first}\nkill -9 $PPID",
-                        count = count.display().to_string().replace('$', "\\$"),
-                    ),
-                );
-                let killed = machine.start("v2", &["serve"]).exit.is_none();
-                machine.remove_shims();
-                machine.runs("v2");
-                machine.runs("v1");
-                // Some shells run a command for its output in a copy of themselves.
-                // The kill then hits the copy, and the launcher fails.
-                let is_run = nth == 1 || ["rm", "cp", "mv"].contains(&command);
-                if !["uname", "id", "ls"].contains(&command) {
-                    assert_eq!(killed, is_run, "{when} {command} {nth}");
-                }
-            }
+    for arguments in [
+        &["serve"][..],
+        &["guard"],
+        &["guard", "--after"],
+        &["agents"],
+    ] {
+        // Linux before 6.1 does not say which machine it is.
+        if Path::new("/proc/sys/kernel/arch").exists() {
+            machine.start("v1", arguments).exits(0);
+            assert!(!ran.exists());
         }
     }
 }
 
 #[test]
-fn versions_that_start_at_once_each_run_their_own_server() {
+fn arguments_streams_and_exit_code_are_the_programs_own() {
+    let machine = Machine::new();
+    machine.replace_server(
+        "v1",
+        own(),
+        "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done; cat; echo no >&2\n\
+         echo \"$CLAUDE_PLUGIN_DATA\"; exit 7\n",
+    );
+    let data = machine.data();
+    let ran = machine
+        .start("v1", &["serve", "", "a b", "*", "$x", "'\"\\"])
+        .says(&format!(
+            "<serve><><a b><*><$x><'\"\\>input\n{}\n",
+            data.display()
+        ))
+        .exits(7);
+    assert_eq!(ran.stderr, "no\n");
+}
+
+#[test]
+fn a_session_from_before_an_upgrade_goes_on_with_its_own_program() {
     let machine = Machine::new();
     machine.release("v2");
-    for _ in 0..4 {
-        let _ = fs::remove_dir_all(machine.data());
-        thread::scope(|scope| {
-            for version in ["v1", "v2", "v1", "v2", "v1", "v2"] {
-                let machine = &machine;
-                scope.spawn(move || machine.runs(version));
+    machine.installs("v1");
+    machine.installs("v2");
+    for version in ["v1", "v2"] {
+        machine.runs(version);
+    }
+    machine.installs("v1");
+    machine.runs("v2");
+}
+
+/// Each command of the launcher is a point at which it may be killed, before or
+/// after the command has done its work.
+#[test]
+fn an_installation_that_was_killed_at_any_point_is_made_again() {
+    let mut killed = BTreeSet::new();
+    for (when, after) in [("before", false), ("after", true)] {
+        for command in COMMANDS {
+            let machine = Machine::new();
+            machine.release("v2");
+            if command != "mkdir" {
+                machine.installs("v1");
             }
-        });
-        machine.runs("v1");
+            let work = format!("'{}' \"$@\"", real(command).display());
+            let work_first = if after { &work } else { ":" };
+            machine.shim(command, &format!("{work_first}\nkill -9 $PPID"));
+            let ran = machine.start("v2", &["install"]);
+            if ran.exit != Some(0) {
+                killed.insert((when, command));
+                let done = machine.manifest() == machine.own_manifest("v2");
+                assert_eq!(done, (when, command) == ("after", "mv"), "{when} {command}");
+            }
+            machine.remove_shims();
+            machine.runs("v2");
+            machine.installs("v2");
+        }
+    }
+    for command in ["mkdir", "cp", "mv"] {
+        assert!(killed.contains(&("before", command)), "{killed:?}");
     }
 }
 
 #[test]
-fn each_system_gets_its_own_server() {
+fn ten_sessions_of_two_versions_that_start_at_once_each_install_and_run_their_own() {
+    let machine = Machine::new();
+    machine.release("v2");
+    let both = ["v1", "v2"].map(|version| machine.own_manifest(version));
+    for _ in 0..4 {
+        let _ = fs::remove_dir_all(machine.data());
+        thread::scope(|scope| {
+            for version in ["v1", "v2"].repeat(5) {
+                let machine = &machine;
+                scope.spawn(move || {
+                    machine
+                        .start(version, &["install"])
+                        .says_nothing_on_stderr()
+                        .exits(0);
+                    machine.runs(version);
+                });
+            }
+        });
+        assert_eq!(machine.installed(), ["manifest.sha256", "tickets"]);
+        assert!(both.contains(&machine.manifest()));
+    }
+}
+
+#[test]
+fn each_system_gets_its_own_program() {
     for (name, systems) in servers() {
         for system in systems {
             let machine = Machine::new();
+            // Otherwise the kernel's word counts, if there is a program for it.
+            if name != own() {
+                fs::remove_file(machine.server("v1")).unwrap();
+            }
             machine.shim("uname", &format!("[ \"$*\" = -sm ] && echo '{system}'"));
             machine
                 .start("v1", &["serve"])
@@ -215,43 +176,38 @@ fn each_system_gets_its_own_server() {
 }
 
 #[test]
-fn a_damaged_server_is_not_installed() {
+fn a_damaged_program_is_found_before_a_version_counts_as_installed() {
     let machine = Machine::new();
-    machine.runs("v1");
-    let server = machine.root("v1").join("server").join(own());
+    machine.release("v2");
+    machine.installs("v2");
     fs::write(machine.root("v1").join("server/other"), "").unwrap();
     machine.sum("v1");
-    fs::write(server, "#!/bin/sh\necho evil\n").unwrap();
-    machine.fails("the server in this copy of the plugin is damaged; reinstall the plugin");
-}
-
-/// At the start of a session there is time to check the sum.
-#[test]
-fn an_installed_server_that_was_damaged_is_installed_again() {
-    let machine = Machine::new();
-    machine.runs("v1");
-    let whole = fs::read(machine.server("v1")).unwrap();
-    fs::write(machine.server("v1"), "#!/bin/sh\necho half\n").unwrap();
-    machine
-        .start("v1", &["install"])
-        .says("")
-        .says_nothing_on_stderr()
-        .exits(0);
-    assert_eq!(fs::read(machine.server("v1")).unwrap(), whole);
-    machine.runs("v1");
+    fs::write(machine.server("v1"), "#!/bin/sh\necho evil\n").unwrap();
+    let line = "the program in this copy of the plugin is damaged; reinstall the plugin";
+    machine.refuses(line);
+    // A power cut can leave a file without its content.
+    fs::write(machine.server("v1"), "").unwrap();
+    machine.fails(line);
+    // The manifest is missing.
+    machine.release("v3");
+    fs::remove_file(machine.root("v3").join("manifest.sha256")).unwrap();
+    let ran = machine.start("v3", &["install"]).says("").exits(1);
+    assert_eq!(ran.stderr, format!("keyhole: {line}\n"));
 }
 
 #[test]
 fn a_guard_that_cannot_be_run_denies() {
     let machine = Machine::new();
     machine.replace_server("v1", own(), "#!/nonexistent\n");
-    machine.start("v1", &["guard"]).says("").exits(2);
+    for guard in [&["guard"][..], &["guard", "--after"]] {
+        machine.start("v1", guard).says("").exits(2);
+    }
     let exit = machine.start("v1", &["serve"]).says("").exit;
     assert_ne!(exit, Some(0));
 }
 
 #[test]
-fn it_works_without_sha256sum_as_on_macos() {
+fn it_installs_without_sha256sum_as_on_macos() {
     let Some(shasum) = env::split_paths(&env::var_os("PATH").unwrap())
         .map(|directory| directory.join("shasum"))
         .find(|path| path.exists())
@@ -261,15 +217,19 @@ fn it_works_without_sha256sum_as_on_macos() {
     let machine = Machine::new();
     let tools = machine.temp.path().join("tools");
     fs::create_dir(&tools).unwrap();
-    for command in COMMANDS.into_iter().chain(["sh", "perl", "cat"]) {
+    let commands = COMMANDS.into_iter().filter(|name| *name != "sha256sum");
+    for command in commands.chain(["sh", "perl", "uname"]) {
         std::os::unix::fs::symlink(real(command), tools.join(command)).unwrap();
     }
     std::os::unix::fs::symlink(shasum, tools.join("shasum")).unwrap();
-    let mut command = machine.command("v1", &["serve"]);
-    Ran::of(command.env("PATH", &tools), b"input\n")
-        .says_nothing_on_stderr()
-        .says(&format!("v1 {} input serve\n", own()))
-        .exits(0);
+    for (status, change) in [(0, ""), (1, "changed")] {
+        let _ = fs::remove_dir_all(machine.data());
+        let whole = fs::read_to_string(machine.server("v1")).unwrap();
+        fs::write(machine.server("v1"), whole + change).unwrap();
+        let mut command = machine.command("v1", &["install"]);
+        let ran = Ran::of(command.env("PATH", &tools), b"").says("");
+        assert_eq!(ran.exits(status).stderr.is_empty(), status == 0);
+    }
 }
 
 /// `sh` is bash on macOS, dash on Debian, busybox on Alpine.
@@ -291,13 +251,13 @@ fn it_works_in_every_shell_that_is_here() {
         }
         let mut machine = Machine::new();
         machine.shell = shell.to_vec();
+        machine.installs("v1");
+        machine.installs("v1");
         machine.runs("v1");
-        machine.runs("v1");
-        fs::remove_file(machine.data().join("manifest.sha256")).unwrap();
-        machine.shim("uname", "echo Plan9 mips");
-        machine.fails("there is no server for this system (Plan9 mips)");
-        machine.remove_shims();
-        fs::remove_file(machine.root("v1").join("manifest.sha256")).unwrap();
+        mode(&machine.server("v1"), 0o644);
         machine.start("v1", &["guard"]).says("").exits(2);
+        fs::remove_file(machine.server("v1")).unwrap();
+        machine.shim("uname", "echo Plan9 mips");
+        machine.fails("there is no program for this system (Plan9 mips)");
     }
 }

@@ -1,0 +1,100 @@
+//! Follows a program with `ptrace`, as strace does, and counts its system calls. It needs
+//! no package.
+
+use nix::{
+    errno::Errno,
+    libc,
+    sys::{
+        ptrace::{self, Options},
+        signal::Signal,
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::Pid,
+};
+use std::{
+    collections::BTreeSet,
+    io,
+    os::unix::process::CommandExt as _,
+    process::{ChildStdin, ChildStdout, Command, Stdio},
+    thread,
+};
+
+/// Runs `command`, with `client` at its standard input and output, to its end. Returns how
+/// many system calls it made.
+///
+/// Those that wait for another thread, or wake it, do not count: how many there are depends
+/// on which one is faster. Nor do those that only unoptimised programs make: their standard
+/// library asks whether a descriptor is open before it closes it.
+///
+/// # Errors
+/// The system does not let us follow a program.
+#[allow(clippy::zombie_processes, reason = "the follower waits for it")]
+pub(crate) fn count_calls(
+    mut command: Command,
+    client: impl FnOnce(ChildStdin, ChildStdout) + Send,
+) -> io::Result<usize> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    // SAFETY: the child makes one system call here, and touches no memory.
+    unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
+    let mut child = command.spawn()?;
+    let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let first = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    thread::scope(|scope| {
+        let client = scope.spawn(|| client(to, from));
+        let calls = follow(first).unwrap();
+        client.join().unwrap();
+        let counts = |number: &i64| ![libc::SYS_futex, libc::SYS_fcntl].contains(number);
+        Ok(calls.into_iter().filter(counts).count())
+    })
+}
+
+/// The numbers of all calls of a program that stands behind its `exec`, and of its threads.
+/// It is followed by the thread that started it, which is this one.
+fn follow(first: Pid) -> Result<Vec<i64>, Errno> {
+    // Processes of other threads are theirs to wait for.
+    let ours = WaitPidFlag::__WNOTHREAD | WaitPidFlag::__WALL;
+    waitpid(first, Some(ours))?;
+    let options =
+        Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACECLONE | Options::PTRACE_O_EXITKILL;
+    ptrace::setoptions(first, options)?;
+    ptrace::syscall(first, None)?;
+    let mut calls = Vec::new();
+    // The threads that are in the kernel.
+    let mut inside = BTreeSet::new();
+    loop {
+        let mut signal = None;
+        let thread = match waitpid(None, Some(ours)) {
+            Err(Errno::ECHILD) => return Ok(calls),
+            Err(error) => return Err(error),
+            Ok(WaitStatus::PtraceSyscall(thread)) => {
+                if !inside.remove(&thread) {
+                    inside.insert(thread);
+                    calls.extend(number(thread));
+                }
+                thread
+            }
+            Ok(WaitStatus::PtraceEvent(thread, ..)) => thread,
+            Ok(WaitStatus::Stopped(thread, other)) => {
+                // A new thread begins with this one, which is not meant for it.
+                signal = (other != Signal::SIGSTOP).then_some(other);
+                thread
+            }
+            Ok(_) => continue,
+        };
+        match ptrace::syscall(thread, signal) {
+            // It was killed in the meantime.
+            Ok(()) | Err(Errno::ESRCH) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The number of the system call that a thread begins. None if it was killed.
+fn number(thread: Pid) -> Option<i64> {
+    let registers = ptrace::getregs(thread).ok()?;
+    #[cfg(target_arch = "x86_64")]
+    let number = registers.orig_rax;
+    #[cfg(target_arch = "aarch64")]
+    let number = registers.regs[8];
+    Some(number.cast_signed())
+}

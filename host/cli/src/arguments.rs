@@ -1,0 +1,251 @@
+//! The arguments of each command, and their help.
+
+use crate::setup;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use keyhole_core::{AgentName, BadBindingName, BindingName, Key};
+use std::path::PathBuf;
+
+/// Hands one AI subagent a private piece of context, from a sandbox whose reach is provable
+///
+/// A user keeps a map of opaque keys to Markdown files. An MCP client that was
+/// given a key calls the tool `load_context` with it and gets that file; without
+/// a key it gets nothing, not even a list.
+#[derive(Debug, Parser)]
+// The name is set here, because the plugin keeps the program under its system's name.
+#[command(name = "keyhole", bin_name = "keyhole", version, about, long_about)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The end of `--help`, with where the map is on this system.
+macro_rules! after_help {
+    ($map:literal) => {
+        concat!(
+            "\
+Examples:
+  keyhole demo                       watch a whole session, with its own files
+  keyhole check                      would every key in my map load?
+  keyhole setup                      what do I tell my client?
+
+The map is ",
+            $map
+        )
+    };
+}
+
+#[cfg(unix)]
+const AFTER_HELP: &str = after_help!(
+    "$XDG_CONFIG_HOME/keyhole/context-map.toml, or
+~/.config/keyhole/context-map.toml if that variable is not set."
+);
+
+#[cfg(windows)]
+const AFTER_HELP: &str = after_help!(r"%APPDATA%\keyhole\context-map.toml.");
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the tool `load_context` over MCP on standard input and output
+    #[command(after_help = "\
+An MCP client starts this command: put it into the client's configuration.
+A call reads the map again if the map has changed; no restart is needed.
+
+On Linux the process first gives up all rights except reading: it can write nothing,
+start no program and reach no network and no other process, whatever happens to it.
+If the system cannot do all of that, it says so. `keyhole check` shows what it can.
+
+With --sealed (Linux 6.7 or newer) it can read only in the mapped files' directories
+and below. Of any other path it can still ask whether it exists, its size, owner and
+times. It then reads the map once: restart it if you change the map. If you change a
+file, you need not restart it.
+
+Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start or
+fails before that.")]
+    Serve(Serve),
+
+    /// Say for each entry in the map whether it would load, and if not, why
+    #[command(after_help = "\
+It prints no key and no key's length: the line in the map says which entry is meant.
+
+Examples:
+  keyhole check
+  keyhole check --map ./team-map.toml --json
+  keyhole check -q || echo wrong
+
+Exit codes: 0 everything would load, 1 something would not, 2 no map, or an invalid one.")]
+    Check(Check),
+
+    /// Print what a client needs in its configuration, or an entry for the map
+    #[command(after_help = "\
+It writes no file. The first line says who gets the document: one agent, one session,
+or the whole client.
+
+Examples:
+  keyhole setup                      the known clients, and which are found here
+  keyhole setup key ~/notes/identifiers.md --bind scanner-catalog
+  keyhole setup claude-code --bind scanner-catalog
+  keyhole setup claude-code --inject identifier-scanner
+
+Exit codes: 0 printed, 1 not printed; standard error then says why, for example that a
+key would be shown.")]
+    Setup(setup::Arguments),
+
+    /// Decide, as a hook of the Claude Code plugin, whether a call may be made
+    #[command(after_help = "\
+Reads a PreToolUse question on standard input and answers on standard output.
+If it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the server.
+
+Exit codes: 0 decided, 2 denied because of an error.")]
+    Guard {
+        #[command(flatten)]
+        map: MapArg,
+        /// Read what PostToolUse says, and take away an answer that is not the server's
+        #[arg(long)]
+        after: bool,
+    },
+
+    /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, if nobody else could change it
+    ///
+    /// For the install of the Claude Code plugin.
+    #[command(hide = true)]
+    Tickets,
+
+    /// Hand a subagent its document when it starts, as a hook of Claude Code
+    #[command(after_help = "\
+Reads a SubagentStart hook's input on standard input. If exactly one entry of the map
+names the agent in `agents`, it answers with that file, of up to 10,000 characters;
+else with a text that tells the agent to stop. The agent gets it without a key and
+without a call. `keyhole setup claude-code --inject AGENT` prints the settings.
+
+Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
+    Inject(MapArg),
+
+    /// Print the agents that the map names, one per line, and * if a key is for any
+    ///
+    /// For the Claude Code plugin, which shows the tool to no others. A missing map
+    /// names nobody.
+    #[command(hide = true)]
+    Agents(MapArg),
+
+    /// Say what this program could touch with this map, now: read it before you allow it
+    #[command(after_help = "\
+It shows what the component that reads can import, what each call gets, which files would
+be served, and which walls stand. It prints no key and no content.
+
+Exit code: 0 if it could be printed, whatever the map is.")]
+    Contract {
+        #[command(flatten)]
+        map: MapArg,
+        /// Print the component's imports and exports as WIT instead, with its SHA-256
+        #[arg(long)]
+        wit: bool,
+        /// Like --wit, and write the component itself to a file
+        #[arg(long, value_name = "FILE")]
+        save: Option<PathBuf>,
+    },
+
+    /// Show a whole session over MCP, with its own map and files
+    Demo(ColorArg),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) map: MapArg,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print nothing: the exit code says it
+    #[arg(short, long, conflicts_with_all = ["json", "verbose"])]
+    pub(crate) quiet: bool,
+    /// Say which walls a server has, also if all stand
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) color: ColorArg,
+    /// Report for the Claude Code plugin, whose command this is
+    #[arg(long, hide = true, value_name = "COMMAND", conflicts_with = "file")]
+    pub(crate) plugin: Option<PathBuf>,
+    /// Print a line for the start of a session, and only if the map cannot be used
+    #[arg(long, hide = true)]
+    pub(crate) brief: bool,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ColorArg {
+    /// When to print colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+// Not a doc comment: clap would print it as the help of `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) map: MapArg,
+    /// Serve the one context that the map calls NAME, without keys
+    ///
+    /// The tool then takes no argument. Its title and description are those of
+    /// [bindings.NAME], as they are at the start.
+    #[arg(long, value_name = "NAME", value_parser = binding_name)]
+    pub(crate) bind: Option<BindingName>,
+    /// Take the key of --bind from this variable, not from [bindings.NAME]
+    ///
+    /// Each call then looks up nothing but this key in the map. The Claude Code
+    /// plugin uses it, so that its users write a key into the map and no
+    /// binding.
+    #[arg(
+        long,
+        value_name = "VARIABLE",
+        requires = "bind",
+        conflicts_with = "sealed"
+    )]
+    pub(crate) key_env: Option<String>,
+    /// Say that every caller is this agent, so that keys bound to it work
+    ///
+    /// You state whom you start this server for; nothing verifies it. Use it if
+    /// one server serves one worker. With --require-ticket it is verified: the
+    /// ticket must name this agent.
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
+    pub(crate) agent: Option<AgentName>,
+    /// Serve only calls that `keyhole guard` left a ticket for
+    ///
+    /// For the Claude Code plugin, which sets CLAUDE_PLUGIN_DATA, the folder
+    /// that the server and the guard share.
+    #[arg(long)]
+    pub(crate) require_ticket: bool,
+    /// Give up all rights except reading the mapped files' directories
+    ///
+    /// Not with --require-ticket: to use a ticket up, the server must delete it.
+    #[arg(long, conflicts_with = "require_ticket")]
+    pub(crate) sealed: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MapArg {
+    /// The map, instead of the one in your configuration directory
+    #[arg(long = "map", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Parses the name of a binding, as a map could have it.
+pub(crate) fn binding_name(text: &str) -> Result<BindingName, BadBindingName> {
+    text.try_into()
+}
+
+/// Parses the name of an agent, as a map could have it. No key can be bound to any
+/// other name.
+pub(crate) fn agent_name(text: &str) -> Result<AgentName, &'static str> {
+    match (Key::try_from(text), AgentName::try_from(text)) {
+        (Ok(_), Ok(name)) => Ok(name),
+        _ => Err("an agent's name is 1 to 128 visible ASCII characters, as in the map's agents"),
+    }
+}

@@ -1,0 +1,76 @@
+//! The report for programs.
+
+use super::{Report, Warning};
+use keyhole_core::{Code, MapError};
+use serde_json::{Value, json};
+
+impl Report {
+    /// The report as JSON. Its shape is stable: within 0.3, fields may be added, but no
+    /// field is renamed, removed or given another meaning. Every field is always there,
+    /// and `null` if it does not apply, or its text may be a key. Each `line` is one of the
+    /// map, from 1; each `message` and `help` is for people, and may be reworded.
+    pub(crate) fn to_json(&self) -> Value {
+        let entries = self.outcome.as_deref().ok();
+        // Each fault is told once: an entry's is its code, so it is not among the warnings.
+        let warnings = entries.map(|entries| {
+            let of_lines = entries.iter().flat_map(|entry| {
+                let warnings = entry.warnings.iter();
+                warnings
+                    .map(|warning| json!({ "line": entry.line, "message": warning.to_string() }))
+            });
+            let roots = self
+                .roots
+                .iter()
+                .map(|root| format!("no file in this root is served: {root}"));
+            let of_none = roots.chain(self.notes.iter().cloned());
+            let of_none = of_none.map(|message| json!({ "line": null, "message": message }));
+            of_lines.chain(of_none).collect::<Value>()
+        });
+        json!({
+            // `null` if `--map` names it and no readable file is there.
+            "map": self.map.as_ref().map(|map| map.to_string_lossy()),
+            // Whether everything would be served, as exit code 0 says.
+            "ok": self.exit_code() == 0,
+            // In the order of the map; `null` if the map itself is invalid.
+            "entries": entries.map(|entries| entries.iter().map(|entry| json!({
+                "line": entry.line,
+                // As written in the map; `null` if it does not end in `.md`, or holds a key.
+                "path": entry.path,
+                // Whether the key is bound to agents.
+                "bound": entry.is_bound,
+                // Whether the key may be guessed.
+                "weak_key": entry.warnings.contains(&Warning::WeakKey),
+                "ok": entry.result.is_ok(),
+                "bytes": entry.result.ok(),
+                "code": entry.result.err().map(Code::as_str),
+                "message": entry.message(),
+            })).collect::<Value>()),
+            "bindings": entries.map(|_| self.bindings.iter().map(|binding| json!({
+                "name": binding.name,
+                "line": binding.line,
+                // `null` if the key comes from a variable that is not set here.
+                "ok": binding.is_served,
+                "message": binding.message,
+            })).collect::<Value>()),
+            // The agents of Claude Code's plugin, if that asks.
+            "agents": self.agents.iter().map(|agent| json!({
+                "name": agent.agent, "ok": agent.is_served, "message": agent.said,
+            })).collect::<Value>(),
+            // What does not keep a file from being served; without a line, what is not
+            // about one.
+            "warnings": warnings,
+            // What is wrong with the map itself.
+            "error": self.outcome.as_ref().err().map(|error| json!({
+                "code": error.code().as_str(),
+                "message": self.said(error),
+                "line": match error { MapError::Parse { source, .. } => Some(source.line()), _ => None },
+                "help": self.help,
+            })),
+            // What a server on this system gives up: the version of Landlock's interface,
+            // and whether system calls are filtered; `null` if the check did not look.
+            "second_wall": self.wall.map(|wall| json!({
+                "landlock": wall.landlock, "system_calls": wall.system_calls,
+            })),
+        })
+    }
+}

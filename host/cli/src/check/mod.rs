@@ -1,0 +1,463 @@
+//! `keyhole check`: says whether the map is valid, and whether each of its files would
+//! be served.
+
+mod json;
+mod plugin;
+mod text;
+mod way;
+
+use keyhole_core::{
+    BindingError, Caller, Code, Entry, Executor, Key, LiveMap, Loader, Location, Map, MapError,
+    Maps, Target, limits::Limits, limits::MAX_CLAUDE_CHARS, locate,
+};
+use keyhole_walk::{
+    Distrust, FileSystem as _, GrantedFile, Policy, System, SystemError, WalkError, Walker,
+};
+use keyhole_wall::Standing;
+use plugin::AgentReport;
+pub(crate) use plugin::brief;
+use std::{
+    collections::{BTreeSet, HashSet},
+    path::{Path, PathBuf},
+    sync::{Arc, mpsc::channel},
+    thread,
+};
+pub(crate) use way::make;
+
+/// The result of a check. It contains no key, nothing from which a key's length could be
+/// told, and no text from the map that may be a key.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// The map's path. None if an argument names it and no readable file is there:
+    /// then the text may be anything, even a key.
+    map: Option<PathBuf>,
+    outcome: Result<Vec<EntryReport>, MapError>,
+    /// What to type if the map cannot be used.
+    help: Option<String>,
+    bindings: Vec<BindingReport>,
+    /// The roots in which no file is served, because others could put another
+    /// directory in their place, and what to do.
+    roots: Vec<String>,
+    /// What else the user should know.
+    notes: Vec<String>,
+    /// The plugin's agents, if the plugin asks.
+    agents: Vec<AgentReport>,
+    /// The command that shows the paths, if this report does not.
+    unabridged: Option<String>,
+    /// The parts of the second wall that stand. None if the check did not look.
+    pub(crate) wall: Option<Standing>,
+}
+
+/// The result for one binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BindingReport {
+    /// Its name. None if the name contains a key.
+    name: Option<String>,
+    /// The line of the map on which it starts, counted from 1.
+    line: u32,
+    /// Whether it has a key that has an entry in the map. The entry's report says
+    /// whether the file would load. None means that only its server's environment can tell.
+    is_served: Option<bool>,
+    /// What to do about it.
+    message: Option<String>,
+}
+
+/// The result for one entry. The line identifies the entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntryReport {
+    /// The line of the map on which the entry stands, counted from 1.
+    line: u32,
+    /// The path as the map has it. None if it may be a key in the wrong place: if it
+    /// does not end in `.md`, or contains one of the map's keys.
+    path: Option<String>,
+    /// Whether the key is bound to agents. The report does not name them: a name may
+    /// be a key in the wrong place. The check cannot tell whether such agents exist.
+    is_bound: bool,
+    /// The file's size in bytes, or why it is not served.
+    pub(crate) result: Result<u64, Code>,
+    /// What is wrong with this one, and what to type. It may hold paths.
+    detail: Option<String>,
+    /// What else the user should know. A warning alone does not keep the file from
+    /// being served.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl EntryReport {
+    /// What to do about a file that is not served.
+    pub(crate) fn message(&self) -> Option<String> {
+        let code = self.result.err()?;
+        Some(self.detail.clone().unwrap_or_else(|| remedy(code).into()))
+    }
+}
+
+/// A problem that is not an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub(crate) enum Warning {
+    /// The file tells an agent nothing.
+    #[error(
+        "the file is empty: an agent that looks for what it names finds nothing, which looks like a clean result; write it"
+    )]
+    Blank,
+    /// The key is so short, or so simple, that somebody might guess it.
+    #[error(
+        "a key of fewer than {} characters, or fewer than {} different ones, may be guessed",
+        Key::STRONG_LEN,
+        Key::STRONG_CHARS
+    )]
+    WeakKey,
+    /// The file may be longer than what Claude Code shows its model in one result: it
+    /// has more bytes than Claude Code takes characters.
+    #[error(
+        "in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large"
+    )]
+    LongForClaude,
+    /// The file's directory is the user's home, or a directory above it.
+    #[error(
+        "the file lies directly in your home, or above it: `serve --sealed` would keep all of that directory readable; move the file into a directory of its own"
+    )]
+    WideDirectory,
+}
+
+/// A text, and the paths that it names.
+type Told = (String, Vec<PathBuf>);
+
+/// Loads a file as a call would.
+pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
+    loader: &Loader<M, G>,
+    key: &Key,
+    caller: &Caller,
+) -> Result<String, Code> {
+    let target = Target::Key(key.expose().to_owned().into());
+    Ok(loader.load(target, caller.clone()).await?.text)
+}
+
+/// Checks the map, and loads every file in it, one after another, with `load`. It must load
+/// files as calls do, so that the report says what a caller would get.
+///
+/// Nothing that it looks at delays it longer than a call may take: see [`within_deadline`].
+pub(crate) async fn check(
+    live: &Arc<LiveMap>,
+    load: impl AsyncFn(&Key, &Caller) -> Result<String, Code>,
+) -> Report {
+    let location = live.location();
+    let mut report = Report {
+        map: Some(location.file().to_owned()),
+        outcome: Ok(Vec::new()),
+        help: None,
+        bindings: Vec::new(),
+        roots: Vec::new(),
+        notes: way::surroundings(location),
+        agents: Vec::new(),
+        unabridged: None,
+        wall: None,
+    };
+    let map = match current(live) {
+        Ok(map) => map,
+        Err(error) => {
+            report.help = way::to_a_map(&error, location);
+            let is_there = !matches!(
+                error,
+                MapError::Missing { .. } | MapError::Unreadable { .. }
+            );
+            report.map = report.map.filter(|_| is_there || !location.is_named());
+            report.outcome = Err(error);
+            return report;
+        }
+    };
+    let keys: Vec<_> = map
+        .bindings()
+        .iter()
+        .map(|(name, _)| key_of(&map, name))
+        .collect();
+    let secrets = Secrets::of(&map, keys.iter().flatten());
+    let roots = map.roots().into_iter();
+    report.roots = roots
+        .filter_map(|root| why_not_root(root, &secrets))
+        .collect();
+    let mut entries = Vec::new();
+    for (key, entry) in map.entries() {
+        entries.push(judge(&map, key, entry, &secrets, location, &load).await);
+    }
+    report.outcome = Ok(entries);
+    for ((name, binding), key) in map.bindings().into_iter().zip(&keys) {
+        let shows_a_key = binding.shows_a_key(name, key.as_ref().ok(), &map);
+        let error = match key {
+            _ if shows_a_key => Some(&BindingError::ShowsAKey),
+            Ok(key) if map.find(key).is_none() => Some(&BindingError::NoEntry),
+            Ok(_) => None,
+            Err(error) => Some(error),
+        };
+        report.bindings.push(BindingReport {
+            name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_string()),
+            line: binding.line(),
+            is_served: match error {
+                Some(BindingError::NoVariable) => None,
+                error => Some(error.is_none()),
+            },
+            message: error.map(|error| {
+                let paths = match error {
+                    BindingError::Untrusted(distrust) => vec![distrust.path.clone()],
+                    _ => Vec::new(),
+                };
+                secrets.hidden_in((error.to_string(), paths))
+            }),
+        });
+    }
+    report
+}
+
+/// The map as it is now.
+fn current(live: &Arc<LiveMap>) -> Result<Arc<Map>, MapError> {
+    let reader = Arc::clone(live);
+    within_deadline(move || reader.current()).unwrap_or_else(|| {
+        Err(MapError::Unreadable {
+            path: live.location().file().to_owned(),
+            source: SystemError::Hangs,
+        })
+    })
+}
+
+/// What `look` finds, if it is done when a call would have to be. Its file system may hang;
+/// then its thread is left there.
+fn within_deadline<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (send, receive) = channel();
+    let looking = move || drop(send.send(look()));
+    thread::Builder::new().spawn(looking).ok()?;
+    receive.recv_timeout(Limits::default().deadline).ok()
+}
+
+/// The key of the binding of this name.
+fn key_of(map: &Arc<Map>, name: &str) -> Result<Key, BindingError> {
+    let (map, name) = (Arc::clone(map), name.to_owned());
+    let look = move || map.binding(&name).map(|binding| binding.key(&map));
+    within_deadline(look)
+        .flatten()
+        .unwrap_or(Err(BindingError::Unreadable(SystemError::Hangs)))
+}
+
+/// Why no file in this root is served, if others could put another directory in its place.
+fn why_not_root(root: PathBuf, secrets: &Secrets<'_>) -> Option<String> {
+    let look = move || match Walker::new(System).walk(&root, Policy::DIRECTORY) {
+        Err(WalkError::Untrusted(distrust)) => Some(way::cure(&distrust, &root)),
+        _ => None,
+    };
+    within_deadline(look)
+        .flatten()
+        .map(|why| secrets.hidden_in(why))
+}
+
+/// What others could change of this entry's file, or of what leads to it.
+fn distrust_of_file(map: &Map, key: &Key, file: &Path) -> Option<Distrust> {
+    let (entry, walker) = (map.find(key)?, Walker::new(System));
+    let grant = match locate(&walker, map, entry) {
+        Ok(grant) => grant,
+        Err(unresolved) => return unresolved.distrust,
+    };
+    let directory = walker.files().granted(grant.directory).ok()?;
+    match GrantedFile::open(&walker, &directory, &grant.name, 0) {
+        Err(WalkError::Untrusted(distrust)) => Some(Distrust {
+            path: file.to_owned(),
+            ..distrust
+        }),
+        _ => None,
+    }
+}
+
+/// What keeps this one entry's file from being served, if the code does not say it all.
+fn detail(code: Code, map: &Arc<Map>, key: &Key, location: &Location) -> Option<Told> {
+    let (map, key, location) = (Arc::clone(map), key.clone(), location.clone());
+    let look = move || {
+        let entry = map.find(&key)?;
+        let file = location.expand(entry.path())?;
+        match code {
+            Code::Untrusted => {
+                distrust_of_file(&map, &key, &file).map(|distrust| way::cure(&distrust, &file))
+            }
+            Code::TooLarge => {
+                let most = entry.max_bytes();
+                let what = "bytes are allowed here; shorten the file, or raise max_bytes";
+                Some((format!("at most {most} {what}"), Vec::new()))
+            }
+            _ => way::leads(code, entry.path(), &file),
+        }
+    };
+    within_deadline(look).flatten()
+}
+
+/// Loads one entry as a call would.
+pub(crate) async fn judge(
+    map: &Arc<Map>,
+    key: &Key,
+    entry: &Entry,
+    secrets: &Secrets<'_>,
+    location: &Location,
+    load: &impl AsyncFn(&Key, &Caller) -> Result<String, Code>,
+) -> EntryReport {
+    // The call is made as an agent that may use the key, because the check asks
+    // whether the file would load.
+    let agent = entry.agents().and_then(|agents| agents.first());
+    let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent(agent.clone()));
+    let path = entry.path();
+    let is_shown = path.ends_with(".md") && !secrets.are_in(path);
+    let loaded = load(key, &caller).await;
+    let text = loaded.as_deref();
+    let detail = text
+        .err()
+        .and_then(|code| detail(*code, map, key, location));
+    let has = |is: fn(&str) -> bool| text.is_ok_and(is);
+    let warnings = [
+        (has(|text| text.trim().is_empty()), Warning::Blank),
+        (key.is_weak(), Warning::WeakKey),
+        (
+            has(|text| text.len() > MAX_CLAUDE_CHARS),
+            Warning::LongForClaude,
+        ),
+        (
+            text.is_ok() && is_wide(path, location),
+            Warning::WideDirectory,
+        ),
+    ];
+    EntryReport {
+        line: entry.line(),
+        path: is_shown.then(|| path.to_owned()),
+        is_bound: agent.is_some(),
+        result: text.map(|text| text.len() as u64).map_err(|code| *code),
+        detail: detail.map(|text| secrets.hidden_in(text)),
+        warnings: warnings
+            .into_iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, warning)| warning)
+            .collect(),
+    }
+}
+
+/// The keys of a map and its bindings, short ones too.
+pub(crate) struct Secrets<'a> {
+    keys: HashSet<&'a [u8]>,
+    lengths: BTreeSet<usize>,
+}
+
+impl<'a> Secrets<'a> {
+    pub(crate) fn of(map: &'a Map, bound: impl Iterator<Item = &'a Key>) -> Self {
+        let entries = map.entries().into_iter();
+        let keys: HashSet<&[u8]> = entries
+            .map(|(key, _)| key)
+            .chain(bound)
+            .map(|key| key.expose().as_bytes())
+            .collect();
+        let lengths = keys.iter().map(|key| key.len()).collect();
+        Self { keys, lengths }
+    }
+
+    /// The text, if none of the paths that it names contains one of the keys.
+    fn hidden_in(&self, (text, paths): Told) -> String {
+        match paths
+            .iter()
+            .any(|path| self.are_in(&path.to_string_lossy()))
+        {
+            true => "what is in the way has a key in its path, so it is not shown".to_owned(),
+            false => text,
+        }
+    }
+
+    /// Whether `text`, which does not come from the map, reveals a key: it is one of
+    /// the keys, or contains one that is too long to be a word.
+    pub(crate) fn are_told_by(&self, text: &str) -> bool {
+        let is_key = |part: &[u8]| self.keys.contains(part);
+        let is_strong = |part: &[u8]| str::from_utf8(part).is_ok_and(|key| !Key::is_guessable(key));
+        is_key(text.as_bytes())
+            || self.lengths.range(Key::STRONG_LEN..).any(|length| {
+                let mut parts = text.as_bytes().windows(*length);
+                parts.any(|part| is_key(part) && is_strong(part))
+            })
+    }
+
+    /// Whether `text` contains one of the keys anywhere.
+    fn are_in(&self, text: &str) -> bool {
+        let text = text.as_bytes();
+        // This looks up each part of the text that has a key's length. To search for
+        // each key by itself would take minutes with a large map.
+        self.lengths
+            .iter()
+            .any(|length| text.windows(*length).any(|part| self.keys.contains(part)))
+    }
+}
+
+/// Whether the real file's directory is the user's home or one above it.
+fn is_wide(path: &str, location: &Location) -> bool {
+    let (path, location) = (path.to_owned(), location.clone());
+    let look = move || {
+        let walker = Walker::new(System);
+        let file = walker.walk(&location.expand(&path)?, Policy::NAME).ok()?;
+        // A process without a home can still have a file in `/`.
+        let home = location.home().unwrap_or(Path::new("/"));
+        let home = walker.walk(home, Policy::DIRECTORY).ok()?;
+        Some(home.is_beneath(&file))
+    };
+    within_deadline(look).flatten().unwrap_or(false)
+}
+
+impl Report {
+    /// The exit code for the process: 0 if every file, binding and agent of the plugin
+    /// would be served (also if the map has no keys), 1 if one would not, 2 if there is
+    /// no map or it is invalid. Warnings do not count.
+    pub(crate) fn exit_code(&self) -> u8 {
+        let Ok(entries) = &self.outcome else { return 2 };
+        let all = entries.iter().all(|entry| entry.result.is_ok())
+            && self.bindings.iter().all(|b| b.is_served != Some(false))
+            && self.agents.iter().all(|agent| agent.is_served);
+        u8::from(!all)
+    }
+
+    /// The message about a map that cannot be used. It does not repeat an argument
+    /// that names no readable file.
+    fn said(&self, error: &MapError) -> String {
+        match error {
+            MapError::Missing { .. } if self.map.is_none() => {
+                "there is no map where --map says; create it, or name another".to_owned()
+            }
+            MapError::Unreadable { source, .. } if self.map.is_none() => format!(
+                "the map that --map names cannot be read: {source}; fix its permissions, or name another"
+            ),
+            MapError::Parse { source, .. } => source.message.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// What the user at the terminal can do about a code. [`Code::advice`] speaks to an
+/// agent instead, which must ask the user.
+const fn remedy(code: Code) -> &'static str {
+    match code {
+        Code::CallerNotVerified | Code::UnknownKey => {
+            "the key was removed from the map during the check; check again"
+        }
+        Code::MapMissing | Code::MapInvalid => "the map changed during the check; check again",
+        Code::NotMarkdown => {
+            "the name in the map, and that of the real file behind any link, must end in .md"
+        }
+        Code::NotFound => "nothing is there",
+        Code::NotAFile => "this is no regular file; map a Markdown file",
+        Code::OutsideRoot => {
+            "the real file lies in none of the map's roots (a root must be an existing directory), or is a link that changes"
+        }
+        Code::Untrusted => {
+            "only you and root may be able to change the file, and each directory and link that leads to it"
+        }
+        Code::PermissionDenied => {
+            "you may not read the file, or enter its directory; fix their permissions"
+        }
+        Code::TooLarge => "the file is larger than its limit",
+        Code::NotUtf8 => "the file is not UTF-8 text; convert it",
+        Code::Changed => "the file was being written to; check again",
+        Code::TimedOut => "the file could not be read in time; look at the file system it is on",
+        Code::Busy => "the system was too busy; check again",
+        Code::OutOfResources => {
+            "too few file descriptors, threads or memory are allowed; raise the limits (ulimit -n, -u and -v)"
+        }
+        Code::Internal => "an error in Keyhole; if it happens again, please report it",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The report for people.
+
+use super::{Report, Warning, remedy};
+use anstyle::{AnsiColor, Style};
+use keyhole_core::{Code, MapError};
+use keyhole_walk::printable::{printable, printable_text};
+use keyhole_wall::Standing;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::{self, Write},
+};
+
+/// Replaces a text that may be a key.
+const HIDDEN: &str = "…";
+
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HEAD: Style = Style::new().bold();
+
+impl Report {
+    /// The report as a table, or which line of the map is wrong, with colours. It holds no
+    /// control character of the map or of a file name. It says which walls stand if they do
+    /// not all, or `is_verbose`.
+    pub(crate) fn to_text(&self, is_verbose: bool) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = match &self.outcome {
+            Ok(_) => self
+                .write_entries(&mut text)
+                .and_then(|()| self.write_bindings(&mut text)),
+            Err(error) => self.write_error(error, &mut text),
+        };
+        let _ = self.write_rest(is_verbose, &mut text);
+        text
+    }
+
+    /// The position is only a line: a column could tell how long a key is.
+    fn write_error(&self, error: &MapError, out: &mut impl Write) -> fmt::Result {
+        let (code, said) = (error.code().as_str(), self.said(error));
+        writeln!(out, "{BAD}error{BAD:#}: {code}: {said}")?;
+        if let MapError::Parse { path, source } = error {
+            writeln!(out, "  --> {}:{}", printable(path), source.line())?;
+        }
+        match &self.help {
+            Some(help) => writeln!(out, "  {HEAD}help{HEAD:#}: {help}"),
+            None => Ok(()),
+        }
+    }
+
+    fn write_entries(&self, out: &mut impl Write) -> fmt::Result {
+        let entries = self.outcome.as_deref().unwrap_or_default();
+        if let Some(map) = &self.map {
+            writeln!(out, "map: {}", printable(map))?;
+        }
+        if entries.is_empty() {
+            return writeln!(
+                out,
+                "\nThe map is valid and has no keys: every key is refused. `keyhole setup key FILE` prints one."
+            );
+        }
+        let result = |code: &Result<u64, Code>| code.err().map_or("ok", Code::as_str);
+        let wide = entries.iter().map(|entry| result(&entry.result).len());
+        let wide = wide.max().unwrap_or(0).max("RESULT".len());
+        let row = |result: &str, bytes: &str, line: &str| {
+            format!("{result:<wide$}  {bytes:>7}  {line:>4}")
+        };
+        let head = row("RESULT", "BYTES", "LINE");
+        writeln!(out, "\n{HEAD}{head}  PATH{HEAD:#}")?;
+        for entry in entries {
+            let style = if entry.result.is_ok() { GOOD } else { BAD };
+            let bytes = entry.result.map_or("-".into(), |bytes| bytes.to_string());
+            let row = row(result(&entry.result), &bytes, &entry.line.to_string());
+            // The path comes last, because its width on a terminal is unknown.
+            let path = entry.path.as_deref().map_or(HIDDEN.into(), printable_text);
+            writeln!(out, "{style}{row}{style:#}  {path}")?;
+        }
+        let failed: BTreeSet<Code> = entries
+            .iter()
+            .filter_map(|entry| entry.result.err())
+            .collect();
+        writeln!(out)?;
+        for code in failed {
+            writeln!(out, "{BAD}{}{BAD:#}: {}", code.as_str(), remedy(code))?;
+            for entry in entries.iter().filter(|entry| entry.result == Err(code)) {
+                if let Some(detail) = &entry.detail {
+                    writeln!(out, "  line {}: {detail}", entry.line)?;
+                }
+            }
+        }
+        for root in &self.roots {
+            writeln!(
+                out,
+                "{WARNING}warning{WARNING:#}: no file in this root is served: {root}"
+            )?;
+        }
+        if self.unabridged.is_none() && entries.iter().any(|entry| entry.path.is_none()) {
+            writeln!(
+                out,
+                "{HIDDEN}: a path that holds a key, or does not end in .md, is not shown"
+            )?;
+        }
+        let mut warnings: BTreeMap<Warning, Vec<u32>> = BTreeMap::new();
+        for entry in entries {
+            for warning in &entry.warnings {
+                warnings.entry(*warning).or_default().push(entry.line);
+            }
+        }
+        for (warning, at) in &warnings {
+            writeln!(out, "{WARNING}warning{WARNING:#}: {warning}: {}", lines(at))?;
+        }
+        let served = entries.iter().filter(|entry| entry.result.is_ok()).count();
+        writeln!(out, "{served} of {} would be served.", entries.len())?;
+        let bound = entries.iter().filter(|entry| entry.is_bound);
+        let bound: Vec<u32> = bound.map(|entry| entry.line).collect();
+        if bound.is_empty() || !self.agents.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "To its agents only, whose names cannot be checked here: {}.",
+            lines(&bound)
+        )
+    }
+
+    fn write_bindings(&self, out: &mut impl Write) -> fmt::Result {
+        let name = |name: &Option<String>| name.clone().unwrap_or_else(|| HIDDEN.to_owned());
+        let names = self
+            .bindings
+            .iter()
+            .map(|binding| name(&binding.name).chars().count());
+        let Some(widest) = names.max() else {
+            return Ok(());
+        };
+        let wide = widest.max("BINDING".len());
+        writeln!(out, "\n{HEAD}LINE  {:<wide$}  RESULT{HEAD:#}", "BINDING")?;
+        for binding in &self.bindings {
+            let style = match binding.is_served {
+                Some(true) => GOOD,
+                Some(false) => BAD,
+                None => WARNING,
+            };
+            let (line, name) = (binding.line, name(&binding.name));
+            let said = binding.message.as_deref().unwrap_or("ok");
+            writeln!(out, "{line:>4}  {name:<wide$}  {style}{said}{style:#}")?;
+        }
+        Ok(())
+    }
+
+    fn write_rest(&self, is_verbose: bool, out: &mut impl Write) -> fmt::Result {
+        for note in &self.notes {
+            writeln!(out, "{WARNING}warning{WARNING:#}: {note}")?;
+        }
+        if let Some(command) = &self.unabridged {
+            writeln!(
+                out,
+                "No path is shown to a session. In a terminal of your own: '{command}' check"
+            )?;
+        }
+        for agent in &self.agents {
+            let style = if agent.is_served { GOOD } else { BAD };
+            writeln!(out, "{style}{}{style:#}: {}", agent.agent, agent.said)?;
+        }
+        match self.wall {
+            Some(wall) if wall.is_whole() => match is_verbose {
+                true => writeln!(
+                    out,
+                    "second wall: writing, sockets, programs and other processes are out of the server's reach ({wall})"
+                ),
+                false => Ok(()),
+            },
+            Some(wall) if cfg!(target_os = "linux") && wall != Standing::default() => {
+                writeln!(out, "second wall: not whole on this system ({wall})")
+            }
+            Some(_) => writeln!(
+                out,
+                "second wall: none on this system; the sandbox is the only one"
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+fn lines(lines: &[u32]) -> String {
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    let numbers: Vec<String> = lines.iter().map(u32::to_string).collect();
+    format!("{word} {}", numbers.join(", "))
+}

@@ -1,0 +1,91 @@
+//! The demo's client: one server process, one request at a time.
+
+use super::{DemoError, RECEIVED, SENT};
+use serde_json::{Value, json};
+use std::{
+    env,
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+/// A server, and the two ends of its streams. The server is stopped on drop.
+pub(super) struct Session {
+    server: Child,
+    requests: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    last_id: u64,
+}
+
+impl Session {
+    /// Starts this program as a server for `map`.
+    pub(super) fn start(map: &Path) -> Result<Self, DemoError> {
+        let mut server = Command::new(env::current_exe()?)
+            .arg("serve")
+            .arg("--map")
+            .arg(map)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (Some(requests), Some(answers)) = (server.stdin.take(), server.stdout.take()) else {
+            return Err(DemoError::Unexpected {
+                expected: "the server's streams",
+            });
+        };
+        Ok(Self {
+            server,
+            requests: Some(requests),
+            answers: BufReader::new(answers),
+            last_id: 0,
+        })
+    }
+
+    /// Calls the tool with `key`.
+    pub(super) fn load(&mut self, key: &str) -> Result<Value, DemoError> {
+        self.request(
+            "tools/call",
+            json!({ "name": "load_context", "arguments": { "key": key } }),
+        )
+    }
+
+    /// Sends a request, waits for its answer, and shows both.
+    pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Value, DemoError> {
+        self.last_id += 1;
+        self.send(&json!({
+            "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params,
+        }))?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line)?;
+        let said = format!("  {RECEIVED}<-{RECEIVED:#} {}\n", line.trim_end());
+        super::shown(&said)?;
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// Sends a notification, which has no answer.
+    pub(super) fn notify(&mut self, method: &str) -> Result<(), DemoError> {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method }))
+    }
+
+    /// Ends the session as a client does, by closing the server's input.
+    pub(super) fn end(mut self) -> Result<(), DemoError> {
+        self.requests = None;
+        let status = self.server.wait()?;
+        super::expect(status.success(), "a server that ends in order")
+    }
+
+    fn send(&mut self, message: &Value) -> Result<(), DemoError> {
+        super::shown(&format!("  {SENT}->{SENT:#} {message}\n"))?;
+        if let Some(requests) = &mut self.requests {
+            writeln!(requests, "{message}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // After `end` the server is gone already; otherwise the demo stopped early.
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}

@@ -1,0 +1,221 @@
+//! What the client tells its hooks: the input of PreToolUse and of PostToolUse.
+
+use keyhole_core::{AgentName, BadAgentName};
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use std::{fmt, marker::PhantomData};
+
+/// The tool, as the client names it: plugin, server, tool.
+pub(super) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
+
+/// The same tool on the bundled agent's own server. The plugin's module makes the
+/// client start that server for this agent alone. The tool takes no key.
+pub(super) const OWN_TOOL: &str = "mcp__keyhole_privacy_scanner__load_context";
+
+/// The agent that has that server.
+const OWN_AGENT: &str = "keyhole:privacy-scanner";
+
+/// The sources that the client states for these servers: a plugin's, and one of an agent's
+/// definition. Any other server of the name is not ours.
+const SOURCE: &str = "plugin";
+const OWN_SOURCE: &str = "agent";
+
+/// The client's name for a copy of the main conversation. The copy has the parent's
+/// whole context, and returns its own to the parent.
+const FORK: &str = "fork";
+
+/// A call that is about to be made.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct HookRequest {
+    /// The client's id of the call, which the server gets as well.
+    pub(super) id: String,
+    pub(super) origin: Origin,
+    /// None if the server has a key of its own.
+    pub(super) key: Option<String>,
+}
+
+/// Who is about to call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A subagent of this type.
+    Subagent(AgentName),
+    /// Anyone else: the main conversation, a copy of it, a session that was started
+    /// as an agent, or a teammate.
+    Other,
+}
+
+/// Why a question has no answer. The error contains nothing of the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum HookError {
+    /// The question is not the JSON that a PreToolUse hook gets, or it is too long.
+    #[error("this is not a question that the guard understands; the call is denied")]
+    NotUnderstood,
+    /// The question is about another tool or another event.
+    #[error("the guard was asked about something other than its own tool; the call is denied")]
+    NotOurs,
+    /// A subagent's name has a form that no ticket can hold.
+    #[error("{0}")]
+    Agent(#[from] BadAgentName),
+    /// The tool does not take these arguments.
+    #[error("the arguments must be an object with exactly one string, \"key\"")]
+    Arguments,
+    /// There are arguments for the tool that takes none.
+    #[error("this tool takes no arguments")]
+    TakesNone,
+}
+
+/// The fields that count. There are others, and new client versions add more.
+#[derive(Deserialize)]
+struct Input {
+    hook_event_name: String,
+    tool_name: String,
+    tool_use_id: String,
+    agent_id: Option<String>,
+    agent_type: Option<String>,
+    /// Only newer clients send this field, and only they have servers for one agent.
+    mcp_server: Option<Object<Server>>,
+    #[serde(rename = "tool_input")]
+    _tool_input: IgnoredAny,
+}
+
+#[derive(Deserialize)]
+struct Server {
+    source: String,
+}
+
+/// The arguments alone, so that a model is told what is wrong with them.
+#[derive(Deserialize)]
+struct Call<T> {
+    tool_input: T,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    key: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoArguments {}
+
+/// A JSON object. Without this, serde would take an array of its fields as well.
+pub(crate) struct Object<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}
+
+struct Fields<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+    }
+}
+
+/// Whether the id has the form that the client gives to subagents: `a` and 16
+/// hexadecimal digits.
+///
+/// A teammate's id is `a`, its name, `-` and the digits. The main conversation
+/// chooses that name, and the client sends it in the field for the agent's type. So a
+/// teammate could pass for any agent. We know no caller with an id of another form.
+pub(crate) fn is_subagents(id: &str) -> bool {
+    id.strip_prefix('a').is_some_and(|digits| {
+        digits.len() == 16
+            && digits
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// Reads what is said about a call of one of our tools, at this event. Also returns
+/// whether it is the tool of the agent's own server.
+fn input(json: &[u8], event: &str) -> Result<(Input, bool), HookError> {
+    let Object(input): Object<Input> =
+        serde_json::from_slice(json).map_err(|_| HookError::NotUnderstood)?;
+    let is_own = input.tool_name == OWN_TOOL;
+    if input.hook_event_name != event || !(is_own || input.tool_name == TOOL) {
+        return Err(HookError::NotOurs);
+    }
+    match input.tool_use_id.is_empty() {
+        true => Err(HookError::NotUnderstood),
+        false => Ok((input, is_own)),
+    }
+}
+
+/// Reads what is said after a call, and returns the call's id.
+///
+/// # Errors
+/// [`HookError`].
+pub(super) fn read_after(json: &[u8]) -> Result<String, HookError> {
+    input(json, "PostToolUse").map(|(input, _)| input.tool_use_id)
+}
+
+/// Who it is by the two fields of a hook's input. A subagent has an id and a type. A
+/// session that was started as an agent has only a type, and the main conversation has
+/// neither. `is_subagents` says which ids a client gives to subagents.
+///
+/// # Errors
+/// [`HookError`], if there is no such agent.
+pub(crate) fn origin(
+    id: Option<String>,
+    agent: Option<String>,
+    is_subagents: impl Fn(&str) -> bool,
+) -> Result<Origin, HookError> {
+    Ok(match (id, agent) {
+        (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => {
+            Origin::Subagent(agent.as_str().try_into()?)
+        }
+        (Some(_), None) => return Err(HookError::NotUnderstood),
+        _ => Origin::Other,
+    })
+}
+
+/// Reads the question before a call.
+///
+/// # Errors
+/// [`HookError`].
+pub(super) fn read(json: &[u8]) -> Result<HookRequest, HookError> {
+    let (input, is_own) = input(json, "PreToolUse")?;
+    let is_ours = match (is_own, &input.mcp_server) {
+        (true, None) => false,
+        (true, Some(Object(server))) => {
+            server.source == OWN_SOURCE && input.agent_type.as_deref() == Some(OWN_AGENT)
+        }
+        (false, server) => server
+            .as_ref()
+            .is_none_or(|Object(server)| server.source == SOURCE),
+    };
+    if !is_ours {
+        return Err(HookError::NotOurs);
+    }
+    let has_id = |id: &Option<String>| id.as_ref().is_none_or(|id| !id.is_empty());
+    if !has_id(&input.agent_id) || !has_id(&input.agent_type) {
+        return Err(HookError::NotUnderstood);
+    }
+    let origin = origin(input.agent_id, input.agent_type, is_subagents)?;
+    let key = match is_own {
+        true => serde_json::from_slice(json)
+            .map(|Call::<Object<NoArguments>> { .. }| None)
+            .map_err(|_| HookError::TakesNone)?,
+        false => serde_json::from_slice(json)
+            .map(|call: Call<Object<Arguments>>| Some(call.tool_input.0.key))
+            .map_err(|_| HookError::Arguments)?,
+    };
+    Ok(HookRequest {
+        id: input.tool_use_id,
+        origin,
+        key,
+    })
+}

@@ -1,0 +1,190 @@
+//! `keyhole guard`: decides whether a call may be made. The client asks it before
+//! each call.
+//!
+//! It is the plugin's PreToolUse hook for our tool. On standard input, the client
+//! says who is about to call, and with what. The client never tells the server
+//! this. So the guard denies a call if no subagent makes it, or if the subagent may
+//! not use this key. If the call may be made, the guard writes a ticket for the
+//! server.
+//!
+//! After each call, as a PostToolUse hook, it takes an answer away that is not from our
+//! server: any server could have its name.
+//!
+//! If the hook crashes, times out or is missing, the client lets the call pass. But
+//! then there is no ticket, and without a ticket the server returns no file.
+
+mod hook;
+
+pub(crate) use hook::{Object, Origin, is_subagents, origin};
+
+use hook::HookError;
+use keyhole_core::{
+    AgentName, Code, Key, LiveMap, Map, MapError,
+    ticket::{Ticket, TicketError, Tickets},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    io::{self, Read, Write},
+    sync::Arc,
+};
+
+/// The most input that the guard reads, in bytes. The client sends about a kilobyte, and
+/// after a call also the answer.
+const MAX_INPUT_BYTES: u64 = 16 << 20;
+
+/// What the client sends instead of the key. The server takes the key from the ticket, so
+/// another server that has its name gets none.
+const KEY_IN_TICKET: &str = "in-the-ticket";
+
+/// What an agent gets instead of an answer that is not ours.
+const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so it was taken \
+    away. There is no document. Stop, and report that another server may have its name: \
+    the user can look for it with /mcp";
+
+/// Why there is no decision. The process then exits with 2, which denies the call.
+/// A model gets the message, so it repeats nothing of the input.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GuardError {
+    /// The question could not be read.
+    #[error("the client's question cannot be read: {}", .0.kind())]
+    Input(io::Error),
+    /// The question has an unknown form.
+    #[error("{0}")]
+    Hook(#[from] HookError),
+    /// The call may be made, but the guard cannot tell the server so.
+    #[error("{0}")]
+    Ticket(#[from] TicketError),
+    /// The answer could not be written.
+    #[error("the answer cannot be written: {}", .0.kind())]
+    Output(io::Error),
+}
+
+/// Answers the client's question on `stdin` as JSON on `stdout`.
+///
+/// # Errors
+/// [`GuardError`]: the call must be denied.
+pub(crate) fn guard(
+    map: &LiveMap,
+    tickets: &Tickets,
+    stdin: impl Read,
+    stdout: impl Write,
+) -> Result<(), GuardError> {
+    let mut input = None;
+    let request = hook::read(&read_input(stdin)?)?;
+    let (decision, reason) = match judge(&request.origin, request.key.as_deref(), || map.current())
+    {
+        Ok(agent) => {
+            let ticket = Ticket {
+                agent: agent.clone(),
+                key: request.key.and_then(|key| Key::try_from(key).ok()),
+            };
+            tickets.leave(&request.id, &ticket)?;
+            input = ticket.key.map(|_| json!({ "key": KEY_IN_TICKET }));
+            ("allow", "keyhole: a subagent's call".to_owned())
+        }
+        Err(code) => ("deny", code.to_string()),
+    };
+    let mut output = json!({
+        "hookEventName": "PreToolUse",
+        "permissionDecision": decision,
+        "permissionDecisionReason": reason,
+    });
+    if let Some(input) = input {
+        output["updatedInput"] = input;
+    }
+    answer(output, stdout)
+}
+
+/// Looks at what the client says on `stdin` after a call. Unless our server has answered
+/// it, takes the answer away, by JSON on `stdout`; also if anything goes wrong.
+///
+/// # Errors
+/// [`GuardError::Output`]: nothing was said.
+pub(crate) fn guard_after(
+    tickets: Option<&Tickets>,
+    stdin: impl Read,
+    stdout: impl Write,
+) -> Result<(), GuardError> {
+    let id = read_input(stdin).and_then(|input| Ok(hook::read_after(&input)?));
+    let is_ours = id.is_ok_and(|id| tickets.is_some_and(|tickets| tickets.was_redeemed(&id)));
+    match is_ours {
+        true => Ok(()),
+        false => answer(
+            json!({ "hookEventName": "PostToolUse", "updatedToolOutput": NOT_OURS }),
+            stdout,
+        ),
+    }
+}
+
+fn answer(output: Value, mut stdout: impl Write) -> Result<(), GuardError> {
+    let answer = json!({ "hookSpecificOutput": output });
+    writeln!(stdout, "{answer}")
+        .and_then(|()| stdout.flush())
+        .map_err(GuardError::Output)
+}
+
+/// What the client tells a hook, if it is not too long.
+pub(crate) fn read_input(stdin: impl Read) -> Result<Vec<u8>, GuardError> {
+    let mut input = Vec::new();
+    stdin
+        .take(MAX_INPUT_BYTES + 1)
+        .read_to_end(&mut input)
+        .map_err(GuardError::Input)?;
+    match input.len() as u64 > MAX_INPUT_BYTES {
+        true => Err(HookError::NotUnderstood.into()),
+        false => Ok(input),
+    }
+}
+
+/// The agent that may make the call, or the refusal, in the server's own words.
+///
+/// A key that is bound to other agents gets the same refusal as a missing key, so
+/// no caller learns which keys exist. If the map cannot be used, the guard leaves
+/// the decision to the server, which reads the map again and refuses. It also does
+/// so for a call without a key: that server has its own key, and serves one agent.
+fn judge<'a>(
+    origin: &'a Origin,
+    key: Option<&str>,
+    map: impl FnOnce() -> Result<Arc<Map>, MapError>,
+) -> Result<&'a AgentName, Code> {
+    // This comes before the guard reads the map: a caller that is no subagent
+    // learns nothing about the map.
+    let Origin::Subagent(agent) = origin else {
+        return Err(Code::CallerNotVerified);
+    };
+    let Some(key) = key else {
+        return Ok(agent);
+    };
+    let Ok(map) = map() else {
+        return Ok(agent);
+    };
+    Key::try_from(key)
+        .ok()
+        .and_then(|key| map.find_for(&key, Some(agent)))
+        .map(|_| agent)
+        .ok_or(Code::UnknownKey)
+}
+
+/// The agents that the map names, one a line, and `*` if any agent may use some
+/// key. The plugin's module shows the tool to no other agents.
+///
+/// # Errors
+/// [`MapError`], except for a missing map: it names nobody.
+pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
+    let map = match map.current() {
+        Err(MapError::Missing { .. }) => return Ok(String::new()),
+        map => map?,
+    };
+    let mut names = BTreeSet::new();
+    for (_, entry) in map.entries() {
+        match entry.agents() {
+            None => drop(names.insert("*")),
+            Some(agents) => names.extend(agents.iter().map(|name| &**name)),
+        }
+    }
+    Ok(names.iter().map(|name| format!("{name}\n")).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! `keyhole inject`: hands a subagent its document when the client starts it.
+//!
+//! It is a SubagentStart hook. On standard input, the client says which agent starts, and
+//! it puts the hook's answer into that agent's context alone. There is no key and no call:
+//! the one entry of the map that names the agent is its document. The hook cannot stop the
+//! agent. So if there is no document, the answer tells the agent to stop, and the agent's
+//! own text must say what to do if there is no answer at all.
+
+use crate::{
+    guard::{GuardError, Object, Origin, is_subagents, origin, read_input},
+    resources::{make_threads, runtime},
+    serve::{ServeError, say_what_lacks},
+};
+use cap_std::fs::Dir;
+use keyhole_core::{
+    AgentName, Caller, Code, LiveMap, Loader, Target, limits::Limits, sandbox::Sandbox,
+};
+use keyhole_wall::{Rights, Wall};
+use serde::Deserialize;
+use serde_json::json;
+use std::io::{self, Read, Write};
+
+/// The longest document that an agent gets whole: in UTF-16 code units in Claude Code, and
+/// in bytes in Codex. Claude Code keeps a longer one in a file that others may read, and
+/// shows the agent its beginning; Codex cuts it.
+const MAX_DOCUMENT: usize = 10_000;
+
+/// The one event that has an answer.
+const EVENT: &str = "SubagentStart";
+
+/// Why there is no answer. No message repeats anything of the input.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InjectError {
+    /// It could not do what a server does at its start.
+    #[error("{0}")]
+    Start(#[from] ServeError),
+    /// The input could not be read, or is too long.
+    #[error("what the client tells the hook cannot be read; the agent gets nothing")]
+    Input(#[from] GuardError),
+    /// The input is not that of a hook.
+    #[error("this is not what a client tells a hook; the agent gets nothing")]
+    NotUnderstood,
+    /// The answer could not be written.
+    #[error("the answer cannot be written: {}", .0.kind())]
+    Output(io::Error),
+}
+
+/// The fields that count. There are others, and new client versions add more.
+#[derive(Deserialize)]
+struct Input {
+    hook_event_name: String,
+    agent_id: Option<String>,
+    agent_type: Option<String>,
+}
+
+/// Answers the client's input on `stdin` as JSON on `stdout`.
+///
+/// # Errors
+/// [`InjectError`]: the agent gets nothing.
+pub(crate) fn inject(
+    map: LiveMap,
+    stdin: impl Read,
+    mut stdout: impl Write,
+) -> Result<(), InjectError> {
+    // In the order of `serve`: load, seal, and only then read what somebody else wrote.
+    let limits = Limits::default();
+    let sandbox = Sandbox::embedded(limits).map_err(ServeError::from)?;
+    let runtime = runtime(limits.threads()).map_err(ServeError::from)?;
+    let standing = Wall::new(Rights::Read)
+        .and_then(|wall| wall.put_up(None::<Dir>))
+        .map_err(ServeError::from)?;
+    say_what_lacks(standing);
+    make_threads(&runtime, true).map_err(ServeError::from)?;
+    let loader = Loader::new(map, sandbox, limits);
+    let answer = answer(&read_input(stdin)?, |agent| {
+        let call = loader.load(Target::OfCaller, Caller::Agent(agent));
+        Ok(runtime.block_on(call)?.text)
+    });
+    // A read that hangs in the kernel must not keep the process alive.
+    runtime.shutdown_background();
+    match answer? {
+        Some(answer) => writeln!(stdout, "{answer}").and_then(|()| stdout.flush()),
+        None => Ok(()),
+    }
+    .map_err(InjectError::Output)
+}
+
+/// The answer to the input, with the document that `load` has for an agent. None if the
+/// input is about another event.
+fn answer(
+    input: &[u8],
+    load: impl FnOnce(AgentName) -> Result<String, Code>,
+) -> Result<Option<String>, InjectError> {
+    let Object(input): Object<Input> =
+        serde_json::from_slice(input).map_err(|_| InjectError::NotUnderstood)?;
+    if input.hook_event_name != EVENT {
+        return Ok(None);
+    }
+    let is_codex = input.agent_id.as_deref().is_some_and(is_thread);
+    let is_agent = |id: &str| is_codex || is_subagents(id);
+    let document = match origin(input.agent_id, input.agent_type, is_agent) {
+        Ok(Origin::Subagent(agent)) => load(agent),
+        Ok(Origin::Other) | Err(_) => Err(Code::CallerNotVerified),
+    };
+    let text = document.and_then(|text| {
+        let size = match is_codex {
+            true => text.len(),
+            false => text.encode_utf16().count(),
+        };
+        (size <= MAX_DOCUMENT).then_some(text).ok_or(Code::TooLarge)
+    });
+    let answer = json!({
+        "hookSpecificOutput": {
+            "hookEventName": EVENT,
+            "additionalContext": text.unwrap_or_else(refusal),
+        },
+    });
+    Ok(Some(answer.to_string()))
+}
+
+/// Whether the id has the form that Codex gives to agents: a UUID. No teammate of Claude
+/// Code has such an id, whatever its name.
+fn is_thread(id: &str) -> bool {
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-');
+    id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit)
+}
+
+/// What the agent reads in place of its document.
+fn refusal(code: Code) -> String {
+    let more = match code {
+        Code::UnknownKey => " Exactly one entry of the map must name this agent in its agents.",
+        Code::TooLarge => " A hook hands over 10,000 characters at most (Codex: bytes).",
+        _ => "",
+    };
+    format!(
+        "keyhole: the document of this agent was not loaded. {code}{more}\n\
+         Do not go on without the document: stop, and report this. There is nothing to call; to try again, the agent has to be started again."
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! Which inputs get a document, which a refusal, and which nothing.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::{InjectError, MAX_DOCUMENT, answer};
+use keyhole_core::Code;
+use serde_json::{Value, json};
+
+const CLAUDE: &str = "a3f29c07b1d4e8560";
+const CODEX: &str = "01a20a86-fc8c-7a90-9a39-0261fd42f0be";
+
+fn start(id: &str, agent: &str) -> Value {
+    json!({
+        "session_id": "s",
+        "cwd": {"hook_event_name": "PreToolUse"},
+        "hook_event_name": "SubagentStart",
+        "agent_id": id,
+        "agent_type": agent,
+    })
+}
+
+/// What the agent reads, if its document is `text`.
+fn read(input: &Value, text: &str) -> String {
+    let load = |agent: keyhole_core::AgentName| {
+        assert_eq!(Some(&*agent), input["agent_type"].as_str());
+        Ok(text.to_owned())
+    };
+    let answer = answer(input.to_string().as_bytes(), load).unwrap().unwrap();
+    let mut answer: Value = serde_json::from_str(&answer).unwrap();
+    let output = answer["hookSpecificOutput"].take();
+    assert_eq!(answer, json!({"hookSpecificOutput": null}));
+    assert_eq!(output["hookEventName"], "SubagentStart");
+    assert_eq!(output.as_object().unwrap().len(), 2);
+    output["additionalContext"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn refuses(input: &Value, text: &str, code: Code) {
+    let read = read(input, text);
+    assert!(read.contains(&code.to_string()), "{input}: {read}");
+    assert!(read.contains("Do not go on without the document"), "{read}");
+    assert!(!read.contains("hunter2"), "{read}");
+}
+
+#[test]
+fn an_agent_that_starts_gets_its_document_unchanged() {
+    for id in [CLAUDE, CODEX] {
+        for text in ["- \"a\" \\ {$1}\n\n", "", "\u{feff}ä\r\n\0\u{2028}"] {
+            assert_eq!(read(&start(id, "acme:reviewer"), text), text);
+        }
+    }
+}
+
+#[test]
+fn who_is_no_subagent_by_its_id_or_type_gets_a_refusal_and_nothing_is_loaded() {
+    let mut inputs: Vec<Value> = [
+        "ascanner-3f29c07b1d4e8560",
+        "a3f29c07b1d4e856",
+        "A3f29c07b1d4e8560",
+        "",
+        "01a20a86-fc8c-7a90-9a39-0261fd42f0b",
+        "01A20a86-fc8c-7a90-9a39-0261fd42f0be",
+        "01a20a86-fc8c-7a90-9a39-0261fd42f0be-",
+        "01a20a86fc8c-7a90-9a39-0261fd42f0be0",
+        "a01a20a8-fc8c-7a90-9a39-0261fd42f0be7a90",
+    ]
+    .map(|id| start(id, "scanner"))
+    .into();
+    inputs.push(start(CLAUDE, "fork"));
+    inputs.push(start(CLAUDE, "hunter2\n"));
+    inputs.push(start(CLAUDE, ""));
+    for field in ["agent_id", "agent_type"] {
+        let mut input = start(CLAUDE, "scanner");
+        input[field] = Value::Null;
+        inputs.push(input);
+    }
+    for input in inputs {
+        let loaded = answer(input.to_string().as_bytes(), |_| unreachable!("{input}"));
+        assert!(loaded.unwrap().unwrap().contains("caller-not-verified: "));
+    }
+}
+
+#[test]
+fn a_document_at_the_clients_limit_is_whole_and_a_longer_one_is_refused() {
+    let most = "🔑".repeat(MAX_DOCUMENT / 2);
+    assert_eq!(read(&start(CLAUDE, "scanner"), &most), most);
+    refuses(
+        &start(CLAUDE, "scanner"),
+        &format!("{most}a"),
+        Code::TooLarge,
+    );
+    let most = "ä".repeat(MAX_DOCUMENT / 2);
+    assert_eq!(read(&start(CODEX, "scanner"), &most), most);
+    refuses(
+        &start(CODEX, "scanner"),
+        &format!("{most}a"),
+        Code::TooLarge,
+    );
+}
+
+#[test]
+fn each_code_tells_the_agent_what_to_do_and_to_stop() {
+    for code in Code::ALL {
+        let input = start(CLAUDE, "scanner").to_string();
+        let said = answer(input.as_bytes(), |_| Err(code)).unwrap().unwrap();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        let said = said["hookSpecificOutput"]["additionalContext"].as_str();
+        assert!(said.unwrap().contains(&code.to_string()));
+        assert!(said.unwrap().contains("Do not go on without the document"));
+    }
+}
+
+#[test]
+fn of_another_event_it_says_nothing() {
+    for event in ["SubagentStop", "SessionStart", "subagentstart", ""] {
+        let mut input = start(CLAUDE, "scanner");
+        input["hook_event_name"] = event.into();
+        let said = answer(input.to_string().as_bytes(), |_| unreachable!("{event}"));
+        assert_eq!(said.unwrap(), None);
+    }
+}
+
+#[test]
+fn what_is_not_one_object_with_each_field_once_is_not_understood() {
+    let good = start(CLAUDE, "scanner").to_string();
+    let mut inputs: Vec<String> = [
+        "agent_type\":\"fork",
+        "agent_id\":\"a3f29c07b1d4e8561",
+        "hook_event_name\":\"SubagentStop",
+    ]
+    .map(|twice| {
+        good.replacen('{', &format!("{{\"{twice}\","), 1)
+            .replacen(',', "\",", 1)
+    })
+    .into();
+    inputs.extend(
+        [
+            "",
+            "null",
+            "[]",
+            "{}",
+            "SubagentStart",
+            "[\"SubagentStart\", \"a3f29c07b1d4e8560\", \"scanner\"]",
+            " [\"SubagentStart\", \"a3f29c07b1d4e8560\", \"scanner\"]",
+        ]
+        .map(str::to_owned),
+    );
+    inputs.extend([
+        format!("{good}{good}"),
+        format!("[{good}]"),
+        format!("{good}x"),
+    ]);
+    for (field, value) in [
+        ("agent_id", json!([CLAUDE])),
+        ("agent_type", json!({})),
+        ("hook_event_name", json!(1)),
+    ] {
+        let mut input = start(CLAUDE, "scanner");
+        input[field] = value;
+        inputs.push(input.to_string());
+    }
+    for input in inputs {
+        let said = answer(input.as_bytes(), |_| unreachable!("{input}"));
+        assert!(matches!(said, Err(InjectError::NotUnderstood)), "{input}");
+    }
+}

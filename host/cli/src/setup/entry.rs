@@ -1,0 +1,148 @@
+//! An entry for the map, with a new key.
+
+use super::{
+    Names, Said, SetupError, UserMap,
+    given::{plain, quoted},
+};
+use crate::{
+    check::{Secrets, judge, load},
+    resources::runtime,
+};
+use keyhole_core::{
+    BindingName, Caller, Code, Entry, Grant, Key, Loader, Map, Maps, hex, limits::Limits, locate,
+    sandbox::Sandbox,
+};
+use keyhole_walk::{System, Walker, printable::printable};
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+    sync::Arc,
+};
+
+/// The number of random bytes in a key: 128 bits.
+const RANDOM: usize = 16;
+
+/// The entry for `file`. Warnings say what would keep the file from being served now.
+pub(super) fn for_file(
+    file: &Path,
+    names: &Names,
+    max_bytes: Option<u64>,
+    user: &UserMap,
+) -> Result<Said, SetupError> {
+    let path = written(file)?;
+    let taken = |name: &str| {
+        user.map
+            .as_ref()
+            .is_some_and(|map| map.binding(name).is_some())
+    };
+    if names.bind.as_deref().is_some_and(taken) {
+        return Err(SetupError::BindingExists);
+    }
+    let text = table(&fresh()?, &path, names, max_bytes);
+    let text = user.conceals(
+        text,
+        &[Some(&path), names.bind.as_deref(), names.agent.as_deref()],
+    )?;
+    let mut warnings = warnings(&text, user)?;
+    if io::stdout().is_terminal() {
+        warnings.push(format!(
+            "put this at the end of your map, {}; or let the shell do it: see `keyhole setup key --help`",
+            printable(user.live.location().file())
+        ));
+    }
+    Ok(Said { text, warnings })
+}
+
+/// The path as the map should have it: as the user gave it, if it means the same in
+/// the map.
+fn written(file: &Path) -> Result<String, SetupError> {
+    let text = plain(file).ok_or(SetupError::OddPath)?;
+    if text == "FILE" {
+        return Err(SetupError::Placeholder);
+    }
+    // The text may be a key in the wrong place, so this check comes before anything
+    // prints it.
+    if !text.ends_with(".md") {
+        return Err(SetupError::NotMarkdown);
+    }
+    if text.starts_with("~/") {
+        return Ok(text.to_owned());
+    }
+    if text.starts_with('~') {
+        return Err(SetupError::OddPath);
+    }
+    let absolute = std::path::absolute(file)?;
+    plain(&absolute)
+        .map(str::to_owned)
+        .ok_or(SetupError::OddPath)
+}
+
+fn fresh() -> Result<String, SetupError> {
+    let mut bytes = [0; RANDOM];
+    getrandom::fill(&mut bytes).map_err(SetupError::Random)?;
+    Ok(format!("k-{}", hex(&bytes)))
+}
+
+/// The entry as a table of its own, not as a line under `[keys]`: that header may
+/// stand in a map only once, and an appended line would belong to whatever table
+/// comes last. It begins with an empty line, because a file may not end with one.
+fn table(key: &str, path: &str, names: &Names, max_bytes: Option<u64>) -> String {
+    let mut text = format!("\n[keys.\"{key}\"]\npath = {}\n", quoted(path));
+    if let Some(bytes) = max_bytes {
+        text += &format!("max_bytes = {bytes}\n");
+    }
+    if let Some(agent) = &names.agent {
+        text += &format!("agents = [{}]\n", quoted(agent));
+    }
+    if let Some(bind) = &names.bind {
+        text += &format!("\n[bindings.{bind}]\nkey = \"{key}\"\n");
+    }
+    text
+}
+
+/// Loads the file as a call would, with the entry in the user's map.
+fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
+    let limits = Limits::default();
+    let map = user.live.extended_by(text).map_err(SetupError::Entry)?;
+    let map = Arc::new(map);
+    let loader = Loader::new(
+        Planned(Arc::clone(&map)),
+        Sandbox::embedded(limits)?,
+        limits,
+    );
+    let runtime = runtime(limits.threads())?;
+    let load = async |key: &Key, caller: &Caller| load(&loader, key, caller).await;
+    let secrets = Secrets::of(&map, [].into_iter());
+    let location = user.live.location();
+    let mut warnings = Vec::new();
+    // The new entry is the last.
+    if let Some((key, entry)) = map.entries().last() {
+        let judged = judge(&map, key, entry, &secrets, location, &load);
+        let report = runtime.block_on(judged);
+        if let (Err(code), Some(why)) = (report.result, report.message()) {
+            warnings.push(format!("warning: {}: {why}", code.as_str()));
+        }
+        warnings.extend(report.warnings.iter().map(|why| format!("warning: {why}")));
+    }
+    runtime.shutdown_background();
+    Ok(warnings)
+}
+
+/// The map as it will be with the entry.
+struct Planned(Arc<Map>);
+
+impl Maps for Planned {
+    type Directory = cap_std::fs::Dir;
+
+    fn map_now(&self) -> Result<Arc<Map>, Code> {
+        Ok(Arc::clone(&self.0))
+    }
+
+    fn bound(&self, _: &Map, _: &BindingName) -> Result<Key, Code> {
+        Err(Code::UnknownKey)
+    }
+
+    fn resolve(&self, map: &Map, _: &Key, entry: &Entry) -> Result<Grant, Code> {
+        locate(&Walker::new(System), map, entry).map_err(|error| error.code)
+    }
+}

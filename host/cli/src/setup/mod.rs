@@ -1,0 +1,236 @@
+//! `keyhole setup`: says what each client needs in its configuration, and makes a new
+//! key for the map.
+//!
+//! It writes no file and starts no program. For a client, it prints the example from
+//! docs/examples, with this program's path and the user's names in it. We test each
+//! example with its client.
+
+mod clients;
+mod entry;
+mod found;
+mod given;
+mod hook;
+mod program;
+mod recipe;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    arguments::{agent_name, binding_name},
+    check::Secrets,
+};
+use clap::builder::PossibleValuesParser;
+use clients::Recipe;
+pub(crate) use given::shell_word;
+use keyhole_core::{
+    AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
+    sandbox::SandboxError,
+};
+use std::{io, path::PathBuf, sync::Arc};
+
+/// The arguments of `keyhole setup`.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    /// The client; without one, setup lists the known clients
+    #[arg(value_parser = PossibleValuesParser::new(clients::all().map(|client| client.name)))]
+    client: Option<String>,
+    #[command(flatten)]
+    names: Names,
+    /// The agent to which a hook hands its document when it starts, without a server
+    #[arg(long, value_name = "AGENT", value_parser = agent_name, requires = "client", conflicts_with_all = ["bind", "agent"])]
+    inject: Option<AgentName>,
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Names {
+    /// The binding that the server serves: [bindings.NAME] in the map
+    #[arg(long, value_name = "NAME", value_parser = binding_name)]
+    bind: Option<BindingName>,
+    /// The agent that the key is bound to: agents = ["NAME"] in the map
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
+    agent: Option<AgentName>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Print an entry for the map, with a fresh key for FILE
+    #[command(after_help = "\
+The entry is a table of its own, so you can append it to any map, also to an empty or a
+new one: it needs no [keys] above it. Each run makes another key.
+
+Examples:
+  keyhole setup key ~/notes/identifiers.md
+  (umask 077; mkdir -p ~/.config/keyhole &&
+    keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml)
+
+Standard error says if the file would be refused as it is now.
+
+Exit codes: 0 printed, 1 not printed; standard error then says why, for example that
+the map would be invalid with it.")]
+    Key {
+        /// The Markdown file: absolute, under ~/, or relative to the current directory
+        file: PathBuf,
+        #[command(flatten)]
+        names: Names,
+        /// The largest size that is served, for a client that has a limit
+        #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=MAX_MAX_BYTES))]
+        max_bytes: Option<u64>,
+    },
+}
+
+/// The output.
+pub(crate) struct Said {
+    /// On standard output.
+    pub(crate) text: String,
+    /// On standard error, one per line.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Why nothing is printed. No message repeats the user's input: it may be a key.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SetupError {
+    #[error("name a client, or `key` and a file; `keyhole setup` lists the clients")]
+    NoClient,
+    #[error("the path of this program cannot be found ({0}); start it by its full path")]
+    NoProgram(#[source] io::Error),
+    #[error(
+        "the path of this program holds a character that clients would replace or misread; install it in another place"
+    )]
+    OddProgram,
+    #[error(
+        "the path of the map holds a character that cannot be printed here; move it, or write its entry yourself"
+    )]
+    OddMap,
+    #[error(
+        "in this client, an agent's name is 1 to 64 of a to z, digits and -, and starts with a letter"
+    )]
+    NotItsAgent,
+    #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
+    OddAgent,
+    #[error("only claude-code and codex hand a document over by a hook; name one of them")]
+    NoHook,
+    #[error("a hook takes agents' names of letters, digits, -, _ and : only")]
+    NoMatcher,
+    #[error("the output would show a text that holds a key of your map; choose another name")]
+    HoldsAKey,
+    #[error(
+        "the map has a binding of this name already, and a second would make it invalid; choose another"
+    )]
+    BindingExists,
+    #[error(
+        "only a file whose name ends in .md is served, and this name, which is not shown here, does not: rename the file"
+    )]
+    NotMarkdown,
+    #[error("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md")]
+    Placeholder,
+    #[error(
+        "only ~/ is expanded, and a path is UTF-8 without control or direction characters: write it out, from / on"
+    )]
+    OddPath,
+    #[error("with this entry, the map would be invalid: {0}")]
+    Entry(MapError),
+    #[error("{}", .0.at_start())]
+    Map(MapError),
+    #[error("{0}")]
+    Location(#[from] LocationError),
+    #[error("the system gives no random bytes: {0}")]
+    Random(getrandom::Error),
+    #[error("the file cannot be tried: {0}")]
+    Sandbox(#[from] SandboxError),
+    #[error("the file cannot be tried: {0}")]
+    Start(#[from] io::Error),
+}
+
+/// Runs `keyhole setup`, and returns what it prints.
+///
+/// # Errors
+/// [`SetupError`].
+pub(crate) fn run(arguments: &Arguments) -> Result<Said, SetupError> {
+    let variable = |name: &str| std::env::var_os(name);
+    match arguments {
+        Arguments {
+            what:
+                Some(What::Key {
+                    file,
+                    names,
+                    max_bytes,
+                }),
+            ..
+        } => entry::for_file(file, names, *max_bytes, &UserMap::read()?),
+        Arguments {
+            client: Some(client),
+            inject: Some(agent),
+            ..
+        } => hook::of(client, agent, &UserMap::read()?),
+        Arguments {
+            client: Some(client),
+            names,
+            ..
+        } => {
+            let recipe = clients::all().find(|known| known.name == *client);
+            let recipe: Recipe = recipe.ok_or(SetupError::NoClient)?;
+            recipe::of(&recipe, names, &UserMap::read()?)
+        }
+        Arguments {
+            names: Names {
+                bind: None,
+                agent: None,
+            },
+            ..
+        } => Ok(found::list(variable).into()),
+        _ => Err(SetupError::NoClient),
+    }
+}
+
+/// The user's map, as it is now.
+struct UserMap {
+    live: Arc<LiveMap>,
+    /// None means that there is no map yet.
+    map: Option<Arc<Map>>,
+}
+
+impl UserMap {
+    /// # Errors
+    /// If there is a map that cannot be used: then we do not know which texts are
+    /// keys, and the user could not use the output either.
+    fn read() -> Result<Self, SetupError> {
+        let location = Location::find(None, |name| std::env::var_os(name))?;
+        let live = Arc::new(LiveMap::new(location));
+        let map = match live.current() {
+            Ok(map) => Some(map),
+            Err(MapError::Missing { .. }) => None,
+            Err(error) => return Err(SetupError::Map(error)),
+        };
+        Ok(Self { live, map })
+    }
+
+    /// Returns `text`, which contains these names, if neither it nor a name reveals
+    /// a key of the map.
+    fn conceals(&self, text: String, names: &[Option<&str>]) -> Result<String, SetupError> {
+        let Some(map) = &self.map else {
+            return Ok(text);
+        };
+        let bindings = map.bindings();
+        let keys: Vec<_> = bindings.iter().map(|(_, b)| b.key(map)).collect();
+        let secrets = Secrets::of(map, keys.iter().flatten());
+        let names = names.iter().flatten().copied();
+        let tells = |text: &str| secrets.are_told_by(text);
+        let is_told = names.chain([&*text]).any(tells);
+        match is_told {
+            true => Err(SetupError::HoldsAKey),
+            false => Ok(text),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What the program prints for people, with colours if they can see them.
+
+use crate::arguments::Color;
+use keyhole_mcp::has_hung_up;
+use std::{
+    env,
+    io::{self, IsTerminal as _, Write as _},
+};
+
+/// Prints `text` on standard output. If its reader has seen enough, such as `head`, that is
+/// no error.
+///
+/// # Errors
+/// A message.
+pub(crate) fn print(text: &str) -> Result<(), String> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes());
+    match written.and_then(|()| stdout.flush()) {
+        Err(error) if !has_hung_up(&error) => Err(format!("cannot write: {error}")),
+        _ => Ok(()),
+    }
+}
+
+/// The text, with its colours only if they are asked for, or if standard output is a
+/// terminal that shows them. `CLICOLOR_FORCE` asks for them anywhere, and `NO_COLOR` nowhere:
+/// see [no-color.org](https://no-color.org).
+pub(crate) fn colored(text: &str, when: Color) -> String {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    let is_shown = match when {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let shows = || io::stdout().is_terminal() && cfg!(unix);
+            !is_set("NO_COLOR") && (is_set("CLICOLOR_FORCE") || shows())
+        }
+    };
+    if is_shown {
+        text.to_owned()
+    } else {
+        plain(text)
+    }
+}
+
+/// The text without the sequences that set colours.
+pub(crate) fn plain(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, part| {
+        plain + part.split_once('m').map_or("", |(_, rest)| rest)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn colours_are_left_out_and_nothing_else() {
+        assert_eq!(plain("a\x1b[1m\x1b[31mm b\x1b[0mc\n"), "am bc\n");
+        assert_eq!(plain("\x1b[32m"), "");
+        assert_eq!(plain("m"), "m");
+    }
+}

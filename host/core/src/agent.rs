@@ -1,0 +1,92 @@
+//! The name of an agent, as a client gives it.
+
+use std::{fmt, ops::Deref, sync::Arc};
+
+/// The name of an agent: `plugin:agent`, or `agent` if it comes from no plugin. It has 1
+/// to [`AgentName::MAX_BYTES`] bytes and no control character, so it fits in one line.
+///
+/// A map can bind keys only to names of 1 to 128 visible ASCII characters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AgentName(Arc<str>);
+
+/// The name is empty, too long, or holds a control character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the agent's name cannot be used")]
+pub struct BadAgentName;
+
+impl AgentName {
+    /// The longest name, in bytes.
+    pub const MAX_BYTES: usize = 512;
+
+    /// Whether a map that has this name means `caller`. A map may say which marketplace a
+    /// plugin is from, as in `acme@market:reviewer`. No caller's name says it: the
+    /// plugin's module compares that part, where the client tells a module.
+    #[must_use]
+    pub fn means(&self, caller: &Self) -> bool {
+        let (plugin, agent) = self.split_once(':').unwrap_or_default();
+        let plain = plugin.split_once('@').map(|(plugin, _)| plugin);
+        self == caller || plain.is_some_and(|plain| **caller == format!("{plain}:{agent}"))
+    }
+}
+
+impl TryFrom<&str> for AgentName {
+    type Error = BadAgentName;
+
+    fn try_from(name: &str) -> Result<Self, BadAgentName> {
+        let fits = (1..=Self::MAX_BYTES).contains(&name.len());
+        match fits && !name.contains(char::is_control) {
+            true => Ok(Self(name.into())),
+            false => Err(BadAgentName),
+        }
+    }
+}
+
+impl Deref for AgentName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{AgentName, BadAgentName};
+
+    #[test]
+    fn a_name_with_a_marketplace_means_the_plugins_agent_and_no_other() {
+        let name = |name: &str| AgentName::try_from(name).unwrap();
+        for (named, caller, means) in [
+            ("acme:reviewer", "acme:reviewer", true),
+            ("acme@market:reviewer", "acme:reviewer", true),
+            ("acme@market:reviewer", "acme@market:reviewer", true),
+            ("acme@market:reviewer", "reviewer", false),
+            ("acme@market:reviewer", "acme:reviewer2", false),
+            ("acme@market:a:b", "acme:a:b", true),
+            ("acme:reviewer", "acme@market:reviewer", false),
+            ("acme@market", "acme", false),
+            ("@market:reviewer", "reviewer", false),
+        ] {
+            assert_eq!(name(named).means(&name(caller)), means, "{named} {caller}");
+        }
+    }
+
+    #[test]
+    fn an_agents_name_is_bounded_and_one_line() {
+        let long = "a".repeat(AgentName::MAX_BYTES + 1);
+        for name in ["", "a\nb", "a\0", "a\u{7f}", &long] {
+            assert_eq!(AgentName::try_from(name), Err(BadAgentName), "{name:?}");
+        }
+        for name in ["löwe", "my agent", &long[1..]] {
+            assert_eq!(AgentName::try_from(name).as_deref(), Ok(name));
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Who makes a call, as far as the server can know it.
+//!
+//! A verified ticket says it, or else the operator; otherwise the caller is
+//! unknown. The server never takes it from a parameter: a model fills in
+//! parameters.
+
+use crate::{
+    agent::AgentName,
+    code::Code,
+    map::Key,
+    ticket::{Ticket, Tickets},
+};
+use std::sync::Arc;
+
+/// How a server learns who its callers are. The operator sets it once, at the
+/// start.
+#[derive(Clone, Debug, Default)]
+pub enum Callers {
+    /// It does not learn it. For its callers, keys that are bound to agents do not
+    /// exist.
+    #[default]
+    Unknown,
+    /// Its operator says that every caller is this agent: `serve --agent NAME`.
+    Stated(AgentName),
+    /// Each call needs a ticket of its own: `serve --require-ticket`. With
+    /// `--agent` as well, the ticket must name that agent.
+    Ticketed {
+        /// The folder of tickets.
+        tickets: Arc<Tickets>,
+        /// The one agent that the server serves. None means any that a ticket names.
+        only: Option<AgentName>,
+    },
+}
+
+impl Callers {
+    /// The caller of the call with the client's `id`. Nothing is verified yet; see
+    /// [`Caller::verify`].
+    pub fn of_call(&self, id: Option<&str>) -> Caller {
+        match self {
+            Self::Unknown => Caller::Nobody,
+            Self::Stated(agent) => Caller::Agent(agent.clone()),
+            Self::Ticketed { tickets, only } => Caller::Ticket {
+                tickets: tickets.clone(),
+                only: only.clone(),
+                id: id.map(Into::into),
+            },
+        }
+    }
+}
+
+/// Who makes one call.
+#[derive(Clone, Debug)]
+pub enum Caller {
+    /// Unknown: nobody has said who calls.
+    Nobody,
+    /// This agent.
+    Agent(AgentName),
+    /// The agent that the ticket for this call names.
+    Ticket {
+        /// The folder of tickets.
+        tickets: Arc<Tickets>,
+        /// The one agent that the server serves. None means any that a ticket names.
+        only: Option<AgentName>,
+        /// The client's id of this call, if it sent one.
+        id: Option<Box<str>>,
+    },
+}
+
+impl Caller {
+    /// The agent that calls, if anybody has said who, and the key in its ticket. This
+    /// uses a ticket up. It blocks: it may read files.
+    ///
+    /// # Errors
+    /// [`Code::CallerNotVerified`] if a ticket is required and there is none, or if
+    /// the ticket names another agent than the one that the server serves.
+    pub fn verify(&self) -> Result<(Option<AgentName>, Option<Key>), Code> {
+        match self {
+            Self::Nobody => Ok((None, None)),
+            Self::Agent(agent) => Ok((Some(agent.clone()), None)),
+            Self::Ticket { tickets, only, id } => id
+                .as_deref()
+                .and_then(|id| tickets.redeem(id))
+                .filter(|Ticket { agent, .. }| only.as_ref().is_none_or(|only| only == agent))
+                .map(|Ticket { agent, key }| (Some(agent), key))
+                .ok_or(Code::CallerNotVerified),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::Callers;
+    use crate::{
+        agent::AgentName,
+        code::Code,
+        ticket::{Ticket, Tickets},
+    };
+
+    #[test]
+    fn a_ticket_says_who_calls_and_to_the_server_of_one_agent_only_that_one() {
+        let data = tempfile::tempdir().unwrap();
+        let tickets = || Tickets::under(data.path());
+        let name = |name: &str| AgentName::try_from(name).unwrap();
+        for (id, (only, agent, named)) in [
+            (None, "a:b", Ok(Some("a:b"))),
+            (Some("a:b"), "a:b", Ok(Some("a:b"))),
+            (Some("a:b"), "a:c", Err(Code::CallerNotVerified)),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let callers = Callers::Ticketed {
+                tickets: tickets().into(),
+                only: only.map(name),
+            };
+            let agent = name(agent);
+            let id = id.to_string();
+            tickets().leave(&id, &Ticket { agent, key: None }).unwrap();
+            let caller = callers.of_call(Some(&id));
+            let named = named.map(|named| (named.map(name), None));
+            assert_eq!(caller.verify(), named);
+            // It is used up.
+            assert_eq!(caller.verify(), Err(Code::CallerNotVerified));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Who may have which file, and how they get it. This crate knows no protocol.
+//!
+//! A user keeps a map of opaque keys to Markdown files. A call names a key, and gets the
+//! file. These parts are between the two, in the order of a call:
+//!
+//! 1. [`Loader`]: one call end to end, within its [`limits`].
+//! 2. [`Caller`]: who calls, as far as the server can know it.
+//! 3. [`LiveMap`]: the map as it is now. [`Map::find_for`] says whether this caller may use
+//!    this key. [`Maps::resolve`] turns the entry into a [`Grant`]: an open directory,
+//!    and a name in it.
+//! 4. [`sandbox`]: a new store for the guest, with that grant and nothing else. The
+//!    guest, a component that is built into this crate, decides whether the call may
+//!    have the file, and reads it.
+//!
+//! The host never trusts what the guest returns. The guest could not reach another file
+//! if it tried: in this process, only this call's grant leads from a key to a file.
+//!
+//! ```
+//! use keyhole_core::{Caller, Code, LiveMap, Loader, Location, Target, limits::Limits, sandbox::Sandbox};
+//! use std::fs;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let home = tempfile::tempdir()?;
+//! let map = home.path().join("context-map.toml");
+//! fs::write(home.path().join("names.md"), "- Jane Q. Example\n")?;
+//! fs::write(&map, "[keys]\n\"k-2c1f8a96d0e34b57\" = \"names.md\"\n")?;
+//! # #[cfg(unix)]
+//! # for file in [&map, &home.path().join("names.md")] {
+//! #     fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+//! # }
+//!
+//! let limits = Limits::default();
+//! let live = LiveMap::new(Location::find(Some(&map), |name| std::env::var_os(name))?);
+//! let loader = Loader::new(live, Sandbox::embedded(limits)?, limits);
+//!
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+//! runtime.block_on(async {
+//!     let load = |key: &str| {
+//!         // Nobody has said who asks: an entry that is bound to agents would be refused.
+//!         loader.load(Target::Key(key.to_owned().into()), Caller::Nobody)
+//!     };
+//!     assert_eq!(load("k-2c1f8a96d0e34b57").await.unwrap().text, "- Jane Q. Example\n");
+//!     assert_eq!(load("k-2c1f8a96d0e34b58").await.unwrap_err(), Code::UnknownKey);
+//! });
+//! # Ok(())
+//! # }
+//! ```
+#![deny(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+compile_error!("Keyhole runs on Linux, macOS and Windows; other systems are not supported");
+
+mod agent;
+mod call;
+mod caller;
+mod code;
+mod grant;
+mod guesses;
+mod hex;
+pub mod limits;
+mod loader;
+mod map;
+pub mod sandbox;
+pub mod ticket;
+
+pub use agent::{AgentName, BadAgentName};
+pub use call::{Call, Target};
+pub use caller::{Caller, Callers};
+pub use code::Code;
+pub use grant::{Executor, Grant};
+pub use hex::hex;
+pub use loader::{CallPermit, Content, Loader};
+pub use map::{
+    BadBindingName, Binding, BindingError, BindingName, Entry, FreezeError, FrozenMap, Key,
+    KeyError, LiveMap, Location, LocationError, Map, MapError, MapMistake, Maps, Unresolved,
+    configuration, home, locate,
+};

@@ -1,0 +1,113 @@
+//! What one call may use. Every limit is on by default; docs/refusals.md lists them.
+
+use keyhole_engine::MAX_MEMORY;
+use std::time::Duration;
+
+/// The longest result that Claude Code passes to its model, in UTF-16 code units. The
+/// tool must state it in its `_meta`; otherwise the limit is 25,000 tokens. Claude
+/// Code writes a longer result to a file that the parent can read, so the server
+/// refuses to send one.
+pub const MAX_CLAUDE_CHARS: usize = 500_000;
+
+/// What one call, and all calls together, may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Wall-clock time of one call, from the moment it starts to run. It covers
+    /// the guest's own computing, which the host stops, and a read that hangs in the
+    /// kernel, which the host abandons. Code: `timed-out`.
+    pub deadline: Duration,
+    /// Calls that run at once. Each holds a permit until its answer is written, so
+    /// a client that stops reading cannot pile up answers. After [`Self::slow_after`], a
+    /// call gives its permit back, if [`Self::slow`] allows. With 3, four processors served
+    /// a fifth fewer calls a second; with more than 4 the protocol's one thread is busy.
+    pub running: usize,
+    /// Calls that may wait. The answer to one more is `busy`.
+    pub waiting: usize,
+    /// Slow calls that may go on without such a permit, so that they delay no other call.
+    /// They wait for a file system, or they hang in the kernel and the client has
+    /// already got `timed-out`. As many threads as may run wait for one file system that
+    /// hangs, and no more: so three can hang, and the others are served.
+    pub slow: usize,
+    /// After this time, a call counts as waiting, not computing. A file of the highest
+    /// limit takes some 20 ms.
+    pub slow_after: Duration,
+    /// Linear memory that the guest may have, in bytes. The guest holds a file, and for a
+    /// moment a second reading of it; the rest is its stack, data and allocator. This is
+    /// address space: a call takes only the memory that it touches.
+    pub memory_bytes: usize,
+    /// Handles that the guest may hold at once: the directory, the file, and some
+    /// slack.
+    pub handles: usize,
+    /// Bytes that the guest may pass to the host in one call, in addition to the size
+    /// of the file. A key and a name are far shorter.
+    pub host_call_bytes: usize,
+    /// Tables that the guest may have: its own, and those of the adapters that
+    /// stand between a component and its imports.
+    pub tables: usize,
+    /// Elements in each table. The guest itself needs a few function pointers.
+    pub table_elements: usize,
+    /// Core instances that the component may consist of: its module and adapters.
+    pub instances: usize,
+    /// Wrong guessable keys (see [`crate::Key::is_guessable`]) that the server looks
+    /// up without a delay. So a user who mistypes a key is not slowed down.
+    pub free_guesses: usize,
+    /// After those, the server looks up one more each time this interval has passed.
+    /// Until then a guessable key waits, as long as a call may wait; then the answer
+    /// is `busy`. A right guessable key waits too.
+    pub guess_every: Duration,
+    /// Guessable keys that may wait for their lookup. The answer to one more is
+    /// `busy`.
+    pub waiting_guesses: usize,
+}
+
+/// A file's limit if the map names none, in bytes.
+pub const DEFAULT_MAX_BYTES: u64 = 1 << 20;
+
+/// The highest limit that a map may set, in bytes. A subagent's whole context
+/// window is smaller. A larger file is not context but data.
+pub const MAX_MAX_BYTES: u64 = 8 << 20;
+
+/// The largest map that the host reads, in bytes: some ten thousand entries. It is read and
+/// compared at each call.
+pub const MAX_MAP_BYTES: u64 = 1 << 20;
+
+impl Limits {
+    /// The most threads that calls ever have: each has a permit, as a running or as a slow
+    /// call.
+    pub const fn threads(self) -> usize {
+        self.running + self.slow
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(5),
+            running: 4,
+            waiting: 256,
+            slow: 12,
+            slow_after: Duration::from_millis(100),
+            memory_bytes: MAX_MEMORY,
+            handles: 16,
+            host_call_bytes: 64 << 10,
+            tables: 8,
+            table_elements: 1024,
+            instances: 16,
+            free_guesses: 16,
+            guess_every: Duration::from_secs(1),
+            waiting_guesses: 16,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+
+    /// docs/refusals.md promises it.
+    #[test]
+    fn three_file_systems_can_hang_and_leave_all_that_may_run_to_the_others() {
+        let limits = Limits::default();
+        assert!(limits.slow >= 3 * limits.running);
+    }
+}

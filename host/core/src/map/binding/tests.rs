@@ -1,0 +1,158 @@
+//! Where a binding's key may come from, and what is refused.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::{BadBindingName, BindingError, BindingName};
+use crate::{
+    code::Code,
+    map::{KeyError, Map, tests::location},
+};
+use keyhole_tree::Tree;
+use keyhole_walk::SystemError;
+use std::{fs, process::Command};
+
+/// The key that the map of `tree` gives the binding `b`.
+fn key(tree: &Tree, source: &str) -> Result<String, BindingError> {
+    let location = location(tree);
+    let map = Map::parse(format!("[bindings.b]\n{source}\n").as_bytes(), &location).unwrap();
+    let key = map.binding("b").unwrap().key(&map);
+    key.map(|key| key.expose().to_owned())
+}
+
+/// With a file `key` in it.
+fn with(text: &[u8], mode: u32) -> Tree {
+    let tree = Tree::empty();
+    tree.write("key", text);
+    tree.mode("key", mode);
+    tree
+}
+
+#[test]
+fn a_name_is_1_to_64_of_a_to_z_digits_and_hyphens() {
+    for good in ["a", "scanner-catalog", "0", "-", &"a".repeat(64)] {
+        assert_eq!(BindingName::try_from(good).as_deref(), Ok(good));
+    }
+    for bad in ["", "A", "a_b", "a b", "é", "a\n", &"a".repeat(65)] {
+        assert_eq!(BindingName::try_from(bad), Err(BadBindingName), "{bad}");
+    }
+}
+
+#[test]
+fn a_key_comes_from_the_map_a_file_or_the_environment() {
+    let tree = with(b"k-file\n", 0o600);
+    assert_eq!(key(&tree, "key = 'k-here'").unwrap(), "k-here");
+    assert_eq!(key(&tree, "key_file = 'key'").unwrap(), "k-file");
+    // Cargo sets it for a test.
+    let set = key(&tree, "key_env = 'CARGO_PKG_NAME'");
+    assert_eq!(set.unwrap(), "keyhole-core");
+}
+
+#[test]
+fn one_line_end_after_the_key_is_not_part_of_it() {
+    for text in [&b"k-a"[..], b"k-a\n", b"k-a\r\n"] {
+        let tree = with(text, 0o600);
+        assert_eq!(key(&tree, "key_file = 'key'").unwrap(), "k-a");
+    }
+    for text in [
+        &b"k-a\n\n"[..],
+        b" k-a",
+        b"\xff",
+        &[b'k'; 129],
+        &[b'k'; 9000],
+        b"",
+    ] {
+        let tree = with(text, 0o600);
+        let error = key(&tree, "key_file = 'key'").unwrap_err();
+        assert!(matches!(error, BindingError::NotAKey(_)), "{error:?}");
+    }
+}
+
+#[test]
+fn a_file_that_others_could_have_written_gives_no_key() {
+    for mode in [0o602, 0o666] {
+        let tree = with(b"k-a", mode);
+        assert!(matches!(
+            key(&tree, "key_file = 'key'"),
+            Err(BindingError::Untrusted(_))
+        ));
+    }
+    let tree = with(b"k-a", 0o600);
+    tree.mode("", 0o777);
+    assert!(matches!(
+        key(&tree, "key_file = 'key'"),
+        Err(BindingError::Untrusted(_))
+    ));
+}
+
+#[test]
+fn what_is_no_file_or_not_there_gives_no_key() {
+    let tree = with(b"k-a", 0o600);
+    fs::create_dir(tree.path("dir")).unwrap();
+    let made = Command::new("mkfifo").arg(tree.path("fifo")).status();
+    assert!(made.unwrap().success());
+    for (source, expected) in [
+        (
+            "key_file = 'none'",
+            BindingError::Unreadable(SystemError::Missing),
+        ),
+        (
+            "key_file = 'dir'",
+            BindingError::Unreadable(SystemError::NotAFile),
+        ),
+        (
+            "key_file = 'fifo'",
+            BindingError::Unreadable(SystemError::NotAFile),
+        ),
+        ("key_env = 'KEYHOLE_TEST_UNSET'", BindingError::NoVariable),
+    ] {
+        assert_eq!(key(&tree, source), Err(expected), "{source}");
+    }
+}
+
+#[test]
+fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
+    let tree = Tree::empty();
+    let shows = |name: &str, texts: &str, own: Option<&str>| {
+        let text = format!(
+            "[keys]\nk-long-and-random-7f3a = '/a.md'\nword = '/b.md'\n\
+             [bindings.{name}]\nkey_env = 'OWN'\n{texts}\n"
+        );
+        let map = Map::parse(text.as_bytes(), &location(&tree)).unwrap();
+        let own = own.map(|key| crate::map::Key::try_from(key).unwrap());
+        map.binding(name)
+            .unwrap()
+            .shows_a_key(name, own.as_ref(), &map)
+    };
+    assert!(!shows("a", "title = 'any word'", Some("k-own")));
+    // Its own key, however short; and a long key of the map, whoever has it.
+    assert!(shows("a", "title = 'it is k-own'", Some("k-own")));
+    assert!(shows("a-k-own", "", Some("k-own")));
+    assert!(shows("a", "description = 'k-long-and-random-7f3a'", None));
+    // A short key of another entry may be any word.
+    assert!(!shows("a", "description = 'a word'", None));
+}
+
+#[test]
+fn a_key_file_holds_the_longest_key_and_no_more_is_read_of_it() {
+    let longest = "k".repeat(128);
+    let tree = with(format!("{longest}\r\n").as_bytes(), 0o600);
+    assert_eq!(key(&tree, "key_file = 'key'").unwrap(), longest);
+    let tree = with(&[0xff; 140], 0o600);
+    let refused = key(&tree, "key_file = 'key'").unwrap_err();
+    assert!(
+        matches!(refused, BindingError::NotAKey(KeyError::TooLong)),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_key_that_nobody_can_look_up_now_is_not_called_unknown() {
+    for (error, code) in [
+        (SystemError::OutOfResources, Code::OutOfResources),
+        (SystemError::Hangs, Code::TimedOut),
+        (SystemError::Missing, Code::UnknownKey),
+    ] {
+        assert_eq!(BindingError::Unreadable(error).code(), code);
+    }
+    assert_eq!(BindingError::NoVariable.code(), Code::UnknownKey);
+}

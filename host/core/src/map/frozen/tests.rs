@@ -1,0 +1,162 @@
+//! A frozen map does not change; the files that it names do.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::{Directories, FreezeError, FrozenMap};
+use crate::{
+    code::Code,
+    grant::Grant,
+    limits::Limits,
+    map::{BindingName, Key, Maps as _, tests::live},
+};
+use cap_std::{ambient_authority, fs::Dir};
+use keyhole_tree::Tree;
+use std::{collections::BTreeSet, fs, sync::Arc};
+
+const MAP: &str = "[keys]\na = 'one/a.md'\nb = 'one/b.md'\nc = 'two/c.md'\nd = 'two/d.md'\n";
+
+/// A map, and files `a.md` and `b.md` in the directory `one`, `c.md` in `two`.
+fn tree() -> Tree {
+    let tree = Tree::of(&["one/a.md", "one/b.md", "two/c.md"]);
+    tree.write("map.toml", MAP);
+    tree
+}
+
+fn freeze(tree: &Tree, binding: Option<&BindingName>) -> FrozenMap {
+    let live = Arc::new(live(tree));
+    FrozenMap::freeze(&live, binding, &mut BTreeSet::new(), Limits::default()).unwrap()
+}
+
+fn grant(frozen: &FrozenMap, key: &str) -> Result<Grant, Code> {
+    let key = Key::try_from(key).unwrap();
+    frozen.resolve(frozen.map(), &key, frozen.map().find(&key).unwrap())
+}
+
+/// The content of the granted file now.
+fn read(frozen: &FrozenMap, key: &str) -> String {
+    let grant = grant(frozen, key).unwrap();
+    grant.directory.read_to_string(&grant.name).unwrap()
+}
+
+#[test]
+fn each_file_is_found_and_those_of_one_directory_share_it() {
+    let tree = tree();
+    let frozen = freeze(&tree, None);
+    for (key, text) in [("a", "one/a.md"), ("b", "one/b.md"), ("c", "two/c.md")] {
+        assert_eq!(read(&frozen, key), text);
+    }
+    let held: BTreeSet<_> = frozen.directories().map(std::ptr::from_ref).collect();
+    assert_eq!(held.len(), 2);
+}
+
+#[test]
+fn new_content_is_served_and_a_file_that_was_not_there_stays_refused() {
+    let tree = tree();
+    let frozen = freeze(&tree, None);
+    tree.write("new.md", "new");
+    fs::rename(tree.path("new.md"), tree.path("one/a.md")).unwrap();
+    assert_eq!(read(&frozen, "a"), "new");
+    tree.write("two/d.md", "late");
+    assert_eq!(grant(&frozen, "d").unwrap_err(), Code::NotFound);
+}
+
+#[test]
+fn a_directory_is_held_and_never_another_in_its_place() {
+    let tree = tree();
+    let frozen = freeze(&tree, None);
+    fs::rename(tree.path("one"), tree.path("moved")).unwrap();
+    tree.write("one/a.md", "another");
+    assert_eq!(read(&frozen, "a"), "one/a.md");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_held_directory_cannot_be_listed() {
+    let tree = tree();
+    let directory = grant(&freeze(&tree, None), "a").unwrap().directory;
+    let mut buffer = Vec::with_capacity(4096);
+    let mut listing = rustix::fs::RawDir::new(&directory, buffer.spare_capacity_mut());
+    let badf = Err(rustix::io::Errno::BADF);
+    assert_eq!(listing.next().unwrap().map(drop), badf);
+}
+
+#[test]
+fn more_directories_than_can_be_held_are_refused_with_their_number() {
+    let tree = tree();
+    let open = |name| Dir::open_ambient_dir(tree.path(name), ambient_authority()).unwrap();
+    let mut directories = Directories {
+        most: 1,
+        ..Directories::new(Limits::default())
+    };
+    let first = directories.keep(open("one")).unwrap();
+    assert!(Arc::ptr_eq(&first, &directories.keep(open("one")).unwrap()));
+    let refused = directories.keep(open("two"));
+    assert!(matches!(refused, Err(FreezeError::TooManyDirectories(1))));
+}
+
+#[test]
+fn descriptors_are_left_for_all_calls_that_may_run() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let left = |running, slow| {
+        let limits = Limits {
+            running,
+            slow,
+            ..Limits::default()
+        };
+        Directories::new(limits).most
+    };
+    let limit = usize::try_from(limit.unwrap()).unwrap();
+    assert_eq!(left(0, 0), limit - super::DESCRIPTORS_BESIDES);
+    assert_eq!(left(0, 0) - left(3, 4), 7 * super::DESCRIPTORS_PER_CALL);
+    assert_eq!(left(usize::MAX / 16, 0), 0);
+    assert!(Directories::new(Limits::default()).most > 0);
+}
+
+#[test]
+fn for_a_binding_no_directory_is_held_but_its_own() {
+    let tree = tree();
+    let bindings = "[bindings.only]\nkey = 'c'\n[bindings.gone]\nkey = 'z'\n[bindings.env]\nkey_env = 'KEYHOLE_TEST_UNSET'\n";
+    tree.write("map.toml", format!("{MAP}{bindings}"));
+    let [only, gone, env, none] =
+        ["only", "gone", "env", "none"].map(|name| BindingName::try_from(name).unwrap());
+    let frozen = freeze(&tree, Some(&only));
+    assert_eq!(frozen.directories().count(), 1);
+    let key = frozen.bound(frozen.map(), &only);
+    assert_eq!(key, Ok(Key::try_from("c").unwrap()));
+    assert_eq!(frozen.bound(frozen.map(), &gone), Err(Code::UnknownKey));
+    assert_eq!(grant(&frozen, "c").unwrap().name, "c.md");
+    // No call of this server leads here.
+    assert_eq!(grant(&frozen, "a").unwrap_err(), Code::Internal);
+    for without in [gone, env, none] {
+        let frozen = freeze(&tree, Some(&without));
+        assert_eq!(frozen.directories().count(), 0);
+    }
+}
+
+/// A server that starts again after a file system hung does not wait for it again.
+#[test]
+fn an_entry_that_hung_before_is_not_looked_at_again_and_the_others_are() {
+    let tree = tree();
+    let mut hung = BTreeSet::from([1]);
+    let live = Arc::new(live(&tree));
+    let frozen = FrozenMap::freeze(&live, None, &mut hung, Limits::default()).unwrap();
+    assert_eq!(grant(&frozen, "b").unwrap_err(), Code::TimedOut);
+    for key in ["a", "c"] {
+        assert!(grant(&frozen, key).is_ok());
+    }
+    assert_eq!(hung, BTreeSet::from([1]));
+}
+
+#[test]
+fn without_a_usable_map_nothing_is_frozen() {
+    let tree = Tree::empty();
+    for (map, code) in [(None, "map-missing:"), (Some("roots = []"), "map-invalid:")] {
+        if let Some(map) = map {
+            tree.write("map.toml", map);
+        }
+        let live = Arc::new(live(&tree));
+        let frozen = FrozenMap::freeze(&live, None, &mut BTreeSet::new(), Limits::default());
+        let error = frozen.unwrap_err().to_string();
+        assert!(error.starts_with(code), "{error}");
+    }
+}

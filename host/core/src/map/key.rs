@@ -1,0 +1,194 @@
+//! What a caller must know to get a file. It is a secret, and is handled as one.
+
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+/// A well-formed key: 1 to 128 visible ASCII characters, the rule of
+/// "What a key is" in `wit/context.wit`.
+///
+/// It cannot be printed by accident: there is no `Display`, and `Debug` hides it.
+///
+/// Two keys are compared in constant time: the comparison takes as long wherever they
+/// first differ. So the time of a lookup in a map does not tell how close a wrong key
+/// came. A hash with a random seed (SipHash) decides which entry is looked at, and
+/// whether its key is compared at all. There is no `Borrow<str>`, because that would
+/// bring back the plain comparison of strings.
+///
+/// It is overwritten with zeros when it is dropped, and so are a map's text, which holds
+/// all its keys, and the loader's and the transport's own copies of what a caller sent.
+/// These are not overwritten: the kernel's pipes, the buffers of the parser and the
+/// protocol library, the sandbox's copy, which ends with the call, and whatever the client
+/// keeps, above all its transcript.
+#[derive(Clone, Eq)]
+pub struct Key(Zeroizing<Box<str>>);
+
+/// Why a text is not a key. It contains nothing of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The text is empty.
+    #[error("a key is empty")]
+    Empty,
+    /// The text is longer than [`Key::MAX_LEN`].
+    #[error("a key is longer than 128 characters")]
+    TooLong,
+    /// A character is a blank, a control character or not ASCII.
+    #[error("a key may hold visible ASCII characters only, no blanks")]
+    NotVisibleAscii,
+}
+
+impl Key {
+    /// The longest key, in characters; `wit/context.wit` says so.
+    pub const MAX_LEN: usize = 128;
+
+    /// Keys shorter than this, in characters, are called weak. 16 hexadecimal
+    /// characters are 64 bits: nobody can guess that by calls that each take
+    /// microseconds.
+    pub const STRONG_LEN: usize = 16;
+
+    /// Keys with fewer different characters than this are called weak. 16 random
+    /// hexadecimal digits have so few different ones once in 25,000 times.
+    pub const STRONG_CHARS: u32 = 6;
+
+    /// Whether somebody could guess `text`, which need not be a key: it is shorter than
+    /// [`Self::STRONG_LEN`], or has fewer than [`Self::STRONG_CHARS`] different
+    /// characters. This tells a random key from a short one. No rule can tell a random
+    /// key from a phrase.
+    pub fn is_guessable(text: &str) -> bool {
+        text.len() < Self::STRONG_LEN || {
+            let seen = text
+                .bytes()
+                .fold(0_u128, |seen, byte| seen | 1 << (byte & 127));
+            seen.count_ones() < Self::STRONG_CHARS
+        }
+    }
+
+    /// The key itself. The caller must ensure that nobody logs it or sends it to anyone
+    /// but the guest and the user.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the key could be guessed: see [`Self::is_guessable`].
+    pub fn is_weak(&self) -> bool {
+        Self::is_guessable(&self.0)
+    }
+}
+
+/// Whether `text` may be a key or an agent's name: 1 to 128 visible ASCII characters.
+pub(super) fn check(text: &str) -> Result<(), KeyError> {
+    match text.len() {
+        0 => Err(KeyError::Empty),
+        _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => Err(KeyError::NotVisibleAscii),
+        1..=Key::MAX_LEN => Ok(()),
+        _ => Err(KeyError::TooLong),
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = KeyError;
+
+    fn try_from(text: String) -> Result<Self, KeyError> {
+        // This copies and does not shrink: shrinking may move the text and leave the
+        // old one in memory.
+        Self::try_from(&**Zeroizing::new(text))
+    }
+}
+
+impl TryFrom<&str> for Key {
+    type Error = KeyError;
+
+    fn try_from(text: &str) -> Result<Self, KeyError> {
+        check(text)?;
+        Ok(Self(Zeroizing::new(text.into())))
+    }
+}
+
+/// In constant time.
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(<redacted>)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::{Key, KeyError};
+
+    #[test]
+    fn a_key_is_1_to_128_visible_ascii_characters() {
+        for good in ["!", "~", "k-7f3a", &"k".repeat(128)] {
+            assert_eq!(Key::try_from(good).unwrap().expose(), good);
+        }
+        for (bad, why) in [
+            (String::new(), KeyError::Empty),
+            ("k".repeat(129), KeyError::TooLong),
+            ("a b".to_owned(), KeyError::NotVisibleAscii),
+            ("a\n".to_owned(), KeyError::NotVisibleAscii),
+            ("\u{7f}".to_owned(), KeyError::NotVisibleAscii),
+            ("clé".to_owned(), KeyError::NotVisibleAscii),
+        ] {
+            assert_eq!(Key::try_from(bad), Err(why));
+        }
+    }
+
+    #[test]
+    fn keys_are_equal_when_all_bytes_are() {
+        let key = Key::try_from("k-abc").unwrap();
+        assert_eq!(key, Key::try_from("k-abc".to_owned()).unwrap());
+        for other in ["k-abd", "x-abc", "k-ab", "k-abcd"] {
+            assert_ne!(key, Key::try_from(other).unwrap());
+        }
+    }
+
+    /// The key is overwritten because its field does it, which [`zeroize`] tests
+    /// itself. A test cannot read the memory afterwards without `unsafe`.
+    #[test]
+    fn a_key_is_made_of_what_is_wiped_on_drop() {
+        fn is_wiped<T: zeroize::ZeroizeOnDrop>(_: &T) {}
+        is_wiped(&Key::try_from("k-secret").unwrap().0);
+    }
+
+    #[test]
+    fn a_short_key_and_one_of_few_characters_could_be_guessed() {
+        for weak in [
+            "",
+            "k",
+            "k-7f3a8b1122334",
+            "aaaaaaaaaaaaaaaa",
+            "0123401234012340",
+        ] {
+            assert!(Key::is_guessable(weak), "{weak}");
+        }
+        for strong in [
+            "k-7f3a8b11223344",
+            "k-2c1f8a96d0e34b57",
+            "0123450123450123",
+            &"\u{e9}01234567".repeat(2),
+        ] {
+            assert!(!Key::is_guessable(strong), "{strong}");
+        }
+    }
+
+    #[test]
+    fn debug_hides_the_key() {
+        let key = Key::try_from("k-secret-and-long-enough").unwrap();
+        assert_eq!(format!("{key:?}"), "Key(<redacted>)");
+    }
+}

@@ -1,0 +1,171 @@
+//! The map as it is now: read at each call, and parsed again if it has changed.
+
+use super::{BindingName, Entry, Key, Location, Map, MapError, Maps, locate};
+use crate::{code::Code, grant::Grant, limits::MAX_MAP_BYTES};
+use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+use zeroize::Zeroizing;
+
+/// The map of one [`Location`], shared by all calls.
+///
+/// What [`LiveMap::current`] promises:
+///
+/// - **It is never stale.** The answer is the map as it was at a moment after the call
+///   began: each call opens and reads the file, and compares it with the parsed one, byte
+///   by byte, so it relies on no clock. If the map is gone, unreadable or wrong, the
+///   answer is an error, and the earlier map is forgotten.
+/// - **It is never half**, as far as a file that is saved in place can be read whole: see
+///   [`Walker::read_at_rest`]. A map that is replaced by renaming is seen as it was before
+///   or after. A map that does not come to rest within a second is refused.
+/// - **It is not parsed twice.** As long as the file's content is the same, calls get
+///   the same map, or the same error.
+///
+/// On a network file system, the map is as current as what the server says when a file is
+/// opened; NFS asks the server then, unless it is mounted `nocto`.
+#[derive(Debug)]
+pub struct LiveMap<F = System> {
+    location: Location,
+    walker: Walker<F>,
+    seen: Mutex<Option<Seen>>,
+}
+
+/// The result of the last reading of the file.
+struct Seen {
+    bytes: Zeroizing<Vec<u8>>,
+    /// What the file reported when it was opened.
+    stat: Stat,
+    outcome: Result<Arc<Map>, MapError>,
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Seen").finish_non_exhaustive()
+    }
+}
+
+impl LiveMap {
+    /// The map at this location. This reads nothing yet.
+    pub fn new(location: Location) -> Self {
+        Self::over(System, location)
+    }
+}
+
+impl<F: FileSystem> LiveMap<F> {
+    /// Like [`LiveMap::new`], in any file system.
+    pub fn over(files: F, location: Location) -> Self {
+        Self {
+            location,
+            walker: Walker::new(files),
+            seen: Mutex::new(None),
+        }
+    }
+
+    /// Where the map is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The map as it is now. This blocks: it reads files, and waits for up to a second
+    /// if the map is just being written.
+    ///
+    /// # Errors
+    /// [`MapError`]: why every key is refused until the map is fixed.
+    pub fn current(&self) -> Result<Arc<Map>, MapError> {
+        // The lock is held all the time, so that one reading serves all calls. A thread
+        // that panicked with the lock left a complete value behind.
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // A map that is not found again is forgotten, whatever happens next.
+        let known = seen.take();
+        let (bytes, stat) = self.read(known.as_ref())?;
+        let outcome = match known {
+            Some(seen) if seen.bytes == bytes => seen.outcome,
+            _ => self.parse(&bytes).map(Arc::new),
+        };
+        *seen = Some(Seen {
+            bytes,
+            stat,
+            outcome: outcome.clone(),
+        });
+        outcome
+    }
+
+    /// The map as it would be with `more` at its end. A map that is not there counts as
+    /// empty.
+    pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
+        let mut bytes = match self.read(None) {
+            Err(MapError::Missing { .. }) => Zeroizing::default(),
+            read => read?.0,
+        };
+        bytes.extend_from_slice(more.as_bytes());
+        self.parse(&bytes)
+    }
+
+    fn read(&self, known: Option<&Seen>) -> Result<(Zeroizing<Vec<u8>>, Stat), MapError> {
+        let read = || {
+            let file = self.walker.walk(self.location.file(), Policy::FILE)?;
+            // If it was changed since, an equal reading may be a mixture of later versions.
+            let known = known.filter(|seen| seen.stat == file.stat);
+            let known = known.map(|seen| &**seen.bytes);
+            let bytes = self
+                .walker
+                .read_at_rest(&file.handle, MAX_MAP_BYTES, known)?;
+            Ok((bytes, file.stat))
+        };
+        let (bytes, stat) = read().map_err(|error| self.error(error))?;
+        let bytes = bytes.map(Zeroizing::new).ok_or(MapError::TooLarge {
+            path: self.path(),
+            size: stat.size,
+        })?;
+        Ok((bytes, stat))
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
+        Map::parse(bytes, &self.location).map_err(|source| MapError::Parse {
+            path: self.path(),
+            source,
+        })
+    }
+
+    fn error(&self, error: WalkError) -> MapError {
+        let path = self.path();
+        match error {
+            WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
+            WalkError::System(SystemError::Busy) => MapError::Unsettled { path },
+            WalkError::System(SystemError::Missing) => MapError::Missing { path },
+            WalkError::System(source) => MapError::Unreadable { path, source },
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.location.file().to_owned()
+    }
+}
+
+impl<F> Maps for LiveMap<F>
+where
+    F: FileSystem + Send + Sync + 'static,
+    F::Handle: Send,
+{
+    type Directory = F::Directory;
+
+    fn map_now(&self) -> Result<Arc<Map>, Code> {
+        self.current().map_err(|error| error.code())
+    }
+
+    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
+        let binding = map.binding(name).ok_or(Code::UnknownKey)?;
+        binding
+            .key_in(&self.walker, map)
+            .map_err(|error| error.code())
+    }
+
+    fn resolve(&self, map: &Map, _: &Key, entry: &Entry) -> Result<Grant<F::Directory>, Code> {
+        locate(&self.walker, map, entry).map_err(|error| error.code)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! A changed map counts from the next call on, and no call sees half of it.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::{LiveMap, MapError};
+use crate::{
+    code::Code,
+    limits::MAX_MAP_BYTES,
+    map::{Key, tests::live},
+};
+use keyhole_tree::Tree;
+use keyhole_walk::SystemError;
+use std::{fs, path::PathBuf, sync::Arc};
+
+const A: &str = "[keys]\na = 'a.md'\n";
+const B: &str = "[keys]\nb = 'b.md'\n";
+
+fn has(live: &LiveMap, key: &str) -> bool {
+    let key = Key::try_from(key).unwrap();
+    live.current().unwrap().find(&key).is_some()
+}
+
+#[test]
+fn a_map_counts_as_it_is_now_and_is_parsed_once() {
+    let tree = Tree::with(A);
+    let live = live(&tree);
+    let first = live.current().unwrap();
+    for _ in 0..3 {
+        assert!(Arc::ptr_eq(&first, &live.current().unwrap()));
+    }
+    // Written in place.
+    tree.write("map.toml", B);
+    assert!(has(&live, "b") && !has(&live, "a"));
+    // Replaced by a finished file.
+    tree.write("new.toml", A);
+    fs::rename(tree.path("new.toml"), tree.map()).unwrap();
+    assert!(has(&live, "a") && !has(&live, "b"));
+    // Wrong for a moment, or gone: nothing of the earlier one is left.
+    tree.write("map.toml", "roots = []");
+    for _ in 0..2 {
+        assert!(matches!(live.current(), Err(MapError::Parse { .. })));
+    }
+    fs::remove_file(tree.map()).unwrap();
+    assert_eq!(live.current().unwrap_err().code(), Code::MapMissing);
+    tree.write("map.toml", A);
+    assert!(has(&live, "a"));
+    assert!(!Arc::ptr_eq(&first, &live.current().unwrap()));
+}
+
+#[test]
+fn a_map_may_be_as_large_as_the_limit_and_no_larger() {
+    let most = usize::try_from(MAX_MAP_BYTES).unwrap();
+    let comment = |bytes: usize| format!("{A}{}", "#".repeat(bytes - A.len()));
+    let tree = Tree::with(comment(most));
+    let live = live(&tree);
+    assert!(has(&live, "a"));
+    tree.write("map.toml", comment(most + 1));
+    let error = live.current().unwrap_err();
+    let size = MAX_MAP_BYTES + 1;
+    assert!(matches!(error, MapError::TooLarge { size: told, .. } if told == size));
+}
+
+#[test]
+fn what_is_to_be_added_to_a_map_is_read_with_it() {
+    let tree = Tree::with(A);
+    let added = live(&tree).extended_by("b = 'b.md'\n").unwrap();
+    assert_eq!(added.entries().len(), 2);
+    assert!(live(&tree).extended_by("a = 'b.md'\n").is_err());
+    // A map that is not there counts as empty.
+    let empty = Tree::empty();
+    let added = live(&empty).extended_by(B).unwrap();
+    assert_eq!(added.entries().len(), 1);
+}
+
+#[test]
+fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_map() {
+    let path = PathBuf::from("/hunter2/map.toml");
+    let unreadable = |source| MapError::Unreadable {
+        path: path.clone(),
+        source,
+    };
+    // What the system does not give now is not called a wrong map.
+    for (error, code) in [
+        (MapError::Missing { path: path.clone() }, Code::MapMissing),
+        (
+            unreadable(SystemError::OutOfResources),
+            Code::OutOfResources,
+        ),
+        (unreadable(SystemError::Hangs), Code::TimedOut),
+        (unreadable(SystemError::Denied), Code::MapInvalid),
+        (MapError::Unsettled { path: path.clone() }, Code::MapInvalid),
+    ] {
+        let said = error.at_start();
+        assert_eq!(error.code(), code);
+        assert_eq!(said.split(':').next(), Some(code.as_str()));
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}

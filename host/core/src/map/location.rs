@@ -1,0 +1,277 @@
+//! Where the user's map is.
+
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The variable that says where the user's home is.
+const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+
+/// What to set if nothing says where the user's configuration is.
+const NO_HOME: &str = match cfg!(windows) {
+    true => "APPDATA is not an absolute path; set it, or name the map with --map",
+    false => {
+        "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
+    }
+};
+
+/// The user's home, if a variable says where it is. `variable` looks one up.
+pub fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    absolute(&variable, HOME)
+}
+
+/// The user's configuration directory: `$XDG_CONFIG_HOME`, else `~/.config`; on Windows
+/// `%APPDATA%`. A variable that is empty or not an absolute path counts as unset, as the
+/// XDG base directory specification says.
+pub fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    match cfg!(windows) {
+        true => absolute(&variable, "APPDATA"),
+        false => absolute(&variable, "XDG_CONFIG_HOME")
+            .or_else(|| Some(absolute(&variable, HOME)?.join(".config"))),
+    }
+}
+
+fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
+    variable(name)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+}
+
+/// Where the map is, and which home `~/` means. It is determined once, at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    file: PathBuf,
+    home: Option<PathBuf>,
+    is_named: bool,
+}
+
+/// Why the map's location is unknown.
+#[derive(Debug, thiserror::Error)]
+pub enum LocationError {
+    /// `--map` was given an empty name.
+    #[error("--map needs the name of a file")]
+    EmptyName,
+    /// Nothing says where the user's configuration is.
+    #[error("{NO_HOME}")]
+    NoHome,
+    /// There is no current directory to which a relative `--map` could be relative.
+    #[error("the current directory cannot be found; give --map an absolute path")]
+    NoCurrentDirectory(#[source] io::Error),
+}
+
+impl Location {
+    /// The map's location: `named` if the user named one (`--map`), else
+    /// `keyhole/context-map.toml` in the user's [`configuration`] directory. A relative
+    /// `named` is relative to the current directory.
+    ///
+    /// `variable` looks up an environment variable: `|name| env::var_os(name)`.
+    ///
+    /// # Errors
+    /// [`LocationError`]. It does not check whether there is a file.
+    pub fn find(
+        named: Option<&Path>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, LocationError> {
+        let home = home(&variable);
+        let file = match named {
+            Some(name) if name.as_os_str().is_empty() => return Err(LocationError::EmptyName),
+            Some(name) => std::path::absolute(name).map_err(LocationError::NoCurrentDirectory)?,
+            None => configuration(&variable)
+                .ok_or(LocationError::NoHome)?
+                .join("keyhole")
+                .join("context-map.toml"),
+        };
+        Ok(Self {
+            file,
+            home,
+            is_named: named.is_some(),
+        })
+    }
+
+    /// The map's absolute path. Links are not followed.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Where that is, in words that tell nothing of the user, for a log.
+    #[must_use]
+    pub fn in_words(&self) -> &'static str {
+        let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
+        match self.home().map(usual) {
+            _ if self.is_named => "the place that --map names",
+            _ if cfg!(windows) => r"%APPDATA%\keyhole\context-map.toml",
+            Some(usual) if usual == self.file => "~/.config/keyhole/context-map.toml",
+            _ => "$XDG_CONFIG_HOME/keyhole/context-map.toml",
+        }
+    }
+
+    /// Whether the path comes from an argument. Then it may be anything, even a key in
+    /// the wrong place.
+    pub fn is_named(&self) -> bool {
+        self.is_named
+    }
+
+    /// What `~/` in the map stands for, if the user has a home.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// The directory to which paths in the map are relative: the one in which the map
+    /// was named. If the map is a link, this is the link's directory, not its target's.
+    /// So a map that a dotfile manager keeps elsewhere means the same as one that is here.
+    pub fn directory(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// A path from the map, made absolute: `~/` is the user's home, and a relative path
+    /// starts at [`Self::directory`]. None if there is no home.
+    pub fn expand(&self, path: &str) -> Option<PathBuf> {
+        match path.strip_prefix("~/") {
+            // `~//etc` is under the home as well: `join` would leave it.
+            Some(rest) => Some(
+                self.home()?
+                    .join(rest.trim_start_matches(std::path::is_separator)),
+            ),
+            None => Some(self.directory().join(path)),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::{Location, LocationError};
+    use std::path::Path;
+
+    fn find(named: Option<&str>, set: &[(&str, &str)]) -> Result<Location, LocationError> {
+        Location::find(named.map(Path::new), |name| {
+            let (_, value) = set.iter().find(|(n, _)| *n == name)?;
+            Some(value.into())
+        })
+    }
+
+    fn file(named: Option<&str>, set: &[(&str, &str)]) -> String {
+        find(named, set)
+            .unwrap()
+            .file()
+            .to_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    #[test]
+    fn a_named_map_wins_and_needs_no_home() {
+        let set = [("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/config")];
+        assert_eq!(file(Some("/maps/m.toml"), &set), "/maps/m.toml");
+        assert_eq!(file(Some("/maps/m.toml"), &[]), "/maps/m.toml");
+        assert_eq!(find(Some("/maps/m.toml"), &[]).unwrap().home(), None);
+    }
+
+    #[test]
+    fn then_the_xdg_directory_then_the_home() {
+        let both = [("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/config")];
+        assert_eq!(file(None, &both), "/config/keyhole/context-map.toml");
+        assert_eq!(
+            file(None, &both[..1]),
+            "/home/u/.config/keyhole/context-map.toml"
+        );
+        assert_eq!(file(None, &both[1..]), "/config/keyhole/context-map.toml");
+        for (named, set, words) in [
+            (None, &both[..], "$XDG_CONFIG_HOME/keyhole/context-map.toml"),
+            (None, &both[..1], "~/.config/keyhole/context-map.toml"),
+            (Some("/k-secret"), &both[..], "the place that --map names"),
+        ] {
+            assert_eq!(find(named, set).unwrap().in_words(), words);
+        }
+    }
+
+    #[test]
+    fn an_empty_or_relative_variable_counts_as_unset() {
+        for value in ["", "config"] {
+            assert_eq!(
+                file(None, &[("HOME", "/home/u"), ("XDG_CONFIG_HOME", value)]),
+                "/home/u/.config/keyhole/context-map.toml"
+            );
+            assert!(matches!(
+                find(None, &[("HOME", value)]),
+                Err(LocationError::NoHome)
+            ));
+        }
+        assert!(matches!(find(None, &[]), Err(LocationError::NoHome)));
+    }
+
+    #[test]
+    fn an_empty_name_is_refused() {
+        assert!(matches!(
+            find(Some(""), &[("HOME", "/")]),
+            Err(LocationError::EmptyName)
+        ));
+    }
+
+    #[test]
+    fn a_relative_name_belongs_to_the_directory_that_is_current_at_the_start() {
+        let here = std::env::current_dir().unwrap();
+        let found = find(Some("./maps/m.toml"), &[]).unwrap();
+        assert_eq!(found.file(), here.join("maps/m.toml"));
+        assert_eq!(found.directory(), here.join("maps"));
+        assert!(found.is_named());
+        assert!(!find(None, &[("HOME", "/home/u")]).unwrap().is_named());
+    }
+}
+
+#[cfg(all(test, windows))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{Location, LocationError};
+    use std::path::Path;
+
+    fn find(named: Option<&str>, appdata: Option<&str>) -> Result<Location, LocationError> {
+        Location::find(named.map(Path::new), |name| match name {
+            "APPDATA" => appdata.map(Into::into),
+            "USERPROFILE" => Some(r"C:\Users\jane".into()),
+            // Variables that other shells set. They do not count here.
+            _ => Some(r"C:\other".into()),
+        })
+    }
+
+    #[test]
+    fn the_map_is_the_one_that_is_named_else_that_of_appdata() {
+        let appdata = Some(r"C:\Users\jane\AppData\Roaming");
+        let found = find(None, appdata).unwrap();
+        let map = r"C:\Users\jane\AppData\Roaming\keyhole\context-map.toml";
+        assert_eq!(found.file(), Path::new(map));
+        assert_eq!(found.home(), Some(Path::new(r"C:\Users\jane")));
+        let named = find(Some(r"D:\m.toml"), appdata).unwrap();
+        assert_eq!(named.file(), Path::new(r"D:\m.toml"));
+        for unset in [
+            None,
+            Some(""),
+            Some("Roaming"),
+            Some(r"C:Roaming"),
+            Some(r"\Roaming"),
+        ] {
+            assert!(matches!(find(None, unset), Err(LocationError::NoHome)));
+        }
+    }
+
+    #[test]
+    fn a_path_beneath_the_home_cannot_leave_it() {
+        let found = find(Some(r"C:\maps\m.toml"), None).unwrap();
+        for (path, means) in [
+            ("~/a.md", r"C:\Users\jane\a.md"),
+            ("~//a.md", r"C:\Users\jane\a.md"),
+            (r"~/\a.md", r"C:\Users\jane\a.md"),
+            (r"notes\a.md", r"C:\maps\notes\a.md"),
+            (r"D:\a.md", r"D:\a.md"),
+        ] {
+            assert_eq!(
+                found.expand(path).as_deref(),
+                Some(Path::new(means)),
+                "{path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The user's map: which key stands for which file.
+//!
+//! [`Location`] says where the map is. [`LiveMap`] reads it at each call. [`Map::parse`]
+//! turns its text into entries. [`locate()`] turns one entry into an open directory and a
+//! name in it. A server gets its map from a [`LiveMap`], or, if it is sealed, from a
+//! [`FrozenMap`], which keeps what it has read once; both are [`Maps`].
+
+mod binding;
+mod error;
+mod frozen;
+mod key;
+mod live;
+mod location;
+mod reader;
+mod resolve;
+
+pub use binding::{BadBindingName, Binding, BindingError, BindingName};
+use error::{Lines, Position};
+pub use error::{MapError, MapMistake};
+pub use frozen::{FreezeError, FrozenMap};
+pub use key::{Key, KeyError};
+pub use live::LiveMap;
+pub use location::{Location, LocationError, configuration, home};
+pub use resolve::{Unresolved, locate};
+
+use crate::{agent::AgentName, code::Code, grant::Grant};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+/// Where a call gets its map from, and how its entries are resolved: at each call, or once
+/// at the start.
+pub trait Maps: Send + Sync + 'static {
+    /// An open directory.
+    type Directory;
+
+    /// The map that is valid for this call.
+    ///
+    /// # Errors
+    /// The [`Code`] of a map that cannot be used.
+    fn map_now(&self) -> Result<Arc<Map>, Code>;
+
+    /// The key that a binding stands for.
+    ///
+    /// # Errors
+    /// [`Code::UnknownKey`] if the binding is gone, or the file or variable that held its
+    /// key, as if the key had left the map; [`Code::OutOfResources`] and
+    /// [`Code::TimedOut`] if nobody can tell.
+    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code>;
+
+    /// The grant for an entry of that map, which stands for `key`.
+    ///
+    /// # Errors
+    /// As for [`locate()`].
+    fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Self::Directory>, Code>;
+}
+
+impl<M: Maps> Maps for Arc<M> {
+    type Directory = M::Directory;
+
+    fn map_now(&self) -> Result<Arc<Map>, Code> {
+        (**self).map_now()
+    }
+
+    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
+        (**self).bound(map, name)
+    }
+
+    fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Self::Directory>, Code> {
+        (**self).resolve(map, key, entry)
+    }
+}
+
+/// A valid map, as it was at one moment. It is never changed, only replaced.
+///
+/// `Debug` shows nothing of it, not even how many keys there are.
+pub struct Map {
+    location: Location,
+    /// Absolute, or under `~/`; as written. None means that files may be anywhere.
+    roots: Option<Box<[Box<str>]>>,
+    /// The hash (SipHash) has a random seed, and keys are compared in constant time: see
+    /// [`Key`].
+    entries: HashMap<Key, Entry>,
+    bindings: BTreeMap<BindingName, Binding>,
+}
+
+/// What the map says of one key. `Debug` shows nothing of it.
+pub struct Entry {
+    path: Box<str>,
+    max_bytes: u64,
+    agents: Option<Box<[AgentName]>>,
+    at: Position,
+}
+
+impl Entry {
+    /// The path as the user wrote it: not empty, without NUL, absolute, under `~/`, or
+    /// relative.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The largest file that may be returned, in bytes: the entry's own limit, else the
+    /// map's, else [`crate::limits::DEFAULT_MAX_BYTES`].
+    pub fn max_bytes(&self) -> u64 {
+        self.max_bytes
+    }
+
+    /// The agents that may use the key. None means any agent. The list is never empty.
+    pub fn agents(&self) -> Option<&[AgentName]> {
+        self.agents.as_deref()
+    }
+
+    /// The line of the map on which the entry begins, from 1.
+    pub fn line(&self) -> u32 {
+        self.at.line
+    }
+}
+
+impl Map {
+    /// Reads a map. All of it must be valid: an unknown field, a key that occurs twice
+    /// or a number out of range is an error, never replaced by a default.
+    ///
+    /// # Errors
+    /// The first mistake: one in the TOML itself comes before all others.
+    pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
+        let text = str::from_utf8(bytes).map_err(|error| {
+            let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let good = String::from_utf8_lossy(good);
+            let end = Lines::of(&good).position(good.len());
+            MapMistake::new(end, "the map is not UTF-8 from here on".into(), None)
+        })?;
+        reader::read(text, location)
+    }
+
+    /// The entry of `key`, if it has one. The time that this takes does not tell how
+    /// close a wrong key came; see [`Key`].
+    pub fn find(&self, key: &Key) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// The entry of `key`, if `agent` may use it. An agent of None means that nobody
+    /// knows who asks. An entry that is bound to others is not found.
+    pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
+        self.find(key).filter(|entry| match entry.agents() {
+            None => true,
+            Some(agents) => {
+                agent.is_some_and(|agent| agents.iter().any(|named| named.means(agent)))
+            }
+        })
+    }
+
+    /// The key of the entry that names `agent`. None if no entry does, or more than one.
+    #[must_use]
+    pub fn only_key_of(&self, agent: &AgentName) -> Option<&Key> {
+        let mut keys = self.entries.iter().filter_map(|(key, entry)| {
+            let mut names = entry.agents().into_iter().flatten();
+            names.any(|name| name.means(agent)).then_some(key)
+        });
+        keys.next().filter(|_| keys.next().is_none())
+    }
+
+    /// The binding of this name, if there is one.
+    pub fn binding(&self, name: &str) -> Option<&Binding> {
+        self.bindings.get(name)
+    }
+
+    /// All bindings with their names, in the order of the text. Only for the user's own
+    /// `check`.
+    pub fn bindings(&self) -> Vec<(&BindingName, &Binding)> {
+        let mut bindings: Vec<_> = self.bindings.iter().collect();
+        bindings.sort_unstable_by_key(|(_, binding)| binding.at);
+        bindings
+    }
+
+    /// All entries with their keys, in the order of the text. Only for the user's own
+    /// `check`: a call must not learn of any entry but its own.
+    pub fn entries(&self) -> Vec<(&Key, &Entry)> {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_unstable_by_key(|(_, entry)| entry.at);
+        entries
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Map").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, unix))]
+pub(crate) mod tests;

@@ -1,0 +1,378 @@
+//! Reads the map's text: which tables and fields there may be, and what each may say. It
+//! looks nothing up in the file system.
+//!
+//! No message quotes the map: what looks like a wrong field may be a key in the wrong
+//! place.
+
+use super::{
+    Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position,
+    binding::KeySource,
+    error::Lines,
+    key::{KeyError, check},
+};
+use crate::{
+    agent::AgentName,
+    limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
+};
+use keyhole_walk::{
+    paths::{begins_at_root, odd_path},
+    printable::is_unprintable,
+};
+use std::{borrow::Cow, ops::Range};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// The fields at the top level of a map.
+const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
+/// The fields of an entry that is a table.
+const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
+/// The fields of a binding.
+const BINDING_FIELDS: [&str; 5] = ["key", "key_file", "key_env", "title", "description"];
+
+/// The TOML parser's messages say where a mistake is, but seldom what to write instead.
+const TOML_HELP: &str = r#"an entry is two lines, [keys."KEY"] and path = "PATH", in straight quotes, a \ written as \\; no name occurs twice"#;
+
+/// The message about a text that cannot be a root.
+const ROOT: &str = match cfg!(windows) {
+    true => "a root must begin with a drive (C:\\) or ~/",
+    false => "a root must begin with / or ~/",
+};
+
+type Name<'a> = Spanned<Cow<'a, str>>;
+type Value<'a> = Spanned<DeValue<'a>>;
+type Read<T> = Result<T, MapMistake>;
+
+/// All that the text says.
+///
+/// # Errors
+/// A mistake in the TOML itself. Else the first mistake of the fields at the top, then of the
+/// keys, then of the bindings, each table from its top to its end.
+pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
+    let lines = Lines::of(text);
+    let document = DeTable::parse(text).map_err(|error| {
+        let message = format!("not TOML: {}", error.message());
+        let at = lines.position(error.span().map_or(0, |span| span.start));
+        match first_keys_header(text, at.line) {
+            None => MapMistake::new(at, message, Some(TOML_HELP)),
+            Some(first) => {
+                let message = format!("a second [keys]: the first stands on line {first}");
+                let help = "move the lines under this one to the end of those under the first, and remove this one";
+                MapMistake::new(at, message, Some(help))
+            }
+        }
+    })?;
+    Reader { lines, location }.map(document.get_ref())
+}
+
+/// The line of the first `[keys]`, if `line` has a later one.
+fn first_keys_header(text: &str, line: u32) -> Option<usize> {
+    let mut headers = (1..).zip(text.lines()).filter(|(_, text)| {
+        let text = text.split('#').next().unwrap_or_default();
+        text.split_whitespace().collect::<String>() == "[keys]"
+    });
+    let (first, _) = headers.next()?;
+    let is_second = headers.any(|(number, _)| u32::try_from(number) == Ok(line));
+    is_second.then_some(first)
+}
+
+/// Goes through the document.
+struct Reader<'l> {
+    lines: Lines,
+    location: &'l Location,
+}
+
+impl Reader<'_> {
+    fn map(&self, document: &DeTable<'_>) -> Read<Map> {
+        self.check_fields(document, &MAP_FIELDS, "a map has")?;
+        let roots = document.get("roots").map(|value| self.roots(value));
+        let roots = roots.transpose()?;
+        let max_bytes = document.get("max_bytes").map(|value| self.max_bytes(value));
+        let max_bytes = max_bytes.transpose()?.unwrap_or(DEFAULT_MAX_BYTES);
+        let keys = self.table(document, "keys", "a table: write [keys]")?;
+        let entries = keys
+            .into_iter()
+            .map(|(name, value)| self.entry(name, value, max_bytes));
+        let entries = entries.collect::<Read<_>>()?;
+        let bindings = self.table(document, "bindings", "a table: write [bindings.NAME]")?;
+        let bindings = bindings
+            .into_iter()
+            .map(|(name, value)| self.binding(name, value));
+        Ok(Map {
+            location: self.location.clone(),
+            roots,
+            entries,
+            bindings: bindings.collect::<Read<_>>()?,
+        })
+    }
+
+    /// What this table has, in the order of the text.
+    fn table<'d, 'a>(
+        &self,
+        document: &'d DeTable<'a>,
+        name: &str,
+        wanted: &str,
+    ) -> Read<Vec<(&'d Name<'a>, &'d Value<'a>)>> {
+        let Some(value) = document.get(name) else {
+            return Ok(Vec::new());
+        };
+        let DeValue::Table(table) = value.get_ref() else {
+            return Err(self.wrong_type(value, wanted));
+        };
+        let mut items: Vec<_> = table.iter().collect();
+        items.sort_unstable_by_key(|(name, _)| name.span().start);
+        Ok(items)
+    }
+
+    fn entry(&self, name: &Name<'_>, value: &Value<'_>, default: u64) -> Read<(Key, Entry)> {
+        let key = Key::try_from(&**name.get_ref())
+            .map_err(|error| self.mistake(name.span(), error.to_string(), None))?;
+        let (path, max_bytes, agents) = match value.get_ref() {
+            DeValue::String(_) => (self.path(value)?, default, None),
+            // A table that a dot created has the position of the name before the dot.
+            DeValue::Table(_) if value.span() == name.span() => {
+                let help = Some("put the whole key in quotes");
+                return Err(self.mistake(name.span(), "a dot cuts this key in two", help));
+            }
+            DeValue::Table(fields) => {
+                self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
+                let path = fields.get("path").ok_or_else(|| {
+                    let help = Some("write { path = \"…\" }");
+                    self.mistake(value.span(), "this entry has no path", help)
+                })?;
+                let path = self.path(path)?;
+                let max_bytes = fields.get("max_bytes").map(|value| self.max_bytes(value));
+                let agents = fields.get("agents").map(|value| self.agents(value));
+                (
+                    path,
+                    max_bytes.transpose()?.unwrap_or(default),
+                    agents.transpose()?,
+                )
+            }
+            _ if MAP_FIELDS.contains(&&**name.get_ref()) => {
+                let message = "this is under [keys], so it counts as a key";
+                return Err(self.mistake(name.span(), message, Some("move it above [keys]")));
+            }
+            _ => return Err(self.wrong_type(value, "a path or a table with a path")),
+        };
+        let entry = Entry {
+            path,
+            max_bytes,
+            agents,
+            at: self.at(name),
+        };
+        Ok((key, entry))
+    }
+
+    fn binding(&self, name: &Name<'_>, value: &Value<'_>) -> Read<(BindingName, Binding)> {
+        let valid = BindingName::try_from(&**name.get_ref())
+            .map_err(|error| self.mistake(name.span(), error.to_string(), None))?;
+        let DeValue::Table(fields) = value.get_ref() else {
+            return Err(self.wrong_type(value, "a table with a key"));
+        };
+        self.check_fields(fields, &BINDING_FIELDS, "a binding has")?;
+        let sources = ["key", "key_file", "key_env"];
+        let sources = sources.map(|field| fields.get(field).map(|value| (field, value)));
+        let mut sources = sources.into_iter().flatten();
+        let (field, first) = sources.next().ok_or_else(|| {
+            let help = Some("write key = \"…\", or key_file or key_env");
+            self.mistake(value.span(), "this binding has no key", help)
+        })?;
+        if let Some((_, second)) = sources.next() {
+            let help = Some("keep one of key, key_file, key_env");
+            let later = std::cmp::max_by_key(first.span(), second.span(), |span| span.start);
+            return Err(self.mistake(later, "this binding's key is given twice", help));
+        }
+        let source = self.key_source(field, first)?;
+        let secret = match &source {
+            KeySource::Here(key) => Some(key),
+            _ => None,
+        };
+        if secret.is_some_and(|key| valid.contains(key.expose())) {
+            let message = "this name holds the key, and clients show it";
+            return Err(self.mistake(name.span(), message, None));
+        }
+        let label = |field, most| {
+            let value = fields.get(field);
+            value
+                .map(|value| self.label(value, most, secret))
+                .transpose()
+        };
+        let title = label("title", Binding::MAX_TITLE)?;
+        let description = label("description", Binding::MAX_DESCRIPTION)?;
+        let binding = Binding {
+            source,
+            title,
+            description,
+            at: self.at(name),
+        };
+        Ok((valid, binding))
+    }
+
+    /// Where a binding's key is, by the field that says so.
+    fn key_source(&self, field: &str, value: &Value<'_>) -> Read<KeySource> {
+        let text = self.string(value)?;
+        match field {
+            "key" => Key::try_from(text)
+                .map(KeySource::Here)
+                .map_err(|error| self.mistake(value.span(), error.to_string(), None)),
+            "key_file" => self.path(value).map(KeySource::File),
+            _ => {
+                let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+                let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+                if text.bytes().all(is_name) && text.starts_with(begins) {
+                    return Ok(KeySource::Variable(text.into()));
+                }
+                let message = "key_env is the name of a variable: letters, digits and _";
+                Err(self.mistake(value.span(), message, None))
+            }
+        }
+    }
+
+    /// The list of roots: absolute, or under `~/`.
+    fn roots(&self, value: &Value<'_>) -> Read<Box<[Box<str>]>> {
+        let empty = "with no roots, every file is refused; name one, or remove the line";
+        self.list(value, empty, |value| {
+            let path = self.path(value)?;
+            match begins_at_root(&path) || path.starts_with("~/") {
+                true => Ok(path),
+                false => Err(self.mistake(value.span(), ROOT, None)),
+            }
+        })
+    }
+
+    /// The list of agents that may use a key.
+    fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
+        let empty = "with no agents, nobody may use the key; name one, or remove the field";
+        self.list(value, empty, |value| {
+            let text = self.string(value)?;
+            // A name has the form of a key.
+            let name = check(text).map_err(|error| match error {
+                KeyError::Empty => "an agent's name is empty",
+                KeyError::TooLong => "an agent's name is longer than 128 characters",
+                KeyError::NotVisibleAscii => {
+                    "an agent's name may hold visible ASCII characters only, no blanks"
+                }
+            });
+            let name = name.and_then(|()| text.try_into().map_err(|_| "not an agent's name"));
+            name.map_err(|message| self.mistake(value.span(), message, None))
+        })
+    }
+
+    /// A list that is not empty, each of its values read by `item`.
+    fn list<T>(
+        &self,
+        value: &Value<'_>,
+        empty: &str,
+        item: impl Fn(&Value<'_>) -> Read<T>,
+    ) -> Read<Box<[T]>> {
+        match value.get_ref() {
+            DeValue::Array(items) if items.is_empty() => {
+                Err(self.mistake(value.span(), "this list is empty", Some(empty)))
+            }
+            DeValue::Array(items) => items.iter().map(item).collect(),
+            _ => Err(self.wrong_type(value, "a list of strings")),
+        }
+    }
+
+    /// A path in a form that a map may contain. Whether it leads anywhere is only known
+    /// at each call.
+    fn path(&self, value: &Value<'_>) -> Read<Box<str>> {
+        let path = self.string(value)?;
+        let (message, help) = if path.is_empty() {
+            ("a path is empty", None)
+        } else if path.contains('\0') {
+            ("a path holds a NUL character", None)
+        } else if path.starts_with('~') && !path.starts_with("~/") {
+            let help = "write the path out, or ./~… for a name that begins with ~";
+            ("only ~/ is expanded, to your own home", Some(help))
+        } else if path.starts_with("~/") && self.location.home().is_none() {
+            let message = "~/ has no meaning here: HOME is not set to an absolute path";
+            (message, None)
+        } else if let Some(why) = odd_path(path) {
+            (why, None)
+        } else {
+            return Ok(path.into());
+        };
+        Err(self.mistake(value.span(), message, help))
+    }
+
+    /// A text that a client shows and a model reads: one line of 1 to `most` characters,
+    /// without `secret`.
+    fn label(&self, value: &Value<'_>, most: usize, secret: Option<&Key>) -> Read<Box<str>> {
+        let text = self.string(value)?;
+        let message = if !(1..=most).contains(&text.chars().count()) {
+            format!("this text must have 1 to {most} characters")
+        } else if text.chars().any(is_unprintable) {
+            "this text holds a control or direction character; write it in one line, without".into()
+        } else if secret.is_some_and(|key| text.contains(key.expose())) {
+            "this text holds the key, and clients show it".into()
+        } else {
+            return Ok(text.into());
+        };
+        Err(self.mistake(value.span(), message, None))
+    }
+
+    /// A limit in bytes.
+    fn max_bytes(&self, value: &Value<'_>) -> Read<u64> {
+        let DeValue::Integer(number) = value.get_ref() else {
+            return Err(self.wrong_type(value, "a number of bytes"));
+        };
+        match u64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(bytes @ 1..=MAX_MAX_BYTES) => Ok(bytes),
+            _ => {
+                let message = format!("max_bytes must be 1 to {MAX_MAX_BYTES}");
+                Err(self.mistake(value.span(), message, None))
+            }
+        }
+    }
+
+    /// A string, whatever it contains.
+    fn string<'v>(&self, value: &'v Value<'_>) -> Read<&'v str> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text),
+            _ => Err(self.wrong_type(value, "a string")),
+        }
+    }
+
+    /// Checks that the table has only known fields.
+    fn check_fields(&self, table: &DeTable<'_>, known: &[&str], has: &str) -> Read<()> {
+        let unknown = table
+            .keys()
+            .filter(|name| !known.contains(&&**name.get_ref()));
+        let Some(name) = unknown.min_by_key(|name| name.span().start) else {
+            return Ok(());
+        };
+        let hint = match (MAP_FIELDS.contains(&&**name.get_ref()), known == MAP_FIELDS) {
+            // Such a line was appended, and belongs to whatever table came last.
+            (true, _) => "; move this line to the top of the map",
+            (false, true) => "; keys go under [keys]",
+            (false, false) => "",
+        };
+        let help = format!("{has} {}{hint}", known.join(", "));
+        Err(self.mistake(name.span(), "unknown field", Some(&help)))
+    }
+
+    fn wrong_type(&self, value: &Value<'_>, wanted: &str) -> MapMistake {
+        let found = value.get_ref().type_str();
+        let message = format!("expected {wanted}; found: {found}");
+        self.mistake(value.span(), message, None)
+    }
+
+    fn mistake(
+        &self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: Option<&str>,
+    ) -> MapMistake {
+        MapMistake::new(self.lines.position(span.start), message.into(), help)
+    }
+
+    fn at(&self, name: &Name<'_>) -> Position {
+        self.lines.position(name.span().start)
+    }
+}
+
+#[cfg(test)]
+mod tests;

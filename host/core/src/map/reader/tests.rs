@@ -1,0 +1,352 @@
+//! What a map may say, and where each mistake is shown.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::super::{Key, Location, Map, MapMistake};
+use crate::limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES};
+use proptest::prelude::*;
+use std::{collections::BTreeMap, ffi::OsString, path::Path};
+
+fn location(home: Option<&str>) -> Location {
+    Location::find(Some(Path::new("/maps/m.toml")), |name| {
+        home.filter(|_| name == "HOME").map(OsString::from)
+    })
+    .unwrap()
+}
+
+fn parse(text: &str) -> Result<Map, MapMistake> {
+    Map::parse(text.as_bytes(), &location(Some("/home/u")))
+}
+
+fn key(text: &str) -> Key {
+    Key::try_from(text).unwrap()
+}
+
+/// The mistake's place and message, and its help, if there is any.
+fn mistake(text: &str) -> (String, String) {
+    let Err(error) = parse(text) else {
+        panic!("this was taken for a map: {text}")
+    };
+    (
+        format!("{} {}", error.line(), error.message),
+        error.help.unwrap_or_default(),
+    )
+}
+
+#[test]
+fn an_entry_is_a_path_or_a_table_with_one() {
+    let map = parse(
+        r#"
+        roots = ["~/notes", "/srv"]
+        max_bytes = 1_000
+        [keys]
+        k = "a.md"
+        "#,
+    )
+    .unwrap();
+    assert_eq!(map.find(&key("k")).unwrap().max_bytes(), 1000);
+    assert_eq!(map.roots.as_ref().unwrap().len(), 2);
+
+    let map = parse(
+        r#"
+        [keys]
+        plain = "~/notes/a.md"
+        "quoted.key" = { path = "b.md", max_bytes = 0x10, agents = ["plugin:agent", "other"] }
+        [keys.header]
+        path = "c.md"
+        "#,
+    )
+    .unwrap();
+    let plain = map.find(&key("plain")).unwrap();
+    assert_eq!(
+        (plain.path(), plain.max_bytes(), plain.agents()),
+        ("~/notes/a.md", DEFAULT_MAX_BYTES, None)
+    );
+    let quoted = map.find(&key("quoted.key")).unwrap();
+    assert_eq!(
+        (quoted.path(), quoted.max_bytes(), quoted.line()),
+        ("b.md", 16, 4)
+    );
+    assert_eq!(
+        quoted.agents().unwrap(),
+        ["plugin:agent", "other"].map(|name| name.try_into().unwrap())
+    );
+    assert_eq!(map.find(&key("header")).unwrap().path(), "c.md");
+    assert!(map.find(&key("plai")).is_none());
+}
+
+#[test]
+fn an_agents_only_key_is_that_of_the_one_entry_that_names_it() {
+    let map = parse(
+        "[keys]\na = { path = 'a.md', agents = ['one', 'two'] }\nb = { path = 'b.md', agents = ['two'] }\nc = 'c.md'",
+    )
+    .unwrap();
+    let only = |agent: &str| map.only_key_of(&agent.try_into().unwrap());
+    assert_eq!(only("one"), Some(&key("a")));
+    for none in ["two", "three", "c"] {
+        assert_eq!(only(none), None, "{none}");
+    }
+}
+
+#[test]
+fn entries_come_in_the_order_of_the_file() {
+    let map = parse("[keys]\nz = 'z.md'\nb = 'b.md'\na = 'a.md'\n").unwrap();
+    let order: Vec<_> = map
+        .entries()
+        .iter()
+        .map(|(key, entry)| (key.expose().to_owned(), entry.line()))
+        .collect();
+    assert_eq!(order, [("z".into(), 2), ("b".into(), 3), ("a".into(), 4)]);
+}
+
+#[test]
+fn lines_are_told_in_whatever_order_the_tables_stand() {
+    let map =
+        parse("[bindings.b]\nkey_env = '_B1'\n\n[keys]\nk-1 = 'a.md'\n[bindings.a]\nkey = 'k-1'\n");
+    let map = map.unwrap();
+    assert_eq!(map.binding("b").unwrap().line(), 1);
+    assert_eq!(map.find(&key("k-1")).unwrap().line(), 5);
+    assert_eq!(map.binding("a").unwrap().line(), 6);
+}
+
+#[test]
+fn a_map_without_keys_is_a_map() {
+    for text in ["", "\u{feff}", "# nothing yet\n", "[keys]\n", "keys = {}"] {
+        assert!(parse(text).unwrap().entries().is_empty());
+    }
+}
+
+#[test]
+fn the_highest_limit_may_be_set_and_no_higher() {
+    let text = |bytes: u64| format!("max_bytes = {bytes}");
+    assert!(parse(&text(1)).is_ok());
+    assert!(parse(&text(MAX_MAX_BYTES)).is_ok());
+    for bad in ["0", "-1", "16777217", "99999999999999999999999999"] {
+        let (place, _) = mistake(&format!("max_bytes = {bad}"));
+        assert_eq!(place, "1 max_bytes must be 1 to 8388608");
+        let (place, _) = mistake(&format!(
+            "[keys]\nk = {{ path = 'a.md', max_bytes = {bad} }}"
+        ));
+        assert_eq!(place, "2 max_bytes must be 1 to 8388608");
+    }
+}
+
+/// A map on each line, the place and the message of its mistake, and the help if there
+/// is any. `¶` ends a line, and `{long}` is longer than any name or text may be.
+const MISTAKES: &str = r#"
+root = ['/a'] ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; keys go under [keys]
+[keys]¶k = { path = 'a.md', maxbytes = 1 } ⇒ 2 unknown field
+[keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents
+[keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path
+[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 not TOML: duplicate key
+[keys]¶k = 'a.md'¶'k' = 'b.md' ⇒ 3 not TOML: duplicate key
+[keys]¶[keys] ⇒ 2 a second [keys]: the first stands on line 1 ⇒ move the lines under this one to the end of those under the first, and remove this one
+max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 a second [keys]: the first stands on line 2
+[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 not TOML: duplicate key
+[keys.k]¶path = 'a.md'¶roots = ['/a'] ⇒ 3 unknown field ⇒ an entry has path, max_bytes, agents; move this line to the top of the map
+[keys]¶'' = 'a.md' ⇒ 2 a key is empty
+[keys]¶'a b' = 'a.md' ⇒ 2 a key may hold visible ASCII characters only, no blanks
+[keys]¶"a\u0000" = 'a.md' ⇒ 2 a key may hold visible ASCII characters only, no blanks
+[keys]¶{long} = 'a.md' ⇒ 2 a key is longer than 128 characters
+[keys]¶a.md = 'a.md' ⇒ 2 a dot cuts this key in two
+[keys.a.b]¶path = 'a.md' ⇒ 1 a dot cuts this key in two
+[keys]¶k = '' ⇒ 2 a path is empty
+[keys]¶k = { path = '' } ⇒ 2 a path is empty
+[keys]¶k = '~' ⇒ 2 only ~/ is expanded, to your own home
+[keys]¶k = '~root/a.md' ⇒ 2 only ~/ is expanded, to your own home
+[keys]¶k = "a\u0000.md" ⇒ 2 a path holds a NUL character
+[keys]¶k = 1 ⇒ 2 expected a path or a table with a path; found: integer
+[keys]¶k = ['a.md'] ⇒ 2 expected a path or a table with a path; found: array
+[keys]¶k = 'a.md'¶roots = ['/a'] ⇒ 3 this is under [keys], so it counts as a key
+[keys]¶k = { path = 1 } ⇒ 2 expected a string; found: integer
+[[keys]]¶k = 'a.md' ⇒ 1 expected a table: write [keys]; found: array
+max_bytes = 1.5 ⇒ 1 expected a number of bytes; found: float
+max_bytes = '1' ⇒ 1 expected a number of bytes; found: string
+roots = '/a' ⇒ 1 expected a list of strings; found: string
+roots = [] ⇒ 1 this list is empty
+roots = ['/a', 'b'] ⇒ 1 a root must begin with / or ~/
+roots = ['~'] ⇒ 1 only ~/ is expanded, to your own home
+roots = ['/a', 1] ⇒ 1 expected a string; found: integer
+[keys]¶k = { path = 'a.md', agents = [] } ⇒ 2 this list is empty
+[keys]¶k = { path = 'a.md', agents = [''] } ⇒ 2 an agent's name is empty
+[keys]¶k = { path = 'a.md', agents = ['a b'] } ⇒ 2 an agent's name may hold visible ASCII characters only, no blanks
+[keys]¶k = { path = 'a.md', agents = ['{long}'] } ⇒ 2 an agent's name is longer than 128 characters
+[key] ⇒ 1 unknown field
+'k-1' = 'a.md' ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; keys go under [keys]
+[keys]¶z = 1¶a = { max_bytes = 0, path = '' } ⇒ 2 expected a path or a table with a path; found: integer
+[keys]¶b = { path = 'b.md', max_bytes = 0 }¶a = { path = '' } ⇒ 2 max_bytes must be 1 to 8388608
+bindings = 1 ⇒ 1 expected a table: write [bindings.NAME]; found: integer
+[bindings]¶a = 'k' ⇒ 2 expected a table with a key; found: string
+[bindings.A]¶key = 'k' ⇒ 1 a binding's name is 1 to 64 of a to z, digits and -
+[bindings.a] ⇒ 1 this binding has no key ⇒ write key = "…", or key_file or key_env
+[bindings.a]¶key = 'k'¶key_env = 'E' ⇒ 3 this binding's key is given twice ⇒ keep one of key, key_file, key_env
+[bindings.a]¶key = 'k k' ⇒ 2 a key may hold visible ASCII characters only, no blanks
+[bindings.a]¶kye = 'k' ⇒ 2 unknown field
+[bindings.a]¶key = 'k'¶namespace = 'n' ⇒ 3 unknown field ⇒ a binding has key, key_file, key_env, title, description
+[bindings.a]¶key_env = 'E-F' ⇒ 2 key_env is the name of a variable: letters, digits and _
+[bindings.a]¶key_file = '' ⇒ 2 a path is empty
+[bindings.a]¶key = 'k'¶title = '' ⇒ 3 this text must have 1 to 80 characters
+[bindings.a]¶key = 'k'¶title = "a\nb" ⇒ 3 this text holds a control or direction character; write it in one line, without
+[bindings.a]¶key = 'k'¶description = "\u202E" ⇒ 3 this text holds a control or direction character; write it in one line, without
+[bindings.a]¶key = 'k-1'¶title = 'use k-1' ⇒ 3 this text holds the key, and clients show it
+[bindings.k-1]¶key = 'k-1' ⇒ 1 this name holds the key, and clients show it
+[bindings.a]¶title = 7 ⇒ 1 this binding has no key ⇒ write key = "…", or key_file or key_env
+[bindings.a]¶key = 'k'¶description = '{long}' ⇒ 3 this text must have 1 to 400 characters
+"#;
+
+#[test]
+fn each_mistake_is_shown_at_its_place_and_the_first_one_counts() {
+    let long = "k".repeat(401);
+    for row in MISTAKES.trim().lines() {
+        let mut columns = row.split(" ⇒ ");
+        let text = columns.next().unwrap().replace('¶', "\n");
+        let (place, help) = mistake(&text.replace("{long}", &long));
+        assert_eq!(columns.next(), Some(&*place), "{row}");
+        assert!(
+            columns.next().is_none_or(|told| told == help),
+            "{row}: {help}"
+        );
+    }
+}
+
+#[test]
+fn broken_toml_is_shown_at_its_place() {
+    for (text, line) in [
+        ("[keys]\nk = ", 2),
+        ("[keys]\nk = \"a.md", 2),
+        ("[keys\n", 1),
+        ("[keys]\nk = \"\\q\"", 2),
+        ("[keys]\nk = { path = 'a.md'\n", 2),
+    ] {
+        let error = parse(text).err().unwrap();
+        assert_eq!(error.line(), line, "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_home_path_needs_a_home() {
+    let parse = |text: &str| Map::parse(text.as_bytes(), &location(None));
+    assert!(parse("[keys]\nk = 'a.md'").is_ok());
+    for text in ["[keys]\nk = '~/a.md'", "\nroots = ['~/a']"] {
+        let error = parse(text).err().unwrap();
+        assert_eq!(
+            (error.line(), error.message.as_str()),
+            (
+                2,
+                "~/ has no meaning here: HOME is not set to an absolute path"
+            )
+        );
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_shown_at_their_place() {
+    let error = Map::parse(b"[keys]\nk\xff = 'a.md'", &location(None))
+        .err()
+        .unwrap();
+    assert_eq!(error.line(), 2);
+}
+
+#[test]
+fn no_message_quotes_the_map() {
+    // A key in each place that can be wrong.
+    for text in [
+        "SECRET = 'a.md'",
+        "[SECRET]",
+        "[keys]\nSECRET = 1",
+        "[keys]\nSECRET",
+        "[keys]\nSECRET = 'a.md'\nSECRET = 'a.md'",
+        "[keys]\nSECRET.md = 'a.md'",
+        "[keys]\n'SECRET x' = 'a.md'",
+        "[keys]\n'SECRET = 'a.md'",
+        "[keys]\nk = SECRET",
+        "[keys]\nk = { SECRET = 1 }",
+        "[keys]\nk = { path = 'a.md', agents = ['SECRET x'] }",
+        "roots = ['SECRET']",
+        "max_bytes = 'SECRET'",
+    ] {
+        let error = parse(text).err().unwrap();
+        assert!(!format!("{error} {error:?}").contains("SECRET"), "{text}");
+    }
+}
+
+#[test]
+fn debug_shows_nothing_of_a_map() {
+    let map = parse("[keys]\nk = 'a.md'").unwrap();
+    assert_eq!(
+        format!("{map:?} {:?}", map.entries()),
+        "Map { .. } [(Key(<redacted>), Entry { .. })]"
+    );
+}
+
+/// A TOML string of any text.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+proptest! {
+    #[test]
+    fn any_text_of_toml_like_pieces_is_a_map_or_an_error(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "[keys]", "[[", "]", "{", "}", "=", ",", ".", "\"", "'''", "\"\"\"", "\n", "\r\n", " ", "#",
+            "roots", "max_bytes", "keys", "path", "agents", "k", "é", "1", "-", "~/", "'a.md'", "\\u", "\u{202e}",
+        ]), 0..40)
+    ) {
+        if let Err(error) = parse(&pieces.concat()) {
+            prop_assert!(error.line() > 0 && !error.message.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_a_map_says_is_what_is_found(
+        keys in prop::collection::btree_map("[!-~]{1,128}", ("[^~\0]{1,40}", 1..=MAX_MAX_BYTES), 0..20)
+    ) {
+        let keys: BTreeMap<String, (String, u64)> = keys;
+        let mut text = String::from("[keys]\n");
+        for (key, (path, bytes)) in &keys {
+            text.push_str(&format!("{} = {{ path = {}, max_bytes = {bytes} }}\n", quoted(key), quoted(path)));
+        }
+        let map = parse(&text).unwrap();
+        prop_assert_eq!(map.entries().len(), keys.len());
+        for (name, (path, bytes)) in &keys {
+            let entry = map.find(&key(name)).unwrap();
+            prop_assert_eq!((entry.path(), entry.max_bytes()), (path.as_str(), *bytes));
+        }
+    }
+}
+
+#[test]
+fn a_binding_names_one_key_and_what_to_show() {
+    let map = parse(
+        r#"
+        [keys]
+        k-secret = "a.md"
+        [bindings.scanner-catalog]
+        key = "k-secret"
+        title = "Identifiers"
+        description = "Names that must not get out"
+        [bindings]
+        from-file = { key_file = "~/key" }
+        from-env = { key_env = "CATALOG_KEY" }
+        "#,
+    )
+    .unwrap();
+    let names: Vec<_> = map.bindings().iter().map(|(name, _)| &***name).collect();
+    assert_eq!(names, ["scanner-catalog", "from-file", "from-env"]);
+    let binding = map.binding("scanner-catalog").unwrap();
+    assert_eq!(
+        (binding.title(), binding.description(), binding.line()),
+        (Some("Identifiers"), Some("Names that must not get out"), 4)
+    );
+    assert_eq!(binding.key(&map).unwrap(), key("k-secret"));
+    assert_eq!(map.binding("from-env").unwrap().title(), None);
+    assert!(map.binding("none").is_none());
+}

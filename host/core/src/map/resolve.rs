@@ -1,0 +1,150 @@
+//! Turns an entry into an open directory and a name in it.
+//!
+//! The guest decides about the file. This module only ensures that the one directory
+//! that the guest gets is the one that the map means.
+
+use super::{Entry, Map};
+use crate::{code::Code, grant::Grant};
+use keyhole_walk::{Distrust, FileSystem, Policy, SystemError, WalkError, Walked, Walker};
+use std::path::{Path, PathBuf};
+
+/// Why an entry leads to no file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// What a caller learns.
+    pub code: Code,
+    /// What others could change, for the user's own `check`.
+    pub distrust: Option<Distrust>,
+}
+
+impl From<Code> for Unresolved {
+    fn from(code: Code) -> Self {
+        Self {
+            code,
+            distrust: None,
+        }
+    }
+}
+
+impl From<WalkError> for Unresolved {
+    fn from(error: WalkError) -> Self {
+        Self {
+            code: (&error).into(),
+            distrust: match error {
+                WalkError::Untrusted(distrust) => Some(distrust),
+                WalkError::System(_) => None,
+            },
+        }
+    }
+}
+
+/// The directory and the name that an entry stands for now.
+///
+/// The path is walked once, from `/`, and the grant is for the directory in which the
+/// walk ends. The walk follows links that the user or root made, so that files kept by
+/// a dotfile manager just work. If the map has roots, the walk must have passed one of
+/// them: this compares the directories themselves, all of which are open, not their
+/// names.
+///
+/// A hard link looks like any other file: a file that has a name inside a root is
+/// served, whatever other names it has.
+///
+/// # Errors
+/// - [`Code::NotMarkdown`]: the name in the map, or the real file's name, is not a stem
+///   and `.md`, in exactly these bytes; or the real name is not UTF-8, which the
+///   contract requires.
+/// - [`Code::NotFound`], [`Code::PermissionDenied`]: as the file system says.
+/// - [`Code::NotAFile`]: the path leads to `/`.
+/// - [`Code::Untrusted`]: others could change what leads to the file.
+/// - [`Code::OutsideRoot`]: the real file's directory is in none of the roots.
+/// - [`Code::MapInvalid`]: the path begins with `~/`, and there is no home. Such a map
+///   was refused as a whole before.
+/// - [`Code::TimedOut`]: a file system on the way does not answer.
+/// - [`Code::OutOfResources`]: no descriptor or memory is left.
+/// - [`Code::Internal`]: the file system failed.
+pub fn locate<F: FileSystem>(
+    walker: &Walker<F>,
+    map: &Map,
+    entry: &Entry,
+) -> Result<Grant<F::Directory>, Unresolved> {
+    // The part after the last slash, so that `a.md/` and `a.md/.` are not Markdown
+    // names.
+    if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
+        return Err(Code::NotMarkdown.into());
+    }
+    let path = map.expand(&entry.path)?;
+    let file = walker.walk(&path, Policy::NAME)?;
+    // The guest checks this again. This check prevents a link that is called `a.md`
+    // from opening a directory such as `/etc` to the guest at all.
+    if !is_markdown(file.name.as_encoded_bytes()) {
+        return Err(Code::NotMarkdown.into());
+    }
+    if let Some(roots) = &map.roots
+        && !is_in(walker, map, roots, &path, &file)?
+    {
+        return Err(Code::OutsideRoot.into());
+    }
+    let name = file.name.into_string().map_err(|_| Code::NotMarkdown)?;
+    let directory = walker.files().to_grant(file.handle);
+    Ok(Grant {
+        directory: directory.ok_or(Code::NotAFile)?,
+        name,
+        max_bytes: entry.max_bytes,
+    })
+}
+
+/// Whether a file is in one of the roots. A root that does not exist, or that others
+/// could have put there, contains no file.
+///
+/// It looks first at the roots that the path names, as written or as it really is, the
+/// longest first: so a root on a file system that hangs delays only its own files, and those
+/// whose root is named by a link.
+fn is_in<F: FileSystem>(
+    walker: &Walker<F>,
+    map: &Map,
+    roots: &[Box<str>],
+    path: &Path,
+    file: &Walked<F::Handle>,
+) -> Result<bool, Unresolved> {
+    let roots: Result<Vec<PathBuf>, Code> = roots.iter().map(|root| map.expand(root)).collect();
+    let mut roots = roots?;
+    roots.sort_by_key(|root| {
+        let depth = root.components().count();
+        // By whole names: `/notes` is not above `/notes-private/a.md`.
+        let is_named = path.starts_with(root) || file.path.starts_with(root);
+        let depth = if is_named { depth } else { 0 };
+        std::cmp::Reverse(depth)
+    });
+    for root in roots {
+        match walker.walk(&root, Policy::DIRECTORY) {
+            Ok(root) if file.is_beneath(&root) => return Ok(true),
+            Err(error @ WalkError::System(SystemError::OutOfResources)) => {
+                return Err(error.into());
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(false)
+}
+
+impl Map {
+    /// The roots, as absolute paths. Only for the user's own `check`.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let roots = self.roots.iter().flatten();
+        roots.filter_map(|root| self.expand(root).ok()).collect()
+    }
+
+    /// A path from the map, made absolute.
+    fn expand(&self, path: &str) -> Result<PathBuf, Code> {
+        self.location.expand(path).ok_or(Code::MapInvalid)
+    }
+}
+
+/// A stem and `.md`.
+fn is_markdown(name: &[u8]) -> bool {
+    name.strip_suffix(b".md")
+        .is_some_and(|stem| !stem.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! The guest's file calls: one name, four calls that answer, and a refusal for all
+//! others.
+
+use super::{
+    bindings::wasi::filesystem::types::{
+        Advice, Datetime, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
+        DirectoryEntryStream, ErrorCode, Filesize, Host, HostDescriptor, HostDirectoryEntryStream,
+        InputStream, MetadataHashValue, NewTimestamp, OpenFlags, OutputStream, PathFlags,
+    },
+    imports::CallState,
+};
+use crate::{code::Code, grant::Grant, limits::MAX_MAX_BYTES};
+use keyhole_walk::{GrantedFile, Handle, Kind, SystemError, Time, WalkError};
+use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
+
+/// What a guest's handle stands for.
+#[allow(unreachable_pub, reason = "the generated bindings name it")]
+#[derive(Debug)]
+pub enum Descriptor {
+    /// The preopened directory, in which there is one name.
+    Preopen,
+    /// The granted file.
+    File(GrantedFile<Handle>),
+}
+
+/// Why a file call fails.
+#[allow(unreachable_pub, reason = "the generated bindings name it")]
+#[derive(Debug)]
+pub enum Refusal {
+    /// The contract does not grant it.
+    NotGranted,
+    /// The file cannot be had.
+    File(WalkError),
+    /// The guest is stopped.
+    Trap(wasmtime::Error),
+}
+
+type Answer<T> = Result<T, Refusal>;
+
+/// Refuses calls before they cost anything.
+macro_rules! refuse {
+    ($($name:ident($($argument:ty),*) -> $answer:ty;)*) => {
+        $(fn $name(&mut self, _: Resource<Descriptor>, $(_: $argument),*) -> Answer<$answer> {
+            Err(Refusal::NotGranted)
+        })*
+    };
+}
+
+impl HostDescriptor for CallState {
+    /// The type of the granted name, and nothing else: only the open file counts.
+    fn stat_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        follow: PathFlags,
+        name: String,
+    ) -> Answer<DescriptorStat> {
+        let grant = granted(&self.table, self.grant.as_ref(), &handle, follow, &name)?;
+        let kind = GrantedFile::kind(&self.walker, &grant.directory, &grant.name)?;
+        let kind = match kind {
+            Kind::File => DescriptorType::RegularFile,
+            Kind::Link => DescriptorType::SymbolicLink,
+            Kind::Directory => DescriptorType::Directory,
+            Kind::Other => DescriptorType::Unknown,
+        };
+        Ok(stat(kind, 0))
+    }
+
+    /// Opens the granted name to read it, if it is a regular file that nobody else could
+    /// have changed.
+    fn open_at(
+        &mut self,
+        handle: Resource<Descriptor>,
+        follow: PathFlags,
+        name: String,
+        how: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> Answer<Resource<Descriptor>> {
+        let grant = granted(&self.table, self.grant.as_ref(), &handle, follow, &name)?;
+        if how != OpenFlags::empty() || flags != DescriptorFlags::READ {
+            return Err(Refusal::NotGranted);
+        }
+        // No map sets a higher limit. But the size of an allocation must not rely on
+        // that.
+        let max_bytes = grant.max_bytes.min(MAX_MAX_BYTES);
+        let file = GrantedFile::open(&self.walker, &grant.directory, &grant.name, max_bytes)?;
+        Ok(self.table.push(Descriptor::File(file))?)
+    }
+
+    fn stat(&mut self, handle: Resource<Descriptor>) -> Answer<DescriptorStat> {
+        let Descriptor::File(file) = self.table.get_mut(&handle)? else {
+            return Err(Refusal::NotGranted);
+        };
+        let (found, is_settled) = file.look(&self.walker, self.deadline)?;
+        let mut stat = stat(DescriptorType::RegularFile, found.size);
+        // It shows all but the changes of one moment: so two readings are not of two savings.
+        stat.data_modification_timestamp = datetime(found.modified);
+        if is_settled {
+            stat.status_change_timestamp = datetime(found.changed);
+        }
+        Ok(stat)
+    }
+
+    fn read(
+        &mut self,
+        handle: Resource<Descriptor>,
+        length: Filesize,
+        offset: Filesize,
+    ) -> Answer<(Vec<u8>, bool)> {
+        let Descriptor::File(file) = self.table.get(&handle)? else {
+            return Err(Refusal::NotGranted);
+        };
+        let bytes = file.read(&self.walker, length, offset)?;
+        let is_end = bytes.is_empty();
+        Ok((bytes, is_end))
+    }
+
+    fn drop(&mut self, handle: Resource<Descriptor>) -> wasmtime::Result<()> {
+        self.table.delete(handle)?;
+        Ok(())
+    }
+
+    /// The call cannot return an error, so it always says no.
+    fn is_same_object(
+        &mut self,
+        _: Resource<Descriptor>,
+        _: Resource<Descriptor>,
+    ) -> wasmtime::Result<bool> {
+        Ok(false)
+    }
+
+    refuse! {
+        read_via_stream(Filesize) -> Resource<InputStream>;
+        write_via_stream(Filesize) -> Resource<OutputStream>;
+        append_via_stream() -> Resource<OutputStream>;
+        advise(Filesize, Filesize, Advice) -> ();
+        sync_data() -> ();
+        sync() -> ();
+        get_flags() -> DescriptorFlags;
+        get_type() -> DescriptorType;
+        set_size(Filesize) -> ();
+        set_times(NewTimestamp, NewTimestamp) -> ();
+        set_times_at(PathFlags, String, NewTimestamp, NewTimestamp) -> ();
+        write(Vec<u8>, Filesize) -> Filesize;
+        read_directory() -> Resource<DirectoryEntryStream>;
+        create_directory_at(String) -> ();
+        link_at(PathFlags, String, Resource<Descriptor>, String) -> ();
+        readlink_at(String) -> String;
+        remove_directory_at(String) -> ();
+        rename_at(String, Resource<Descriptor>, String) -> ();
+        symlink_at(String, String) -> ();
+        unlink_file_at(String) -> ();
+        metadata_hash() -> MetadataHashValue;
+        metadata_hash_at(PathFlags, String) -> MetadataHashValue;
+    }
+}
+
+/// No guest ever has such a stream.
+impl HostDirectoryEntryStream for CallState {
+    fn read_directory_entry(
+        &mut self,
+        _: Resource<DirectoryEntryStream>,
+    ) -> Answer<Option<DirectoryEntry>> {
+        Err(Refusal::NotGranted)
+    }
+
+    fn drop(&mut self, _: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}
+
+impl Host for CallState {
+    /// This is about errors of streams, and there are no streams.
+    fn filesystem_error_code(
+        &mut self,
+        _: Resource<super::bindings::wasi::io::error::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
+        Ok(None)
+    }
+
+    fn convert_error_code(&mut self, refusal: Refusal) -> wasmtime::Result<ErrorCode> {
+        let error = match refusal {
+            Refusal::NotGranted => return Ok(ErrorCode::NotPermitted),
+            Refusal::Trap(error) => return Err(error),
+            Refusal::File(error) => error,
+        };
+        Ok(match &error {
+            WalkError::System(SystemError::Missing) => ErrorCode::NoEntry,
+            WalkError::System(SystemError::Denied) => ErrorCode::Access,
+            WalkError::System(SystemError::IsLink) => ErrorCode::Loop,
+            WalkError::System(SystemError::NotAFile) => ErrorCode::NoSuchDevice,
+            WalkError::System(SystemError::Busy) => ErrorCode::WouldBlock,
+            WalkError::System(SystemError::Failed(_)) => ErrorCode::Io,
+            WalkError::System(SystemError::Hangs | SystemError::OutOfResources) => {
+                self.cause = Some(Code::from(&error));
+                ErrorCode::Io
+            }
+            WalkError::Untrusted(_) => {
+                self.cause = Some(Code::from(&error));
+                ErrorCode::NotPermitted
+            }
+        })
+    }
+}
+
+/// The grant, if `handle` is the preopen and `name`, without following it, is the
+/// granted name.
+fn granted<'a>(
+    table: &ResourceTable,
+    grant: Option<&'a Grant<Handle>>,
+    handle: &Resource<Descriptor>,
+    follow: PathFlags,
+    name: &str,
+) -> Answer<&'a Grant<Handle>> {
+    let is_preopen = matches!(table.get(handle)?, Descriptor::Preopen);
+    grant
+        .filter(|grant| is_preopen && follow == PathFlags::empty() && grant.name == name)
+        .ok_or(Refusal::NotGranted)
+}
+
+/// The report of one object, with one name and without times. Callers may add times.
+fn stat(type_: DescriptorType, size: u64) -> DescriptorStat {
+    DescriptorStat {
+        type_,
+        link_count: 1,
+        size,
+        data_access_timestamp: None,
+        data_modification_timestamp: None,
+        status_change_timestamp: None,
+    }
+}
+
+/// None before 1970, because the contract's clock cannot express that.
+fn datetime((seconds, nanoseconds): Time) -> Option<Datetime> {
+    Some(Datetime {
+        seconds: u64::try_from(seconds).ok()?,
+        nanoseconds: u32::try_from(nanoseconds).ok()?,
+    })
+}
+
+impl From<WalkError> for Refusal {
+    fn from(error: WalkError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<SystemError> for Refusal {
+    fn from(error: SystemError) -> Self {
+        Self::File(error.into())
+    }
+}
+
+/// A handle that does not exist, or one too many.
+impl From<ResourceTableError> for Refusal {
+    fn from(error: ResourceTableError) -> Self {
+        Self::Trap(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Datetime, datetime};
+
+    #[test]
+    fn a_time_is_told_from_1970_on() {
+        assert!(matches!(
+            datetime((7, 5)),
+            Some(Datetime {
+                seconds: 7,
+                nanoseconds: 5
+            })
+        ));
+        assert!(datetime((-1, 5)).is_none());
+    }
+}

@@ -1,0 +1,139 @@
+//! Everything that a guest can reach.
+//!
+//! Two interfaces of WASI and one of ours, and behind them one name in one open
+//! directory. An interface that is not linked here does not exist for a guest: a
+//! component that imports it cannot be instantiated. `files` has the answers of the
+//! linked file calls.
+
+use super::{
+    bindings::{
+        keyhole::context::grants,
+        wasi::filesystem::{preopens, types},
+    },
+    files::Descriptor,
+    store_limits,
+};
+use crate::{code::Code, grant::Grant, limits::Limits};
+use keyhole_walk::{FileSystem as _, Handle, System, Walker};
+use std::{sync::Arc, time::Instant};
+use subtle::ConstantTimeEq;
+use wasmtime::{
+    Result, StoreLimits,
+    component::{HasSelf, Linker, Resource, ResourceTable},
+};
+use zeroize::Zeroizing;
+
+/// What one call owns. It goes when the call ends.
+pub(super) struct CallState {
+    /// Memory, tables and instances that the guest may still take.
+    pub(super) limits: StoreLimits,
+    /// The one key that `find` answers to.
+    key: Zeroizing<String>,
+    pub(super) grant: Option<Grant<Handle>>,
+    pub(super) walker: Arc<Walker<System>>,
+    /// The guest's handles.
+    pub(super) table: ResourceTable,
+    /// Why the last file call that failed did so, if the contract has no name for it.
+    pub(super) cause: Option<Code>,
+    /// When the call has to end.
+    pub(super) deadline: Instant,
+}
+
+impl CallState {
+    /// # Errors
+    /// The [`Code`] of a directory that cannot be used any more.
+    pub(super) fn new(
+        walker: Arc<Walker<System>>,
+        limits: Limits,
+        (key, deadline): (&str, Instant),
+        grant: Option<Grant>,
+    ) -> std::result::Result<Self, Code> {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits.handles);
+        let grant = match grant {
+            None => None,
+            Some(grant) => Some(Grant {
+                directory: walker.files().granted(grant.directory)?,
+                name: grant.name,
+                max_bytes: grant.max_bytes,
+            }),
+        };
+        Ok(Self {
+            limits: store_limits(limits),
+            key: Zeroizing::new(key.to_owned()),
+            grant,
+            walker,
+            table,
+            cause: None,
+            deadline,
+        })
+    }
+}
+
+/// Links the imports. `wasi:io` is left out although `types` names it: the guest does
+/// not stream, and a component that wants to is refused.
+pub(super) fn link(linker: &mut Linker<CallState>) -> Result<()> {
+    types::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    preopens::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    grants::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
+}
+
+impl preopens::Host for CallState {
+    /// The directory of the granted file, under a name that reveals nothing.
+    fn get_directories(&mut self) -> Result<Vec<(Resource<Descriptor>, String)>> {
+        if self.grant.is_none() {
+            return Ok(Vec::new());
+        }
+        let handle = self.table.push(Descriptor::Preopen)?;
+        Ok(vec![(handle, "/".to_owned())])
+    }
+}
+
+impl grants::Host for CallState {
+    fn find(&mut self, key: String) -> Result<Option<grants::Grant>> {
+        let same: bool = self.key.as_bytes().ct_eq(key.as_bytes()).into();
+        let grant = self.grant.as_ref().filter(|_| same);
+        Ok(grant.map(|grant| grants::Grant {
+            name: grant.name.clone(),
+            max_bytes: grant.max_bytes,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{CallState, Walker, grants::Host as _, preopens::Host as _};
+    use crate::{Grant, limits::Limits};
+    use cap_std::{ambient_authority, fs::Dir};
+    use keyhole_walk::System;
+    use std::{sync::Arc, time::Instant};
+
+    fn state(grant: Option<Grant>) -> CallState {
+        let walker = Arc::new(Walker::new(System));
+        CallState::new(walker, Limits::default(), ("k", Instant::now()), grant).unwrap()
+    }
+
+    #[test]
+    fn a_component_gets_its_calls_grant_for_its_calls_key_and_nothing_else() {
+        let mut nothing = state(None);
+        for key in ["", "k"] {
+            assert!(nothing.find(key.to_owned()).unwrap().is_none());
+        }
+        assert!(nothing.get_directories().unwrap().is_empty());
+        let mut state = state(Some(Grant {
+            directory: Dir::open_ambient_dir(".", ambient_authority()).unwrap(),
+            name: "note.md".to_owned(),
+            max_bytes: 64,
+        }));
+        for key in ["", "K", "k ", "kk"] {
+            assert!(state.find(key.to_owned()).unwrap().is_none());
+        }
+        let granted = state.find("k".to_owned()).unwrap().unwrap();
+        assert_eq!((&*granted.name, granted.max_bytes), ("note.md", 64));
+        let directories = state.get_directories().unwrap();
+        let names: Vec<_> = directories.iter().map(|(_, name)| &**name).collect();
+        assert_eq!(names, ["/"]);
+    }
+}

@@ -1,0 +1,225 @@
+//! The sandbox: one component, one call at a time in a store of its own.
+//!
+//! [`Sandbox::call`] is where the host hands over to the guest and takes the
+//! answer back. What the guest can reach is all in `imports`, and what its file
+//! calls answer in `files`.
+
+mod embedded;
+mod files;
+mod imports;
+
+use crate::{
+    code::Code,
+    grant::{Executor, Grant},
+    limits::Limits,
+};
+use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
+use cap_std::fs::Dir;
+use imports::CallState;
+use keyhole_walk::{System, WalkError, Walker};
+use std::{fmt, sync::Arc, time::Instant};
+use wasmtime::{
+    Engine, Store, StoreLimitsBuilder, UpdateDeadline,
+    component::{Component, Linker},
+};
+
+pub use embedded::{COMPONENT, COMPONENT_WIT};
+
+/// What `bindgen!` makes of the contract. Generated: its style is not ours.
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    clippy::restriction,
+    reason = "generated code"
+)]
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "context-loader",
+        with: { "wasi:filesystem/types.descriptor": crate::sandbox::files::Descriptor },
+        trappable_error_type: {
+            "wasi:filesystem/types.error-code" => crate::sandbox::files::Refusal,
+        },
+        imports: { default: trappable },
+    });
+}
+
+/// The component, loaded and linked, ready for calls. All calls share it. It holds code and
+/// no instance.
+pub struct Sandbox {
+    component: ContextLoaderPre<CallState>,
+    walker: Arc<Walker<System>>,
+    limits: Limits,
+}
+
+/// Why the component could not be made ready. The error is about the build, not about a
+/// user's file, so it may contain anything.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// The engine refused its configuration or the image, which was made by another
+    /// version, with other settings, or for another machine.
+    #[error("cannot load the component: {0:#}")]
+    Load(wasmtime::Error),
+    /// The component imports an interface that we do not link, or does not export the
+    /// loader.
+    #[error("the component does not fit the contract: {0:#}")]
+    Contract(wasmtime::Error),
+}
+
+impl Sandbox {
+    /// The guest that was built with this program.
+    ///
+    /// # Errors
+    /// [`SandboxError`], on a machine that cannot run the image.
+    pub fn embedded(limits: Limits) -> Result<Self, SandboxError> {
+        let component = embedded::component(&Self::engine()?).map_err(SandboxError::Load)?;
+        Self::new(&component, limits)
+    }
+
+    /// An engine with the only configuration that precompiled images fit.
+    ///
+    /// # Errors
+    /// [`SandboxError::Load`] if the machine cannot run it.
+    pub fn engine() -> Result<Engine, SandboxError> {
+        Engine::new(&keyhole_engine::config()).map_err(SandboxError::Load)
+    }
+
+    /// Any component, confined like the embedded one. Tests use this to try hostile
+    /// components.
+    ///
+    /// # Errors
+    /// [`SandboxError::Contract`] if it imports more than we link, or does not export
+    /// what we call.
+    pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
+        let mut linker = Linker::new(component.engine());
+        imports::link(&mut linker).map_err(SandboxError::Contract)?;
+        let component = linker
+            .instantiate_pre(component)
+            .and_then(ContextLoaderPre::new)
+            .map_err(SandboxError::Contract)?;
+        Ok(Self {
+            component,
+            walker: Arc::new(Walker::new(System)),
+            limits,
+        })
+    }
+
+    /// Reads now who is in which group, for a process that later cannot.
+    ///
+    /// # Errors
+    /// [`WalkError`], only if the process has too few descriptors or too little memory.
+    pub fn remember_groups(self) -> Result<Self, WalkError> {
+        let walker = Arc::new(Walker::new(System).remember_groups()?);
+        Ok(Self { walker, ..self })
+    }
+
+    /// Runs one call: the guest is asked for `key`, and can reach only `grant`.
+    ///
+    /// Blocks for as long as the guest and the file system take. A guest that computes
+    /// past `deadline` is stopped at the next [`Executor::interrupt`]. A read that hangs
+    /// in the kernel cannot be stopped, so call this on a thread that can be abandoned.
+    ///
+    /// # Errors
+    /// The guest's own refusal as its [`Code`]; [`Code::NotUtf8`] if its answer is no text;
+    /// [`Code::TimedOut`]; and [`Code::Internal`] for a trap, an exceeded limit or an answer
+    /// that breaks the contract.
+    pub fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+        let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
+        let state = CallState::new(
+            Arc::clone(&self.walker),
+            self.limits,
+            (key, deadline),
+            grant,
+        )?;
+        let mut store = self.store(state);
+        // How many bytes the guest may pass to the host in one call.
+        let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        store.set_hostcall_fuel(bytes.saturating_add(self.limits.host_call_bytes));
+
+        let is_late = || Instant::now() >= deadline;
+        let failed = |_| match is_late() {
+            true => Code::TimedOut,
+            false => Code::Internal,
+        };
+        // The deadline and its interrupt may already have passed, and no other interrupt
+        // may follow.
+        if is_late() {
+            return Err(Code::TimedOut);
+        }
+        let guest = self.component.instantiate(&mut store).map_err(failed)?;
+        let loader = guest.keyhole_context_loader();
+        match loader.call_load(&mut store, key).map_err(failed)? {
+            // The guest checks this too, but the host does not rely on that.
+            Ok(bytes) if bytes.len() as u64 > max_bytes => Err(Code::Internal),
+            Ok(bytes) => String::from_utf8(bytes).map_err(|_| Code::NotUtf8),
+            // The guest may have waited for the file until its deadline.
+            Err(_) if is_late() => Err(Code::TimedOut),
+            Err(refusal) => Err(store.data().cause.unwrap_or(refusal.into())),
+        }
+    }
+
+    /// A store in which nothing is instantiated yet.
+    fn store(&self, state: CallState) -> Store<CallState> {
+        let mut store = Store::new(self.component.engine(), state);
+        store.limiter(|state| &mut state.limits);
+        store.set_max_component_handles(self.limits.handles);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|store| {
+            Ok(match Instant::now() < store.data().deadline {
+                true => UpdateDeadline::Continue(1),
+                false => UpdateDeadline::Interrupt,
+            })
+        });
+        store
+    }
+}
+
+impl Executor for Sandbox {
+    type Directory = Dir;
+
+    fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+        self.call(key, grant, deadline)
+    }
+
+    fn interrupt(&self) {
+        self.component.engine().increment_epoch();
+    }
+}
+
+/// What the guest may take of memory, tables and instances.
+fn store_limits(limits: Limits) -> wasmtime::StoreLimits {
+    StoreLimitsBuilder::new()
+        .memory_size(limits.memory_bytes)
+        .memories(1)
+        .tables(limits.tables)
+        .table_elements(limits.table_elements)
+        .instances(limits.instances)
+        .trap_on_grow_failure(true)
+        .build()
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl From<LoadError> for Code {
+    fn from(refusal: LoadError) -> Self {
+        match refusal {
+            LoadError::UnknownKey => Self::UnknownKey,
+            LoadError::NotMarkdown => Self::NotMarkdown,
+            LoadError::OutsideRoot => Self::OutsideRoot,
+            LoadError::NotFound => Self::NotFound,
+            LoadError::NotAFile => Self::NotAFile,
+            LoadError::PermissionDenied => Self::PermissionDenied,
+            LoadError::TooLarge => Self::TooLarge,
+            LoadError::Changed => Self::Changed,
+            LoadError::Internal => Self::Internal,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! One-time tickets: how the guard tells the server who makes a call.
+//!
+//! The client asks the guard before a call and then sends the call to the
+//! server, with the same id. Guard and server are processes of the same user that
+//! share only a private folder. A ticket is a file in this folder. Its file name
+//! comes from the id; its text names the agent, and the key that it asked for. It is
+//! valid for a minute, and can be redeemed once.
+//!
+//! Another server may have taken the name of ours, and then the client sends it the
+//! call. So the call itself need not hold the key. And beside a ticket the guard leaves a
+//! receipt: after the call, only a receipt without its ticket says that our server
+//! answered. Without a receipt, nobody asked the guard.
+//!
+//! Only the user can write to that folder, and the user can read the mapped files
+//! anyway. So a ticket tells agents apart, not users.
+
+use crate::{agent::AgentName, hex::hex, map::Key};
+use keyhole_walk::{Policy, System, SystemError, WalkError, Walker};
+use sha2::{Digest, Sha256};
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+use zeroize::Zeroizing;
+
+#[cfg(unix)]
+#[path = "ticket/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "ticket/windows.rs"]
+mod system;
+
+/// The folder of tickets, in the plugin's data folder.
+const FOLDER: &str = "tickets";
+
+/// How long a ticket is valid. Between guard and call, the client only runs other
+/// hooks, which takes seconds at most.
+pub const LIFE: Duration = Duration::from_secs(60);
+
+/// How old a receipt may be. A clean-up removes tickets that are older than this.
+const RECEIPT_LIFE: Duration = Duration::from_secs(90);
+
+/// What a ticket says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// Who makes the call.
+    pub agent: AgentName,
+    /// The key that the guard judged. None if the server has its own.
+    pub key: Option<Key>,
+}
+
+/// The folder of tickets.
+#[derive(Debug)]
+pub struct Tickets {
+    /// The plugin's data folder.
+    data: PathBuf,
+}
+
+/// Why a ticket could not be written. The message names no path, because a client
+/// may show it to a model.
+#[derive(Debug, thiserror::Error)]
+pub enum TicketError {
+    /// The folder of tickets is a link, is another user's, or is open to
+    /// others.
+    #[error(
+        "the folder `tickets` in the plugin's data folder is not private to its user; remove it"
+    )]
+    NotPrivate,
+    /// Others could change the plugin's data folder, or put another in its place.
+    #[error("{}", system::NOT_TRUSTED)]
+    NotTrusted,
+    /// There is a ticket for this call already.
+    #[error("this call was asked about before")]
+    Again,
+    /// The file system failed.
+    #[error("no ticket can be left in the plugin's data folder: {0}")]
+    Io(io::ErrorKind),
+}
+
+impl From<io::Error> for TicketError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error.kind())
+    }
+}
+
+impl From<SystemError> for TicketError {
+    fn from(error: SystemError) -> Self {
+        Self::Io(match error {
+            SystemError::Missing => io::ErrorKind::NotFound,
+            SystemError::Denied => io::ErrorKind::PermissionDenied,
+            SystemError::Failed(kind) => kind,
+            _ => io::ErrorKind::Other,
+        })
+    }
+}
+
+impl Tickets {
+    /// The tickets in the plugin's data folder. This opens nothing yet.
+    pub fn under(data: &Path) -> Self {
+        Self {
+            data: data.to_owned(),
+        }
+    }
+
+    /// Opens the folder, and creates it if it is missing. It is for a server that
+    /// will have only the right to delete in it.
+    pub fn held(&self) -> Result<File, TicketError> {
+        system::make_folder(&self.data()?)
+    }
+
+    /// Writes a ticket for the call with this `id`, and its receipt. It first cleans up
+    /// old ones.
+    ///
+    /// # Errors
+    /// [`TicketError`]. Then there is no new ticket.
+    pub fn leave(&self, id: &str, ticket: &Ticket) -> Result<(), TicketError> {
+        let folder = self.held()?;
+        let now = SystemTime::now();
+        system::sweep(&folder, now);
+        // The newlines say that the text is complete. We set the time from our own
+        // clock, because a network file system gives files the time of another clock.
+        let write = |name: &str, text: &str| {
+            let mut file = system::make(&folder, name)?;
+            let written = file
+                .write_all(text.as_bytes())
+                .and_then(|()| file.set_modified(now));
+            written.map_err(|error| {
+                drop(file);
+                system::remove(&folder, name);
+                error.into()
+            })
+        };
+        let key = ticket.key.as_ref().map_or("", Key::expose);
+        let text = Zeroizing::new(format!("{}\n{key}\n", ticket.agent));
+        write(&name(id), &text)?;
+        // Last: a ticket without a receipt only means that an answer is not believed.
+        write(&receipt(id), "").inspect_err(|_| system::remove(&folder, &name(id)))
+    }
+
+    /// The ticket for the call with this `id`, if it is valid. Valid or not, it is used
+    /// up: if several callers ask, one gets it.
+    #[must_use]
+    pub fn redeem(&self, id: &str) -> Option<Ticket> {
+        let folder = system::folder_in(&self.data().ok()?).ok()?;
+        let ticket = system::take(&folder, &name(id))?;
+        if !is_younger(&ticket, LIFE) {
+            return None;
+        }
+        let mut text = Zeroizing::new(String::new());
+        (&ticket)
+            .take((AgentName::MAX_BYTES + Key::MAX_LEN) as u64 + 3)
+            .read_to_string(&mut text)
+            .ok()?;
+        let (agent, key) = text.strip_suffix('\n')?.split_once('\n')?;
+        Some(Ticket {
+            agent: agent.try_into().ok()?,
+            key: match key {
+                "" => None,
+                key => Some(Key::try_from(key).ok()?),
+            },
+        })
+    }
+
+    /// Whether our server has redeemed the ticket for the call with this `id`, after the
+    /// guard was asked. The receipt is used up, and the ticket as well.
+    #[must_use]
+    pub fn was_redeemed(&self, id: &str) -> bool {
+        let folder = self.data().and_then(|data| system::folder_in(&data));
+        folder.is_ok_and(|folder| {
+            let receipt = system::take(&folder, &receipt(id));
+            let ticket = system::take(&folder, &name(id));
+            ticket.is_none() && receipt.is_some_and(|file| is_younger(&file, RECEIPT_LIFE))
+        })
+    }
+
+    /// The plugin's data folder, if nobody else could have put it there or written
+    /// in it. Then its content stays where it is.
+    fn data(&self) -> Result<File, TicketError> {
+        match Walker::new(System).walk(&self.data, Policy::DIRECTORY) {
+            Ok(data) => Ok(data.handle.into_file().ok_or(SystemError::Missing)?),
+            Err(WalkError::Untrusted(_)) => Err(TicketError::NotTrusted),
+            Err(WalkError::System(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// Whether the file is private to its user, and not older than `life`.
+fn is_younger(file: &File, life: Duration) -> bool {
+    let written = file.metadata().and_then(|metadata| metadata.modified());
+    let age = written.map(|written| SystemTime::now().duration_since(written));
+    system::is_private_file(file) && matches!(age, Ok(Ok(age)) if age <= life)
+}
+
+/// The receipt's file name for an id.
+fn receipt(id: &str) -> String {
+    name(&format!("{id}\0receipt"))
+}
+
+/// The ticket's file name for an id. It is a hash, because an id comes from outside and this
+/// is part of a path. Its length and alphabet are the same for every id.
+fn name(id: &str) -> String {
+    hex(&Sha256::digest(id))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! The folder of tickets on Linux and macOS: its mode says that it is the user's alone,
+//! and of several that remove a ticket, one succeeds.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a plain name in the open folder of tickets"
+)]
+
+use super::{FOLDER, LIFE, TicketError};
+use rustix::{
+    fs::{AtFlags, Dir, Mode, OFlags},
+    io::Errno,
+};
+use std::{
+    fs::{File, Metadata},
+    io,
+    os::unix::fs::MetadataExt,
+    time::{Duration, SystemTime},
+};
+
+/// What to do if others could change the plugin's data folder.
+pub(super) const NOT_TRUSTED: &str = "others can write to the plugin's data folder or to a directory above it; run: chmod go-w on it";
+
+/// The most files that one clean-up looks at, so that a folder that someone filled
+/// delays no call.
+const MAX_SWEPT: usize = 256;
+
+impl From<Errno> for TicketError {
+    fn from(error: Errno) -> Self {
+        io::Error::from(error).into()
+    }
+}
+
+/// Opens the folder in the data folder, and creates it if it is missing.
+pub(super) fn make_folder(data: &File) -> Result<File, TicketError> {
+    match rustix::fs::mkdirat(data, FOLDER, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => folder_in(data),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens the folder in the data folder, if it is this user's own.
+pub(super) fn folder_in(data: &File) -> Result<File, TicketError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match rustix::fs::openat(data, FOLDER, flags, Mode::empty()) {
+        Ok(folder) => File::from(folder),
+        Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
+        Err(error) => return Err(error.into()),
+    };
+    match is_private(&folder.metadata()?) {
+        true => Ok(folder),
+        false => Err(TicketError::NotPrivate),
+    }
+}
+
+/// Creates a ticket, to be written.
+pub(super) fn make(folder: &File, name: &str) -> Result<File, TicketError> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match rustix::fs::openat(folder, name, flags | OFlags::CLOEXEC, mode) {
+        Ok(file) => Ok(File::from(file)),
+        Err(Errno::EXIST) => Err(TicketError::Again),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Removes what could not be written.
+pub(super) fn remove(folder: &File, name: &str) {
+    let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+}
+
+/// Opens a ticket and removes it. None if there is none, or another call had it.
+pub(super) fn take(folder: &File, name: &str) -> Option<File> {
+    // Without NONBLOCK, opening a FIFO would wait for a writer.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = rustix::fs::openat(folder, name, flags | OFlags::CLOEXEC, Mode::empty());
+    let ticket = File::from(file.ok()?);
+    // If several try to remove it, only one succeeds.
+    rustix::fs::unlinkat(folder, name, AtFlags::empty()).ok()?;
+    Some(ticket)
+}
+
+/// Whether it is a file, and the user's alone.
+pub(super) fn is_private_file(ticket: &File) -> bool {
+    let metadata = ticket.metadata();
+    metadata.is_ok_and(|metadata| metadata.is_file() && is_private(&metadata))
+}
+
+fn is_private(metadata: &Metadata) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    is_private_to(user, metadata.uid(), metadata.mode())
+}
+
+/// Whether `owner` is `user` and nobody else has any permission.
+pub(super) fn is_private_to(user: u32, owner: u32, mode: u32) -> bool {
+    owner == user && mode & 0o077 == 0
+}
+
+/// Removes tickets that nobody can redeem any more. If a removal fails, the next
+/// clean-up tries again.
+pub(super) fn sweep(folder: &File, now: SystemTime) {
+    let Ok(entries) = Dir::read_from(folder) else {
+        return;
+    };
+    for entry in entries.flatten().take(MAX_SWEPT) {
+        let name = entry.file_name();
+        let is_old = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+            .ok()
+            .and_then(|stat| u64::try_from(stat.st_mtime).ok())
+            .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+            .and_then(|modified| now.duration_since(modified).ok())
+            .is_some_and(|age| age > 2 * LIFE);
+        if is_old && name.count_bytes() == 64 {
+            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
+    }
+}

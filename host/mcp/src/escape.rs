@@ -1,0 +1,118 @@
+//! The escape of a text for JSON.
+//!
+//! serde_json looks at each byte separately. For a document of 1 MiB, that was half of the
+//! host's work.
+
+/// Appends `text` to `out` as the inside of a JSON string: exactly the bytes that
+/// serde_json writes.
+///
+/// It copies eight bytes at a time, and takes back those behind a byte that must be
+/// escaped. So nothing calls `memcpy` for the few bytes between two of them: musl's is
+/// slow to begin, and took half of the time of a document of 1 MiB.
+pub(super) fn escape(text: &[u8], out: &mut Vec<u8>) {
+    // Room for a few escaped quotes; with more of them it grows.
+    out.reserve(text.len() + text.len() / 8);
+    let mut left = text;
+    while let Some((word, behind)) = left.split_first_chunk::<WORD>() {
+        out.extend_from_slice(word);
+        let Some(at) = find_special(*word) else {
+            left = behind;
+            continue;
+        };
+        out.truncate(out.len() - WORD + at);
+        let Some((byte, behind)) = left.get(at..).and_then(<[u8]>::split_first) else {
+            break;
+        };
+        escape_byte(*byte, out);
+        left = behind;
+    }
+    for byte in left {
+        escape_byte(*byte, out);
+    }
+}
+
+/// Appends one byte, escaped if it must be.
+fn escape_byte(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        b'\t' => b't',
+        b'\n' => b'n',
+        0x0c => b'f',
+        b'\r' => b'r',
+        ..0x20 => {
+            let digit = b"0123456789abcdef"
+                .get(usize::from(byte & 15))
+                .unwrap_or(&b'0');
+            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), *digit]);
+            return;
+        }
+        _ => {
+            out.push(byte);
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+/// How many bytes are looked at together.
+const WORD: usize = 8;
+
+/// Where the first byte is that must be escaped: a control character, a quote, a
+/// backslash.
+fn find_special(word: [u8; WORD]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([0x01; WORD]);
+    const HIGHS: u64 = u64::from_le_bytes([0x80; WORD]);
+    // Sets a byte's high bit if it is one of them. A borrow can wrongly set only
+    // higher bits, so the lowest bit that is set is right.
+    let word = u64::from_le_bytes(word);
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let special = control
+        | is_zero(word ^ (ONES * u64::from(b'"')))
+        | is_zero(word ^ (ONES * u64::from(b'\\')));
+    match special & HIGHS {
+        0 => None,
+        special => Some(special.trailing_zeros() as usize / 8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{escape, find_special};
+    use proptest::prelude::*;
+
+    fn escaped(text: &str) -> Vec<u8> {
+        let mut out = vec![b'"'];
+        escape(text.as_bytes(), &mut out);
+        out.push(b'"');
+        out
+    }
+
+    #[test]
+    fn each_byte_at_each_place_is_escaped_as_serde_json_does() {
+        for byte in 0..=0x7f_u8 {
+            for before in 0..20 {
+                let text = format!(
+                    "{}{}é\u{7f}{}",
+                    "é".repeat(before / 2),
+                    "a".repeat(before % 2),
+                    byte as char
+                );
+                let text = text + &"b".repeat(before);
+                assert_eq!(escaped(&text), serde_json::to_vec(&text).unwrap());
+            }
+            let special = find_special([byte; 8]).is_some();
+            assert_eq!(special, byte < 0x20 || byte == b'"' || byte == b'\\');
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_escaped_as_serde_json_does(text in any::<String>()) {
+            prop_assert_eq!(escaped(&text), serde_json::to_vec(&text).unwrap());
+        }
+    }
+}

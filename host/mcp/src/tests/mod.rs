@@ -1,0 +1,293 @@
+//! Sessions over in-memory streams: what a client sends, and what it gets.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod output;
+mod pending;
+mod tool;
+
+use super::{SessionError, Surface, run_session, server::Load};
+use keyhole_core::{CallPermit, Caller, Callers, Code, Content, Target};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex},
+    sync::Semaphore,
+    task::JoinHandle,
+    time::timeout,
+};
+
+/// A limit against hangs. In all of these tests the clock stands still as long as a task
+/// can run. So a slow machine uses up neither this limit nor the seconds for which a
+/// session waits for answers at its end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n";
+
+/// Each character has to be escaped. Repeated, it is larger than one piece of output.
+const ESCAPED: &str = "\"\u{1f511}\"\n";
+
+/// More than any test holds.
+const CALL_PERMITS: usize = 10_000;
+
+/// A fake loader. The key says what it does.
+struct Fake {
+    /// Lets `slow` calls go on, one for each permit.
+    gate: Semaphore,
+    /// The number of calls that ever began.
+    begun: AtomicUsize,
+    /// The number of calls that load now.
+    loading: Arc<AtomicUsize>,
+    call_permits: Arc<Semaphore>,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self {
+            gate: Semaphore::new(0),
+            begun: AtomicUsize::new(0),
+            loading: Arc::default(),
+            call_permits: Arc::new(Semaphore::new(CALL_PERMITS)),
+        }
+    }
+}
+
+/// Adds one to a count as long as it lives.
+struct One(Arc<AtomicUsize>);
+
+impl One {
+    fn of(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count.clone())
+    }
+}
+
+impl Drop for One {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Load for Fake {
+    async fn load(&self, target: Target, _: Caller) -> Result<Content, Code> {
+        let Target::Key(key) = target else {
+            return Err(Code::Internal);
+        };
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        let _loading = One::of(&self.loading);
+        let text = match &key[..] {
+            "document" => DOCUMENT.to_owned(),
+            "big" => "x".repeat(100_000),
+            "escaped" => ESCAPED.repeat(100_000),
+            "slow" => {
+                self.gate.acquire().await.unwrap().forget();
+                "slow".to_owned()
+            }
+            name => {
+                let code = Code::ALL.iter().find(|code| code.as_str() == name);
+                return Err(code.copied().unwrap_or(Code::UnknownKey));
+            }
+        };
+        let call_permit = Arc::clone(&self.call_permits).acquire_owned();
+        Ok(Content {
+            text,
+            permit: CallPermit::new(call_permit.await.unwrap()),
+        })
+    }
+}
+
+/// A client and the session that serves it.
+struct Client {
+    to: DuplexStream,
+    from: BufReader<DuplexStream>,
+    loader: Arc<Fake>,
+    session: JoinHandle<Result<(), SessionError>>,
+}
+
+impl Client {
+    /// A client whose streams have as much room as any test needs.
+    fn new() -> Self {
+        Self::with_room(16 << 20, 16 << 20)
+    }
+
+    /// A client with this much room, in bytes, in the stream to the server and in
+    /// the stream from it.
+    fn with_room(to: usize, from: usize) -> Self {
+        let (to, stdin) = duplex(to);
+        let (stdout, from) = duplex(from);
+        let loader = Arc::<Fake>::default();
+        let session = tokio::spawn(run_session(
+            loader.clone(),
+            Callers::Unknown,
+            Surface::General,
+            stdin,
+            stdout,
+            std::future::pending(),
+        ));
+        Self {
+            to,
+            from: BufReader::new(from),
+            loader,
+            session,
+        }
+    }
+
+    /// A client in a session that began with `initialize`.
+    async fn initialized() -> Self {
+        let mut client = Self::new();
+        client.initialize().await;
+        client
+    }
+
+    async fn initialize(&mut self) {
+        self.send(initialize()).await;
+        self.answer().await;
+        self.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await;
+    }
+
+    async fn send(&mut self, message: Value) {
+        self.send_bytes(format!("{message}\n").as_bytes()).await;
+    }
+
+    async fn send_bytes(&mut self, bytes: &[u8]) {
+        let written = timeout(PATIENCE, self.to.write_all(bytes)).await;
+        written.unwrap().unwrap();
+    }
+
+    async fn call(&mut self, id: impl Into<Value>, key: &str) {
+        self.send(call(id, key)).await;
+    }
+
+    async fn cancel(&mut self, id: impl Into<Value>) {
+        self.send(cancel(id)).await;
+    }
+
+    /// The next message from the server. None means the end of its output.
+    async fn next(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let read = timeout(PATIENCE, self.from.read_line(&mut line)).await;
+        if read.unwrap().unwrap() == 0 {
+            return None;
+        }
+        assert!(line.ends_with('\n'), "half a line");
+        let message: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(message["jsonrpc"], "2.0");
+        Some(message)
+    }
+
+    async fn answer(&mut self) -> Value {
+        self.next().await.expect("an answer")
+    }
+
+    /// The next message. It must be an error with this code and id.
+    async fn error(&mut self, code: i32, id: impl Into<Value>) {
+        let answer = self.answer().await;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        assert_eq!(answer.get("id"), Some(&id.into()), "{answer}");
+    }
+
+    /// Asserts that the server has sent nothing and that the session goes on: the
+    /// next message is the answer to a ping.
+    async fn is_quiet(&mut self) {
+        self.send(json!({"jsonrpc": "2.0", "id": "quiet?", "method": "ping"}))
+            .await;
+        let answer = self.answer().await;
+        assert_eq!(answer["id"], "quiet?", "{answer}");
+    }
+
+    /// Ends the input. Returns the remaining answers, and how the session ended.
+    async fn end(self) -> (Vec<Value>, Result<(), SessionError>) {
+        let Self {
+            to,
+            mut from,
+            session,
+            ..
+        } = self;
+        drop(to);
+        let mut text = String::new();
+        let all = tokio::io::AsyncReadExt::read_to_string(&mut from, &mut text);
+        timeout(PATIENCE, all).await.unwrap().unwrap();
+        let answers = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let ended = timeout(PATIENCE, session).await.unwrap().unwrap();
+        (answers, ended)
+    }
+
+    fn begun(&self) -> usize {
+        self.loader.begun.load(Ordering::SeqCst)
+    }
+
+    fn loading(&self) -> usize {
+        self.loader.loading.load(Ordering::SeqCst)
+    }
+
+    /// The number of permits that are held now.
+    fn call_permits(&self) -> usize {
+        CALL_PERMITS - self.loader.call_permits.available_permits()
+    }
+}
+
+/// Waits until `holds`.
+async fn until(holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.expect("it never holds");
+}
+
+/// Lets all tasks run as far as they can. The runtime has one thread.
+async fn settle() {
+    for _ in 0..10_000 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": "init", "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }})
+}
+
+fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
+}
+
+fn cancel(id: impl Into<Value>) -> Value {
+    let params = json!({"requestId": id.into()});
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+}
+
+fn call(id: impl Into<Value>, key: &str) -> Value {
+    request(
+        id,
+        "tools/call",
+        json!({"name": "load_context", "arguments": {"key": key}}),
+    )
+}
+
+/// `message` as a request of the stateless protocol.
+fn stateless(mut message: Value) -> Value {
+    message["params"]["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    message
+}

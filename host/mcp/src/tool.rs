@@ -1,0 +1,111 @@
+//! The one tool: what a client sees of it, its arguments and its answers.
+
+use super::refusals::WHAT_TO_DO;
+use keyhole_core::limits::MAX_CLAUDE_CHARS;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// The tool's name.
+pub(super) const NAME: &str = "load_context";
+
+const TITLE: &str = "Load context";
+
+/// The model that may call the tool reads this text, so it says when to call, when
+/// not, and what to do next. It is the same for every user: nothing in it depends
+/// on the map. What to do on a refusal follows.
+const DESCRIPTION: &str = "\
+Returns one private Markdown document, unchanged, for a key.
+
+Call it only if your own instructions give you a key, and with that key only. \
+Never guess a key, change one, or ask for one. Use the document for your own task. \
+Pass neither the document nor the key on to any person, agent, tool or file.";
+
+/// The longest key, in characters: see "What a key is" in `wit/context.wit`. The
+/// schema only tells the client; the loader refuses a longer key.
+const MAX_KEY_CHARS: u64 = 128;
+
+/// The tool as `tools/list` shows it.
+pub(super) fn definition() -> Tool {
+    let description = format!(
+        "{DESCRIPTION}\n\n{WHAT_TO_DO}, without the key. Do not go on without the document."
+    );
+    with_schema(TITLE, description, input_schema())
+}
+
+/// Builds a tool with what the tools of all surfaces have in common.
+pub(super) fn with_schema(title: &str, description: String, schema: JsonObject) -> Tool {
+    Tool::new(NAME, description, Arc::new(schema))
+        .with_title(title)
+        .with_annotations(
+            ToolAnnotations::new()
+                .read_only(true)
+                .destructive(false)
+                .idempotent(true)
+                .open_world(false),
+        )
+        .with_meta(MetaObject(object(json!({
+            "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS,
+        }))))
+}
+
+fn input_schema() -> JsonObject {
+    object(json!({
+        "type": "object",
+        "properties": {
+            "key": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_KEY_CHARS,
+                "description": "The key from your own instructions, exactly as it stands there.",
+            },
+        },
+        "required": ["key"],
+        "additionalProperties": false,
+    }))
+}
+
+pub(super) fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+/// The key in `arguments`, which must be one string named `key` and nothing else. The
+/// error is the same whatever was wrong, so that it repeats no input.
+pub(super) fn key(arguments: Option<JsonObject>) -> Result<Zeroizing<String>, &'static str> {
+    let mut arguments = arguments.unwrap_or_default();
+    match (arguments.remove("key"), arguments.is_empty()) {
+        (Some(Value::String(key)), true) => Ok(Zeroizing::new(key)),
+        _ => Err("Wrong arguments. Call again with exactly one, \"key\", which is a string."),
+    }
+}
+
+/// Whether Claude Code would write this text to a file that the parent can read,
+/// instead of giving it to its model. It counts UTF-16 units. A text
+/// never has more of these than bytes.
+pub(super) fn is_too_long_for_claude(text: &str) -> bool {
+    text.len() > MAX_CLAUDE_CHARS && text.encode_utf16().count() > MAX_CLAUDE_CHARS
+}
+
+/// The answer with the document. It is one text block, so that the document is not
+/// sent twice.
+pub(super) fn document(text: String) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_CLAUDE_CHARS, is_too_long_for_claude};
+
+    #[test]
+    fn what_is_too_long_for_claude_code_is_told_by_its_utf_16_units_and_not_by_bytes() {
+        for (character, units) in [("a", 1), ("\u{e9}", 1), ("\u{20ac}", 1), ("\u{1f511}", 2)] {
+            let most = character.repeat(MAX_CLAUDE_CHARS / units);
+            assert!(!is_too_long_for_claude(&most), "{character}");
+            assert!(is_too_long_for_claude(&(most + "a")), "{character}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Why a file or directory is not given.
+
+use crate::trust::Distrust;
+use std::io;
+
+/// Why the system did not do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SystemError {
+    /// No file has this name, or none can have it; or it is a file and should be a
+    /// directory.
+    #[error("nothing is there")]
+    Missing,
+    /// The operating system does not let us look or read.
+    #[error("the operating system denies it")]
+    Denied,
+    /// It is a link, and the call follows none.
+    #[error("it is a link")]
+    IsLink,
+    /// It is a directory, FIFO, socket or device, and should be a file.
+    #[error("it is not a regular file")]
+    NotAFile,
+    /// Another process has it locked for writing, or keeps changing it.
+    #[error("another process is writing to it")]
+    Busy,
+    /// Other threads have waited for this file system for a while, and hang there.
+    #[error("its file system does not answer")]
+    Hangs,
+    /// The process has too few descriptors, or too little memory.
+    #[error("the process has too few file descriptors or too little memory")]
+    OutOfResources,
+    /// Anything else.
+    #[error("the file system failed: {0}")]
+    Failed(io::ErrorKind),
+}
+
+/// Why a walk did not reach its end, or the file at its end cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WalkError {
+    /// The system did not do what it was asked.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// Others could change it, or what leads to it.
+    #[error(transparent)]
+    Untrusted(#[from] Distrust),
+}

@@ -1,0 +1,183 @@
+//! Whether a group is the user under another name.
+//!
+//! Many systems give each user a group of the same name, and let the group write in the
+//! user's home (`umask 002`). Such a group mostly has no other member. Like Debian's
+//! OpenSSH, we check who is in it: a separate walk reads `/etc/passwd` and
+//! `/etc/group`. These files do not list members that only a network directory knows. A
+//! group that is not in these files is never the user's own.
+//!
+//! Any user may have part of their line changed (`chfn`). So both files are read as bytes,
+//! and only the lines that count: those of the group, and of the users who are in it.
+//!
+//! macOS keeps its users elsewhere (Open Directory): there, these files are for
+//! single-user mode, and name only root in groups that have other members. So no group
+//! counts. On Windows there are no such files, and access lists name all who count.
+
+use crate::{FileSystem, WalkError, Walker, policy::Policy, trust::ROOT};
+use std::path::Path;
+
+/// The most that is read of either file, in bytes: some ten thousand users.
+const MOST: u64 = 1 << 20;
+
+/// The users and the groups, as the two files were at one moment. None means that one could
+/// not be read.
+pub(crate) type GroupFiles = Option<(Vec<u8>, Vec<u8>)>;
+
+impl<F: FileSystem> Walker<F> {
+    /// Reads both files.
+    ///
+    /// # Errors
+    /// [`WalkError`], only if the process has too few descriptors or too little memory.
+    pub(crate) fn group_files(&self) -> Result<GroupFiles, WalkError> {
+        let read = |path| {
+            let file = self.walk(Path::new(path), Policy::GROUP_FILE)?;
+            self.read(&file.handle, file.stat.size, MOST)
+        };
+        match read("/etc/passwd").and_then(|users| Ok((users, read("/etc/group")?))) {
+            Ok((users, groups)) => Ok(users.zip(groups)),
+            Err(error) if error.is_exhaustion() => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Whether the group is `user` alone, except perhaps root.
+    pub(crate) fn is_users_own(&self, group: u32, user: u32) -> Result<bool, WalkError> {
+        if cfg!(not(target_os = "linux")) {
+            return Ok(false);
+        }
+        let now;
+        let files = match &self.groups {
+            Some(remembered) => remembered,
+            None => {
+                now = self.group_files()?;
+                &now
+            }
+        };
+        let alone = |(users, groups): &(Vec<u8>, Vec<u8>)| holds_alone(users, groups, group, user);
+        Ok(files.as_ref().and_then(alone) == Some(true))
+    }
+}
+
+/// Whether `user` is in the group, and nobody else except perhaps root. None if a line that
+/// counts cannot be understood.
+fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Option<bool> {
+    let mut own_names = Vec::new();
+    let mut holds_user = false;
+    for line in lines(users)? {
+        let [name, _, id, primary] = fields(line);
+        let (id, is_primary) = (number(id)?, number(primary)? == Some(group));
+        match id {
+            Some(id) if id == user || id == ROOT => {
+                own_names.push((name, id));
+                holds_user |= is_primary && id == user;
+            }
+            _ if is_primary => return Some(false),
+            _ => {}
+        }
+    }
+    let mut is_known = false;
+    for line in lines(groups)? {
+        let [_, _, id, members] = fields(line);
+        if number(id)? != Some(group) {
+            continue;
+        }
+        is_known = true;
+        for member in members
+            .split(|byte| *byte == b',')
+            .filter(|m| !m.is_empty())
+        {
+            match own_names.iter().find(|(name, _)| *name == member) {
+                Some((_, id)) => holds_user |= *id == user,
+                None => return Some(false),
+            }
+        }
+    }
+    Some(is_known && holds_user)
+}
+
+/// The lines of a file. A `+` or `-` of NIS says that others are members as well: then
+/// nothing is proven.
+fn lines(bytes: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+    let lines = || bytes.split(|byte| *byte == b'\n');
+    let is_nis = |line: &[u8]| matches!(line.trim_ascii_start().first(), Some(b'+' | b'-'));
+    (!lines().any(is_nis)).then(|| lines().filter(|line| line.first() != Some(&b'#')))
+}
+
+/// The first four fields of a line. A line with fewer has empty ones, and names no user and
+/// no group.
+fn fields(line: &[u8]) -> [&[u8]; 4] {
+    let mut fields = line.split(|byte| *byte == b':');
+    std::array::from_fn(|_| fields.next().unwrap_or_default())
+}
+
+/// Some(None) if there is nothing. What is no plain number may still be one for the C
+/// library, so its line may count: that is None.
+fn number(field: &[u8]) -> Option<Option<u32>> {
+    if field.is_empty() {
+        return Some(None);
+    }
+    let digits = field.iter().all(u8::is_ascii_digit).then_some(field)?;
+    str::from_utf8(digits).ok()?.parse().ok().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holds_alone;
+
+    const OF_USERS: &[u8] = b"root:x:0:0::/root:/bin/sh\n# a comment\njane:x:1000:1000::/home/jane:/bin/sh\njoe:x:1001:1001:J\xfce:/home/joe:/bin/sh\nann:x:1002:1000::/:/bin/sh\n";
+
+    #[test]
+    fn a_group_is_the_users_own_if_nobody_else_is_in_it() {
+        let groups = b"root:x:0:\njane:x:1000:\njoe:x:1001:\nboth:x:50:joe,root\nteam:x:60:joe,jane\nempty:x:70:\nops:x:80:root\n\n# a comment\nodd:x:90:j\xffe,joe\n";
+        for (group, user, alone) in [
+            (1001, 1001, true),
+            (50, 1001, true),
+            // Somebody else's primary group is the same.
+            (1000, 1000, false),
+            (60, 1001, false),
+            // Nobody, or not this user.
+            (70, 1001, false),
+            (1001, 1000, false),
+            (0, 1001, false),
+            (80, 1001, false),
+            // A name that is not UTF-8 is a name like any other.
+            (90, 1001, false),
+            // Not known here: a network directory's.
+            (5000, 1001, false),
+        ] {
+            let answer = holds_alone(OF_USERS, groups, group, user);
+            assert_eq!(answer, Some(alone), "{group} {user}");
+        }
+    }
+
+    #[test]
+    fn a_group_that_is_listed_twice_has_the_members_of_both_lines() {
+        let groups = b"joe:x:1001:\nalias:x:1001:jane\n";
+        assert_eq!(holds_alone(OF_USERS, groups, 1001, 1001), Some(false));
+    }
+
+    #[test]
+    fn a_line_that_does_not_count_changes_nothing_whatever_it_holds() {
+        let users = [OF_USERS, b"\xff\xfe\nshort:x\n\xff:\xff:3:7:\xff:\n"].concat();
+        let groups = b"joe:x:1001:\n\xff:x:9:jane,\xff\nteam:x:60\n\xff\n";
+        assert_eq!(holds_alone(&users, groups, 1001, 1001), Some(true));
+    }
+
+    #[test]
+    fn a_line_that_counts_and_is_not_understood_proves_nothing() {
+        for (users, groups) in [
+            (&b"joe:x:1001:1001\n+::::::\n"[..], &b"joe:x:1001:\n"[..]),
+            (b"joe:x:1001:1001\n", b"joe:x:1001:\n+:::\n"),
+            (b"joe:x:1001:1001\nx:x:\xff:7\n", b"joe:x:1001:\n"),
+            (b"joe:x:1001:1001\nx:x:7: 1001\n", b"joe:x:1001:\n"),
+            (b"joe:x:1001:1001\n", b"joe:x:1001:\nx:x:+1001:jane\n"),
+        ] {
+            assert_eq!(holds_alone(users, groups, 1001, 1001), None);
+        }
+        let stranger = b"joe:x:1001:stranger\n";
+        assert_eq!(
+            holds_alone(b"joe:x:1001:1001\n", stranger, 1001, 1001),
+            Some(false)
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Which file systems do not answer.
+//!
+//! A thread that asks a file system may wait in the kernel for ever: a FUSE program is
+//! stopped, a server is gone. Nothing ends that wait, so the thread is lost. If each call
+//! for such a file took a thread, no thread would be left for the others. So each operation
+//! says what it waits for, and none joins [`MOST`] others that have waited for the same for
+//! [`LATE`].
+
+use crate::SystemError;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher as _},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// How long an operation takes at most, if its file system answers.
+const LATE: Duration = Duration::from_millis(100);
+
+/// How many threads may wait for one file system. A slow one can still serve as many calls
+/// at once as the host runs.
+const MOST: usize = 4;
+
+/// What each thread waits for that is in the kernel, and since when.
+static WAITING: Mutex<Vec<(Obstacle, Instant)>> = Mutex::new(Vec::new());
+
+/// One of them goes on.
+static ANSWERED: Condvar = Condvar::new();
+
+/// What may keep a thread waiting: a file system, or one object or name of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Obstacle(u64);
+
+impl Obstacle {
+    pub(crate) fn of(what: impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        what.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+
+    /// Asks the system, unless others hang there. As long as nobody can tell whether they
+    /// do, it waits: so never more than [`MOST`] threads are lost.
+    pub(crate) fn ask<T, E>(self, ask: impl FnOnce() -> Result<T, E>) -> Result<T, SystemError>
+    where
+        SystemError: From<E>,
+    {
+        let mut waiting = waiting();
+        let this = loop {
+            let others = waiting.iter().filter(|(other, _)| *other == self);
+            let now = Instant::now();
+            if others.clone().count() < MOST {
+                break (self, now);
+            }
+            let latest = others.map(|(_, since)| now - *since).min();
+            match LATE.checked_sub(latest.unwrap_or(LATE)) {
+                None | Some(Duration::ZERO) => return Err(SystemError::Hangs),
+                Some(left) => {
+                    let waited = ANSWERED.wait_timeout(waiting, left);
+                    waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+            }
+        };
+        waiting.push(this);
+        drop(waiting);
+        let answer = ask();
+        let mut waiting = self::waiting();
+        // Only then can another thread wait for this one.
+        let was_full = waiting.iter().filter(|(other, _)| *other == self).count() >= MOST;
+        if let Some(at) = waiting.iter().position(|other| *other == this) {
+            waiting.swap_remove(at);
+        }
+        if was_full {
+            ANSWERED.notify_all();
+        }
+        Ok(answer?)
+    }
+}
+
+fn waiting() -> MutexGuard<'static, Vec<(Obstacle, Instant)>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+    use super::{MOST, Obstacle};
+    use crate::SystemError;
+    use std::{sync::mpsc::channel, thread::scope};
+
+    #[test]
+    fn nobody_joins_so_many_who_hang_and_others_go_on() {
+        let (hung, other) = (Obstacle::of("hung"), Obstacle::of("other"));
+        let ask = |obstacle: Obstacle| obstacle.ask(|| Ok::<_, SystemError>(()));
+        scope(|threads| {
+            let (begin, begun) = channel();
+            let hang = |count| {
+                (0..count)
+                    .map(|_| {
+                        let (answer, answered) = channel::<()>();
+                        let begin = begin.clone();
+                        threads.spawn(move || {
+                            hung.ask(|| {
+                                begin.send(()).unwrap();
+                                answered.recv().map_err(|_| SystemError::Denied)
+                            })
+                        });
+                        begun.recv().unwrap();
+                        answer
+                    })
+                    .collect::<Vec<_>>()
+            };
+            let mut waiting = hang(MOST - 1);
+            assert_eq!(ask(hung), Ok(()));
+            waiting.extend(hang(1));
+            // Whether or not they are late by now.
+            let refused = hung.ask(|| -> Result<(), SystemError> { panic!("it was asked") });
+            assert_eq!(refused, Err(SystemError::Hangs));
+            assert_eq!(ask(other), Ok(()));
+            drop(waiting);
+        });
+        assert_eq!(ask(hung), Ok(()));
+    }
+}

@@ -1,0 +1,265 @@
+//! Turns a user's path into an open file or directory that nobody else could have changed,
+//! and reads a file at rest. Nothing else in the host opens a user's path.
+//!
+//! A path does not identify a file: between two look-ups of one name, anyone who may
+//! write to a directory on the way can replace what has the name. So the walk goes
+//! along a path once, from `/`, one name at a time, and each step starts from the
+//! descriptor of the step before. It always judges the descriptor that the next step
+//! starts from, or that is read in the end. The kernel follows no link for us.
+//!
+//! One rule holds for everything that is walked: every directory from `/` on, every link,
+//! and the file must be *trusted*, so that nobody but the user and root could have
+//! changed it (`trust.rs`). A value, the [`Policy`], says what the path must lead to:
+//!
+//! | policy | used for | the end |
+//! |---|---|---|
+//! | [`Policy::FILE`] | the map, a key file | a trusted file, open for reading |
+//! | [`Policy::DIRECTORY`] | a root, the plugin's data folder | a trusted directory |
+//! | [`Policy::NAME`] | a mapped file | a name in a trusted directory; [`GrantedFile`] opens and judges the file later |
+//!
+//! Kernel file systems, such as procfs, are not allowed for any of these: nobody wrote
+//! their files, and they belong to root whatever they say.
+//!
+//! The walk uses the system only through [`FileSystem`], so that tests can run it over
+//! a model in which an attacker moves between any two steps.
+#![deny(unsafe_code)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+
+mod error;
+mod granted;
+mod group;
+#[cfg(target_os = "linux")]
+mod hung;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(unix)]
+pub mod paths;
+mod policy;
+pub mod printable;
+mod system;
+#[cfg(test)]
+mod tests;
+mod trust;
+mod way;
+#[cfg(windows)]
+pub mod windows;
+#[cfg(all(test, unix))]
+mod windows {
+    //! These parts can be tested on other systems too.
+    #![allow(dead_code, unreachable_pub, reason = "the rest needs Windows")]
+    pub(super) mod names;
+    pub(super) mod reparse;
+    pub(super) mod security;
+}
+
+pub use error::{SystemError, WalkError};
+pub use granted::{APART, GrantedFile, RECENT};
+#[cfg(target_os = "linux")]
+pub use linux::{Handle, System};
+#[cfg(target_os = "macos")]
+pub use macos::{Handle, System};
+pub use policy::Policy;
+pub use system::{FileSystem, Kind, Mount, Stat, Time};
+pub use trust::{Distrust, Why};
+#[cfg(windows)]
+pub use windows::{Handle, System, paths};
+
+use group::GroupFiles;
+use policy::End;
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+use way::{Names, Step, Way};
+
+/// As many links in a row as Linux follows: see path_resolution(7).
+const MAX_LINKS: usize = 40;
+
+/// How often the last name may change from a link into something else and back while
+/// the walk looks at it. Without an attacker, a name is replaced once.
+const ATTEMPTS: usize = 3;
+
+/// The end of a walk.
+#[derive(Debug)]
+pub struct Walked<H> {
+    /// The file, open for reading; or the directory. For [`Policy::NAME`], the
+    /// directory that `name` is in.
+    pub handle: H,
+    /// What `handle` reported when it was judged.
+    pub stat: Stat,
+    /// For [`Policy::NAME`], the name; it is not a link, as far as one look tells.
+    /// Otherwise empty.
+    pub name: OsString,
+    /// The real path of the directory where the walk ended, as it was then.
+    pub path: PathBuf,
+    /// The directories that the real path passes before `handle`, still open: so nothing
+    /// else can get their numbers.
+    above: Vec<Step<H>>,
+}
+
+impl<H> Walked<H> {
+    /// Whether the end lies in `directory` or below. Both are identified by open
+    /// descriptors, never by name.
+    pub fn is_beneath(&self, directory: &Self) -> bool {
+        let above = self.above.iter().map(|step| step.stat.id());
+        above
+            .chain([self.stat.id()])
+            .any(|id| id == directory.stat.id())
+    }
+}
+
+/// Walks paths in one file system.
+#[derive(Clone, Debug, Default)]
+pub struct Walker<F = System> {
+    files: F,
+    /// The files that say who is in a group, if they can no longer be read.
+    groups: Option<GroupFiles>,
+}
+
+impl<F: FileSystem> Walker<F> {
+    /// Walks in `files`.
+    pub const fn new(files: F) -> Self {
+        Self {
+            files,
+            groups: None,
+        }
+    }
+
+    /// Reads now who is in which group, for a process that later cannot.
+    ///
+    /// # Errors
+    /// [`WalkError`], only if the process has too few descriptors or too little memory.
+    pub fn remember_groups(self) -> Result<Self, WalkError> {
+        let groups = Some(self.group_files()?);
+        Ok(Self { groups, ..self })
+    }
+
+    /// The file system of these walks.
+    pub const fn files(&self) -> &F {
+        &self.files
+    }
+
+    /// Walks the absolute `path` from `/`. It treats a path that is not absolute as if
+    /// it began there as well.
+    pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
+        let mut way = Way::from_root(self, policy)?;
+        let mut names = Names::default();
+        names.push(path.as_os_str());
+        let (mut links, mut attempts) = (0, 0);
+        while let Some(name) = names.pop() {
+            if name == "." {
+                continue;
+            }
+            if name == ".." {
+                way.back();
+                continue;
+            }
+            let is_last = names.is_empty();
+            if is_last && policy.end == End::File {
+                match self.files.open(way.here(), &name) {
+                    Ok((_, stat)) if stat.kind != Kind::File => {
+                        return Err(SystemError::NotAFile.into());
+                    }
+                    Ok((file, stat)) => {
+                        way.check_child(&file, &stat, &name)?;
+                        return Ok(way.end(Some((file, stat)), OsString::new()));
+                    }
+                    // The link is judged and followed below, like any other.
+                    Err(SystemError::IsLink) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            if is_last
+                && policy.end == End::Name
+                && self.files.kind(way.here(), &name)? != Kind::Link
+            {
+                return Ok(way.end(None, name));
+            }
+            let (held, stat) = self.files.hold(way.here(), &name)?;
+            match stat.kind {
+                Kind::Link => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(SystemError::Missing.into());
+                    }
+                    way.check_child(&held, &stat, &name)?;
+                    let target = self.files.read_link(&held, way.here(), &name)?;
+                    if target.is_empty() {
+                        return Err(SystemError::Missing.into());
+                    }
+                    if paths::is_from_root(&target) {
+                        way.back_to_root();
+                    }
+                    names.push(&target);
+                }
+                // It was a link just now, and is none any more.
+                _ if is_last && policy.end == End::Name => return Ok(way.end(None, name)),
+                Kind::Directory => way.enter(held, stat, name)?,
+                _ if is_last && policy.end == End::File && attempts < ATTEMPTS => {
+                    attempts += 1;
+                    names.push(&name);
+                }
+                _ if is_last && policy.end == End::File => return Err(SystemError::Busy.into()),
+                _ => return Err(SystemError::Missing.into()),
+            }
+        }
+        match policy.end {
+            End::Directory => Ok(way.end(None, OsString::new())),
+            End::File | End::Name => Err(SystemError::NotAFile.into()),
+        }
+    }
+
+    /// The mount of an object in a directory. A mount of another file system always has
+    /// another device number.
+    fn mount_of(
+        &self,
+        handle: &F::Handle,
+        stat: &Stat,
+        directory: &Stat,
+        mount: Mount,
+    ) -> Result<Mount, SystemError> {
+        match stat.device == directory.device {
+            true => Ok(mount),
+            false => self.files.mount(handle, stat),
+        }
+    }
+
+    /// Reads all of `file` if it has at most `most` bytes. None means that it has more.
+    /// `size` is what the file reported.
+    fn read(&self, file: &F::Handle, size: u64, most: u64) -> Result<Option<Vec<u8>>, WalkError> {
+        // One byte more than expected, for the read that finds the end.
+        let guess = usize::try_from(size.min(most)).unwrap_or(0) + 1;
+        let mut bytes = vec![0; guess];
+        let mut have = 0;
+        loop {
+            let room = bytes.get_mut(have..).unwrap_or_default();
+            let got = self.files.read(file, room, have as u64)?;
+            have += got;
+            if have as u64 > most {
+                return Ok(None);
+            }
+            if got == 0 {
+                bytes.truncate(have);
+                return Ok(Some(bytes));
+            }
+            if have == bytes.len() {
+                bytes.resize(have * 2, 0);
+            }
+        }
+    }
+}
+
+impl WalkError {
+    /// Whether the process has too few descriptors or too little memory.
+    pub fn is_exhaustion(&self) -> bool {
+        *self == Self::System(SystemError::OutOfResources)
+    }
+}
+
+/// The name of a file as a [`FileSystem`] takes it: one name, which leads nowhere else.
+fn plain_name(name: &str) -> Option<&OsStr> {
+    let is_plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);
+    is_plain.then_some(OsStr::new(name))
+}

@@ -1,0 +1,407 @@
+//! The walk's interface on Linux.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the walk: each step from an open directory"
+)]
+
+use crate::{
+    error::SystemError,
+    hung::Obstacle,
+    system::{FileSystem, Kind, Mount, Stat},
+};
+use cap_std::fs::Dir;
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags},
+    io::{Errno, retry_on_intr},
+};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStringExt as _,
+    },
+    sync::OnceLock,
+    time::{Duration, SystemTime},
+};
+
+/// The real file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+/// An open object, with what never changes of it.
+#[derive(Debug)]
+pub struct Handle {
+    fd: OwnedFd,
+    device: u64,
+    inode: u64,
+    /// The type of its file system: see `linux/magic.h`. None if it does not even say that.
+    kind: Option<u32>,
+}
+
+const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Without NONBLOCK, opening a FIFO would wait for a writer, and a file under a
+/// lease for its holder.
+const OPEN: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// FUSE_SUPER_MAGIC, in `linux/magic.h` like all of these.
+const FUSE: u32 = 0x6573_5546;
+
+/// File systems on this machine's own disks and memory. One that is not listed may be a
+/// network's, or lie over another, as overlayfs does: all of it may hang.
+const LOCAL: [u32; 13] = [
+    0x0000_ef53, // ext2, ext3, ext4
+    0x5846_5342, // xfs
+    0x9123_683e, // btrfs
+    0xca45_1a4e, // bcachefs
+    0xf2f5_2010, // f2fs
+    0x2fc1_2fc1, // zfs
+    0x0102_1994, // tmpfs
+    0x8584_58f6, // ramfs
+    0x7371_7368, // squashfs
+    0xe0f5_e1e2, // erofs
+    0x0000_4d44, // vfat
+    0x2011_bab0, // exfat
+    0x7366_746e, // ntfs3
+];
+
+/// File systems whose content the kernel makes up.
+const KERNEL: [u32; 26] = [
+    0x0000_9fa0, // procfs
+    0x6265_6572, // sysfs
+    0x6462_6720, // debugfs
+    0x7472_6163, // tracefs
+    0x0027_e0eb, // cgroup
+    0x6367_7270, // cgroup2
+    0x7363_6673, // securityfs
+    0xf97c_ff8c, // selinuxfs
+    0x4341_5d53, // smackfs
+    0x5a3c_69f0, // apparmorfs
+    0xcafe_4a11, // bpf
+    0x6265_6570, // configfs
+    0xde5e_81e4, // efivarfs
+    0x6165_676c, // pstore
+    0x4249_4e4d, // binfmt_misc
+    0x0000_1cd1, // devpts
+    0x1980_0202, // mqueue
+    0x6e73_6673, // nsfs
+    0x5049_4446, // pidfs
+    0x0904_1934, // anon_inode
+    0x534f_434b, // sockfs
+    0x5049_5045, // pipefs
+    0x6573_5543, // fusectl
+    0x6759_6969, // rpc_pipefs
+    0x6e66_7364, // nfsd
+    0x0765_5821, // resctrl
+];
+
+/// The attribute that holds an ACL.
+const ACL: &str = "system.posix_acl_access";
+
+impl Handle {
+    /// An object that was just opened in `directory`, and what it reports.
+    fn of(fd: OwnedFd, directory: Option<&Self>) -> Result<(Self, Stat), SystemError> {
+        // Asks for what the kernel knows already, and waits for no file system.
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+        let known = rustix::fs::statx(&fd, "", flags, StatxFlags::BASIC_STATS)?;
+        let mut stat = Stat::of(&known);
+        let device = stat.device;
+        let kind = match directory {
+            Some(directory) if directory.device == device => directory.kind,
+            _ => {
+                match Obstacle::of(device).ask(|| rustix::fs::fstatfs(&fd)) {
+                    // Only 32 bits of it are the number; the kernel's type for it varies.
+                    Ok(found) => Some(found.f_type as u32),
+                    Err(error @ (SystemError::OutOfResources | SystemError::Hangs)) => {
+                        return Err(error);
+                    }
+                    Err(_) => None,
+                }
+            }
+        };
+        let inode = stat.inode;
+        let handle = Self {
+            fd,
+            device,
+            inode,
+            kind,
+        };
+        if !handle.is_local() {
+            stat = System.stat(&handle)?;
+        }
+        Ok((handle, stat))
+    }
+
+    fn is_local(&self) -> bool {
+        self.kind.is_some_and(|kind| LOCAL.contains(&kind))
+    }
+
+    /// What may keep those waiting who use this object.
+    fn obstacle(&self) -> Obstacle {
+        match self.is_local() {
+            true => Obstacle::of((self.device, self.inode)),
+            false => Obstacle::of(self.device),
+        }
+    }
+
+    /// What may keep those waiting who look up a name in this directory. Another file
+    /// system may be mounted there.
+    fn obstacle_at(&self, name: &OsStr) -> Obstacle {
+        match self.is_local() {
+            true => Obstacle::of((self.device, self.inode, name)),
+            false => Obstacle::of(self.device),
+        }
+    }
+
+    fn open(&self, name: &OsStr, flags: OFlags) -> Result<(Self, Stat), SystemError> {
+        let opened = self
+            .obstacle_at(name)
+            .ask(|| retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, Mode::empty())))?;
+        Self::of(opened, Some(self))
+    }
+}
+
+impl Handle {
+    /// The open object as a file of the standard library.
+    pub fn into_file(self) -> Option<File> {
+        Some(self.fd.into())
+    }
+}
+
+impl FileSystem for System {
+    type Handle = Handle;
+    type Directory = Dir;
+
+    fn to_grant(&self, directory: Handle) -> Option<Dir> {
+        Some(Dir::from_std_file(directory.into_file()?))
+    }
+
+    fn granted(&self, directory: Dir) -> Result<Handle, SystemError> {
+        Ok(Handle::of(directory.into_std_file().into(), None)?.0)
+    }
+
+    fn root(&self) -> Result<(Handle, Stat), SystemError> {
+        let flags = HOLD | OFlags::DIRECTORY;
+        let root = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
+        Handle::of(root, None)
+    }
+
+    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        directory.open(name, HOLD)
+    }
+
+    /// One system call instead of two, and no descriptor.
+    fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind, SystemError> {
+        let found = directory.obstacle_at(name).ask(|| {
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            rustix::fs::statx(&directory.fd, name, flags, StatxFlags::TYPE)
+        })?;
+        Ok(Stat::of(&found).kind)
+    }
+
+    /// Reading does not change the access time if the user owns the file: only they may
+    /// ask for that.
+    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        let opened = directory.obstacle_at(name).ask(|| {
+            let open = |more| {
+                retry_on_intr(|| {
+                    rustix::fs::openat(&directory.fd, name, OPEN | more, Mode::empty())
+                })
+            };
+            match open(OFlags::NOATIME) {
+                Err(Errno::PERM) => open(OFlags::empty()),
+                opened => opened,
+            }
+        })?;
+        Handle::of(opened, Some(directory))
+    }
+
+    fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
+        let found = handle.obstacle().ask(|| {
+            rustix::fs::statx(&handle.fd, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
+        })?;
+        Ok(Stat::of(&found))
+    }
+
+    /// Reads by the descriptor: it does not matter what now has this name.
+    fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, SystemError> {
+        let read = || rustix::fs::readlinkat(&link.fd, "", Vec::new());
+        Ok(OsString::from_vec(link.obstacle().ask(read)?.into_bytes()))
+    }
+
+    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Mount, SystemError> {
+        Ok(match handle.kind {
+            None => Mount::AnothersOwn,
+            Some(kind) if KERNEL.contains(&kind) => Mount::Kernel,
+            Some(FUSE) if !self.user().is_some_and(|user| is_own(stat.device, user)) => {
+                Mount::AnothersOwn
+            }
+            Some(_) => Mount::Ordinary,
+        })
+    }
+
+    /// An ACL gives nobody more rights than the group bits of the mode, which here
+    /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
+    fn has_hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<bool, SystemError> {
+        if stat.mode & 0o020 == 0 || stat.mode & 0o1000 != 0 {
+            return Ok(false);
+        }
+        let asked = handle.obstacle().ask(|| match stat.kind {
+            // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
+            Kind::Directory => {
+                let flags = OPEN | OFlags::RDONLY | OFlags::DIRECTORY;
+                let directory = rustix::fs::openat(&handle.fd, ".", flags, Mode::empty())?;
+                acl(&directory)
+            }
+            _ => acl(&handle.fd),
+        });
+        match asked {
+            Ok(is_there) => Ok(is_there),
+            Err(error @ (SystemError::OutOfResources | SystemError::Hangs)) => Err(error),
+            Err(_) => Ok(true),
+        }
+    }
+
+    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
+        let obstacle = file.obstacle();
+        obstacle.ask(|| retry_on_intr(|| rustix::io::pread(&file.fd, &mut *bytes, offset)))
+    }
+
+    /// In a user namespace, the kernel shows every owner without a number there as the
+    /// overflow user. So what seems to be that user's own may be anybody's.
+    fn user(&self) -> Option<u32> {
+        // No command changes its user.
+        static USER: OnceLock<Option<u32>> = OnceLock::new();
+        *USER.get_or_init(|| {
+            let set = std::fs::read_to_string("/proc/sys/kernel/overflowuid");
+            let overflow = set.ok().and_then(|set| set.trim().parse().ok());
+            let user = rustix::process::geteuid().as_raw();
+            (user != overflow.unwrap_or(65_534)).then_some(user)
+        })
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+/// Whether a file or directory has an ACL.
+fn acl(file: impl AsFd) -> Result<bool, Errno> {
+    match rustix::fs::fgetxattr_query(file, ACL) {
+        Ok(size) => Ok(size > 0),
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the user or root mounted this FUSE file system. Whoever mounted it controls
+/// everything that it reports. The mount's options say who it was; virtiofs has no such
+/// option, because only root can mount it.
+fn is_own(device: u64, user: u32) -> bool {
+    let Ok(mounts) = std::fs::read("/proc/self/mountinfo") else {
+        return false;
+    };
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    says_own(&mounts, &format!("{major}:{minor}"), user)
+}
+
+/// The same, from the bytes of a mountinfo: see proc_pid_mountinfo(5). Only the lines of
+/// this device count. Others may hold any bytes: any user may name a directory so.
+fn says_own(mounts: &[u8], device: &str, user: u32) -> bool {
+    let mut found = mounts
+        .split(|byte| *byte == b'\n')
+        .filter(|line| line.split(|byte| *byte == b' ').nth(2) == Some(device.as_bytes()))
+        .map(|line| {
+            // Before the separator stands no other one: a blank in a name is escaped.
+            let line = String::from_utf8_lossy(line);
+            let after = line.split_once(" - ").map(|(_, after)| after);
+            let options = after.and_then(|after| after.split(' ').nth(2));
+            options.is_some_and(|options| {
+                let mounter = options.split(',').find_map(|o| o.strip_prefix("user_id="));
+                mounter.is_none_or(|id| id.parse() == Ok(user) || id.parse() == Ok(0))
+            })
+        })
+        .peekable();
+    found.peek().is_some() && found.all(|own| own)
+}
+
+impl Stat {
+    fn of(stat: &Statx) -> Self {
+        let time = |time: rustix::fs::StatxTimestamp| (time.tv_sec, i64::from(time.tv_nsec));
+        Self {
+            kind: match rustix::fs::FileType::from_raw_mode(stat.stx_mode.into()) {
+                rustix::fs::FileType::RegularFile => Kind::File,
+                rustix::fs::FileType::Directory => Kind::Directory,
+                rustix::fs::FileType::Symlink => Kind::Link,
+                _ => Kind::Other,
+            },
+            mode: u32::from(stat.stx_mode) & 0o7777,
+            owner: stat.stx_uid,
+            group: stat.stx_gid,
+            names: stat.stx_nlink.into(),
+            device: rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+            inode: stat.stx_ino,
+            size: stat.stx_size,
+            modified: time(stat.stx_mtime),
+            changed: time(stat.stx_ctime),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{is_own, says_own};
+    use std::{fs, os::unix::fs::MetadataExt as _};
+
+    #[test]
+    fn a_mount_is_looked_up_by_its_device() {
+        assert!(is_own(fs::metadata("/proc/self").unwrap().dev(), 1000));
+        assert!(!is_own(u64::MAX, 0));
+    }
+
+    #[test]
+    fn a_fuse_mount_is_whose_every_line_says_so() {
+        // Anybody may mount something on a directory whose name is not UTF-8.
+        let mounts = b"31 1 8:1 / / rw - ext4 /dev/sda1 rw,user_id=1001\n\
+            40 31 0:50 / /jane rw,nosuid - fuse.sshfs jane@h:/ rw,user_id=1000,group_id=1000\n\
+            41 31 0:51 / /root rw shared:7 - fuse.x x rw,user_id=0,group_id=0\n\
+            42 31 0:52 / /vm rw - virtiofs vm rw\n\
+            43 31 0:53 / /a rw - fuse.x x rw,user_id=1000\n\
+            44 31 0:53 / /b rw - fuse.x x rw,user_id=1001\n\
+            45 31 0:54 / /odd rw - fuse.x x rw,user_id=jane\n\
+            46 31 0:55 / /short\n\
+            47 31 0:56 / /\xff rw - fuse.x \xff rw,user_id=1001\n\
+            48 31 0:57 / /\xff rw - fuse.x \xff rw,user_id=1000\n";
+        for (device, user, own) in [
+            ("0:50", 1000, true),
+            ("0:50", 1001, false),
+            ("0:50", 0, false),
+            // Root's mounts are trusted for every user, and a mount without the option
+            // is root's.
+            ("0:51", 1000, true),
+            ("0:52", 1000, true),
+            // A device that has a mount of the user's and one of another's is not the
+            // user's.
+            ("0:53", 1000, false),
+            ("0:53", 1001, false),
+            // A line that cannot be understood, or that is missing, proves nothing.
+            ("0:54", 1000, false),
+            ("0:55", 1000, false),
+            ("0:5", 1000, false),
+            ("0:56", 1000, false),
+            ("0:57", 1000, true),
+        ] {
+            assert_eq!(says_own(mounts, device, user), own, "{device} {user}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The walk's interface on macOS.
+//!
+//! macOS has no `O_PATH`: no descriptor that only identifies something. The closest is
+//! a descriptor for events, which does not prevent a volume from being ejected; and a
+//! link itself can be opened. Unlike on Linux, this needs the right to read. A
+//! directory that may only be searched is opened for searching, if the system supports
+//! it (`O_SEARCH`); otherwise the walk ends there with
+//! [`SystemError::Denied`].
+//!
+//! What is special about paths on macOS, and how the walk treats it:
+//!
+//! - `/tmp`, `/var` and `/etc` are root's links in `/`, to `private/…`: the walk
+//!   follows and judges them like any other. A firmlink (`/Users`) is no link for a
+//!   walk, and `..` goes back to the directory that was passed, not to the firmlink's
+//!   other side.
+//! - `/.vol/…`, `/.nofollow/…` and `/.resolve/…` have a meaning only at the start of
+//!   the path that a call gets. Each call here gets one name, so they are ordinary
+//!   names. So is `..namedfork`, which leads from a file to its resource fork: the walk
+//!   never enters a file.
+//! - Most disks treat `A.MD` and `a.md` as one name, and composed and decomposed
+//!   letters too. Nothing is identified by its name: a root, and whether something lies in a
+//!   directory, are decided by device and inode. The name that has
+//!   to end in `.md` is the one in the map, or in the link's target; on the disk it can
+//!   be `A.MD`.
+//! - macOS itself decides who may read `~/Documents` and the like: it asks for the
+//!   program that started us. If it says no, that is `EPERM`: [`SystemError::Denied`].
+//! - The first read fetches a file whose content is in a cloud. This can take longer
+//!   than a call may.
+//!
+//! None of this runs on the machines that we build on. We read the kernel's published
+//! source (xnu 11417: `vn_open_auth`, `vn_authorize_open_existing`, `lookup`,
+//! `linkat_internal`, `vnode_breaklease`), and the workflow on GitHub runs the tests.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the walk: each step from an open directory"
+)]
+
+use crate::{
+    error::SystemError,
+    system::{FileSystem, Kind, Mount, Stat},
+};
+use cap_std::fs::Dir;
+use exacl::{AclOption, Perm};
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags},
+    io::{Errno, retry_on_intr},
+};
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+/// The real file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+/// An open object.
+#[derive(Debug)]
+pub struct Handle(OwnedFd);
+
+/// `O_EVTONLY` of `sys/fcntl.h`, which rustix does not name.
+const EVENTS_ONLY: OFlags = OFlags::from_bits_retain(0x8000);
+
+/// `O_SEARCH` of `sys/fcntl.h`, without its `O_DIRECTORY`. A system that does not know
+/// it treats it as the right to read.
+const SEARCH: OFlags = OFlags::from_bits_retain(0x4000_0000);
+
+/// Without NONBLOCK, opening a FIFO would wait for a writer, and a file under a lease
+/// (of Apple's own programs) for its holder. SYMLINK opens a link itself instead of
+/// following it; with NOFOLLOW as well, the kernel would refuse the link.
+/// `O_NOFOLLOW_ANY` would add nothing: each name is one component; and the kernel
+/// refuses it together with NOFOLLOW.
+const HOLD: OFlags = EVENTS_ONLY
+    .union(OFlags::SYMLINK)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// The flags to open a directory that may be searched but not read.
+const HOLD_TO_SEARCH: OFlags = SEARCH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+const OPEN: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// File systems whose content the kernel makes up. `autofs` is not among them: it holds
+/// only the directories on which root has homes mounted.
+const KERNEL: [&[u8]; 2] = [b"devfs", b"fdesc"];
+
+/// `MNT_IGNORE_OWNERSHIP` of `sys/mount.h`, which rustix does not name.
+const NO_OWNERS: u32 = 0x0020_0000;
+
+impl Handle {
+    /// An object that was just opened, and what it reports.
+    fn of(fd: OwnedFd) -> Result<(Self, Stat), SystemError> {
+        let stat = Stat::of(&rustix::fs::fstat(&fd)?);
+        Ok((Self(fd), stat))
+    }
+
+    fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+        retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, Mode::empty()))
+    }
+
+    /// The open object as a file of the standard library.
+    pub fn into_file(self) -> Option<File> {
+        Some(self.0.into())
+    }
+}
+
+impl FileSystem for System {
+    type Handle = Handle;
+    type Directory = Dir;
+
+    fn to_grant(&self, directory: Handle) -> Option<Dir> {
+        Some(Dir::from_std_file(directory.into_file()?))
+    }
+
+    fn granted(&self, directory: Dir) -> Result<Handle, SystemError> {
+        Ok(Handle(directory.into_std_file().into()))
+    }
+
+    fn root(&self) -> Result<(Handle, Stat), SystemError> {
+        let flags = HOLD | OFlags::DIRECTORY;
+        Handle::of(rustix::fs::openat(CWD, "/", flags, Mode::empty())?)
+    }
+
+    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        let held = match directory.open(name, HOLD) {
+            // If this fails with another error (no directory, or gone by now), the first
+            // error is still the answer.
+            Err(denied @ Errno::ACCESS) => directory.open(name, HOLD_TO_SEARCH).map_err(|_| denied),
+            held => held,
+        };
+        Handle::of(held?)
+    }
+
+    /// Asks by the name: then the object need not be readable, and no device is opened.
+    fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind, SystemError> {
+        let found = rustix::fs::statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Stat::of(&found).kind)
+    }
+
+    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        Handle::of(directory.open(name, OPEN)?)
+    }
+
+    fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
+        Ok(Stat::of(&rustix::fs::fstat(&handle.0)?))
+    }
+
+    /// Reads the link by its name, because not every version of macOS can read an open
+    /// link.
+    /// The walk follows a link only if nobody else can replace it: the directory was
+    /// judged. This still checks that it is the link that was opened.
+    fn read_link(
+        &self,
+        link: &Handle,
+        directory: &Handle,
+        name: &OsStr,
+    ) -> Result<OsString, SystemError> {
+        let target = rustix::fs::readlinkat(&directory.0, name, Vec::new())?;
+        let there = rustix::fs::statat(&directory.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if Stat::of(&there) != self.stat(link)? {
+            return Err(SystemError::Busy);
+        }
+        Ok(OsString::from_vec(target.into_bytes()))
+    }
+
+    /// If a volume's ownership is ignored, as Finder sets it for most volumes that are
+    /// plugged in, the kernel tells every user that they own everything, and lets them
+    /// write to it as the owner.
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
+        let found = rustix::fs::fstatfs(&handle.0)?;
+        let kind: Vec<u8> = found
+            .f_fstypename
+            .iter()
+            .take_while(|byte| **byte != 0)
+            .map(|byte| byte.cast_unsigned())
+            .collect();
+        Ok(match found.f_owner {
+            _ if KERNEL.contains(&kind.as_slice()) => Mount::Kernel,
+            _ if found.f_flags & NO_OWNERS != 0 => Mount::WithoutOwners,
+            owner if owner == 0 || Some(owner) == self.user() => Mount::Ordinary,
+            _ => Mount::AnothersOwn,
+        })
+    }
+
+    /// Any right to change counts, whoever has it: it is not worth the effort to
+    /// recognize an ACL that names only the user, or an entry that only new files in a
+    /// directory inherit. A home's own ACL only denies.
+    ///
+    /// This reads the ACL by the path that the descriptor has now (`F_GETPATH`). The
+    /// call that reads it by the descriptor has no safe form in Rust, and `/dev/fd`
+    /// shows no ACL. Nobody else could have changed that path, because the walk has
+    /// judged the directories above it. But if a file has two names, the kernel returns
+    /// the one that was looked up last, and anybody can give a second name to a file
+    /// that they can reach. So the answer for such a file is that it is unknown. And
+    /// the object at the path must be the one that is open.
+    fn has_hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<bool, SystemError> {
+        if stat.kind != Kind::Directory && stat.names != 1 {
+            return Ok(true);
+        }
+        let path = match rustix::fs::getpath(&handle.0).map_err(SystemError::from) {
+            Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
+            Err(error @ SystemError::OutOfResources) => return Err(error),
+            Err(_) => return Ok(true),
+        };
+        let Ok(entries) = exacl::getfacl(&path, AclOption::SYMLINK_ACL) else {
+            return Ok(true);
+        };
+        // Checks that the path led to the object that is open, and that a file still has
+        // one name only. Otherwise the ACL could be that of another user's object, which
+        // was at the path for a moment.
+        let Ok(there) = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) else {
+            return Ok(true);
+        };
+        let is_alone = stat.kind == Kind::Directory || self.stat(handle)?.names == 1;
+        if Stat::of(&there).id() != stat.id() || !is_alone {
+            return Ok(true);
+        }
+        let change = Perm::WRITE
+            | Perm::DELETE
+            | Perm::APPEND
+            | Perm::DELETE_CHILD
+            | Perm::WRITEATTR
+            | Perm::WRITEEXTATTR
+            | Perm::WRITESECURITY
+            | Perm::CHOWN;
+        Ok(entries
+            .iter()
+            .any(|entry| entry.allow && entry.perms.intersects(change)))
+    }
+
+    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
+        let read = || rustix::io::pread(&file.0, &mut *bytes, offset);
+        Ok(retry_on_intr(read)?)
+    }
+
+    fn user(&self) -> Option<u32> {
+        Some(rustix::process::geteuid().as_raw())
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+impl Stat {
+    fn of(stat: &rustix::fs::Stat) -> Self {
+        let mode = u32::from(stat.st_mode);
+        Self {
+            kind: match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+                rustix::fs::FileType::RegularFile => Kind::File,
+                rustix::fs::FileType::Directory => Kind::Directory,
+                rustix::fs::FileType::Symlink => Kind::Link,
+                _ => Kind::Other,
+            },
+            mode: mode & 0o7777,
+            owner: stat.st_uid,
+            group: stat.st_gid,
+            names: u64::from(stat.st_nlink),
+            device: u64::from(stat.st_dev.cast_unsigned()),
+            inode: stat.st_ino,
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: (stat.st_mtime, stat.st_mtime_nsec),
+            changed: (stat.st_ctime, stat.st_ctime_nsec),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What a walk must lead to.
+
+/// What a walk must lead to. Every directory, link and file on the way must be trusted,
+/// whatever the policy: see `trust.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    pub(super) end: End,
+    /// Whether a group whose only member is the user counts as the user.
+    pub(super) groups: bool,
+}
+
+/// What the path must lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    File,
+    Directory,
+    Name,
+}
+
+impl Policy {
+    /// A file, open for reading: a map, a key file.
+    pub const FILE: Self = Self::new(End::File, true);
+    /// A directory: a root, the plugin's data folder.
+    pub const DIRECTORY: Self = Self::new(End::Directory, true);
+    /// A name in a directory: a mapped file. The file is opened later, by
+    /// [`crate::GrantedFile`], and judged then.
+    pub const NAME: Self = Self::new(End::Name, true);
+    /// A file that says who is in a group. No group counts for it: otherwise the file would
+    /// be judged by itself.
+    pub(super) const GROUP_FILE: Self = Self::new(End::File, false);
+
+    const fn new(end: End, groups: bool) -> Self {
+        Self { end, groups }
+    }
+}

@@ -1,0 +1,162 @@
+//! What the walk asks of the operating system: the one small interface.
+
+use crate::error::SystemError;
+use std::{
+    ffi::{OsStr, OsString},
+    time::{Duration, SystemTime},
+};
+
+/// A file system, as one process sees it.
+///
+/// A *handle* is a descriptor: it always stands for the same object, whatever happens
+/// to the object's names. No method follows a link, and none waits for another process
+/// to open the other end of a FIFO. There is a real implementation for each system,
+/// [`super::System`]; the tests have a model.
+pub trait FileSystem {
+    /// An open object.
+    type Handle;
+
+    /// An open directory, as it is granted to a call.
+    type Directory;
+
+    /// The open directory that this handle stands for. None if it cannot be granted.
+    fn to_grant(&self, directory: Self::Handle) -> Option<Self::Directory>;
+
+    /// A granted directory, to look up its name.
+    fn granted(&self, directory: Self::Directory) -> Result<Self::Handle, SystemError>;
+
+    /// Opens `/`.
+    fn root(&self) -> Result<(Self::Handle, Stat), SystemError>;
+
+    /// Opens whatever has the single name `name` in this directory, a link itself too.
+    /// The object need not be readable.
+    ///
+    /// # Errors
+    /// [`SystemError`]; never [`SystemError::IsLink`].
+    fn hold(
+        &self,
+        directory: &Self::Handle,
+        name: &OsStr,
+    ) -> Result<(Self::Handle, Stat), SystemError>;
+
+    /// What `name` in this directory is, as far as one look tells: a later look may
+    /// find something else.
+    ///
+    /// # Errors
+    /// [`SystemError`]; never [`SystemError::IsLink`].
+    fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind, SystemError> {
+        Ok(self.hold(directory, name)?.1.kind)
+    }
+
+    /// Opens `name` in this directory for reading.
+    ///
+    /// # Errors
+    /// [`SystemError`]; [`SystemError::IsLink`] if it is a link.
+    fn open(
+        &self,
+        directory: &Self::Handle,
+        name: &OsStr,
+    ) -> Result<(Self::Handle, Stat), SystemError>;
+
+    /// What a handle reports.
+    fn stat(&self, handle: &Self::Handle) -> Result<Stat, SystemError>;
+
+    /// The target of the open link, which is in `directory` as `name`.
+    fn read_link(
+        &self,
+        link: &Self::Handle,
+        directory: &Self::Handle,
+        name: &OsStr,
+    ) -> Result<OsString, SystemError>;
+
+    /// The kind of mount that a handle is in.
+    fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Mount, SystemError>;
+
+    /// Whether an access control list may let somebody write whom the mode does not
+    /// cover: not the owner, nor the group alone, nor all others. True if this is
+    /// unknown.
+    ///
+    /// # Errors
+    /// [`SystemError::OutOfResources`] and [`SystemError::Hangs`] only.
+    fn has_hidden_writers(&self, handle: &Self::Handle, stat: &Stat) -> Result<bool, SystemError>;
+
+    /// Reads into `bytes`, from `offset`. 0 means the end of the file.
+    fn read(
+        &self,
+        file: &Self::Handle,
+        bytes: &mut [u8],
+        offset: u64,
+    ) -> Result<usize, SystemError>;
+
+    /// The user whose rights the process has. None means the one as whom the system shows
+    /// every owner that it cannot name, so that what is theirs may be anybody's.
+    fn user(&self) -> Option<u32>;
+
+    /// The clock by which the kernel stamps files.
+    fn now(&self) -> SystemTime;
+
+    /// Lets time pass.
+    fn pause(&self, time: Duration);
+}
+
+/// What something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A FIFO, socket or device.
+    Other,
+}
+
+/// A time of the file system: seconds since 1970, and nanoseconds.
+pub type Time = (i64, i64);
+
+/// What a handle reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Permissions, with the set-id and sticky bits: the lower 12 bits.
+    pub mode: u32,
+    /// The owner.
+    pub owner: u32,
+    /// The group.
+    pub group: u32,
+    /// The number of its names (hard links).
+    pub names: u64,
+    /// The device of its file system.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The time of the last write. Programs can set it.
+    pub modified: Time,
+    /// The time of the last change of any kind. Only the kernel sets it.
+    pub changed: Time,
+}
+
+impl Stat {
+    /// Identifies the object, as long as it is open.
+    pub const fn id(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+}
+
+/// Who made a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mount {
+    /// Root or the user made it.
+    Ordinary,
+    /// Another user made it, and controls everything that it reports, owners and modes
+    /// too.
+    AnothersOwn,
+    /// It keeps no owners: it tells every user that they own everything.
+    WithoutOwners,
+    /// The kernel makes up its content.
+    Kernel,
+}

@@ -1,0 +1,182 @@
+//! The real file system, except for what it is told to report.
+
+use crate::{FileSystem, Handle, Kind, Mount, Stat, System, SystemError};
+use cap_std::fs::Dir;
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+type Id = (u64, u64);
+
+pub(crate) struct Told {
+    /// What is different in the report of an object.
+    pub(crate) stats: HashMap<Id, fn(&mut Stat)>,
+    /// What is different in all reports.
+    pub(crate) all_stats: fn(&mut Stat),
+    /// What reading a file gives instead of its content.
+    pub(crate) contents: HashMap<Id, &'static [u8]>,
+    pub(crate) user: Option<u32>,
+    /// How often it reports that a last name is a link.
+    pub(crate) links: Cell<usize>,
+    /// The most that each read may return; and what each read asked for, and from where.
+    pub(crate) at_most: usize,
+    pub(crate) reads: RefCell<Vec<(usize, u64)>>,
+    /// What happens behind the first read.
+    pub(crate) then: Cell<Option<Box<dyn FnOnce()>>>,
+    pub(crate) now: Cell<SystemTime>,
+    /// How often time passed, and what happens meanwhile.
+    pub(crate) pauses: Cell<usize>,
+    pub(crate) meanwhile: Box<dyn Fn(usize)>,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self {
+            stats: HashMap::new(),
+            all_stats: |_| {},
+            contents: HashMap::new(),
+            user: System.user(),
+            links: Cell::new(0),
+            at_most: usize::MAX,
+            reads: RefCell::default(),
+            then: Cell::new(None),
+            now: Cell::new(SystemTime::now()),
+            pauses: Cell::new(0),
+            meanwhile: Box::new(|_| {}),
+        }
+    }
+}
+
+impl Told {
+    /// With this difference in what the object at `path` reports.
+    pub(crate) fn of(path: &Path, differs: fn(&mut Stat)) -> Self {
+        Self {
+            stats: HashMap::from([(id(path), differs)]),
+            ..Self::default()
+        }
+    }
+
+    /// With these bytes as the content of the file at `path`.
+    pub(crate) fn holding(mut self, path: &str, bytes: &'static [u8]) -> Self {
+        self.contents.insert(id(Path::new(path)), bytes);
+        self
+    }
+
+    fn says_link(&self) -> bool {
+        let left = self.links.get();
+        self.links.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    fn differs(&self, mut stat: Stat) -> Stat {
+        (self.all_stats)(&mut stat);
+        if let Some(differs) = self.stats.get(&stat.id()) {
+            differs(&mut stat);
+        }
+        stat
+    }
+
+    fn opened(&self, (handle, stat): (Handle, Stat)) -> (Handle, Stat) {
+        (handle, self.differs(stat))
+    }
+}
+
+fn id(path: &Path) -> Id {
+    let found = fs::symlink_metadata(path).unwrap();
+    (found.dev(), found.ino())
+}
+
+impl FileSystem for Told {
+    type Handle = Handle;
+    type Directory = Dir;
+
+    fn to_grant(&self, directory: Handle) -> Option<Dir> {
+        System.to_grant(directory)
+    }
+
+    fn granted(&self, directory: Dir) -> Result<Handle, SystemError> {
+        System.granted(directory)
+    }
+
+    fn root(&self) -> Result<(Handle, Stat), SystemError> {
+        Ok(self.opened(System.root()?))
+    }
+
+    fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        Ok(self.opened(System.hold(directory, name)?))
+    }
+
+    fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind, SystemError> {
+        match self.says_link() {
+            true => Ok(Kind::Link),
+            false => System.kind(directory, name),
+        }
+    }
+
+    fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        match self.says_link() {
+            true => Err(SystemError::IsLink),
+            false => Ok(self.opened(System.open(directory, name)?)),
+        }
+    }
+
+    fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
+        Ok(self.differs(System.stat(handle)?))
+    }
+
+    fn read_link(
+        &self,
+        link: &Handle,
+        directory: &Handle,
+        name: &OsStr,
+    ) -> Result<OsString, SystemError> {
+        System.read_link(link, directory, name)
+    }
+
+    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Mount, SystemError> {
+        System.mount(handle, stat)
+    }
+
+    fn has_hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<bool, SystemError> {
+        System.has_hidden_writers(handle, stat)
+    }
+
+    fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
+        self.reads.borrow_mut().push((bytes.len(), offset));
+        assert!(self.reads.borrow().len() < 100, "it reads without end");
+        let most = bytes.len().min(self.at_most);
+        let bytes = bytes.get_mut(..most).unwrap();
+        let got = match self.contents.get(&System.stat(file)?.id()) {
+            None => System.read(file, bytes, offset)?,
+            Some(content) => {
+                let rest = content.get(offset as usize..).unwrap_or_default();
+                let got = rest.len().min(most);
+                bytes[..got].copy_from_slice(&rest[..got]);
+                got
+            }
+        };
+        if let Some(then) = self.then.take() {
+            then();
+        }
+        Ok(got)
+    }
+
+    fn user(&self) -> Option<u32> {
+        self.user
+    }
+
+    fn now(&self) -> SystemTime {
+        self.now.get()
+    }
+
+    fn pause(&self, _: Duration) {
+        self.pauses.set(self.pauses.get() + 1);
+        (self.meanwhile)(self.pauses.get());
+    }
+}

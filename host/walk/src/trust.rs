@@ -1,0 +1,145 @@
+//! Whether nobody but the user and root could have changed something.
+//!
+//! An object is trusted if the user or root owns it, and its mode lets nobody else
+//! write to it. Root can change anything anyway. This holds for the map, a key file, a
+//! mapped file, a root, every link on the way to one of them, and every directory from `/`
+//! on. So a directory that several users share is refused, as OpenSSH refuses it
+//! (`StrictModes`): whoever may write there could put one of the user's own files in the
+//! place of another.
+//!
+//! In a sticky directory, such as `/tmp`, others may make new names, but not move or
+//! remove what belongs to somebody else. So a path may pass it, to a directory. But a file or
+//! a link in it is refused: somebody else could have moved it there from a directory that is
+//! not sticky, or made a hard link to it. Nobody can do that to a directory of the user's.
+//!
+//! A group whose only member is the user counts as the user, as in Debian's OpenSSH, so
+//! that homes under `umask 002` work. `group.rs` says exactly what this means.
+
+use crate::{
+    FileSystem, Kind, Mount, Stat, WalkError, Walker,
+    paths::{OWNERS, SHUT},
+    printable::printable,
+};
+use std::path::PathBuf;
+
+const OTHERS_WRITE: u32 = 0o002;
+const GROUP_WRITE: u32 = 0o020;
+/// Only the owner of an object or of its directory may move or remove its name.
+const STICKY: u32 = 0o1000;
+/// Root can change any file anyway.
+pub(crate) const ROOT: u32 = 0;
+
+/// What is not trusted, and why. It is for the user who runs `keyhole check`: it names
+/// a path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .why.says(&printable(.path)))]
+pub struct Distrust {
+    /// The directory, link or file, by the path where it was found.
+    pub path: PathBuf,
+    /// Why it is not trusted.
+    pub why: Why,
+}
+
+/// Why something is not trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Neither the user nor root owns it.
+    ForeignOwner,
+    /// Others may write to it.
+    WritableByOthers,
+    /// A group may write to it, and nothing shows that the user is alone in that group.
+    WritableByGroup,
+    /// It is a file or link in a directory where others may make names.
+    Movable,
+    /// It is a file with a second name, on macOS.
+    SecondName,
+    /// It is in a file system that another user mounted.
+    ForeignMount,
+    /// It is in a file system that keeps no owners.
+    NoOwners,
+    /// It is in procfs, sysfs or the like.
+    KernelFileSystem,
+    /// The user is the one as whom the system shows every owner that it cannot name.
+    NobodysUser,
+}
+
+impl Why {
+    /// What is wrong with `path`, and what to do.
+    fn says(self, path: &str) -> String {
+        match self {
+            Self::ForeignOwner => format!(
+                "{path} belongs to another user, who could change what it leads to; make it your own, or use another place"
+            ),
+            Self::WritableByOthers => {
+                format!("others can write to {path}, and so change what it leads to; {SHUT}")
+            }
+            Self::WritableByGroup => format!(
+                "a group can write to {path}, and nothing shows that you are alone in it; {SHUT}"
+            ),
+            Self::Movable => format!(
+                "{path} is in a directory where others may make names, so they could have moved it there; put it into a directory of its own that only you can write to"
+            ),
+            Self::SecondName => format!(
+                "{path} has a second name, which others could have made; put a copy in its place, in a directory that only you can write to"
+            ),
+            Self::ForeignMount => {
+                format!("{path} is in a file system that another user mounted; use another place")
+            }
+            Self::NoOwners => format!(
+                "{path} is in a file system that keeps no owners, so that every user could change what it leads to; {OWNERS}"
+            ),
+            Self::KernelFileSystem => format!(
+                "{path} is in a file system of the kernel, where no files are kept; use another place"
+            ),
+            Self::NobodysUser => "you are the user as whom this system shows every owner that it cannot name, so nothing proves that a file is yours; run keyhole as another user".to_owned(),
+        }
+    }
+}
+
+impl Stat {
+    /// Whether others may make names in this trusted directory. If so, it is sticky.
+    pub(crate) const fn is_shared(&self) -> bool {
+        self.mode & STICKY != 0 && self.mode & (OTHERS_WRITE | GROUP_WRITE) != 0
+    }
+}
+
+impl<F: FileSystem> Walker<F> {
+    /// Why an open object is not trusted: the first reason that applies. None means that
+    /// it is. `shared` says whether others may make names in the directory that holds it;
+    /// `groups`, whether a group whose only member is the user counts as the user.
+    pub(crate) fn distrust(
+        &self,
+        handle: &F::Handle,
+        stat: &Stat,
+        mount: Mount,
+        shared: bool,
+        groups: bool,
+    ) -> Result<Option<Why>, WalkError> {
+        let Some(user) = self.files().user() else {
+            return Ok(Some(Why::NobodysUser));
+        };
+        let is_directory = stat.kind == Kind::Directory;
+        Ok(match mount {
+            Mount::Kernel => Some(Why::KernelFileSystem),
+            Mount::AnothersOwn => Some(Why::ForeignMount),
+            Mount::WithoutOwners => Some(Why::NoOwners),
+            Mount::Ordinary if ![user, ROOT].contains(&stat.owner) => Some(Why::ForeignOwner),
+            Mount::Ordinary if shared && !is_directory => Some(Why::Movable),
+            // A link has no mode of its own: only its owner counts.
+            Mount::Ordinary if stat.kind == Kind::Link => None,
+            Mount::Ordinary if self.files().has_hidden_writers(handle, stat)? => {
+                // On macOS, the ACL of a file is only known if the file has one name.
+                let by_name = cfg!(target_os = "macos") && !is_directory && stat.names != 1;
+                Some(match by_name {
+                    true => Why::SecondName,
+                    false => Why::WritableByOthers,
+                })
+            }
+            Mount::Ordinary if is_directory && stat.mode & STICKY != 0 => None,
+            Mount::Ordinary if stat.mode & OTHERS_WRITE != 0 => Some(Why::WritableByOthers),
+            Mount::Ordinary if stat.mode & GROUP_WRITE == 0 => None,
+            Mount::Ordinary if groups && self.is_users_own(stat.group, user)? => None,
+            Mount::Ordinary => Some(Why::WritableByGroup),
+        })
+    }
+}

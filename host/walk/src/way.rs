@@ -1,0 +1,189 @@
+//! The state of a walk: the names that are left, and the directories that it passed,
+//! all of them open and trusted.
+
+use crate::{
+    Distrust, FileSystem, Mount, Policy, Stat, SystemError, WalkError, Walked, Walker, paths,
+};
+use std::ffi::{OsStr, OsString};
+
+/// The longest chain of directories, in names. PATH_MAX allows 2048 names of one
+/// character; the walk keeps a descriptor for each until it ends.
+const MAX_DEPTH: usize = 128;
+
+/// The names still to walk, the last one first.
+#[derive(Default)]
+pub(crate) struct Names(Vec<OsString>);
+
+impl Names {
+    /// Puts the names of `path` before all others. It leaves out empty names and `.`,
+    /// except at the end: there they say that the name before them is a directory.
+    pub(crate) fn push(&mut self, path: &OsStr) {
+        for (index, name) in paths::names(path).enumerate() {
+            match name.as_encoded_bytes() {
+                b"" | b"." if index == 0 => self.0.push(".".into()),
+                b"" | b"." => {}
+                _ => self.0.push(name.to_owned()),
+            }
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<OsString> {
+        self.0.pop()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// An open directory on the way, which was found to be trusted.
+#[derive(Debug)]
+pub(crate) struct Step<H> {
+    pub(crate) handle: H,
+    pub(crate) stat: Stat,
+    mount: Mount,
+    /// Its name in the directory where it was found.
+    name: OsString,
+}
+
+/// The directories from `/` to where the walk is now.
+pub(crate) struct Way<'a, F: FileSystem> {
+    walker: &'a Walker<F>,
+    policy: Policy,
+    /// Those that lead to the last one. `/` is the first of all.
+    above: Vec<Step<F::Handle>>,
+    here: Step<F::Handle>,
+}
+
+impl<'a, F: FileSystem> Way<'a, F> {
+    pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
+        let (handle, stat) = walker.files().root()?;
+        // Whoever made the mount of `/` controls everything.
+        let mount = Mount::Ordinary;
+        let name = OsString::new();
+        let here = Step {
+            handle,
+            stat,
+            mount,
+            name,
+        };
+        let above = Vec::new();
+        let way = Self {
+            walker,
+            policy,
+            above,
+            here,
+        };
+        way.check(
+            &way.here.handle,
+            &way.here.stat,
+            mount,
+            false,
+            OsStr::new(""),
+        )?;
+        Ok(way)
+    }
+
+    /// The directory where the walk is now.
+    pub(crate) fn here(&self) -> &F::Handle {
+        &self.here.handle
+    }
+
+    /// Enters an open directory of this one, if it is trusted.
+    pub(crate) fn enter(
+        &mut self,
+        handle: F::Handle,
+        stat: Stat,
+        name: OsString,
+    ) -> Result<(), WalkError> {
+        let mount = self.check_child(&handle, &stat, &name)?;
+        if self.above.len() == MAX_DEPTH {
+            return Err(SystemError::Missing.into());
+        }
+        let next = Step {
+            handle,
+            stat,
+            mount,
+            name,
+        };
+        self.above.push(std::mem::replace(&mut self.here, next));
+        Ok(())
+    }
+
+    /// One directory up: to the one that the walk passed, not to the one that is above
+    /// now. `/` is above itself.
+    pub(crate) fn back(&mut self) {
+        if let Some(above) = self.above.pop() {
+            self.here = above;
+        }
+    }
+
+    pub(crate) fn back_to_root(&mut self) {
+        self.above.truncate(1);
+        self.back();
+    }
+
+    /// Checks that an open object of this directory is trusted. Returns its mount.
+    pub(crate) fn check_child(
+        &self,
+        handle: &F::Handle,
+        stat: &Stat,
+        name: &OsStr,
+    ) -> Result<Mount, WalkError> {
+        let Step {
+            stat: around,
+            mount,
+            ..
+        } = &self.here;
+        let mount = self.walker.mount_of(handle, stat, around, *mount)?;
+        self.check(handle, stat, mount, around.is_shared(), name)?;
+        Ok(mount)
+    }
+
+    fn check(
+        &self,
+        handle: &F::Handle,
+        stat: &Stat,
+        mount: Mount,
+        shared: bool,
+        name: &OsStr,
+    ) -> Result<(), WalkError> {
+        let groups = self.policy.groups;
+        let Some(why) = self.walker.distrust(handle, stat, mount, shared, groups)? else {
+            return Ok(());
+        };
+        let passed = self.above.iter().chain([&self.here]);
+        let names = passed.map(|step| &*step.name).chain([name]);
+        let path = paths::path(names.filter(|name| !name.is_empty()));
+        Err(Distrust { path, why }.into())
+    }
+
+    /// Ends the walk with an open file of this directory, or else with the directory
+    /// itself; with `name`, if the file is only named.
+    pub(crate) fn end(
+        mut self,
+        file: Option<(F::Handle, Stat)>,
+        name: OsString,
+    ) -> Walked<F::Handle> {
+        let passed = self
+            .above
+            .iter()
+            .chain([&self.here])
+            .map(|step| &*step.name);
+        let path = paths::path(passed.filter(|name| !name.is_empty()));
+        let (handle, stat) = match file {
+            None => (self.here.handle, self.here.stat),
+            Some(file) => {
+                self.above.push(self.here);
+                file
+            }
+        };
+        Walked {
+            handle,
+            stat,
+            name,
+            path,
+            above: self.above,
+        }
+    }
+}

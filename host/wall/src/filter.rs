@@ -1,0 +1,53 @@
+//! The filter of system calls, which `seccompiler` makes from the [list](crate::list).
+
+use crate::{
+    Rights, WallError,
+    list::{CALLS, Call, Test},
+};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
+};
+use std::{collections::BTreeMap, env::consts::ARCH, process};
+
+type Result<T> = std::result::Result<T, seccompiler::Error>;
+
+/// The filter. It allows what is on the list, and says of all other calls that they do not
+/// exist. A call by another architecture's convention, such as `int 0x80`, ends the process.
+/// A call by the x32 convention has a number that is not on the list.
+pub(crate) fn filter(rights: Rights) -> std::result::Result<BpfProgram, WallError> {
+    let filter = || -> Result<BpfProgram> {
+        let mut allowed = BTreeMap::new();
+        for call in CALLS.iter().filter(|call| call.within.contains(&rights)) {
+            allowed.insert(call.number, rules(call)?);
+        }
+        let refused = SeccompAction::Errno(libc::ENOSYS as u32);
+        let filter = SeccompFilter::new(allowed, refused, SeccompAction::Allow, ARCH.try_into()?)?;
+        Ok(filter.try_into()?)
+    };
+    filter().map_err(|error| WallError::Seccomp(error.into()))
+}
+
+/// No rules: any arguments. Otherwise all tests of one of the rules must hold.
+fn rules(call: &Call) -> Result<Vec<SeccompRule>> {
+    let rule = |tests: &&[Test]| {
+        let conditions: Result<_> = tests.iter().map(condition).collect();
+        Ok(SeccompRule::new(conditions?)?)
+    };
+    call.tests.iter().map(rule).collect()
+}
+
+fn condition(test: &Test) -> Result<SeccompCondition> {
+    use {SeccompCmpArgLen as Len, SeccompCmpOp as Op};
+    let (argument, length, operator, number) = match *test {
+        Test::Is(at, number) => (at, Len::Dword, Op::Eq, number.into()),
+        Test::IsLong(at, number) => (at, Len::Qword, Op::Eq, number),
+        Test::AtMost(at, number) => (at, Len::Dword, Op::Le, number.into()),
+        Test::Without(at, bits) => (at, Len::Dword, Op::MaskedEq(bits.into()), 0),
+        Test::Own(at) => (at, Len::Dword, Op::Eq, process::id().into()),
+    };
+    Ok(SeccompCondition::new(argument, length, operator, number)?)
+}
+
+#[cfg(test)]
+mod tests;

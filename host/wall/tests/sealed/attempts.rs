@@ -1,0 +1,257 @@
+//! System calls from behind the wall.
+
+use crate::{
+    reach::never,
+    world::{FILTERED, SEALED, WALLS, Wall, World},
+};
+use rustix::{
+    fs::{AtFlags, CWD, FileType, Mode, OFlags},
+    io::Errno,
+};
+use std::{
+    ffi::{CStr, CString},
+    fmt::Debug,
+    fs::File,
+    net::{Ipv4Addr, SocketAddrV4},
+    os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
+    path::Path,
+};
+
+/// A name, the attempt, and the walls that must withstand it.
+pub(crate) type Attempt = (&'static str, fn(&World), &'static [Wall]);
+
+/// Each attempt under its function's name.
+macro_rules! attempts {
+    ($($name:ident: $walls:expr,)+) => { [$((stringify!($name), $name, $walls)),+] };
+}
+pub(crate) use attempts;
+
+pub(crate) const ATTEMPTS: [Attempt; 12] = attempts! {
+    the_mapped_file_is_read: &WALLS,
+    no_other_file_is_read: SEALED,
+    no_directory_is_listed: SEALED,
+    nothing_is_written: &WALLS,
+    only_a_ticket_is_deleted: &[Wall::Tickets],
+    no_attribute_is_changed: FILTERED,
+    nothing_is_executed: &WALLS,
+    no_socket_is_made: FILTERED,
+    a_socket_from_before_reaches_nobody: &WALLS,
+    other_processes_are_out_of_reach: FILTERED,
+    a_panic_still_says_its_line: FILTERED,
+    what_is_left_is_what_security_says: &WALLS,
+};
+
+/// The number of an error, whichever library it comes from.
+pub(crate) trait Number: Debug {
+    fn number(&self) -> i32;
+}
+
+impl Number for i32 {
+    fn number(&self) -> i32 {
+        *self
+    }
+}
+
+impl Number for Errno {
+    fn number(&self) -> i32 {
+        self.raw_os_error()
+    }
+}
+
+impl Number for nix::errno::Errno {
+    fn number(&self) -> i32 {
+        *self as i32
+    }
+}
+
+/// Asserts that one part of the wall refused the call. Nothing else refuses it
+/// here: the files are this user's own.
+#[track_caller]
+pub(crate) fn refused<T: Debug, E: Number>(what: &str, result: Result<T, E>) {
+    let error = result.expect_err(what).number();
+    let known = [Errno::NOSYS, Errno::PERM, Errno::ACCESS].map(Errno::raw_os_error);
+    assert!(known.contains(&error), "{what}: errno {error}");
+}
+
+/// Asserts that Landlock refused the call.
+#[track_caller]
+fn denied<T: Debug>(what: &str, result: Result<T, Errno>) {
+    assert_eq!(result.err(), Some(Errno::ACCESS), "{what}");
+}
+
+fn open(path: impl AsRef<Path>, flags: OFlags) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(CWD, path.as_ref(), flags, Mode::from(0o600))
+}
+
+fn the_mapped_file_is_read(world: &World) {
+    let note = open(world.note(), OFlags::RDONLY).unwrap();
+    let text = std::io::read_to_string(File::from(note)).unwrap();
+    assert_eq!(text, "granted/note.md");
+    // The wall cannot be narrower than the directory with everything in it.
+    let deep = open(world.path("granted/beneath/deep.md"), OFlags::RDONLY);
+    assert!(deep.is_ok());
+}
+
+fn no_other_file_is_read(world: &World) {
+    for name in [
+        "map.toml",
+        "other/private.md",
+        "granted-private/note.md",
+        "granted/../other/private.md",
+        "/etc/passwd",
+        "/proc/self/environ",
+        "/proc/self/maps",
+        "/proc/self/mem",
+        "/dev/null",
+        "/bin/sh",
+    ] {
+        denied(name, open(world.path(name), OFlags::RDONLY));
+    }
+}
+
+fn no_directory_is_listed(world: &World) {
+    for name in [
+        "granted",
+        "granted/beneath",
+        "other",
+        "",
+        "/",
+        "/proc/self/fd",
+    ] {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        denied(name, open(world.path(name), flags));
+    }
+}
+
+fn nothing_is_written(world: &World) {
+    let is = refused::<(), Errno>;
+    let opens = |what: &str, path: &Path, flags| is(what, open(path, flags).map(drop));
+    for name in ["granted/note.md", "other/private.md", "map.toml"] {
+        let path = world.path(name);
+        for flags in [
+            OFlags::WRONLY,
+            OFlags::RDWR,
+            OFlags::WRONLY | OFlags::APPEND,
+            OFlags::RDONLY | OFlags::TRUNC,
+        ] {
+            opens(name, &path, flags);
+        }
+        refused(name, nix::unistd::truncate(&path, 0));
+        is(name, rustix::fs::unlink(&path));
+        is(name, rustix::fs::rename(&path, world.path("granted/b.md")));
+    }
+    // By this one, a process changes its own machine code.
+    opens("memory", Path::new("/proc/self/mem"), OFlags::RDWR);
+    for name in ["granted/x", "other/x", "/tmp/keyhole-test-x", "/dev/shm/x"] {
+        let path = world.path(name);
+        opens(name, &path, OFlags::WRONLY | OFlags::CREATE);
+        opens(name, &path, OFlags::RDONLY | OFlags::CREATE);
+        is(name, rustix::fs::mkdir(&path, Mode::from(0o700)));
+        is(name, rustix::fs::symlink("note.md", &path));
+        for kind in [FileType::Fifo, FileType::Socket] {
+            let made = rustix::fs::mknodat(CWD, &path, kind, Mode::from(0o600), 0);
+            is(name, made);
+        }
+    }
+    is(
+        "link",
+        rustix::fs::link(world.note(), world.path("granted/x")),
+    );
+    is("rmdir", rustix::fs::rmdir(world.path("granted/empty")));
+    let temporary = OFlags::WRONLY | OFlags::TMPFILE;
+    opens("unnamed", &world.path("granted"), temporary);
+}
+
+fn only_a_ticket_is_deleted(world: &World) {
+    let first = world.path("tickets/first");
+    let ticket = if first.exists() { "first" } else { "second" };
+    let remove = |directory: &str, name| {
+        let folder = open(world.path(directory), OFlags::RDONLY).unwrap();
+        rustix::fs::unlinkat(folder, name, AtFlags::empty())
+    };
+    remove("tickets", ticket).unwrap();
+    refused("a note", remove("granted", "note.md"));
+    refused("a map", remove("", "map.toml"));
+}
+
+/// The metadata of any path; and a terminal, unless the process is sealed.
+fn what_is_left_is_what_security_says(_: &World) {
+    assert!(rustix::fs::stat("/etc/passwd").is_ok());
+    let is_sealed = File::open("/etc/passwd").is_err();
+    if Path::new("/dev/ptmx").exists() {
+        let opened = open("/dev/ptmx", OFlags::RDONLY | OFlags::NOCTTY);
+        assert_eq!(opened.is_err(), is_sealed, "{opened:?}");
+    }
+}
+
+fn no_attribute_is_changed(_: &World) {
+    never(&[
+        (libc::SYS_fchmodat, &[]),
+        (libc::SYS_fchmod, &[]),
+        (libc::SYS_fchownat, &[]),
+        (libc::SYS_fchown, &[]),
+        (libc::SYS_utimensat, &[]),
+        (libc::SYS_setxattr, &[]),
+        (libc::SYS_removexattr, &[]),
+        // FS_IOC_SETFLAGS
+        (libc::SYS_ioctl, &[0, 0x4008_6602]),
+    ]);
+}
+
+fn nothing_is_executed(world: &World) {
+    assert!(rustix::thread::no_new_privs().unwrap_or(true));
+    for program in ["/bin/true", "/bin/su", "/proc/self/exe", "granted/note.md"] {
+        let path = CString::new(world.path(program).into_os_string().into_vec()).unwrap();
+        let arguments: [&CStr; 0] = [];
+        refused(program, nix::unistd::execve(&path, &arguments, &arguments));
+    }
+}
+
+fn no_socket_is_made(_: &World) {
+    for family in [
+        libc::AF_INET,
+        libc::AF_INET6,
+        libc::AF_UNIX,
+        libc::AF_NETLINK,
+        libc::AF_PACKET,
+    ] {
+        for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW] {
+            let arguments = [family as u64, kind as u64];
+            never(&[
+                (libc::SYS_socket, &arguments),
+                (libc::SYS_socketpair, &arguments),
+            ]);
+        }
+    }
+}
+
+fn a_socket_from_before_reaches_nobody(world: &World) {
+    let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+    let connected = rustix::net::connect(&world.socket, &world.listening);
+    refused("connect", connected);
+    refused("bind", rustix::net::bind(&world.socket, &any));
+}
+
+fn other_processes_are_out_of_reach(world: &World) {
+    let parent = world.parent.as_raw_nonzero().get() as u64;
+    never(&[
+        (libc::SYS_kill, &[parent]),
+        (libc::SYS_ptrace, &[libc::PTRACE_ATTACH as u64, parent]),
+        (libc::SYS_process_vm_readv, &[parent]),
+        (libc::SYS_process_vm_writev, &[parent]),
+        (libc::SYS_prlimit64, &[parent]),
+        (libc::SYS_pidfd_open, &[parent]),
+    ]);
+}
+
+/// The server's own panic hook writes such a line, and so does the standard
+/// library's.
+fn a_panic_still_says_its_line(_: &World) {
+    let panicked = std::panic::catch_unwind(|| {
+        let none: Option<u8> = std::hint::black_box(None);
+        none.unwrap()
+    });
+    assert!(panicked.is_err());
+    let written = rustix::io::write(std::io::stderr(), b"a line\n");
+    assert_eq!(written, Ok(7));
+}

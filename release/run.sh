@@ -1,0 +1,53 @@
+# shellcheck shell=sh
+# ./x release: builds, packs and tries what users install. ./x runs this in its own shell.
+
+. tests/python.sh
+. release/programs.sh
+. release/cross.sh
+. release/windows.sh
+. release/dist.sh
+. release/installs.sh
+
+release_usage() {
+    cat <<'USAGE'
+usage: ./x release COMMAND
+
+  dist      package the plugin and its marketplace in dist/, and the bundle of it
+              --quick        an unoptimised server for this machine only, no bundle
+              --all          the programs of all systems, built here in dist-programs/,
+                             and in dist-release/ all of a release (needs Linux)
+              --auditable    with the list of its crates in each server (needs
+                             cargo-auditable)
+              --server FILE  this program as this machine's server; nothing is built
+              --servers DIR  the servers in there, by their names; nothing is built
+              --out DIR      another place than dist/
+  bundle    the servers of a package as an MCP bundle; [PACKAGE [OUT [PROGRAMS]]]
+  packages  its packages for npm, PyPI and containers; [PACKAGE [OUT [PROGRAMS]]]
+  installs  each of them installed without a network, and a session; [PACKAGE
+            [PROGRAMS]], else of the unoptimised program
+  cross     programs for other systems: built and linked unoptimised, those for macOS
+            examined, the one for arm64 tried under qemu
+  arm       the Rust tests of a program for Linux on arm64, under qemu; [TEST]
+  windows   the program for Windows: clippy, linked, and its tests under wine
+  twice     the programs as released, built in two folders, of which each byte has to
+            be the same; [TARGET]..., else those of all systems (needs Linux)
+
+If not said, PACKAGE is dist/, OUT dist-bundle/ or dist-packages/, and PROGRAMS, which has
+the programs for Windows, PACKAGE-programs/.
+USAGE
+}
+
+command=${1-}
+[ $# -eq 0 ] || shift
+case $command in
+    dist) setup; dist "$@" ;;
+    bundle) bundle "${1:-dist}" "${2:-dist-bundle}" "${3-}" ;;
+    packages) pack "${1:-dist}" "${2:-dist-packages}" "${3:-${1:-dist}-programs}" ;;
+    installs) setup; installs "$@" ;;
+    cross) setup; cross ;;
+    arm) setup; arm64 "$@" ;;
+    windows) setup; windows ;;
+    twice) setup; twice "$@" ;;
+    help | -h | --help) release_usage ;;
+    *) release_usage >&2; exit 2 ;;
+esac

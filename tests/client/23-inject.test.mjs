@@ -1,0 +1,273 @@
+// A hook hands an agent of the user its document when it starts: `keyhole inject`, with
+// the settings that `keyhole setup claude-code --inject` prints. No plugin, no server, no
+// key, no call.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { call, say, spawn, used } from './harness/api.mjs';
+import { onEachClient } from './harness/case.mjs';
+import { CANARY, CATALOG, PACKAGED, SCANNER, catalog, loadsModules } from './harness/plugin.mjs';
+
+const KEYHOLE = path.join(PACKAGED, 'server', fs.readdirSync(path.join(PACKAGED, 'server'))[0]);
+const AGENT = 'scanner';
+const DONE = Array.from({ length: 12 }, () => say('Done.'));
+const ALONE = { parent: [spawn('scanner', AGENT), say('Done.')], scanner: [say('Done.')] };
+
+/** An agent's file, with a mark by which a case tells its owner. */
+const agent = (home, owner, tools = 'Read', of = 'user') =>
+  home.write(owner, `.claude/agents/${AGENT}.md`, `---\nname: ${AGENT}\ndescription: Scans.\ntools: ${tools}\n---\nFile of the ${of}.\n`);
+
+/** The user's agent, its document, and the settings as printed; `change` changes the hook. */
+function world(home, { text = CATALOG, change = (hook) => hook } = {}) {
+  const file = home.write(home.home, 'private/catalog.md', text);
+  home.map({ 'k-2c1f8a96d0e34b57': { path: file, agents: [AGENT] } });
+  agent(home, home.home);
+  const { status, stdout, stderr } = spawnSync(KEYHOLE, ['setup', 'claude-code', '--inject', AGENT], { env: home.env(), encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const [{ matcher, hooks: [hook] }] = JSON.parse(stdout.match(/```json\n([^]+?)```/)[1]).hooks.SubagentStart;
+  home.set({ hooks: { SubagentStart: [{ matcher, hooks: [change(hook)] }] } });
+  return file;
+}
+
+/** The text that hooks add to the first request of `actor`, if any. */
+function given(session, actor) {
+  const [first] = session.of(actor);
+  assert.ok(first, `${actor} did not start`);
+  const texts = first.body.messages
+    .filter(({ role }) => role === 'system')
+    .flatMap(({ content }) => (typeof content === 'string' ? [content] : content.map(({ text }) => text)));
+  return texts.join('\n').match(/SubagentStart hook additional context: ([^]*)/)?.[1];
+}
+
+const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) && text.includes('Do not go on without the document');
+
+onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', async ({ home, seen }) => {
+  const document = world(home);
+  agent(home, home.home, 'Read, Agent');
+  const session = await home.session(
+    {
+      parent: [
+        spawn('scanner', AGENT),
+        spawn('fork', 'fork'),
+        spawn('other', 'general-purpose'),
+        ({ messages }) => {
+          const [, to] = JSON.stringify(messages).match(/agentId: (\w+)/);
+          return call('SendMessage', { to, summary: 'once more', message: '[[actor:resumed]] Scan again.' });
+        },
+        ...DONE,
+      ],
+      scanner: [spawn('nested', 'general-purpose'), ...DONE],
+      ...Object.fromEntries(['fork', 'other', 'nested', 'resumed'].map((actor) => [actor, DONE])),
+    },
+    [],
+    // Older clients have forks only if this asks for them.
+    { CLAUDE_CODE_FORK_SUBAGENT: '1' },
+  );
+  assert.deepEqual(session.unscripted, []);
+  assert.ok(given(session, 'scanner').startsWith(CATALOG));
+  for (const actor of ['fork', 'other', 'nested']) assert.equal(given(session, actor), undefined, actor);
+  assert.ok(session.of('resumed')[0].text.includes(CANARY));
+  session.assertOnlyIn(CANARY, 'scanner', 'resumed');
+  assert.ok(!session.stdout.includes(CANARY) && !session.stderr.includes(CANARY));
+  const kept = fs
+    .readdirSync(home.root, { recursive: true })
+    .map((name) => path.join(home.root, name))
+    .filter((file) => fs.statSync(file).isFile() && file !== document && fs.readFileSync(file).includes(CANARY))
+    .map((file) => path.basename(path.dirname(fs.realpathSync(file))));
+  assert.deepEqual([...new Set(kept)], ['subagents']);
+  seen('only the agent of the hook has its text, and only its own transcript keeps it; a resumed agent still has it');
+});
+
+onEachClient('23b: a teammate gets a refusal, whether it has the name or the type', async ({ t, home, seen }) => {
+  // A terminal comes from Python's own library.
+  if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
+  world(home);
+  // Without a matcher, so that the hook runs for each.
+  const [{ hooks }] = home.settings().hooks.SubagentStart;
+  home.set({ hooks: { SubagentStart: [{ hooks }] } });
+  home.write(home.home, '.claude.json', '{}');
+  const actors = ['agent', 'name', 'type'];
+  const session = await home.terminal(
+    {
+      parent: [
+        [spawn('agent', AGENT), spawn('name', 'general-purpose', { name: AGENT }), spawn('type', AGENT, { name: 'bob' })],
+        ...DONE,
+      ],
+      ...Object.fromEntries(actors.map((actor) => [actor, DONE])),
+    },
+    ({ requests }) => actors.every((actor) => requests.some((request) => request.actor === actor)),
+    { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
+  );
+  assert.ok(given(session, 'agent').startsWith(CATALOG));
+  for (const actor of ['name', 'type']) assert.ok(session.of(actor)[0].text.includes('not loaded. caller-not-verified: '), actor);
+  session.assertOnlyIn(CANARY, 'agent');
+  seen("a teammate's start is told to the hook, with its name as the type and an id of another form");
+});
+
+onEachClient('23c: another definition that takes the name gets the document, and a session as the agent does not', async ({ home, seen }) => {
+  world(home);
+  const impostor = { description: 'An impostor.', prompt: 'File of the impostor.', tools: ['Read'] };
+  const taken = async (of, args = []) => {
+    const session = await home.session(ALONE, args);
+    session.assertPlayed();
+    assert.ok(session.of('scanner')[0].text.includes(`File of the ${of}.`), of);
+    assert.ok(given(session, 'scanner').startsWith(CATALOG), of);
+    session.assertOnlyIn(CANARY, 'scanner');
+  };
+  await taken('impostor', ['--agents', JSON.stringify({ [AGENT]: impostor })]);
+  agent(home, home.project, 'Read', 'project');
+  await taken('project');
+  const session = await home.session({ parent: [say('Done.')] }, ['--agent', AGENT]);
+  session.assertPlayed();
+  session.assertOnlyIn(CANARY);
+  seen("--agents, and a file of any project, can take a bare name, and with it the hook's text");
+});
+
+onEachClient("23d: a document at the client's limit is whole, and a longer one is refused", async ({ home, seen }) => {
+  const play = async (text, change) => {
+    world(home, { text, change });
+    const session = await home.session(ALONE);
+    session.assertPlayed();
+    return given(session, 'scanner');
+  };
+  const kept = () => fs.readdirSync(path.join(home.home, '.claude'), { recursive: true }).filter((name) => /tool-results/.test(name));
+  const most = `"${'ä'.repeat(9_989)}${'🔑'.repeat(5)}`;
+  assert.ok((await play(most)).startsWith(most));
+  assert.ok(isRefused(await play(`${most}a`), 'too-large'));
+  assert.deepEqual(kept(), []);
+  const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: `${most}a` } };
+  const file = home.write(home.root, 'answer', JSON.stringify(answer));
+  const shown = await play(most, (hook) => ({ ...hook, command: `cat '${file}'` }));
+  assert.ok(!shown.includes(most) && shown.includes('persisted'), shown);
+  assert.notEqual(kept().length, 0);
+  seen('of 10,001 UTF-16 units from a hook the agent sees a part, and the whole is in a file: that is why');
+});
+
+onEachClient('23e: without a document the agent reads why, and if the hook fails it reads nothing', async ({ home, seen }) => {
+  const play = async (change) => {
+    fs.unlinkSync(world(home, { change }));
+    const session = await home.session(ALONE);
+    session.assertPlayed();
+    session.assertOnlyIn(CANARY);
+    return given(session, 'scanner');
+  };
+  assert.ok(isRefused(await play(), 'not-found'));
+  const elsewhere = (hook) => ({ ...hook, command: hook.command.replace(/ --map .*/, ` --map ${home.root}/none.toml`) });
+  assert.ok(isRefused(await play(elsewhere), 'map-missing'));
+  for (const command of ['exit 1', `${home.root}/none inject`, `'${KEYHOLE}' inject --nonsense`]) {
+    assert.equal(await play((hook) => ({ ...hook, command })), undefined, command);
+  }
+  assert.equal(await play((hook) => ({ ...hook, command: `sleep 60; ${hook.command}`, timeout: 1 })), undefined);
+  seen('an agent starts even if its SubagentStart hook fails or is late, and has no word of it');
+});
+
+/** The clients in which we saw that a subagent's conversation was compacted. */
+const COMPACTS = ['2.1.330'];
+
+onEachClient('23f: an agent whose conversation was compacted has lost the document', async ({ home, client, seen }) => {
+  world(home);
+  agent(home, home.home, 'Grep');
+  // Long, because otherwise compacting the conversation could save nothing.
+  home.write(home.project, 'a.txt', 'text to look for, in many lines\n'.repeat(3_000));
+  const grep = call('Grep', { pattern: 'text', output_mode: 'content', head_limit: 400 });
+  const summary = say('<summary>[[actor:after]] The task is to scan a.txt.</summary>');
+  let asked = 0;
+  const session = await home.session({
+    parent: [spawn('scanner', AGENT), say('Done.')],
+    scanner: [grep, () => (asked++ ? summary : [grep, used(990_000)]), say('Done.')],
+    after: [say('Never.'), say('Done.')],
+  });
+  session.assertPlayed();
+  const [after] = session.of('after');
+  assert.equal(after !== undefined, COMPACTS.includes(client.version));
+  session.assertOnlyIn(CANARY, 'scanner');
+  if (after) seen('an agent whose conversation was compacted goes on without what a hook gave it');
+});
+
+/** The clients in which a project's settings set variables of the user's hooks. */
+const SETS_VARIABLES = ['2.1.197'];
+
+onEachClient('23g: a project cannot name another map, but it can add a text of its own, or switch the hook off', async ({ home, client, seen }) => {
+  world(home);
+  const evil = home.write(home.project, 'evil/private/catalog.md', 'A false document.\n');
+  const map = `[keys]\nk-1 = { path = ${JSON.stringify(evil)}, agents = ["${AGENT}"] }\n`;
+  for (const under of ['evil/keyhole', 'evil/.config/keyhole']) home.write(home.project, `${under}/context-map.toml`, map);
+  const play = async (settings) => {
+    home.write(home.project, '.claude/settings.json', JSON.stringify(settings));
+    const session = await home.session(ALONE);
+    session.assertPlayed();
+    session.assertOnlyIn(CANARY, 'scanner');
+    return given(session, 'scanner');
+  };
+  const place = path.join(home.project, 'evil');
+  const env = { XDG_CONFIG_HOME: place, HOME: place };
+  assert.ok((await play({ env })).startsWith(CATALOG));
+
+  // A path under ~/ is under that home.
+  const tilde = fs.readFileSync(path.join(home.configured, 'context-map.toml'), 'utf8').replace(`${home.home}/`, '~/');
+  home.write(home.configured, 'context-map.toml', tilde);
+  assert.equal((await play({ env })).startsWith('A false'), SETS_VARIABLES.includes(client.version));
+
+  const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: 'A false document.' } };
+  const file = home.write(home.project, 'answer', JSON.stringify(answer));
+  const both = await play({ hooks: { SubagentStart: [{ hooks: [{ type: 'command', command: `cat '${file}'` }] }] } });
+  assert.ok(both.includes(CATALOG) && both.includes('A false document.'), both);
+  assert.equal(await play({ disableAllHooks: true }), undefined);
+  seen("a project's own SubagentStart hook can add a text beside, and its settings can switch all hooks off, also if nobody trusts the folder");
+});
+
+onEachClient('23h: a conversation needs a permission for the command, and a rule can deny it', async ({ home, seen }) => {
+  world(home);
+  const input = { hook_event_name: 'SubagentStart', agent_id: 'a0123456789abcdef', agent_type: AGENT };
+  const file = home.write(home.project, 'input.json', JSON.stringify(input));
+  const script = { parent: [call('Bash', { command: `'${KEYHOLE}' inject <'${file}'` }), say('Done.')] };
+  const play = async (...args) => {
+    const session = await home.session(script, args);
+    session.assertPlayed();
+    return session.answer('parent', 'Bash');
+  };
+  assert.equal((await play()).error, true);
+  assert.ok((await play('--allowedTools', 'Bash')).text.includes(CANARY), 'it reads any file of the user as well');
+  home.set({ permissions: { deny: ['Bash(*keyhole* inject*)'] } });
+  const { text, error } = await play('--allowedTools', 'Bash');
+  assert.equal(error, true, text);
+  assert.ok(!text.includes(CANARY));
+  seen('a rule `Bash(*keyhole* inject*)` denies the command even to a conversation that may run any other');
+});
+
+onEachClient('23i: a client that was asked to report hooks, or to debug, tells the document to whoever started it', async ({ home, seen }) => {
+  world(home);
+  const log = path.join(home.root, 'debug.log');
+  const session = await home.session(ALONE, ['--include-hook-events', '--debug-file', log]);
+  session.assertPlayed();
+  session.assertOnlyIn(CANARY, 'scanner');
+  const reports = session.stdout.split('\n').filter((line) => line.includes(CANARY)).map((line) => JSON.parse(line).subtype);
+  assert.deepEqual(reports, ['hook_response']);
+  assert.ok(fs.readFileSync(log, 'utf8').includes(CANARY));
+  seen('--include-hook-events prints what a hook says, and --debug writes it to a file');
+});
+
+onEachClient("23j: for the plugin's agent the hook does as the last column of plugin/README.md says", async ({ home, client, seen }) => {
+  await home.install();
+  catalog(home);
+  home.hook('SubagentStart', `'${KEYHOLE}' inject`, SCANNER);
+  const parent = [spawn('scanner', SCANNER), spawn('other', 'general-purpose'), say('Done.')];
+  const script = { parent, scanner: [say('Done.')], other: [say('Done.')] };
+  const has = async (mark, args = []) => {
+    const session = await home.session(script, args);
+    session.assertPlayed();
+    session.assertOnlyIn(CANARY, 'scanner');
+    const [first] = session.of('scanner');
+    return { started: first !== undefined, taken: first?.text.includes(mark), given: first?.text.includes(CANARY) };
+  };
+  const loads = loadsModules(client);
+  assert.deepEqual(await has('An impostor.'), { started: true, taken: false, given: true });
+  const impostor = { description: 'Takes the name.', prompt: 'An impostor.', tools: ['Read'] };
+  const byOption = await has('An impostor.', ['--agents', JSON.stringify({ [SCANNER]: impostor })]);
+  assert.deepEqual(byOption, loads ? { started: false, taken: undefined, given: undefined } : { started: true, taken: true, given: true });
+  home.write(home.project, '.claude/agents/impostor.md', `---\nname: ${SCANNER}\ndescription: Takes the name.\ntools: Read\n---\nAn impostor.\n`);
+  assert.deepEqual(await has('An impostor.'), { started: true, taken: !loads, given: true });
+  seen("the hook is told a plugin's agent by its full name, and not from which marketplace or file it comes");
+});

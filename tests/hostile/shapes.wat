@@ -1,0 +1,103 @@
+;; Components that break the rules by which components talk to their host, written by hand,
+;; because no compiler makes them. Each block is one of them, as core modules are written; its
+;; first line has its name and what it does. build.rs adds what a block does not define: one
+;; page of memory, an allocator that returns 4096, and `load`, which returns the answer at 0.
+;; An answer is a byte, 0 for a text, and at 4 its address and length, or else its refusal.
+
+;; answer_askew: returns the address of an answer that cannot stand there
+(func $load (param i32 i32) (result i32) i32.const 1)
+
+;; answer_bad_case: returns a result that is neither a text nor a refusal
+(data (i32.const 0) "\07")
+
+;; answer_bad_refusal: returns a refusal that does not exist
+(data (i32.const 0) "\01\00\00\00\c8")
+
+;; answer_beyond_memory: returns a text that begins in its memory and ends beyond
+(data (i32.const 0) "\00\00\00\00\fa\ff\00\00\64\00\00\00")
+
+;; answer_not_utf8: returns a text that is not UTF-8
+(data (i32.const 0) "\00\00\00\00\10\00\00\00\04\00\00\00\00\00\00\00\ff\ff\ff\ff")
+
+;; answer_nowhere: returns the address of an answer that its memory does not hold
+(func $load (param i32 i32) (result i32) i32.const -4)
+
+;; answer_of_all_memory: returns a text of 4 GiB - 1
+(data (i32.const 0) "\00\00\00\00\01\00\00\00\ff\ff\ff\ff")
+
+;; answer_of_gigabytes: returns a text of 2 GiB - 1, which its memory does not hold
+(data (i32.const 0) "\00\00\00\00\00\00\00\00\ff\ff\ff\7f")
+
+;; answer_over_limit: returns all of its memory, 64 times what may be returned
+(data (i32.const 0) "\00\00\00\00\00\00\00\00\00\00\01\00")
+
+;; endless_recursion: calls itself for ever
+(func $load (param i32 i32) (result i32)
+  (i32.add (call $load (local.get 0) (local.get 1)) (i32.const 1)))
+
+;; memory_at_start: is made with a memory of 4 GiB
+(memory (export "memory") 65536)
+
+;; memory_of_other_calls: looks through 16 MiB of fresh memory for what other calls left, and fills it
+(func $load (param i32 i32) (result i32)
+  (local $at i32)
+  (local $end i32)
+  (drop (memory.grow (i32.const 256)))
+  (local.set $end (i32.mul (memory.size) (i32.const 65536)))
+  ;; The key of this call is before that.
+  (local.set $at (i32.const 8192))
+  (loop $next
+    ;; Something is left: a trap, and `internal`.
+    (if (i64.ne (i64.load (local.get $at)) (i64.const 0)) (then unreachable))
+    (local.set $at (i32.add (local.get $at) (i32.const 8)))
+    (br_if $next (i32.lt_u (local.get $at) (local.get $end))))
+  (memory.fill
+    (i32.const 8192)
+    (i32.const 0xaa)
+    (i32.sub (local.get $end) (i32.const 8192)))
+  ;; Nothing is: the refusal `not-found`.
+  (i32.store8 (i32.const 0) (i32.const 1))
+  (i32.store8 (i32.const 4) (i32.const 3))
+  i32.const 0)
+
+;; post_return_loop: returns the empty text, and computes for ever afterwards
+(func (export "cabi_post_keyhole:context/loader@0.3.0#load") (param i32)
+  (loop $again (br $again)))
+
+;; post_return_trap: returns the empty text, and stops with a trap afterwards
+(func (export "cabi_post_keyhole:context/loader@0.3.0#load") (param i32) unreachable)
+
+;; realloc_loop: computes for ever when the host hands it the key
+(func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
+  (loop $again (br $again))
+  unreachable)
+
+;; realloc_outside: puts the key beyond its memory
+(func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) i32.const -16)
+
+;; start_loop: computes for ever before it is called
+(func $start (loop $again (br $again)))
+(start $start)
+
+;; start_trap: stops with a trap before it is called
+(func $start unreachable)
+(start $start)
+
+;; table_at_start: is made with a table of 1,025 elements
+(table 1025 funcref)
+
+;; table_growth: grows its table until it is refused
+(table $table 1 funcref)
+(func $load (param i32 i32) (result i32)
+  (loop $again
+    (br_if $again
+      (i32.ne (table.grow $table (ref.null func) (i32.const 100)) (i32.const -1))))
+  i32.const 0)
+
+;; tables_at_start: is made with nine tables
+(table 1 funcref) (table 1 funcref) (table 1 funcref)
+(table 1 funcref) (table 1 funcref) (table 1 funcref)
+(table 1 funcref) (table 1 funcref) (table 1 funcref)
+
+;; trap: stops with a trap
+(func $load (param i32 i32) (result i32) unreachable)

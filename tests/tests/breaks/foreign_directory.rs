@@ -1,0 +1,218 @@
+//! The map, a key file, a root or a mapped file is below a directory of another user, or of
+//! one that others may write to. Whoever can rename there decides what the path means: an
+//! older map, another key, another of the victim's own files. So nothing there is used,
+//! whoever owns it, and `check` names the directory.
+
+use keyhole_tests::{NOBODY, Session, World, skipped};
+use rustix::{
+    fs::{CWD, RenameFlags, renameat_with},
+    process::geteuid,
+};
+use serde_json::json;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt as _, chown, symlink},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+const KEY: &str = "k-2c1f8a96d0e34b57";
+const REVOKED: &str = "k-91c0d2e4f6a8b0c1";
+
+/// A user who is neither root nor the one who runs the server, and who has no name.
+pub(super) const STRANGER: u32 = 54_321;
+
+/// Whether the test can run here: only root can act as two users.
+pub(super) fn can_be(test: &str) -> bool {
+    let can = geteuid().is_root();
+    if !can {
+        let test = format!("breaks::foreign_directory::{test}");
+        skipped(&test, "only root can act as two users");
+    }
+    can
+}
+
+pub(super) fn owned(path: &Path, user: u32, mode: u32) {
+    chown(path, Some(user), Some(user)).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// The stranger's directory. In it are two directories of the victim's, with other files.
+fn shared(world: &World) -> PathBuf {
+    let shared = world.outside("shared");
+    fs::create_dir(&shared).unwrap();
+    owned(&shared, STRANGER, 0o755);
+    let private = world.path("private.md").display().to_string();
+    for (name, more, key) in [
+        ("now", String::new(), KEY),
+        ("old", format!("{REVOKED} = '{private}'\n"), REVOKED),
+    ] {
+        let directory = shared.join(name);
+        fs::create_dir(&directory).unwrap();
+        fs::write(
+            directory.join("map.toml"),
+            format!("[keys]\n{KEY} = 'a.md'\n{more}"),
+        )
+        .unwrap();
+        fs::write(directory.join("key"), key).unwrap();
+        fs::write(directory.join("a.md"), format!("hunter2, {name}")).unwrap();
+        for file in ["map.toml", "key", "a.md"] {
+            owned(&directory.join(file), NOBODY, 0o600);
+        }
+        owned(&directory, NOBODY, 0o755);
+    }
+    shared
+}
+
+/// While somebody exchanges two names as fast as he can.
+fn while_flipped(a: &Path, b: &Path, then: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _done = keyhole_tests::SetOnDrop(&done);
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        then();
+    });
+}
+
+#[test]
+fn nothing_below_somebody_elses_directory_is_used() {
+    if !can_be("nothing_below_somebody_elses_directory_is_used") {
+        return;
+    }
+    let key = |client: &mut Session, key| client.load(key);
+    let bound =
+        |client: &mut Session, _| client.request("tools/call", json!({ "name": "load_context" }));
+    type Call = fn(&mut Session, &'static str) -> keyhole_tests::Answer;
+    for (map, arguments, call, code) in [
+        (
+            None,
+            &["--map", "SHARED/map.toml"][..],
+            key as Call,
+            "map-invalid",
+        ),
+        (
+            Some(format!(
+                "[keys]\n{KEY} = '~/a.md'\n{REVOKED} = '~/private.md'\n[bindings.b]\nkey_file = 'SHARED/key'\n"
+            )),
+            &["--bind", "b"],
+            bound,
+            "unknown-key",
+        ),
+        (
+            Some(format!(
+                "[keys]\n{KEY} = 'SHARED/a.md'\n{REVOKED} = 'SHARED/a.md'\n"
+            )),
+            &[],
+            key,
+            "untrusted",
+        ),
+        (
+            Some(format!(
+                "roots = ['SHARED']\n[keys]\n{KEY} = 'SHARED/a.md'\n{REVOKED} = '~/link/a.md'\n"
+            )),
+            &[],
+            key,
+            "untrusted",
+        ),
+    ] {
+        let world = World::new()
+            .file("a.md", "a\n")
+            .file("private.md", "hunter2");
+        let shared = shared(&world);
+        let named = |text: &str| text.replace("SHARED", shared.join("now").to_str().unwrap());
+        let mut world = world.link("link", shared.join("now"));
+        if let Some(map) = &map {
+            world = world.map(named(map));
+        }
+        let arguments: Vec<_> = arguments.iter().map(|argument| named(argument)).collect();
+        let world = arguments.iter().fold(world, World::argument).unprivileged();
+        let mut client = world.client();
+        let mut each_is_refused = || {
+            for _ in 0..300 {
+                for key in [KEY, REVOKED] {
+                    call(&mut client, key).refused(code);
+                }
+            }
+        };
+        each_is_refused();
+        while_flipped(&shared.join("now"), &shared.join("old"), each_is_refused);
+        client.end();
+        let mut check = vec!["check".to_owned()];
+        if map.is_none() {
+            check.extend(arguments);
+        }
+        let _ = world.run(check).mentions("shared belongs to another user");
+    }
+}
+
+/// Each directory counts, not only the last.
+#[test]
+fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they_may_not() {
+    let map = format!("[keys]\n{KEY} = 'a.md'\n{REVOKED} = '~/honest.md'\n");
+    for (named, code) in [(true, "map-invalid"), (false, "untrusted")] {
+        let mut world = World::new()
+            .file("honest.md", "honest\n")
+            .file("open/b/c/a.md", "a\n")
+            .file("open/b/c/map.toml", &map)
+            .map(map.replace("a.md", "~/open/b/c/a.md"));
+        if named {
+            world = world.argument("--map").argument("open/b/c/map.toml");
+        }
+        let mut client = world.client();
+        client.load(KEY).is("a\n");
+        let open = world.path("open");
+        for mode in [0o777, 0o757] {
+            fs::set_permissions(&open, Permissions::from_mode(mode)).unwrap();
+            client.load(KEY).refused(code);
+            if !named {
+                client.load(REVOKED).is("honest\n");
+            }
+        }
+        let mut check = vec!["check"];
+        if named {
+            check.extend(["--map", "open/b/c/map.toml"]);
+        }
+        let _ = world
+            .run(check)
+            .mentions("others can write to HOME/open, and so change what it leads to; ");
+        fs::set_permissions(&open, Permissions::from_mode(0o755)).unwrap();
+        client.load(KEY).is("a\n");
+        client.end();
+    }
+}
+
+/// A process can have such a name that `/proc/PID/comm` reads as a map. That file
+/// belongs to root if the process does, and nobody else writes it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_map_in_procfs_is_refused() {
+    if !can_be("a_map_in_procfs_is_refused") {
+        return;
+    }
+    let world = World::new().file("a.md", "hunter2");
+    let named = world.outside("keys.k='a.md'");
+    // Another process copies it: while one thread here has the copy open for writing, a
+    // child of another thread would hold it open too.
+    let copied = Command::new("cp").arg("/bin/sleep").arg(&named).status();
+    assert!(copied.unwrap().success());
+    let mut child = Command::new(&named).arg("600").spawn().unwrap();
+    let comm = format!("/proc/{}/comm", child.id());
+    // The name is there once the new program runs.
+    while fs::read_to_string(&comm).unwrap() != "keys.k='a.md'\n" {
+        thread::sleep(std::time::Duration::from_millis(1));
+    }
+    symlink(&comm, world.path("map.toml")).unwrap();
+    let world = world.argument("--map").argument("map.toml").unprivileged();
+    let mut client = world.client();
+    client.load("k").refused("map-invalid");
+    client.end();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let _ = world.run(["check", "--map", "map.toml"]).exits(2);
+}

@@ -1,0 +1,102 @@
+//! One byte that is not UTF-8, in a line of another user's or of another mount, made every
+//! map invalid in a home that a group may write to, or on FUSE. Any user can put it there:
+//! by `chfn`, or by mounting something on a directory with such a name.
+
+use super::{
+    foreign_directory::can_be,
+    fuse::{Hanging, TEXT},
+};
+use keyhole_tests::{Ran, World, skipped};
+use std::{
+    ffi::OsStr,
+    fs::{self, Permissions},
+    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
+    process::Command,
+};
+
+/// A server, in a home that its group may write to, for whom these lines are in a file in
+/// `/etc`, too. Root has a group of its own on each system.
+fn world(file: &str, lines: &[u8]) -> World {
+    let world = World::new().with_k1("text");
+    fs::set_permissions(world.path(".config"), Permissions::from_mode(0o770)).unwrap();
+    let etc = world.outside(file);
+    let known = fs::read(format!("/etc/{file}")).unwrap();
+    fs::write(&etc, [&known, lines].concat()).unwrap();
+    fs::set_permissions(&etc, Permissions::from_mode(0o644)).unwrap();
+    let mount = format!(
+        "mount --bind '{}' /etc/{file} && exec \"$0\" \"$@\"",
+        etc.display()
+    );
+    world.through(["unshare", "-m", "/bin/sh", "-c", &mount])
+}
+
+/// Whether the test can have an `/etc` of its own, and root is alone in its group.
+fn has_own_etc(test: &str) -> bool {
+    can_be(test) && {
+        let ran = Ran::of(Command::new("unshare").args(["-m", "true"]), b"").exit == Some(0);
+        let trusted = ran && world("passwd", b"").client().load("k-1").text().is_some();
+        if !trusted {
+            skipped(
+                &format!("breaks::odd_bytes::{test}"),
+                "no mounts, or root's group has others",
+            );
+        }
+        trusted
+    }
+}
+
+#[test]
+fn a_line_of_somebody_elses_changes_nothing_whatever_bytes_it_holds() {
+    if !has_own_etc("a_line_of_somebody_elses_changes_nothing_whatever_bytes_it_holds") {
+        return;
+    }
+    for (file, line) in [
+        ("passwd", &b"joe:x:54321:54321:J\xfcrgen:/:/bin/sh\n"[..]),
+        ("passwd", b"\xff\xfe\n"),
+        ("group", b"\xff:x:54321:j\xfc\n"),
+    ] {
+        let world = world(file, line);
+        let mut client = world.client();
+        client.load("k-1").is("text");
+        client.end();
+    }
+}
+
+#[test]
+fn a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_where_it_looked() {
+    let this = "a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_where_it_looked";
+    if !has_own_etc(this) {
+        return;
+    }
+    for (file, line) in [("passwd", &b"+::::::\n"[..]), ("group", b"x:x:0:j\xfc\n")] {
+        let world = world(file, line);
+        let mut client = world.client();
+        client.load("k-1").refused("map-invalid");
+        client.end();
+        let _ = world.run(["check"]).exits(2).mentions("HOME/.config");
+    }
+}
+
+/// The kernel writes such a name into the list of mounts as it is.
+#[test]
+fn a_mount_on_an_odd_name_changes_nothing_for_other_mounts() {
+    let world = World::new().directory("mounted");
+    let odd = world.home().join(OsStr::from_bytes(b"\xff"));
+    fs::create_dir(&odd).unwrap();
+    let world = world.map("roots = ['~/mounted']\n[keys]\nk-1 = '~/mounted/a.md'\n");
+    let mounts = [world.path("mounted"), odd].map(|at| Hanging::mount(&at));
+    let mounts: Vec<_> = match mounts.into_iter().collect() {
+        Ok(mounts) => mounts,
+        Err(why) => {
+            let this = "breaks::odd_bytes::a_mount_on_an_odd_name_changes_nothing_for_other_mounts";
+            return skipped(this, why);
+        }
+    };
+    for mount in &mounts {
+        mount.let_go();
+    }
+    let mut client = world.client();
+    client.load("k-1").is(TEXT);
+    client.end();
+    drop(mounts);
+}

@@ -1,0 +1,94 @@
+//! The command that the plugin gives to a session's shell.
+
+use super::Package;
+use keyhole_tests::{Ran, World};
+use serde_json::Value;
+use std::process::Command;
+
+fn keyhole(package: &Package, world: &World, arguments: &[&str]) -> Ran {
+    let mut command = Command::new("/bin/sh");
+    command
+        .arg(package.plugin().join("bin/keyhole"))
+        .args(arguments)
+        .env("HOME", world.home())
+        .env_remove("XDG_CONFIG_HOME");
+    Ran::of(&mut command, b"")
+}
+
+#[test]
+fn it_checks_shows_the_contract_and_makes_a_key_and_does_nothing_else() {
+    let package = Package::shared();
+    let world = World::new().file("notes/a.md", "a");
+    let _ = keyhole(&package, &world, &["contract"])
+        .exits(0)
+        .mentions("sha256:");
+    let _ = keyhole(&package, &world, &["setup", "key", "~/notes/a.md"])
+        .exits(0)
+        .mentions("[keys.\"k-");
+    for refused in [
+        &["serve"][..],
+        &["guard"],
+        &["inject"],
+        &["agents"],
+        &["demo"],
+        &[],
+        &["--help"],
+        &["setup"],
+        &["setup", "claude-code"],
+        &["check", "--map", "m.toml"],
+        &["check", "--map=m.toml"],
+        &["check", "--brief"],
+        &["check", "--plugin=x"],
+        &["contract", "--save", "x"],
+        &["contract", "--save=x"],
+        &["--map", "m.toml", "check"],
+    ] {
+        let ran = keyhole(&package, &world, refused).exits(2).says("");
+        assert!(ran.stderr.contains("in a session"), "{refused:?} {ran:?}");
+    }
+}
+
+/// The README's entry, and the same with mistakes that a reader makes.
+#[test]
+fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
+    let package = Package::shared();
+    let entry = |name: &str, agents: &str| {
+        World::new()
+            .file("secret-place/a.md", "- private words\n")
+            .map(format!(
+                "[keys.{name}]\npath = '~/secret-place/a.md'\n{agents}\n"
+            ))
+    };
+    const KEY: &str = "keyhole-privacy-catalog";
+    for (world, exit, says) in [
+        (
+            entry(KEY, "agents = ['keyhole:privacy-scanner']"),
+            0,
+            "would be served, line 1\n",
+        ),
+        (
+            entry(KEY, "agents = ['privacy-scanner']"),
+            1,
+            "line 1 has its key, but for other agents: write agents = [\"keyhole:privacy-scanner\"] there\n",
+        ),
+        (
+            entry("k-2c1f8a96d0e34b57", ""),
+            1,
+            "the map has no entry with its key. Put this at its end",
+        ),
+        (World::new(), 2, "the map has no entry with its key."),
+    ] {
+        let ran = keyhole(&package, &world, &["check"])
+            .exits(exit)
+            .mentions(&format!("\nkeyhole:privacy-scanner: {says}"))
+            .conceals("secret-place")
+            .conceals("k-2c1f")
+            .conceals("private words");
+        assert_eq!(ran.stderr, "", "{ran:?}");
+    }
+    let world = entry(KEY, "agents = ['keyhole:privacy-scanner']");
+    let ran = keyhole(&package, &world, &["check", "--json"]).exits(0);
+    let report: Value = serde_json::from_str(&ran.conceals("secret-place").stdout).unwrap();
+    assert_eq!(report["agents"][0]["name"], "keyhole:privacy-scanner");
+    assert_eq!(report["agents"][0]["ok"], true);
+}

@@ -1,0 +1,84 @@
+//! For tests: files in a directory of their own, such as a map and what it names.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use tempfile::TempDir;
+
+/// Such a directory. The map is `map.toml`, and need not be there.
+#[derive(Debug)]
+pub struct Tree(TempDir);
+
+impl Tree {
+    /// With nothing in it.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::of(&[])
+    }
+
+    /// With these files. Each contains its own name.
+    #[must_use]
+    pub fn of(files: &[&str]) -> Self {
+        let tree = Self(tempfile::tempdir().unwrap());
+        for file in files {
+            tree.write(file, file);
+        }
+        tree
+    }
+
+    /// With this map.
+    #[must_use]
+    pub fn with(map: impl AsRef<[u8]>) -> Self {
+        let tree = Self::empty();
+        tree.write("map.toml", map);
+        tree
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The real path of something in it. On Windows, a real path has a form that no user
+    /// writes, and temporary directories are no links there.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        match cfg!(windows) {
+            true => self.0.path().join(name),
+            false => self.0.path().canonicalize().unwrap().join(name),
+        }
+    }
+
+    /// The path of the map.
+    #[must_use]
+    pub fn map(&self) -> PathBuf {
+        self.path("map.toml")
+    }
+
+    /// Writes a file that is the user's own, and makes its directories.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        #[cfg(unix)]
+        self.mode(name, 0o600);
+    }
+
+    /// Sets a mode.
+    #[cfg(unix)]
+    pub fn mode(&self, name: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Makes a link, and its directories.
+    #[cfg(unix)]
+    pub fn link(&self, name: &str, target: impl AsRef<Path>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, path).unwrap();
+    }
+}
