@@ -38,12 +38,13 @@ struct Faults {
     opened_is_not_regular: bool,
     size_is_wrong_by: i8,
     size_changes: bool,
+    /// At each look: the guest reads a file again that changed only once.
     time_changes: bool,
     change_time_changes: bool,
     reads_too_much: bool,
     /// The file has no times that show a change.
     has_no_times: bool,
-    /// One byte differs at the second read of the whole.
+    /// One byte differs between each read of the whole and the next.
     content_changes: bool,
 }
 
@@ -124,7 +125,7 @@ impl File for Open<'_> {
             .saturating_add_signed(faults.size_is_wrong_by.into())
             .saturating_add(u64::from(faults.size_changes && looks > 0));
         let time = |changes| {
-            let seconds = u64::from(changes && looks > 0);
+            let seconds = u64::from(changes) * u64::from(looks);
             (!faults.has_no_times).then_some((seconds, 0))
         };
         Ok(Stat {
@@ -147,7 +148,7 @@ impl File for Open<'_> {
         if offset == file.bytes.len() as u64 {
             self.wholes.set(self.wholes.get() + 1);
         } else if let (true, Some(first)) = (
-            faults.content_changes && self.wholes.get() > 0,
+            faults.content_changes && self.wholes.get() % 2 == 1,
             bytes.first_mut(),
         ) {
             *first ^= 1;
