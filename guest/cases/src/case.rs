@@ -142,10 +142,7 @@ impl TryFrom<RawCase> for Case {
             (Some(text), None, None, None) => Expected::Answer(text.join().into_bytes()),
             (None, Some(hex), None, None) => Expected::Answer(hex.unhex()?),
             (None, None, Some(path), None) => Expected::Answer(content_of(&path, &tree)?),
-            (None, None, None, Some(name)) => {
-                let here = raw.on_windows.filter(|_| cfg!(windows));
-                Expected::Error(here.unwrap_or(name))
-            }
+            (None, None, None, Some(name)) => Expected::Error(name),
             _ => return Err("needs one of ok, ok-hex, ok-from, error".into()),
         };
         if let Expected::Answer(bytes) = &expected

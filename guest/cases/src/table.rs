@@ -26,7 +26,6 @@ pub(crate) struct RawCase {
     pub(crate) ok_hex: Option<Text>,
     pub(crate) ok_from: Option<Text>,
     pub(crate) error: Option<String>,
-    pub(crate) on_windows: Option<String>,
 }
 
 /// The host's answer.

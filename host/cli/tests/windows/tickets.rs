@@ -4,10 +4,10 @@ use std::time::Instant;
 
 const AGENT: &str = "keyhole:privacy-scanner";
 
-/// The client's question to the guard.
-fn question(id: &str) -> String {
+/// What the client says to the guard before a call, or after it.
+fn question(event: &str, id: &str) -> String {
     json!({
-        "hook_event_name": "PreToolUse",
+        "hook_event_name": event,
         "tool_name": "mcp__plugin_keyhole_context__load_context",
         "tool_use_id": id,
         "tool_input": {"key": KEY},
@@ -47,7 +47,8 @@ fn a_ticket_that_the_guard_leaves_is_redeemed_once() {
     place.write("data/x", "");
     let machine = machine.with("CLAUDE_PLUGIN_DATA", &place.path("data"));
     let map = place.path("map.toml");
-    let guard = |id: &str| machine.run(&["guard", "--map", &map], &question(id));
+    let guard = |id: &str| machine.run(&["guard", "--map", &map], &question("PreToolUse", id));
+    let after = |id: &str| machine.run(&["guard", "--after"], &question("PostToolUse", id));
     let denied = Err("caller-not-verified".to_owned());
 
     assert_eq!(call(&machine, &place, "toolu_0"), denied);
@@ -64,6 +65,9 @@ fn a_ticket_that_the_guard_leaves_is_redeemed_once() {
         assert_eq!(call(&machine, &place, "toolu_0"), denied);
         served = call(&machine, &place, &id);
         assert_eq!(call(&machine, &place, &id), denied);
+        let answered = after(&id);
+        let is_ours = (answered.code, &*answered.out) == (0, "");
+        assert!(is_ours || served.is_err(), "{}", answered.out);
         let stopped = served == Err("timed-out".to_owned());
         if served.is_ok() || (!stopped && began.elapsed() < keyhole_core::ticket::LIFE) {
             break;
@@ -93,7 +97,7 @@ fn no_ticket_is_left_in_a_folder_that_others_can_read() {
     let machine = machine.with("CLAUDE_PLUGIN_DATA", &place.path("data"));
     let asked = machine.run(
         &["guard", "--map", &place.path("map.toml")],
-        &question("toolu_1"),
+        &question("PreToolUse", "toolu_1"),
     );
     let refused = asked.code == 2 || asked.out.contains("deny");
     assert!(refused, "{} {}", asked.out, asked.err);
