@@ -21,10 +21,10 @@ mutants() {
     limit=
     case ${1--} in
         -*) ;;
-        guest) shift && set -- --re '^guest/src/' "$@" ;;
+        guest) shift && set -- --file 'guest/src/*.rs' "$@" ;;
         *)
             [ -d "host/$1" ] || die "no room of the host is called $1"
-            room=$1 && shift && set -- --re "^host/$room/" "$@"
+            room=$1 && shift && set -- --file "host/$room/src/**" "$@"
             ;;
     esac
     if [ "${1-}" = --touched ]; then
