@@ -19,12 +19,13 @@ mutants() {
     # It is built thousands of times.
     export CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=1 RUST_BACKTRACE=0
     limit=
+    rooms=$MUTATED
     case ${1--} in
         -*) ;;
-        guest) shift && set -- --file 'guest/src/*.rs' "$@" ;;
+        cli) shift && rooms=keyhole ;;
         *)
-            [ -d "host/$1" ] || die "no room of the host is called $1"
-            room=$1 && shift && set -- --file "host/$room/src/**" "$@"
+            case " $MUTATED " in *" keyhole-$1 "*) ;; *) die "no room is called $1" ;; esac
+            rooms=keyhole-$1 && shift
             ;;
     esac
     if [ "${1-}" = --touched ]; then
@@ -38,7 +39,7 @@ mutants() {
         limit=$(($(date +%s) + ${KEYHOLE_MUTANTS_SECONDS:-150}))
     fi
     survived=
-    for package in $MUTATED; do
+    for package in $rooms; do
         # Which tests to run first.
         case $package in
             keyhole-guest | keyhole-wall) own=--tests ;;
