@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod guesses;
+mod random;
 
 use super::Loader;
 use crate::{
