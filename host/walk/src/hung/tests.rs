@@ -1,0 +1,39 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::{MOST, Obstacle};
+use crate::SystemError;
+use std::{sync::mpsc::channel, thread::scope};
+
+#[test]
+fn nobody_joins_so_many_who_hang_and_others_go_on() {
+    let (hung, other) = (Obstacle::of("hung"), Obstacle::of("other"));
+    let ask = |obstacle: Obstacle| obstacle.ask(|| Ok::<_, SystemError>(()));
+    scope(|threads| {
+        let (begin, begun) = channel();
+        let hang = |count| {
+            (0..count)
+                .map(|_| {
+                    let (answer, answered) = channel::<()>();
+                    let begin = begin.clone();
+                    threads.spawn(move || {
+                        hung.ask(|| {
+                            begin.send(()).unwrap();
+                            answered.recv().map_err(|_| SystemError::Denied)
+                        })
+                    });
+                    begun.recv().unwrap();
+                    answer
+                })
+                .collect::<Vec<_>>()
+        };
+        let mut waiting = hang(MOST - 1);
+        assert_eq!(ask(hung), Ok(()));
+        waiting.extend(hang(1));
+        // Whether or not they are late by now.
+        let refused = hung.ask(|| -> Result<(), SystemError> { panic!("it was asked") });
+        assert_eq!(refused, Err(SystemError::Hangs));
+        assert_eq!(ask(other), Ok(()));
+        drop(waiting);
+    });
+    assert_eq!(ask(hung), Ok(()));
+}
