@@ -225,3 +225,14 @@ fn an_open_folder_of_the_map_is_closed_by_the_command_that_is_printed() {
     let _ = keyhole_tests::Ran::of(shell.args(["-c", &command]), b"").exits(0);
     let _ = world.run(["check"]).exits(0);
 }
+
+/// The client's settings are not Keyhole's: their directory may be on a file system that
+/// hangs.
+#[test]
+fn settings_of_the_client_that_hang_keep_no_check_from_ending() {
+    let world = World::new().directory(".claude").map("");
+    crate::hostile::ground::fifo(&world.path(".claude/settings.json"));
+    let _ = world
+        .run(["check", "--plugin", "/p/keyhole"])
+        .mentions("permissions.deny in ~/.claude/settings.json lacks");
+}
