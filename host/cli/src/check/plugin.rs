@@ -1,15 +1,14 @@
 //! What Claude Code's plugin asks: whether its agents would be served, and what keeps a
 //! parent from reading what they read.
 
-use super::{EntryReport, Report, current, make};
-use keyhole_core::{AgentName, Key, LiveMap, Location, Map, MapError, limits::Limits};
+use super::{EntryReport, Report, current, make, within_deadline};
+use keyhole_core::{AgentName, Key, LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    sync::{Arc, mpsc::channel},
-    thread,
+    sync::Arc,
 };
 
 /// The plugin's agents, the key that each has in its text, and a path for an example.
@@ -134,7 +133,9 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     let settings = own
         .unwrap_or_else(|| home.join(".claude"))
         .join("settings.json");
-    let settings: Value = serde_json::from_slice(&read(settings)).unwrap_or_default();
+    #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
+    let settings = within_deadline(move || fs::read(settings).unwrap_or_default());
+    let settings: Value = serde_json::from_slice(&settings.unwrap_or_default()).unwrap_or_default();
     let denied = settings["permissions"]["deny"].as_array();
     let denied = denied.into_iter().flatten().filter_map(Value::as_str);
     let denied: Vec<&str> = denied
@@ -175,15 +176,6 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
             missing.join(" and ")
         )
     })
-}
-
-/// The client's own settings, or nothing. A file system that hangs keeps only a thread.
-fn read(settings: PathBuf) -> Vec<u8> {
-    let (tell, told) = channel();
-    #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
-    thread::spawn(move || tell.send(fs::read(settings)));
-    let read = told.recv_timeout(Limits::default().deadline);
-    read.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// For the start of a session: a line if the map cannot be used, as the client shows it to
