@@ -95,16 +95,24 @@ class Container(Case):
                 self.assertIn("map-invalid", answers)
                 self.assertNotIn(DOCUMENT.splitlines()[-1], answers)
 
-    def test_a_private_note_of_another_user_is_denied_and_one_that_all_may_read_is_served(self):
+    def test_a_note_is_served_if_it_is_roots_or_the_users_own_and_may_be_read(self):
         for image in images():
             with self.subTest(image.system.image):
                 ours = Rootfs(self, image)
                 home = ours.mounted(0)
                 note = home / "notes/identifiers.md"
-                os.chown(note, 1000, 1000)
+                os.chown(note, 65532, 65532)
                 self.loads(ours.run(home, 65532, "serve", input=SESSION))
+                # That all may read it, and that it is mounted read-only, changes nothing.
+                os.chown(note, 1000, 1000)
+                self.refuses("untrusted", ours.run(home, 65532, "serve", input=SESSION))
+                os.chown(note, 0, 0)
                 note.chmod(0o600)
-                self.assertIn("permission-denied", ours.run(home, 65532, "serve", input=SESSION))
+                self.refuses("permission-denied", ours.run(home, 65532, "serve", input=SESSION))
+
+    def refuses(self, code, answers):
+        self.assertIn(f'"code":"{code}"', answers)
+        self.assertNotIn(DOCUMENT.splitlines()[-1], answers)
 
 
 class Rootfs:
