@@ -336,7 +336,7 @@ fn without_a_data_folder_there_are_no_tickets() {
     let data = Data::new();
     let tickets = Tickets::under(&data.0.path().join("gone"));
     let left = leave(&tickets, "toolu_1", AGENT);
-    assert!(matches!(left, Err(TicketError::Io(_))), "{left:?}");
+    assert!(matches!(left, Err(TicketError::System(_))), "{left:?}");
     assert_eq!(redeem(&tickets, "toolu_1"), None);
 }
 

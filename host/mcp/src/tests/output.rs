@@ -2,7 +2,7 @@
 
 use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
 use crate::{SessionError, Surface, run_session};
-use keyhole_core::Callers;
+use keyhole_core::Caller;
 use serde_json::Value;
 use std::{
     io,
@@ -71,8 +71,8 @@ async fn session(
 ) -> Result<(), SessionError> {
     let session = run_session(
         Arc::default() as Arc<Fake>,
-        Callers::Unknown,
-        Surface::General,
+        Caller::Nobody,
+        Surface::general(),
         stdin,
         stdout,
         std::future::pending(),

@@ -156,7 +156,7 @@ fn without_a_usable_map_nothing_is_frozen() {
         }
         let live = Arc::new(live(&tree));
         let frozen = FrozenMap::freeze(&live, None, &mut BTreeSet::new(), Limits::default());
-        let error = frozen.unwrap_err().to_string();
+        let error = frozen.err().unwrap().to_string();
         assert!(error.starts_with(code), "{error}");
     }
 }
