@@ -1,14 +1,11 @@
 //! Guessable keys: how many wrong ones the server looks up.
 
 use crate::{code::Code, limits::Limits};
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep_until},
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    time::sleep,
 };
 
 /// Counts the wrong keys of all callers of a server together, because the server
@@ -28,8 +25,8 @@ pub(crate) struct GuessThrottle {
     permits: Arc<Semaphore>,
     waiting: Semaphore,
     every: Duration,
-    /// When the last of the permits that were used up comes back.
-    last: Arc<Mutex<Instant>>,
+    /// Permits that were used up come back one after another.
+    turn: Arc<Mutex<()>>,
 }
 
 /// The permit to look up one guessable key.
@@ -37,7 +34,7 @@ pub(crate) struct GuessThrottle {
 pub(crate) struct Guess {
     permit: OwnedSemaphorePermit,
     every: Duration,
-    last: Arc<Mutex<Instant>>,
+    turn: Arc<Mutex<()>>,
     runtime: Handle,
 }
 
@@ -47,7 +44,7 @@ impl GuessThrottle {
             permits: Arc::new(Semaphore::new(limits.free_guesses)),
             waiting: Semaphore::new(limits.waiting_guesses),
             every: limits.guess_every,
-            last: Arc::new(Mutex::new(Instant::now())),
+            turn: Arc::default(),
         }
     }
 
@@ -72,7 +69,7 @@ impl GuessThrottle {
         Guess {
             permit,
             every: self.every,
-            last: Arc::clone(&self.last),
+            turn: Arc::clone(&self.turn),
             runtime: Handle::current(),
         }
     }
@@ -82,15 +79,11 @@ impl Guess {
     /// Says that the key was looked up and was wrong: the permit comes back later. Time
     /// that passed before does not count.
     pub(crate) fn was_wrong(self) {
-        let back = {
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            *last = Instant::now().max(*last) + self.every;
-            *last
-        };
-        let permit = self.permit;
-        self.runtime.spawn(async move {
-            sleep_until(back).await;
-            drop(permit);
+        let runtime = self.runtime.clone();
+        runtime.spawn(async move {
+            let _turn = self.turn.lock().await;
+            sleep(self.every).await;
+            drop(self.permit);
         });
     }
 }

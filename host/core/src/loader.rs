@@ -9,7 +9,10 @@ use crate::{
     limits::Limits,
     map::{Key, Maps},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    future::pending,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tokio::{
     pin, select,
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
@@ -157,31 +160,29 @@ impl Watch {
             drop(tell.send(content(done, self.permit)));
             return;
         }
-        let (slow, too_late) = (self.slow.acquire_owned(), sleep_until(self.deadline));
-        pin!(slow, too_late);
-        let (mut is_slow, mut tell) = (false, Some(tell));
-        loop {
-            select! {
-                biased;
-                done = &mut ran => {
-                    if let Some(tell) = tell {
-                        drop(tell.send(content(done, self.permit)));
-                    }
-                    return;
-                }
-                slow = &mut slow, if !is_slow => {
-                    is_slow = true;
-                    if let Ok(slow) = slow {
-                        self.permit.exchange(slow);
-                    }
-                }
-                () = &mut too_late, if tell.is_some() => {
-                    interrupt();
-                    if let Some(tell) = tell.take() {
-                        drop(tell.send(Err(Code::TimedOut)));
-                    }
-                }
+        // Once it has exchanged the permit, it waits for ever.
+        let exchange = async {
+            if let Ok(slow) = self.slow.acquire_owned().await {
+                self.permit.exchange(slow);
             }
+            pending::<()>().await;
+        };
+        pin!(exchange);
+        let done = select! {
+            biased;
+            done = &mut ran => Some(done),
+            () = &mut exchange => None,
+            () = sleep_until(self.deadline) => None,
+        };
+        if let Some(done) = done {
+            drop(tell.send(content(done, self.permit.clone())));
+            return;
+        }
+        interrupt();
+        drop(tell.send(Err(Code::TimedOut)));
+        select! {
+            _ = ran => {}
+            () = exchange => {}
         }
     }
 }

@@ -7,7 +7,7 @@
 use keyhole_core::CallPermit;
 use rmcp::model::RequestId;
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::OwnedSemaphorePermit;
@@ -38,13 +38,6 @@ impl RequestPermits {
     }
 }
 
-/// A request in flight.
-pub(super) struct PendingRequest {
-    /// The client's own id.
-    pub(super) id: RequestId,
-    _permits: RequestPermits,
-}
-
 /// The table of requests in flight. A clone is the same table.
 #[derive(Clone, Default)]
 pub(super) struct PendingRequests(Arc<Mutex<Table>>);
@@ -53,10 +46,16 @@ pub(super) struct PendingRequests(Arc<Mutex<Table>>);
 struct Table {
     /// The last number given out. No request gets zero.
     last: i64,
-    /// The requests, by our number.
-    requests: HashMap<i64, PendingRequest>,
-    /// Our numbers, by the client's id.
-    numbers: HashMap<RequestId, i64>,
+    /// The client's id of each request, and what the request holds, by our number.
+    requests: BTreeMap<i64, (RequestId, RequestPermits)>,
+}
+
+impl Table {
+    /// Our number for the client's `id`. There are few requests to look through.
+    fn number(&self, id: &RequestId) -> Option<i64> {
+        let found = self.requests.iter().find(|(_, (of, _))| of == id);
+        found.map(|(number, _)| *number)
+    }
 }
 
 impl PendingRequests {
@@ -68,45 +67,36 @@ impl PendingRequests {
         memory_permit: OwnedSemaphorePermit,
     ) -> Option<(RequestId, RequestPermits)> {
         let mut table = lock(&self.0);
-        if table.numbers.contains_key(&id) {
+        if table.number(&id).is_some() {
             return None;
         }
         table.last = table.last.wrapping_add(1);
-        let number = table.last;
-        let permits = RequestPermits::new(memory_permit);
-        table.numbers.insert(id.clone(), number);
-        let request = PendingRequest {
-            id,
-            _permits: permits.clone(),
-        };
-        table.requests.insert(number, request);
+        let (number, permits) = (table.last, RequestPermits::new(memory_permit));
+        table.requests.insert(number, (id, permits.clone()));
         Some((RequestId::Number(number), permits))
     }
 
-    /// Removes the request with our `number`, to answer it. None means that it was
-    /// cancelled.
-    pub(super) fn finish(&self, number: &RequestId) -> Option<PendingRequest> {
-        let RequestId::Number(number) = number else {
-            return None;
-        };
-        let mut table = lock(&self.0);
-        let request = table.requests.remove(number)?;
-        table.numbers.remove(&request.id);
-        Some(request)
+    /// Removes the request with our `number`, to answer it: returns the client's id, and
+    /// what to hold until the answer is written. None means that it was cancelled.
+    pub(super) fn finish(&self, number: &RequestId) -> Option<(RequestId, RequestPermits)> {
+        match number {
+            RequestId::Number(number) => lock(&self.0).requests.remove(number),
+            RequestId::String(_) => None,
+        }
     }
 
     /// Removes the request with the client's `id`, so that it is never answered,
     /// and returns our number for it. None means that no such request is in flight.
     pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
         let mut table = lock(&self.0);
-        let number = table.numbers.remove(id)?;
+        let number = table.number(id)?;
         table.requests.remove(&number);
         Some(RequestId::Number(number))
     }
 }
 
-/// Ignores poisoning: each change is one step, so a panic elsewhere leaves these
-/// tables consistent.
+/// Ignores poisoning: each change is one step, so a panic elsewhere leaves the table
+/// consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

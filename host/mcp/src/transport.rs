@@ -179,10 +179,10 @@ where
             let Some(id) = id else { return Ok(()) };
             // We look the request up only now, so that a cancellation still counts
             // if it comes while others are writing.
-            let Some(request) = pending.finish(id) else {
+            let Some((clients_own, _permits)) = pending.finish(id) else {
                 return Ok(());
             };
-            id.clone_from(&request.id);
+            *id = clients_own;
             let text = take_text(&mut message).unwrap_or_default();
             out.write(&message, &text).await
         }
@@ -286,28 +286,5 @@ impl<W: AsyncWrite + Unpin> Out<W> {
         }
         self.line.extend_from_slice(&tail);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use super::Out;
-    use crate::json::PIECE;
-    use tokio::{io::sink, sync::mpsc};
-
-    #[tokio::test]
-    async fn between_lines_there_is_room_for_a_piece_of_a_document_and_not_for_a_long_line() {
-        let (failures, _listener) = mpsc::unbounded_channel();
-        let mut out = Out {
-            to: sink(),
-            line: Vec::new(),
-            failures: Some(failures),
-        };
-        let long = "a".repeat(1 << 20);
-        out.write(&long, "").await.unwrap();
-        let kept = out.line.capacity();
-        assert!((PIECE..long.len()).contains(&kept), "{kept}");
     }
 }

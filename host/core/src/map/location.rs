@@ -152,62 +152,36 @@ mod tests {
         })
     }
 
-    fn file(named: Option<&str>, set: &[(&str, &str)]) -> String {
-        find(named, set)
-            .unwrap()
-            .file()
-            .to_str()
-            .unwrap()
-            .to_owned()
-    }
-
     #[test]
-    fn a_named_map_wins_and_needs_no_home() {
-        let set = [("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/config")];
-        assert_eq!(file(Some("/maps/m.toml"), &set), "/maps/m.toml");
-        assert_eq!(file(Some("/maps/m.toml"), &[]), "/maps/m.toml");
-        assert_eq!(find(Some("/maps/m.toml"), &[]).unwrap().home(), None);
-    }
-
-    #[test]
-    fn then_the_xdg_directory_then_the_home() {
+    fn the_map_is_the_one_that_is_named_else_that_of_the_xdg_directory_else_of_the_home() {
         let both = [("HOME", "/home/u"), ("XDG_CONFIG_HOME", "/config")];
-        assert_eq!(file(None, &both), "/config/keyhole/context-map.toml");
-        assert_eq!(
-            file(None, &both[..1]),
-            "/home/u/.config/keyhole/context-map.toml"
+        let empty = [("HOME", "/home/u"), ("XDG_CONFIG_HOME", "")];
+        let relative = [("HOME", "/home/u"), ("XDG_CONFIG_HOME", "config")];
+        let at_home = "~/.config/keyhole/context-map.toml";
+        let in_xdg = "$XDG_CONFIG_HOME/keyhole/context-map.toml";
+        let named = "the place that --map names";
+        let (home, xdg) = (
+            at_home.replace('~', "/home/u"),
+            "/config/keyhole/context-map.toml",
         );
-        assert_eq!(file(None, &both[1..]), "/config/keyhole/context-map.toml");
-        for (named, set, words) in [
-            (None, &both[..], "$XDG_CONFIG_HOME/keyhole/context-map.toml"),
-            (None, &both[..1], "~/.config/keyhole/context-map.toml"),
-            (Some("/k-secret"), &both[..], "the place that --map names"),
+        for (name, set, file, words) in [
+            (Some("/m.toml"), &both[..], "/m.toml", named),
+            (Some("/m.toml"), &[], "/m.toml", named),
+            (None, &both, xdg, in_xdg),
+            (None, &both[..1], &home, at_home),
+            (None, &both[1..], xdg, in_xdg),
+            (None, &empty, &home, at_home),
+            (None, &relative, &home, at_home),
         ] {
-            assert_eq!(find(named, set).unwrap().in_words(), words);
+            let found = find(name, set).unwrap();
+            assert_eq!((found.file(), found.in_words()), (Path::new(file), words));
+            assert_eq!(found.home().is_some(), set.contains(&both[0]));
         }
-    }
-
-    #[test]
-    fn an_empty_or_relative_variable_counts_as_unset() {
-        for value in ["", "config"] {
-            assert_eq!(
-                file(None, &[("HOME", "/home/u"), ("XDG_CONFIG_HOME", value)]),
-                "/home/u/.config/keyhole/context-map.toml"
-            );
-            assert!(matches!(
-                find(None, &[("HOME", value)]),
-                Err(LocationError::NoHome)
-            ));
+        for unset in [&[][..], &[("HOME", "")], &[("HOME", "home")]] {
+            assert!(matches!(find(None, unset), Err(LocationError::NoHome)));
         }
-        assert!(matches!(find(None, &[]), Err(LocationError::NoHome)));
-    }
-
-    #[test]
-    fn an_empty_name_is_refused() {
-        assert!(matches!(
-            find(Some(""), &[("HOME", "/")]),
-            Err(LocationError::EmptyName)
-        ));
+        let empty = find(Some(""), &both);
+        assert!(matches!(empty, Err(LocationError::EmptyName)));
     }
 
     #[test]
@@ -216,8 +190,6 @@ mod tests {
         let found = find(Some("./maps/m.toml"), &[]).unwrap();
         assert_eq!(found.file(), here.join("maps/m.toml"));
         assert_eq!(found.directory(), here.join("maps"));
-        assert!(found.is_named());
-        assert!(!find(None, &[("HOME", "/home/u")]).unwrap().is_named());
     }
 }
 

@@ -255,20 +255,3 @@ impl From<ResourceTableError> for Refusal {
         Self::Trap(error.into())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Datetime, datetime};
-
-    #[test]
-    fn a_time_is_told_from_1970_on() {
-        assert!(matches!(
-            datetime((7, 5)),
-            Some(Datetime {
-                seconds: 7,
-                nanoseconds: 5
-            })
-        ));
-        assert!(datetime((-1, 5)).is_none());
-    }
-}
