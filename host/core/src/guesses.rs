@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(seconds[..16], [0; 16]);
         assert_eq!(seconds[16..], [1, 2, 3, 4]);
         // They come back one by one.
-        advance(4 * SECOND).await;
+        tokio::time::sleep(4 * SECOND).await;
         let start = Instant::now();
         for expected in [0, 0, 0, 0, 1, 2] {
             guesses.take().await.unwrap().was_wrong();

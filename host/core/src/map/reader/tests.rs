@@ -91,7 +91,7 @@ fn an_agents_only_key_is_that_of_the_one_entry_that_names_it() {
 #[test]
 fn entries_and_bindings_come_with_their_lines_in_the_order_of_the_file() {
     let map = parse(
-        "[bindings.b]\nkey_env = '_B1'\n[keys]\nz = 'z.md'\na = 'a.md'\n[bindings.a]\nkey = 'a'\n",
+        "[bindings.b]\nkey_env = '_B1'\n[keys]\nz = 'z.md'\na = 'a.md'\n[bindings.c]\nkey = 'a'\n",
     );
     let map = map.unwrap();
     let entries = map.entries().into_iter();
@@ -103,7 +103,7 @@ fn entries_and_bindings_come_with_their_lines_in_the_order_of_the_file() {
     let bindings: Vec<_> = bindings
         .map(|(name, binding)| (&**name, binding.line()))
         .collect();
-    assert_eq!(bindings, [("b", 1), ("a", 6)]);
+    assert_eq!(bindings, [("b", 1), ("c", 6)]);
 }
 
 #[test]
