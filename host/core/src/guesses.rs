@@ -8,18 +8,13 @@ use tokio::{
     time::sleep,
 };
 
-/// Counts the wrong keys of all callers of a server together, because the server
-/// cannot tell callers apart.
+/// A guessable key (see [`crate::Key::is_guessable`]) needs a permit from here before the
+/// server looks it up. A wrong key uses the permit up, whether or not anybody still wants
+/// the answer, and one comes back in each interval. A right key returns it at once.
 ///
-/// A guessable key (see [`crate::Key::is_guessable`]) needs a permit from here
-/// before the server looks it up. A wrong key uses the permit up, whether or not
-/// anybody still wants the answer, and one comes back in each interval. A right key
-/// returns it at once. So no client learns faster by not waiting for its answers.
-///
-/// Before the lookup, the server does not know whether a key is right. So a short
-/// key waits behind wrong short keys, even if it is right. A key that cannot be
-/// guessed needs no permit and never waits here: slowing such keys down would
-/// protect nothing.
+/// All callers of a server share the permits, because it cannot tell them apart. Before the
+/// lookup, nobody knows whether a key is right: so a right short key waits behind wrong
+/// ones. A key that cannot be guessed needs no permit.
 #[derive(Debug)]
 pub(crate) struct GuessThrottle {
     permits: Arc<Semaphore>,

@@ -1,18 +1,14 @@
 //! One-time tickets: how the guard tells the server who makes a call.
 //!
-//! The client asks the guard before a call and then sends the call to the
-//! server, with the same id. Guard and server are processes of the same user that
-//! share only a private folder. A ticket is a file in this folder. Its file name
-//! comes from the id; its text names the agent, and the key that it asked for. It is
-//! valid for a minute, and can be redeemed once.
+//! The client asks the guard before a call, and then sends the call to the server, with the
+//! same id. A ticket is a file in a private folder of the two processes' user. Its name comes
+//! from the id; its text names the agent, and the key that it asked for. It is valid for a
+//! minute, and can be redeemed once. The user can read the mapped files anyway: so a ticket
+//! tells agents apart, not users.
 //!
-//! Another server may have taken the name of ours, and then the client sends it the
-//! call. So the call itself need not hold the key. And beside a ticket the guard leaves a
-//! receipt: after the call, only a receipt without its ticket says that our server
-//! answered. Without a receipt, nobody asked the guard.
-//!
-//! Only the user can write to that folder, and the user can read the mapped files
-//! anyway. So a ticket tells agents apart, not users.
+//! Another server may have taken the name of ours, and gets the call instead. So the call
+//! need not hold the key. And beside a ticket the guard leaves a receipt: after the call,
+//! only a receipt without its ticket says that our server answered.
 
 use crate::{agent::AgentName, hex::hex, map::Key};
 use keyhole_walk::{Policy, System, SystemError, WalkError, Walker};

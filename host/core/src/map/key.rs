@@ -12,17 +12,15 @@ use zeroize::Zeroizing;
 ///
 /// It cannot be printed by accident: there is no `Display`, and `Debug` hides it.
 ///
-/// Two keys are compared in constant time: the comparison takes as long wherever they
-/// first differ. So the time of a lookup in a map does not tell how close a wrong key
-/// came. A hash with a random seed (SipHash) decides which entry is looked at, and
-/// whether its key is compared at all. There is no `Borrow<str>`, because that would
-/// bring back the plain comparison of strings.
+/// The time of a lookup in a map does not tell how close a wrong key came: two keys are
+/// compared in constant time, and a hash with a random seed (SipHash) decides which are
+/// compared at all. There is no `Borrow<str>`, which would bring back the plain comparison
+/// of strings.
 ///
-/// It is overwritten with zeros when it is dropped, and so are a map's text, which holds
-/// all its keys, and the loader's and the transport's own copies of what a caller sent.
-/// These are not overwritten: the kernel's pipes, the buffers of the parser and the
-/// protocol library, the sandbox's copy, which ends with the call, and whatever the client
-/// keeps, above all its transcript.
+/// It is overwritten with zeros when it is dropped. So are a map's text, and the loader's
+/// and the transport's own copies of what a caller sent. These are not: the kernel's pipes,
+/// the buffers of the parser and the protocol library, the sandbox's copy, which ends with
+/// the call, and what the client keeps, above all its transcript.
 #[derive(Clone, Eq)]
 pub struct Key(Zeroizing<Box<str>>);
 

@@ -41,18 +41,11 @@ impl Unresolved {
 /// served, whatever other names it has.
 ///
 /// # Errors
+/// What the walk says, and
 /// - [`Code::NotMarkdown`]: the name in the map, or the real file's name, is not a stem
-///   and `.md`, in exactly these bytes; or the real name is not UTF-8, which the
-///   contract requires.
-/// - [`Code::NotFound`], [`Code::PermissionDenied`]: as the file system says.
+///   and `.md`, in exactly these bytes; or the real name is not UTF-8.
 /// - [`Code::NotAFile`]: the path leads to `/`.
-/// - [`Code::Untrusted`]: others could change what leads to the file.
 /// - [`Code::OutsideRoot`]: the real file's directory is in none of the roots.
-/// - [`Code::MapInvalid`]: the path begins with `~/`, and there is no home. Such a map
-///   was refused as a whole before.
-/// - [`Code::TimedOut`]: a file system on the way does not answer.
-/// - [`Code::OutOfResources`]: no descriptor or memory is left.
-/// - [`Code::Internal`]: the file system failed.
 pub fn locate<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,

@@ -50,14 +50,20 @@ impl CallState {
     ) -> std::result::Result<Self, Code> {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
-        let grant = match grant {
-            None => None,
-            Some(grant) => Some(Grant {
-                directory: walker.files().granted(grant.directory)?,
-                name: grant.name,
-                max_bytes: grant.max_bytes,
-            }),
+        let open = |grant: Grant| {
+            let Grant {
+                directory,
+                name,
+                max_bytes,
+            } = grant;
+            let directory = walker.files().granted(directory)?;
+            Ok::<_, Code>(Grant {
+                directory,
+                name,
+                max_bytes,
+            })
         };
+        let grant = grant.map(open).transpose()?;
         Ok(Self {
             limits: store_limits(limits),
             key: Zeroizing::new(key.to_owned()),

@@ -276,31 +276,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn a_binding_names_one_key_and_what_to_show() {
-    let map = parse(
-        r#"
-        [keys]
-        k-secret = "a.md"
-        [bindings.scanner-catalog]
-        key = "k-secret"
-        title = "Identifiers"
-        description = "Names that must not get out"
-        [bindings]
-        from-file = { key_file = "~/key" }
-        from-env = { key_env = "CATALOG_KEY" }
-        "#,
-    )
-    .unwrap();
-    let names: Vec<_> = map.bindings().iter().map(|(name, _)| &***name).collect();
-    assert_eq!(names, ["scanner-catalog", "from-file", "from-env"]);
-    let binding = map.binding("scanner-catalog").unwrap();
-    assert_eq!(
-        (binding.title(), binding.description(), binding.line()),
-        (Some("Identifiers"), Some("Names that must not get out"), 4)
-    );
-    assert_eq!(binding.key(&map).unwrap(), key("k-secret"));
-    assert_eq!(map.binding("from-env").unwrap().title(), None);
-    assert!(map.binding("none").is_none());
-}
