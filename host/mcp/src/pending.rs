@@ -8,7 +8,7 @@ use keyhole_core::CallPermit;
 use rmcp::model::RequestId;
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -17,24 +17,22 @@ use tokio::sync::OwnedSemaphorePermit;
 /// travels with the request as an extension. Both are released with the last clone,
 /// so that a cancelled call counts until it has really ended.
 #[derive(Clone)]
-pub(super) struct RequestPermits(Arc<Held>);
-
-struct Held {
-    call_permit: Mutex<Option<CallPermit>>,
-    _memory_permit: OwnedSemaphorePermit,
+pub(super) struct RequestPermits {
+    _memory: Arc<OwnedSemaphorePermit>,
+    call: Arc<OnceLock<CallPermit>>,
 }
 
 impl RequestPermits {
     fn new(memory_permit: OwnedSemaphorePermit) -> Self {
-        Self(Arc::new(Held {
-            call_permit: Mutex::new(None),
-            _memory_permit: memory_permit,
-        }))
+        Self {
+            _memory: Arc::new(memory_permit),
+            call: Arc::default(),
+        }
     }
 
-    /// Keeps `call_permit` as long as the request is in flight.
+    /// Keeps `call_permit` as long as the request is in flight. A request has one call.
     pub(super) fn keep(&self, call_permit: CallPermit) {
-        *lock(&self.0.call_permit) = Some(call_permit);
+        let _ = self.call.set(call_permit);
     }
 }
 
@@ -59,6 +57,12 @@ impl Table {
 }
 
 impl PendingRequests {
+    /// Ignores poisoning: each change is one step, so a panic elsewhere leaves the table
+    /// consistent.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds a request and returns its number. None means that its id is in flight
     /// already.
     pub(super) fn begin(
@@ -66,7 +70,7 @@ impl PendingRequests {
         id: RequestId,
         memory_permit: OwnedSemaphorePermit,
     ) -> Option<(RequestId, RequestPermits)> {
-        let mut table = lock(&self.0);
+        let mut table = self.table();
         if table.number(&id).is_some() {
             return None;
         }
@@ -80,7 +84,7 @@ impl PendingRequests {
     /// what to hold until the answer is written. None means that it was cancelled.
     pub(super) fn finish(&self, number: &RequestId) -> Option<(RequestId, RequestPermits)> {
         match number {
-            RequestId::Number(number) => lock(&self.0).requests.remove(number),
+            RequestId::Number(number) => self.table().requests.remove(number),
             RequestId::String(_) => None,
         }
     }
@@ -88,15 +92,9 @@ impl PendingRequests {
     /// Removes the request with the client's `id`, so that it is never answered,
     /// and returns our number for it. None means that no such request is in flight.
     pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
-        let mut table = lock(&self.0);
+        let mut table = self.table();
         let number = table.number(id)?;
         table.requests.remove(&number);
         Some(RequestId::Number(number))
     }
-}
-
-/// Ignores poisoning: each change is one step, so a panic elsewhere leaves the table
-/// consistent.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -93,11 +93,7 @@ impl FrozenMap {
                 hung.insert(number);
             }
             let file = match found {
-                Ok(grant) => Ok(Grant {
-                    directory: directories.keep(grant.directory)?,
-                    name: grant.name,
-                    max_bytes: grant.max_bytes,
-                }),
+                Ok(grant) => Ok(grant.reopen(|directory| directories.keep(directory))?),
                 Err(code) => Err(code),
             };
             files.insert(key.clone(), file);
@@ -131,16 +127,11 @@ impl Maps for FrozenMap {
     }
 
     fn resolve(&self, _: &Map, key: &Key, _: &Entry) -> Result<Grant, Code> {
-        let file = self.files.get(key).ok_or(Code::Internal)?;
-        let file = file.as_ref().map_err(|code| *code)?;
-        let directory = file.directory.try_clone();
-        Ok(Grant {
-            directory: directory.map_err(|error| match is_exhaustion(&error) {
-                true => Code::OutOfResources,
-                false => Code::Internal,
-            })?,
-            name: file.name.clone(),
-            max_bytes: file.max_bytes,
+        let file = self.files.get(key).ok_or(Code::Internal)?.clone()?;
+        let reopened = file.reopen(|directory| directory.try_clone());
+        reopened.map_err(|error| match is_exhaustion(&error) {
+            true => Code::OutOfResources,
+            false => Code::Internal,
         })
     }
 }

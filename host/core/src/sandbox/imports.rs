@@ -50,20 +50,8 @@ impl CallState {
     ) -> std::result::Result<Self, Code> {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
-        let open = |grant: Grant| {
-            let Grant {
-                directory,
-                name,
-                max_bytes,
-            } = grant;
-            let directory = walker.files().granted(directory)?;
-            Ok::<_, Code>(Grant {
-                directory,
-                name,
-                max_bytes,
-            })
-        };
-        let grant = grant.map(open).transpose()?;
+        let open = |directory| walker.files().granted(directory);
+        let grant = grant.map(|grant| grant.reopen(open)).transpose()?;
         Ok(Self {
             limits: store_limits(limits),
             key: Zeroizing::new(key.to_owned()),
