@@ -50,7 +50,7 @@ fn component(bencher: Bencher<'_, '_>, name: &str) {
 #[divan::bench]
 fn component_unknown_key(bencher: Bencher<'_, '_>) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    bencher.bench_local(|| SANDBOX.call(black_box(SMALL_KEY), None, deadline));
+    bencher.bench_local(|| SANDBOX.run(black_box(SMALL_KEY), None, deadline));
 }
 
 fn map(keys: usize) -> Map {

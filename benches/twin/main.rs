@@ -5,7 +5,7 @@
 //! faster than is fair.
 
 use keyhole_benches::Native;
-use keyhole_core::{Callers, LiveMap, Loader, Location, limits::Limits};
+use keyhole_core::{Caller, LiveMap, Loader, Location, limits::Limits};
 use keyhole_mcp::{Surface, run_session, stdio};
 use std::{env, error::Error, path::Path, sync::Arc, time::Duration};
 use tokio::{runtime::Builder, signal::ctrl_c};
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let map = env::args_os().nth(1).ok_or("usage: keyhole-twin MAP")?;
     let location = Location::find(Some(Path::new(&map)), |name| env::var_os(name))?;
     let limits = Limits::default();
-    let loader = Loader::new(LiveMap::new(location), Native, limits);
+    let loader = Loader::new(LiveMap::new(location).into(), Native, limits);
 
     // From here on as host/cli/src/resources.rs has it. If the pipe cannot be widened, it
     // stays as it is.
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let session = async {
         let (stdin, stdout) = stdio();
         let stop = async { drop(ctrl_c().await) };
-        let (callers, surface) = (Callers::Unknown, Surface::General);
+        let (callers, surface) = (Caller::Nobody, Surface::general());
         run_session(Arc::new(loader), callers, surface, stdin, stdout, stop).await
     };
     let done = runtime.block_on(session);

@@ -6,7 +6,7 @@
 //! went in.
 #![no_main]
 
-use keyhole_core::{Callers, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
+use keyhole_core::{Caller, LiveMap, Loader, Location, limits::Limits, sandbox::Sandbox};
 use keyhole_mcp::{Surface, run_session};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -56,7 +56,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let sandbox = Sandbox::embedded(limits).unwrap();
     Server {
         runtime: Builder::new_current_thread().enable_all().build().unwrap(),
-        loader: Arc::new(Loader::new(live, sandbox, limits)),
+        loader: Arc::new(Loader::new(live.into(), sandbox, limits)),
         _tree: tree,
     }
 });
@@ -98,8 +98,8 @@ async fn session(data: &[u8]) -> Vec<u8> {
     let mut answers = Vec::new();
     let served = run_session(
         Arc::clone(&SERVER.loader),
-        Callers::Unknown,
-        Surface::General,
+        Caller::Nobody,
+        Surface::general(),
         stdin,
         stdout,
         std::future::pending(),

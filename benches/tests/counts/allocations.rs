@@ -3,7 +3,7 @@
 use crate::FILES;
 use allocation_counter::{AllocationInfo, measure};
 use keyhole_benches::files::{LARGE, LARGE_NAME, SMALL_NAME, grant};
-use keyhole_core::{limits::Limits, sandbox::Sandbox};
+use keyhole_core::{Executor as _, limits::Limits, sandbox::Sandbox};
 use std::time::{Duration, Instant};
 
 /// Allocations of a call for a small document: 54. Nearly all are wasmtime's, for an
@@ -21,7 +21,7 @@ fn count(name: &str) -> AllocationInfo {
     let call = || {
         let grant = grant(FILES[0].home(), name).unwrap();
         let deadline = Instant::now() + Duration::from_secs(60);
-        let text = sandbox.call("k-1", Some(grant), deadline).unwrap();
+        let text = sandbox.run("k-1", Some(grant), deadline).unwrap();
         assert!(text.starts_with("- Jane"));
     };
     call();

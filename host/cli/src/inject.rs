@@ -15,7 +15,7 @@ use cap_std::fs::Dir;
 use keyhole_core::{
     AgentName, Caller, Code, LiveMap, Loader, Target, limits::Limits, sandbox::Sandbox,
 };
-use keyhole_wall::{Rights, Wall};
+use keyhole_wall::{Rights, put_up};
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{self, Read, Write};
@@ -66,12 +66,10 @@ pub(crate) fn inject(
     let limits = Limits::default();
     let sandbox = Sandbox::embedded(limits).map_err(ServeError::from)?;
     let runtime = runtime(limits.threads()).map_err(ServeError::from)?;
-    let standing = Wall::new(Rights::Read)
-        .and_then(|wall| wall.put_up(None::<Dir>))
-        .map_err(ServeError::from)?;
+    let standing = put_up(Rights::Read, None::<Dir>).map_err(ServeError::from)?;
     say_what_lacks(standing);
     make_threads(&runtime, true).map_err(ServeError::from)?;
-    let loader = Loader::new(map, sandbox, limits);
+    let loader = Loader::new(map.into(), sandbox, limits);
     let answer = answer(&read_input(stdin)?, |agent| {
         let call = loader.load(Target::OfCaller, Caller::Agent(agent));
         Ok(runtime.block_on(call)?.text)

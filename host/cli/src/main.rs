@@ -25,7 +25,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use keyhole_core::{
-    AgentName, Callers, Key, LiveMap, Loader, Location,
+    AgentName, Caller, Key, LiveMap, Loader, Location,
     limits::Limits,
     sandbox::{COMPONENT, Sandbox},
     ticket::Tickets,
@@ -241,14 +241,15 @@ fn key_in(variable: &str) -> Result<Key, &'static str> {
 }
 
 /// How `serve` learns who calls, from its options.
-fn callers(agent: Option<AgentName>, require_ticket: bool) -> Result<Callers, String> {
+fn callers(agent: Option<AgentName>, require_ticket: bool) -> Result<Caller, String> {
     Ok(match agent {
-        only if require_ticket => Callers::Ticketed {
+        only if require_ticket => Caller::Ticket {
             tickets: Arc::new(tickets()?),
             only,
+            id: None,
         },
-        Some(agent) => Callers::Stated(agent),
-        None => Callers::Unknown,
+        Some(agent) => Caller::Agent(agent),
+        None => Caller::Nobody,
     })
 }
 

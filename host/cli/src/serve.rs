@@ -11,13 +11,13 @@ use crate::{
 };
 use cap_std::fs::Dir;
 use keyhole_core::{
-    BindingName, Callers, FreezeError, FrozenMap, Key, LiveMap, Loader, Map, MapError, Maps as _,
+    BindingName, Caller, FreezeError, FrozenMap, Key, LiveMap, Loader, Map, MapError, Maps as _,
     limits::Limits,
     sandbox::{Sandbox, SandboxError},
 };
-use keyhole_mcp::{self as mcp, Bound, Load, SessionError, Surface};
+use keyhole_mcp::{self as mcp, Load, SessionError, Surface};
 use keyhole_walk::{SystemError, WalkError, paths::is_exhaustion};
-use keyhole_wall::{Rights, Standing, Wall, WallError};
+use keyhole_wall::{Rights, Standing, WallError, put_up};
 use std::{
     collections::BTreeSet,
     io::{self, Write as _},
@@ -105,7 +105,7 @@ pub(crate) enum Offer {
 /// without the binding: the user may fix the map at any time. Until then the server
 /// refuses each call with the code, which a model can pass on. No model reads what a
 /// server prints when it ends.
-pub(crate) fn serve(map: LiveMap, offer: Offer, callers: Callers) -> Result<(), ServeError> {
+pub(crate) fn serve(map: LiveMap, offer: Offer, callers: Caller) -> Result<(), ServeError> {
     let limits = Limits::default();
     if let Offer::Key(name, key) = &offer
         && name.contains(key.expose())
@@ -115,10 +115,8 @@ pub(crate) fn serve(map: LiveMap, offer: Offer, callers: Callers) -> Result<(), 
     let sandbox = Sandbox::embedded(limits)?;
     let process = Process::start(limits)?;
     let standing = match &callers {
-        Callers::Ticketed { tickets, .. } => {
-            Wall::new(Rights::Tickets)?.put_up(tickets.held().ok())?
-        }
-        Callers::Unknown | Callers::Stated(_) => Wall::new(Rights::Read)?.put_up(None::<Dir>)?,
+        Caller::Ticket { tickets, .. } => put_up(Rights::Tickets, tickets.held().ok())?,
+        Caller::Nobody | Caller::Agent(_) => put_up(Rights::Read, None::<Dir>)?,
     };
     say_what_lacks(standing);
     process.make_threads()?;
@@ -136,9 +134,9 @@ pub(crate) fn serve(map: LiveMap, offer: Offer, callers: Callers) -> Result<(), 
                 }
             }));
             drop(enter);
-            Surface::General
+            Surface::general()
         }
-        Offer::Key(name, key) => Surface::Bound(Bound::to_key(&name, key)),
+        Offer::Key(name, key) => Surface::to_key(&name, key),
         Offer::Bound(name) => process
             .runtime
             .block_on(bound_or_waiting(&map, name, limits))?,
@@ -189,13 +187,10 @@ async fn bound_or_waiting(
         Ok(Ok(Err(MapError::Missing { .. }))) => no_map(map),
         Ok(Ok(Err(error))) => error.at_start().to_owned(),
         Ok(Err(_panicked)) => "internal error".to_owned(),
-        Err(_late) => {
-            let (path, source) = (map.location().file().to_owned(), SystemError::Hangs);
-            MapError::Unreadable { path, source }.at_start().to_owned()
-        }
+        Err(_late) => MapError::hangs(map.location().file()).at_start().to_owned(),
     };
     say_refused(&missing);
-    Ok(Surface::Bound(Bound::waiting(&name)))
+    Ok(Surface::waiting(&name))
 }
 
 /// The surface of a binding. `key` is what it stands for, if that is known.
@@ -204,7 +199,7 @@ fn bound(map: &Map, name: &BindingName, key: Option<Key>) -> Result<Surface, Ser
     let key = key.or_else(|| binding.key(map).ok());
     match binding.shows_a_key(name, key.as_ref(), map) {
         true => Err(ServeError::ShowsAKey),
-        false => Ok(Surface::Bound(Bound::new(name, binding))),
+        false => Ok(Surface::bound(name, binding)),
     }
 }
 
@@ -217,34 +212,29 @@ fn bound(map: &Map, name: &BindingName, key: Option<Key>) -> Result<Surface, Ser
 pub(crate) fn serve_sealed(
     map: LiveMap,
     binding: Option<&BindingName>,
-    callers: Callers,
+    callers: Caller,
 ) -> Result<(), ServeError> {
     let limits = Limits::default();
     let map = Arc::new(map);
     if aside::is_here() {
         return Ok(aside::tell(hung_entries(&map, binding, limits).as_bytes())?);
     }
-    // This comes first, so that a system that cannot seal says so before anything
-    // else.
-    let wall = Wall::new(Rights::Sealed)?;
     let sandbox = Sandbox::embedded(limits)?.remember_groups()?;
     let told = aside::ask().and_then(|told| String::from_utf8(told).ok());
     let told = told.unwrap_or_default();
     if told == MAP {
-        let path = map.location().file().to_owned();
-        let source = SystemError::Hangs;
-        return Err(FreezeError::Map(MapError::Unreadable { path, source }).into());
+        return Err(FreezeError::Map(MapError::hangs(map.location().file())).into());
     }
     let numbers = told.split(',').filter_map(|number| number.parse().ok());
     let map = FrozenMap::freeze(&map, binding, &mut numbers.collect(), limits)?;
     let surface = match binding {
-        None => Surface::General,
+        None => Surface::general(),
         Some(name) => bound(map.map(), name, map.bound(map.map(), name).ok())?,
     };
     let process = Process::start(limits)?;
-    wall.put_up(map.directories())?;
+    put_up(Rights::Sealed, map.directories())?;
     process.make_threads()?;
-    process.run(Loader::new(map, sandbox, limits), callers, surface)
+    process.run(Loader::new(map.into(), sandbox, limits), callers, surface)
 }
 
 /// What [`hung_entries`] says if the map itself cannot be had.
@@ -300,7 +290,7 @@ impl Process {
     fn run(
         mut self,
         loader: impl Load,
-        callers: Callers,
+        callers: Caller,
         surface: Surface,
     ) -> Result<(), ServeError> {
         let stop = async move { self.signals.any().await };

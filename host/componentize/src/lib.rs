@@ -6,23 +6,8 @@
 //! that it needs no compiler at run time. [`describe`] says what a component really
 //! imports.
 //!
-//! This crate has the compiler, so only build scripts may depend on it. In a build
-//! script, the three steps are:
-//!
-//! ```no_run
-//! use keyhole_componentize::{component, core_module, precompile};
-//! use std::{env, fs, path::Path};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let out = env::var("OUT_DIR")?;
-//! let manifest = fs::canonicalize("../guest/Cargo.toml")?;
-//! let module = core_module(&manifest, "keyhole_guest", &Path::new(&out).join("guest"))?;
-//! let component = component(&module)?;
-//! let image = precompile(&component, &env::var("TARGET")?)?;
-//! fs::write(Path::new(&out).join("guest.image"), image)?;
-//! # Ok(())
-//! # }
-//! ```
+//! This crate has the compiler, so only build scripts may depend on it. The one of
+//! `keyhole-core` shows the three steps.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "only build scripts use it")]
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 use zeroize::Zeroizing;
 
 /// What a call asks for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Target {
     /// The file of this key. The key comes from the caller, and may be anything.
     Key(Zeroizing<String>),

@@ -12,50 +12,15 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// How a server learns who its callers are. The operator sets it once, at the
-/// start.
+/// Who makes a call.
 #[derive(Clone, Debug, Default)]
-pub enum Callers {
-    /// It does not learn it. For its callers, keys that are bound to agents do not
-    /// exist.
-    #[default]
-    Unknown,
-    /// Its operator says that every caller is this agent: `serve --agent NAME`.
-    Stated(AgentName),
-    /// Each call needs a ticket of its own: `serve --require-ticket`. With
-    /// `--agent` as well, the ticket must name that agent.
-    Ticketed {
-        /// The folder of tickets.
-        tickets: Arc<Tickets>,
-        /// The one agent that the server serves. None means any that a ticket names.
-        only: Option<AgentName>,
-    },
-}
-
-impl Callers {
-    /// The caller of the call with the client's `id`. Nothing is verified yet; see
-    /// [`Caller::verify`].
-    pub fn of_call(&self, id: Option<&str>) -> Caller {
-        match self {
-            Self::Unknown => Caller::Nobody,
-            Self::Stated(agent) => Caller::Agent(agent.clone()),
-            Self::Ticketed { tickets, only } => Caller::Ticket {
-                tickets: tickets.clone(),
-                only: only.clone(),
-                id: id.map(Into::into),
-            },
-        }
-    }
-}
-
-/// Who makes one call.
-#[derive(Clone, Debug)]
 pub enum Caller {
-    /// Unknown: nobody has said who calls.
+    /// Nobody has said who calls. For them, keys that are bound to agents do not exist.
+    #[default]
     Nobody,
-    /// This agent.
+    /// This agent: the operator says so, with `serve --agent NAME`.
     Agent(AgentName),
-    /// The agent that the ticket for this call names.
+    /// The agent that the ticket for this call names: `serve --require-ticket`.
     Ticket {
         /// The folder of tickets.
         tickets: Arc<Tickets>,
@@ -67,6 +32,17 @@ pub enum Caller {
 }
 
 impl Caller {
+    /// The caller of the call with the client's `id`, on a server whose callers are these.
+    /// Nothing is verified yet.
+    #[must_use]
+    pub fn of_call(&self, id: Option<&str>) -> Self {
+        let mut caller = self.clone();
+        if let Self::Ticket { id: of_call, .. } = &mut caller {
+            *of_call = id.map(Into::into);
+        }
+        caller
+    }
+
     /// The agent that calls, if anybody has said who, and the key in its ticket. This
     /// uses a ticket up. It blocks: it may read files.
     ///
@@ -83,46 +59,6 @@ impl Caller {
                 .filter(|Ticket { agent, .. }| only.as_ref().is_none_or(|only| only == agent))
                 .map(|Ticket { agent, key }| (Some(agent), key))
                 .ok_or(Code::CallerNotVerified),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use super::Callers;
-    use crate::{
-        agent::AgentName,
-        code::Code,
-        ticket::{Ticket, Tickets},
-    };
-
-    #[test]
-    fn a_ticket_says_who_calls_and_to_the_server_of_one_agent_only_that_one() {
-        let data = tempfile::tempdir().unwrap();
-        let tickets = || Tickets::under(data.path());
-        let name = |name: &str| AgentName::try_from(name).unwrap();
-        for (id, (only, agent, named)) in [
-            (None, "a:b", Ok(Some("a:b"))),
-            (Some("a:b"), "a:b", Ok(Some("a:b"))),
-            (Some("a:b"), "a:c", Err(Code::CallerNotVerified)),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let callers = Callers::Ticketed {
-                tickets: tickets().into(),
-                only: only.map(name),
-            };
-            let agent = name(agent);
-            let id = id.to_string();
-            tickets().leave(&id, &Ticket { agent, key: None }).unwrap();
-            let caller = callers.of_call(Some(&id));
-            let named = named.map(|named| (named.map(name), None));
-            assert_eq!(caller.verify(), named);
-            // It is used up.
-            assert_eq!(caller.verify(), Err(Code::CallerNotVerified));
         }
     }
 }

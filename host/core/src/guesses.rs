@@ -1,35 +1,27 @@
 //! Guessable keys: how many wrong ones the server looks up.
 
 use crate::{code::Code, limits::Limits};
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     runtime::Handle,
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep_until},
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    time::sleep,
 };
 
-/// Counts the wrong keys of all callers of a server together, because the server
-/// cannot tell callers apart.
+/// A guessable key (see [`crate::Key::is_guessable`]) needs a permit from here before the
+/// server looks it up. A wrong key uses the permit up, whether or not anybody still wants
+/// the answer, and one comes back in each interval. A right key returns it at once.
 ///
-/// A guessable key (see [`crate::Key::is_guessable`]) needs a permit from here
-/// before the server looks it up. A wrong key uses the permit up, whether or not
-/// anybody still wants the answer, and one comes back in each interval. A right key
-/// returns it at once. So no client learns faster by not waiting for its answers.
-///
-/// Before the lookup, the server does not know whether a key is right. So a short
-/// key waits behind wrong short keys, even if it is right. A key that cannot be
-/// guessed needs no permit and never waits here: slowing such keys down would
-/// protect nothing.
+/// All callers of a server share the permits, because it cannot tell them apart. Before the
+/// lookup, nobody knows whether a key is right: so a right short key waits behind wrong
+/// ones. A key that cannot be guessed needs no permit.
 #[derive(Debug)]
 pub(crate) struct GuessThrottle {
     permits: Arc<Semaphore>,
     waiting: Semaphore,
     every: Duration,
-    /// When the last of the permits that were used up comes back.
-    last: Arc<Mutex<Instant>>,
+    /// Permits that were used up come back one after another.
+    turn: Arc<Mutex<()>>,
 }
 
 /// The permit to look up one guessable key.
@@ -37,7 +29,7 @@ pub(crate) struct GuessThrottle {
 pub(crate) struct Guess {
     permit: OwnedSemaphorePermit,
     every: Duration,
-    last: Arc<Mutex<Instant>>,
+    turn: Arc<Mutex<()>>,
     runtime: Handle,
 }
 
@@ -47,7 +39,7 @@ impl GuessThrottle {
             permits: Arc::new(Semaphore::new(limits.free_guesses)),
             waiting: Semaphore::new(limits.waiting_guesses),
             every: limits.guess_every,
-            last: Arc::new(Mutex::new(Instant::now())),
+            turn: Arc::default(),
         }
     }
 
@@ -72,7 +64,7 @@ impl GuessThrottle {
         Guess {
             permit,
             every: self.every,
-            last: Arc::clone(&self.last),
+            turn: Arc::clone(&self.turn),
             runtime: Handle::current(),
         }
     }
@@ -82,136 +74,14 @@ impl Guess {
     /// Says that the key was looked up and was wrong: the permit comes back later. Time
     /// that passed before does not count.
     pub(crate) fn was_wrong(self) {
-        let back = {
-            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            *last = Instant::now().max(*last) + self.every;
-            *last
-        };
-        let permit = self.permit;
-        self.runtime.spawn(async move {
-            sleep_until(back).await;
-            drop(permit);
+        let runtime = self.runtime.clone();
+        runtime.spawn(async move {
+            let _turn = self.turn.lock().await;
+            sleep(self.every).await;
+            drop(self.permit);
         });
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use super::GuessThrottle;
-    use crate::{code::Code, limits::Limits};
-    use std::{sync::Arc, time::Duration};
-    use tokio::{
-        task::{JoinSet, yield_now},
-        time::{Instant, advance, timeout},
-    };
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn guesses() -> Arc<GuessThrottle> {
-        Arc::new(GuessThrottle::new(Limits::default()))
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn sixteen_wrong_keys_are_looked_up_at_once_then_one_a_second() {
-        let guesses = guesses();
-        let start = Instant::now();
-        let mut seconds = Vec::new();
-        for _ in 0..20 {
-            guesses.take().await.unwrap().was_wrong();
-            seconds.push(start.elapsed().as_secs());
-        }
-        assert_eq!(seconds[..16], [0; 16]);
-        assert_eq!(seconds[16..], [1, 2, 3, 4]);
-        // They come back one by one.
-        advance(4 * SECOND).await;
-        let start = Instant::now();
-        for expected in [0, 0, 0, 0, 1, 2] {
-            guesses.take().await.unwrap().was_wrong();
-            assert_eq!(start.elapsed().as_secs(), expected);
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_slow_lookup_counts_from_when_it_was_wrong() {
-        let guesses = guesses();
-        guesses.take().await.unwrap().was_wrong();
-        let mut slow = Vec::new();
-        for _ in 0..15 {
-            slow.push(guesses.take().await.unwrap());
-        }
-        advance(10 * SECOND).await;
-        for guess in slow {
-            guess.was_wrong();
-        }
-        // Only the first has come back.
-        let _first = guesses.take().await.unwrap();
-        let second = timeout(SECOND / 2, guesses.take()).await;
-        assert!(second.is_err());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_guesser_that_does_not_wait_for_answers_gets_no_more_of_them() {
-        let guesses = guesses();
-        let mut looked_up = 0;
-        let start = Instant::now();
-        while start.elapsed() < 10 * SECOND {
-            match timeout(Duration::from_millis(60), guesses.take()).await {
-                Ok(guess) => {
-                    guess.unwrap().was_wrong();
-                    looked_up += 1;
-                }
-                Err(_cancelled) => {}
-            }
-        }
-        assert!(looked_up <= 16 + 10, "{looked_up}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_right_key_uses_nothing_up_and_lets_the_next_one_in() {
-        let guesses = guesses();
-        // However long nobody asks, there are never more than 16 permits.
-        advance(10 * SECOND).await;
-        for _ in 0..1000 {
-            drop(guesses.take().await.unwrap());
-        }
-        let mut held = Vec::new();
-        for _ in 0..16 {
-            held.push(guesses.take().await.unwrap());
-        }
-        let next = tokio::spawn({
-            let guesses = Arc::clone(&guesses);
-            async move { guesses.take().await.map(drop) }
-        });
-        // The task sleeps until then. If it did not, the paused clock would not
-        // advance.
-        tokio::time::sleep(10 * SECOND).await;
-        assert!(!next.is_finished());
-        let start = Instant::now();
-        held.pop();
-        next.await.unwrap().unwrap();
-        assert!(start.elapsed().is_zero());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn few_wait_and_those_in_the_order_of_their_coming() {
-        let guesses = guesses();
-        for _ in 0..16 {
-            guesses.take().await.unwrap().was_wrong();
-        }
-        let mut waiting = JoinSet::new();
-        for number in 0..16 {
-            let guesses = Arc::clone(&guesses);
-            waiting.spawn(async move {
-                guesses.take().await.unwrap().was_wrong();
-                number
-            });
-            yield_now().await;
-        }
-        assert_eq!(guesses.take().await.err(), Some(Code::Busy));
-        for expected in 0..16 {
-            assert_eq!(waiting.join_next().await.unwrap().unwrap(), expected);
-        }
-    }
-}
+mod tests;

@@ -31,7 +31,7 @@
 //!
 //! let limits = Limits::default();
 //! let live = LiveMap::new(Location::find(Some(&map), |name| std::env::var_os(name))?);
-//! let loader = Loader::new(live, Sandbox::embedded(limits)?, limits);
+//! let loader = Loader::new(live.into(), Sandbox::embedded(limits)?, limits);
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
 //! runtime.block_on(async {
@@ -66,7 +66,7 @@ pub mod ticket;
 
 pub use agent::{AgentName, BadAgentName};
 pub use call::{Call, Target};
-pub use caller::{Caller, Callers};
+pub use caller::Caller;
 pub use code::Code;
 pub use grant::{Executor, Grant};
 pub use hex::hex;

@@ -10,7 +10,7 @@ use crate::{
     map::{Key, Maps},
 };
 use std::{
-    fmt,
+    future::pending,
     sync::{Arc, Mutex, PoisonError},
 };
 use tokio::{
@@ -22,7 +22,8 @@ use tokio::{
 
 /// Loads files for keys. All calls of a server share it.
 pub struct Loader<M, G> {
-    work: Arc<(M, G)>,
+    maps: Arc<M>,
+    guest: Arc<G>,
     limits: Limits,
     /// One permit for each call that runs or waits.
     queue: Semaphore,
@@ -63,9 +64,10 @@ pub struct Content {
 impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
     /// A loader for the files of `maps`, read by `guest`. Its calls run on the blocking
     /// threads of the runtime, which needs [`Limits::threads`] of them.
-    pub fn new(maps: M, guest: G, limits: Limits) -> Self {
+    pub fn new(maps: Arc<M>, guest: G, limits: Limits) -> Self {
         Self {
-            work: Arc::new((maps, guest)),
+            maps,
+            guest: Arc::new(guest),
             limits,
             queue: Semaphore::new(limits.running + limits.waiting),
             guesses: GuessThrottle::new(limits),
@@ -77,9 +79,9 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
     /// The file that `target` stands for in the map as it is now, if `caller` may have it.
     ///
     /// The call first waits for a permit to run, at most as long as a call may take. A
-    /// guessable key also waits behind other guessable keys that were wrong, and lets others
-    /// run meanwhile: see [`Limits::free_guesses`]. Dropping the future ends a call that waits. A call that
-    /// runs goes on until it ends, and keeps its permit. The runtime needs a timer.
+    /// guessable key also waits behind other guessable keys that were wrong: see
+    /// [`Limits::free_guesses`]. Dropping the future ends a call that waits. A call that runs
+    /// goes on until it ends, and keeps its permit. The runtime needs a timer.
     pub async fn load(&self, target: Target, caller: Caller) -> Result<Content, Code> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
@@ -105,16 +107,16 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             guess,
             ..Call::new(target, caller, deadline.into_std())
         };
-        let (work, held) = (Arc::clone(&self.work), permit.clone());
+        let (maps, guest, held) = (self.maps.clone(), self.guest.clone(), permit.clone());
         let ran = spawn_blocking(move || {
-            let text = call.run(&work.0, &work.1);
+            let text = call.run(&*maps, &*guest);
             // Before anybody learns the result, the permit is only the answer's.
             drop(held);
             text
         });
         let (tell, told) = oneshot::channel();
         let slow = Arc::clone(&self.slow);
-        let guest = Arc::clone(&self.work);
+        let guest = Arc::clone(&self.guest);
         let watch = Watch {
             slow_after: Instant::now() + self.limits.slow_after,
             deadline,
@@ -123,7 +125,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
         };
         // In a task of its own: so a guest whose caller went away is still stopped at its
         // deadline, and gives up its permit if it takes long.
-        spawn(watch.run_until_deadline(ran, tell, move || guest.1.interrupt()));
+        spawn(watch.run_until_deadline(ran, tell, move || guest.interrupt()));
         told.await.map_err(|_| Code::Internal)?
     }
 }
@@ -158,31 +160,29 @@ impl Watch {
             drop(tell.send(content(done, self.permit)));
             return;
         }
-        let (slow, too_late) = (self.slow.acquire_owned(), sleep_until(self.deadline));
-        pin!(slow, too_late);
-        let (mut is_slow, mut tell) = (false, Some(tell));
-        loop {
-            select! {
-                biased;
-                done = &mut ran => {
-                    if let Some(tell) = tell {
-                        drop(tell.send(content(done, self.permit)));
-                    }
-                    return;
-                }
-                slow = &mut slow, if !is_slow => {
-                    is_slow = true;
-                    if let Ok(slow) = slow {
-                        self.permit.exchange(slow);
-                    }
-                }
-                () = &mut too_late, if tell.is_some() => {
-                    interrupt();
-                    if let Some(tell) = tell.take() {
-                        drop(tell.send(Err(Code::TimedOut)));
-                    }
-                }
+        // Once it has exchanged the permit, it waits for ever.
+        let exchange = async {
+            if let Ok(slow) = self.slow.acquire_owned().await {
+                self.permit.exchange(slow);
             }
+            pending::<()>().await;
+        };
+        pin!(exchange);
+        let done = select! {
+            biased;
+            done = &mut ran => Some(done),
+            () = &mut exchange => None,
+            () = sleep_until(self.deadline) => None,
+        };
+        if let Some(done) = done {
+            drop(tell.send(content(done, self.permit.clone())));
+            return;
+        }
+        interrupt();
+        drop(tell.send(Err(Code::TimedOut)));
+        select! {
+            _ = ran => {}
+            () = exchange => {}
         }
     }
 }
@@ -190,13 +190,6 @@ impl Watch {
 /// Waits for `wait`, but not longer than until `until`.
 async fn by<T>(until: Instant, wait: impl Future<Output = T>) -> Result<T, Code> {
     timeout_at(until, wait).await.map_err(|_| Code::Busy)
-}
-
-/// Shows nothing of its calls.
-impl<M, G> fmt::Debug for Loader<M, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Loader").finish_non_exhaustive()
-    }
 }
 
 #[cfg(all(test, unix))]

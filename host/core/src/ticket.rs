@@ -1,24 +1,20 @@
 //! One-time tickets: how the guard tells the server who makes a call.
 //!
-//! The client asks the guard before a call and then sends the call to the
-//! server, with the same id. Guard and server are processes of the same user that
-//! share only a private folder. A ticket is a file in this folder. Its file name
-//! comes from the id; its text names the agent, and the key that it asked for. It is
-//! valid for a minute, and can be redeemed once.
+//! The client asks the guard before a call, and then sends the call to the server, with the
+//! same id. A ticket is a file in a private folder of the two processes' user. Its name comes
+//! from the id; its text names the agent, and the key that it asked for. It is valid for a
+//! minute, and can be redeemed once. The user can read the mapped files anyway: so a ticket
+//! tells agents apart, not users.
 //!
-//! Another server may have taken the name of ours, and then the client sends it the
-//! call. So the call itself need not hold the key. And beside a ticket the guard leaves a
-//! receipt: after the call, only a receipt without its ticket says that our server
-//! answered. Without a receipt, nobody asked the guard.
-//!
-//! Only the user can write to that folder, and the user can read the mapped files
-//! anyway. So a ticket tells agents apart, not users.
+//! Another server may have taken the name of ours, and gets the call instead. So the call
+//! need not hold the key. And beside a ticket the guard leaves a receipt: after the call,
+//! only a receipt without its ticket says that our server answered.
 
 use crate::{agent::AgentName, hex::hex, map::Key};
 use keyhole_walk::{Policy, System, SystemError, WalkError, Walker};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -41,6 +37,10 @@ pub const LIFE: Duration = Duration::from_secs(60);
 
 /// How old a receipt may be. A clean-up removes tickets that are older than this.
 const RECEIPT_LIFE: Duration = Duration::from_secs(90);
+
+/// The most files that one clean-up looks at, so that a folder that someone filled
+/// delays no call.
+const MAX_SWEPT: usize = 256;
 
 /// What a ticket says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,23 +76,12 @@ pub enum TicketError {
     Again,
     /// The file system failed.
     #[error("no ticket can be left in the plugin's data folder: {0}")]
-    Io(io::ErrorKind),
+    System(#[from] SystemError),
 }
 
 impl From<io::Error> for TicketError {
     fn from(error: io::Error) -> Self {
-        Self::Io(error.kind())
-    }
-}
-
-impl From<SystemError> for TicketError {
-    fn from(error: SystemError) -> Self {
-        Self::Io(match error {
-            SystemError::Missing => io::ErrorKind::NotFound,
-            SystemError::Denied => io::ErrorKind::PermissionDenied,
-            SystemError::Failed(kind) => kind,
-            _ => io::ErrorKind::Other,
-        })
+        SystemError::Failed(error.kind()).into()
     }
 }
 
@@ -118,7 +107,7 @@ impl Tickets {
     pub fn leave(&self, id: &str, ticket: &Ticket) -> Result<(), TicketError> {
         let folder = self.held()?;
         let now = SystemTime::now();
-        system::sweep(&folder, now);
+        self.sweep(&folder, now);
         // The newlines say that the text is complete. We set the time from our own
         // clock, because a network file system gives files the time of another clock.
         let write = |name: &str, text: &str| {
@@ -173,6 +162,23 @@ impl Tickets {
             let ticket = system::take(&folder, &name(id));
             ticket.is_none() && receipt.is_some_and(|file| is_younger(&file, RECEIPT_LIFE))
         })
+    }
+
+    /// Removes tickets that nobody can redeem any more. If that fails, the next clean-up
+    /// tries again. It lists the folder by its path, and removes only in the open folder.
+    #[expect(clippy::disallowed_methods, reason = "the folder was just judged")]
+    fn sweep(&self, folder: &File, now: SystemTime) {
+        let entries = fs::read_dir(self.data.join(FOLDER)).into_iter().flatten();
+        for entry in entries.flatten().take(MAX_SWEPT) {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            let age = modified.map(|modified| now.duration_since(modified));
+            match entry.file_name().to_str() {
+                Some(name) if name.len() == 64 && matches!(age, Ok(Ok(age)) if age > 2 * LIFE) => {
+                    system::remove(folder, name);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The plugin's data folder, if nobody else could have put it there or written

@@ -9,7 +9,7 @@
 
 use cap_std::{ambient_authority, fs::Dir};
 use keyhole_cases::{Case, run_all};
-use keyhole_core::{Grant, limits::Limits, sandbox::Sandbox};
+use keyhole_core::{Executor as _, Grant, limits::Limits, sandbox::Sandbox};
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -22,7 +22,7 @@ fn the_embedded_component_passes_every_case() {
         let grant = grant(case, directory);
         let deadline = Instant::now() + Duration::from_secs(60);
         sandbox
-            .call(case.key(), grant, deadline)
+            .run(case.key(), grant, deadline)
             .map_err(|code| code.as_str().to_owned())
     });
 }

@@ -1,16 +1,14 @@
 //! The Model Context Protocol over stdio: one tool, `load_context`.
 //!
 //! rmcp serves protocol 2026-07-28 (stateless) side by side with the older
-//! versions, which begin with `initialize`. `tool` defines the tool. `bound`
-//! defines the tool of a server that has one context. `surface` has what a client sees
-//! in either case. `message` parses a line, and lists the methods. `server` answers
+//! versions, which begin with `initialize`. `tool` defines the tool, and `surface` what a
+//! client may ask of it. `message` parses a line, and lists the methods. `server` answers
 //! requests. `refusals` has all errors. `transport` guards the streams, with the help of
 //! `line` (bounded input), `pending` (unanswered requests), `json` (writes a document)
 //! and `escape`.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 
-mod bound;
 mod escape;
 mod json;
 mod line;
@@ -24,7 +22,7 @@ mod tests;
 mod tool;
 mod transport;
 
-use keyhole_core::Callers;
+use keyhole_core::Caller;
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server};
 use server::Server;
 use std::{io, sync::Arc};
@@ -34,7 +32,6 @@ use tokio::{
 };
 use transport::StdioTransport;
 
-pub use bound::Bound;
 pub use server::Load;
 pub use surface::Surface;
 
@@ -95,7 +92,7 @@ pub fn has_hung_up(error: &io::Error) -> bool {
 /// [`SessionError`].
 pub async fn run_session<L, R, W>(
     loader: Arc<L>,
-    callers: Callers,
+    callers: Caller,
     surface: Surface,
     stdin: R,
     stdout: W,

@@ -7,8 +7,8 @@
 use keyhole_core::CallPermit;
 use rmcp::model::RequestId;
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -17,32 +17,23 @@ use tokio::sync::OwnedSemaphorePermit;
 /// travels with the request as an extension. Both are released with the last clone,
 /// so that a cancelled call counts until it has really ended.
 #[derive(Clone)]
-pub(super) struct RequestPermits(Arc<Held>);
-
-struct Held {
-    call_permit: Mutex<Option<CallPermit>>,
-    _memory_permit: OwnedSemaphorePermit,
+pub(super) struct RequestPermits {
+    _memory: Arc<OwnedSemaphorePermit>,
+    call: Arc<OnceLock<CallPermit>>,
 }
 
 impl RequestPermits {
     fn new(memory_permit: OwnedSemaphorePermit) -> Self {
-        Self(Arc::new(Held {
-            call_permit: Mutex::new(None),
-            _memory_permit: memory_permit,
-        }))
+        Self {
+            _memory: Arc::new(memory_permit),
+            call: Arc::default(),
+        }
     }
 
-    /// Keeps `call_permit` as long as the request is in flight.
+    /// Keeps `call_permit` as long as the request is in flight. A request has one call.
     pub(super) fn keep(&self, call_permit: CallPermit) {
-        *lock(&self.0.call_permit) = Some(call_permit);
+        let _ = self.call.set(call_permit);
     }
-}
-
-/// A request in flight.
-pub(super) struct PendingRequest {
-    /// The client's own id.
-    pub(super) id: RequestId,
-    _permits: RequestPermits,
 }
 
 /// The table of requests in flight. A clone is the same table.
@@ -53,13 +44,25 @@ pub(super) struct PendingRequests(Arc<Mutex<Table>>);
 struct Table {
     /// The last number given out. No request gets zero.
     last: i64,
-    /// The requests, by our number.
-    requests: HashMap<i64, PendingRequest>,
-    /// Our numbers, by the client's id.
-    numbers: HashMap<RequestId, i64>,
+    /// The client's id of each request, and what the request holds, by our number.
+    requests: BTreeMap<i64, (RequestId, RequestPermits)>,
+}
+
+impl Table {
+    /// Our number for the client's `id`. There are few requests to look through.
+    fn number(&self, id: &RequestId) -> Option<i64> {
+        let found = self.requests.iter().find(|(_, (of, _))| of == id);
+        found.map(|(number, _)| *number)
+    }
 }
 
 impl PendingRequests {
+    /// Ignores poisoning: each change is one step, so a panic elsewhere leaves the table
+    /// consistent.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds a request and returns its number. None means that its id is in flight
     /// already.
     pub(super) fn begin(
@@ -67,46 +70,31 @@ impl PendingRequests {
         id: RequestId,
         memory_permit: OwnedSemaphorePermit,
     ) -> Option<(RequestId, RequestPermits)> {
-        let mut table = lock(&self.0);
-        if table.numbers.contains_key(&id) {
+        let mut table = self.table();
+        if table.number(&id).is_some() {
             return None;
         }
         table.last = table.last.wrapping_add(1);
-        let number = table.last;
-        let permits = RequestPermits::new(memory_permit);
-        table.numbers.insert(id.clone(), number);
-        let request = PendingRequest {
-            id,
-            _permits: permits.clone(),
-        };
-        table.requests.insert(number, request);
+        let (number, permits) = (table.last, RequestPermits::new(memory_permit));
+        table.requests.insert(number, (id, permits.clone()));
         Some((RequestId::Number(number), permits))
     }
 
-    /// Removes the request with our `number`, to answer it. None means that it was
-    /// cancelled.
-    pub(super) fn finish(&self, number: &RequestId) -> Option<PendingRequest> {
-        let RequestId::Number(number) = number else {
-            return None;
-        };
-        let mut table = lock(&self.0);
-        let request = table.requests.remove(number)?;
-        table.numbers.remove(&request.id);
-        Some(request)
+    /// Removes the request with our `number`, to answer it: returns the client's id, and
+    /// what to hold until the answer is written. None means that it was cancelled.
+    pub(super) fn finish(&self, number: &RequestId) -> Option<(RequestId, RequestPermits)> {
+        match number {
+            RequestId::Number(number) => self.table().requests.remove(number),
+            RequestId::String(_) => None,
+        }
     }
 
     /// Removes the request with the client's `id`, so that it is never answered,
     /// and returns our number for it. None means that no such request is in flight.
     pub(super) fn cancel(&self, id: &RequestId) -> Option<RequestId> {
-        let mut table = lock(&self.0);
-        let number = table.numbers.remove(id)?;
+        let mut table = self.table();
+        let number = table.number(id)?;
         table.requests.remove(&number);
         Some(RequestId::Number(number))
     }
-}
-
-/// Ignores poisoning: each change is one step, so a panic elsewhere leaves these
-/// tables consistent.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,7 +7,7 @@ use super::{
     surface::Surface,
     tool,
 };
-use keyhole_core::{Caller, Callers, Code, Content, Executor, Loader, Maps, Target};
+use keyhole_core::{Caller, Code, Content, Executor, Loader, Maps, Target};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -47,12 +47,12 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
 /// A server with one tool.
 pub(super) struct Server<L> {
     loader: Arc<L>,
-    callers: Callers,
+    callers: Caller,
     surface: Surface,
 }
 
 impl<L> Server<L> {
-    pub(super) fn new(loader: Arc<L>, callers: Callers, surface: Surface) -> Self {
+    pub(super) fn new(loader: Arc<L>, callers: Caller, surface: Surface) -> Self {
         Self {
             loader,
             callers,

@@ -1,28 +1,61 @@
-//! What a server shows to clients and accepts from them: the general surface, or
-//! the surface of one bound context. The methods are the same: `message` lists them.
+//! What a server shows to clients and accepts from them: a tool that takes a key, or the
+//! tool of one bound context. The methods are the same: `message` lists them.
 
-use super::{bound::Bound, tool};
-use keyhole_core::Target;
+use super::tool;
+use keyhole_core::{Binding, BindingName, Key, Target};
 use rmcp::model::{JsonObject, Tool};
 
-/// What a server shows and accepts. It is fixed at the start, because the client's
-/// user agrees to what the server shows then.
-#[derive(Clone, Debug, Default)]
-pub enum Surface {
-    /// A caller names a key and gets the key's file.
-    #[default]
-    General,
-    /// The server has one context, and callers name no key.
-    Bound(Bound),
+/// What a server shows and accepts. It is fixed at the start, because the client's user
+/// agrees to what the server shows then. What it serves does follow the map.
+#[derive(Clone, Debug)]
+pub struct Surface {
+    tool: Tool,
+    /// What every call asks for. None means that each caller names a key.
+    target: Option<Target>,
 }
 
 impl Surface {
+    /// A caller names a key and gets the key's file.
+    #[must_use]
+    pub fn general() -> Self {
+        Self {
+            tool: tool::general(),
+            target: None,
+        }
+    }
+
+    /// The context that the map calls `name`. Callers name no key.
+    #[must_use]
+    pub fn bound(name: &BindingName, binding: &Binding) -> Self {
+        Self {
+            tool: tool::bound(Some(name), binding.title(), binding.description()),
+            target: Some(Target::Bound(name.clone())),
+        }
+    }
+
+    /// The context of `key`, which the operator names. The map says only which file the
+    /// key stands for.
+    #[must_use]
+    pub fn to_key(name: &BindingName, key: Key) -> Self {
+        Self {
+            tool: tool::bound(Some(name), None, None),
+            target: Some(Target::Given(key)),
+        }
+    }
+
+    /// A context `name` that the map does not have yet, or that waits for a usable map.
+    /// Clients do not see the name: it may be a key that the user put in the wrong place.
+    #[must_use]
+    pub fn waiting(name: &BindingName) -> Self {
+        Self {
+            tool: tool::bound(None, None, None),
+            target: Some(Target::Bound(name.clone())),
+        }
+    }
+
     /// The one tool.
     pub(super) fn tool(&self) -> Tool {
-        match self {
-            Self::General => tool::definition(),
-            Self::Bound(bound) => bound.definition(),
-        }
+        self.tool.clone()
     }
 
     /// Parses the arguments of a call into what it asks for. The error says what to send.
@@ -30,12 +63,10 @@ impl Surface {
         &self,
         arguments: Option<JsonObject>,
     ) -> Result<Target, &'static str> {
-        match self {
-            Self::General => tool::key(arguments).map(Target::Key),
-            Self::Bound(bound) => match arguments.is_none_or(|given| given.is_empty()) {
-                true => Ok(bound.target()),
-                false => Err("This tool takes no arguments. Call again without any."),
-            },
+        match &self.target {
+            None => tool::key(arguments).map(Target::Key),
+            Some(target) if arguments.is_none_or(|given| given.is_empty()) => Ok(target.clone()),
+            Some(_) => Err("This tool takes no arguments. Call again without any."),
         }
     }
 }

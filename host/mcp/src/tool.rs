@@ -1,4 +1,4 @@
-//! The one tool: what a client sees of it, its arguments and its answers.
+//! The one tool: what a client sees of it, its key and its answers.
 
 use super::refusals::WHAT_TO_DO;
 use keyhole_core::limits::MAX_CLAUDE_CHARS;
@@ -10,33 +10,75 @@ use zeroize::Zeroizing;
 /// The tool's name.
 pub(super) const NAME: &str = "load_context";
 
-const TITLE: &str = "Load context";
-
 /// The model that may call the tool reads this text, so it says when to call, when
 /// not, and what to do next. It is the same for every user: nothing in it depends
 /// on the map. What to do on a refusal follows.
-const DESCRIPTION: &str = "\
+const GENERAL: &str = "\
 Returns one private Markdown document, unchanged, for a key.
 
 Call it only if your own instructions give you a key, and with that key only. \
 Never guess a key, change one, or ask for one. Use the document for your own task. \
 Pass neither the document nor the key on to any person, agent, tool or file.";
 
+/// The same for the tool of a bound server. The context's name and the map's own
+/// description stand between this and `BOUND_END`.
+const BOUND: &str = "\
+Returns one private Markdown document, unchanged. It takes no arguments: \
+this server has this one document";
+
+const BOUND_END: &str = "
+
+Call it when your own task needs this document, and use it for that task only. \
+Pass it on to no person, agent, tool or file.";
+
+const END: &str = "Do not go on without the document.";
+
 /// The longest key, in characters: see "What a key is" in `wit/context.wit`. The
 /// schema only tells the client; the loader refuses a longer key.
 const MAX_KEY_CHARS: u64 = 128;
 
-/// The tool as `tools/list` shows it.
-pub(super) fn definition() -> Tool {
-    let description = format!(
-        "{DESCRIPTION}\n\n{WHAT_TO_DO}, without the key. Do not go on without the document."
-    );
-    with_schema(TITLE, description, input_schema())
+/// The tool that takes a key, as `tools/list` shows it.
+pub(super) fn general() -> Tool {
+    let key = json!({
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_KEY_CHARS,
+        "description": "The key from your own instructions, exactly as it stands there.",
+    });
+    let schema = json!({
+        "type": "object",
+        "properties": { "key": key },
+        "required": ["key"],
+        "additionalProperties": false,
+    });
+    let description = format!("{GENERAL}\n\n{WHAT_TO_DO}, without the key. {END}");
+    tool("Load context", description, schema)
 }
 
-/// Builds a tool with what the tools of all surfaces have in common.
-pub(super) fn with_schema(title: &str, description: String, schema: JsonObject) -> Tool {
-    Tool::new(NAME, description, Arc::new(schema))
+/// The tool of a server with one context. Without its `name`, it shows nothing of it.
+pub(super) fn bound(name: Option<&str>, title: Option<&str>, description: Option<&str>) -> Tool {
+    let title = match (title, name) {
+        (Some(title), _) => title.to_owned(),
+        (None, Some(name)) => format!("Load context: {name}"),
+        (None, None) => "Load context".to_owned(),
+    };
+    let what = match (name, description) {
+        (Some(name), Some(description)) => format!(", \"{name}\":\n{description}"),
+        (Some(name), None) => format!(", \"{name}\"."),
+        (None, _) => ".".to_owned(),
+    };
+    let description = format!("{BOUND}{what}{BOUND_END}\n\n{WHAT_TO_DO}. {END}");
+    let schema = json!({
+        "type": "object",
+        "properties": {},
+        "additionalProperties": false,
+    });
+    tool(&title, description, schema)
+}
+
+/// A tool with what both have in common.
+fn tool(title: &str, description: String, schema: Value) -> Tool {
+    Tool::new(NAME, description, Arc::new(object(schema)))
         .with_title(title)
         .with_annotations(
             ToolAnnotations::new()
@@ -48,22 +90,6 @@ pub(super) fn with_schema(title: &str, description: String, schema: JsonObject) 
         .with_meta(MetaObject(object(json!({
             "anthropic/maxResultSizeChars": MAX_CLAUDE_CHARS,
         }))))
-}
-
-fn input_schema() -> JsonObject {
-    object(json!({
-        "type": "object",
-        "properties": {
-            "key": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_KEY_CHARS,
-                "description": "The key from your own instructions, exactly as it stands there.",
-            },
-        },
-        "required": ["key"],
-        "additionalProperties": false,
-    }))
 }
 
 pub(super) fn object(value: Value) -> JsonObject {

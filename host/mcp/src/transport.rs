@@ -179,10 +179,10 @@ where
             let Some(id) = id else { return Ok(()) };
             // We look the request up only now, so that a cancellation still counts
             // if it comes while others are writing.
-            let Some(request) = pending.finish(id) else {
+            let Some((clients_own, _permits)) = pending.finish(id) else {
                 return Ok(());
             };
-            id.clone_from(&request.id);
+            *id = clients_own;
             let text = take_text(&mut message).unwrap_or_default();
             out.write(&message, &text).await
         }
@@ -288,6 +288,3 @@ impl<W: AsyncWrite + Unpin> Out<W> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

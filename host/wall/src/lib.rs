@@ -2,9 +2,9 @@
 //!
 //! The sandbox limits a guest to one file. The second wall is behind it: if
 //! somebody broke out of the sandbox, or found a bug in the host, the operating
-//! system would still refuse them nearly everything. [`Wall::new`] prepares the
-//! wall. [`Wall::put_up`] puts it up when everything is loaded, before the server reads
-//! anything from the client, and nothing can take it down.
+//! system would still refuse them nearly everything. [`put_up`] puts it up when everything
+//! is loaded, before the server reads anything from the client, and nothing can take it
+//! down.
 //!
 //! Every server does this ([`Rights::Read`]). It can then still
 //!
@@ -47,19 +47,27 @@ mod filter;
 mod linux;
 #[cfg(target_os = "linux")]
 pub mod list;
-#[cfg(not(target_os = "linux"))]
-mod none;
 #[cfg(unix)]
 mod process;
 
 #[cfg(target_os = "linux")]
-pub use linux::Wall;
-#[cfg(not(target_os = "linux"))]
-pub use none::Wall;
+pub use linux::put_up;
 #[cfg(unix)]
 pub use process::{close_inherited, hide_memory};
 
 use std::{fmt, io};
+
+/// Gives nothing up, because the system has no wall, and reports this.
+///
+/// # Errors
+/// [`WallError::Elsewhere`] for [`Rights::Sealed`].
+#[cfg(not(target_os = "linux"))]
+pub fn put_up<D>(rights: Rights, _: impl IntoIterator<Item = D>) -> Result<Standing, WallError> {
+    match rights {
+        Rights::Sealed => Err(WallError::Elsewhere),
+        Rights::Read | Rights::Tickets => Ok(Standing::default()),
+    }
+}
 
 /// What a process can still do behind the wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

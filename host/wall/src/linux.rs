@@ -8,8 +8,8 @@ use landlock::{
     RulesetStatus, Scope,
 };
 use rustix::thread::set_no_new_privs;
-use seccompiler::{BpfProgram, apply_filter};
-use std::{error::Error, fmt, fs, io, os::fd::AsFd, thread};
+use seccompiler::apply_filter;
+use std::{error::Error, fs, io, os::fd::AsFd, thread};
 
 /// The version that [`Rights::Sealed`] needs: every right over files that it knows,
 /// and TCP, which is new in it.
@@ -18,100 +18,66 @@ const NEEDED: ABI = ABI::V4;
 /// The newest version that we use if the kernel has it.
 const NEWEST: ABI = ABI::V9;
 
-/// A wall that is prepared, but not up yet.
-pub struct Wall {
+/// Gives up every system call that is not on the [list](crate::list), and every right
+/// over files except reading. With [`Rights::Sealed`], reading is allowed only in
+/// `directories`, otherwise everywhere. With [`Rights::Tickets`], the process may also
+/// delete files in `directories`. The directories may have been opened with `O_PATH`.
+///
+/// This cannot be undone. It covers this thread and the threads that it starts, so the
+/// process must have no other thread. Only if neither part of the wall can be put up, it
+/// may: an emulator of another processor has threads of its own, and offers neither part.
+///
+/// # Errors
+/// [`WallError`] if the kernel cannot do all that [`Rights::Sealed`] needs, or if it lacks
+/// only descriptors or memory for the wall. For the other rights, what else the kernel
+/// lacks is left out. Some rights may be gone already, so the process should end.
+pub fn put_up<D: AsFd>(
     rights: Rights,
-    rules: Result<RulesetCreated, WallError>,
-    filter: Result<BpfProgram, WallError>,
+    directories: impl IntoIterator<Item = D>,
+) -> Result<Standing, WallError> {
+    #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
+    let is_alone = match fs::read_dir("/proc/self/task") {
+        Ok(threads) => threads.count() == 1,
+        // Our own program starts no thread before this.
+        Err(_) => rights != Rights::Sealed,
+    };
+    if !is_alone && rights == Rights::Sealed {
+        return Err(WallError::NotAlone);
+    }
+    let standing = put_up_here(rights, directories)?;
+    match is_alone || standing == Standing::default() {
+        true => Ok(standing),
+        false => Err(WallError::NotAlone),
+    }
 }
 
-impl Wall {
-    /// Prepares a wall. It gives nothing up yet.
-    ///
-    /// # Errors
-    /// [`WallError`] if the kernel cannot do all that [`Rights::Sealed`] needs. For the
-    /// other rights, it leaves out what the kernel lacks.
-    pub fn new(rights: Rights) -> Result<Self, WallError> {
-        let (rules, filter) = (rules(rights).map_err(refused), filter(rights));
-        let (rules, filter) = match rights {
-            Rights::Sealed => (Ok(rules?), Ok(filter?)),
-            Rights::Read | Rights::Tickets => (rules, filter),
-        };
-        Ok(Self {
-            rights,
-            rules,
-            filter,
-        })
-    }
-
-    /// Gives up every system call that is not on the [list](crate::list), and every
-    /// right over files except reading. With [`Rights::Sealed`], reading is allowed
-    /// only in `directories`, otherwise everywhere. With [`Rights::Tickets`], the
-    /// process may also delete files in `directories`. The directories may have been
-    /// opened with `O_PATH`.
-    ///
-    /// This cannot be undone. It covers this thread and the threads that it starts, so the
-    /// process must have no other thread. Only if neither part of the wall can be put up, it
-    /// may: an emulator of another processor has threads of its own, and offers neither
-    /// part.
-    ///
-    /// # Errors
-    /// [`WallError`], also if the kernel supports the wall and lacks only file
-    /// descriptors or memory for it. Some rights may be gone already, so the process
-    /// should end.
-    pub fn put_up<D: AsFd>(
-        self,
-        directories: impl IntoIterator<Item = D>,
-    ) -> Result<Standing, WallError> {
-        #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
-        let is_alone = match fs::read_dir("/proc/self/task") {
-            Ok(threads) => threads.count() == 1,
-            // Our own program starts no thread before this.
-            Err(_) => self.rights != Rights::Sealed,
-        };
-        if !is_alone && self.rights == Rights::Sealed {
-            return Err(WallError::NotAlone);
-        }
-        let standing = self.put_up_here(directories)?;
-        match is_alone || standing == Standing::default() {
-            true => Ok(standing),
-            false => Err(WallError::NotAlone),
-        }
-    }
-
-    /// Puts the wall up for this thread and the threads that it starts.
-    fn put_up_here<D: AsFd>(
-        self,
-        directories: impl IntoIterator<Item = D>,
-    ) -> Result<Standing, WallError> {
-        // Both parts set this too. We set it here in case the kernel has neither part.
-        let _ = set_no_new_privs(true);
-        let rules = self.rules;
-        let landlock = rules.and_then(|rules| restrict(rules, self.rights, directories));
-        let filter = self.filter.and_then(|filter| {
-            apply_filter(&filter).map_err(|error| WallError::Seccomp(error.into()))
-        });
-        match (landlock, filter, self.rights) {
-            // A lack of resources is temporary, but the wall would be missing for the
-            // life of the process.
-            (Err(error @ WallError::OutOfResources(_)), _, _)
-            | (Err(error), _, Rights::Sealed)
-            | (Ok(_), Err(error), Rights::Sealed) => Err(error),
-            (landlock, filter, _) => Ok(Standing {
-                landlock: landlock.ok(),
-                system_calls: filter.is_ok(),
-            }),
-        }
+/// Puts the wall up for this thread and the threads that it starts.
+fn put_up_here<D: AsFd>(
+    rights: Rights,
+    directories: impl IntoIterator<Item = D>,
+) -> Result<Standing, WallError> {
+    // Both parts set this too. We set it here in case the kernel has neither part.
+    let _ = set_no_new_privs(true);
+    let landlock = restrict(rights, directories);
+    let filter = filter(rights)
+        .and_then(|filter| apply_filter(&filter).map_err(|error| WallError::Seccomp(error.into())));
+    match (landlock, filter, rights) {
+        // A lack of resources is temporary, but the wall would be missing for the life of
+        // the process.
+        (Err(error @ WallError::OutOfResources(_)), _, _)
+        | (Err(error), _, Rights::Sealed)
+        | (Ok(_), Err(error), Rights::Sealed) => Err(error),
+        (landlock, filter, _) => Ok(Standing {
+            landlock: landlock.ok(),
+            system_calls: filter.is_ok(),
+        }),
     }
 }
 
 /// The parts of the wall that stand on this system. To find out, it puts the wall up
 /// in a thread that then ends.
 pub(crate) fn standing() -> Standing {
-    let put_up = || {
-        let none: [io::Stdin; 0] = [];
-        Wall::new(Rights::Read)?.put_up_here(none)
-    };
+    let put_up = || put_up_here(Rights::Read, None::<io::Stdin>);
     thread::Builder::new()
         .spawn(put_up)
         .ok()
@@ -122,7 +88,6 @@ pub(crate) fn standing() -> Standing {
 
 /// Restricts this thread, and returns the version of Landlock that is now in force.
 fn restrict<D: AsFd>(
-    mut rules: RulesetCreated,
     rights: Rights,
     directories: impl IntoIterator<Item = D>,
 ) -> Result<u32, WallError> {
@@ -131,6 +96,7 @@ fn restrict<D: AsFd>(
         Rights::Tickets => BitFlags::from(AccessFs::RemoveFile),
         Rights::Read => BitFlags::EMPTY,
     };
+    let mut rules = rules(rights).map_err(refused)?;
     for directory in directories.into_iter().take_while(|_| !granted.is_empty()) {
         let rule = PathBeneath::new(directory, granted);
         rules = rules.add_rule(rule).map_err(refused)?;
@@ -178,10 +144,4 @@ fn refused(error: RulesetError) -> WallError {
         }
     }
     WallError::Landlock(error.into())
-}
-
-impl fmt::Debug for Wall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wall").finish_non_exhaustive()
-    }
 }

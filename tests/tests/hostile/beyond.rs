@@ -55,7 +55,7 @@ fn all_guests_that_there_can_be_are_stopped_at_their_deadline_and_not_before() {
     for _ in 0..limits.threads() {
         let (sandbox, stopped) = (Arc::clone(&sandbox), stopped.clone());
         thread::spawn(move || {
-            let got = sandbox.call("endless_loop", None, deadline);
+            let got = sandbox.run("endless_loop", None, deadline);
             stopped.send((got, Instant::now())).unwrap();
         });
     }

@@ -118,7 +118,7 @@ impl Ground {
     pub(super) fn loader(&self, sandbox: Sandbox, limits: Limits) -> Ready {
         let map = self.home.join("map.toml");
         let location = Location::find(Some(&map), |_| None).unwrap();
-        Loader::new(LiveMap::new(location), sandbox, limits)
+        Loader::new(LiveMap::new(location).into(), sandbox, limits)
     }
 
     /// A loader with `component` instead of the guest.

@@ -28,7 +28,9 @@ include!(concat!(env!("OUT_DIR"), "/imports.rs"));
 
 /// The sandbox cannot load the component, so that no call of it ever begins.
 fn refused(image: &'static [u8]) -> String {
-    let refused = Sandbox::new(&component(image).unwrap(), Limits::default()).unwrap_err();
+    let refused = Sandbox::new(&component(image).unwrap(), Limits::default())
+        .err()
+        .unwrap();
     let SandboxError::Contract(error) = refused else {
         panic!("{refused:?}");
     };

@@ -8,7 +8,7 @@ mod way;
 
 use keyhole_core::{
     BindingError, Caller, Code, Entry, Executor, Key, LiveMap, Loader, Location, Map, MapError,
-    Maps, Target, limits::Limits, limits::MAX_CLAUDE_CHARS, locate,
+    Maps, Target, Unresolved, limits::Limits, limits::MAX_CLAUDE_CHARS, locate,
 };
 use keyhole_walk::{
     Distrust, FileSystem as _, GrantedFile, Policy, System, SystemError, WalkError, Walker,
@@ -209,12 +209,8 @@ pub(crate) async fn check(
 /// The map as it is now.
 fn current(live: &Arc<LiveMap>) -> Result<Arc<Map>, MapError> {
     let reader = Arc::clone(live);
-    within_deadline(move || reader.current()).unwrap_or_else(|| {
-        Err(MapError::Unreadable {
-            path: live.location().file().to_owned(),
-            source: SystemError::Hangs,
-        })
-    })
+    let read = within_deadline(move || reader.current());
+    read.unwrap_or_else(|| Err(MapError::hangs(live.location().file())))
 }
 
 /// What `look` finds, if it is done when a call would have to be. Its file system may hang;
@@ -251,7 +247,8 @@ fn distrust_of_file(map: &Map, key: &Key, file: &Path) -> Option<Distrust> {
     let (entry, walker) = (map.find(key)?, Walker::new(System));
     let grant = match locate(&walker, map, entry) {
         Ok(grant) => grant,
-        Err(unresolved) => return unresolved.distrust,
+        Err(Unresolved::Walk(WalkError::Untrusted(distrust))) => return Some(distrust),
+        Err(_) => return None,
     };
     let directory = walker.files().granted(grant.directory).ok()?;
     match GrantedFile::open(&walker, &directory, &grant.name, 0) {

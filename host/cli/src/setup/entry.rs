@@ -105,11 +105,8 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let limits = Limits::default();
     let map = user.live.extended_by(text).map_err(SetupError::Entry)?;
     let map = Arc::new(map);
-    let loader = Loader::new(
-        Planned(Arc::clone(&map)),
-        Sandbox::embedded(limits)?,
-        limits,
-    );
+    let planned = Planned(Arc::clone(&map)).into();
+    let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
     let runtime = runtime(limits.threads())?;
     let load = async |key: &Key, caller: &Caller| load(&loader, key, caller).await;
     let secrets = Secrets::of(&map, [].into_iter());
@@ -143,6 +140,6 @@ impl Maps for Planned {
     }
 
     fn resolve(&self, map: &Map, _: &Key, entry: &Entry) -> Result<Grant, Code> {
-        locate(&Walker::new(System), map, entry).map_err(|error| error.code)
+        locate(&Walker::new(System), map, entry).map_err(|error| error.code())
     }
 }

@@ -54,7 +54,7 @@ impl fmt::Display for BindingName {
     }
 }
 
-/// What the map says about one binding. `Debug` shows nothing of it.
+/// What the map says about one binding.
 pub struct Binding {
     pub(super) source: KeySource,
     pub(super) title: Option<Box<str>>,
@@ -111,13 +111,14 @@ impl Binding {
     /// `map` that is too long to be a word.
     pub fn shows_a_key(&self, name: &str, own: Option<&Key>, map: &Map) -> bool {
         let shown = [Some(name), self.title(), self.description()];
-        let shows = |key: &str| {
-            let mut texts = shown.iter().flatten();
-            texts.any(|text| text.contains(key))
+        let shows = |key: &Key| {
+            shown
+                .iter()
+                .flatten()
+                .any(|text| text.contains(key.expose()))
         };
         let mut keys = map.entries.keys();
-        own.is_some_and(|own| shows(own.expose()))
-            || keys.any(|key| !key.is_weak() && shows(key.expose()))
+        own.is_some_and(shows) || keys.any(|key| !key.is_weak() && shows(key))
     }
 
     /// What a client shows its user instead of the tool's name, if the map says.
@@ -145,7 +146,7 @@ impl Binding {
     }
 
     /// Like [`Self::key`], in any file system.
-    pub fn key_in<F: FileSystem>(
+    pub(super) fn key_in<F: FileSystem>(
         &self,
         walker: &Walker<F>,
         map: &Map,
@@ -172,12 +173,6 @@ impl Binding {
                 Ok(Key::try_from(value)?)
             }
         }
-    }
-}
-
-impl fmt::Debug for Binding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Binding").finish_non_exhaustive()
     }
 }
 

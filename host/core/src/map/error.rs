@@ -2,7 +2,10 @@
 
 use crate::{code::Code, limits::MAX_MAP_BYTES};
 use keyhole_walk::{Distrust, SystemError, printable::printable};
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// Why the map cannot be used.
 ///
@@ -38,15 +41,6 @@ pub enum MapError {
         /// Its size in bytes.
         size: u64,
     },
-    /// It was written to again and again while we waited for a complete map.
-    #[error(
-        "the map at {} is being written to all the time; save it by renaming a finished file over it",
-        printable(path)
-    )]
-    Unsettled {
-        /// Where the map is.
-        path: PathBuf,
-    },
     /// Others could have changed the map, or put another in its place.
     #[error("{0}")]
     Untrusted(Distrust),
@@ -61,6 +55,12 @@ pub enum MapError {
 }
 
 impl MapError {
+    /// The file system of the map at `path` does not answer.
+    pub fn hangs(path: &Path) -> Self {
+        let (path, source) = (path.to_owned(), SystemError::Hangs);
+        Self::Unreadable { path, source }
+    }
+
     /// What a caller learns: `map-missing`, `map-invalid`, `out-of-resources` or
     /// `timed-out`.
     pub const fn code(&self) -> Code {
@@ -95,6 +95,7 @@ impl MapError {
 
 const fn what_to_do(source: SystemError) -> &'static str {
     match source {
+        SystemError::Busy => "save it by renaming a finished file over it",
         SystemError::Hangs => "look at that file system",
         SystemError::OutOfResources => "raise the limits (ulimit -n and -v)",
         _ => "fix its permissions, or name another file with --map",
@@ -116,8 +117,9 @@ pub(super) struct Position {
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    pub(super) fn of(text: &str) -> Self {
-        Self(text.match_indices('\n').map(|(end, _)| end).collect())
+    pub(super) fn of(text: &[u8]) -> Self {
+        let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        Self(ends.map(|(end, _)| end).collect())
     }
 
     pub(super) fn position(&self, byte: usize) -> Position {

@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 use keyhole_walk::{FileSystem as _, System, SystemError, Walker, paths::is_exhaustion};
 use std::{
     collections::{BTreeSet, HashMap},
-    fmt, io,
+    io,
     sync::{Arc, mpsc::channel},
     thread,
     time::Duration,
@@ -78,35 +78,25 @@ impl FrozenMap {
     ) -> Result<Self, FreezeError> {
         let (map, key) = read(live, binding)?;
         let bound = binding.cloned().zip(key);
-        let keys: Vec<Key> = match (binding, &bound) {
-            (Some(_), bound) => bound.iter().map(|(_, key)| key.clone()).collect(),
-            (None, _) => map
-                .entries()
-                .into_iter()
-                .map(|(key, _)| key.clone())
-                .collect(),
+        let keys: Vec<&Key> = match binding {
+            Some(_) => bound.iter().map(|(_, key)| key).collect(),
+            None => map.entries().into_iter().map(|(key, _)| key).collect(),
         };
         let mut directories = Directories::new(limits);
         let mut files = HashMap::new();
         for (number, key) in keys.into_iter().enumerate() {
             let found = match hung.contains(&number) {
                 true => Err(Code::TimedOut),
-                false => resolve(&map, &key)?,
+                false => resolve(&map, key)?,
             };
+            if matches!(found, Err(Code::TimedOut)) {
+                hung.insert(number);
+            }
             let file = match found {
-                Ok(grant) => Ok(Grant {
-                    directory: directories.keep(grant.directory)?,
-                    name: grant.name,
-                    max_bytes: grant.max_bytes,
-                }),
-                Err(code) => {
-                    if code == Code::TimedOut {
-                        hung.insert(number);
-                    }
-                    Err(code)
-                }
+                Ok(grant) => Ok(grant.reopen(|directory| directories.keep(directory))?),
+                Err(code) => Err(code),
             };
-            files.insert(key, file);
+            files.insert(key.clone(), file);
         }
         Ok(Self { map, files, bound })
     }
@@ -137,16 +127,11 @@ impl Maps for FrozenMap {
     }
 
     fn resolve(&self, _: &Map, key: &Key, _: &Entry) -> Result<Grant, Code> {
-        let file = self.files.get(key).ok_or(Code::Internal)?;
-        let file = file.as_ref().map_err(|code| *code)?;
-        let directory = file.directory.try_clone();
-        Ok(Grant {
-            directory: directory.map_err(|error| match is_exhaustion(&error) {
-                true => Code::OutOfResources,
-                false => Code::Internal,
-            })?,
-            name: file.name.clone(),
-            max_bytes: file.max_bytes,
+        let file = self.files.get(key).ok_or(Code::Internal)?.clone()?;
+        let reopened = file.reopen(|directory| directory.try_clone());
+        reopened.map_err(|error| match is_exhaustion(&error) {
+            true => Code::OutOfResources,
+            false => Code::Internal,
         })
     }
 }
@@ -163,12 +148,7 @@ fn read(
         let key = binding.and_then(|binding| binding.key(&map).ok());
         Ok((map, key))
     })?;
-    Ok(read.unwrap_or_else(|| {
-        Err(MapError::Unreadable {
-            path: live.location().file().to_owned(),
-            source: SystemError::Hangs,
-        })
-    })?)
+    Ok(read.unwrap_or_else(|| Err(MapError::hangs(live.location().file())))?)
 }
 
 /// The grant of this key's entry.
@@ -176,7 +156,7 @@ fn resolve(map: &Arc<Map>, key: &Key) -> io::Result<Result<Grant, Code>> {
     let (map, key) = (Arc::clone(map), key.clone());
     let found = patiently(move || {
         let entry = map.find(&key).ok_or(Code::UnknownKey)?;
-        locate(&Walker::new(System), &map, entry).map_err(|error| error.code)
+        locate(&Walker::new(System), &map, entry).map_err(|error| error.code())
     })?;
     Ok(found.unwrap_or(Err(Code::TimedOut)))
 }
@@ -230,12 +210,6 @@ fn most_descriptors() -> usize {
     #[cfg(windows)]
     let limit: Option<u64> = None;
     limit.map_or(usize::MAX, |limit| limit.try_into().unwrap_or(usize::MAX))
-}
-
-impl fmt::Debug for FrozenMap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FrozenMap").finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]

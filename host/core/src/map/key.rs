@@ -12,17 +12,15 @@ use zeroize::Zeroizing;
 ///
 /// It cannot be printed by accident: there is no `Display`, and `Debug` hides it.
 ///
-/// Two keys are compared in constant time: the comparison takes as long wherever they
-/// first differ. So the time of a lookup in a map does not tell how close a wrong key
-/// came. A hash with a random seed (SipHash) decides which entry is looked at, and
-/// whether its key is compared at all. There is no `Borrow<str>`, because that would
-/// bring back the plain comparison of strings.
+/// The time of a lookup in a map does not tell how close a wrong key came: two keys are
+/// compared in constant time, and a hash with a random seed (SipHash) decides which are
+/// compared at all. There is no `Borrow<str>`, which would bring back the plain comparison
+/// of strings.
 ///
-/// It is overwritten with zeros when it is dropped, and so are a map's text, which holds
-/// all its keys, and the loader's and the transport's own copies of what a caller sent.
-/// These are not overwritten: the kernel's pipes, the buffers of the parser and the
-/// protocol library, the sandbox's copy, which ends with the call, and whatever the client
-/// keeps, above all its transcript.
+/// It is overwritten with zeros when it is dropped. So are a map's text, and the loader's
+/// and the transport's own copies of what a caller sent. These are not: the kernel's pipes,
+/// the buffers of the parser and the protocol library, the sandbox's copy, which ends with
+/// the call, and what the client keeps, above all its transcript.
 #[derive(Clone, Eq)]
 pub struct Key(Zeroizing<Box<str>>);
 
@@ -127,68 +125,4 @@ impl fmt::Debug for Key {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::{Key, KeyError};
-
-    #[test]
-    fn a_key_is_1_to_128_visible_ascii_characters() {
-        for good in ["!", "~", "k-7f3a", &"k".repeat(128)] {
-            assert_eq!(Key::try_from(good).unwrap().expose(), good);
-        }
-        for (bad, why) in [
-            (String::new(), KeyError::Empty),
-            ("k".repeat(129), KeyError::TooLong),
-            ("a b".to_owned(), KeyError::NotVisibleAscii),
-            ("a\n".to_owned(), KeyError::NotVisibleAscii),
-            ("\u{7f}".to_owned(), KeyError::NotVisibleAscii),
-            ("clé".to_owned(), KeyError::NotVisibleAscii),
-        ] {
-            assert_eq!(Key::try_from(bad), Err(why));
-        }
-    }
-
-    #[test]
-    fn keys_are_equal_when_all_bytes_are() {
-        let key = Key::try_from("k-abc").unwrap();
-        assert_eq!(key, Key::try_from("k-abc".to_owned()).unwrap());
-        for other in ["k-abd", "x-abc", "k-ab", "k-abcd"] {
-            assert_ne!(key, Key::try_from(other).unwrap());
-        }
-    }
-
-    /// The key is overwritten because its field does it, which [`zeroize`] tests
-    /// itself. A test cannot read the memory afterwards without `unsafe`.
-    #[test]
-    fn a_key_is_made_of_what_is_wiped_on_drop() {
-        fn is_wiped<T: zeroize::ZeroizeOnDrop>(_: &T) {}
-        is_wiped(&Key::try_from("k-secret").unwrap().0);
-    }
-
-    #[test]
-    fn a_short_key_and_one_of_few_characters_could_be_guessed() {
-        for weak in [
-            "",
-            "k",
-            "k-7f3a8b1122334",
-            "aaaaaaaaaaaaaaaa",
-            "0123401234012340",
-        ] {
-            assert!(Key::is_guessable(weak), "{weak}");
-        }
-        for strong in [
-            "k-7f3a8b11223344",
-            "k-2c1f8a96d0e34b57",
-            "0123450123450123",
-            &"\u{e9}01234567".repeat(2),
-        ] {
-            assert!(!Key::is_guessable(strong), "{strong}");
-        }
-    }
-
-    #[test]
-    fn debug_hides_the_key() {
-        let key = Key::try_from("k-secret-and-long-enough").unwrap();
-        assert_eq!(format!("{key:?}"), "Key(<redacted>)");
-    }
-}
+mod tests;

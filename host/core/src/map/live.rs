@@ -25,7 +25,6 @@ use zeroize::Zeroizing;
 ///
 /// On a network file system, the map is as current as what the server says when a file is
 /// opened; NFS asks the server then, unless it is mounted `nocto`.
-#[derive(Debug)]
 pub struct LiveMap<F = System> {
     location: Location,
     walker: Walker<F>,
@@ -38,12 +37,6 @@ struct Seen {
     /// What the file reported when it was opened.
     stat: Stat,
     outcome: Result<Arc<Map>, MapError>,
-}
-
-impl std::fmt::Debug for Seen {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Seen").finish_non_exhaustive()
-    }
 }
 
 impl LiveMap {
@@ -133,7 +126,6 @@ impl<F: FileSystem> LiveMap<F> {
         let path = self.path();
         match error {
             WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
-            WalkError::System(SystemError::Busy) => MapError::Unsettled { path },
             WalkError::System(SystemError::Missing) => MapError::Missing { path },
             WalkError::System(source) => MapError::Unreadable { path, source },
         }
@@ -163,7 +155,7 @@ where
     }
 
     fn resolve(&self, map: &Map, _: &Key, entry: &Entry) -> Result<Grant<F::Directory>, Code> {
-        locate(&self.walker, map, entry).map_err(|error| error.code)
+        locate(&self.walker, map, entry).map_err(|error| error.code())
     }
 }
 

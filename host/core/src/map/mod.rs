@@ -57,22 +57,6 @@ pub trait Maps: Send + Sync + 'static {
     fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Self::Directory>, Code>;
 }
 
-impl<M: Maps> Maps for Arc<M> {
-    type Directory = M::Directory;
-
-    fn map_now(&self) -> Result<Arc<Map>, Code> {
-        (**self).map_now()
-    }
-
-    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
-        (**self).bound(map, name)
-    }
-
-    fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Self::Directory>, Code> {
-        (**self).resolve(map, key, entry)
-    }
-}
-
 /// A valid map, as it was at one moment. It is never changed, only replaced.
 ///
 /// `Debug` shows nothing of it, not even how many keys there are.
@@ -86,7 +70,7 @@ pub struct Map {
     bindings: BTreeMap<BindingName, Binding>,
 }
 
-/// What the map says of one key. `Debug` shows nothing of it.
+/// What the map says of one key.
 pub struct Entry {
     path: Box<str>,
     max_bytes: u64,
@@ -112,6 +96,12 @@ impl Entry {
         self.agents.as_deref()
     }
 
+    /// Whether it is bound to agents, and `agent` is one of them.
+    fn names(&self, agent: &AgentName) -> bool {
+        let mut agents = self.agents.iter().flatten();
+        agents.any(|name| name.means(agent))
+    }
+
     /// The line of the map on which the entry begins, from 1.
     pub fn line(&self) -> u32 {
         self.at.line
@@ -126,10 +116,8 @@ impl Map {
     /// The first mistake: one in the TOML itself comes before all others.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
         let text = str::from_utf8(bytes).map_err(|error| {
-            let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            let good = String::from_utf8_lossy(good);
-            let end = Lines::of(&good).position(good.len());
-            MapMistake::new(end, "the map is not UTF-8 from here on".into(), None)
+            let at = Lines::of(bytes).position(error.valid_up_to());
+            MapMistake::new(at, "the map is not UTF-8 from here on".into(), None)
         })?;
         reader::read(text, location)
     }
@@ -143,22 +131,16 @@ impl Map {
     /// The entry of `key`, if `agent` may use it. An agent of None means that nobody
     /// knows who asks. An entry that is bound to others is not found.
     pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
-        self.find(key).filter(|entry| match entry.agents() {
-            None => true,
-            Some(agents) => {
-                agent.is_some_and(|agent| agents.iter().any(|named| named.means(agent)))
-            }
-        })
+        self.find(key)
+            .filter(|entry| entry.agents.is_none() || agent.is_some_and(|agent| entry.names(agent)))
     }
 
     /// The key of the entry that names `agent`. None if no entry does, or more than one.
     #[must_use]
     pub fn only_key_of(&self, agent: &AgentName) -> Option<&Key> {
-        let mut keys = self.entries.iter().filter_map(|(key, entry)| {
-            let mut names = entry.agents().into_iter().flatten();
-            names.any(|name| name.means(agent)).then_some(key)
-        });
-        keys.next().filter(|_| keys.next().is_none())
+        let mut naming = self.entries.iter().filter(|(_, entry)| entry.names(agent));
+        let (key, _) = naming.next()?;
+        naming.next().is_none().then_some(key)
     }
 
     /// The binding of this name, if there is one.
@@ -180,12 +162,6 @@ impl Map {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|(_, entry)| entry.at);
         entries
-    }
-}
-
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").finish_non_exhaustive()
     }
 }
 

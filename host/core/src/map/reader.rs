@@ -5,10 +5,8 @@
 //! place.
 
 use super::{
-    Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position,
-    binding::KeySource,
-    error::Lines,
-    key::{KeyError, check},
+    Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position, binding::KeySource,
+    error::Lines, key::check,
 };
 use crate::{
     agent::AgentName,
@@ -18,7 +16,7 @@ use keyhole_walk::{
     paths::{begins_at_root, odd_path},
     printable::is_unprintable,
 };
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, cmp::max_by_key, fmt::Display};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -50,7 +48,7 @@ type Read<T> = Result<T, MapMistake>;
 /// A mistake in the TOML itself. Else the first mistake of the fields at the top, then of the
 /// keys, then of the bindings, each table from its top to its end.
 pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
-    let lines = Lines::of(text);
+    let lines = Lines::of(text.as_bytes());
     let document = DeTable::parse(text).map_err(|error| {
         let message = format!("not TOML: {}", error.message());
         let at = lines.position(error.span().map_or(0, |span| span.start));
@@ -77,6 +75,15 @@ fn first_keys_header(text: &str, line: u32) -> Option<usize> {
     is_second.then_some(first)
 }
 
+/// What `read` makes of a field, if the table has it.
+fn optional<T>(
+    table: &DeTable<'_>,
+    field: &str,
+    read: impl FnOnce(&Value<'_>) -> Read<T>,
+) -> Read<Option<T>> {
+    table.get(field).map(read).transpose()
+}
+
 /// Goes through the document.
 struct Reader<'l> {
     lines: Lines,
@@ -86,10 +93,9 @@ struct Reader<'l> {
 impl Reader<'_> {
     fn map(&self, document: &DeTable<'_>) -> Read<Map> {
         self.check_fields(document, &MAP_FIELDS, "a map has")?;
-        let roots = document.get("roots").map(|value| self.roots(value));
-        let roots = roots.transpose()?;
-        let max_bytes = document.get("max_bytes").map(|value| self.max_bytes(value));
-        let max_bytes = max_bytes.transpose()?.unwrap_or(DEFAULT_MAX_BYTES);
+        let roots = optional(document, "roots", |value| self.roots(value))?;
+        let max_bytes = optional(document, "max_bytes", |value| self.max_bytes(value))?;
+        let max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
         let keys = self.table(document, "keys", "a table: write [keys]")?;
         let entries = keys
             .into_iter()
@@ -126,39 +132,35 @@ impl Reader<'_> {
     }
 
     fn entry(&self, name: &Name<'_>, value: &Value<'_>, default: u64) -> Read<(Key, Entry)> {
-        let key = Key::try_from(&**name.get_ref())
-            .map_err(|error| self.mistake(name.span(), error.to_string(), None))?;
+        let key = self.valid(name, Key::try_from(&**name.get_ref()))?;
         let (path, max_bytes, agents) = match value.get_ref() {
-            DeValue::String(_) => (self.path(value)?, default, None),
+            DeValue::String(_) => (self.path(value)?, None, None),
             // A table that a dot created has the position of the name before the dot.
             DeValue::Table(_) if value.span() == name.span() => {
                 let help = Some("put the whole key in quotes");
-                return Err(self.mistake(name.span(), "a dot cuts this key in two", help));
+                return Err(self.mistake(name, "a dot cuts this key in two", help));
             }
             DeValue::Table(fields) => {
                 self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
                 let path = fields.get("path").ok_or_else(|| {
                     let help = Some("write { path = \"…\" }");
-                    self.mistake(value.span(), "this entry has no path", help)
+                    self.mistake(value, "this entry has no path", help)
                 })?;
-                let path = self.path(path)?;
-                let max_bytes = fields.get("max_bytes").map(|value| self.max_bytes(value));
-                let agents = fields.get("agents").map(|value| self.agents(value));
                 (
-                    path,
-                    max_bytes.transpose()?.unwrap_or(default),
-                    agents.transpose()?,
+                    self.path(path)?,
+                    optional(fields, "max_bytes", |value| self.max_bytes(value))?,
+                    optional(fields, "agents", |value| self.agents(value))?,
                 )
             }
             _ if MAP_FIELDS.contains(&&**name.get_ref()) => {
                 let message = "this is under [keys], so it counts as a key";
-                return Err(self.mistake(name.span(), message, Some("move it above [keys]")));
+                return Err(self.mistake(name, message, Some("move it above [keys]")));
             }
             _ => return Err(self.wrong_type(value, "a path or a table with a path")),
         };
         let entry = Entry {
             path,
-            max_bytes,
+            max_bytes: max_bytes.unwrap_or(default),
             agents,
             at: self.at(name),
         };
@@ -166,8 +168,7 @@ impl Reader<'_> {
     }
 
     fn binding(&self, name: &Name<'_>, value: &Value<'_>) -> Read<(BindingName, Binding)> {
-        let valid = BindingName::try_from(&**name.get_ref())
-            .map_err(|error| self.mistake(name.span(), error.to_string(), None))?;
+        let valid = self.valid(name, BindingName::try_from(&**name.get_ref()))?;
         let DeValue::Table(fields) = value.get_ref() else {
             return Err(self.wrong_type(value, "a table with a key"));
         };
@@ -177,11 +178,11 @@ impl Reader<'_> {
         let mut sources = sources.into_iter().flatten();
         let (field, first) = sources.next().ok_or_else(|| {
             let help = Some("write key = \"…\", or key_file or key_env");
-            self.mistake(value.span(), "this binding has no key", help)
+            self.mistake(value, "this binding has no key", help)
         })?;
         if let Some((_, second)) = sources.next() {
             let help = Some("keep one of key, key_file, key_env");
-            let later = std::cmp::max_by_key(first.span(), second.span(), |span| span.start);
+            let later = max_by_key(first, second, |value| value.span().start);
             return Err(self.mistake(later, "this binding's key is given twice", help));
         }
         let source = self.key_source(field, first)?;
@@ -191,14 +192,9 @@ impl Reader<'_> {
         };
         if secret.is_some_and(|key| valid.contains(key.expose())) {
             let message = "this name holds the key, and clients show it";
-            return Err(self.mistake(name.span(), message, None));
+            return Err(self.mistake(name, message, None));
         }
-        let label = |field, most| {
-            let value = fields.get(field);
-            value
-                .map(|value| self.label(value, most, secret))
-                .transpose()
-        };
+        let label = |field, most| optional(fields, field, |value| self.label(value, most, secret));
         let title = label("title", Binding::MAX_TITLE)?;
         let description = label("description", Binding::MAX_DESCRIPTION)?;
         let binding = Binding {
@@ -214,18 +210,18 @@ impl Reader<'_> {
     fn key_source(&self, field: &str, value: &Value<'_>) -> Read<KeySource> {
         let text = self.string(value)?;
         match field {
-            "key" => Key::try_from(text)
-                .map(KeySource::Here)
-                .map_err(|error| self.mistake(value.span(), error.to_string(), None)),
+            "key" => Ok(KeySource::Here(self.valid(value, Key::try_from(text))?)),
             "key_file" => self.path(value).map(KeySource::File),
             _ => {
                 let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-                let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
-                if text.bytes().all(is_name) && text.starts_with(begins) {
+                if text.bytes().all(is_name)
+                    && !text.starts_with(|c: char| c.is_ascii_digit())
+                    && !text.is_empty()
+                {
                     return Ok(KeySource::Variable(text.into()));
                 }
                 let message = "key_env is the name of a variable: letters, digits and _";
-                Err(self.mistake(value.span(), message, None))
+                Err(self.mistake(value, message, None))
             }
         }
     }
@@ -237,26 +233,22 @@ impl Reader<'_> {
             let path = self.path(value)?;
             match begins_at_root(&path) || path.starts_with("~/") {
                 true => Ok(path),
-                false => Err(self.mistake(value.span(), ROOT, None)),
+                false => Err(self.mistake(value, ROOT, None)),
             }
         })
     }
 
-    /// The list of agents that may use a key.
+    /// The list of agents that may use a key. Their names have the form of keys.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may use the key; name one, or remove the field";
         self.list(value, empty, |value| {
             let text = self.string(value)?;
-            // A name has the form of a key.
-            let name = check(text).map_err(|error| match error {
-                KeyError::Empty => "an agent's name is empty",
-                KeyError::TooLong => "an agent's name is longer than 128 characters",
-                KeyError::NotVisibleAscii => {
-                    "an agent's name may hold visible ASCII characters only, no blanks"
-                }
-            });
-            let name = name.and_then(|()| text.try_into().map_err(|_| "not an agent's name"));
-            name.map_err(|message| self.mistake(value.span(), message, None))
+            let said = check(text).map_err(|error| error.to_string());
+            self.valid(
+                value,
+                said.map_err(|said| said.replace("a key", "an agent's name")),
+            )?;
+            self.valid(value, AgentName::try_from(text))
         })
     }
 
@@ -269,7 +261,7 @@ impl Reader<'_> {
     ) -> Read<Box<[T]>> {
         match value.get_ref() {
             DeValue::Array(items) if items.is_empty() => {
-                Err(self.mistake(value.span(), "this list is empty", Some(empty)))
+                Err(self.mistake(value, "this list is empty", Some(empty)))
             }
             DeValue::Array(items) => items.iter().map(item).collect(),
             _ => Err(self.wrong_type(value, "a list of strings")),
@@ -295,7 +287,7 @@ impl Reader<'_> {
         } else {
             return Ok(path.into());
         };
-        Err(self.mistake(value.span(), message, help))
+        Err(self.mistake(value, message, help))
     }
 
     /// A text that a client shows and a model reads: one line of 1 to `most` characters,
@@ -311,7 +303,7 @@ impl Reader<'_> {
         } else {
             return Ok(text.into());
         };
-        Err(self.mistake(value.span(), message, None))
+        Err(self.mistake(value, message, None))
     }
 
     /// A limit in bytes.
@@ -323,7 +315,7 @@ impl Reader<'_> {
             Ok(bytes @ 1..=MAX_MAX_BYTES) => Ok(bytes),
             _ => {
                 let message = format!("max_bytes must be 1 to {MAX_MAX_BYTES}");
-                Err(self.mistake(value.span(), message, None))
+                Err(self.mistake(value, message, None))
             }
         }
     }
@@ -351,26 +343,30 @@ impl Reader<'_> {
             (false, false) => "",
         };
         let help = format!("{has} {}{hint}", known.join(", "));
-        Err(self.mistake(name.span(), "unknown field", Some(&help)))
+        Err(self.mistake(name, "unknown field", Some(&help)))
     }
 
     fn wrong_type(&self, value: &Value<'_>, wanted: &str) -> MapMistake {
         let found = value.get_ref().type_str();
-        let message = format!("expected {wanted}; found: {found}");
-        self.mistake(value.span(), message, None)
+        self.mistake(value, format!("expected {wanted}; found: {found}"), None)
+    }
+
+    /// What was read here, or the mistake.
+    fn valid<T, E: Display>(&self, at: &Spanned<impl Sized>, read: Result<T, E>) -> Read<T> {
+        read.map_err(|error| self.mistake(at, error.to_string(), None))
     }
 
     fn mistake(
         &self,
-        span: Range<usize>,
+        at: &Spanned<impl Sized>,
         message: impl Into<String>,
         help: Option<&str>,
     ) -> MapMistake {
-        MapMistake::new(self.lines.position(span.start), message.into(), help)
+        MapMistake::new(self.at(at), message.into(), help)
     }
 
-    fn at(&self, name: &Name<'_>) -> Position {
-        self.lines.position(name.span().start)
+    fn at(&self, at: &Spanned<impl Sized>) -> Position {
+        self.lines.position(at.span().start)
     }
 }
 

@@ -5,35 +5,26 @@
 
 use super::{Entry, Map};
 use crate::{code::Code, grant::Grant};
-use keyhole_walk::{Distrust, FileSystem, Policy, SystemError, WalkError, Walked, Walker};
+use keyhole_walk::{FileSystem, Policy, SystemError, WalkError, Walked, Walker};
 use std::path::{Path, PathBuf};
 
 /// Why an entry leads to no file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unresolved {
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub enum Unresolved {
+    /// The map, the name or its place is refused.
+    Refused(#[from] Code),
+    /// The walk did not reach the file. For the user's own `check`, this says what others
+    /// could change.
+    Walk(#[from] WalkError),
+}
+
+impl Unresolved {
     /// What a caller learns.
-    pub code: Code,
-    /// What others could change, for the user's own `check`.
-    pub distrust: Option<Distrust>,
-}
-
-impl From<Code> for Unresolved {
-    fn from(code: Code) -> Self {
-        Self {
-            code,
-            distrust: None,
-        }
-    }
-}
-
-impl From<WalkError> for Unresolved {
-    fn from(error: WalkError) -> Self {
-        Self {
-            code: (&error).into(),
-            distrust: match error {
-                WalkError::Untrusted(distrust) => Some(distrust),
-                WalkError::System(_) => None,
-            },
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Refused(code) => *code,
+            Self::Walk(error) => error.into(),
         }
     }
 }
@@ -50,18 +41,11 @@ impl From<WalkError> for Unresolved {
 /// served, whatever other names it has.
 ///
 /// # Errors
+/// What the walk says, and
 /// - [`Code::NotMarkdown`]: the name in the map, or the real file's name, is not a stem
-///   and `.md`, in exactly these bytes; or the real name is not UTF-8, which the
-///   contract requires.
-/// - [`Code::NotFound`], [`Code::PermissionDenied`]: as the file system says.
+///   and `.md`, in exactly these bytes; or the real name is not UTF-8.
 /// - [`Code::NotAFile`]: the path leads to `/`.
-/// - [`Code::Untrusted`]: others could change what leads to the file.
 /// - [`Code::OutsideRoot`]: the real file's directory is in none of the roots.
-/// - [`Code::MapInvalid`]: the path begins with `~/`, and there is no home. Such a map
-///   was refused as a whole before.
-/// - [`Code::TimedOut`]: a file system on the way does not answer.
-/// - [`Code::OutOfResources`]: no descriptor or memory is left.
-/// - [`Code::Internal`]: the file system failed.
 pub fn locate<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,

@@ -25,14 +25,17 @@ pub enum Descriptor {
 
 /// Why a file call fails.
 #[allow(unreachable_pub, reason = "the generated bindings name it")]
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The contract does not grant it.
+    #[error("not granted")]
     NotGranted,
     /// The file cannot be had.
-    File(WalkError),
-    /// The guest is stopped.
-    Trap(wasmtime::Error),
+    #[error(transparent)]
+    File(#[from] WalkError),
+    /// The handle does not exist, or is one too many. The guest is stopped.
+    #[error(transparent)]
+    Trap(#[from] ResourceTableError),
 }
 
 type Answer<T> = Result<T, Refusal>;
@@ -180,7 +183,7 @@ impl Host for CallState {
     fn convert_error_code(&mut self, refusal: Refusal) -> wasmtime::Result<ErrorCode> {
         let error = match refusal {
             Refusal::NotGranted => return Ok(ErrorCode::NotPermitted),
-            Refusal::Trap(error) => return Err(error),
+            Refusal::Trap(error) => return Err(error.into()),
             Refusal::File(error) => error,
         };
         Ok(match &error {
@@ -237,38 +240,8 @@ fn datetime((seconds, nanoseconds): Time) -> Option<Datetime> {
     })
 }
 
-impl From<WalkError> for Refusal {
-    fn from(error: WalkError) -> Self {
-        Self::File(error)
-    }
-}
-
 impl From<SystemError> for Refusal {
     fn from(error: SystemError) -> Self {
         Self::File(error.into())
-    }
-}
-
-/// A handle that does not exist, or one too many.
-impl From<ResourceTableError> for Refusal {
-    fn from(error: ResourceTableError) -> Self {
-        Self::Trap(error.into())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Datetime, datetime};
-
-    #[test]
-    fn a_time_is_told_from_1970_on() {
-        assert!(matches!(
-            datetime((7, 5)),
-            Some(Datetime {
-                seconds: 7,
-                nanoseconds: 5
-            })
-        ));
-        assert!(datetime((-1, 5)).is_none());
     }
 }

@@ -50,14 +50,8 @@ impl CallState {
     ) -> std::result::Result<Self, Code> {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
-        let grant = match grant {
-            None => None,
-            Some(grant) => Some(Grant {
-                directory: walker.files().granted(grant.directory)?,
-                name: grant.name,
-                max_bytes: grant.max_bytes,
-            }),
-        };
+        let open = |directory| walker.files().granted(directory);
+        let grant = grant.map(|grant| grant.reopen(open)).transpose()?;
         Ok(Self {
             limits: store_limits(limits),
             key: Zeroizing::new(key.to_owned()),
@@ -97,43 +91,5 @@ impl grants::Host for CallState {
             name: grant.name.clone(),
             max_bytes: grant.max_bytes,
         }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use super::{CallState, Walker, grants::Host as _, preopens::Host as _};
-    use crate::{Grant, limits::Limits};
-    use cap_std::{ambient_authority, fs::Dir};
-    use keyhole_walk::System;
-    use std::{sync::Arc, time::Instant};
-
-    fn state(grant: Option<Grant>) -> CallState {
-        let walker = Arc::new(Walker::new(System));
-        CallState::new(walker, Limits::default(), ("k", Instant::now()), grant).unwrap()
-    }
-
-    #[test]
-    fn a_component_gets_its_calls_grant_for_its_calls_key_and_nothing_else() {
-        let mut nothing = state(None);
-        for key in ["", "k"] {
-            assert!(nothing.find(key.to_owned()).unwrap().is_none());
-        }
-        assert!(nothing.get_directories().unwrap().is_empty());
-        let mut state = state(Some(Grant {
-            directory: Dir::open_ambient_dir(".", ambient_authority()).unwrap(),
-            name: "note.md".to_owned(),
-            max_bytes: 64,
-        }));
-        for key in ["", "K", "k ", "kk"] {
-            assert!(state.find(key.to_owned()).unwrap().is_none());
-        }
-        let granted = state.find("k".to_owned()).unwrap().unwrap();
-        assert_eq!((&*granted.name, granted.max_bytes), ("note.md", 64));
-        let directories = state.get_directories().unwrap();
-        let names: Vec<_> = directories.iter().map(|(_, name)| &**name).collect();
-        assert_eq!(names, ["/"]);
     }
 }

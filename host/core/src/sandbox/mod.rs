@@ -1,6 +1,6 @@
 //! The sandbox: one component, one call at a time in a store of its own.
 //!
-//! [`Sandbox::call`] is where the host hands over to the guest and takes the
+//! [`Sandbox::run`] is where the host hands over to the guest and takes the
 //! answer back. What the guest can reach is all in `imports`, and what its file
 //! calls answer in `files`.
 
@@ -17,7 +17,7 @@ use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use cap_std::fs::Dir;
 use imports::CallState;
 use keyhole_walk::{System, WalkError, Walker};
-use std::{fmt, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 use wasmtime::{
     Engine, Store, StoreLimitsBuilder, UpdateDeadline,
     component::{Component, Linker},
@@ -115,17 +115,34 @@ impl Sandbox {
         Ok(Self { walker, ..self })
     }
 
-    /// Runs one call: the guest is asked for `key`, and can reach only `grant`.
-    ///
-    /// Blocks for as long as the guest and the file system take. A guest that computes
-    /// past `deadline` is stopped at the next [`Executor::interrupt`]. A read that hangs
-    /// in the kernel cannot be stopped, so call this on a thread that can be abandoned.
+    /// A store in which nothing is instantiated yet.
+    fn store(&self, state: CallState) -> Store<CallState> {
+        let mut store = Store::new(self.component.engine(), state);
+        store.limiter(|state| &mut state.limits);
+        store.set_max_component_handles(self.limits.handles);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|store| {
+            Ok(match Instant::now() < store.data().deadline {
+                true => UpdateDeadline::Continue(1),
+                false => UpdateDeadline::Interrupt,
+            })
+        });
+        store
+    }
+}
+
+impl Executor for Sandbox {
+    type Directory = Dir;
+
+    /// A guest that computes past `deadline` is stopped at the next [`Executor::interrupt`].
+    /// A read that hangs in the kernel cannot be stopped, so call this on a thread that can
+    /// be abandoned.
     ///
     /// # Errors
     /// The guest's own refusal as its [`Code`]; [`Code::NotUtf8`] if its answer is no text;
     /// [`Code::TimedOut`]; and [`Code::Internal`] for a trap, an exceeded limit or an answer
     /// that breaks the contract.
-    pub fn call(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+    fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let state = CallState::new(
             Arc::clone(&self.walker),
@@ -160,29 +177,6 @@ impl Sandbox {
         }
     }
 
-    /// A store in which nothing is instantiated yet.
-    fn store(&self, state: CallState) -> Store<CallState> {
-        let mut store = Store::new(self.component.engine(), state);
-        store.limiter(|state| &mut state.limits);
-        store.set_max_component_handles(self.limits.handles);
-        store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|store| {
-            Ok(match Instant::now() < store.data().deadline {
-                true => UpdateDeadline::Continue(1),
-                false => UpdateDeadline::Interrupt,
-            })
-        });
-        store
-    }
-}
-
-impl Executor for Sandbox {
-    type Directory = Dir;
-
-    fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
-        self.call(key, grant, deadline)
-    }
-
     fn interrupt(&self) {
         self.component.engine().increment_epoch();
     }
@@ -198,14 +192,6 @@ fn store_limits(limits: Limits) -> wasmtime::StoreLimits {
         .instances(limits.instances)
         .trap_on_grow_failure(true)
         .build()
-}
-
-impl fmt::Debug for Sandbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sandbox")
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
 }
 
 impl From<LoadError> for Code {

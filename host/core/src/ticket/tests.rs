@@ -332,15 +332,6 @@ fn an_id_is_never_a_path() {
 }
 
 #[test]
-fn without_a_data_folder_there_are_no_tickets() {
-    let data = Data::new();
-    let tickets = Tickets::under(&data.0.path().join("gone"));
-    let left = leave(&tickets, "toolu_1", AGENT);
-    assert!(matches!(left, Err(TicketError::Io(_))), "{left:?}");
-    assert_eq!(redeem(&tickets, "toolu_1"), None);
-}
-
-#[test]
 fn in_a_data_folder_that_others_could_have_put_there_no_ticket_is_left_or_redeemed() {
     let above = tempfile::tempdir().unwrap();
     let shared = above.path().join("shared");

@@ -5,28 +5,23 @@
     reason = "a plain name in the open folder of tickets"
 )]
 
-use super::{FOLDER, LIFE, TicketError};
+use super::{FOLDER, TicketError};
+use keyhole_walk::SystemError;
 use rustix::{
-    fs::{AtFlags, Dir, Mode, OFlags},
+    fs::{AtFlags, Mode, OFlags},
     io::Errno,
 };
 use std::{
     fs::{File, Metadata},
-    io,
     os::unix::fs::MetadataExt,
-    time::{Duration, SystemTime},
 };
 
 /// What to do if others could change the plugin's data folder.
 pub(super) const NOT_TRUSTED: &str = "others can write to the plugin's data folder or to a directory above it; run: chmod go-w on it";
 
-/// The most files that one clean-up looks at, so that a folder that someone filled
-/// delays no call.
-const MAX_SWEPT: usize = 256;
-
 impl From<Errno> for TicketError {
     fn from(error: Errno) -> Self {
-        io::Error::from(error).into()
+        SystemError::from(error).into()
     }
 }
 
@@ -93,24 +88,4 @@ fn is_private(metadata: &Metadata) -> bool {
 /// Whether `owner` is `user` and nobody else has any permission.
 pub(super) fn is_private_to(user: u32, owner: u32, mode: u32) -> bool {
     owner == user && mode & 0o077 == 0
-}
-
-/// Removes tickets that nobody can redeem any more. If a removal fails, the next
-/// clean-up tries again.
-pub(super) fn sweep(folder: &File, now: SystemTime) {
-    let Ok(entries) = Dir::read_from(folder) else {
-        return;
-    };
-    for entry in entries.flatten().take(MAX_SWEPT) {
-        let name = entry.file_name();
-        let is_old = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
-            .ok()
-            .and_then(|stat| u64::try_from(stat.st_mtime).ok())
-            .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
-            .and_then(|modified| now.duration_since(modified).ok())
-            .is_some_and(|age| age > 2 * LIFE);
-        if is_old && name.count_bytes() == 64 {
-            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
-        }
-    }
 }

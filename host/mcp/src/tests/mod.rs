@@ -12,7 +12,7 @@ mod pending;
 mod tool;
 
 use super::{SessionError, Surface, run_session, server::Load};
-use keyhole_core::{CallPermit, Caller, Callers, Code, Content, Target};
+use keyhole_core::{CallPermit, Caller, Code, Content, Target};
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -129,8 +129,8 @@ impl Client {
         let loader = Arc::<Fake>::default();
         let session = tokio::spawn(run_session(
             loader.clone(),
-            Callers::Unknown,
-            Surface::General,
+            Caller::Nobody,
+            Surface::general(),
             stdin,
             stdout,
             std::future::pending(),

@@ -2,7 +2,7 @@
 
 use super::{Client, Fake, PATIENCE, call, initialize, stateless, until};
 use crate::{SessionError, Surface, run_session};
-use keyhole_core::Callers;
+use keyhole_core::Caller;
 use serde_json::Value;
 use std::{
     io,
@@ -71,38 +71,13 @@ async fn session(
 ) -> Result<(), SessionError> {
     let session = run_session(
         Arc::default() as Arc<Fake>,
-        Callers::Unknown,
-        Surface::General,
+        Caller::Nobody,
+        Surface::general(),
         stdin,
         stdout,
         std::future::pending(),
     );
     timeout(PATIENCE, session).await.unwrap()
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_message_is_one_write_of_one_line_and_is_flushed() {
-    let lines = [
-        "not json".to_owned(),
-        initialize().to_string(),
-        call(1, "document").to_string(),
-        call(2, "big").to_string(),
-        call(3, "internal").to_string(),
-    ];
-    let out = Recorder::default();
-    let input = io::Cursor::new(lines.join("\n"));
-    session(input, out.clone()).await.unwrap();
-    let did = out.did.lock().unwrap();
-    assert_eq!(did.len(), 2 * lines.len());
-    for pair in did.chunks(2) {
-        let [Did::Write(line), Did::Flush] = pair else {
-            panic!("{pair:?}");
-        };
-        let (newline, line) = line.split_last().unwrap();
-        assert_eq!(*newline, b'\n');
-        assert!(!line.contains(&b'\n'));
-        serde_json::from_slice::<Value>(line).unwrap();
-    }
 }
 
 /// Besides the document itself, the server holds only one piece of the answer. It once held

@@ -4,7 +4,7 @@ use crate::{
     attempts::{ATTEMPTS, Attempt},
     process, reach, walk,
 };
-use keyhole_wall::{Rights, Standing, WallError};
+use keyhole_wall::{Rights, Standing, WallError, put_up};
 use libtest_mimic::{Failed, Trial};
 use rustix::{
     fs::{Mode, OFlags},
@@ -180,18 +180,17 @@ impl World {
 
     pub(crate) fn put_up(&self, wall: Wall) -> Result<(), WallError> {
         let none = None::<OwnedFd>;
-        let new = keyhole_wall::Wall::new;
         let standing: Standing = match wall {
-            Wall::Plain => new(Rights::Read)?.put_up(none)?,
-            Wall::Tickets => new(Rights::Tickets)?.put_up([&self.tickets])?,
-            Wall::Sealed => new(Rights::Sealed)?.put_up([&self.granted])?,
+            Wall::Plain => put_up(Rights::Read, none)?,
+            Wall::Tickets => put_up(Rights::Tickets, [&self.tickets])?,
+            Wall::Sealed => put_up(Rights::Sealed, [&self.granted])?,
             Wall::LandlockAlone => {
                 without(libc::SYS_seccomp, Errno::INVAL);
-                new(Rights::Read)?.put_up(none)?
+                put_up(Rights::Read, none)?
             }
             Wall::FilterAlone => {
                 without(libc::SYS_landlock_create_ruleset, Errno::NOSYS);
-                new(Rights::Read)?.put_up(none)?
+                put_up(Rights::Read, none)?
             }
         };
         assert_eq!(standing.landlock.is_some(), wall != Wall::FilterAlone);

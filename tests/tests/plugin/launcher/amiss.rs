@@ -105,7 +105,9 @@ fn a_read_only_data_folder_is_one_clear_line_unless_all_is_there_already() {
         chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();
     }
     mode(&machine.data(), 0o500);
-    machine.refuses("no ticket can be left in the plugin's data folder: permission denied");
+    machine.refuses(
+        "no ticket can be left in the plugin's data folder: the operating system denies it",
+    );
     mode(&machine.data(), 0o700);
     machine.installs("v1");
     mode(&machine.data(), 0o500);

@@ -117,7 +117,7 @@ impl World {
             tree.write(name, name);
         }
         let files = Arc::new(Files::default());
-        let loader = Loader::new(live(&tree), Fake(Arc::clone(&files)), limits);
+        let loader = Loader::new(live(&tree).into(), Fake(Arc::clone(&files)), limits);
         Self {
             loader: Arc::new(loader),
             files,

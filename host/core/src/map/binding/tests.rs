@@ -5,11 +5,10 @@
 use super::{BadBindingName, BindingError, BindingName};
 use crate::{
     code::Code,
-    map::{KeyError, Map, tests::location},
+    map::{Map, tests::location},
 };
 use keyhole_tree::Tree;
 use keyhole_walk::SystemError;
-use std::{fs, process::Command};
 
 /// The key that the map of `tree` gives the binding `b`.
 fn key(tree: &Tree, source: &str) -> Result<String, BindingError> {
@@ -38,21 +37,14 @@ fn a_name_is_1_to_64_of_a_to_z_digits_and_hyphens() {
 }
 
 #[test]
-fn a_key_comes_from_the_map_a_file_or_the_environment() {
-    let tree = with(b"k-file\n", 0o600);
-    assert_eq!(key(&tree, "key = 'k-here'").unwrap(), "k-here");
-    assert_eq!(key(&tree, "key_file = 'key'").unwrap(), "k-file");
-    // Cargo sets it for a test.
-    let set = key(&tree, "key_env = 'CARGO_PKG_NAME'");
-    assert_eq!(set.unwrap(), "keyhole-core");
-}
-
-#[test]
 fn one_line_end_after_the_key_is_not_part_of_it() {
     for text in [&b"k-a"[..], b"k-a\n", b"k-a\r\n"] {
         let tree = with(text, 0o600);
         assert_eq!(key(&tree, "key_file = 'key'").unwrap(), "k-a");
     }
+    let longest = "k".repeat(128);
+    let tree = with(format!("{longest}\r\n").as_bytes(), 0o600);
+    assert_eq!(key(&tree, "key_file = 'key'").unwrap(), longest);
     for text in [
         &b"k-a\n\n"[..],
         b" k-a",
@@ -64,48 +56,6 @@ fn one_line_end_after_the_key_is_not_part_of_it() {
         let tree = with(text, 0o600);
         let error = key(&tree, "key_file = 'key'").unwrap_err();
         assert!(matches!(error, BindingError::NotAKey(_)), "{error:?}");
-    }
-}
-
-#[test]
-fn a_file_that_others_could_have_written_gives_no_key() {
-    for mode in [0o602, 0o666] {
-        let tree = with(b"k-a", mode);
-        assert!(matches!(
-            key(&tree, "key_file = 'key'"),
-            Err(BindingError::Untrusted(_))
-        ));
-    }
-    let tree = with(b"k-a", 0o600);
-    tree.mode("", 0o777);
-    assert!(matches!(
-        key(&tree, "key_file = 'key'"),
-        Err(BindingError::Untrusted(_))
-    ));
-}
-
-#[test]
-fn what_is_no_file_or_not_there_gives_no_key() {
-    let tree = with(b"k-a", 0o600);
-    fs::create_dir(tree.path("dir")).unwrap();
-    let made = Command::new("mkfifo").arg(tree.path("fifo")).status();
-    assert!(made.unwrap().success());
-    for (source, expected) in [
-        (
-            "key_file = 'none'",
-            BindingError::Unreadable(SystemError::Missing),
-        ),
-        (
-            "key_file = 'dir'",
-            BindingError::Unreadable(SystemError::NotAFile),
-        ),
-        (
-            "key_file = 'fifo'",
-            BindingError::Unreadable(SystemError::NotAFile),
-        ),
-        ("key_env = 'KEYHOLE_TEST_UNSET'", BindingError::NoVariable),
-    ] {
-        assert_eq!(key(&tree, source), Err(expected), "{source}");
     }
 }
 
@@ -130,19 +80,6 @@ fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
     assert!(shows("a", "description = 'k-long-and-random-7f3a'", None));
     // A short key of another entry may be any word.
     assert!(!shows("a", "description = 'a word'", None));
-}
-
-#[test]
-fn a_key_file_holds_the_longest_key_and_no_more_is_read_of_it() {
-    let longest = "k".repeat(128);
-    let tree = with(format!("{longest}\r\n").as_bytes(), 0o600);
-    assert_eq!(key(&tree, "key_file = 'key'").unwrap(), longest);
-    let tree = with(&[0xff; 140], 0o600);
-    let refused = key(&tree, "key_file = 'key'").unwrap_err();
-    assert!(
-        matches!(refused, BindingError::NotAKey(KeyError::TooLong)),
-        "{refused:?}"
-    );
 }
 
 #[test]

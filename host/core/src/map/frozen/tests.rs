@@ -146,17 +146,3 @@ fn an_entry_that_hung_before_is_not_looked_at_again_and_the_others_are() {
     }
     assert_eq!(hung, BTreeSet::from([1]));
 }
-
-#[test]
-fn without_a_usable_map_nothing_is_frozen() {
-    let tree = Tree::empty();
-    for (map, code) in [(None, "map-missing:"), (Some("roots = []"), "map-invalid:")] {
-        if let Some(map) = map {
-            tree.write("map.toml", map);
-        }
-        let live = Arc::new(live(&tree));
-        let frozen = FrozenMap::freeze(&live, None, &mut BTreeSet::new(), Limits::default());
-        let error = frozen.unwrap_err().to_string();
-        assert!(error.starts_with(code), "{error}");
-    }
-}

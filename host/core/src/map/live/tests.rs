@@ -88,7 +88,7 @@ fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_ma
         ),
         (unreadable(SystemError::Hangs), Code::TimedOut),
         (unreadable(SystemError::Denied), Code::MapInvalid),
-        (MapError::Unsettled { path: path.clone() }, Code::MapInvalid),
+        (unreadable(SystemError::Busy), Code::MapInvalid),
     ] {
         let said = error.at_start();
         assert_eq!(error.code(), code);

@@ -12,7 +12,7 @@ use crate::{
     map::{Key, Location, Map},
 };
 use keyhole_tree::Tree;
-use keyhole_walk::{Distrust, FileSystem, System, Walker, Why};
+use keyhole_walk::{Distrust, FileSystem, System, WalkError, Walker, Why};
 use proptest::prelude::*;
 use std::{
     fs::{self, File},
@@ -53,7 +53,7 @@ impl Home {
 
     fn resolve(&self, roots: &[&str], path: &str) -> Result<Grant, Code> {
         let located = self.locate(System, roots, path);
-        located.map_err(|error| error.code)
+        located.map_err(|error| error.code())
     }
 
     /// What the guest would read, and where that is.
@@ -74,8 +74,8 @@ fn a_file_that_others_could_put_another_in_place_of_is_refused_with_what_they_co
         for path in ["~/shared/deep/a.md", "~/shared/b.md", "~/link.md"] {
             let refused = home.locate(System, roots, path).unwrap_err();
             let (path, why) = (home.path("shared"), Why::WritableByOthers);
-            assert_eq!(refused.code, Code::Untrusted);
-            assert_eq!(refused.distrust, Some(Distrust { path, why }));
+            assert_eq!(refused.code(), Code::Untrusted);
+            assert_eq!(refused, WalkError::from(Distrust { path, why }).into());
         }
     }
 }

@@ -1,0 +1,50 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+use super::{Key, KeyError};
+
+#[test]
+fn a_key_is_1_to_128_visible_ascii_characters() {
+    for good in ["!", "~", "k-7f3a", &"k".repeat(128)] {
+        assert_eq!(Key::try_from(good).unwrap().expose(), good);
+    }
+    for (bad, why) in [
+        (String::new(), KeyError::Empty),
+        ("k".repeat(129), KeyError::TooLong),
+        ("a b".to_owned(), KeyError::NotVisibleAscii),
+        ("a\n".to_owned(), KeyError::NotVisibleAscii),
+        ("\u{7f}".to_owned(), KeyError::NotVisibleAscii),
+        ("clé".to_owned(), KeyError::NotVisibleAscii),
+    ] {
+        assert_eq!(Key::try_from(bad), Err(why));
+    }
+}
+
+/// The key is overwritten because its field does it, which [`zeroize`] tests
+/// itself. A test cannot read the memory afterwards without `unsafe`.
+#[test]
+fn a_key_is_made_of_what_is_wiped_on_drop_and_debug_hides_it() {
+    fn is_wiped<T: zeroize::ZeroizeOnDrop>(_: &T) {}
+    let key = Key::try_from("k-secret").unwrap();
+    is_wiped(&key.0);
+    assert_eq!(format!("{key:?}"), "Key(<redacted>)");
+}
+
+#[test]
+fn a_short_key_and_one_of_few_characters_could_be_guessed() {
+    for weak in [
+        "",
+        "k",
+        "k-7f3a8b1122334",
+        "aaaaaaaaaaaaaaaa",
+        "0123401234012340",
+    ] {
+        assert!(Key::is_guessable(weak), "{weak}");
+    }
+    for strong in [
+        "k-7f3a8b11223344",
+        "k-2c1f8a96d0e34b57",
+        "0123450123450123",
+        &"\u{e9}01234567".repeat(2),
+    ] {
+        assert!(!Key::is_guessable(strong), "{strong}");
+    }
+}
