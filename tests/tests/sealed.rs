@@ -27,7 +27,7 @@ pub(crate) fn stands(test: &str) -> bool {
     // What `--sealed` needs.
     let stands = here.system_calls && here.landlock >= Some(4);
     if !stands {
-        skipped(&format!("sealed::{test}"), &here);
+        skipped(&format!("sealed::{test}"), here);
     }
     stands
 }
