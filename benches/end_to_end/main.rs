@@ -8,7 +8,7 @@
 //! - `server`: the list of servers, and how to start and call each
 //! - `inside`, `hooks`: what is measured besides servers
 //! - `measure`, `numbers`: the rounds, and what they give
-//! - `targets`, `report`, `chart`: the results
+//! - `report`, `chart`: the results
 
 mod chart;
 mod hooks;
@@ -17,7 +17,6 @@ mod measure;
 mod numbers;
 mod report;
 mod server;
-mod targets;
 
 use keyhole_benches::files::Files;
 use measure::{FULL, Plan, SHORT, measure};
@@ -70,9 +69,9 @@ fn bench(plan: Plan, programs: &Programs, profile: &str) -> Result<(), Box<dyn E
     let size = (profile == "dist")
         .then(|| fs::metadata(released))
         .transpose()?;
-    let targets = targets::targets(&measured.results, size.map(|program| program.len()));
     let conditions = report::conditions(profile, plan.rounds);
-    let tables = report::tables(&measured, &targets, &conditions);
+    let size = size.map(|program| program.len());
+    let tables = report::tables(&measured, size, &conditions);
     let chart = chart::chart(&measured);
     if plan.rounds == SHORT.rounds {
         for (name, why) in &measured.absent {

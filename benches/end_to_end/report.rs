@@ -1,10 +1,11 @@
 //! The tables of docs/performance.md.
 
 use crate::{
+    hooks::{EMPTY, GUARD, LAUNCHER},
     inside::{NATIVE, SANDBOX},
     measure::{Measured, What, with_keys},
     numbers::{Spread, show},
-    targets::{Limit, Target},
+    server::{HYPER, KEYHOLE, NPM, PACKAGED, PACKAGED_TWIN, PYTHON, RUST, TWIN},
 };
 use keyhole_benches::files::KEYS;
 use std::{fmt::Write as _, fs, process::Command};
@@ -31,25 +32,33 @@ pub(crate) fn insert(page: &str, tables: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}\n\n{tables}\n{END}{after}"))
 }
 
-/// All tables, as Markdown.
-pub(crate) fn tables(measured: &Measured, targets: &[Target], conditions: &str) -> String {
-    let mut text =
-        format!("{conditions}\n## Targets\n\n| what | target | measured | |\n|---|---|---|---|\n");
-    for target in targets {
-        let (limit, sign) = match target.limit {
-            Limit::AtMost(limit) => (limit, "at most"),
-            Limit::AtLeast(limit) => (limit, "at least"),
-        };
-        let (what, unit) = (target.what, target.unit);
-        let got = target.got.map(|got| format!("{}{unit}", cell(got)));
-        let got = got.unwrap_or_else(|| "not measured here".to_owned());
-        let met = match target.met() {
-            Some(true) => "met",
-            Some(false) => "**missed**",
-            None => "",
-        };
-        let _ = writeln!(text, "| {what} | {sign} {limit}{unit} | {got} | {met} |");
-    }
+/// What keyhole is compared with, in the same rounds.
+const PAIRS: [(&str, &str); 6] = [
+    (KEYHOLE, RUST),
+    (KEYHOLE, HYPER),
+    (KEYHOLE, NPM),
+    (KEYHOLE, PYTHON),
+    (KEYHOLE, TWIN),
+    (PACKAGED, PACKAGED_TWIN),
+];
+
+/// All tables, as Markdown. `program` is the size of a released program, in bytes.
+pub(crate) fn tables(measured: &Measured, program: Option<u64>, conditions: &str) -> String {
+    let results = &measured.results;
+    let mut text = format!("{conditions}\n## Servers, whole processes over stdio\n\n");
+    let by_name = |what, name: &String| results.spread(what, name);
+    let servers = measured
+        .servers
+        .iter()
+        .map(|server| (server.name.to_owned(), server.title()));
+    table(&mut text, "server", &COLUMNS, servers, by_name);
+
+    text += "\n## Against each, round by round\n\n\
+        Below 1, keyhole is better; of calls a second, above 1.\n\n";
+    let pairs = PAIRS.map(|(of, to)| ((of, to), format!("{of}, against {to}")));
+    table(&mut text, "what", &COLUMNS, pairs, |what, (of, to)| {
+        results.compare(what, of, to, |of, to| of / to)
+    });
 
     text += "\n## Inside one process, from an open directory to the text\n\n";
     let inside = [(NATIVE, "native"), (SANDBOX, "in the sandbox")];
@@ -58,43 +67,46 @@ pub(crate) fn tables(measured: &Measured, targets: &[Target], conditions: &str) 
         (What::Small50, "1 KiB p50, µs"),
         (What::Large50, "1 MiB p50, µs"),
     ];
-    table(&mut text, measured, "guest", &columns, inside);
-
-    text += "\n## Servers, whole processes over stdio\n\n";
-    let servers = measured
-        .servers
-        .iter()
-        .map(|server| (server.name.to_owned(), server.title()));
-    table(&mut text, measured, "server", &COLUMNS, servers);
+    table(&mut text, "guest", &columns, inside, by_name);
 
     text += "\n## keyhole, by the number of keys in the map\n\n";
     let maps = KEYS.map(|keys| (with_keys(keys), format!("{keys} keys")));
-    table(&mut text, measured, "map", &COLUMNS, maps);
-    if !measured.absent.is_empty() {
-        text += "\nNot measured here:\n\n";
-        for (name, why) in &measured.absent {
-            let _ = writeln!(text, "- {name}: {why}");
+    table(&mut text, "map", &COLUMNS, maps, by_name);
+
+    text += "\n## Besides\n\n";
+    for (title, name) in [("launcher", LAUNCHER), ("guard", GUARD)] {
+        let over = results.compare(What::First, name, EMPTY, |of, to| of - to);
+        if let Some(over) = over {
+            let over = cell(over);
+            let _ = writeln!(text, "- {title}, over an empty static program: {over} ms");
         }
+    }
+    if let Some(bytes) = program.and_then(|bytes| u32::try_from(bytes).ok()) {
+        let size = show(f64::from(bytes) / 1e6);
+        let _ = writeln!(text, "- the stripped program, as released: {size} MB");
+    }
+    for (name, why) in &measured.absent {
+        let _ = writeln!(text, "- not measured here: {name} ({why})");
     }
     text
 }
 
-/// Each row has a name in the results, and a title.
-fn table(
+/// Each row has what `find` looks its numbers up by, and a title.
+fn table<R>(
     text: &mut String,
-    measured: &Measured,
     first: &str,
     columns: &[(What, &str)],
-    rows: impl IntoIterator<Item = (String, String)>,
+    rows: impl IntoIterator<Item = (R, String)>,
+    find: impl Fn(What, &R) -> Option<Spread>,
 ) {
     let titles: Vec<&str> = columns.iter().map(|(_, title)| *title).collect();
     let _ = writeln!(text, "| {first} | {} |", titles.join(" | "));
     let _ = writeln!(text, "|---|{}", "---|".repeat(columns.len()));
-    for (name, title) in rows {
+    for (row, title) in rows {
         let _ = write!(text, "| {title} |");
         for (what, _) in columns {
-            let spread = measured.results.spread(*what, &name);
-            let _ = write!(text, " {} |", spread.map_or("–".to_owned(), cell));
+            let found = find(*what, &row);
+            let _ = write!(text, " {} |", found.map_or("–".to_owned(), cell));
         }
         text.push('\n');
     }
