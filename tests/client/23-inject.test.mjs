@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, endAfter, say, spawn, used } from './harness/api.mjs';
+import { call, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, PACKAGED, SCANNER, catalog, loadsModules } from './harness/plugin.mjs';
 
@@ -56,7 +56,6 @@ onEachClient('23a: the agent is sent the document, also when it goes on, and nob
           const [, to] = JSON.stringify(messages).match(/agentId: (\w+)/);
           return call('SendMessage', { to, summary: 'once more', message: '[[actor:resumed]] Scan again.' });
         },
-        endAfter('resumed'),
         ...DONE,
       ],
       scanner: [spawn('nested', 'general-purpose'), ...DONE],

@@ -26,18 +26,6 @@ export const spawn = (actor, subagent_type, more = {}) =>
     ...more,
   });
 
-/**
- * A turn that ends the conversation, but not before `actor` has asked so many times. `-p`
- * may exit with its last turn, while an agent that it has just resumed has not begun.
- */
-export const endAfter = (actor, times = 1) => async (_, api) => {
-  const asked = () => api.requests.filter((request) => request.actor === actor).length;
-  for (let tries = 0; tries < 1200 && asked() < times; tries += 1) {
-    await new Promise((later) => setTimeout(later, 50));
-  }
-  return say('Done.');
-};
-
 /** One stand-in, serving one script until it is closed. */
 export class Api {
   /** Every request for a message, in order: { actor, turn, from, body, text }. */
@@ -96,7 +84,7 @@ export class Api {
       this.unscripted.push(`${actor}, turn ${turn}`);
       return [say('The script ends here.')];
     }
-    const parts = typeof step === 'function' ? await step(body, this) : step;
+    const parts = typeof step === 'function' ? await step(body) : step;
     return Array.isArray(parts) ? parts : [parts];
   }
 }
