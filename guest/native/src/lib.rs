@@ -122,7 +122,7 @@ impl<F: FileSystem> File for NativeFile<F> {
         Ok(Stat {
             regular: true,
             size: stat.size,
-            modified: time(stat.modified).filter(|_| is_settled),
+            modified: time(stat.modified),
             changed: time(stat.changed).filter(|_| is_settled),
         })
     }
