@@ -42,6 +42,10 @@ pub(crate) fn is_for_a_terminal() -> bool {
 /// What this program, with the same arguments, tells from a second process. None if it ended
 /// without a word, or cannot be started.
 #[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this program, before it serves anybody"
+)]
 pub(crate) fn ask() -> Option<Vec<u8>> {
     let (mut here, there) = UnixStream::pair().ok()?;
     let mut again = Command::new(match cfg!(target_os = "linux") {
