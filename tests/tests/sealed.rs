@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use serde_json::Value;
 use std::{
     fs,
-    os::unix::fs::{MetadataExt as _, symlink},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
     thread,
 };
 
@@ -51,6 +51,20 @@ fn it_serves_what_is_there_now_by_the_map_that_was_there_at_the_start() {
     client.load("k-1").refused("not-found");
     symlink(world.map_path(), world.path("notes/a.md")).unwrap();
     client.load("k-1").refused("outside-root");
+    client.end();
+}
+
+/// Behind the wall nobody can ask for its access list.
+#[test]
+fn it_refuses_what_is_in_a_directory_that_a_group_may_write_to() {
+    if !stands("it_refuses_what_is_in_a_directory_that_a_group_may_write_to") {
+        return;
+    }
+    let world = sealed();
+    let notes = fs::Permissions::from_mode(0o775);
+    fs::set_permissions(world.path("notes"), notes).unwrap();
+    let mut client = world.client();
+    client.load("k-1").refused("untrusted");
     client.end();
 }
 

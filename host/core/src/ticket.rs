@@ -185,6 +185,8 @@ impl Tickets {
     /// in it. Then its content stays where it is.
     fn data(&self) -> Result<File, TicketError> {
         match Walker::new(System).walk(&self.data, Policy::DIRECTORY) {
+            // The launcher writes names there that others could have made before it.
+            Ok(data) if data.stat.is_shared() => Err(TicketError::NotTrusted),
             Ok(data) => Ok(data.handle.into_file().ok_or(SystemError::Missing)?),
             Err(WalkError::Untrusted(_)) => Err(TicketError::NotTrusted),
             Err(WalkError::System(error)) => Err(error.into()),

@@ -14,7 +14,7 @@ use std::{
 };
 
 /// How long an operation takes at most, if its file system answers.
-const LATE: Duration = Duration::from_millis(100);
+const LATE: Duration = Duration::from_millis(300);
 
 /// How many threads may wait for one file system. A slow one can still serve as many calls
 /// at once as the host runs.

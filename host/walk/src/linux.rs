@@ -37,6 +37,8 @@ pub struct Handle {
     inode: u64,
     /// The type of its file system: see `linux/magic.h`. None if it does not even say that.
     kind: Option<u32>,
+    /// The device that whoever uses it waits for.
+    waits: u64,
 }
 
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -51,8 +53,11 @@ const OPEN: OFlags = OFlags::NOFOLLOW
 /// FUSE_SUPER_MAGIC, in `linux/magic.h` like all of these.
 const FUSE: u32 = 0x6573_5546;
 
+/// OVERLAYFS_SUPER_MAGIC. A file in it reports a device of its own.
+const OVERLAY: u32 = 0x794c_7630;
+
 /// File systems on this machine's own disks and memory. One that is not listed may be a
-/// network's, or lie over another, as overlayfs does: all of it may hang.
+/// network's, or lie over another, as overlayfs does: a look-up of a name in it may hang.
 const LOCAL: [u32; 13] = [
     0x0000_ef53, // ext2, ext3, ext4
     0x5846_5342, // xfs
@@ -103,17 +108,23 @@ const KERNEL: [u32; 26] = [
 const ACL: &str = "system.posix_acl_access";
 
 impl Handle {
-    /// An object that was just opened in `directory`, and what it reports.
-    fn of(fd: OwnedFd, directory: Option<&Self>) -> Result<(Self, Stat), SystemError> {
+    /// An object that was just opened, by its name in a directory, and what it reports.
+    fn of(fd: OwnedFd, found: Option<(&Self, &OsStr)>) -> Result<(Self, Stat), SystemError> {
         // Asks for what the kernel knows already, and waits for no file system.
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
         let known = rustix::fs::statx(&fd, "", flags, StatxFlags::BASIC_STATS)?;
         let mut stat = Stat::of(&known);
         let device = stat.device;
-        let kind = match directory {
-            Some(directory) if directory.device == device => directory.kind,
+        let kind = match found {
+            Some((directory, _)) if directory.device == device => directory.kind,
             _ => {
-                match Obstacle::of(device).ask(|| rustix::fs::fstatfs(&fd)) {
+                let ask = || Obstacle::of(device).ask(|| rustix::fs::fstatfs(&fd));
+                // Whoever mounts there again and again makes a new device each time.
+                let asked = match found {
+                    Some((directory, name)) => directory.obstacle_at(name).ask(ask),
+                    None => ask(),
+                };
+                match asked {
                     // Only 32 bits of it are the number; the kernel's type for it varies.
                     Ok(found) => Some(found.f_type as u32),
                     Err(error @ (SystemError::OutOfResources | SystemError::Hangs)) => {
@@ -123,12 +134,19 @@ impl Handle {
                 }
             }
         };
+        let waits = match found {
+            Some((directory, _)) if kind == Some(OVERLAY) && directory.kind == kind => {
+                directory.waits
+            }
+            _ => device,
+        };
         let inode = stat.inode;
         let handle = Self {
             fd,
             device,
             inode,
             kind,
+            waits,
         };
         if !handle.is_local() {
             stat = System.stat(&handle)?;
@@ -140,12 +158,9 @@ impl Handle {
         self.kind.is_some_and(|kind| LOCAL.contains(&kind))
     }
 
-    /// What may keep those waiting who use this object.
+    /// What may keep those waiting who use this object: a disk may hang, too.
     fn obstacle(&self) -> Obstacle {
-        match self.is_local() {
-            true => Obstacle::of((self.device, self.inode)),
-            false => Obstacle::of(self.device),
-        }
+        Obstacle::of(self.waits)
     }
 
     /// What may keep those waiting who look up a name in this directory. Another file
@@ -153,7 +168,7 @@ impl Handle {
     fn obstacle_at(&self, name: &OsStr) -> Obstacle {
         match self.is_local() {
             true => Obstacle::of((self.device, self.inode, name)),
-            false => Obstacle::of(self.device),
+            false => self.obstacle(),
         }
     }
 
@@ -161,7 +176,7 @@ impl Handle {
         let opened = self
             .obstacle_at(name)
             .ask(|| retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, Mode::empty())))?;
-        Self::of(opened, Some(self))
+        Self::of(opened, Some((self, name)))
     }
 }
 
@@ -217,7 +232,7 @@ impl FileSystem for System {
                 opened => opened,
             }
         })?;
-        Handle::of(opened, Some(directory))
+        Handle::of(opened, Some((directory, name)))
     }
 
     fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
@@ -237,9 +252,9 @@ impl FileSystem for System {
         Ok(match handle.kind {
             None => Mount::AnothersOwn,
             Some(kind) if KERNEL.contains(&kind) => Mount::Kernel,
-            Some(FUSE) if !self.user().is_some_and(|user| is_own(stat.device, user)) => {
-                Mount::AnothersOwn
-            }
+            Some(FUSE) => self
+                .user()
+                .map_or(Mount::AnothersOwn, |user| fuse(stat.device, user)),
             Some(_) => Mount::Ordinary,
         })
     }
@@ -254,8 +269,7 @@ impl FileSystem for System {
             // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
             Kind::Directory => {
                 let flags = OPEN | OFlags::RDONLY | OFlags::DIRECTORY;
-                let directory = rustix::fs::openat(&handle.fd, ".", flags, Mode::empty())?;
-                acl(&directory)
+                acl(rustix::fs::openat(&handle.fd, ".", flags, Mode::empty())?)
             }
             _ => acl(&handle.fd),
         });
@@ -302,35 +316,51 @@ fn acl(file: impl AsFd) -> Result<bool, Errno> {
     }
 }
 
-/// Whether the user or root mounted this FUSE file system. Whoever mounted it controls
-/// everything that it reports. The mount's options say who it was; virtiofs has no such
-/// option, because only root can mount it.
-fn is_own(device: u64, user: u32) -> bool {
+/// What the kernel says of this FUSE file system.
+fn fuse(device: u64, user: u32) -> Mount {
     let Ok(mounts) = std::fs::read("/proc/self/mountinfo") else {
-        return false;
+        return Mount::AnothersOwn;
     };
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    says_own(&mounts, &format!("{major}:{minor}"), user)
+    fuse_in(&mounts, &format!("{major}:{minor}"), user)
 }
 
 /// The same, from the bytes of a mountinfo: see proc_pid_mountinfo(5). Only the lines of
 /// this device count. Others may hold any bytes: any user may name a directory so.
-fn says_own(mounts: &[u8], device: &str, user: u32) -> bool {
-    let mut found = mounts
+///
+/// Whoever mounted it controls everything that it reports. The mount's options say who it
+/// was; virtiofs has no such option, because only root can mount it. With `allow_other` and
+/// without `default_permissions`, the kernel asks no mode: see `fuse(4)`.
+fn fuse_in(mounts: &[u8], device: &str, user: u32) -> Mount {
+    let of_this = mounts
         .split(|byte| *byte == b'\n')
         .filter(|line| line.split(|byte| *byte == b' ').nth(2) == Some(device.as_bytes()))
         .map(|line| {
             // Before the separator stands no other one: a blank in a name is escaped.
             let line = String::from_utf8_lossy(line);
             let after = line.split_once(" - ").map(|(_, after)| after);
-            let options = after.and_then(|after| after.split(' ').nth(2));
-            options.is_some_and(|options| {
-                let mounter = options.split(',').find_map(|o| o.strip_prefix("user_id="));
-                mounter.is_none_or(|id| id.parse() == Ok(user) || id.parse() == Ok(0))
-            })
+            let Some(options) = after.and_then(|after| after.split(' ').nth(2)) else {
+                return Mount::AnothersOwn;
+            };
+            let has = |option| options.split(',').any(|o| o == option);
+            let mounter = options.split(',').find_map(|o| o.strip_prefix("user_id="));
+            match mounter.map(str::parse) {
+                None => Mount::Ordinary,
+                Some(id) if id != Ok(user) && id != Ok(0) => Mount::AnothersOwn,
+                Some(_) if has("allow_other") && !has("default_permissions") => Mount::Unchecked,
+                Some(_) => Mount::Ordinary,
+            }
+        });
+    // One may be mounted in several places.
+    of_this
+        .reduce(|worst, next| {
+            if worst == Mount::Ordinary {
+                next
+            } else {
+                worst
+            }
         })
-        .peekable();
-    found.peek().is_some() && found.all(|own| own)
+        .unwrap_or(Mount::AnothersOwn)
 }
 
 impl Stat {

@@ -157,6 +157,9 @@ pub enum Mount {
     AnothersOwn,
     /// It keeps no owners: it tells every user that they own everything.
     WithoutOwners,
+    /// It lets other users in, and its own program decides what they may do there, whatever
+    /// owners and modes say.
+    Unchecked,
     /// The kernel makes up its content.
     Kernel,
 }

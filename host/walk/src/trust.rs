@@ -10,7 +10,8 @@
 //! In a sticky directory, such as `/tmp`, others may make new names, but not move or
 //! remove what belongs to somebody else. So a path may pass it, to a directory. But a file or
 //! a link in it is refused: somebody else could have moved it there from a directory that is
-//! not sticky, or made a hard link to it. Nobody can do that to a directory of the user's.
+//! not sticky, or made a hard link to it. So is a directory in which others may make names:
+//! to move a directory, one needs the right to write to it, and a sticky one gives that.
 //!
 //! A group whose only member is the user counts as the user, as in Debian's OpenSSH, so
 //! that homes under `umask 002` work. `group.rs` says exactly what this means.
@@ -49,7 +50,7 @@ pub enum Why {
     WritableByOthers,
     /// A group may write to it, and nothing shows that the user is alone in that group.
     WritableByGroup,
-    /// It is a file or link in a directory where others may make names.
+    /// It is in a directory where others may make names, and they could have moved it there.
     Movable,
     /// It is a file with a second name, on macOS.
     SecondName,
@@ -57,6 +58,8 @@ pub enum Why {
     ForeignMount,
     /// It is in a file system that keeps no owners.
     NoOwners,
+    /// It is in a file system that lets others in, and that need not check modes.
+    Unchecked,
     /// It is in procfs, sysfs or the like.
     KernelFileSystem,
     /// The user is the one as whom the system shows every owner that it cannot name.
@@ -88,6 +91,9 @@ impl Why {
             Self::NoOwners => format!(
                 "{path} is in a file system that keeps no owners, so that every user could change what it leads to; {OWNERS}"
             ),
+            Self::Unchecked => format!(
+                "{path} is in a FUSE file system that lets other users in and does not check what modes say; mount it without allow_other, or with default_permissions"
+            ),
             Self::KernelFileSystem => format!(
                 "{path} is in a file system of the kernel, where no files are kept; use another place"
             ),
@@ -98,7 +104,7 @@ impl Why {
 
 impl Stat {
     /// Whether others may make names in this trusted directory. If so, it is sticky.
-    pub(crate) const fn is_shared(&self) -> bool {
+    pub const fn is_shared(&self) -> bool {
         self.mode & STICKY != 0 && self.mode & (OTHERS_WRITE | GROUP_WRITE) != 0
     }
 }
@@ -123,8 +129,9 @@ impl<F: FileSystem> Walker<F> {
             Mount::Kernel => Some(Why::KernelFileSystem),
             Mount::AnothersOwn => Some(Why::ForeignMount),
             Mount::WithoutOwners => Some(Why::NoOwners),
+            Mount::Unchecked => Some(Why::Unchecked),
             Mount::Ordinary if ![user, ROOT].contains(&stat.owner) => Some(Why::ForeignOwner),
-            Mount::Ordinary if shared && !is_directory => Some(Why::Movable),
+            Mount::Ordinary if shared && (!is_directory || stat.is_shared()) => Some(Why::Movable),
             // A link has no mode of its own: only its owner counts.
             Mount::Ordinary if stat.kind == Kind::Link => None,
             Mount::Ordinary if self.files().has_hidden_writers(handle, stat)? => {

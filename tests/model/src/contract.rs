@@ -64,11 +64,7 @@ pub(crate) fn contract(
 }
 
 /// Everything up to the end. None if "it is not as long as it says".
-fn whole(
-    oracle: &mut Oracle,
-    reads: &mut usize,
-    size: u64,
-) -> Result<Option<Vec<u8>>, LoadError> {
+fn whole(oracle: &mut Oracle, reads: &mut usize, size: u64) -> Result<Option<Vec<u8>>, LoadError> {
     let mut text = Vec::new();
     loop {
         let have = text.len() as u64;

@@ -70,11 +70,11 @@ struct Ask {
 impl Hanging {
     /// Mounts one at `at`. Fails with the reason if this system cannot do this.
     pub(super) fn mount(at: &Path) -> Result<Self, String> {
-        Self::mount_as(0, at)
+        Self::mount_as("0,default_permissions", at)
     }
 
-    /// The same, mounted by `user`, who lets all others use it.
-    pub(super) fn mount_as(user: u32, at: &Path) -> Result<Self, String> {
+    /// The same, mounted by a user who lets all others use it, perhaps with more options.
+    pub(super) fn mount_as(user: &str, at: &Path) -> Result<Self, String> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let kernel = rustix::fs::open("/dev/fuse", flags, Mode::empty())
             .map_err(|error| format!("/dev/fuse: {error}"))?;
@@ -307,11 +307,16 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// Whoever mounted it says what is in it, and who owns that.
+/// Whoever mounted it says what is in it, and who owns that. If it lets others in, and the
+/// kernel does not check modes, they may write what belongs to the user.
 #[test]
-fn what_another_user_mounted_is_not_trusted_and_what_root_mounted_is() {
-    let this = "breaks::fuse::what_another_user_mounted_is_not_trusted_and_what_root_mounted_is";
-    for (user, trusted) in [(0, true), (65_534, false)] {
+fn a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted() {
+    let this = "breaks::fuse::a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted";
+    for (user, why) in [
+        ("0,default_permissions", None),
+        ("65534,default_permissions", Some(Why::ForeignMount)),
+        ("0", Some(Why::Unchecked)),
+    ] {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().canonicalize().unwrap();
         let _mounted = match Hanging::mount_as(user, &path) {
@@ -319,12 +324,11 @@ fn what_another_user_mounted_is_not_trusted_and_what_root_mounted_is() {
             Err(why) => return keyhole_tests::skipped(this, why),
         };
         let walked = Walker::new(System).walk(&path, Policy::DIRECTORY);
-        match (walked.map(drop), trusted) {
-            (Ok(()), true) => {}
-            (Err(WalkError::Untrusted(distrust)), false) => {
-                assert_eq!(distrust.why, Why::ForeignMount);
-            }
-            (ended, _) => panic!("{user}: {ended:?}"),
-        }
+        let distrusted = match walked.map(drop) {
+            Ok(()) => None,
+            Err(WalkError::Untrusted(distrust)) => Some(distrust.why),
+            Err(error) => panic!("{user}: {error:?}"),
+        };
+        assert_eq!(distrusted, why, "{user}");
     }
 }

@@ -67,6 +67,12 @@ fn a_folder_that_others_could_change_is_refused_by_the_program_itself() {
             }
             mode(directory, 0o755);
         }
+        // Whoever may make names there makes those that the launcher will write.
+        for bits in [0o1777, 0o1770] {
+            mode(&data, bits);
+            machine.refuses(REFUSED);
+        }
+        mode(&data, 0o755);
         // Nobody else can move the user's own files out of such a directory.
         mode(&above, 0o1777);
         machine.installs("v1");

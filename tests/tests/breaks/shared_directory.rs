@@ -16,6 +16,7 @@ use std::{
 
 const KEY: &str = "k-2c1f8a96d0e34b57";
 const LINKED: &str = "k-91c0d2e4f6a8b0c1";
+const BOXED: &str = "k-3e5a7c9b1d2f4061";
 const OWN: &str = "k-5d7e9f1a3b5c7d9e";
 
 /// Whether the stranger may rename this.
@@ -80,7 +81,12 @@ fn what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_
         owned(directory, 0, mode);
     }
     fs::create_dir(sticky.join("own")).unwrap();
-    fs::create_dir(shared.join("directory")).unwrap();
+    for name in ["directory", "box"] {
+        fs::create_dir(shared.join(name)).unwrap();
+    }
+    // Others may make names in it, and so move it.
+    fs::create_dir(shared.join("box/notes")).unwrap();
+    symlink(world.path("private/b.md"), shared.join("box/notes/a.md")).unwrap();
     fs::write(sticky.join("own/c.md"), "own\n").unwrap();
     fs::write(shared.join("diary.md"), "hunter2").unwrap();
     let map = format!("[keys]\n{KEY} = '~/private/b.md'\n");
@@ -90,14 +96,18 @@ fn what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_
         sticky.join("own"),
         sticky.join("own/c.md"),
         shared.join("directory"),
+        shared.join("box/notes"),
         shared.join("diary.md"),
         shared.join("map.toml"),
     ] {
         owned(&path, NOBODY, 0o700);
     }
-    lchown(shared.join("link"), Some(NOBODY), None).unwrap();
+    owned(&shared.join("box"), NOBODY, 0o1777);
+    for link in ["link", "box/notes/a.md"] {
+        lchown(shared.join(link), Some(NOBODY), None).unwrap();
+    }
     let keys = format!(
-        "[keys]\n{KEY} = 'STICKY/a.md'\n{LINKED} = 'STICKY/notes/b.md'\n{OWN} = 'STICKY/own/c.md'\n"
+        "[keys]\n{KEY} = 'STICKY/a.md'\n{LINKED} = 'STICKY/notes/b.md'\n{BOXED} = 'STICKY/box/notes/a.md'\n{OWN} = 'STICKY/own/c.md'\n"
     );
     let world = world.map(keys.replace("STICKY", sticky.to_str().unwrap()));
     let world = world.unprivileged();
@@ -107,12 +117,13 @@ fn what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_
         ("map.toml", "map.toml", true),
         // Its `..` would change, which only those may do who may write to it.
         ("directory", "directory", false),
+        ("box", "box", true),
     ] {
         let moved = stranger_moves(&shared.join(from), &sticky.join(to));
         assert_eq!(moved, can, "{from}");
     }
     let mut client = world.client();
-    for key in [KEY, LINKED] {
+    for key in [KEY, LINKED, BOXED] {
         client.load(key).refused("untrusted");
     }
     client.load(OWN).is("own\n");

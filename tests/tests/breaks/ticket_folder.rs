@@ -32,7 +32,13 @@ fn no_ticket_is_left_or_redeemed_in_a_folder_that_somebody_else_could_have_put_t
             Ok(None)
         },
         // A mount in which whoever mounted it says who owns what.
-        |world| Hanging::mount_as(STRANGER, &world.path("data")).map(Some),
+        |world| {
+            Hanging::mount_as(
+                &format!("{STRANGER},default_permissions"),
+                &world.path("data"),
+            )
+            .map(Some)
+        },
         // The second of two links can be turned by its owner.
         |world| {
             fs::rename(world.path("data"), world.path("real")).unwrap();

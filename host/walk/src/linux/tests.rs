@@ -1,12 +1,14 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::{is_own, says_own};
+use super::{fuse, fuse_in};
+use crate::Mount;
 use std::{fs, os::unix::fs::MetadataExt as _};
 
 #[test]
 fn a_mount_is_looked_up_by_its_device() {
-    assert!(is_own(fs::metadata("/proc/self").unwrap().dev(), 1000));
-    assert!(!is_own(u64::MAX, 0));
+    let proc = fs::metadata("/proc/self").unwrap().dev();
+    assert_eq!(fuse(proc, 1000), Mount::Ordinary);
+    assert_eq!(fuse(u64::MAX, 0), Mount::AnothersOwn);
 }
 
 #[test]
@@ -21,26 +23,36 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
         45 31 0:54 / /odd rw - fuse.x x rw,user_id=jane\n\
         46 31 0:55 / /short\n\
         47 31 0:56 / /\xff rw - fuse.x \xff rw,user_id=1001\n\
-        48 31 0:57 / /\xff rw - fuse.x \xff rw,user_id=1000\n";
-    for (device, user, own) in [
-        ("0:50", 1000, true),
-        ("0:50", 1001, false),
-        ("0:50", 0, false),
+        48 31 0:57 / /\xff rw - fuse.x \xff rw,user_id=1000\n\
+        49 31 0:58 / /open rw - fuse.x x rw,user_id=1000,group_id=1000,allow_other\n\
+        50 31 0:59 / /kept rw - fuse.x x rw,user_id=0,default_permissions,allow_other\n\
+        51 31 0:60 / /c rw - fuse.x x rw,user_id=1000\n\
+        52 31 0:60 / /d rw - fuse.x x rw,user_id=0,allow_other\n";
+    use Mount::{AnothersOwn as Anothers, Ordinary, Unchecked};
+    for (device, user, mount) in [
+        ("0:50", 1000, Ordinary),
+        ("0:50", 1001, Anothers),
+        ("0:50", 0, Anothers),
         // Root's mounts are trusted for every user, and a mount without the option
         // is root's.
-        ("0:51", 1000, true),
-        ("0:52", 1000, true),
+        ("0:51", 1000, Ordinary),
+        ("0:52", 1000, Ordinary),
         // A device that has a mount of the user's and one of another's is not the
         // user's.
-        ("0:53", 1000, false),
-        ("0:53", 1001, false),
+        ("0:53", 1000, Anothers),
+        ("0:53", 1001, Anothers),
         // A line that cannot be understood, or that is missing, proves nothing.
-        ("0:54", 1000, false),
-        ("0:55", 1000, false),
-        ("0:5", 1000, false),
-        ("0:56", 1000, false),
-        ("0:57", 1000, true),
+        ("0:54", 1000, Anothers),
+        ("0:55", 1000, Anothers),
+        ("0:5", 1000, Anothers),
+        ("0:56", 1000, Anothers),
+        ("0:57", 1000, Ordinary),
+        // Others are let in: only what the kernel checks proves anything.
+        ("0:58", 1000, Unchecked),
+        ("0:58", 1001, Anothers),
+        ("0:59", 1000, Ordinary),
+        ("0:60", 1000, Unchecked),
     ] {
-        assert_eq!(says_own(mounts, device, user), own, "{device} {user}");
+        assert_eq!(fuse_in(mounts, device, user), mount, "{device} {user}");
     }
 }

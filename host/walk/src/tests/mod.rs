@@ -220,6 +220,7 @@ fn where_everybody_owns_everything_nothing_is_trusted() {
     for (mount, why) in [
         (Mount::Ordinary, None),
         (Mount::WithoutOwners, Some(Why::NoOwners)),
+        (Mount::Unchecked, Some(Why::Unchecked)),
         (Mount::AnothersOwn, Some(Why::ForeignMount)),
     ] {
         for stat in [file, System.stat(&parent).unwrap(), link] {

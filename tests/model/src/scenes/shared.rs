@@ -14,6 +14,7 @@ pub(super) fn all() -> Vec<Scene> {
         root_that_others_fill(),
         link_among_others(),
         link_in_tmp(),
+        directory_in_tmp(),
         hard_links_in_tmp(),
         long_way(),
     ];
@@ -137,6 +138,27 @@ fn link_in_tmp() -> Scene {
     scene
         .moves
         .push(Move::Rename("/srv/share/d.md", "/tmp/a.md"));
+    scene.refused(Code::NotFound)
+}
+
+/// Nor is the user's own directory there. But there is one elsewhere that others may write
+/// to, and so move.
+fn directory_in_tmp() -> Scene {
+    let mut scene = Scene::new("directory-in-tmp", MAP);
+    let disk = &mut scene.disk;
+    disk.directory("/tmp", ROOT, 0o1777);
+    disk.directory("/srv", ROOT, 0o755);
+    disk.directory("/srv/share", JANE, 0o777);
+    disk.directory("/srv/share/box", JANE, 0o1777);
+    disk.directory("/srv/share/box/notes", JANE, 0o755);
+    disk.link("/srv/share/box/notes/a.md", JANE, "/home/jane/diary.md");
+    map(disk, MAP, "[keys]\n\"k\" = \"/tmp/box/notes/a.md\"\n");
+    scene.moves = moves(
+        &["/srv/share/box", "/tmp/box"],
+        &["/home/jane"],
+        FORGED_TEXT,
+    );
+    scene.depth = 3;
     scene.refused(Code::NotFound)
 }
 
