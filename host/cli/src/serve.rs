@@ -24,7 +24,11 @@ use std::{
     sync::Arc,
     thread,
 };
-use tokio::{runtime::Runtime, sync::oneshot, time::timeout};
+use tokio::{
+    runtime::Runtime,
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
 
 /// Why the server could not start, or why it stopped early.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +66,9 @@ pub(crate) enum ServeError {
 }
 
 const NO_BINDING: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind";
+
+const HANGING_KEY: &str =
+    "timed-out: the file system of the binding's key_file does not answer; look at it";
 
 impl From<WallError> for ServeError {
     fn from(error: WallError) -> Self {
@@ -189,14 +196,25 @@ async fn bound_or_waiting(
     name: BindingName,
     limits: Limits,
 ) -> Result<Surface, ServeError> {
+    let until = Instant::now() + limits.deadline;
     let (reader, binding) = (Arc::clone(map), name.clone());
-    let read = beside(move || {
-        let map = reader.current()?;
-        Ok(bound(&map, &binding, None))
-    })?;
-    let missing = match timeout(limits.deadline, read).await {
-        Ok(Ok(Ok(Err(ServeError::NoBinding)))) => NO_BINDING.to_owned(),
-        Ok(Ok(Ok(surface))) => return surface,
+    let read = timeout_at(until, beside(move || reader.current())?).await;
+    let missing = match read {
+        Ok(Ok(Ok(map))) => {
+            let shown = beside(move || {
+                let key = map
+                    .binding(&binding)
+                    .and_then(|binding| binding.key(&map).ok());
+                bound(&map, &binding, key.as_ref())
+            })?;
+            match timeout_at(until, shown).await {
+                Ok(Ok(Err(ServeError::NoBinding))) => NO_BINDING,
+                Ok(Ok(surface)) => return surface,
+                Ok(Err(_panicked)) => "internal error",
+                Err(_late) => HANGING_KEY,
+            }
+            .to_owned()
+        }
         Ok(Ok(Err(MapError::Missing { .. }))) => no_map(map),
         Ok(Ok(Err(error))) => error.at_start().to_owned(),
         Ok(Err(_panicked)) => "internal error".to_owned(),
@@ -207,10 +225,9 @@ async fn bound_or_waiting(
 }
 
 /// The surface of a binding. `key` is what it stands for, if that is known.
-fn bound(map: &Map, name: &BindingName, key: Option<Key>) -> Result<Surface, ServeError> {
+fn bound(map: &Map, name: &BindingName, key: Option<&Key>) -> Result<Surface, ServeError> {
     let binding = map.binding(name).ok_or(ServeError::NoBinding)?;
-    let key = key.or_else(|| binding.key(map).ok());
-    match binding.shows_a_key(name, key.as_ref(), map) {
+    match binding.shows_a_key(name, key, map) {
         true => Err(ServeError::ShowsAKey),
         false => Ok(Surface::bound(name, binding)),
     }
@@ -242,7 +259,7 @@ pub(crate) fn serve_sealed(
     let map = FrozenMap::freeze(&map, binding, &mut numbers.collect(), limits)?;
     let surface = match binding {
         None => Surface::general(),
-        Some(name) => bound(map.map(), name, map.bound(map.map(), name).ok())?,
+        Some(name) => bound(map.map(), name, map.bound(map.map(), name).ok().as_ref())?,
     };
     let process = Process::start(limits)?;
     put_up(Rights::Sealed, map.directories())?;

@@ -3,8 +3,9 @@
 //! their threads with all others, under each spelling, and as roots that nobody asked for.
 
 use super::fuse::{Hanging, Overlay, TEXT};
+use crate::sealed::stands;
 use keyhole_tests::{PATIENCE, World, skipped};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
@@ -56,9 +57,22 @@ fn hung(test: &str) -> Option<(World, Vec<Hanging>)> {
 #[test]
 fn reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind() {
     let this = "reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind";
-    let Some((world, mounts)) = hung(this) else {
-        return;
-    };
+    if let Some((world, mounts)) = hung(this) {
+        flood(&world, mounts);
+    }
+}
+
+#[test]
+fn reads_that_hang_do_so_no_more_in_a_sealed_server() {
+    let this = "breaks::hung_read::reads_that_hang_do_so_no_more_in_a_sealed_server";
+    if stands(this)
+        && let Some((world, mounts)) = hung(this)
+    {
+        flood(&world.argument("--sealed"), mounts);
+    }
+}
+
+fn flood(world: &World, mounts: Vec<Hanging>) {
     let mut client = world.client();
     // Dropped first: until then, a server that hangs cannot be killed.
     let mounts = mounts;
@@ -106,20 +120,27 @@ fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
     let Some((world, mounts)) = hung(this) else {
         return;
     };
-    let world = world.directory("over");
-    let over = match Overlay::mount(&world.path("hung/0"), &world.path("over")) {
-        Ok(over) => over,
-        Err(why) => return skipped(&format!("breaks::hung_read::{this}"), why),
-    };
     let mut map = format!("[keys]\n{HONEST} = '~/notes-private/honest.md'\n");
-    for file in 0..5 {
-        map += &format!("{} = '~/over/{file}.md'\n", key(0, file));
+    let mut overlays = Vec::new();
+    let mut world = world;
+    for mount in 0..MOUNTS {
+        let over = format!("over-{mount}");
+        world = world.directory(&over);
+        match Overlay::mount(&world.path(&format!("hung/{mount}")), &world.path(&over)) {
+            Ok(mounted) => overlays.push(mounted),
+            Err(why) => return skipped(&format!("breaks::hung_read::{this}"), why),
+        }
+        for file in 0..5 {
+            map += &format!("{} = '~/{over}/{file}.md'\n", key(mount, file));
+        }
     }
     world.write_map(map);
     let mut client = world.client();
-    let mounts = (mounts, over);
+    let mounts = (mounts, overlays);
     for call in 0..25 {
-        let _ = client.call(&key(0, call % 5));
+        for mount in 0..MOUNTS {
+            let _ = client.call(&key(mount, call % 5));
+        }
     }
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(2) {
@@ -183,4 +204,38 @@ fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
     assert_eq!(codes, [None, Some("timed-out")]);
     drop(mounts);
     client.end();
+}
+
+/// What hangs is the key's file, not the map's. The start ends all the same, and says so.
+#[test]
+fn a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map() {
+    let this =
+        "breaks::hung_read::a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map";
+    for sealed in [false, true] {
+        if sealed && !stands(this) {
+            return;
+        }
+        let Some((world, mounts)) = hung(this) else {
+            return;
+        };
+        world.write_map(format!(
+            "[keys]\n{HONEST} = '~/notes-private/honest.md'\n\
+             [bindings.notes]\nkey_file = '~/hung/0/key.md'\n"
+        ));
+        let world = world.argument("--bind").argument("notes");
+        let world = match sealed {
+            true => world.argument("--sealed"),
+            false => world,
+        };
+        let mut client = world.serve();
+        let mounts = mounts;
+        let _ = client.handshake();
+        let id = client.ask("tools/call", json!({ "name": "load_context" }));
+        client.answer(id).refused("timed-out");
+        drop(mounts);
+        client.hang_up();
+        let said = client.ended().stderr;
+        assert!(!said.contains("of the context map"), "{said}");
+        assert_eq!(said.contains("key_file does not answer"), !sealed, "{said}");
+    }
 }

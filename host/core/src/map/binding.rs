@@ -183,6 +183,8 @@ impl BindingError {
         match self {
             Self::Unreadable(SystemError::OutOfResources) => Code::OutOfResources,
             Self::Unreadable(SystemError::Hangs) => Code::TimedOut,
+            Self::Unreadable(SystemError::Busy) => Code::Changed,
+            Self::Unreadable(SystemError::Failed(_)) => Code::Internal,
             _ => Code::UnknownKey,
         }
     }

@@ -7,9 +7,13 @@ use keyhole_walk::{FileSystem as _, System, SystemError, Walker, paths::is_exhau
 use std::{
     collections::{BTreeSet, HashMap},
     io,
-    sync::{Arc, mpsc::channel},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::channel,
+    },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Descriptors that a call may need: its directory, the file, and two more to be safe.
@@ -18,8 +22,8 @@ const DESCRIPTORS_PER_CALL: usize = 4;
 /// Descriptors that the process needs in addition: standard streams, the runtime.
 const DESCRIPTORS_BESIDES: usize = 32;
 
-/// How long the start waits for one file system to answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// A look-up that takes longer is waited for beside the others.
+const LATE: Duration = Duration::from_millis(100);
 
 /// A map that is read once. It keeps the directory of each of its files open.
 ///
@@ -33,9 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct FrozenMap {
     map: Arc<Map>,
     files: HashMap<Key, Result<Grant<Arc<Dir>>, Code>>,
-    /// The one binding that is served, with its key. None if the server is not bound, or
-    /// the binding had no key.
-    bound: Option<(BindingName, Key)>,
+    /// The one binding that is served, with its key. None if the server is not bound.
+    bound: Option<(BindingName, Result<Key, Code>)>,
 }
 
 /// Why a map cannot be frozen.
@@ -63,9 +66,9 @@ impl FrozenMap {
     /// binding's one file; a binding that has no key now, or whose key has no entry in the
     /// map, has no file, and stays refused.
     ///
-    /// An entry whose number is in `hung` is refused without being looked at. If another one
-    /// does not answer either, its number is added: then a thread of this process hangs
-    /// there.
+    /// An entry whose number is in `hung` is refused without being looked at. If others do
+    /// not answer within the time of a call, their numbers are added: then threads of this
+    /// process hang there. A binding, with its key and its file, has the number 0.
     ///
     /// # Errors
     /// [`FreezeError`]. A file that cannot be served is not an error here: it is
@@ -76,19 +79,30 @@ impl FrozenMap {
         hung: &mut BTreeSet<usize>,
         limits: Limits,
     ) -> Result<Self, FreezeError> {
-        let (map, key) = read(live, binding)?;
-        let bound = binding.cloned().zip(key);
-        let keys: Vec<&Key> = match binding {
-            Some(_) => bound.iter().map(|(_, key)| key).collect(),
-            None => map.entries().into_iter().map(|(key, _)| key).collect(),
+        let until = Instant::now() + limits.deadline;
+        let reader = Arc::clone(live);
+        let map = patiently(until, move || reader.current())?
+            .unwrap_or_else(|| Err(MapError::hangs(live.location().file())))?;
+        let bound = match binding {
+            Some(_) if hung.contains(&0) => Some(Err(Code::TimedOut)),
+            Some(name) => Some(key_of(&map, name, until)?),
+            None => None,
         };
+        let keys: Vec<Key> = match &bound {
+            Some(key) => key.iter().cloned().collect(),
+            None => map
+                .entries()
+                .into_iter()
+                .map(|(key, _)| key.clone())
+                .collect(),
+        };
+        if matches!(bound, Some(Err(Code::TimedOut))) {
+            hung.insert(0);
+        }
         let mut directories = Directories::new(limits);
         let mut files = HashMap::new();
-        for (number, key) in keys.into_iter().enumerate() {
-            let found = match hung.contains(&number) {
-                true => Err(Code::TimedOut),
-                false => resolve(&map, key)?,
-            };
+        let looked_up = look_up(&map, &keys, hung, until)?;
+        for (number, (key, found)) in keys.into_iter().zip(looked_up).enumerate() {
             if matches!(found, Err(Code::TimedOut)) {
                 hung.insert(number);
             }
@@ -96,8 +110,9 @@ impl FrozenMap {
                 Ok(grant) => Ok(grant.reopen(|directory| directories.keep(directory))?),
                 Err(code) => Err(code),
             };
-            files.insert(key.clone(), file);
+            files.insert(key, file);
         }
+        let bound = binding.cloned().zip(bound);
         Ok(Self { map, files, bound })
     }
 
@@ -121,7 +136,7 @@ impl Maps for FrozenMap {
 
     fn bound(&self, _: &Map, name: &BindingName) -> Result<Key, Code> {
         match &self.bound {
-            Some((served, key)) if served == name => Ok(key.clone()),
+            Some((served, key)) if served == name => key.clone(),
             _ => Err(Code::UnknownKey),
         }
     }
@@ -136,39 +151,69 @@ impl Maps for FrozenMap {
     }
 }
 
-/// The map, and the key of the binding.
-fn read(
-    live: &Arc<LiveMap>,
-    binding: Option<&BindingName>,
-) -> Result<(Arc<Map>, Option<Key>), FreezeError> {
-    let (reader, name) = (Arc::clone(live), binding.cloned());
-    let read = patiently(move || {
-        let map = reader.current()?;
-        let binding = name.and_then(|name| map.binding(&name));
-        let key = binding.and_then(|binding| binding.key(&map).ok());
-        Ok((map, key))
+/// The key of the binding.
+fn key_of(map: &Arc<Map>, name: &BindingName, until: Instant) -> io::Result<Result<Key, Code>> {
+    let (map, name) = (Arc::clone(map), name.clone());
+    let key = patiently(until, move || {
+        let binding = map.binding(&name).ok_or(Code::UnknownKey)?;
+        binding.key(&map).map_err(|error| error.code())
     })?;
-    Ok(read.unwrap_or_else(|| Err(MapError::hangs(live.location().file())))?)
+    Ok(key.unwrap_or(Err(Code::TimedOut)))
 }
 
-/// The grant of this key's entry.
-fn resolve(map: &Arc<Map>, key: &Key) -> io::Result<Result<Grant, Code>> {
-    let (map, key) = (Arc::clone(map), key.clone());
-    let found = patiently(move || {
-        let entry = map.find(&key).ok_or(Code::UnknownKey)?;
-        locate(&Walker::new(System), &map, entry).map_err(|error| error.code())
-    })?;
-    Ok(found.unwrap_or(Err(Code::TimedOut)))
+/// The grant of each key's entry, in the same order, except of those that are `hung`.
+///
+/// One thread looks them up. Each time it takes long, another one goes on beside it: so all
+/// that hang are waited for together. If none hangs, all threads have ended then.
+fn look_up(
+    map: &Arc<Map>,
+    keys: &[Key],
+    hung: &BTreeSet<usize>,
+    until: Instant,
+) -> io::Result<Vec<Result<Grant, Code>>> {
+    let asked = (0..keys.len()).filter(|number| !hung.contains(number));
+    let asked: Arc<[(usize, Key)]> = asked.map(|number| (number, keys[number].clone())).collect();
+    let mut found: Vec<_> = keys.iter().map(|_| Err(Code::TimedOut)).collect();
+    let (mut threads, mut left) = (Vec::new(), asked.len());
+    let (next, (send, receive)) = (Arc::new(AtomicUsize::new(0)), channel());
+    while left > 0 && Instant::now() < until {
+        if next.load(Ordering::Relaxed) < asked.len() {
+            let (map, asked, next, send) = (map.clone(), asked.clone(), next.clone(), send.clone());
+            threads.push(thread::Builder::new().spawn(move || {
+                while let Some((number, key)) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let entry = map.find(key).ok_or(Code::UnknownKey);
+                    let grant = entry.and_then(|entry| {
+                        let located = locate(&Walker::new(System), &map, entry);
+                        located.map_err(|error| error.code())
+                    });
+                    // Nobody waits any more if the time is over.
+                    let _ = send.send((*number, grant));
+                }
+            })?);
+        }
+        while let Ok((number, grant)) = receive.recv_timeout(LATE) {
+            found[number] = grant;
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+    }
+    if left == 0 {
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+    }
+    Ok(found)
 }
 
-/// What `look` finds on a thread of its own, which has ended then. None if it does not within
-/// [`PATIENCE`]: its file system hangs, and so does the thread.
+/// What `look` finds on a thread of its own, which has ended then. None if it does not until
+/// `until`: its file system hangs, and so does the thread.
 fn patiently<T: Send + 'static>(
+    until: Instant,
     look: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<Option<T>> {
     let (send, receive) = channel();
     let thread = thread::Builder::new().spawn(move || drop(send.send(look())))?;
-    let found = receive.recv_timeout(PATIENCE);
+    let found = receive.recv_timeout(until.saturating_duration_since(Instant::now()));
     if found.is_ok() {
         drop(thread.join());
     }
