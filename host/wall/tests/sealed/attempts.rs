@@ -174,9 +174,11 @@ fn only_a_ticket_is_deleted(world: &World) {
     refused("a map", remove("", "map.toml"));
 }
 
-/// The metadata of any path; and a terminal, unless the process is sealed.
+/// The metadata of any path, the process's own namespaces, and a terminal, unless the process is
+/// sealed.
 fn what_is_left_is_what_security_says(_: &World) {
     assert!(rustix::fs::stat("/etc/passwd").is_ok());
+    assert!(open("/proc/self/ns/mnt", OFlags::RDONLY).is_ok());
     let is_sealed = File::open("/etc/passwd").is_err();
     if Path::new("/dev/ptmx").exists() {
         let opened = open("/dev/ptmx", OFlags::RDONLY | OFlags::NOCTTY);
