@@ -13,15 +13,22 @@
 //! single-user mode, and name only root in groups that have other members. So no group
 //! counts. On Windows there are no such files, and access lists name all who count.
 
-use crate::{FileSystem, WalkError, Walker, policy::Policy, trust::ROOT};
+use crate::{
+    FileSystem, WalkError, Walker,
+    policy::Policy,
+    trust::{ROOT, Why},
+};
 use std::path::Path;
 
 /// The most that is read of either file, in bytes: some ten thousand users.
 const MOST: u64 = 1 << 20;
 
-/// The users and the groups, as the two files were at one moment. None means that one could
-/// not be read.
-pub(crate) type GroupFiles = Option<(Vec<u8>, Vec<u8>)>;
+const USERS: &str = "/etc/passwd";
+const GROUPS: &str = "/etc/group";
+
+/// The users and the groups, as the two files were at one moment; or which one could not be
+/// read.
+pub(crate) type GroupFiles = Result<(Vec<u8>, Vec<u8>), &'static str>;
 
 impl<F: FileSystem> Walker<F> {
     /// Reads both files.
@@ -29,21 +36,21 @@ impl<F: FileSystem> Walker<F> {
     /// # Errors
     /// [`WalkError`], only if the process has too few descriptors or too little memory.
     pub(crate) fn group_files(&self) -> Result<GroupFiles, WalkError> {
-        let read = |path| {
-            let file = self.walk(Path::new(path), Policy::GROUP_FILE)?;
-            self.read(&file.handle, file.stat.size, MOST)
+        let read = |path| -> Result<Result<Vec<u8>, &'static str>, WalkError> {
+            let walked = self.walk(Path::new(path), Policy::GROUP_FILE);
+            match walked.and_then(|file| self.read(&file.handle, file.stat.size, MOST)) {
+                Err(error) if error.is_exhaustion() => Err(error),
+                read => Ok(read.ok().flatten().ok_or(path)),
+            }
         };
-        match read("/etc/passwd").and_then(|users| Ok((users, read("/etc/group")?))) {
-            Ok((users, groups)) => Ok(users.zip(groups)),
-            Err(error) if error.is_exhaustion() => Err(error),
-            Err(_) => Ok(None),
-        }
+        let (users, groups) = (read(USERS)?, read(GROUPS)?);
+        Ok(users.and_then(|users| Ok((users, groups?))))
     }
 
-    /// Whether the group is `user` alone, except perhaps root.
-    pub(crate) fn is_users_own(&self, group: u32, user: u32) -> Result<bool, WalkError> {
+    /// Why the group may be somebody else than `user` and root. None if it is not.
+    pub(crate) fn others_in(&self, group: u32, user: u32) -> Result<Option<Why>, WalkError> {
         if cfg!(not(target_os = "linux")) {
-            return Ok(false);
+            return Ok(Some(Why::WritableByGroup));
         }
         let now;
         let files = match &self.groups {
@@ -53,32 +60,42 @@ impl<F: FileSystem> Walker<F> {
                 &now
             }
         };
-        let alone = |(users, groups): &(Vec<u8>, Vec<u8>)| holds_alone(users, groups, group, user);
-        Ok(files.as_ref().and_then(alone) == Some(true))
+        let alone = match files {
+            Ok((users, groups)) => holds_alone(users, groups, group, user),
+            Err(file) => Err(*file),
+        };
+        Ok(match alone {
+            Ok(true) => None,
+            Ok(false) => Some(Why::WritableByGroup),
+            Err(file) => Some(Why::UnknownGroup(file)),
+        })
     }
 }
 
-/// Whether `user` is in the group, and nobody else except perhaps root. None if a line that
-/// counts cannot be understood.
-fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Option<bool> {
+/// Whether `user` is in the group, and nobody else except perhaps root.
+///
+/// # Errors
+/// The file in which a line that counts cannot be understood.
+fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Result<bool, &'static str> {
     let mut own_names = Vec::new();
     let mut holds_user = false;
-    for line in lines(users)? {
+    for line in lines(users).ok_or(USERS)? {
         let [name, _, id, primary] = fields(line);
-        let (id, is_primary) = (number(id)?, number(primary)? == Some(group));
+        let (id, primary) = (number(id).ok_or(USERS)?, number(primary).ok_or(USERS)?);
+        let is_primary = primary == Some(group);
         match id {
             Some(id) if id == user || id == ROOT => {
                 own_names.push((name, id));
                 holds_user |= is_primary && id == user;
             }
-            _ if is_primary => return Some(false),
+            _ if is_primary => return Ok(false),
             _ => {}
         }
     }
     let mut is_known = false;
-    for line in lines(groups)? {
+    for line in lines(groups).ok_or(GROUPS)? {
         let [_, _, id, members] = fields(line);
-        if number(id)? != Some(group) {
+        if number(id).ok_or(GROUPS)? != Some(group) {
             continue;
         }
         is_known = true;
@@ -88,11 +105,11 @@ fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Option<boo
         {
             match own_names.iter().find(|(name, _)| *name == member) {
                 Some((_, id)) => holds_user |= *id == user,
-                None => return Some(false),
+                None => return Ok(false),
             }
         }
     }
-    Some(is_known && holds_user)
+    Ok(is_known && holds_user)
 }
 
 /// The lines of a file. A `+` or `-` of NIS says that others are members as well: then

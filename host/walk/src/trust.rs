@@ -50,6 +50,8 @@ pub enum Why {
     WritableByOthers,
     /// A group may write to it, and nothing shows that the user is alone in that group.
     WritableByGroup,
+    /// A group may write to it, and this file does not say who is in it.
+    UnknownGroup(&'static str),
     /// It is in a directory where others may make names, and they could have moved it there.
     Movable,
     /// It is a file with a second name, on macOS.
@@ -78,6 +80,9 @@ impl Why {
             }
             Self::WritableByGroup => format!(
                 "a group can write to {path}, and nothing shows that you are alone in it; {SHUT}"
+            ),
+            Self::UnknownGroup(file) => format!(
+                "a group can write to {path}, and {file} does not say clearly who is in it; {SHUT}"
             ),
             Self::Movable => format!(
                 "{path} is in a directory where others may make names, so they could have moved it there; put it into a directory of its own that only you can write to"
@@ -145,7 +150,7 @@ impl<F: FileSystem> Walker<F> {
             Mount::Ordinary if is_directory && stat.mode & STICKY != 0 => None,
             Mount::Ordinary if stat.mode & OTHERS_WRITE != 0 => Some(Why::WritableByOthers),
             Mount::Ordinary if stat.mode & GROUP_WRITE == 0 => None,
-            Mount::Ordinary if groups && self.is_users_own(stat.group, user)? => None,
+            Mount::Ordinary if groups => self.others_in(stat.group, user)?,
             Mount::Ordinary => Some(Why::WritableByGroup),
         })
     }

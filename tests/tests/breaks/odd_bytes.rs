@@ -63,8 +63,9 @@ fn a_line_of_somebody_elses_changes_nothing_whatever_bytes_it_holds() {
 }
 
 #[test]
-fn a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_where_it_looked() {
-    let this = "a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_where_it_looked";
+fn a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_which_file_has_it() {
+    let this =
+        "a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_which_file_has_it";
     if !has_own_etc(this) {
         return;
     }
@@ -73,7 +74,8 @@ fn a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_where_it_l
         let mut client = world.client();
         client.load("k-1").refused("map-invalid");
         client.end();
-        let _ = world.run(["check"]).exits(2).mentions("HOME/.config");
+        let check = world.run(["check"]).exits(2).mentions("HOME/.config");
+        let _ = check.mentions(&format!("/etc/{file}"));
     }
 }
 

@@ -1,4 +1,4 @@
-use super::holds_alone;
+use super::{GROUPS, USERS, holds_alone};
 
 const OF_USERS: &[u8] = b"root:x:0:0::/root:/bin/sh\n# a comment\njane:x:1000:1000::/home/jane:/bin/sh\njoe:x:1001:1001:J\xfce:/home/joe:/bin/sh\nann:x:1002:1000::/:/bin/sh\n";
 
@@ -22,37 +22,45 @@ fn a_group_is_the_users_own_if_nobody_else_is_in_it() {
         (5000, 1001, false),
     ] {
         let answer = holds_alone(OF_USERS, groups, group, user);
-        assert_eq!(answer, Some(alone), "{group} {user}");
+        assert_eq!(answer, Ok(alone), "{group} {user}");
     }
 }
 
 #[test]
 fn a_group_that_is_listed_twice_has_the_members_of_both_lines() {
     let groups = b"joe:x:1001:\nalias:x:1001:jane\n";
-    assert_eq!(holds_alone(OF_USERS, groups, 1001, 1001), Some(false));
+    assert_eq!(holds_alone(OF_USERS, groups, 1001, 1001), Ok(false));
 }
 
 #[test]
 fn a_line_that_does_not_count_changes_nothing_whatever_it_holds() {
     let users = [OF_USERS, b"\xff\xfe\nshort:x\n\xff:\xff:3:7:\xff:\n"].concat();
     let groups = b"joe:x:1001:\n\xff:x:9:jane,\xff\nteam:x:60\n\xff\n";
-    assert_eq!(holds_alone(&users, groups, 1001, 1001), Some(true));
+    assert_eq!(holds_alone(&users, groups, 1001, 1001), Ok(true));
 }
 
 #[test]
 fn a_line_that_counts_and_is_not_understood_proves_nothing() {
-    for (users, groups) in [
-        (&b"joe:x:1001:1001\n+::::::\n"[..], &b"joe:x:1001:\n"[..]),
-        (b"joe:x:1001:1001\n", b"joe:x:1001:\n+:::\n"),
-        (b"joe:x:1001:1001\nx:x:\xff:7\n", b"joe:x:1001:\n"),
-        (b"joe:x:1001:1001\nx:x:7: 1001\n", b"joe:x:1001:\n"),
-        (b"joe:x:1001:1001\n", b"joe:x:1001:\nx:x:+1001:jane\n"),
+    for (users, groups, file) in [
+        (
+            &b"joe:x:1001:1001\n+::::::\n"[..],
+            &b"joe:x:1001:\n"[..],
+            USERS,
+        ),
+        (b"joe:x:1001:1001\n", b"joe:x:1001:\n+:::\n", GROUPS),
+        (b"joe:x:1001:1001\nx:x:\xff:7\n", b"joe:x:1001:\n", USERS),
+        (b"joe:x:1001:1001\nx:x:7: 1001\n", b"joe:x:1001:\n", USERS),
+        (
+            b"joe:x:1001:1001\n",
+            b"joe:x:1001:\nx:x:+1001:jane\n",
+            GROUPS,
+        ),
     ] {
-        assert_eq!(holds_alone(users, groups, 1001, 1001), None);
+        assert_eq!(holds_alone(users, groups, 1001, 1001), Err(file));
     }
     let stranger = b"joe:x:1001:stranger\n";
     assert_eq!(
         holds_alone(b"joe:x:1001:1001\n", stranger, 1001, 1001),
-        Some(false)
+        Ok(false)
     );
 }

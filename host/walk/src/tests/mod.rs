@@ -205,7 +205,7 @@ fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it
     };
     let found = distrust_in(told, Path::new("/etc/hosts"), Policy::FILE);
     assert_eq!(found.path, Path::new("/"));
-    assert_eq!(found.why, Why::WritableByGroup);
+    assert_eq!(found.why, Why::UnknownGroup("/etc/passwd"));
 }
 
 /// Like the mount of most volumes that are plugged into macOS: it tells each user that
