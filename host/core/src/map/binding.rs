@@ -79,7 +79,7 @@ pub(super) enum KeySource {
 #[non_exhaustive]
 pub enum BindingError {
     /// The map has no entry for the key.
-    #[error("its key has no entry under [keys]; add one, or fix the key")]
+    #[error("its key has no entry; add [keys.\"…\"] for it, or fix the key")]
     NoEntry,
     /// The key's file cannot be read.
     #[error("its key_file cannot be read ({0}); create it, or fix its path or permissions")]
@@ -129,6 +129,14 @@ impl Binding {
     /// What the document is, for the model that may ask for it, if the map says.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
+    }
+
+    /// The path of its `key_file`, as written, if it has one.
+    pub fn key_file(&self) -> Option<&str> {
+        match &self.source {
+            KeySource::File(path) => Some(path),
+            _ => None,
+        }
     }
 
     /// The line in the map on which the binding stands, from 1.

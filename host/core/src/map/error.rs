@@ -95,6 +95,7 @@ impl MapError {
 
 const fn what_to_do(source: SystemError) -> &'static str {
     match source {
+        SystemError::NotAFile => "if it is a directory, add the file's name",
         SystemError::Busy => "save it by renaming a finished file over it",
         SystemError::Hangs => "look at that file system",
         SystemError::OutOfResources => "raise the limits (ulimit -n and -v)",
