@@ -131,14 +131,6 @@ impl Binding {
         self.description.as_deref()
     }
 
-    /// The path of its `key_file`, as written, if it has one.
-    pub fn key_file(&self) -> Option<&str> {
-        match &self.source {
-            KeySource::File(path) => Some(path),
-            _ => None,
-        }
-    }
-
     /// The line in the map on which the binding stands, from 1.
     pub fn line(&self) -> u32 {
         self.at.line

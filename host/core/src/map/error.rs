@@ -151,6 +151,19 @@ impl MapMistake {
         Self { at, message, help }
     }
 
+    /// The one of our own names that differs from `word` in one place: by a letter more or
+    /// less, or by two others.
+    pub fn meant<T: AsRef<str>>(word: &str, mut known: impl Iterator<Item = T>) -> Option<T> {
+        let same = |(a, b): &(u8, u8)| a == b;
+        known.find(|known| {
+            let (word, known) = (word.bytes(), known.as_ref().bytes());
+            let longest = word.len().max(known.len());
+            let begin = word.clone().zip(known.clone()).take_while(same).count();
+            let end = word.rev().zip(known.rev()).take_while(same).count();
+            begin + end + 2 >= longest
+        })
+    }
+
     /// The line of the mistake, from 1.
     pub fn line(&self) -> u32 {
         self.at.line

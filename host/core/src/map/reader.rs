@@ -32,6 +32,10 @@ const BINDING_FIELDS: [&str; 5] = ["key", "key_file", "key_env", "title", "descr
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
 
+const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
+const REPEATED: &str =
+    "remove one; the lines under a [header] go to the end of those under the other";
+
 /// The message about a text that cannot be a root.
 const ROOT: &str = match cfg!(windows) {
     true => "a root must begin with a drive (C:\\) or ~/",
@@ -52,31 +56,23 @@ pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
     let document = DeTable::parse(text).map_err(|error| {
         let byte = error.span().map_or(0, |span| span.start);
         let (at, said) = (lines.position(byte), error.message());
-        match repeated(text, byte) {
-            Some((first, is_top)) if said.contains("duplicate key") => {
+        let first = repeated(text, byte).filter(|_| said.contains("duplicate key"));
+        let (message, help) = match first {
+            Some(first) => {
                 let first = lines.position(first).line;
-                let message = format!("line {} repeats line {first}", at.line);
-                let help = match is_top {
-                    true => "move the lines under this one to the end of those under the first, and remove this one",
-                    false => "remove one",
-                };
-                MapMistake::new(at, message, Some(help))
+                (format!("line {} repeats line {first}", at.line), REPEATED)
             }
-            _ => {
-                let help = match said.contains("must be quoted") {
-                    true => "put quotes around the value: path = \"…\"",
-                    false => TOML_HELP,
-                };
-                MapMistake::new(at, format!("not TOML: {said}"), Some(help))
-            }
-        }
+            None if said.contains("must be quoted") => (format!("not TOML: {said}"), UNQUOTED),
+            None => (format!("not TOML: {said}"), TOML_HELP),
+        };
+        MapMistake::new(at, message, Some(help))
     })?;
     Reader { lines, location }.map(document.get_ref())
 }
 
-/// Where the name stands first that the line at `byte` repeats, and whether it is one of
-/// those at the top of a map. What comes before that line is a map by itself.
-fn repeated(text: &str, byte: usize) -> Option<(usize, bool)> {
+/// Where the name stands first that the line at `byte` repeats. What comes before that line
+/// is a map by itself.
+fn repeated(text: &str, byte: usize) -> Option<usize> {
     let (before, rest) = text.split_at_checked(text.get(..byte)?.rfind('\n')? + 1)?;
     let line = rest.lines().next()?;
     let is_header = |line: &&str| line.trim_start().starts_with('[');
@@ -85,29 +81,15 @@ fn repeated(text: &str, byte: usize) -> Option<(usize, bool)> {
     let path = format!("{header}\n{line}");
     let (path, before) = (DeTable::parse(&path).ok()?, DeTable::parse(before).ok()?);
     let (mut path, mut before) = (path.get_ref(), before.get_ref());
-    let mut is_top = true;
     loop {
         let (found, inside) = before.get_key_value(path.keys().next()?)?;
         match (path.values().next()?.get_ref(), inside.get_ref()) {
             (DeValue::Table(next), DeValue::Table(inside)) if !next.is_empty() => {
-                (path, before, is_top) = (next, inside, false);
+                (path, before) = (next, inside);
             }
-            _ => return Some((found.span().start, is_top)),
+            _ => return Some(found.span().start),
         }
     }
-}
-
-/// The one of our own names that differs from `name` in one place: by a letter more or
-/// less, or by two others.
-fn meant(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    let same = |(a, b): &(u8, u8)| a == b;
-    known.iter().copied().find(|known| {
-        let (name, known) = (name.bytes(), known.bytes());
-        let longest = name.len().max(known.len());
-        let begins = name.clone().zip(known.clone()).take_while(same).count();
-        let ends = name.rev().zip(known.rev()).take_while(same).count();
-        begins + ends + 2 >= longest
-    })
 }
 
 /// What `read` makes of a field, if the table has it.
@@ -378,7 +360,7 @@ impl Reader<'_> {
             return Ok(());
         };
         let is_map = known == MAP_FIELDS;
-        let help = match meant(name.get_ref(), known) {
+        let help = match MapMistake::meant(name.get_ref(), known.iter().copied()) {
             // Such a line was appended, and belongs to whatever table came last.
             _ if MAP_FIELDS.contains(&&**name.get_ref()) => "move this line to the top of the map",
             Some(meant) => &format!("did you mean {meant}?"),

@@ -125,15 +125,15 @@ max-bytes = 1 ⇒ 1 unknown field ⇒ did you mean max_bytes?
 [keys]¶k = { path = 'a.md', title = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents
 [keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ did you mean path?
 [keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path ⇒ add a line: path = "…"
-[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one
-[keys]¶k = 'a.md'¶'k' = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one
-[keys]¶k = 'a.md'¶[bindings.k]¶key = 'k'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one
-[keys."k"]¶path = 'a.md'¶[bindings.k]¶key = 'k'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one
-[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one
+[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys]¶k = 'a.md'¶'k' = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys]¶k = 'a.md'¶[bindings.k]¶key = 'k'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys."k"]¶path = 'a.md'¶[bindings.k]¶key = 'k'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one; the lines under a [header] go to the end of those under the other
 max_bytes = 1¶max_bytes = 2 ⇒ 2 line 2 repeats line 1
 [keys]¶k = { path = 'a.md', path = 'b.md' } ⇒ 2 not TOML: duplicate key
-[keys.k]¶path = ~/a.md ⇒ 2 not TOML: string values must be quoted, expected literal string ⇒ put quotes around the value: path = "…"
-[keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ move the lines under this one to the end of those under the first, and remove this one
+[keys.k]¶path = ~/a.md ⇒ 2 not TOML: string values must be quoted, expected literal string ⇒ put straight quotes around the value: path = "…"
+[keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ remove one; the lines under a [header] go to the end of those under the other
 max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 line 5 repeats line 2
 [keys.k]¶path = 'a.md'¶roots = ['/a'] ⇒ 3 unknown field ⇒ move this line to the top of the map
 [keys]¶'' = 'a.md' ⇒ 2 a key is empty
