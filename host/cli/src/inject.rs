@@ -108,7 +108,7 @@ fn answer(
         (size <= MAX_DOCUMENT).then_some(text).ok_or(Code::TooLarge)
     });
     let text = document.map_err(why).and_then(|text| match text.trim() {
-        "" => Err("its file is empty. Ask the user to write it.".to_owned()),
+        "" => Err("Its file is empty. Ask the user to write it.".to_owned()),
         _ => Ok(text),
     });
     let answer = json!({

@@ -212,33 +212,6 @@ fn quiet_prints_nothing_and_verbose_says_which_walls_stand() {
         .conceals("\u{1b}[");
 }
 
-#[test]
-fn a_second_keys_header_is_told_with_both_lines() {
-    World::new()
-        .map(format!(
-            "[keys]\n{STRONG} = '~/a.md'\n\n[keys]\n{ALSO_STRONG} = '~/a.md'\n"
-        ))
-        .run(["check"])
-        .exits(2)
-        .mentions("map-invalid: line 4 repeats line 1\n")
-        .mentions("context-map.toml:4\n  help: remove one; the lines under a [header] go");
-}
-
-#[test]
-fn an_open_folder_of_the_map_is_closed_by_the_command_that_is_printed() {
-    let world = World::new().map("");
-    mode(&world, ".config/keyhole", 0o777);
-    let ran = world
-        .run(["check"])
-        .exits(2)
-        .mentions("others can write to HOME/.config/keyhole;");
-    let (_, command) = ran.stdout.split_once("  help: run: ").unwrap();
-    let command = command.replace("HOME", world.home().to_str().unwrap());
-    let mut shell = std::process::Command::new("/bin/sh");
-    let _ = keyhole_tests::Ran::of(shell.args(["-c", &command]), b"").exits(0);
-    let _ = world.run(["check"]).exits(0);
-}
-
 /// The client's settings are not Keyhole's: their directory may be on a file system that
 /// hangs.
 #[test]
@@ -299,7 +272,7 @@ const MISTAKES: [(&str, &str); 15] = [
         "'~/sticky/a.md'",
         "others can add files beside HOME/sticky/a.md. Run: mkdir -p -m 700 ~/private && mv HOME/sticky/a.md ~/private/",
     ),
-    ("'~/empty/a.md'", ""),
+    ("{ path = '~/empty/a.md', agents = ['x:y'] }", ""),
 ];
 
 #[test]
@@ -340,24 +313,34 @@ fn each_mistake_is_told_with_what_to_type_next() {
     let _ = ran
         .mentions("\nwarning: the file is empty, so a scan would find nothing. Write your list into it: line 16\n")
         .mentions("  its key_file cannot be trusted: others can write to HOME/n/open.md. Run: chmod go-w HOME/n/open.md\n")
-        .mentions("1 of 15 would be served.\n");
+        .mentions("1 of 15 would be served.\n")
+        .mentions("To its agents only, whose names cannot be checked here: line 16.\n");
+    let ran = world.run(["check", "--json"]).exits(1);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let bound = |entry: usize| report["entries"][entry]["bound"].as_bool();
+    assert_eq!((bound(0), bound(14)), (Some(false), Some(true)));
 }
 
-/// What is printed for it, typed as it stands.
+/// What is printed for it, typed as it stands: for a file, and for the map.
 #[test]
 fn one_command_closes_all_directories_on_the_way() {
-    let world = World::new()
-        .file("all here/group/a.md", "a")
-        .map(format!("[keys]\n{STRONG} = '~/all here/group/a.md'\n"));
-    mode(&world, "all here", 0o777);
-    mode(&world, "all here/group", 0o775);
-    let said = world.run(["check"]).exits(1).stdout;
-    let (_, command) = said.split_once(". Run: ").unwrap();
-    let command = command.lines().next().unwrap();
-    let command = command.replace("HOME", world.home().to_str().unwrap());
-    let mut shell = std::process::Command::new("/bin/sh");
-    let _ = keyhole_tests::Ran::of(shell.args(["-c", &command]), b"").exits(0);
-    let _ = world.run(["check"]).exits(0);
+    for (open, also, exit) in [
+        ("all here", "all here/group", 1),
+        (".config/keyhole", ".config", 2),
+    ] {
+        let world = World::new()
+            .file("all here/group/a.md", "a")
+            .map(format!("[keys]\n{STRONG} = '~/all here/group/a.md'\n"));
+        mode(&world, open, 0o777);
+        mode(&world, also, 0o775);
+        let said = world.run(["check"]).exits(exit).stdout;
+        let (_, command) = said.split_once("un: ").unwrap();
+        let command = command.lines().next().unwrap();
+        let command = command.replace("HOME", world.home().to_str().unwrap());
+        let mut shell = std::process::Command::new("/bin/sh");
+        let _ = keyhole_tests::Ran::of(shell.args(["-c", &command]), b"").exits(0);
+        let _ = world.run(["check"]).exits(0);
+    }
 }
 
 #[test]
@@ -415,6 +398,13 @@ fn a_mistake_in_the_map_gets_what_to_write() {
         .run(["check"])
         .exits(2)
         .mentions("has 1048577 bytes, and at most 1048576 are allowed; remove entries from it\n");
+    // If no file has the name, it may be something else, such as a key.
+    let ran = World::new().run(["check", "--map", "k-none"]).exits(2);
+    assert_eq!(
+        ran.stdout.lines().next(),
+        Some("error: map-missing: there is no map where --map says; create it, or name another")
+    );
+    let _ = ran.conceals("k-none");
     let _ = World::new()
         .directory("n")
         .run(["check", "--map", "n"])

@@ -112,7 +112,7 @@ fn what_a_call_would_refuse_is_refused() {
         world.write("hunter2.md", blank);
         let said = read(&world, AGENT);
         assert!(
-            said.starts_with("keyhole: the document of this agent was not loaded. its file is empty. Ask the user to write it.\nDo not go on"),
+            said.starts_with("keyhole: the document of this agent was not loaded. Its file is empty. Ask the user to write it.\nDo not go on"),
             "{said}"
         );
     }

@@ -104,17 +104,6 @@ fn the_json_has_its_stable_shape() {
 }
 
 #[test]
-fn of_a_mistake_the_line_is_told_and_no_more() {
-    assert_eq!(
-        Home::with("[keys]\n'k-SECRET' = { path = 'é.md', agent = ['x'] }".as_bytes()).text(),
-        "error: map-invalid: unknown field
-  --> MAP:2
-  help: did you mean agents?
-"
-    );
-}
-
-#[test]
 fn no_key_is_shown_wherever_it_stands() {
     let long = format!("[keys]\n{} = 1", "SECRET".repeat(1000));
     for map in [
@@ -180,19 +169,6 @@ fn a_path_is_shown_if_it_ends_in_md_and_holds_no_key_of_the_map() {
     assert!(!Home::with(MIXED).text().contains('…'));
 }
 
-/// If no file has the name, the name may be something else, such as a key.
-#[test]
-fn a_named_map_that_is_not_there_is_not_named_back() {
-    let home = Home::empty();
-    assert_eq!(
-        home.text(),
-        "error: map-missing: there is no map where --map says; create it, or name another\n"
-    );
-    let json = home.json();
-    assert_eq!(json["map"], Value::Null);
-    assert!(!json.to_string().contains("MAP"), "{json}");
-}
-
 #[test]
 fn no_control_character_reaches_the_terminal() {
     let home = Home::with("[keys]\nk = \"\\u001b[2J\\u202e.md\"".as_bytes());
@@ -240,27 +216,6 @@ fn a_file_that_lies_in_a_home_itself_or_above_is_warned_of() {
     let json = report.to_json();
     assert_eq!(json["warnings"].as_array().unwrap().len(), 3);
     assert_eq!(json["warnings"][0]["line"], 3);
-}
-
-#[test]
-fn a_root_that_others_could_have_put_there_is_warned_of() {
-    let home = Home::empty();
-    home.0.write("open/root/x", "");
-    home.0.mode("open", 0o777);
-    let roots = ["open/root", "gone", ""].map(|root| home.0.path(root));
-    home.0.write(
-        "map.toml",
-        format!("roots = {roots:?}\n[keys]\nk-7f3a9c55aa01beef = 'a.md'\n"),
-    );
-    let open = home.0.path("open");
-    assert!(open.is_dir());
-    let said = "no file in this root is served: others can write to DIR/open";
-    let (text, json) = (home.text(), home.json());
-    assert_eq!(text.matches("no file in this root").count(), 1);
-    assert!(text.contains(&format!("\nwarning: {said}")), "{text}");
-    let warning = json["warnings"].as_array().unwrap().last().unwrap();
-    assert!(warning["message"].as_str().unwrap().starts_with(said));
-    assert_eq!(warning["line"], Value::Null);
 }
 
 /// A path of the report that does not stand in the map, too.

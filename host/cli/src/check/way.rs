@@ -32,9 +32,10 @@ fn command(why: Why, places: &[PathBuf]) -> Option<String> {
         _ if words.is_empty() => None,
         Why::WritableByOthers | Why::WritableByGroup => Some(format!("chmod go-w {words}")),
         Why::ForeignOwner => Some(format!("sudo chown \"$USER\" {words}")),
-        _ => Some(format!(
+        Why::Movable => Some(format!(
             "mkdir -p -m 700 ~/private && mv {words} ~/private/"
         )),
+        _ => None,
     }
 }
 
@@ -47,13 +48,9 @@ fn word(path: &Path) -> Option<String> {
 #[cfg(unix)]
 fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
-    let path = || distrust.path.canonicalize().ok();
-    match distrust.why {
-        Why::WritableByOthers | Why::WritableByGroup => {}
-        Why::ForeignOwner | Why::Movable => {
-            return path().filter(|p| p.is_file()).into_iter().collect();
-        }
-        _ => return Vec::new(),
+    if !matches!(distrust.why, Why::WritableByOthers | Why::WritableByGroup) {
+        let real = distrust.path.canonicalize();
+        return real.into_iter().filter(|real| real.is_file()).collect();
     }
     let real = file.canonicalize().unwrap_or_default();
     let is_open = |path: &&Path| {
@@ -67,9 +64,8 @@ fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
     let open = on_the_way.filter(is_open).map(Path::to_owned);
     let open: BTreeSet<_> = open.chain([distrust.path.clone()]).collect();
     let user = rustix::process::geteuid();
-    let owner = |path: &PathBuf| fs::metadata(path).map(|found| found.uid());
-    let is_theirs = |path| owner(path).is_ok_and(|owner| owner != user.as_raw());
-    match open.iter().any(is_theirs) && !user.is_root() {
+    let is_theirs = |path| fs::metadata(path).is_ok_and(|found| found.uid() != user.as_raw());
+    match !user.is_root() && open.iter().any(is_theirs) {
         true => Vec::new(),
         false => open.into_iter().collect(),
     }
@@ -87,10 +83,8 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
     let (place, found) = (printable(&real), real.metadata().ok());
     let text = match code {
         Code::NotMarkdown | Code::NotAFile if real.is_dir() => {
-            return Some((
-                "this is a directory: add the file's name".into(),
-                Vec::new(),
-            ));
+            let text = "this is a directory: add the file's name".to_owned();
+            return Some((text, Vec::new()));
         }
         // If no file has the name, it may be something else, such as a key.
         Code::NotMarkdown if !path.ends_with(".md") => {
