@@ -9,7 +9,6 @@ use crate::setup::{quoted, shell_word};
 use keyhole_core::{Code, Entry, Location, MapError, limits::MAX_MAX_BYTES};
 use keyhole_walk::{Distrust, Why, printable::printable};
 use std::{
-    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -47,7 +46,7 @@ fn word(path: &Path) -> Option<String> {
 /// the user's; or the one file.
 #[cfg(unix)]
 fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
-    use std::os::unix::fs::MetadataExt as _;
+    use std::{collections::BTreeSet, os::unix::fs::MetadataExt as _};
     if !matches!(distrust.why, Why::WritableByOthers | Why::WritableByGroup) {
         let real = distrust.path.canonicalize();
         return real.into_iter().filter(|real| real.is_file()).collect();
