@@ -1,5 +1,6 @@
 """Each name and each system is said in one place, and what has to repeat one agrees."""
 
+import fnmatch
 import json
 import re
 import subprocess
@@ -89,10 +90,16 @@ class Names(Case):
             for system in one.uname.split(",")
             if one.uname != "-"
         }
-        for path in ("plugin/start.sh", "release/mcpb/start.sh"):
+        for path in ("plugin/start.sh", "plugin/bin/keyhole", "release/mcpb/start.sh"):
             cases = re.findall(r'^ *((?:"[^"]+"(?: \| )?)+)\) name=(\S+) ;;$', text(path), re.MULTILINE)
             found = {system: program for systems, program in cases for system in re.findall(r'"([^"]+)"', systems)}
             self.assertEqual(found, expected, path)
+
+    def test_the_plugins_command_finds_either_program_for_windows(self):
+        pattern = re.search(r"echo (keyhole-\S+)\)", text("plugin/bin/keyhole"))[1]
+        programs = [one.program for one in project.SYSTEMS if one.name.startswith("windows-")]
+        self.assertEqual(len(programs), 2)
+        self.assertEqual(fnmatch.filter(programs, pattern), programs)
 
     def test_the_bundle_names_the_program_for_windows_that_runs_on_both_processors(self):
         manifest = json.loads(text("release/mcpb/manifest.json"))

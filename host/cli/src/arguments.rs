@@ -133,7 +133,8 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
 It shows what the component that reads can import, what each call gets, which files would
 be served, and which walls stand. It prints no key and no content.
 
-Exit code: 0 if it could be printed, whatever the map is.")]
+Exit codes: 0 printed, whatever the map is; 1 not printed, for example because nothing
+says where the map would be.")]
     Contract {
         #[command(flatten)]
         map: MapArg,
@@ -143,6 +144,8 @@ Exit code: 0 if it could be printed, whatever the map is.")]
         /// Like --wit, and write the component itself to a file
         #[arg(long, value_name = "FILE")]
         save: Option<PathBuf>,
+        #[command(flatten)]
+        color: ColorArg,
     },
 
     /// Show a whole session over MCP, with its own map and files

@@ -100,12 +100,16 @@ fn answer(
         Ok(Origin::Subagent(agent)) => load(agent),
         Ok(Origin::Other) | Err(_) => Err(Code::CallerNotVerified),
     };
-    let text = document.and_then(|text| {
+    let document = document.and_then(|text| {
         let size = match is_codex {
             true => text.len(),
             false => text.encode_utf16().count(),
         };
         (size <= MAX_DOCUMENT).then_some(text).ok_or(Code::TooLarge)
+    });
+    let text = document.map_err(why).and_then(|text| match text.trim() {
+        "" => Err("Its file is empty. Ask the user to write it.".to_owned()),
+        _ => Ok(text),
     });
     let answer = json!({
         "hookSpecificOutput": {
@@ -123,15 +127,19 @@ fn is_thread(id: &str) -> bool {
     id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit)
 }
 
-/// What the agent reads in place of its document.
-fn refusal(code: Code) -> String {
+fn why(code: Code) -> String {
     let more = match code {
         Code::UnknownKey => " Exactly one entry of the map must name this agent in its agents.",
         Code::TooLarge => " A hook hands over 10,000 characters at most (Codex: bytes).",
         _ => "",
     };
+    format!("{code}{more}")
+}
+
+/// What the agent reads in place of its document.
+fn refusal(why: String) -> String {
     format!(
-        "keyhole: the document of this agent was not loaded. {code}{more}\n\
+        "keyhole: the document of this agent was not loaded. {why}\n\
          Do not go on without the document: stop, and report this. There is nothing to call; to try again, the agent has to be started again."
     )
 }

@@ -19,14 +19,14 @@ mod terminal;
 mod tests;
 
 use arguments::{Check, Cli, Color, Command, MapArg, Serve};
-use check::{Report, brief, check, load};
+use check::{Report, brief, check, foreign_map, load};
 use clap::{
     CommandFactory as _, Parser as _,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use keyhole_core::{
-    AgentName, Caller, Key, LiveMap, Loader, Location,
-    limits::Limits,
+    AgentName, Caller, Key, LiveMap, Loader, Location, MapMistake,
+    limits::{Limits, MAX_MAX_BYTES},
     sandbox::{COMPONENT, Sandbox},
     ticket::Tickets,
 };
@@ -81,8 +81,8 @@ fn main() -> ExitCode {
                 format!("the component cannot be written: {error}; name another file with --save")
             })
             .and_then(|()| print(&contract::wit())),
-        Command::Contract { map, .. } => {
-            return looked(Color::Auto, || {
+        Command::Contract { map, color, .. } => {
+            return looked(color.color, || {
                 let map = Arc::new(live_map(&map).map_err(|message| (1, message))?);
                 let report = report(&map).map_err(|error| (1, error.to_string()))?;
                 let (screen, text) = (contract::screen(), report.to_text(true));
@@ -128,6 +128,10 @@ fn say(message: &str) {
     let _ = writeln!(io::stderr(), "keyhole: {message}");
 }
 
+/// Only after `setup` can there be too many words.
+const TOO_MANY: &str =
+    "too many words; write `keyhole setup key FILE`, or `keyhole setup CLIENT --bind NAME`";
+
 /// Prints help or the version if the user asked for it. Otherwise it says what is wrong,
 /// and repeats no argument: a key in the wrong place must not end up in a log. 2 is the
 /// usual exit code for this; if the guard exits with it, the client denies the call.
@@ -160,16 +164,24 @@ fn explain(error: &clap::Error) -> ExitCode {
         }
         Kind::InvalidValue => match own(ContextKind::ValidValue) {
             values if values.is_empty() => format!("{argument} needs a value"),
+            values if argument == "[CLIENT]" => {
+                format!("{argument} is one of: {values}; for an entry, write key FILE")
+            }
             values => format!("{argument} is one of: {values}"),
         },
+        Kind::ValueValidation if argument.ends_with("<BYTES>") => {
+            format!("{argument} is a number of bytes, 1 to {MAX_MAX_BYTES}")
+        }
         // The reason comes from our own parsers, which return constant text.
         Kind::ValueValidation => match std::error::Error::source(error) {
             Some(why) => format!("{argument} cannot be used: {why}"),
             None => format!("{argument} cannot be used"),
         },
-        Kind::ArgumentConflict => {
-            format!("{argument} was given twice, or together with an argument that excludes it")
-        }
+        Kind::ArgumentConflict if argument.is_empty() => TOO_MANY.to_owned(),
+        Kind::ArgumentConflict => match own(ContextKind::PriorArg) {
+            other if other == argument => format!("use {argument} once"),
+            other => format!("use {argument} once, and not with {other}"),
+        },
         Kind::TooManyValues | Kind::TooFewValues | Kind::WrongNumberOfValues => {
             format!("{argument} has too many or too few values")
         }
@@ -180,24 +192,31 @@ fn explain(error: &clap::Error) -> ExitCode {
         ContextKind::SuggestedArg,
         ContextKind::SuggestedValue,
     ];
-    let meant = meant.map(own).concat();
-    let meant = match meant.is_empty() {
-        true => String::new(),
-        false => format!("; did you mean {meant}?"),
-    };
+    let mut meant = meant.map(own).concat();
     let mut command = Cli::command();
     command.build();
-    let mut command = &mut command;
     for word in std::env::args_os().skip(1) {
-        if command.find_subcommand(&word).is_none() {
+        let Some(next) = command.find_subcommand(&word).cloned() else {
             break;
-        }
-        // It is there: it was found.
-        let Some(next) = command.find_subcommand_mut(&word) else {
-            return ExitCode::from(2);
         };
         command = next;
     }
+    if is_odd && meant.is_empty() {
+        // clap finds nothing after `help`, and no short word with two letters swapped.
+        let word = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
+            .map(own)
+            .concat();
+        let options = command.get_arguments().filter(|a| !a.is_hide_set());
+        let all = Cli::command();
+        let commands = all.get_subcommands().filter(|c| !c.is_hide_set());
+        let commands = commands.map(|command| command.get_name().to_owned());
+        let known = options.filter_map(|a| Some(format!("--{}", a.get_long()?)));
+        meant = MapMistake::meant(&word, known.chain(commands)).unwrap_or_default();
+    }
+    let meant = match meant.is_empty() || error.kind() == Kind::ArgumentConflict {
+        true => String::new(),
+        false => format!("; did you mean {meant}?"),
+    };
     let (usage, name) = (command.render_usage(), command.get_bin_name());
     let name = name.unwrap_or("keyhole");
     say(&format!(
@@ -311,7 +330,14 @@ fn looked(color: Color, look: impl Fn() -> Looked) -> ExitCode {
 
 /// Loads every entry as a call would, and makes the report.
 fn look(arguments: &Check) -> Looked {
-    let map = Arc::new(live_map(&arguments.map).map_err(|message| (2, message))?);
+    let map = live_map(&arguments.map).and_then(|map| match foreign_map(map.location()) {
+        Some(why) if !arguments.brief => Err(why),
+        _ => Ok(map),
+    });
+    let map = match map {
+        Err(_) if arguments.quiet => return Ok((2, String::new())),
+        map => Arc::new(map.map_err(|message| (2, message))?),
+    };
     if arguments.brief {
         let line = brief(&map).map_or_else(String::new, |line| format!("{line}\n"));
         return Ok((0, line));

@@ -135,7 +135,7 @@ pub(crate) fn serve(map: LiveMap, offer: Offer, callers: Caller) -> Result<(), S
             // Nothing waits for it: the file system may hang.
             drop(beside(move || {
                 #[expect(clippy::disallowed_methods, reason = "only decides what is said")]
-                if let Err(error) = map.location().file().symlink_metadata()
+                if let Err(error) = map.location().file().metadata()
                     && error.kind() == io::ErrorKind::NotFound
                 {
                     say_refused(&no_map(&map));

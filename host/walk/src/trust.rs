@@ -73,19 +73,19 @@ impl Why {
     fn says(self, path: &str) -> String {
         match self {
             Self::ForeignOwner => format!(
-                "{path} belongs to another user, who could change what it leads to; make it your own, or use another place"
+                "{path} belongs to another user; make it your own, or use another place"
             ),
             Self::WritableByOthers => {
-                format!("others can write to {path}, and so change what it leads to; {SHUT}")
+                format!("others can write to {path}; {SHUT}")
             }
             Self::WritableByGroup => format!(
-                "a group can write to {path}, and nothing shows that you are alone in it; {SHUT}"
+                "other users in its group may write to {path}; {SHUT}"
             ),
             Self::UnknownGroup(file) => format!(
                 "a group can write to {path}, and {file} does not say clearly who is in it; {SHUT}"
             ),
             Self::Movable => format!(
-                "{path} is in a directory where others may make names, so they could have moved it there; put it into a directory of its own that only you can write to"
+                "others can add files beside {path}; move it into a folder of your own"
             ),
             Self::SecondName => format!(
                 "{path} has a second name, which others could have made; put a copy in its place, in a directory that only you can write to"

@@ -57,7 +57,9 @@ fn check_says_of_each_binding_whether_it_would_be_served() {
         .file("secret/key", "k-nowhere")
         .run(["check"])
         .exits(1)
-        .mentions("from-file        its key has no entry under [keys]; add one, or fix the key\n");
+        .mentions(
+            "from-file        its key has no entry; add [keys.\"…\"] for it, or fix the key\n",
+        );
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn each_mistake_has_words_of_its_own_and_exits_2() {
         ),
         (
             &["serve", "--agent", KEY, "--agent", KEY],
-            "--agent <NAME> was given twice, or together with an argument that excludes it",
+            "use --agent <NAME> once",
         ),
         (
             &["serve", "--sealed=k-hunter2"],

@@ -178,9 +178,7 @@ fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they
         if named {
             check.extend(["--map", "open/b/c/map.toml"]);
         }
-        let _ = world
-            .run(check)
-            .mentions("others can write to HOME/open, and so change what it leads to; ");
+        let _ = world.run(check).mentions("chmod go-w HOME/open\n");
         fs::set_permissions(&open, Permissions::from_mode(0o755)).unwrap();
         client.load(KEY).is("a\n");
         client.end();

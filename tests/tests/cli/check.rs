@@ -1,10 +1,18 @@
 //! `keyhole check`: whether each entry of the map would load, and if not, why.
 
-use keyhole_tests::World;
+use keyhole_tests::{NOBODY, World, skipped};
 use serde_json::Value;
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, lchown},
+};
 
 const STRONG: &str = "k-7f3a9c55aa01beef";
 const ALSO_STRONG: &str = "m-91c09c55aa01beef";
+
+fn mode(world: &World, path: &str, mode: u32) {
+    fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+}
 
 /// Two entries that load, and some that do not.
 fn mixed() -> World {
@@ -85,9 +93,12 @@ fn a_missing_map_exits_2_and_says_where_it_belongs() {
         .says(
             "error: map-missing: there is no map at \
              HOME/.config/keyhole/context-map.toml; create it, or name another with --map\n  \
-             help: make it so, with the path of your Markdown file for FILE:\n\n\
+             help: to make one, run this. Replace FILE by your Markdown file.\n\n\
              (umask 077; mkdir -p HOME/.config/keyhole &&\n  \
-             keyhole setup key FILE >> HOME/.config/keyhole/context-map.toml)\n",
+             keyhole setup key FILE >> HOME/.config/keyhole/context-map.toml)\n\n\
+             If you have one elsewhere, move it:\n\n\
+             (umask 077; mkdir -p HOME/.config/keyhole &&\n  \
+             mv FILE HOME/.config/keyhole/context-map.toml)\n",
         )
         .says_nothing_on_stderr();
     let ran = World::new().run(["check", "--json"]).exits(2);
@@ -146,7 +157,7 @@ fn the_two_lines_that_make_a_map_make_one() {
     let world = World::new().file("my notes/a.md", "a").directory("bin");
     std::os::unix::fs::symlink(keyhole_tests::binary(), world.path("bin/keyhole")).unwrap();
     let said = world.run(["check"]).exits(2).stdout;
-    let (_, lines) = said.split_once(":\n\n").unwrap();
+    let lines = said.split("\n\n").nth(1).unwrap();
     let lines = lines.replace("HOME", world.home().to_str().unwrap());
     let lines = lines.replace("FILE", "~/'my notes/a.md'");
     let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
@@ -166,13 +177,17 @@ fn the_two_lines_that_make_a_map_make_one() {
 fn it_names_both_places_if_the_shells_map_is_not_at_the_usual_one() {
     let world = World::new();
     let set = world.path("xdg");
+    let world = world.env("XDG_CONFIG_HOME", set);
     world
-        .env("XDG_CONFIG_HOME", set)
         .run(["check"])
         .exits(2)
         .mentions("there is no map at HOME/xdg/keyhole/context-map.toml;")
         .mentions("\nwarning: XDG_CONFIG_HOME is set here; a client that starts without it looks for HOME/.config/keyhole/context-map.toml\n")
         .says_nothing_on_stderr();
+    let _ = world.map("").run(["check"]).exits(2).mentions(
+        "move it:\n\n(umask 077; mkdir -p HOME/xdg/keyhole &&\n  \
+         mv HOME/.config/keyhole/context-map.toml HOME/xdg/keyhole/context-map.toml)\n",
+    );
 }
 
 #[test]
@@ -197,35 +212,6 @@ fn quiet_prints_nothing_and_verbose_says_which_walls_stand() {
         .conceals("\u{1b}[");
 }
 
-#[test]
-fn a_second_keys_header_is_told_with_both_lines() {
-    World::new()
-        .map(format!(
-            "[keys]\n{STRONG} = '~/a.md'\n\n[keys]\n{ALSO_STRONG} = '~/a.md'\n"
-        ))
-        .run(["check"])
-        .exits(2)
-        .mentions("map-invalid: a second [keys]: the first stands on line 1\n")
-        .mentions("context-map.toml:4\n  help: move the lines under this one");
-}
-
-#[test]
-fn an_open_folder_of_the_map_is_closed_by_the_command_that_is_printed() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let world = World::new().map("");
-    let folder = world.path(".config/keyhole");
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let ran = world
-        .run(["check"])
-        .exits(2)
-        .mentions("others can write to HOME/.config/keyhole,");
-    let (_, command) = ran.stdout.split_once("  help: run: ").unwrap();
-    let command = command.replace("HOME", world.home().to_str().unwrap());
-    let mut shell = std::process::Command::new("/bin/sh");
-    let _ = keyhole_tests::Ran::of(shell.args(["-c", &command]), b"").exits(0);
-    let _ = world.run(["check"]).exits(0);
-}
-
 /// The client's settings are not Keyhole's: their directory may be on a file system that
 /// hangs.
 #[test]
@@ -234,5 +220,276 @@ fn settings_of_the_client_that_hang_keep_no_check_from_ending() {
     crate::hostile::ground::fifo(&world.path(".claude/settings.json"));
     let _ = world
         .run(["check", "--plugin", "/p/keyhole"])
-        .mentions("permissions.deny in ~/.claude/settings.json lacks");
+        .mentions("permissions.deny in ~/.claude/settings.json: Read(");
+}
+
+/// What each entry has, and what is said of it.
+const MISTAKES: [(&str, &str); 15] = [
+    ("'~/n/a.MD'", "rename it to a.md, and write that in the map"),
+    (
+        "'~/n/list'",
+        "rename it to list.md, and write that in the map",
+    ),
+    ("'~/n'", "this is a directory: add the file's name"),
+    ("'~/n/d.md'", "this is a directory: add the file's name"),
+    (
+        "'~/n/passwd.md'",
+        "this is a link to /etc/passwd: put a copy of that, named .md, in a folder of your own, and map it",
+    ),
+    (
+        "'~/n/dangling.md'",
+        "HOME/n/dangling.md is a link to lost.md, where nothing is; create it, or fix the path in the map",
+    ),
+    (
+        "'gone.md'",
+        "nothing is at HOME/.config/keyhole/gone.md; create it, or fix the path in the map: a relative one starts at the map's directory",
+    ),
+    (
+        "'$HOME/n/a.md'",
+        "nothing is at HOME/.config/keyhole/$HOME/n/a.md; create it, or fix the path in the map: nothing replaces a $ there, so write ~/ for your home",
+    ),
+    (
+        "{ path = '~/n/latin1.md', max_bytes = 4 }",
+        "it has 5 bytes: add max_bytes = 5 below its path",
+    ),
+    (
+        "'~/n/huge.md'",
+        "it has 8388609 bytes; shorten it to at most 8388608",
+    ),
+    (
+        "'~/n/latin1.md'",
+        "if it is Latin-1, run: iconv -f latin1 -t utf-8 HOME/n/latin1.md >HOME/n/latin1.md.new && mv HOME/n/latin1.md.new HOME/n/latin1.md",
+    ),
+    (
+        "'~/n/open.md'",
+        "others can write to HOME/n/open.md. Run: chmod go-w HOME/n/open.md",
+    ),
+    (
+        "'~/n/link.md'",
+        "others can write to HOME/all here. Run: chmod go-w 'HOME/all here' 'HOME/all here/group'",
+    ),
+    (
+        "'~/sticky/a.md'",
+        "others can add files beside HOME/sticky/a.md. Run: mkdir -p -m 700 ~/private && mv HOME/sticky/a.md ~/private/",
+    ),
+    ("{ path = '~/empty/a.md', agents = ['x:y'] }", ""),
+];
+
+#[test]
+fn each_mistake_is_told_with_what_to_type_next() {
+    let entries = MISTAKES.iter().enumerate();
+    let entries =
+        entries.map(|(line, (entry, _))| format!("k-7f3a9c55aa01be{line:02} = {entry}\n"));
+    let key_file = "[bindings.open]\nkey_file = '~/n/open.md'\n";
+    let world = World::new()
+        .file("n/a.MD", "a")
+        .file("n/list", "a")
+        .directory("n/d.md")
+        .link("n/passwd.md", "/etc/passwd")
+        .link("n/dangling.md", "lost.md")
+        .file("n/latin1.md", b"caf\xe9\n")
+        .file("n/huge.md", vec![b'a'; (8 << 20) + 1])
+        .file("n/open.md", "a")
+        .file("all here/group/a.md", "a")
+        .link("n/link.md", "../all here/group/a.md")
+        .file("sticky/a.md", "a")
+        .file("empty/a.md", " \n")
+        .map(format!("[keys]\n{}{key_file}", entries.collect::<String>()));
+    for (path, bits) in [
+        ("n/open.md", 0o666),
+        ("all here", 0o777),
+        ("all here/group", 0o775),
+        ("sticky", 0o1777),
+    ] {
+        mode(&world, path, bits);
+    }
+    let mut ran = world.run(["check"]).exits(1);
+    for (line, (_, says)) in (2..)
+        .zip(MISTAKES)
+        .filter(|(_, (_, says))| !says.is_empty())
+    {
+        ran = ran.mentions(&format!("\n  line {line}: {says}\n"));
+    }
+    let _ = ran
+        .mentions("\nwarning: the file is empty, so a scan would find nothing. Write your list into it: line 16\n")
+        .mentions("  its key_file cannot be trusted: others can write to HOME/n/open.md. Run: chmod go-w HOME/n/open.md\n")
+        .mentions("1 of 15 would be served.\n")
+        .mentions("To its agents only, whose names cannot be checked here: line 16.\n");
+    let ran = world.run(["check", "--json"]).exits(1);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let bound = |entry: usize| report["entries"][entry]["bound"].as_bool();
+    assert_eq!((bound(0), bound(14)), (Some(false), Some(true)));
+}
+
+/// What is printed for it, typed as it stands: for a file, and for the map.
+#[test]
+fn one_command_closes_all_directories_on_the_way() {
+    for (open, also, exit) in [
+        ("all here", "all here/group", 1),
+        (".config/keyhole", ".config", 2),
+    ] {
+        let world = World::new()
+            .file("all here/group/a.md", "a")
+            .map(format!("[keys]\n{STRONG} = '~/all here/group/a.md'\n"));
+        mode(&world, open, 0o777);
+        mode(&world, also, 0o775);
+        let said = world.run(["check"]).exits(exit).stdout;
+        let (_, command) = said.split_once("un: ").unwrap();
+        let command = command.lines().next().unwrap();
+        let command = command.replace("HOME", world.home().to_str().unwrap());
+        let mut shell = std::process::Command::new("/bin/sh");
+        let _ = keyhole_tests::Ran::of(shell.args(["-c", &command]), b"").exits(0);
+        let _ = world.run(["check"]).exits(0);
+    }
+}
+
+#[test]
+fn the_folder_that_roots_lacks_is_named() {
+    let world = World::new()
+        .file("n/a.md", "a")
+        .file("in/x", "")
+        .link("in/a.md", "../n/a.md")
+        .map(format!(
+            "roots = ['~/in', '~/open']\n[keys]\n{STRONG} = '~/n/a.md'\n{ALSO_STRONG} = '~/in/a.md'\n"
+        ))
+        .directory("open");
+    mode(&world, "open", 0o777);
+    let says = "the file is HOME/n/a.md: add \"HOME/n\" to roots, or move the file\n";
+    let _ = world
+        .run(["check"])
+        .exits(1)
+        .mentions(&format!("  line 3: {says}  line 4: {says}"))
+        .mentions("warning: no file in this root is served: others can write to HOME/open. Run: chmod go-w HOME/open\n");
+    let ran = world.run(["check", "--json"]).exits(1);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let warnings = report["warnings"].as_array().unwrap();
+    assert_eq!(warnings.last().unwrap()["line"], Value::Null);
+}
+
+#[test]
+fn a_mistake_in_the_map_gets_what_to_write() {
+    for (map, says) in [
+        ("[keys.k]\npth = 'a.md'", "help: did you mean path?"),
+        ("[key]", "help: did you mean keys?"),
+        ("max-bytes = 1", "help: did you mean max_bytes?"),
+        ("root = ['/a']", "help: did you mean roots?"),
+        (
+            "[keys.k]\npath = ~/a.md",
+            "help: put straight quotes around the value: path = \"…\"",
+        ),
+        ("[keys.k]", "help: add a line: path = \"…\""),
+        (
+            "[keys.k]\npath = 'a.md'\nagents = 'x'",
+            "expected a list: write agents = [\"NAME\"]",
+        ),
+        (
+            "[keys.k]\npath = '~root/a.md'",
+            "help: write the whole path, from /",
+        ),
+        (
+            "[keys]\nk = 'a.md'\n[keys.k]\npath = 'b.md'",
+            "line 3 repeats line 2\n",
+        ),
+    ] {
+        let _ = World::new().map(map).run(["check"]).exits(2).mentions(says);
+    }
+    let _ = World::new()
+        .map("#".repeat((1 << 20) + 1))
+        .run(["check"])
+        .exits(2)
+        .mentions("has 1048577 bytes, and at most 1048576 are allowed; remove entries from it\n");
+    // If no file has the name, it may be something else, such as a key.
+    let ran = World::new().run(["check", "--map", "k-none"]).exits(2);
+    assert_eq!(
+        ran.stdout.lines().next(),
+        Some("error: map-missing: there is no map where --map says; create it, or name another")
+    );
+    let _ = ran.conceals("k-none");
+    let _ = World::new()
+        .directory("n")
+        .run(["check", "--map", "n"])
+        .exits(2)
+        .mentions("it is not a regular file; if it is a directory, add the file's name");
+    let _ = World::new()
+        .link(".config/keyhole/context-map.toml", "lost.toml")
+        .run(["check"])
+        .exits(2)
+        .mentions("help: it is a link to lost.toml, where nothing is: make that file,");
+    let _ = World::new()
+        .map("")
+        .run(["check"])
+        .exits(0)
+        .mentions("has no keys: every key is refused. `keyhole setup key FILE` prints one.\n");
+}
+
+#[test]
+fn what_belongs_to_another_user_or_cannot_be_read_is_told_with_the_command() {
+    let map = format!("[keys]\n{STRONG} = '~/n/a.md'\n");
+    let world = World::new().file("n/a.md", "a").map(&map);
+    mode(&world, "n/a.md", 0o000);
+    let _ = world
+        .unprivileged()
+        .run(["check"])
+        .exits(1)
+        .mentions("\n  line 2: run: chmod u+r HOME/n/a.md\n");
+    if !rustix::process::geteuid().is_root() {
+        skipped(
+            "cli::check::what_belongs_to_another_user…",
+            "not run as root",
+        );
+        return;
+    }
+    let world = World::new().file("n/a.md", "a").map(&map);
+    lchown(world.path("n/a.md"), Some(NOBODY), None).unwrap();
+    let _ = world
+        .run(["check"])
+        .exits(1)
+        .mentions("HOME/n/a.md belongs to another user. Run: sudo chown \"$USER\" HOME/n/a.md\n");
+    lchown(world.home(), Some(NOBODY), None).unwrap();
+    for arguments in [&["check"][..], &["setup", "claude-code"]] {
+        let ran = world.run(arguments).says("");
+        assert_eq!(
+            ran.stderr,
+            "keyhole: HOME, HOME, is another user's: run keyhole as that user, without sudo\n"
+        );
+        assert_ne!(ran.exit, Some(0));
+    }
+}
+
+/// What the settings deny, and what is said of that.
+#[test]
+fn settings_that_deny_too_little_are_told_of() {
+    let temporary = "Read(//tmp/claude-*/**)";
+    let all = &*format!("\"Read(~/.claude/projects/**)\", \"{temporary}\"");
+    let folder = "Read(FOLDER/**) with the folder of your file\n";
+    let add = "Add to permissions.deny in ~/.claude/settings.json: ";
+    for (deny, says) in [
+        (
+            "",
+            &*format!("{add}Read(~/.claude/projects/**), {temporary}, {folder}"),
+        ),
+        (all, &*format!("{add}{folder}")),
+        (&*format!("{all}, \"Read(~/private/**)\""), ""),
+        (&*format!("{all}, \"Read(~/private/a.md)\""), ""),
+        (&*format!("\"Read(~/**)\", \"{temporary}\""), ""),
+        ("\"Read\"", ""),
+        (&*format!("{all}, \"Read(~/other/**)\""), folder),
+        ("]", "settings.json is not JSON; fix it, and check again\n"),
+    ] {
+        let world = World::new()
+            .map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n")
+            .file(
+                ".claude/settings.json",
+                format!("{{\"permissions\":{{\"deny\":[{deny}]}}}}"),
+            );
+        let ran = world.run(["check", "--plugin", "/p/keyhole"]).exits(1);
+        match says {
+            "" => drop(ran.conceals("deny").conceals("JSON")),
+            says => drop(ran.mentions(says)),
+        }
+    }
+    let world = World::new().map("").env("CLAUDE_CONFIG_DIR", "/c/d");
+    let _ = world.run(["check", "--plugin", "/p/keyhole"]).mentions(
+        "Add to permissions.deny in /c/d/settings.json: Read(//c/d/projects/**), Read(//tmp/",
+    );
 }

@@ -55,9 +55,16 @@ fn it_says_on_one_screen_what_could_be_touched_and_nothing_that_is_secret() {
     let _ = ran.conceals(MARKER).conceals("7f3a");
     // Without a map there is something to read as well.
     let _ = World::new()
-        .run(["contract"])
+        .env("CLICOLOR_FORCE", "1")
+        .run(["contract", "--color=never"])
         .exits(0)
-        .mentions("map-missing");
+        .mentions("error: map-missing");
+    let _ = World::new()
+        .without_env("HOME")
+        .without_env("XDG_CONFIG_HOME")
+        .run(["contract"])
+        .exits(1)
+        .says("");
 }
 
 /// The SHA-256, computed by a program that is not ours.

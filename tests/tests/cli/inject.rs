@@ -108,6 +108,14 @@ fn what_a_call_would_refuse_is_refused() {
         refuses(&world, AGENT, code);
     }
     let world = talkative(user(entry));
+    for blank in ["", " \n"] {
+        world.write("hunter2.md", blank);
+        let said = read(&world, AGENT);
+        assert!(
+            said.starts_with("keyhole: the document of this agent was not loaded. Its file is empty. Ask the user to write it.\nDo not go on"),
+            "{said}"
+        );
+    }
     world.write("hunter2.md", "a".repeat(10_000));
     assert_eq!(read(&world, AGENT), "a".repeat(10_000));
 }

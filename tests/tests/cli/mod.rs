@@ -82,6 +82,29 @@ fn a_misspelt_word_gets_a_suggestion_out_of_our_own_list() {
             "--color <WHEN> is one of: auto, always, never; did you mean always?",
         ),
         (&["zzz"], "there is no such command\n"),
+        (&["help", "chek"], "did you mean check?"),
+        (&["check", "--mpa", "x"], "did you mean --map?"),
+        (
+            &["setup", "kye", "a.md"],
+            "keyhole: too many words; write `keyhole setup key FILE`,",
+        ),
+        (
+            &["setup", "claude-code", "key", "a.md"],
+            "keyhole: too many words; write",
+        ),
+        (
+            &["setup", "claude-code", "rules"],
+            "or `keyhole setup CLIENT --bind NAME`\n",
+        ),
+        (&["check", "--json", "--json"], "keyhole: use --json once\n"),
+        (
+            &["serve", "--sealed", "--require-ticket"],
+            "keyhole: use --sealed once, and not with --require-ticket\n",
+        ),
+        (
+            &["setup", "key", "a.md", "--max-bytes", "1MB"],
+            "keyhole: --max-bytes <BYTES> is a number of bytes, 1 to 8388608\n",
+        ),
     ] {
         let ran = World::new().run(arguments).exits(2).says("");
         assert!(ran.stderr.contains(says), "{ran:#?}");
@@ -147,6 +170,9 @@ fn without_a_home_check_exits_as_for_a_missing_map_and_says_what_to_set() {
     let ran = keyhole_tests::Ran::of(check.arg("check").env_clear(), b"");
     let ran = ran.exits(2).says("");
     assert!(ran.stderr.contains("set HOME"), "{ran:#?}");
+    let mut quiet = std::process::Command::new(keyhole_tests::binary());
+    let ran = keyhole_tests::Ran::of(quiet.args(["check", "-q"]).env_clear(), b"");
+    let _ = ran.exits(2).says("").says_nothing_on_stderr();
 }
 
 #[test]

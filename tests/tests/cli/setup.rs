@@ -202,7 +202,7 @@ fn it_says_what_the_map_still_needs_and_no_key() {
     }
     let world = World::new().map(format!("[bindings.a]\nkey = '{KEY}'\n"));
     let _ = setup(&world, "cursor", &["--bind", "a"])
-        .mentions("but its key has no entry under [keys]")
+        .mentions("but its key has no entry")
         .conceals("7f3a");
     for (map, code) in [("[keys", "map-invalid"), ("[keys]\nx = 7\n", "map-invalid")] {
         let ran = World::new().map(map).run(["setup", "cursor"]);
@@ -376,7 +376,19 @@ fn a_second_binding_gets_an_agent_and_a_file_of_its_own() {
 }
 
 #[test]
+fn the_rules_that_keep_the_document_from_the_main_conversation_are_printed() {
+    let _ = World::new()
+        .run(["setup", "claude-code", "--bind", "rules"])
+        .exits(0)
+        .mentions("permissions.deny of ~/.claude/settings.json")
+        .mentions("\"Read(FOLDER/**)\"")
+        .mentions("\"Read(~/.claude/projects/**)\"");
+}
+
+#[test]
 fn the_word_file_itself_is_no_file() {
-    let ran = World::new().run(["setup", "key", "FILE"]).exits(1).says("");
-    assert!(ran.stderr.contains("replace FILE by the path"), "{ran:#?}");
+    for file in ["FILE", "/path/to/FILE"] {
+        let ran = World::new().run(["setup", "key", file]).exits(1).says("");
+        assert!(ran.stderr.contains("replace FILE by the path"), "{ran:#?}");
+    }
 }

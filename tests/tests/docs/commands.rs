@@ -39,6 +39,7 @@ claude plugin marketplace add keyhole-mcp/keyhole@plugin ⇒ in tests/client/11-
 claude plugin marketplace add keyhole-mcp/keyhole@plugin-windows-x86_64 ⇒ not: no client for Windows is here, and the page says so
 claude plugin install keyhole@keyhole ⇒ in tests/client/11-readme.test.mjs
 claude plugin uninstall keyhole@keyhole ⇒ not: it takes away what the line above has installed
+claude plugin marketplace add ./dist ⇒ in tests/client/harness/home.mjs
 claude plugin marketplace add ./FOLDER ⇒ in tests/client/harness/home.mjs
 npm install -g ./FILE ./FILE ⇒ in tests/packages/test_npm.py
 uv tool install --offline --find-links FOLDER keyhole-mcp ⇒ in tests/packages/test_wheel.py

@@ -72,16 +72,40 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
             "line 1 has its key, but for other agents: write agents = [\"keyhole:privacy-scanner\"] there\n",
         ),
         (
+            entry(KEY, "agents = ['keyhole@keyhole:privacy-scanner']"),
+            0,
+            "would be served, line 1\n",
+        ),
+        (
+            entry(KEY, ""),
+            0,
+            "would be served, and so would any other agent. Under line 1, add: agents = [\"keyhole:privacy-scanner\"]\n\
+             If line 1 has the path as well, remove it, and put this at the end of the map, with the path:\n\n[keys.keyhole-privacy-catalog]\n",
+        ),
+        (
             entry("k-2c1f8a96d0e34b57", ""),
             1,
-            "the map has no entry with its key. Put this at its end",
+            "the map has no entry with its key. If line 1 is meant for it, change its key to keyhole-privacy-catalog. Otherwise put this at its end,",
+        ),
+        (
+            entry(KEY, "max_bytes = 1\nagents = ['keyhole:privacy-scanner']"),
+            1,
+            "too-large, line 1; run the command above in a terminal of your own\n",
+        ),
+        (
+            World::new().map("[bindings.secret-place]\nkey = 'x'\n"),
+            1,
+            "the map has no entry with its key. Put this at its end, with the path of your file:\n\n[keys.keyhole-privacy-catalog]\n",
         ),
         (World::new(), 2, "the map has no entry with its key."),
+        (World::new().map("[keys"), 2, "map-invalid\n"),
     ] {
         let ran = keyhole(&package, &world, &["check"])
             .exits(exit)
             .mentions(&format!("\nkeyhole:privacy-scanner: {says}"))
             .conceals("secret-place")
+            .conceals("setup key")
+            .mentions("bin/keyhole' check\n")
             .conceals("k-2c1f")
             .conceals("private words");
         assert_eq!(ran.stderr, "", "{ran:?}");

@@ -22,7 +22,7 @@ use std::{
     sync::{Arc, mpsc::channel},
     thread,
 };
-pub(crate) use way::make;
+pub(crate) use way::{foreign_map, make};
 
 /// The result of a check. It contains no key, nothing from which a key's length could be
 /// told, and no text from the map that may be a key.
@@ -94,9 +94,7 @@ impl EntryReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum Warning {
     /// The file tells an agent nothing.
-    #[error(
-        "the file is empty: an agent that looks for what it names finds nothing, which looks like a clean result; write it"
-    )]
+    #[error("the file is empty, so a scan would find nothing. Write your list into it")]
     Blank,
     /// The key is so short, or so simple, that somebody might guess it.
     #[error(
@@ -194,13 +192,7 @@ pub(crate) async fn check(
                 Some(BindingError::NoVariable) => None,
                 error => Some(error.is_none()),
             },
-            message: error.map(|error| {
-                let paths = match error {
-                    BindingError::Untrusted(distrust) => vec![distrust.path.clone()],
-                    _ => Vec::new(),
-                };
-                secrets.hidden_in((error.to_string(), paths))
-            }),
+            message: error.map(|error| secrets.hidden_in(unbound(error))),
         });
     }
     report
@@ -229,6 +221,16 @@ fn key_of(map: &Arc<Map>, name: &str) -> Result<Key, BindingError> {
     within_deadline(look)
         .flatten()
         .unwrap_or(Err(BindingError::Unreadable(SystemError::Hangs)))
+}
+
+/// Why a binding has no key, and what to type.
+fn unbound(error: &BindingError) -> Told {
+    let BindingError::Untrusted(distrust) = error.clone() else {
+        return (error.to_string(), Vec::new());
+    };
+    let cured = within_deadline(move || way::cure(&distrust, &distrust.path));
+    let (text, paths) = cured.unwrap_or_else(|| (SystemError::Hangs.to_string(), Vec::new()));
+    (format!("its key_file cannot be trusted: {text}"), paths)
 }
 
 /// Why no file in this root is served, if others could put another directory in its place.
@@ -270,12 +272,7 @@ fn detail(code: Code, map: &Arc<Map>, key: &Key, location: &Location) -> Option<
             Code::Untrusted => {
                 distrust_of_file(&map, &key, &file).map(|distrust| way::cure(&distrust, &file))
             }
-            Code::TooLarge => {
-                let most = entry.max_bytes();
-                let what = "bytes are allowed here; shorten the file, or raise max_bytes";
-                Some((format!("at most {most} {what}"), Vec::new()))
-            }
-            _ => way::leads(code, entry.path(), &file),
+            _ => way::leads(code, entry, &file),
         }
     };
     within_deadline(look).flatten()
@@ -414,7 +411,7 @@ impl Report {
                 "there is no map where --map says; create it, or name another".to_owned()
             }
             MapError::Unreadable { source, .. } if self.map.is_none() => format!(
-                "the map that --map names cannot be read: {source}; fix its permissions, or name another"
+                "the map that --map names cannot be read: {source}; if it is a directory, add the file's name, else fix its permissions"
             ),
             MapError::Parse { source, .. } => source.message.clone(),
             other => other.to_string(),
@@ -431,12 +428,12 @@ const fn remedy(code: Code) -> &'static str {
         }
         Code::MapMissing | Code::MapInvalid => "the map changed during the check; check again",
         Code::NotMarkdown => {
-            "the name in the map, and that of the real file behind any link, must end in .md"
+            "the file's name must end in .md. If it is a link, so must the name of the file behind it"
         }
         Code::NotFound => "nothing is there",
         Code::NotAFile => "this is no regular file; map a Markdown file",
         Code::OutsideRoot => {
-            "the real file lies in none of the map's roots (a root must be an existing directory), or is a link that changes"
+            "the file is in none of the folders in roots. Add its folder there, or move the file"
         }
         Code::Untrusted => {
             "only you and root may be able to change the file, and each directory and link that leads to it"

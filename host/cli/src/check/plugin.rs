@@ -1,8 +1,9 @@
 //! What Claude Code's plugin asks: whether its agents would be served, and what keeps a
 //! parent from reading what they read.
 
-use super::{EntryReport, Report, current, make, within_deadline};
-use keyhole_core::{AgentName, Key, LiveMap, Location, Map, MapError};
+use super::{EntryReport, Report, current, way::to_a_missing_map, within_deadline};
+use crate::setup::shell_word;
+use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
 use std::{
@@ -47,19 +48,19 @@ impl Report {
                 is_served: false,
                 said: code.as_str().to_owned(),
             },
-            None => judge(agent, map.as_deref(), entries),
+            None => judge(agent, map.as_deref(), entries, is_private),
         });
         self.agents = judged.collect();
-        if let (Err(MapError::Missing { path }), true) = (&self.outcome, self.help.is_some()) {
-            // The plugin's agents have keys of their own, so no fresh one helps them.
-            self.help = make(path, "echo")
-                .map(|make| format!("make it so, and put into it what stands below:\n\n{make}"));
+        if let Err(MapError::Missing { .. }) = &self.outcome {
+            let what = "run this. Then paste the lines below into that file.";
+            self.help = to_a_missing_map(live.location(), what, "echo");
         }
         if let Some(map) = &map {
             self.notes.extend(missing_rules(live.location(), map));
         }
         if !is_private {
-            self.unabridged = Some(printable(command));
+            let command = printable(command);
+            self.unabridged = Some(shell_word(&command).unwrap_or(command));
             self.roots
                 .iter_mut()
                 .for_each(|root| *root = "others could replace one".to_owned());
@@ -83,40 +84,43 @@ fn judge(
     &(agent, key, path): &(&'static str, &str, &str),
     map: Option<&Map>,
     entries: &[EntryReport],
+    is_private: bool,
 ) -> AgentReport {
-    let is_its = |(own, _): &(&Key, _)| own.expose() == key;
-    let found = map.and_then(|map| {
-        let of = map.entries();
-        let at = of.iter().position(is_its)?;
-        let names = of.get(at)?.1.agents();
-        let is_for = |names: &[AgentName]| names.iter().any(|name| **name == *agent);
-        Some((entries.get(at)?, names.map(is_for)))
-    });
-    let (is_served, said) = match found {
-        None => (
-            false,
+    let table = format!("[keys.{key}]\npath = \"{path}\"\nagents = [\"{agent}\"]\n");
+    let caller = AgentName::try_from(agent).ok();
+    let is_it = |name: &AgentName| caller.as_ref().is_some_and(|caller| name.means(caller));
+    let of = map.map(Map::entries).unwrap_or_default();
+    let is_for = |entry: &Entry| entry.agents().map(|names| names.iter().any(is_it));
+    let at = of.iter().position(|(own, _)| own.expose() == key);
+    let found = at.and_then(|at| Some((entries.get(at)?, is_for(of.get(at)?.1))));
+    let is_served =
+        found.is_some_and(|(entry, bound)| entry.result.is_ok() && bound != Some(false));
+    let said = match found.map(|(entry, bound)| (entry.line, entry.result, bound)) {
+        None => {
+            let named = of.iter().find(|(_, entry)| is_for(entry) == Some(true));
+            let meant = named.or(of.first().filter(|_| of.len() == 1));
+            let meant = meant.map_or("Put".to_owned(), |(_, entry)| {
+                let line = entry.line();
+                format!("If line {line} is meant for it, change its key to {key}. Otherwise put")
+            });
             format!(
-                "the map has no entry with its key. Put this at its end, with the path of your file:\n\n[keys.{key}]\npath = \"{path}\"\nagents = [\"{agent}\"]\n"
-            ),
+                "the map has no entry with its key. {meant} this at its end, with the path of your file:\n\n{table}"
+            )
+        }
+        Some((line, _, Some(false))) => format!(
+            "line {line} has its key, but for other agents: write agents = [\"{agent}\"] there"
         ),
-        Some((entry, Some(false))) => (
-            false,
-            format!(
-                "line {} has its key, but for other agents: write agents = [\"{agent}\"] there",
-                entry.line
-            ),
+        Some((line, Err(code), _)) => {
+            let more = match is_private {
+                true => "",
+                false => "; run the command above in a terminal of your own",
+            };
+            format!("{}, line {line}{more}", code.as_str())
+        }
+        Some((line, Ok(_), None)) => format!(
+            "would be served, and so would any other agent. Under line {line}, add: agents = [\"{agent}\"]\nIf line {line} has the path as well, remove it, and put this at the end of the map, with the path:\n\n{table}"
         ),
-        Some((entry, bound)) => match (entry.result, bound) {
-            (Err(code), _) => (false, format!("{}, line {}", code.as_str(), entry.line)),
-            (Ok(_), None) => (
-                true,
-                format!(
-                    "would be served, and so would any other agent: write agents = [\"{agent}\"] on line {}",
-                    entry.line
-                ),
-            ),
-            (Ok(_), _) => (true, format!("would be served, line {}", entry.line)),
-        },
+        Some((line, Ok(_), _)) => format!("would be served, line {line}"),
     };
     AgentReport {
         agent,
@@ -130,35 +134,41 @@ fn judge(
 pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     let home = location.home()?;
     let own = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let settings = own
-        .unwrap_or_else(|| home.join(".claude"))
-        .join("settings.json");
+    let shown = own.as_deref().map_or("~/.claude".to_owned(), printable);
+    let folder = own.unwrap_or_else(|| home.join(".claude"));
+    let file = folder.join("settings.json");
     #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
-    let settings = within_deadline(move || fs::read(settings).unwrap_or_default());
-    let settings: Value = serde_json::from_slice(&settings.unwrap_or_default()).unwrap_or_default();
+    let settings = within_deadline(move || fs::read(file).unwrap_or_default()).unwrap_or_default();
+    let settings: Value = match serde_json::from_slice(&settings) {
+        Err(_) if !settings.is_empty() => {
+            return Some(format!(
+                "{shown}/settings.json is not JSON; fix it, and check again"
+            ));
+        }
+        settings => settings.unwrap_or_default(),
+    };
     let denied = settings["permissions"]["deny"].as_array();
     let denied = denied.into_iter().flatten().filter_map(Value::as_str);
     let denied: Vec<&str> = denied
-        .filter_map(|rule| rule.strip_prefix("Read(")?.strip_suffix(')'))
+        .filter_map(|rule| match rule {
+            "Read" => Some("//**"),
+            rule => rule.strip_prefix("Read(")?.strip_suffix(')'),
+        })
         .collect();
     let is_denied = |place: &Path| {
         denied.iter().any(|rule| {
-            let rule = match rule.strip_prefix('/') {
+            let folder = rule.trim_end_matches('*');
+            place.starts_with(match folder.strip_prefix('/') {
                 Some(rest) => PathBuf::from(rest),
-                None => location.expand(rule).unwrap_or_default(),
-            };
-            match rule.ends_with("**") {
-                true => rule
-                    .parent()
-                    .is_some_and(|folder| place.starts_with(folder)),
-                false => place == rule,
-            }
+                None => location.expand(folder).unwrap_or_default(),
+            })
         })
     };
     let temporary = env::temp_dir().join("claude-*");
     let mut missing = Vec::new();
-    if !is_denied(&home.join(".claude/projects")) {
-        missing.push("Read(~/.claude/projects/**)".to_owned());
+    if !is_denied(&folder.join("projects")) {
+        let slash = if shown.starts_with('~') { "" } else { "/" };
+        missing.push(format!("Read({slash}{shown}/projects/**)"));
     }
     if !is_denied(&temporary) {
         missing.push(format!("Read(/{}/**)", printable(&temporary)));
@@ -168,12 +178,12 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
         .filter_map(|(_, key, _)| Key::try_from(*key).ok());
     let files = keys.filter_map(|key| location.expand(map.find(&key)?.path()));
     if files.into_iter().any(|file| !is_denied(&file)) {
-        missing.push("Read(FOLDER/**) for the folder of your file".to_owned());
+        missing.push("Read(FOLDER/**) with the folder of your file".to_owned());
     }
     (!missing.is_empty()).then(|| {
         format!(
-            "a parent may read what its agent reads: permissions.deny in ~/.claude/settings.json lacks {}; the plugin's page says how, in step 4",
-            missing.join(" and ")
+            "the main conversation can read your private file. Add to permissions.deny in {shown}/settings.json: {}",
+            missing.join(", ")
         )
     })
 }

@@ -54,9 +54,14 @@ impl Report {
             writeln!(out, "map: {}", printable(map))?;
         }
         if entries.is_empty() {
+            // The plugin's agents have keys of their own, so no fresh one helps them.
+            let how = match self.agents.is_empty() {
+                true => " `keyhole setup key FILE` prints one.",
+                false => "",
+            };
             return writeln!(
                 out,
-                "\nThe map is valid and has no keys: every key is refused. `keyhole setup key FILE` prints one."
+                "\nThe map is valid and has no keys: every key is refused.{how}"
             );
         }
         let result = |code: &Result<u64, Code>| code.err().map_or("ok", Code::as_str);
@@ -154,7 +159,7 @@ impl Report {
         if let Some(command) = &self.unabridged {
             writeln!(
                 out,
-                "No path is shown to a session. In a terminal of your own: '{command}' check"
+                "No path is shown to a session. In a terminal of your own: {command} check"
             )?;
         }
         for agent in &self.agents {

@@ -5,163 +5,225 @@
 )]
 
 use super::Told;
-use crate::setup::shell_word;
-use keyhole_core::{Code, Location, MapError, configuration};
-use keyhole_walk::{Distrust, printable::printable};
+use crate::setup::{quoted, shell_word};
+use keyhole_core::{Code, Entry, Location, MapError, limits::MAX_MAX_BYTES};
+use keyhole_walk::{Distrust, Why, printable::printable};
 use std::{
-    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
-/// What is wrong, and the command that closes all directories on the way to `file` to
-/// others, if a shell reads it as it stands.
+/// What is wrong, and the command that cures it: it closes all directories on the way to
+/// `file` to others at once. Nothing is decided by it.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Told {
-    let open: Vec<PathBuf> = open_on_the_way(distrust, file).into_iter().collect();
-    let words = open.iter().map(|path| path.to_str().and_then(shell_word));
-    let said = distrust.to_string();
-    let text = match (
-        words.collect::<Option<Vec<String>>>(),
-        said.rsplit_once("; "),
-    ) {
-        (Some(words), Some((wrong, else_do))) if !words.is_empty() => {
-            format!("{wrong}; run: chmod go-w {}; or {else_do}", words.join(" "))
-        }
+    let (places, said) = (in_the_way(distrust, file), distrust.to_string());
+    let text = match (command(distrust.why, &places), said.rsplit_once("; ")) {
+        (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
         _ => said,
     };
-    (text, [open, vec![distrust.path.clone()]].concat())
+    (text, [places, vec![distrust.path.clone()]].concat())
 }
 
-/// What others may write to, of all that leads to `file`. Nothing is decided by it.
+fn command(why: Why, places: &[PathBuf]) -> Option<String> {
+    let words = places.iter().map(|path| word(path));
+    let words = words.collect::<Option<Vec<String>>>()?.join(" ");
+    match why {
+        _ if words.is_empty() => None,
+        Why::WritableByOthers | Why::WritableByGroup => Some(format!("chmod go-w {words}")),
+        Why::ForeignOwner => Some(format!("sudo chown \"$USER\" {words}")),
+        Why::Movable => Some(format!(
+            "mkdir -p -m 700 ~/private && mv {words} ~/private/"
+        )),
+        _ => None,
+    }
+}
+
+fn word(path: &Path) -> Option<String> {
+    path.to_str().and_then(shell_word)
+}
+
+/// What a command can cure: all that others may write to of what leads to `file`, if it is
+/// the user's; or the one file.
 #[cfg(unix)]
-fn open_on_the_way(distrust: &Distrust, file: &Path) -> BTreeSet<PathBuf> {
-    use keyhole_walk::Why;
-    use std::os::unix::fs::MetadataExt as _;
-    let mask = match distrust.why {
-        Why::WritableByOthers => 0o002,
-        Why::WritableByGroup => 0o022,
-        _ => return BTreeSet::new(),
-    };
+fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
+    use std::{collections::BTreeSet, os::unix::fs::MetadataExt as _};
+    if !matches!(distrust.why, Why::WritableByOthers | Why::WritableByGroup) {
+        let real = distrust.path.canonicalize();
+        return real.into_iter().filter(|real| real.is_file()).collect();
+    }
     let real = file.canonicalize().unwrap_or_default();
     let is_open = |path: &&Path| {
         let found = fs::symlink_metadata(path);
         found.is_ok_and(|found| {
             let mode = found.mode();
-            !found.is_symlink() && mode & mask != 0 && (found.is_file() || mode & 0o1000 == 0)
+            !found.is_symlink() && mode & 0o022 != 0 && (found.is_file() || mode & 0o1000 == 0)
         })
     };
     let on_the_way = file.ancestors().chain(real.ancestors());
     let open = on_the_way.filter(is_open).map(Path::to_owned);
-    open.chain([distrust.path.clone()]).collect()
+    let open: BTreeSet<_> = open.chain([distrust.path.clone()]).collect();
+    let user = rustix::process::geteuid();
+    let is_theirs = |path| fs::metadata(path).is_ok_and(|found| found.uid() != user.as_raw());
+    match !user.is_root() && open.iter().any(is_theirs) {
+        true => Vec::new(),
+        false => open.into_iter().collect(),
+    }
 }
 
 #[cfg(windows)]
-fn open_on_the_way(_: &Distrust, _: &Path) -> BTreeSet<PathBuf> {
-    BTreeSet::new()
+fn in_the_way(_: &Distrust, _: &Path) -> Vec<PathBuf> {
+    Vec::new()
 }
 
-/// Endings that people give Markdown files.
-const ENDINGS: [&str; 6] = ["MD", "markdown", "mdown", "mkd", "txt", "text"];
-
-/// Where the path of an entry leads, if that is why it is not served.
-pub(super) fn leads(code: Code, path: &str, file: &Path) -> Option<Told> {
-    match code {
+/// What to type about this one file, if the code does not say it all.
+pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
+    let path = entry.path();
+    let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let (place, found) = (printable(&real), real.metadata().ok());
+    let text = match code {
+        Code::NotMarkdown | Code::NotAFile if real.is_dir() => {
+            let text = "this is a directory: add the file's name".to_owned();
+            return Some((text, Vec::new()));
+        }
+        // If no file has the name, it may be something else, such as a key.
         Code::NotMarkdown if !path.ends_with(".md") => {
-            let ending = path.rsplit('.').next().unwrap_or_default();
-            let known = ENDINGS
-                .iter()
-                .find(|known| known.eq_ignore_ascii_case(ending))?;
-            let what = "rename the file so that it ends in .md, and write that in the map";
-            Some((format!("its name ends in .{known}: {what}"), Vec::new()))
+            let name = found.map(|_| file.with_extension("md"))?;
+            let name = printable(Path::new(name.file_name()?));
+            format!("rename it to {name}, and write that in the map")
         }
-        Code::NotFound => {
-            let dangles = |path: &&Path| path.is_symlink() && !path.exists();
-            let link = file.ancestors().find(dangles);
-            let to = link.and_then(|link| fs::read_link(link).ok());
-            let (from, at) = (
-                printable(link.unwrap_or(file)),
-                to.as_deref().unwrap_or(file),
-            );
-            let gone = match &to {
-                Some(to) => format!("{from} is a link to {}, where nothing is", printable(to)),
-                None => format!("nothing is at {from}"),
+        Code::NotMarkdown => format!(
+            "this is a link to {place}: put a copy of that, named .md, in a folder of your own, and map it"
+        ),
+        Code::NotAFile => format!("this path leads to {place}; map a file"),
+        Code::NotFound => return Some(nothing_there(path, file)),
+        Code::OutsideRoot => format!(
+            "the file is {place}: add {} to roots, or move the file",
+            quoted(real.parent()?.to_str()?)
+        ),
+        Code::PermissionDenied if found.is_some() => format!("run: chmod u+r {}", word(&real)?),
+        Code::TooLarge => {
+            let size = found?.len();
+            let text = match size > MAX_MAX_BYTES {
+                true => format!("it has {size} bytes; shorten it to at most {MAX_MAX_BYTES}"),
+                false => format!("it has {size} bytes: add max_bytes = {size} below its path"),
             };
-            let start = match Path::new(path).is_relative() && !path.starts_with("~/") {
-                true => ": a relative one starts at the map's directory",
-                false => "",
-            };
-            let text = format!("{gone}; create it, or fix the path in the map{start}");
-            Some((text, vec![file.to_owned(), at.to_owned()]))
+            return Some((text, Vec::new()));
         }
-        Code::NotMarkdown | Code::OutsideRoot | Code::NotAFile => {
-            let real = file.canonicalize().ok().filter(|real| real != file)?;
-            let what = match code {
-                Code::NotMarkdown => "rename it so that it ends in .md",
-                Code::OutsideRoot => "move it, or add its directory to roots",
-                _ => "map a file",
-            };
-            let text = format!("this path leads to {}; {what}", printable(&real));
-            Some((text, vec![real]))
+        Code::NotUtf8 => {
+            let word = word(&real)?;
+            format!(
+                "if it is Latin-1, run: iconv -f latin1 -t utf-8 {word} >{word}.new && mv {word}.new {word}"
+            )
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some((text, vec![file.to_owned(), real]))
+}
+
+fn nothing_there(path: &str, file: &Path) -> Told {
+    let dangles = |path: &&Path| path.is_symlink() && !path.exists();
+    let link = file.ancestors().find(dangles);
+    let to = link.and_then(|link| fs::read_link(link).ok());
+    let (from, at) = (
+        printable(link.unwrap_or(file)),
+        to.as_deref().unwrap_or(file),
+    );
+    let gone = match &to {
+        Some(to) => format!("{from} is a link to {}, where nothing is", printable(to)),
+        None => format!("nothing is at {from}"),
+    };
+    let start = match Path::new(path).is_relative() && !path.starts_with("~/") {
+        true if path.starts_with('$') => ": nothing replaces a $ there, so write ~/ for your home",
+        true => ": a relative one starts at the map's directory",
+        false => "",
+    };
+    let text = format!("{gone}; create it, or fix the path in the map{start}");
+    (text, vec![file.to_owned(), at.to_owned()])
 }
 
 /// What to type if the map cannot be used.
 pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> {
     match error {
-        MapError::Missing { .. } if !location.is_named() => {
-            let make = make(location.file(), "keyhole setup key FILE")?;
-            Some(format!(
-                "make it so, with the path of your Markdown file for FILE:\n\n{make}"
-            ))
+        MapError::Missing { .. } => {
+            let what = "to make one, run this. Replace FILE by your Markdown file.";
+            to_a_missing_map(location, what, "keyhole setup key FILE")
         }
         MapError::Untrusted(distrust) => {
-            let (said, _) = cure(distrust, location.file());
-            let (_, command) = said.split_once("; run: ")?;
-            Some(format!("run: {}", command.split("; or ").next()?))
+            let places = in_the_way(distrust, location.file());
+            Some(format!("run: {}", command(distrust.why, &places)?))
         }
         MapError::Parse { source, .. } => source.help.clone(),
         _ => None,
     }
 }
 
-/// The lines that make the map's folder, and append to the map what `command` prints.
+/// Where the map leads if it is a link; else what to type, so that it begins with what
+/// `command` prints, or is a map of elsewhere.
+pub(super) fn to_a_missing_map(location: &Location, what: &str, command: &str) -> Option<String> {
+    let map = location.file();
+    if let Ok(to) = fs::read_link(map) {
+        let to = printable(&to);
+        return Some(format!(
+            "it is a link to {to}, where nothing is: make that file, or remove the link"
+        ));
+    }
+    let there = usual(location).filter(|there| there.is_file());
+    let there = there
+        .and_then(|there| word(&there))
+        .unwrap_or("FILE".into());
+    let mv = if cfg!(windows) { "move" } else { "mv" };
+    let new = make(map, &format!("{command} >>"))?;
+    let moved = make(map, &format!("{mv} {there}"))?;
+    (!location.is_named())
+        .then(|| format!("{what}\n\n{new}\n\nIf you have one elsewhere, move it:\n\n{moved}"))
+}
+
+/// The lines that make the map's folder, and then do `command` with the map's name.
 pub(crate) fn make(map: &Path, command: &str) -> Option<String> {
-    let folder = shell_word(map.parent()?.to_str()?)?;
-    let map = shell_word(map.to_str()?)?;
+    let (folder, map) = (word(map.parent()?)?, word(map)?);
     Some(match cfg!(windows) {
         // For cmd, because PowerShell's `>>` writes UTF-16.
-        true => format!("mkdir {folder}\n{command} >> {map}"),
-        false => format!("(umask 077; mkdir -p {folder} &&\n  {command} >> {map})"),
+        true => format!("mkdir {folder}\n{command} {map}"),
+        false => format!("(umask 077; mkdir -p {folder} &&\n  {command} {map})"),
     })
+}
+
+/// That HOME is another user's, as `sudo` may leave it: then nothing in it is served.
+#[cfg(unix)]
+fn foreign_home(location: &Location) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (home, user) = (location.home()?, rustix::process::geteuid().as_raw());
+    let owner = fs::metadata(home).ok()?.uid();
+    (owner != user && owner != 0).then(|| {
+        let home = printable(home);
+        format!("HOME, {home}, is another user's: run keyhole as that user, without sudo")
+    })
+}
+
+#[cfg(windows)]
+fn foreign_home(_: &Location) -> Option<String> {
+    None
+}
+
+/// The same, if the map is in that home too: then nothing else need be said.
+pub(crate) fn foreign_map(location: &Location) -> Option<String> {
+    let is_there = location.file().starts_with(location.home()?);
+    foreign_home(location).filter(|_| is_there)
+}
+
+/// Where the map is if no variable says so.
+fn usual(location: &Location) -> Option<PathBuf> {
+    Some(location.home()?.join(".config/keyhole/context-map.toml"))
 }
 
 /// What the user should know of the environment.
 pub(super) fn surroundings(location: &Location) -> Vec<String> {
-    let variable = |name: &str| std::env::var_os(name);
-    let mut notes = Vec::new();
-    let Some(home) = location.home() else {
-        return notes;
-    };
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let user = rustix::process::geteuid().as_raw();
-        let owner = fs::metadata(home).map_or(user, |home| home.uid());
-        if owner != user && owner != 0 {
-            notes.push(format!(
-                "HOME, {}, is another user's: run keyhole as that user, without sudo",
-                printable(home)
-            ));
-        }
-    }
-    let usual = home.join(".config");
-    if cfg!(unix) && !location.is_named() && configuration(variable).is_some_and(|set| set != usual)
-    {
+    let mut notes: Vec<String> = foreign_home(location).into_iter().collect();
+    let usual = usual(location).filter(|usual| usual != location.file());
+    if let Some(usual) = usual.filter(|_| cfg!(unix) && !location.is_named()) {
         notes.push(format!(
             "XDG_CONFIG_HOME is set here; a client that starts without it looks for {}",
-            printable(&usual.join("keyhole/context-map.toml"))
+            printable(&usual)
         ));
     }
     notes

@@ -131,7 +131,7 @@ pub(crate) fn run(color: Color) -> Result<(), DemoError> {
 
     head("6. The map is live: what the user changes counts from the next call on.")?;
     say("the key is taken out of the map")?;
-    fs::write(&map, "[keys]\n")?;
+    fs::write(&map, "")?;
     refused(&session.load(GOOD)?, "unknown-key")?;
     say("the map is broken")?;
     fs::write(&map, "[keys\n")?;
@@ -205,14 +205,14 @@ fn lay_out(home: &Path) -> Result<PathBuf, DemoError> {
     write_private(
         &map,
         format!(
-            "roots = [{}]\n\n[keys]\n\
-             \"{GOOD}\" = \"notes/identifiers.md\"\n\
-             \"k-missing-file\" = \"notes/deleted.md\"\n\
-             \"k-not-markdown\" = \"notes/run.sh\"\n\
-             \"k-directory\" = \"notes/directory.md\"\n\
-             \"k-too-large\" = {{ path = \"notes/large.md\", max_bytes = 1000 }}\n\
-             \"k-not-text\" = \"notes/latin1.md\"\n\
-             \"k-outside\" = \"{outside}\"\n",
+            "roots = [{}]\n\n\
+             [keys.\"{GOOD}\"]\npath = \"notes/identifiers.md\"\n\
+             [keys.\"k-missing-file\"]\npath = \"notes/deleted.md\"\n\
+             [keys.\"k-not-markdown\"]\npath = \"notes/run.sh\"\n\
+             [keys.\"k-directory\"]\npath = \"notes/directory.md\"\n\
+             [keys.\"k-too-large\"]\npath = \"notes/large.md\"\nmax_bytes = 1000\n\
+             [keys.\"k-not-text\"]\npath = \"notes/latin1.md\"\n\
+             [keys.\"k-outside\"]\npath = \"{outside}\"\n",
             json!(notes.to_string_lossy())
         )
         .as_bytes(),

@@ -57,7 +57,7 @@ pub(super) fn for_file(
 /// the map.
 fn written(file: &Path) -> Result<String, SetupError> {
     let text = plain(file).ok_or(SetupError::OddPath)?;
-    if text == "FILE" {
+    if file.ends_with("FILE") {
         return Err(SetupError::Placeholder);
     }
     // The text may be a key in the wrong place, so this check comes before anything

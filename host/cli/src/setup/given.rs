@@ -23,7 +23,7 @@ pub(super) fn is_expanded(text: &str) -> bool {
 }
 
 /// The text in double quotes.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

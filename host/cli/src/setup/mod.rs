@@ -17,11 +17,11 @@ mod tests;
 
 use crate::{
     arguments::{agent_name, binding_name},
-    check::Secrets,
+    check::{Secrets, foreign_map},
 };
 use clap::builder::PossibleValuesParser;
 use clients::Recipe;
-pub(crate) use given::shell_word;
+pub(crate) use given::{quoted, shell_word};
 use keyhole_core::{
     AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
     sandbox::SandboxError,
@@ -136,13 +136,15 @@ pub(crate) enum SetupError {
     #[error("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md")]
     Placeholder,
     #[error(
-        "only ~/ is expanded, and a path is UTF-8 without control or direction characters: write it out, from / on"
+        "write the whole path, from /. Only ~/ may be short. A path is UTF-8, without control or direction characters"
     )]
     OddPath,
     #[error("with this entry, the map would be invalid: {0}")]
     Entry(MapError),
     #[error("{}", .0.at_start())]
     Map(MapError),
+    #[error("{0}")]
+    ForeignHome(String),
     #[error("{0}")]
     Location(#[from] LocationError),
     #[error("the system gives no random bytes: {0}")]
@@ -207,6 +209,9 @@ impl UserMap {
     /// keys, and the user could not use the output either.
     fn read() -> Result<Self, SetupError> {
         let location = Location::find(None, |name| std::env::var_os(name))?;
+        if let Some(why) = foreign_map(&location) {
+            return Err(SetupError::ForeignHome(why));
+        }
         let live = Arc::new(LiveMap::new(location));
         let map = match live.current() {
             Ok(map) => Some(map),

@@ -99,7 +99,7 @@ pub(super) fn add_entry(
     let file = user.live.location().file();
     let program = shell_word(program).ok_or(SetupError::OddProgram)?;
     let key = format!("{program} setup key FILE{options}");
-    let lines = plain(file).and_then(|_| make(file, &key));
+    let lines = plain(file).and_then(|_| make(file, &format!("{key} >>")));
     let (lines, shell) = (
         lines.ok_or(SetupError::OddMap)?,
         if cfg!(windows) { "bat" } else { "sh" },
@@ -130,7 +130,7 @@ fn lacks(
         Err(_) => return Some("its key cannot be read here: see `keyhole check`".to_owned()),
     };
     let Some(entry) = map.find(&key) else {
-        return Some("its key has no entry under [keys]: see `keyhole check`".to_owned());
+        return Some("its key has no entry: see `keyhole check`".to_owned());
     };
     let line = entry.line();
     if let Some(most) = recipe.max_bytes

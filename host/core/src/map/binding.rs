@@ -79,7 +79,7 @@ pub(super) enum KeySource {
 #[non_exhaustive]
 pub enum BindingError {
     /// The map has no entry for the key.
-    #[error("its key has no entry under [keys]; add one, or fix the key")]
+    #[error("its key has no entry; add [keys.\"…\"] for it, or fix the key")]
     NoEntry,
     /// The key's file cannot be read.
     #[error("its key_file cannot be read ({0}); create it, or fix its path or permissions")]

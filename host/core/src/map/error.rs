@@ -95,6 +95,7 @@ impl MapError {
 
 const fn what_to_do(source: SystemError) -> &'static str {
     match source {
+        SystemError::NotAFile => "if it is a directory, add the file's name",
         SystemError::Busy => "save it by renaming a finished file over it",
         SystemError::Hangs => "look at that file system",
         SystemError::OutOfResources => "raise the limits (ulimit -n and -v)",
@@ -148,6 +149,19 @@ impl MapMistake {
     pub(super) fn new(at: Position, message: String, help: Option<&str>) -> Self {
         let help = help.map(str::to_owned);
         Self { at, message, help }
+    }
+
+    /// The one of our own names that differs from `word` in one place: by a letter more or
+    /// less, or by two others.
+    pub fn meant<T: AsRef<str>>(word: &str, mut known: impl Iterator<Item = T>) -> Option<T> {
+        let same = |(a, b): &(u8, u8)| a == b;
+        known.find(|known| {
+            let (word, known) = (word.bytes(), known.as_ref().bytes());
+            let longest = word.len().max(known.len());
+            let begin = word.clone().zip(known.clone()).take_while(same).count();
+            let end = word.rev().zip(known.rev()).take_while(same).count();
+            begin + end + 2 >= longest
+        })
     }
 
     /// The line of the mistake, from 1.

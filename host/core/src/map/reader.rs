@@ -30,7 +30,11 @@ const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
 const BINDING_FIELDS: [&str; 5] = ["key", "key_file", "key_env", "title", "description"];
 
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
-const TOML_HELP: &str = r#"an entry is two lines, [keys."KEY"] and path = "PATH", in straight quotes, a \ written as \\; no name occurs twice"#;
+const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
+
+const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
+const REPEATED: &str =
+    "remove one; the lines under a [header] go to the end of those under the other";
 
 /// The message about a text that cannot be a root.
 const ROOT: &str = match cfg!(windows) {
@@ -50,29 +54,42 @@ type Read<T> = Result<T, MapMistake>;
 pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
     let lines = Lines::of(text.as_bytes());
     let document = DeTable::parse(text).map_err(|error| {
-        let message = format!("not TOML: {}", error.message());
-        let at = lines.position(error.span().map_or(0, |span| span.start));
-        match first_keys_header(text, at.line) {
-            None => MapMistake::new(at, message, Some(TOML_HELP)),
+        let byte = error.span().map_or(0, |span| span.start);
+        let (at, said) = (lines.position(byte), error.message());
+        let first = repeated(text, byte).filter(|_| said.contains("duplicate key"));
+        let (message, help) = match first {
             Some(first) => {
-                let message = format!("a second [keys]: the first stands on line {first}");
-                let help = "move the lines under this one to the end of those under the first, and remove this one";
-                MapMistake::new(at, message, Some(help))
+                let first = lines.position(first).line;
+                (format!("line {} repeats line {first}", at.line), REPEATED)
             }
-        }
+            None if said.contains("must be quoted") => (format!("not TOML: {said}"), UNQUOTED),
+            None => (format!("not TOML: {said}"), TOML_HELP),
+        };
+        MapMistake::new(at, message, Some(help))
     })?;
     Reader { lines, location }.map(document.get_ref())
 }
 
-/// The line of the first `[keys]`, if `line` has a later one.
-fn first_keys_header(text: &str, line: u32) -> Option<usize> {
-    let mut headers = (1..).zip(text.lines()).filter(|(_, text)| {
-        let text = text.split('#').next().unwrap_or_default();
-        text.split_whitespace().collect::<String>() == "[keys]"
-    });
-    let (first, _) = headers.next()?;
-    let is_second = headers.any(|(number, _)| u32::try_from(number) == Ok(line));
-    is_second.then_some(first)
+/// Where the name stands first that the line at `byte` repeats. What comes before that line
+/// is a map by itself.
+fn repeated(text: &str, byte: usize) -> Option<usize> {
+    let (before, rest) = text.split_at_checked(text.get(..byte)?.rfind('\n')? + 1)?;
+    let line = rest.lines().next()?;
+    let is_header = |line: &&str| line.trim_start().starts_with('[');
+    let header = before.lines().rfind(is_header);
+    let header = header.filter(|_| !is_header(&line)).unwrap_or_default();
+    let path = format!("{header}\n{line}");
+    let (path, before) = (DeTable::parse(&path).ok()?, DeTable::parse(before).ok()?);
+    let (mut path, mut before) = (path.get_ref(), before.get_ref());
+    loop {
+        let (found, inside) = before.get_key_value(path.keys().next()?)?;
+        match (path.values().next()?.get_ref(), inside.get_ref()) {
+            (DeValue::Table(next), DeValue::Table(inside)) if !next.is_empty() => {
+                (path, before) = (next, inside);
+            }
+            _ => return Some(found.span().start),
+        }
+    }
 }
 
 /// What `read` makes of a field, if the table has it.
@@ -96,7 +113,7 @@ impl Reader<'_> {
         let roots = optional(document, "roots", |value| self.roots(value))?;
         let max_bytes = optional(document, "max_bytes", |value| self.max_bytes(value))?;
         let max_bytes = max_bytes.unwrap_or(DEFAULT_MAX_BYTES);
-        let keys = self.table(document, "keys", "a table: write [keys]")?;
+        let keys = self.table(document, "keys", "tables: write [keys.\"KEY\"]")?;
         let entries = keys
             .into_iter()
             .map(|(name, value)| self.entry(name, value, max_bytes));
@@ -143,7 +160,7 @@ impl Reader<'_> {
             DeValue::Table(fields) => {
                 self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
                 let path = fields.get("path").ok_or_else(|| {
-                    let help = Some("write { path = \"…\" }");
+                    let help = Some("add a line: path = \"…\"");
                     self.mistake(value, "this entry has no path", help)
                 })?;
                 (
@@ -154,7 +171,7 @@ impl Reader<'_> {
             }
             _ if MAP_FIELDS.contains(&&**name.get_ref()) => {
                 let message = "this is under [keys], so it counts as a key";
-                return Err(self.mistake(name, message, Some("move it above [keys]")));
+                return Err(self.mistake(name, message, Some("move it to the top of the map")));
             }
             _ => return Err(self.wrong_type(value, "a path or a table with a path")),
         };
@@ -229,19 +246,24 @@ impl Reader<'_> {
     /// The list of roots: absolute, or under `~/`.
     fn roots(&self, value: &Value<'_>) -> Read<Box<[Box<str>]>> {
         let empty = "with no roots, every file is refused; name one, or remove the line";
-        self.list(value, empty, |value| {
-            let path = self.path(value)?;
-            match begins_at_root(&path) || path.starts_with("~/") {
-                true => Ok(path),
-                false => Err(self.mistake(value, ROOT, None)),
-            }
-        })
+        self.list(
+            value,
+            "a list: write roots = [\"FOLDER\"]",
+            empty,
+            |value| {
+                let path = self.path(value)?;
+                match begins_at_root(&path) || path.starts_with("~/") {
+                    true => Ok(path),
+                    false => Err(self.mistake(value, ROOT, None)),
+                }
+            },
+        )
     }
 
     /// The list of agents that may use a key. Their names have the form of keys.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may use the key; name one, or remove the field";
-        self.list(value, empty, |value| {
+        self.list(value, "a list: write agents = [\"NAME\"]", empty, |value| {
             let text = self.string(value)?;
             let said = check(text).map_err(|error| error.to_string());
             self.valid(
@@ -256,6 +278,7 @@ impl Reader<'_> {
     fn list<T>(
         &self,
         value: &Value<'_>,
+        wanted: &str,
         empty: &str,
         item: impl Fn(&Value<'_>) -> Read<T>,
     ) -> Read<Box<[T]>> {
@@ -264,7 +287,7 @@ impl Reader<'_> {
                 Err(self.mistake(value, "this list is empty", Some(empty)))
             }
             DeValue::Array(items) => items.iter().map(item).collect(),
-            _ => Err(self.wrong_type(value, "a list of strings")),
+            _ => Err(self.wrong_type(value, wanted)),
         }
     }
 
@@ -277,8 +300,8 @@ impl Reader<'_> {
         } else if path.contains('\0') {
             ("a path holds a NUL character", None)
         } else if path.starts_with('~') && !path.starts_with("~/") {
-            let help = "write the path out, or ./~… for a name that begins with ~";
-            ("only ~/ is expanded, to your own home", Some(help))
+            let help = "write the whole path, from /; or ./~… for a name that begins with ~";
+            ("only ~/ may be short", Some(help))
         } else if path.starts_with("~/") && self.location.home().is_none() {
             let message = "~/ has no meaning here: HOME is not set to an absolute path";
             (message, None)
@@ -329,21 +352,24 @@ impl Reader<'_> {
     }
 
     /// Checks that the table has only known fields.
-    fn check_fields(&self, table: &DeTable<'_>, known: &[&str], has: &str) -> Read<()> {
+    fn check_fields(&self, table: &DeTable<'_>, known: &[&'static str], has: &str) -> Read<()> {
         let unknown = table
             .keys()
             .filter(|name| !known.contains(&&**name.get_ref()));
         let Some(name) = unknown.min_by_key(|name| name.span().start) else {
             return Ok(());
         };
-        let hint = match (MAP_FIELDS.contains(&&**name.get_ref()), known == MAP_FIELDS) {
+        let is_map = known == MAP_FIELDS;
+        let help = match MapMistake::meant(name.get_ref(), known.iter().copied()) {
             // Such a line was appended, and belongs to whatever table came last.
-            (true, _) => "; move this line to the top of the map",
-            (false, true) => "; keys go under [keys]",
-            (false, false) => "",
+            _ if MAP_FIELDS.contains(&&**name.get_ref()) => "move this line to the top of the map",
+            Some(meant) => &format!("did you mean {meant}?"),
+            None if is_map => {
+                &format!("{has} {}; a key goes into [keys.\"KEY\"]", known.join(", "))
+            }
+            None => &format!("{has} {}", known.join(", ")),
         };
-        let help = format!("{has} {}{hint}", known.join(", "));
-        Err(self.mistake(name, "unknown field", Some(&help)))
+        Err(self.mistake(name, "unknown field", Some(help)))
     }
 
     fn wrong_type(&self, value: &Value<'_>, wanted: &str) -> MapMistake {

@@ -116,16 +116,26 @@ fn a_map_without_keys_is_a_map() {
 /// A map on each line, the place and the message of its mistake, and the help if there
 /// is any. `¶` ends a line, and `{long}` is longer than any name or text may be.
 const MISTAKES: &str = r#"
-root = ['/a'] ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; keys go under [keys]
-[keys]¶k = { path = 'a.md', maxbytes = 1 } ⇒ 2 unknown field
-[keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents
-[keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path
-[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 not TOML: duplicate key
-[keys]¶k = 'a.md'¶'k' = 'b.md' ⇒ 3 not TOML: duplicate key
-[keys]¶[keys] ⇒ 2 a second [keys]: the first stands on line 1 ⇒ move the lines under this one to the end of those under the first, and remove this one
-max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 a second [keys]: the first stands on line 2
-[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 not TOML: duplicate key
-[keys.k]¶path = 'a.md'¶roots = ['/a'] ⇒ 3 unknown field ⇒ an entry has path, max_bytes, agents; move this line to the top of the map
+root = ['/a'] ⇒ 1 unknown field ⇒ did you mean roots?
+keys-1 = 1 ⇒ 1 unknown field ⇒ did you mean keys?
+kyes = 1 ⇒ 1 unknown field ⇒ did you mean keys?
+max-bytes = 1 ⇒ 1 unknown field ⇒ did you mean max_bytes?
+[keys]¶k = { path = 'a.md', maxbytes = 1 } ⇒ 2 unknown field ⇒ did you mean max_bytes?
+[keys]¶k = { path = 'a.md', agent = 'x' } ⇒ 2 unknown field ⇒ did you mean agents?
+[keys]¶k = { path = 'a.md', title = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents
+[keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ did you mean path?
+[keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path ⇒ add a line: path = "…"
+[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys]¶k = 'a.md'¶'k' = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys]¶k = 'a.md'¶[bindings.k]¶key = 'k'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys."k"]¶path = 'a.md'¶[bindings.k]¶key = 'k'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one; the lines under a [header] go to the end of those under the other
+max_bytes = 1¶max_bytes = 2 ⇒ 2 line 2 repeats line 1
+[keys]¶k = { path = 'a.md', path = 'b.md' } ⇒ 2 not TOML: duplicate key
+[keys.k]¶path = ~/a.md ⇒ 2 not TOML: string values must be quoted, expected literal string ⇒ put straight quotes around the value: path = "…"
+[keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ remove one; the lines under a [header] go to the end of those under the other
+max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 line 5 repeats line 2
+[keys.k]¶path = 'a.md'¶roots = ['/a'] ⇒ 3 unknown field ⇒ move this line to the top of the map
 [keys]¶'' = 'a.md' ⇒ 2 a key is empty
 [keys]¶'a b' = 'a.md' ⇒ 2 a key may hold visible ASCII characters only, no blanks
 [keys]¶"a\u0000" = 'a.md' ⇒ 2 a key may hold visible ASCII characters only, no blanks
@@ -134,31 +144,32 @@ max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 a second 
 [keys.a.b]¶path = 'a.md' ⇒ 1 a dot cuts this key in two
 [keys]¶k = '' ⇒ 2 a path is empty
 [keys]¶k = { path = '' } ⇒ 2 a path is empty
-[keys]¶k = '~' ⇒ 2 only ~/ is expanded, to your own home
-[keys]¶k = '~root/a.md' ⇒ 2 only ~/ is expanded, to your own home
+[keys]¶k = '~' ⇒ 2 only ~/ may be short
+[keys]¶k = '~root/a.md' ⇒ 2 only ~/ may be short
 [keys]¶k = "a\u0000.md" ⇒ 2 a path holds a NUL character
 [keys]¶k = 1 ⇒ 2 expected a path or a table with a path; found: integer
 [keys]¶k = ['a.md'] ⇒ 2 expected a path or a table with a path; found: array
 [keys]¶k = 'a.md'¶roots = ['/a'] ⇒ 3 this is under [keys], so it counts as a key
 [keys]¶k = { path = 1 } ⇒ 2 expected a string; found: integer
-[[keys]]¶k = 'a.md' ⇒ 1 expected a table: write [keys]; found: array
+[[keys]]¶k = 'a.md' ⇒ 1 expected tables: write [keys."KEY"]; found: array
 max_bytes = 0 ⇒ 1 max_bytes must be 1 to 8388608
 max_bytes = -1 ⇒ 1 max_bytes must be 1 to 8388608
 [keys]¶k = { path = 'a.md', max_bytes = 8388609 } ⇒ 2 max_bytes must be 1 to 8388608
 [keys]¶k = { path = 'a.md', max_bytes = 99999999999999999999999999 } ⇒ 2 max_bytes must be 1 to 8388608
 max_bytes = 1.5 ⇒ 1 expected a number of bytes; found: float
 max_bytes = '1' ⇒ 1 expected a number of bytes; found: string
-roots = '/a' ⇒ 1 expected a list of strings; found: string
+roots = '/a' ⇒ 1 expected a list: write roots = ["FOLDER"]; found: string
+[keys.k]¶path = 'a.md'¶agents = 'x' ⇒ 3 expected a list: write agents = ["NAME"]; found: string
 roots = [] ⇒ 1 this list is empty
 roots = ['/a', 'b'] ⇒ 1 a root must begin with / or ~/
-roots = ['~'] ⇒ 1 only ~/ is expanded, to your own home
+roots = ['~'] ⇒ 1 only ~/ may be short
 roots = ['/a', 1] ⇒ 1 expected a string; found: integer
 [keys]¶k = { path = 'a.md', agents = [] } ⇒ 2 this list is empty
 [keys]¶k = { path = 'a.md', agents = [''] } ⇒ 2 an agent's name is empty
 [keys]¶k = { path = 'a.md', agents = ['a b'] } ⇒ 2 an agent's name may hold visible ASCII characters only, no blanks
 [keys]¶k = { path = 'a.md', agents = ['{long}'] } ⇒ 2 an agent's name is longer than 128 characters
-[key] ⇒ 1 unknown field
-'k-1' = 'a.md' ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; keys go under [keys]
+[key] ⇒ 1 unknown field ⇒ did you mean keys?
+'k-1' = 'a.md' ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; a key goes into [keys."KEY"]
 [keys]¶z = 1¶a = { max_bytes = 0, path = '' } ⇒ 2 expected a path or a table with a path; found: integer
 [keys]¶b = { path = 'b.md', max_bytes = 0 }¶a = { path = '' } ⇒ 2 max_bytes must be 1 to 8388608
 bindings = 1 ⇒ 1 expected a table: write [bindings.NAME]; found: integer
@@ -167,7 +178,7 @@ bindings = 1 ⇒ 1 expected a table: write [bindings.NAME]; found: integer
 [bindings.a] ⇒ 1 this binding has no key ⇒ write key = "…", or key_file or key_env
 [bindings.a]¶key = 'k'¶key_env = 'E' ⇒ 3 this binding's key is given twice ⇒ keep one of key, key_file, key_env
 [bindings.a]¶key = 'k k' ⇒ 2 a key may hold visible ASCII characters only, no blanks
-[bindings.a]¶kye = 'k' ⇒ 2 unknown field
+[bindings.a]¶kye = 'k' ⇒ 2 unknown field ⇒ did you mean key?
 [bindings.a]¶key = 'k'¶namespace = 'n' ⇒ 3 unknown field ⇒ a binding has key, key_file, key_env, title, description
 [bindings.a]¶key_env = 'E-F' ⇒ 2 key_env is the name of a variable: letters, digits and _
 [bindings.a]¶key_file = '' ⇒ 2 a path is empty
