@@ -70,6 +70,10 @@ fn exchange(mut client: Session) -> Vec<String> {
         ("tools/list", json!({ "cursor": KEY })),
         ("resources/read", json!({ "uri": KEY })),
         (KEY, json!({ KEY: KEY })),
+        (
+            "tools/list",
+            json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": KEY } }),
+        ),
     ] {
         said.push(client.request(method, params).message().to_string());
     }

@@ -287,7 +287,10 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
         false => "Wrong arguments. Call again with exactly one, \"key\", which is a string.",
     });
     call["name"] = json!("hunter2");
-    client.session.request("tools/call", call).error(-32602);
+    client
+        .session
+        .request("tools/call", call)
+        .error("unknown tool");
     client.load().is(MARKER);
     client.end();
 }
