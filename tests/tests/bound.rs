@@ -4,7 +4,7 @@
 mod keys;
 
 use crate::surface::{NOT_SERVED, shown};
-use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
+use keyhole_tests::{Answer, Protocol, Session, World};
 use serde_json::{Value, json};
 
 const KEY: &str = "k-hunter2-9c55aa01beef";
