@@ -18,7 +18,7 @@ const DESCRIPTORS_PER_CALL: usize = 4;
 /// Descriptors that the process needs in addition: standard streams, the runtime.
 const DESCRIPTORS_BESIDES: usize = 32;
 
-/// How long the start waits for one file system to answer.
+/// How long the start waits for another look-up once one has hung, so that it ends soon.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A map that is read once. It keeps the directory of each of its files open.
@@ -76,7 +76,8 @@ impl FrozenMap {
         hung: &mut BTreeSet<usize>,
         limits: Limits,
     ) -> Result<Self, FreezeError> {
-        let (map, key) = read(live, binding)?;
+        let mut patience = limits.deadline;
+        let (map, key) = read(live, binding, patience)?;
         let bound = binding.cloned().zip(key);
         let keys: Vec<&Key> = match binding {
             Some(_) => bound.iter().map(|(_, key)| key).collect(),
@@ -87,10 +88,10 @@ impl FrozenMap {
         for (number, key) in keys.into_iter().enumerate() {
             let found = match hung.contains(&number) {
                 true => Err(Code::TimedOut),
-                false => resolve(&map, key)?,
+                false => resolve(&map, key, patience)?,
             };
-            if matches!(found, Err(Code::TimedOut)) {
-                hung.insert(number);
+            if matches!(found, Err(Code::TimedOut)) && hung.insert(number) {
+                patience = PATIENCE;
             }
             let file = match found {
                 Ok(grant) => Ok(grant.reopen(|directory| directories.keep(directory))?),
@@ -140,9 +141,10 @@ impl Maps for FrozenMap {
 fn read(
     live: &Arc<LiveMap>,
     binding: Option<&BindingName>,
+    patience: Duration,
 ) -> Result<(Arc<Map>, Option<Key>), FreezeError> {
     let (reader, name) = (Arc::clone(live), binding.cloned());
-    let read = patiently(move || {
+    let read = within(patience, move || {
         let map = reader.current()?;
         let binding = name.and_then(|name| map.binding(&name));
         let key = binding.and_then(|binding| binding.key(&map).ok());
@@ -152,23 +154,24 @@ fn read(
 }
 
 /// The grant of this key's entry.
-fn resolve(map: &Arc<Map>, key: &Key) -> io::Result<Result<Grant, Code>> {
+fn resolve(map: &Arc<Map>, key: &Key, patience: Duration) -> io::Result<Result<Grant, Code>> {
     let (map, key) = (Arc::clone(map), key.clone());
-    let found = patiently(move || {
+    let found = within(patience, move || {
         let entry = map.find(&key).ok_or(Code::UnknownKey)?;
         locate(&Walker::new(System), &map, entry).map_err(|error| error.code())
     })?;
     Ok(found.unwrap_or(Err(Code::TimedOut)))
 }
 
-/// What `look` finds on a thread of its own, which has ended then. None if it does not within
-/// [`PATIENCE`]: its file system hangs, and so does the thread.
-fn patiently<T: Send + 'static>(
+/// What `look` finds on a thread of its own, which has ended then. None if that takes longer:
+/// its file system hangs, and so does the thread.
+fn within<T: Send + 'static>(
+    patience: Duration,
     look: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<Option<T>> {
     let (send, receive) = channel();
     let thread = thread::Builder::new().spawn(move || drop(send.send(look())))?;
-    let found = receive.recv_timeout(PATIENCE);
+    let found = receive.recv_timeout(patience);
     if found.is_ok() {
         drop(thread.join());
     }
