@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod guesses;
-mod random;
 
 use super::Loader;
 use crate::{
