@@ -120,6 +120,7 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
             .map(mapped("hunter2.md"))
     }) {
         let long = "k".repeat(129);
+        let huge = "hunter2".repeat(100_000);
         let near = [
             &KEY[..KEY.len() - 1],
             &KEY[1..],
@@ -128,6 +129,10 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
             &format!("{KEY}\n"),
             &KEY.to_uppercase(),
             &KEY.replace('a', "\u{430}"),
+            &KEY.replace('k', "\u{212a}"),
+            &huge,
+            "hunter2\u{1b}[31m\r\n",
+            "\u{202e}hunter2",
             "",
             "\0",
             &long,
