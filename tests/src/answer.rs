@@ -1,8 +1,28 @@
 //! The answer to one request.
 
-use crate::transcript::Transcript;
+use crate::{Protocol, transcript::Transcript};
 use keyhole_core::Code;
 use serde_json::{Value, json};
+
+/// What the protocol's errors say, each with its code. Clients show the words.
+const ERRORS: [(&str, i64); 9] = [
+    ("not valid JSON", -32700),
+    (
+        "not a JSON-RPC 2.0 request, notification or response",
+        -32600,
+    ),
+    ("line too long", -32600),
+    ("this id is in use", -32600),
+    ("method not found", -32601),
+    ("params do not have the form that this method takes", -32602),
+    ("unknown cursor", -32602),
+    ("unknown tool", -32602),
+    (
+        "request _meta is missing or has malformed required fields: \
+        io.modelcontextprotocol/protocolVersion, io.modelcontextprotocol/clientCapabilities",
+        -32602,
+    ),
+];
 
 /// An answer. Each check says what it should be, exactly, and fails with the
 /// session's transcript.
@@ -10,6 +30,7 @@ use serde_json::{Value, json};
 #[must_use]
 pub struct Answer {
     pub(crate) message: Value,
+    pub(crate) protocol: Protocol,
     pub(crate) transcript: Transcript,
 }
 
@@ -89,29 +110,39 @@ impl Answer {
             .filter(|field| !added.contains(&field.as_str()));
         let found: Vec<_> = found.map(String::as_str).collect();
         self.check(found.join(" ") == fields, || fields.into());
-        let stateless = result.contains_key("resultType");
-        let name = json!({ "name": "keyhole", "version": env!("CARGO_PKG_VERSION") });
-        let meta = stateless.then(|| json!({ "io.modelcontextprotocol/serverInfo": name }));
-        self.check(result.get("_meta") == meta.as_ref(), || format!("{meta:?}"));
     }
 
-    /// The protocol error with this code.
+    /// The protocol error that begins with these words, and nothing else.
     #[track_caller]
-    pub fn error(&self, code: i64) {
+    pub fn error(&self, says: &str) {
+        let known = ERRORS.iter().find(|(message, _)| message.starts_with(says));
+        let (message, code) = known.unwrap_or_else(|| panic!("nothing says {says}"));
+        let error = json!({ "code": code, "message": message });
         self.check(
-            self.message["error"]["code"] == code && self.message.get("result").is_none(),
-            || format!("the error {code}"),
+            self.message["error"] == error && self.message.get("result").is_none(),
+            || error.to_string(),
         );
     }
 
-    /// The result.
+    /// The result, with what its protocol wants in each.
     #[must_use]
     #[track_caller]
     pub fn result(&self) -> &Value {
-        match self.message.get("result") {
+        let result = match self.message.get("result") {
             Some(result) if self.message.get("error").is_none() => result,
             _ => self.fail("a result"),
-        }
+        };
+        let name = json!({ "name": "keyhole", "version": env!("CARGO_PKG_VERSION") });
+        let added = match self.protocol {
+            Protocol::Initialize => [Value::Null, Value::Null],
+            Protocol::Discover => [
+                "complete".into(),
+                json!({ "io.modelcontextprotocol/serverInfo": name }),
+            ],
+        };
+        let fields = ["resultType", "_meta"].map(|field| result[field].clone());
+        self.check(fields == added, || format!("{added:?}"));
+        result
     }
 
     #[track_caller]

@@ -252,6 +252,7 @@ impl Session {
     fn wrap(&self, message: Value) -> Answer {
         Answer {
             message,
+            protocol: self.protocol,
             transcript: self.transcript.clone(),
         }
     }

@@ -2,7 +2,7 @@
 
 use keyhole_core::sandbox::COMPONENT;
 use keyhole_tests::{binary, cargo, workspace};
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs};
 
 /// Crates that turn wasm into machine code. With one of them in the program, a
 /// file that a user can write might be compiled and run.
@@ -100,25 +100,6 @@ fn every_crate_in_the_program_has_a_line_that_says_why() {
     );
     let gone: Vec<_> = named.difference(&built_of).collect();
     assert!(gone.is_empty(), "not in the program any more: {gone:?}");
-}
-
-/// A file of one crate that another includes would know more than Cargo says.
-#[test]
-fn no_crate_includes_a_file_of_another() {
-    fn look(directory: &Path) {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                look(&path);
-            } else if path.extension().is_some_and(|end| end == "rs") {
-                let text = fs::read_to_string(&path).unwrap();
-                assert!(!text.contains("#[path = \".."), "{}", path.display());
-            }
-        }
-    }
-    for directory in ["host", "guest/src"] {
-        look(&workspace().join(directory));
-    }
 }
 
 #[test]

@@ -21,26 +21,19 @@ const LARGEST: usize = 40 * 1024;
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_no_regular_file_is_not_even_opened() {
-    use crate::hostile::ground::fifo;
-    use rustix::{fs::inotify, io::Errno};
-    use std::{fs::File, mem::MaybeUninit};
+    use crate::{hostile::ground::fifo, opens::Opens};
+    use std::fs::File;
 
     let world = keyhole_tests::World::new().map("[keys]\nk = '~/fifo.md'\n");
     let path = world.path("fifo.md");
     fifo(&path);
-    let events = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
-    inotify::add_watch(&events, &path, inotify::WatchFlags::OPEN).unwrap();
-    let opened = || {
-        let mut buffer = [MaybeUninit::uninit(); 1024];
-        let next = inotify::Reader::new(&events, &mut buffer).next().map(drop);
-        next != Err(Errno::AGAIN)
-    };
+    let opens = Opens::of(&path);
     let mut client = world.client();
     client.load("k").refused("not-a-file");
-    assert!(!opened());
+    assert!(!opens.any());
     // This shows that the watch would report an open.
     drop(File::options().read(true).write(true).open(&path).unwrap());
-    assert!(opened());
+    assert!(opens.any());
     client.end();
 }
 

@@ -6,18 +6,21 @@ use serde_json::{Value, json};
 /// The longest line that the server reads, in bytes.
 const LONGEST: usize = 1 << 20;
 
+const NOT_JSON: &str = "not valid JSON";
+const NO_MESSAGE: &str = "not a JSON-RPC 2.0";
+
 fn world() -> World {
     World::new().with_k1("one")
 }
 
 /// The server answers each of `lines` with an error without an id, and the session
 /// goes on.
-fn survives(code: i64, lines: &[&[u8]]) {
+fn survives(lines: &[&[u8]]) {
     for (_world, mut client) in World::in_each_protocol(world) {
         for line in lines {
             client.send_line(line);
             let answer = client.receive();
-            answer.error(code);
+            answer.error(NOT_JSON);
             assert_eq!(answer.message().get("id"), Some(&Value::Null));
             client.load("k-1").is("one");
         }
@@ -27,25 +30,22 @@ fn survives(code: i64, lines: &[&[u8]]) {
 
 #[test]
 fn what_is_not_json_is_answered_and_survived() {
-    survives(
-        -32700,
-        &[
-            b"garbage",
-            b"{",
-            b"[1,2",
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} trailing",
-            b"{}{}",
-            b"\x00\x01\x02",
-            b"\xff\xfe",
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xff\"}",
-            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}",
-            b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
-            b"GET / HTTP/1.1",
-            b"Content-Length: 42",
-        ],
-    );
+    survives(&[
+        b"garbage",
+        b"{",
+        b"[1,2",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} trailing",
+        b"{}{}",
+        b"\x00\x01\x02",
+        b"\xff\xfe",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"\xff\"}",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}",
+        b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+        b"GET / HTTP/1.1",
+        b"Content-Length: 42",
+    ]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn json_that_is_no_message_gets_its_id_back_if_that_can_be_used() {
         ] {
             client.send_line(line.as_bytes());
             let answer = client.receive();
-            answer.error(-32600);
+            answer.error(NO_MESSAGE);
             assert_eq!(answer.message().get("id"), Some(&id), "{line}");
         }
         client.load("k-1").is("one");
@@ -137,17 +137,17 @@ fn blank_lines_and_carriage_returns_do_not_matter() {
 #[test]
 fn a_last_line_without_an_end_is_answered() {
     let call = Protocol::Discover.call(7, "k-1").to_string();
-    for (last, code) in [
+    for (last, says) in [
         (call, None),
-        ("garbage".to_owned(), Some(-32700)),
-        ("x".repeat(LONGEST + 1), Some(-32600)),
+        ("garbage".to_owned(), Some(NOT_JSON)),
+        ("x".repeat(LONGEST + 1), Some("line too long")),
     ] {
-        let world = world();
+        let world = world().speaking(Protocol::Discover);
         let mut client = world.serve();
         client.send_bytes(last.as_bytes());
         client.hang_up();
-        match code {
-            Some(code) => client.receive().error(code),
+        match says {
+            Some(says) => client.receive().error(says),
             None => client.answer(7).is("one"),
         }
         client.ends_quietly();
@@ -160,9 +160,9 @@ fn garbage_before_the_handshake_is_answered_and_survived() {
         let world = world().speaking(protocol);
         let mut client = world.serve();
         client.send_line(b"garbage");
-        client.receive().error(-32700);
+        client.receive().error(NOT_JSON);
         client.send_line(b"[]");
-        client.receive().error(-32600);
+        client.receive().error(NO_MESSAGE);
         ignores(&mut client);
         let _ = client.handshake();
         client.load("k-1").is("one");

@@ -40,6 +40,8 @@ mod lines;
 mod live;
 /// What can be tested of programs for macOS without running them.
 mod macos;
+/// Sees that somebody opens a file.
+mod opens;
 /// Where the map is, and where its files are.
 mod places;
 /// The Claude Code plugin, as it is packaged.

@@ -70,6 +70,10 @@ fn exchange(mut client: Session) -> Vec<String> {
         ("tools/list", json!({ "cursor": KEY })),
         ("resources/read", json!({ "uri": KEY })),
         (KEY, json!({ KEY: KEY })),
+        (
+            "tools/list",
+            json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": KEY } }),
+        ),
     ] {
         said.push(client.request(method, params).message().to_string());
     }
@@ -116,6 +120,7 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
             .map(mapped("hunter2.md"))
     }) {
         let long = "k".repeat(129);
+        let huge = "hunter2".repeat(100_000);
         let near = [
             &KEY[..KEY.len() - 1],
             &KEY[1..],
@@ -124,6 +129,10 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
             &format!("{KEY}\n"),
             &KEY.to_uppercase(),
             &KEY.replace('a', "\u{430}"),
+            &KEY.replace('k', "\u{212a}"),
+            &huge,
+            "hunter2\u{1b}[31m\r\n",
+            "\u{202e}hunter2",
             "",
             "\0",
             &long,

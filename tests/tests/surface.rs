@@ -51,19 +51,6 @@ fn tools_of_2026() {
     insta::assert_snapshot!(shown(&asked(Protocol::Discover, Some("tools/list"))));
 }
 
-#[test]
-fn the_tool_takes_one_key_and_nothing_else() {
-    let answer = asked(Protocol::Initialize, Some("tools/list"));
-    let [tool] = &answer.result()["tools"].as_array().unwrap()[..] else {
-        panic!("one tool: {answer:?}", answer = answer.message());
-    };
-    let schema = &tool["inputSchema"];
-    assert_eq!(schema["additionalProperties"], false);
-    assert_eq!(schema["required"], json!(["key"]));
-    let properties = schema["properties"].as_object().unwrap();
-    assert_eq!(properties.keys().collect::<Vec<_>>(), ["key"]);
-}
-
 /// Methods of MCP that no server of ours has, and others.
 pub(crate) const NOT_SERVED: &str = "\
     prompts/list prompts/get resources/list resources/read resources/templates/list \

@@ -7,9 +7,9 @@ use keyhole_benches::{
 };
 use std::{env, io::Write as _, process::Command};
 
-/// System calls of a warm call of 1 KiB, but for those on the way: 27. Each is in the time of
+/// System calls of a warm call of 1 KiB, but for those on the way: 22. Each is in the time of
 /// a call, and few calls on a path that an attacker may race are few to check.
-const CALL: f64 = 29.0;
+const CALL: f64 = 24.0;
 
 /// System calls for each directory on the way: 6. It is opened, looked at and closed, on
 /// the way to the map and on the way to the file. More would make calls slow for files that

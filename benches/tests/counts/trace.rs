@@ -22,9 +22,9 @@ use std::{
 /// Runs `command`, with `client` at its standard input and output, to its end. Returns how
 /// many system calls it made.
 ///
-/// Those that wait for another thread, or wake it, do not count: how many there are depends
-/// on which one is faster. Nor do those that only unoptimised programs make: their standard
-/// library asks whether a descriptor is open before it closes it.
+/// Those that wait for another thread or for the client, or wake a thread, do not count: how
+/// many there are depends on who is faster. Nor do those that only unoptimised programs make:
+/// their standard library asks whether a descriptor is open before it closes it.
 ///
 /// # Errors
 /// The system does not let us follow a program.
@@ -43,14 +43,40 @@ pub(crate) fn count_calls(
         let client = scope.spawn(|| client(to, from));
         let calls = follow(first).unwrap();
         client.join().unwrap();
-        let counts = |number: &i64| ![libc::SYS_futex, libc::SYS_fcntl].contains(number);
-        Ok(calls.into_iter().filter(counts).count())
+        Ok(calls.into_iter().filter(|call| call.counts()).count())
     })
 }
 
-/// The numbers of all calls of a program that stands behind its `exec`, and of its threads.
+/// A system call: its number, and its third argument.
+struct Call(i64, u64);
+
+impl Call {
+    fn counts(&self) -> bool {
+        match self.0 {
+            libc::SYS_futex | libc::SYS_fcntl | libc::SYS_epoll_pwait => false,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_epoll_wait => false,
+            // Of an eventfd, by which a thread wakes the one that waits. Nothing else is so
+            // short.
+            libc::SYS_read | libc::SYS_write => self.1 != 8,
+            _ => true,
+        }
+    }
+
+    /// The one that a thread begins. None if it was killed.
+    fn of(thread: Pid) -> Option<Self> {
+        let registers = ptrace::getregs(thread).ok()?;
+        #[cfg(target_arch = "x86_64")]
+        let (number, third) = (registers.orig_rax, registers.rdx);
+        #[cfg(target_arch = "aarch64")]
+        let (number, third) = (registers.regs[8], registers.regs[2]);
+        Some(Self(number.cast_signed(), third))
+    }
+}
+
+/// All calls of a program that stands behind its `exec`, and of its threads.
 /// It is followed by the thread that started it, which is this one.
-fn follow(first: Pid) -> Result<Vec<i64>, Errno> {
+fn follow(first: Pid) -> Result<Vec<Call>, Errno> {
     // Processes of other threads are theirs to wait for.
     let ours = WaitPidFlag::__WNOTHREAD | WaitPidFlag::__WALL;
     waitpid(first, Some(ours))?;
@@ -69,7 +95,7 @@ fn follow(first: Pid) -> Result<Vec<i64>, Errno> {
             Ok(WaitStatus::PtraceSyscall(thread)) => {
                 if !inside.remove(&thread) {
                     inside.insert(thread);
-                    calls.extend(number(thread));
+                    calls.extend(Call::of(thread));
                 }
                 thread
             }
@@ -87,14 +113,4 @@ fn follow(first: Pid) -> Result<Vec<i64>, Errno> {
             Err(error) => return Err(error),
         }
     }
-}
-
-/// The number of the system call that a thread begins. None if it was killed.
-fn number(thread: Pid) -> Option<i64> {
-    let registers = ptrace::getregs(thread).ok()?;
-    #[cfg(target_arch = "x86_64")]
-    let number = registers.orig_rax;
-    #[cfg(target_arch = "aarch64")]
-    let number = registers.regs[8];
-    Some(number.cast_signed())
 }

@@ -1,6 +1,6 @@
 //! Parses one line from the client.
 
-use super::refusals::{invalid_params, method_not_found, not_a_message, not_json};
+use super::refusals::{invalid_params, method_not_found, not_a_message, not_a_version, not_json};
 use rmcp::{
     ErrorData,
     model::{
@@ -128,11 +128,26 @@ fn split_meta(params: Option<Value>) -> Result<(JsonObject, Extensions), ErrorDa
     match params.remove("_meta") {
         None => {}
         Some(Value::Object(meta)) => {
-            extensions.insert(RequestMetaObject::from(meta));
+            let meta = RequestMetaObject::from(meta);
+            let version = meta.protocol_version();
+            if version.is_some_and(|version| !is_date(version.as_str())) {
+                return Err(not_a_version());
+            }
+            extensions.insert(meta);
         }
         Some(_) => return Err(invalid_params()),
     }
     Ok((params, extensions))
+}
+
+/// Whether `text` has the form of a protocol version. rmcp repeats a version that it does not
+/// know, so it gets no other text.
+fn is_date(text: &str) -> bool {
+    text.len() == "2026-07-28".len()
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
 }
 
 /// Refuses params that the method does not take: a client that sends them expects

@@ -1,11 +1,12 @@
-//! What a refusal says, whoever refuses. No text repeats any input.
+//! What a refusal says, whoever refuses. No text repeats any input. (rmcp's repeats a protocol
+//! version that it does not know, if that is a date.)
 //!
 //! The errors of the protocol are here, and the refusal of a call with its [`Code`].
 
 use keyhole_core::Code;
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, ContentBlock, ErrorCode},
+    model::{CallToolResult, ContentBlock, ErrorCode, ProtocolVersion},
 };
 use serde_json::json;
 
@@ -43,6 +44,17 @@ pub(super) fn method_not_found() -> ErrorData {
 /// The method does not take these params.
 pub(super) fn invalid_params() -> ErrorData {
     ErrorData::invalid_params("params do not have the form that this method takes", None)
+}
+
+/// What stands for the protocol version is none. The same as rmcp says of a version that it
+/// does not know, with another text in place of the client's: the schema demands one.
+pub(super) fn not_a_version() -> ErrorData {
+    let data = json!({ "requested": "not a date", "supported": ProtocolVersion::KNOWN_VERSIONS });
+    ErrorData::new(
+        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+        "Unsupported protocol version",
+        Some(data),
+    )
 }
 
 /// The list has one page, so no cursor leads to another.

@@ -121,6 +121,3 @@ pub(super) fn is_too_long_for_claude(text: &str) -> bool {
 pub(super) fn document(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
-
-#[cfg(test)]
-mod tests;

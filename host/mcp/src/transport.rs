@@ -16,7 +16,10 @@
 //! - An answer that waits for stdout is sent even after its request was cancelled.
 //! - The number of requests in flight has no limit.
 //! - A broken stdout does not end the session.
-//! - "Method not found" repeats the method's name. (Here, `message` refuses it.)
+//! - "Method not found" repeats the method's name, and "Unsupported protocol version" any
+//!   text that stands for one. (Here, `message` refuses them.)
+//! - A byte order mark, which no client may send (RFC 8259, section 8.1), is skipped at the
+//!   start of a line. (Here: `-32700`.)
 
 use super::{
     SessionError,

@@ -9,9 +9,21 @@
 use crate::SystemError;
 use std::{
     hash::{DefaultHasher, Hash, Hasher as _},
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    sync::PoisonError,
+    time::Duration,
 };
+use sync::{Condvar, Instant, Mutex, MutexGuard};
+
+/// What threads wait with; in one test, what tries their orders.
+mod sync {
+    #[cfg(all(test, shuttle))]
+    pub(super) use super::tests::orders::{Condvar, Instant, Mutex, MutexGuard};
+    #[cfg(not(all(test, shuttle)))]
+    pub(super) use std::{
+        sync::{Condvar, Mutex, MutexGuard},
+        time::Instant,
+    };
+}
 
 /// How long an operation takes at most, if its file system answers.
 const LATE: Duration = Duration::from_millis(300);
@@ -20,11 +32,15 @@ const LATE: Duration = Duration::from_millis(300);
 /// at once as the host runs.
 const MOST: usize = 4;
 
-/// What each thread waits for that is in the kernel, and since when.
-static WAITING: Mutex<Vec<(Obstacle, Instant)>> = Mutex::new(Vec::new());
+/// The threads of this process that are in the kernel.
+static WAITS: Waits = Waits::new();
 
-/// One of them goes on.
-static ANSWERED: Condvar = Condvar::new();
+struct Waits {
+    /// What each of them waits for, and since when.
+    all: Mutex<Vec<(Obstacle, Instant)>>,
+    /// One of them goes on.
+    answered: Condvar,
+}
 
 /// What may keep a thread waiting: a file system, or one object or name of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,18 +59,42 @@ impl Obstacle {
     where
         SystemError: From<E>,
     {
-        let mut waiting = waiting();
+        WAITS.ask(self, ask)
+    }
+}
+
+impl Waits {
+    const fn new() -> Self {
+        Self {
+            all: Mutex::new(Vec::new()),
+            answered: Condvar::new(),
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<(Obstacle, Instant)>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask<T, E>(
+        &self,
+        what: Obstacle,
+        ask: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, SystemError>
+    where
+        SystemError: From<E>,
+    {
+        let mut waiting = self.all();
         let this = loop {
-            let others = waiting.iter().filter(|(other, _)| *other == self);
+            let others = waiting.iter().filter(|(other, _)| *other == what);
             let now = Instant::now();
             if others.clone().count() < MOST {
-                break (self, now);
+                break (what, now);
             }
             let latest = others.map(|(_, since)| now - *since).min();
             match LATE.checked_sub(latest.unwrap_or(LATE)) {
                 None | Some(Duration::ZERO) => return Err(SystemError::Hangs),
                 Some(left) => {
-                    let waited = ANSWERED.wait_timeout(waiting, left);
+                    let waited = self.answered.wait_timeout(waiting, left);
                     waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
             }
@@ -62,21 +102,17 @@ impl Obstacle {
         waiting.push(this);
         drop(waiting);
         let answer = ask();
-        let mut waiting = self::waiting();
+        let mut waiting = self.all();
         // Only then can another thread wait for this one.
-        let was_full = waiting.iter().filter(|(other, _)| *other == self).count() >= MOST;
+        let was_full = waiting.iter().filter(|(other, _)| *other == what).count() >= MOST;
         if let Some(at) = waiting.iter().position(|other| *other == this) {
             waiting.swap_remove(at);
         }
         if was_full {
-            ANSWERED.notify_all();
+            self.answered.notify_all();
         }
         Ok(answer?)
     }
-}
-
-fn waiting() -> MutexGuard<'static, Vec<(Obstacle, Instant)>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

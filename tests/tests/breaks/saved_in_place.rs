@@ -69,7 +69,12 @@ type Span = (Instant, Instant);
 /// them, or `changed`; and at least one answer is a version.
 fn saved_by(save: fn(&Path, &Path)) {
     // Sometimes long enough for the file to come to rest.
-    saved_with_rests(save, |round| APART * (round % 4) / 2);
+    saved_with_rests(save, |round| APART * (round % 4) / 2 * longer(round));
+}
+
+/// How many times as long a rest is in later rounds, so that a slow machine can use one too.
+fn longer(round: u32) -> u32 {
+    1 + round / 40
 }
 
 /// The same, with a rest after each saving.
@@ -175,7 +180,7 @@ fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
         file.write_all(&text).unwrap();
     };
     saved_with_rests(save, |round| match round % 8 {
-        0 => APART * 3,
+        0 => APART * 3 * longer(round),
         _ => APART - EMPTY,
     });
 }

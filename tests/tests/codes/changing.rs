@@ -1,6 +1,7 @@
 //! Files that change during a call: `changed` and `timed-out`.
 
 use super::{Client, Earned, Surface, mapped};
+use crate::opens::Opens;
 use keyhole_core::limits::Limits;
 use keyhole_tests::{Answer, MARKER, PATIENCE, SetOnDrop, World};
 use rustix::process::Signal;
@@ -22,9 +23,10 @@ pub(super) fn written(surface: Surface, world: World) -> Earned {
 pub(super) fn stopped(surface: Surface, world: World) -> Earned {
     meanwhile(surface, world, |client| {
         until("timed-out", || {
+            let opens = Opens::of(&client.world.path("hunter2.md"));
             let call = client.call();
-            // The call gives up after a second.
-            thread::sleep(Duration::from_millis(200));
+            // The call gives up a second later.
+            opens.wait();
             client.session.signal(Signal::STOP);
             thread::sleep(Limits::default().deadline + Duration::from_millis(200));
             client.session.signal(Signal::CONT);

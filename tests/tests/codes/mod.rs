@@ -24,6 +24,9 @@ enum Surface {
     BoundByVariable,
     /// `--require-ticket`: a call names the key and needs a ticket.
     Ticketed,
+    /// As the plugin starts its agent's own server: the environment names the key, and a
+    /// call needs a ticket of this agent.
+    OfAgent,
     /// `--sealed`: a call names the key, and the map was read at the start.
     #[cfg(target_os = "linux")]
     Sealed,
@@ -42,12 +45,17 @@ impl Surface {
         Self::Bound,
         Self::BoundByVariable,
         Self::Ticketed,
+        Self::OfAgent,
         #[cfg(target_os = "linux")]
         Self::Sealed,
     ];
 
     fn is_bound(self) -> bool {
-        matches!(self, Self::Bound | Self::BoundByVariable)
+        matches!(self, Self::Bound | Self::BoundByVariable | Self::OfAgent)
+    }
+
+    fn needs_ticket(self) -> bool {
+        matches!(self, Self::Ticketed | Self::OfAgent)
     }
 
     /// The world of such a server. Its map has been made, if it has one.
@@ -65,6 +73,10 @@ impl Surface {
                 with(world, &["--bind", "document", "--key-env", "CATALOG_KEY"])
                     .env("CATALOG_KEY", KEY)
             }
+            Self::OfAgent => Self::Ticketed.of(with(
+                Self::BoundByVariable.of(world),
+                &["--agent", "hunter2"],
+            )),
             Self::Ticketed => {
                 let world = with(world, &["--require-ticket"]).directory("hunter2-data");
                 let data = world.path("hunter2-data");
@@ -112,9 +124,9 @@ impl Client {
             true => json!({}),
             false => json!({ "key": KEY }),
         };
-        let meta = match self.surface {
-            Surface::Ticketed => json!({ "claudecode/toolUseId": call_id(self.calls) }),
-            _ => json!({}),
+        let meta = match self.surface.needs_ticket() {
+            true => json!({ "claudecode/toolUseId": call_id(self.calls) }),
+            false => json!({}),
         };
         json!({ "name": "load_context", "arguments": arguments, "_meta": meta })
     }
@@ -148,26 +160,39 @@ type Earned = (Client, Vec<Answer>);
 /// The key of the calls.
 pub(crate) const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
 
-/// Gets `code` from the program, in a world that begins as `world`. None means that such
-/// a server cannot return it. After somebody adds a code, this does not compile until it
-/// says how to get the code.
-fn earn(code: Code, surface: Surface, world: World) -> Option<Earned> {
-    let asking = |world| Some(asking(surface, surface.of(world)));
+/// What the servers of a kind cannot say.
+const NEVER: &[(Surface, &[Code])] = &[
+    // They ask nobody who calls.
+    (Surface::General, &[Code::CallerNotVerified]),
+    (Surface::Bound, &[Code::CallerNotVerified]),
+    (Surface::BoundByVariable, &[Code::CallerNotVerified]),
+    #[cfg(target_os = "linux")]
+    (
+        Surface::Sealed,
+        &[
+            Code::CallerNotVerified,
+            // Such a server does not start: `sealed` tests it.
+            Code::MapMissing,
+            Code::MapInvalid,
+            // Whatever a call opens, it has opened as much at its start.
+            Code::OutOfResources,
+        ],
+    ),
+];
+
+/// Gets `code` from the program, in a world that begins as `world`. After somebody adds a
+/// code, this does not compile until it says how to get the code.
+fn earn(code: Code, surface: Surface, world: World) -> Earned {
+    let asking = |world| asking(surface, surface.of(world));
     match code {
-        // No other server asks who calls.
-        Code::CallerNotVerified if surface != Surface::Ticketed => None,
         Code::CallerNotVerified => {
             let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
             let mut client = Client::of(surface, surface.of(world));
-            let answer = client.session.load(KEY);
-            Some((client, vec![answer]))
+            let mut call = client.params();
+            call["_meta"] = json!({});
+            let answer = client.session.request("tools/call", call);
+            (client, vec![answer])
         }
-        // Such a server does not start: `sealed` tests it.
-        #[cfg(target_os = "linux")]
-        Code::MapMissing | Code::MapInvalid if surface == Surface::Sealed => None,
-        // Whatever a call opens, such a server has opened as much at its start.
-        #[cfg(target_os = "linux")]
-        Code::OutOfResources if surface == Surface::Sealed => None,
         Code::UnknownKey => asking(world.map("[keys]\n")),
         Code::MapMissing => asking(world),
         Code::MapInvalid => asking(world.map(format!("[keys]\n{KEY} = 7\n"))),
@@ -184,8 +209,8 @@ fn earn(code: Code, surface: Surface, world: World) -> Option<Earned> {
                 .directory("root")
                 .map(format!("roots = ['~/root']\n{}", mapped("hunter2.md"))),
         ),
-        Code::Untrusted => Some(denied::open_to_others(surface, world)),
-        Code::PermissionDenied => Some(denied::earn(surface, world)),
+        Code::Untrusted => denied::open_to_others(surface, world),
+        Code::PermissionDenied => denied::earn(surface, world),
         Code::TooLarge => asking(world.file("hunter2.md", MARKER).map(format!(
             "[keys]\n{KEY} = {{ path = '~/hunter2.md', max_bytes = 6 }}\n"
         ))),
@@ -194,11 +219,11 @@ fn earn(code: Code, surface: Surface, world: World) -> Option<Earned> {
                 .file("hunter2.md", b"hunter2 \xff")
                 .map(mapped("hunter2.md")),
         ),
-        Code::Changed => Some(changing::written(surface, world)),
-        Code::TimedOut => Some(changing::stopped(surface, world)),
-        Code::Busy => Some(busy::earn(surface, world)),
-        Code::OutOfResources => Some(denied::out_of_files(surface, world, code)),
-        Code::Internal => Some(denied::failing_disk(surface, world)),
+        Code::Changed => changing::written(surface, world),
+        Code::TimedOut => changing::stopped(surface, world),
+        Code::Busy => busy::earn(surface, world),
+        Code::OutOfResources => denied::out_of_files(surface, world, code),
+        Code::Internal => denied::failing_disk(surface, world),
     }
 }
 
@@ -260,21 +285,22 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
         return;
     }
     let world = || talkative(World::new().speaking(protocol));
-    for code in Code::ALL {
+    let never: Vec<Code> = NEVER
+        .iter()
+        .filter(|(of, _)| *of == surface)
+        .flat_map(|(_, codes)| codes.iter().copied())
+        .collect();
+    for code in Code::ALL.into_iter().filter(|code| !never.contains(code)) {
         let name = stable_name(code);
-        let Some((client, answers)) = earn(code, surface, world()) else {
-            continue;
-        };
+        let (client, answers) = earn(code, surface, world());
         let home = client.world.home().to_str().unwrap();
         assert!(home.contains(MARKER) && KEY.contains(MARKER));
-        let refused = answers.iter().filter(|answer| answer.text().is_none());
-        let refused: Vec<_> = refused
-            .inspect(|answer| conceals(&answer.message().to_string()))
-            .collect();
-        let first = refused.first();
-        first
-            .unwrap_or_else(|| panic!("{name}: nothing was refused"))
-            .refused(name);
+        for answer in answers.iter().filter(|answer| answer.text().is_none()) {
+            conceals(&answer.message().to_string());
+            answer.refused(answer.code().unwrap_or("no code"));
+        }
+        let earned = answers.iter().any(|answer| answer.code() == Some(name));
+        assert!(earned, "{name} was not said");
         client.end();
     }
     let world = world().file("hunter2.md", MARKER).map(mapped("hunter2.md"));
@@ -287,7 +313,10 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
         false => "Wrong arguments. Call again with exactly one, \"key\", which is a string.",
     });
     call["name"] = json!("hunter2");
-    client.session.request("tools/call", call).error(-32602);
+    client
+        .session
+        .request("tools/call", call)
+        .error("unknown tool");
     client.load().is(MARKER);
     client.end();
 }

@@ -71,6 +71,14 @@ fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
 const PROGRAMS: &str = "claude docker gh grep keyhole npm npx pip pipx podman sh sha256sum \
      skopeo uv uvx";
 
+/// The words of a command, without variables that it sets.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    command.split(' ').skip_while(|word| {
+        word.split_once('=')
+            .is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+    })
+}
+
 /// The commands of a document: the lines of its shell blocks, and each quoted text that
 /// begins with a program and continues.
 fn commands(document: &str) -> Vec<String> {
@@ -81,10 +89,7 @@ fn commands(document: &str) -> Vec<String> {
         found.extend(lines.map(|line| line.trim().to_owned()));
     }
     found.extend(quotes(&text).into_iter().filter(|quoted| {
-        let mut words = quoted.split(' ').skip_while(|word| {
-            word.split_once('=')
-                .is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
-        });
+        let mut words = words(quoted);
         let program = words.next().unwrap_or_default();
         let mut known = PROGRAMS.split(' ').chain(["./x", "cargo"]);
         known.any(|known| known == program) && words.next().is_some()
@@ -101,14 +106,14 @@ fn every_command_is_run_somewhere_or_says_why_not() {
     );
     for document in DOCUMENTS {
         for command in commands(document) {
-            let words: Vec<&str> = command.split(' ').collect();
+            let words: Vec<&str> = words(&command).collect();
             let exists = match words[..] {
                 ["./x", "release", name, ..] => name == "help" || of_release.contains(name),
                 ["./x", name, ..] => name == "help" || own.contains(name),
                 ["cargo", "install", .., "--path", path] => {
                     workspace().join(path).join("Cargo.toml").is_file()
                 }
-                ["cargo", ..] | ["KEYHOLE_BIN=FILE", ..] => true,
+                ["cargo", ..] => true,
                 _ => listed().any(|(known, _)| known == command),
             };
             assert!(exists, "{document}: where is this run? {command}");

@@ -93,7 +93,15 @@ fn ids(ended: &Ended) -> Vec<String> {
 /// The state of a session when the signal comes.
 type Point = (&'static str, fn(&World) -> Session);
 
-const POINTS: [Point; 5] = [
+const POINTS: [Point; 6] = [
+    ("before the first message", |world| {
+        let mut session = world.serve();
+        // Blank lines are no messages. The answer to the garbage shows that the server
+        // listens to signals.
+        session.send_line(b"\n\ngarbage");
+        session.receive().error("not valid JSON");
+        session
+    }),
     ("after the handshake", |world| world.client()),
     ("after a call", |world| {
         let mut session = world.client();

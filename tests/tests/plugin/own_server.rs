@@ -164,12 +164,13 @@ fn what_the_client_would_write_to_a_file_is_too_large() {
         ("a".repeat(500_000), true),
         ("a".repeat(500_001), false),
         ("\u{e4}".repeat(500_000), true),
+        ("\u{20ac}".repeat(500_000), true),
         ("\u{1f511}".repeat(250_000), true),
         (format!("{}a", "\u{1f511}".repeat(250_000)), false),
     ] {
         let world = World::new()
             .file("a.md", text.as_bytes())
-            .map("[keys]\nk = '~/a.md'\n");
+            .map("[keys]\nk = { path = '~/a.md', max_bytes = 2000000 }\n");
         match fits {
             true => call(&world, claude.clone()).is(&text),
             false => call(&world, claude.clone()).refused("too-large"),

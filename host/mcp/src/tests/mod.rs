@@ -9,6 +9,7 @@
 
 mod output;
 mod pending;
+mod random;
 mod tool;
 
 use super::{SessionError, Surface, run_session, server::Load};

@@ -1,7 +1,6 @@
 //! Tests of requests that are received and not yet answered.
 
 use super::{CALL_PERMITS, Client, DOCUMENT, PATIENCE, call, cancel, settle, stateless, until};
-use crate::line::MAX_LINE_BYTES;
 use std::collections::BTreeSet;
 use tokio::io::AsyncWriteExt;
 
@@ -106,25 +105,6 @@ async fn no_more_is_read_while_the_most_requests_are_in_flight() {
     assert_eq!(answered.len(), 2 * MAX_IN_FLIGHT);
     client.to = sending.await.unwrap();
     client.is_quiet().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn long_requests_in_flight_are_fewer() {
-    let mut client = Client::initialized().await;
-    for id in 0..6 {
-        let short = call(id, "slow").to_string();
-        let blanks = " ".repeat(MAX_LINE_BYTES - short.len());
-        client
-            .send_bytes(format!("{short}{blanks}\n").as_bytes())
-            .await;
-    }
-    until(|| client.begun() == 2).await;
-    settle().await;
-    assert_eq!(client.begun(), 2);
-    client.loader.gate.add_permits(6);
-    for _ in 0..6 {
-        client.answer().await;
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,20 +4,15 @@
 
 use super::{GrantedFile, LOOKS, RECENT};
 use crate::{
-    FileSystem as _, Handle, Kind, Policy, Stat, System, SystemError, WalkError, Walker,
-    tests::told::Told, trust::Why,
+    Handle, Policy, System, SystemError, WalkError, Walker, tests::told::Told, trust::Why,
 };
 use keyhole_tree::Tree;
 use std::{
     cell::Cell,
     fs::{self, File},
     io::Write as _,
-    os::unix::{
-        fs::{MetadataExt as _, symlink},
-        net::UnixListener,
-    },
+    os::unix::fs::MetadataExt as _,
     path::Path,
-    process::Command,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -239,30 +234,6 @@ fn distrust(walker: &Walker<Told>, directory: &Handle, name: &str) -> Why {
     }
 }
 
-#[test]
-fn a_file_that_others_could_change_is_refused() {
-    let tree = Tree::of(&["d/a.md"]);
-    let held = directory(&tree, "d");
-    let walker = Walker::new(Told::default());
-    for mode in [0o606, 0o666, 0o602] {
-        tree.mode("d/a.md", mode);
-        assert_eq!(distrust(&walker, &held, "a.md"), Why::WritableByOthers);
-    }
-    tree.mode("d/a.md", 0o644);
-    assert!(GrantedFile::open(&walker, &held, "a.md", 100).is_ok());
-    let told: [(fn(&mut Stat), _); 2] = [
-        (|stat| stat.owner = 54_321, Why::ForeignOwner),
-        (
-            |stat| (stat.group, stat.mode) = (54_321, 0o664),
-            Why::WritableByGroup,
-        ),
-    ];
-    for (differs, why) in told {
-        let walker = Walker::new(Told::of(&tree.path("d/a.md"), differs));
-        assert_eq!(distrust(&walker, &held, "a.md"), why);
-    }
-}
-
 /// A sealed server holds it from its start on.
 #[test]
 fn a_directory_that_others_may_write_by_now_is_refused() {
@@ -276,48 +247,15 @@ fn a_directory_that_others_may_write_by_now_is_refused() {
     assert_eq!(distrust(&walker, &held, "a.md"), Why::Movable);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
-fn reading_leaves_no_trace_in_the_users_own_file() {
-    let tree = Tree::with("content");
-    // Older than the last write, so that the system would record a read.
-    let long_ago = UNIX_EPOCH + Duration::from_secs(1_000);
-    let times = fs::FileTimes::new().set_accessed(long_ago);
-    let own = File::options().write(true).open(tree.map()).unwrap();
-    own.set_times(times).unwrap();
-    let (walker, mut file) = open(&tree, Told::default(), 100);
-    file.look(&walker, in_time()).unwrap();
-    assert_eq!(file.read(&walker, 100, 0).unwrap(), b"content");
-    assert_eq!(
-        fs::metadata(tree.map()).unwrap().accessed().unwrap(),
-        long_ago
-    );
-}
-
-#[test]
-fn what_is_not_a_regular_file_is_never_handed_out_and_never_waited_for() {
-    let tree = Tree::of(&["directory/a.md", "a.md"]);
-    symlink("a.md", tree.path("link")).unwrap();
-    // The way to create one that each system has.
-    let made = Command::new("mkfifo").arg(tree.path("fifo")).status();
-    assert!(made.unwrap().success());
-    let _listener = UnixListener::bind(tree.path("socket")).unwrap();
+fn what_cannot_be_read_is_not_tried_for_ever() {
+    let tree = Tree::empty();
     let walker = Walker::new(System);
-    let held = directory(&tree, "");
-    for (name, error, kind) in [
-        ("link", SystemError::IsLink, Kind::Link),
-        ("directory", SystemError::NotAFile, Kind::Directory),
-        ("fifo", SystemError::NotAFile, Kind::Other),
-        ("socket", SystemError::NotAFile, Kind::Other),
-    ] {
-        let refused = GrantedFile::open(&walker, &held, name, 100).map(|_| ());
-        assert_eq!(refused, Err(error.into()), "{name}");
-        assert_eq!(GrantedFile::kind(&walker, &held, name), Ok(kind));
-    }
-    assert_eq!(GrantedFile::kind(&walker, &held, "a.md"), Ok(Kind::File));
-    // What failed to be read is not tried for ever.
-    let directory = System.open(&held, "directory".as_ref()).unwrap().0;
-    assert!(walker.read_at_rest(&directory, 100, None).is_err());
+    assert!(
+        walker
+            .read_at_rest(&directory(&tree, ""), 100, None)
+            .is_err()
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::{
     map::{Key, Location, Map},
 };
 use keyhole_tree::Tree;
-use keyhole_walk::{Distrust, FileSystem, System, WalkError, Walker, Why};
+use keyhole_walk::{FileSystem, System, Walker};
 use proptest::prelude::*;
 use std::{
     fs::{self, File},
@@ -60,23 +60,6 @@ impl Home {
     fn found(&self, roots: &[&str], path: &str) -> Result<(String, PathBuf), Code> {
         self.resolve(roots, path)
             .map(|resolved| (read(&resolved), place(&resolved)))
-    }
-}
-
-/// With roots or without.
-#[test]
-fn a_file_that_others_could_put_another_in_place_of_is_refused_with_what_they_could_change() {
-    let home = Home::of(&["shared/deep/a.md", "shared/b.md"]);
-    home.0.link("link.md", "shared/b.md");
-    home.0.mode("shared", 0o777);
-    let none: &[&str] = &[];
-    for roots in [none, &["~/"]] {
-        for path in ["~/shared/deep/a.md", "~/shared/b.md", "~/link.md"] {
-            let refused = home.locate(System, roots, path).unwrap_err();
-            let (path, why) = (home.path("shared"), Why::WritableByOthers);
-            assert_eq!(refused.code(), Code::Untrusted);
-            assert_eq!(refused, WalkError::from(Distrust { path, why }).into());
-        }
     }
 }
 

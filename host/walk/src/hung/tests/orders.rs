@@ -1,0 +1,101 @@
+//! Threads that wait for one file system, in many orders: `shuttle` says who goes on next.
+
+use super::super::{MOST, Obstacle, Waits};
+use crate::SystemError;
+use shuttle::{check_random, thread};
+use std::{
+    cell::Cell,
+    ops::Sub,
+    panic::catch_unwind,
+    sync::{
+        Arc, LockResult,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+pub(in super::super) use shuttle::sync::{Mutex, MutexGuard};
+
+/// A clock that stands still. So nobody is late, and only being woken lets a thread go on.
+#[derive(Clone, Copy, PartialEq)]
+pub(in super::super) struct Instant;
+
+impl Instant {
+    pub(in super::super) fn now() -> Self {
+        Self
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, _: Self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+thread_local! {
+    /// The mistake to wake only one of those that wait. All threads of a run are one here.
+    static WAKES_ONE: Cell<bool> = const { Cell::new(false) };
+}
+
+pub(in super::super) struct Condvar(shuttle::sync::Condvar);
+
+impl Condvar {
+    pub(in super::super) const fn new() -> Self {
+        Self(shuttle::sync::Condvar::new())
+    }
+
+    pub(in super::super) fn notify_all(&self) {
+        match WAKES_ONE.get() {
+            true => self.0.notify_one(),
+            false => self.0.notify_all(),
+        }
+    }
+
+    pub(in super::super) fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, ())> {
+        Ok((self.0.wait(guard).unwrap(), ()))
+    }
+}
+
+/// More threads than may wait for a file system ask it at once, and it answers each.
+fn all_are_answered() {
+    let waits = Arc::new(Waits::new());
+    let inside = Arc::new(AtomicUsize::new(0));
+    let threads: Vec<_> = (0..MOST + 3)
+        .map(|_| {
+            let (waits, inside) = (Arc::clone(&waits), Arc::clone(&inside));
+            thread::spawn(move || {
+                let answer = waits.ask(Obstacle::of("slow"), || {
+                    let others = inside.fetch_add(1, Ordering::SeqCst);
+                    assert!(others < MOST, "one more than may hang");
+                    thread::yield_now();
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    Ok::<_, SystemError>(())
+                });
+                assert_eq!(answer, Ok(()));
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert!(waits.all().is_empty());
+}
+
+const ORDERS: usize = 2000;
+
+#[test]
+fn in_many_orders_no_more_than_may_hang_wait_and_each_is_woken() {
+    check_random(all_are_answered, ORDERS);
+}
+
+#[test]
+fn a_wake_up_that_is_lost_is_found() {
+    WAKES_ONE.set(true);
+    assert!(catch_unwind(|| check_random(all_are_answered, ORDERS)).is_err());
+}
