@@ -202,6 +202,11 @@ fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
     let codes = report["entries"].as_array().unwrap().iter();
     let codes: Vec<_> = codes.map(|entry| entry["code"].as_str()).collect();
     assert_eq!(codes, [None, Some("timed-out")]);
+    // Nor does it matter if the home hangs, or what a bad map lies beside.
+    let (map, home) = (world.map_path(), world.path("hung/1"));
+    let world = world.env("HOME", home);
+    let check = ["check".as_ref(), "--map".as_ref(), map.as_os_str()];
+    let _ = world.run(check).exits(1).mentions("timed-out");
     drop(mounts);
     client.end();
 }

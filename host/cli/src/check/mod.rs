@@ -144,7 +144,7 @@ pub(crate) async fn check(
         help: None,
         bindings: Vec::new(),
         roots: Vec::new(),
-        notes: way::surroundings(location),
+        notes: beside(location, way::surroundings).unwrap_or_default(),
         agents: Vec::new(),
         unabridged: None,
         wall: None,
@@ -152,7 +152,8 @@ pub(crate) async fn check(
     let map = match current(live) {
         Ok(map) => map,
         Err(error) => {
-            report.help = way::to_a_map(&error, location);
+            let why = error.clone();
+            report.help = beside(location, move |location| way::to_a_map(&why, location)).flatten();
             let is_there = !matches!(
                 error,
                 MapError::Missing { .. } | MapError::Unreadable { .. }
@@ -212,6 +213,15 @@ fn within_deadline<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static)
     let looking = move || drop(send.send(look()));
     thread::Builder::new().spawn(looking).ok()?;
     receive.recv_timeout(Limits::default().deadline).ok()
+}
+
+/// What `look` finds around the map, under the same deadline.
+fn beside<T: Send + 'static>(
+    location: &Location,
+    look: impl FnOnce(&Location) -> T + Send + 'static,
+) -> Option<T> {
+    let location = location.clone();
+    within_deadline(move || look(&location))
 }
 
 /// The key of the binding of this name.

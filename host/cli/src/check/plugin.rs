@@ -1,7 +1,7 @@
 //! What Claude Code's plugin asks: whether its agents would be served, and what keeps a
 //! parent from reading what they read.
 
-use super::{EntryReport, Report, current, way::to_a_missing_map, within_deadline};
+use super::{EntryReport, Report, beside, current, way::to_a_missing_map, within_deadline};
 use crate::setup::shell_word;
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::printable;
@@ -53,7 +53,10 @@ impl Report {
         self.agents = judged.collect();
         if let Err(MapError::Missing { .. }) = &self.outcome {
             let what = "run this. Then paste the lines below into that file.";
-            self.help = to_a_missing_map(live.location(), what, "echo");
+            let help = beside(live.location(), move |location| {
+                to_a_missing_map(location, what, "echo")
+            });
+            self.help = help.flatten();
         }
         if let Some(map) = &map {
             self.notes.extend(missing_rules(live.location(), map));

@@ -29,7 +29,9 @@ fn command(why: Why, places: &[PathBuf]) -> Option<String> {
     let words = words.collect::<Option<Vec<String>>>()?.join(" ");
     match why {
         _ if words.is_empty() => None,
-        Why::WritableByOthers | Why::WritableByGroup => Some(format!("chmod go-w {words}")),
+        Why::WritableByOthers | Why::WritableByGroup | Why::UnknownGroup(_) => {
+            Some(format!("chmod go-w {words}"))
+        }
         Why::ForeignOwner => Some(format!("sudo chown \"$USER\" {words}")),
         Why::Movable => Some(format!(
             "mkdir -p -m 700 ~/private && mv {words} ~/private/"
@@ -47,7 +49,10 @@ fn word(path: &Path) -> Option<String> {
 #[cfg(unix)]
 fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
     use std::{collections::BTreeSet, os::unix::fs::MetadataExt as _};
-    if !matches!(distrust.why, Why::WritableByOthers | Why::WritableByGroup) {
+    if !matches!(
+        distrust.why,
+        Why::WritableByOthers | Why::WritableByGroup | Why::UnknownGroup(_)
+    ) {
         let real = distrust.path.canonicalize();
         return real.into_iter().filter(|real| real.is_file()).collect();
     }
