@@ -149,14 +149,18 @@ fn no_command_leaves_a_core_file() {
     }
     while_each_waits(this, CORES, |waiting| {
         let may_leave = |process: &u32| {
-            let limits = fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
-            let core = limits.lines().find(|line| line.starts_with("Max core"));
-            core.is_none_or(|core| core.split_whitespace().nth(4) != Some("0"))
+            let limits = fs::read_to_string(format!("/proc/{process}/limits"));
+            limits.is_ok_and(|limits| {
+                let core = limits.lines().find(|line| line.starts_with("Max core"));
+                core.is_none_or(|core| core.split_whitespace().nth(4) != Some("0"))
+            })
         };
         let before = names(waiting.world.home());
-        let family = family(waiting.session.process_id());
-        // If it waits for input, nothing else tells when it has begun.
-        until(|| !family.iter().any(may_leave));
+        let first = waiting.session.process_id();
+        // If it waits for input, nothing else tells when it has begun. Before, it is a shell,
+        // with another that ends.
+        until(|| !family(first).iter().any(may_leave));
+        let family = family(first);
         for process in &family {
             let id = Pid::from_raw(i32::try_from(*process).unwrap());
             kill_process(id.unwrap(), Signal::ABORT).unwrap();
