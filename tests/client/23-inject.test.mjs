@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say, spawn, used } from './harness/api.mjs';
+import { call, once, resume, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, PACKAGED, SCANNER, catalog, loadsModules } from './harness/plugin.mjs';
 
@@ -46,35 +46,34 @@ const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) &&
 onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', async ({ home, seen }) => {
   const document = world(home);
   agent(home, home.home, 'Read, Agent');
+  const others = ['fork', 'other', 'nested'];
   const session = await home.session(
     {
-      parent: [
-        spawn('scanner', AGENT),
-        spawn('fork', 'fork'),
-        spawn('other', 'general-purpose'),
-        ({ messages }) => {
-          const [, to] = JSON.stringify(messages).match(/agentId: (\w+)/);
-          return call('SendMessage', { to, summary: 'once more', message: '[[actor:resumed]] Scan again.' });
-        },
-        ...DONE,
-      ],
+      parent: [spawn('scanner', AGENT), spawn('fork', 'fork'), spawn('other', 'general-purpose'), once(others, say('Done.')), ...DONE],
       scanner: [spawn('nested', 'general-purpose'), ...DONE],
-      ...Object.fromEntries(['fork', 'other', 'nested', 'resumed'].map((actor) => [actor, DONE])),
+      ...Object.fromEntries(others.map((actor) => [actor, DONE])),
     },
     [],
-    // Older clients have forks only if this asks for them.
+    // Older clients have forks only if this asks for them. With it, 2.1.197 runs every agent in
+    // the background, so an agent is resumed in a session of its own: see below.
     { CLAUDE_CODE_FORK_SUBAGENT: '1' },
   );
   assert.deepEqual(session.unscripted, []);
   assert.ok(given(session, 'scanner').startsWith(CATALOG));
-  for (const actor of ['fork', 'other', 'nested']) assert.equal(given(session, actor), undefined, actor);
-  assert.ok(session.of('resumed')[0].text.includes(CANARY));
-  session.assertOnlyIn(CANARY, 'scanner', 'resumed');
-  assert.ok(!session.stdout.includes(CANARY) && !session.stderr.includes(CANARY));
-  const kept = fs
-    .readdirSync(home.root, { recursive: true })
-    .map((name) => path.join(home.root, name))
-    .filter((file) => fs.statSync(file).isFile() && file !== document && fs.readFileSync(file).includes(CANARY))
+  for (const actor of others) assert.equal(given(session, actor), undefined, actor);
+
+  const again = await home.session({ parent: [spawn('scanner', AGENT), resume('resumed'), ...DONE], scanner: DONE, resumed: DONE });
+  assert.deepEqual(again.unscripted, []);
+  again.assertResumed();
+  assert.ok(again.of('resumed')[0].text.includes(CANARY));
+  session.assertOnlyIn(CANARY, 'scanner');
+  again.assertOnlyIn(CANARY, 'scanner', 'resumed');
+  for (const { stdout, stderr } of [session, again]) {
+    assert.ok(!stdout.includes(CANARY) && !stderr.includes(CANARY));
+  }
+  const kept = home
+    .files()
+    .filter((file) => fs.statSync(file, { throwIfNoEntry: false })?.isFile() && file !== document && fs.readFileSync(file).includes(CANARY))
     .map((file) => path.basename(path.dirname(fs.realpathSync(file))));
   assert.deepEqual([...new Set(kept)], ['subagents']);
   seen('only the agent of the hook has its text, and only its own transcript keeps it; a resumed agent still has it');
@@ -132,7 +131,7 @@ onEachClient("23d: a document at the client's limit is whole, and a longer one i
     session.assertPlayed();
     return given(session, 'scanner');
   };
-  const kept = () => fs.readdirSync(path.join(home.home, '.claude'), { recursive: true }).filter((name) => /tool-results/.test(name));
+  const kept = () => home.files(path.join(home.home, '.claude')).filter((name) => /tool-results/.test(name));
   const most = `"${'ä'.repeat(9_989)}${'🔑'.repeat(5)}`;
   assert.ok((await play(most)).startsWith(most));
   assert.ok(isRefused(await play(`${most}a`), 'too-large'));
@@ -159,7 +158,7 @@ onEachClient('23e: without a document the agent reads why, and if the hook fails
   for (const command of ['exit 1', `${home.root}/none inject`, `'${KEYHOLE}' inject --nonsense`]) {
     assert.equal(await play((hook) => ({ ...hook, command })), undefined, command);
   }
-  assert.equal(await play((hook) => ({ ...hook, command: `sleep 60; ${hook.command}`, timeout: 1 })), undefined);
+  assert.equal(await play((hook) => ({ ...hook, command: `sleep 60; ${hook.command}`, timeout: 5 })), undefined);
   seen('an agent starts even if its SubagentStart hook fails or is late, and has no word of it');
 });
 
