@@ -175,15 +175,9 @@ export class Home extends World {
    * A terminal's session begins before that.
    */
   async connected() {
-    const logs = path.join(this.home, '.cache');
-    for (let tries = 0; tries < 2400; tries += 1) {
-      const found = fs.existsSync(logs) ? fs.readdirSync(logs, { recursive: true }) : [];
-      for (const name of found.filter((name) => /mcp-logs-plugin-keyhole-context.*\.jsonl$/.test(name))) {
-        if (fs.readFileSync(path.join(logs, name), 'utf8').includes('Successfully connected')) return;
-      }
-      await new Promise((later) => setTimeout(later, 50));
-    }
-    throw new Error('the server did not connect');
+    const logs = () => this.files(path.join(this.home, '.cache')).filter((name) => /mcp-logs-plugin-keyhole-context.*\.jsonl$/.test(name));
+    const said = () => logs().some((name) => fs.readFileSync(name, 'utf8').includes('Successfully connected'));
+    await this.until('the connection of the server', said);
   }
 
   /** Runs a command of the client that has to succeed; returns its output. */
@@ -229,6 +223,9 @@ export class Home extends World {
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
       GIT_ALLOW_PROTOCOL: 'file',
+      // On a busy machine a server may need longer than the client waits for it.
+      MCP_CONNECT_TIMEOUT_MS: '120000',
+      MCP_TIMEOUT: '120000',
     };
   }
 }
