@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, resume, say, spawn, used } from './harness/api.mjs';
+import { call, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, OWN_TOOL, PACKAGED, SCANNER, TOOL, catalog, loadsModules, way } from './harness/plugin.mjs';
+import { CANARY, CATALOG, OWN_TOOL, PACKAGED, SCANNER, TOOL, catalog, loadsModules, resume, way } from './harness/plugin.mjs';
 
 onEachClient('20a: a resumed agent loads the catalog again', async ({ home, client, seen }) => {
   await home.install();
@@ -14,14 +14,15 @@ onEachClient('20a: a resumed agent loads the catalog again', async ({ home, clie
   const session = await home.session({
     parent: [
       spawn('scanner', SCANNER),
-      resume('resumed'),
+      ...resume(home, 'resumed'),
       // It learns of the end when it comes.
       ...Array.from({ length: 8 }, () => say('Done.')),
     ],
     scanner: [way(client).load, say('Done.')],
-    resumed: [way(client).load, say('Done again.')],
+    resumed: [way(client).load, say('Done.')],
   });
   assert.deepEqual(session.unscripted, []);
+  session.assertResumed();
   for (const actor of ['scanner', 'resumed']) assert.equal(session.answer(actor, way(client).tool).text, CATALOG);
   session.assertOnlyIn(CANARY, 'scanner', 'resumed');
   seen('a resumed agent has its tool as before');

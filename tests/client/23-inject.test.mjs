@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, once, resume, say, spawn, used } from './harness/api.mjs';
+import { call, once, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, PACKAGED, SCANNER, catalog, loadsModules } from './harness/plugin.mjs';
+import { CANARY, CATALOG, PACKAGED, SCANNER, catalog, loadsModules, resume } from './harness/plugin.mjs';
 
 const KEYHOLE = path.join(PACKAGED, 'server', fs.readdirSync(path.join(PACKAGED, 'server'))[0]);
 const AGENT = 'scanner';
@@ -62,7 +62,7 @@ onEachClient('23a: the agent is sent the document, also when it goes on, and nob
   assert.ok(given(session, 'scanner').startsWith(CATALOG));
   for (const actor of others) assert.equal(given(session, actor), undefined, actor);
 
-  const again = await home.session({ parent: [spawn('scanner', AGENT), resume('resumed'), ...DONE], scanner: DONE, resumed: DONE });
+  const again = await home.session({ parent: [spawn('scanner', AGENT), ...resume(home, 'resumed'), ...DONE], scanner: DONE, resumed: DONE });
   assert.deepEqual(again.unscripted, []);
   again.assertResumed();
   assert.ok(again.of('resumed')[0].text.includes(CANARY));

@@ -33,12 +33,6 @@ export const once = (actors, parts, turn = 0) => async (_, api) => {
   return parts;
 };
 
-/** The turn after an agent's end that sends the agent on, as `actor`. */
-export const resume = (actor) => ({ messages }) => {
-  const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
-  return call('SendMessage', { to, summary: 'once more', message: `${mark(actor)} Go on.` });
-};
-
 /** How long a turn waits for what should come: longer than a busy machine takes. */
 const LIMIT_MS = 240_000;
 

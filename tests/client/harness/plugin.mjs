@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call } from './api.mjs';
+import { call, mark, once, say } from './api.mjs';
 import { DIST, marketplace } from './home.mjs';
 
 export const TOOL = 'mcp__plugin_keyhole_context__load_context';
@@ -29,6 +29,21 @@ export const KEY = keyIn(fs.readFileSync(path.join(PACKAGED, 'agents/privacy-sca
 /** A line of a private file: only its owner's context may contain it. */
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const CATALOG = `# Catalog\n\n- ${CANARY}\n`;
+
+/**
+ * The turns after an agent's end, with `Done.`, that send it on as `actor`. The client
+ * resumes it from its transcript, which may not be written yet, and in the background: with
+ * -p the session may end before the agent begins.
+ */
+export const resume = (home, actor) => [
+  async ({ messages }) => {
+    const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
+    const written = () => home.files(path.join(home.home, '.claude')).find((name) => name.endsWith(`agent-${to}.jsonl`));
+    await home.until('the transcript', () => written() && fs.readFileSync(written(), 'utf8').includes('"text":"Done."'));
+    return call('SendMessage', { to, summary: 'once more', message: `${mark(actor)} Go on.` });
+  },
+  once([actor], say('Done.')),
+];
 
 /** A call of the plugin's tool. */
 export const load = (key) => call(TOOL, { key });
