@@ -15,14 +15,16 @@ const RULE: &str = "Write into the agent's own text: \"You are given a document 
 /// What to know in both clients.
 const NOTES: &str = "A longer document than 10,000 characters (in Codex: bytes) is refused. If the client shortens the agent's conversation, the document is gone.
 
-The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
+The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. So its entry names it without a marketplace. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
 
 pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Said, SetupError> {
-    let (place, matcher, note) = match client {
-        "claude-code" => ("~/.claude/settings.json", agent.to_string(), ""),
+    let (place, note) = match client {
+        "claude-code" => (
+            "~/.claude/settings.json",
+            "\nIf you allow Bash to a conversation, deny it this command: add \"Bash(*keyhole* inject*)\" to permissions.deny there.\n",
+        ),
         "codex" => (
             "~/.codex/hooks.json",
-            format!("^{agent}$"),
             "\nCodex runs the hook only after you have trusted it: start `codex`, and look at `/hooks`.\n",
         ),
         _ => return Err(SetupError::NoHook),
@@ -48,7 +50,8 @@ pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Said
          ```json\n{{\n  \"hooks\": {{\n    \"SubagentStart\": [\n      {{\n        \"matcher\": {},\n        \"hooks\": [{{ \"type\": \"command\", \"command\": {} }}]\n      }}\n    ]\n  }}\n}}\n```\n\
          {note}\n{RULE}\n\n{NOTES}\n",
         entry(agent, user, &program.path)?,
-        quoted(&matcher),
+        // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
+        quoted(&format!("^{agent}$")),
         quoted(&command),
     );
     user.conceals(text, &[Some(agent)]).map(Said::from)
@@ -64,7 +67,7 @@ fn entry(agent: &AgentName, user: &UserMap, program: &str) -> Result<String, Set
                 .agents()
                 .into_iter()
                 .flatten()
-                .any(|name| name.means(agent))
+                .any(|name| name == agent)
         })
         .map(|(_, entry)| entry.line())
         .collect();
