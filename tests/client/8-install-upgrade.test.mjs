@@ -133,7 +133,7 @@ onEachClient('8e: a plugin that is upgraded in the middle of a session goes on w
 /** A folder of commands, of which the one after KILL_BEFORE others kills the install. */
 function killers(home) {
   const shims = path.join(home.root, 'shims');
-  for (const name of ['cmp', 'cp', 'find', 'grep', 'mkdir', 'mv', 'rm', 'sha256sum', 'shasum', 'uname']) {
+  for (const name of ['cmp', 'cp', 'grep', 'mkdir', 'mv', 'rm', 'sha256sum', 'shasum', 'uname']) {
     const real = process.env.PATH.split(':').map((dir) => path.join(dir, name)).find(fs.existsSync);
     if (!real) continue;
     const shim = home.write(shims, name, `#!/bin/sh
