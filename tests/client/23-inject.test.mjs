@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { call, once, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, PACKAGED, SCANNER, catalog, loadsModules, resume } from './harness/plugin.mjs';
+import { CANARY, CATALOG, PACKAGED, SCANNER, authorPlugin, catalog, loadsModules, resume } from './harness/plugin.mjs';
 
 const KEYHOLE = path.join(PACKAGED, 'server', fs.readdirSync(path.join(PACKAGED, 'server'))[0]);
 const AGENT = 'scanner';
@@ -19,12 +19,12 @@ const ALONE = { parent: [spawn('scanner', AGENT), say('Done.')], scanner: [say('
 const agent = (home, owner, tools = 'Read', of = 'user') =>
   home.write(owner, `.claude/agents/${AGENT}.md`, `---\nname: ${AGENT}\ndescription: Scans.\ntools: ${tools}\n---\nFile of the ${of}.\n`);
 
-/** The user's agent, its document, and the settings as printed; `change` changes the hook. */
-function world(home, { text = CATALOG, change = (hook) => hook } = {}) {
+/** The document of `name`, and the settings as printed; `change` changes the hook. */
+function world(home, { text = CATALOG, change = (hook) => hook, name = AGENT } = {}) {
   const file = home.write(home.home, 'private/catalog.md', text);
-  home.map({ 'k-2c1f8a96d0e34b57': { path: file, agents: [AGENT] } });
+  home.map({ 'k-2c1f8a96d0e34b57': { path: file, agents: [name] } });
   agent(home, home.home);
-  const { status, stdout, stderr } = spawnSync(KEYHOLE, ['setup', 'claude-code', '--inject', AGENT], { env: home.env(), encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(KEYHOLE, ['setup', 'claude-code', '--inject', name], { env: home.env(), encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   const [{ matcher, hooks: [hook] }] = JSON.parse(stdout.match(/```json\n([^]+?)```/)[1]).hooks.SubagentStart;
   home.set({ hooks: { SubagentStart: [{ matcher, hooks: [change(hook)] }] } });
@@ -269,4 +269,22 @@ onEachClient("23j: for the plugin's agent the hook does as the last column of pl
   home.write(home.project, '.claude/agents/impostor.md', `---\nname: ${SCANNER}\ndescription: Takes the name.\ntools: Read\n---\nAn impostor.\n`);
   assert.deepEqual(await has('An impostor.'), { started: true, taken: !loads, given: true });
   seen("the hook is told a plugin's agent by its full name, and not from which marketplace or file it comes");
+});
+
+onEachClient("23k: the hook of a plugin's agent is not run for an agent with a similar name", async ({ home, seen }) => {
+  await home.install(authorPlugin(home, 'acme', { reviewer: 'none', 'reviewer-fast': 'none' }));
+  for (const name of ['reviewer', 'reviewer-fast']) {
+    const file = path.join(home.installed('acme').root, `agents/${name}.md`);
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(/^tools: .*$/m, 'tools: Read'));
+  }
+  world(home, { name: 'acme:reviewer' });
+  const session = await home.session({
+    parent: [spawn('reviewer', 'acme:reviewer'), spawn('fast', 'acme:reviewer-fast'), say('Done.')],
+    reviewer: [say('Done.')],
+    fast: [say('Done.')],
+  });
+  session.assertPlayed();
+  assert.ok(given(session, 'reviewer').startsWith(CATALOG));
+  assert.equal(given(session, 'fast'), undefined);
+  seen('a matcher from ^ to $ is for that name alone, with a colon or without');
 });

@@ -45,6 +45,9 @@ onEachClient('25a: an agent with the very server of the scanner runs beside it, 
   assert.equal(session.answer('twin', OWN_TOOL).error, true);
   session.assertOnlyIn(CANARY, 'scanner');
   const own = starts().filter((line) => line.includes('--bind'));
+  // 2.1.197 knows no server of the scanner's own. In the other client they are not the same:
+  // the scanner's has a variable more.
+  assert.equal(own.length, loadsModules(client) ? 2 : 1, own.join('\n'));
   seen(`the two had ${own.length} process${own.length === 1 ? '' : 'es'} of that server`);
 });
 
@@ -71,7 +74,8 @@ onEachClient("25b: two of the user's agents with one server between them each ge
   // Under a name of their own nobody leaves tickets.
   assert.deepEqual(await play('ours', 'mcp__ours__load_context'), [[true, true], [true, true]]);
   const inline = starts().filter((line) => line.includes('--map'));
-  seen(`two agents with identical inline servers had ${inline.length} process${inline.length === 1 ? '' : 'es'} between them`);
+  assert.equal(inline.length, 1, 'they share none any more: tell so in CONTRIBUTING.md');
+  seen('two agents with identical inline servers had one process between them');
   // By the plugin's server, which all share.
   for (const name of Object.keys(keys)) {
     home.write(home.home, `.claude/agents/${name}.md`, `---\nname: ${name}\ndescription: Works.\ntools: ${TOOL}\n---\n\nWork.\n`);

@@ -86,10 +86,11 @@ onEachClient('5c: given the key anyway, the parent gets nothing', async ({ home 
 onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, seen }) => {
   await home.install();
   catalog(home);
-  const play = async (turn, args) => {
+  const play = async (turn, args, more) => {
     const session = await home.session(
       {
-        parent: [spawn('scanner', SCANNER), turn, say('Done.')],
+        // Of what runs in the background it learns in turns of their own.
+        parent: [spawn('scanner', SCANNER, more), turn, ...Array.from({ length: 6 }, () => say('Done.'))],
         scanner: [way(home.client).load, say('Done.')],
       },
       args,
@@ -117,12 +118,12 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
 
   // The client has a folder for each session's tasks, with links to the transcripts.
   const tasks = path.join(home.root, 'tmp/claude-*');
-  const search = () => play(async () => [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)]);
+  const search = (more) => play(async (_, api) => (await api.asked('scanner', 1), [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)]), [], more);
   const found = (await search()).of('parent').some(({ text }) => text.includes(CANARY));
   seen(`that rule alone ${found ? 'does not keep' : 'keeps'} a search of the client's temporary folder from it`);
   assert.ok(found, 'the second rule is not needed any more: drop it from the advice');
   home.set({ permissions: { deny: [rule, `Read(/${tasks}/**)`] } });
-  (await search()).assertOnlyIn(CANARY, 'scanner');
+  for (const run_in_background of [false, true]) (await search({ run_in_background })).assertOnlyIn(CANARY, 'scanner');
   seen("a second rule for the client's temporary folder keeps searches, globs and links from it");
 });
 
@@ -133,6 +134,7 @@ function searches(home, tasks) {
   const folders = [task, ...new Set(outputs.map((name) => path.dirname(name)))];
   return [
     ...folders.map((folder) => bash(`grep -Rho 'ZQ-CANARY[^"]*' ${folder}`)),
+    call('Bash', { command: `grep -Rho 'ZQ-CANARY[^"]*' ${task}`, description: 'look around', run_in_background: true }),
     bash(`grep -Rho 'ZQ-CANARY[^"]*' ${tasks}`),
     ...folders.slice(1).map((folder) => bash(`cat ${folder}/*`)),
     ...folders.slice(1).map((folder) => bash(`cd ${folder} && cat *.output`)),

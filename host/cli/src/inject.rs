@@ -26,8 +26,8 @@ use std::{
 use tokio::runtime::Runtime;
 
 /// The longest document that an agent gets whole: in UTF-16 code units in Claude Code, and
-/// in bytes in Codex. Claude Code keeps a longer one in a file that others may read, and
-/// shows the agent its beginning; Codex cuts it.
+/// in bytes elsewhere. Claude Code keeps a longer one in a file that others may read, and
+/// shows the agent its beginning; Codex cuts it. Copilot would take more.
 const MAX_DOCUMENT: usize = 10_000;
 
 /// The one event that has an answer.
@@ -50,9 +50,11 @@ pub(crate) enum InjectError {
 /// The fields that count. There are others, and new client versions add more.
 #[derive(Deserialize)]
 struct Input {
-    hook_event_name: String,
+    hook_event_name: Option<String>,
     agent_id: Option<String>,
     agent_type: Option<String>,
+    /// Copilot tells this, and not the event.
+    parent_agent_id: Option<String>,
 }
 
 /// Answers the client's input on `stdin` as JSON on `stdout`. Without a map, or if it cannot
@@ -147,34 +149,38 @@ fn answer(
 ) -> Result<Option<String>, InjectError> {
     let Object(input): Object<Input> =
         serde_json::from_slice(input).map_err(|_| InjectError::NotUnderstood)?;
-    if input.hook_event_name != EVENT {
-        return Ok(None);
-    }
-    let is_codex = input.agent_id.as_deref().is_some_and(is_thread);
-    let is_agent = |id: &str| is_codex || is_subagents(id);
+    let is_copilot = match (&input.hook_event_name, &input.parent_agent_id) {
+        (Some(event), _) if event == EVENT => false,
+        (Some(_), _) => return Ok(None),
+        (None, Some(_)) => true,
+        (None, None) => return Err(InjectError::NotUnderstood),
+    };
+    let is_uuid = input.agent_id.as_deref().is_some_and(is_uuid);
+    let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);
     let document = match origin(input.agent_id, input.agent_type, is_agent) {
         Ok(Origin::Subagent(agent)) => load(agent),
         Ok(Origin::Other) | Err(_) => Err(Code::CallerNotVerified),
     };
     let text = document.and_then(|text| {
-        let size = match is_codex {
+        let size = match is_uuid {
             true => text.len(),
             false => text.encode_utf16().count(),
         };
         (size <= MAX_DOCUMENT).then_some(text).ok_or(Code::TooLarge)
     });
-    let answer = json!({
-        "hookSpecificOutput": {
-            "hookEventName": EVENT,
-            "additionalContext": text.unwrap_or_else(refusal),
-        },
-    });
+    let text = text.unwrap_or_else(refusal);
+    let answer = match is_copilot {
+        true => json!({ "additionalContext": text }),
+        false => json!({
+            "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text },
+        }),
+    };
     Ok(Some(answer.to_string()))
 }
 
-/// Whether the id has the form that Codex gives to agents: a UUID. No teammate of Claude
-/// Code has such an id, whatever its name.
-fn is_thread(id: &str) -> bool {
+/// Whether the id has the form that Codex and Copilot give to agents: a UUID. No teammate of
+/// Claude Code has such an id, whatever its name.
+fn is_uuid(id: &str) -> bool {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-');
     id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit)
 }
@@ -185,7 +191,7 @@ fn refusal(code: Code) -> String {
         Code::UnknownKey => {
             " Exactly one entry of the map must name this agent in its agents, without a marketplace."
         }
-        Code::TooLarge => " A hook hands over 10,000 characters at most (Codex: bytes).",
+        Code::TooLarge => " A hook hands over 10,000 characters at most (Codex, Copilot: bytes).",
         _ => "",
     };
     format!(

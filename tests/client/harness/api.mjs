@@ -65,10 +65,10 @@ export class Api {
     await new Promise((closed) => this.#server.close(closed));
   }
 
-  /** Waits, but not for ever, until that request has come. */
-  async asked(actor, turn = 0) {
+  /** Waits, but not for ever, until that request has come, so many times. */
+  async asked(actor, turn = 0, times = 1) {
     for (const end = Date.now() + LIMIT_MS; Date.now() < end; await sleep(50)) {
-      if (this.requests.some((request) => request.actor === actor && request.turn === turn)) return;
+      if (this.requests.filter((request) => request.actor === actor && request.turn === turn).length >= times) return;
     }
     throw new Error(`${actor} did not ask for turn ${turn}`);
   }

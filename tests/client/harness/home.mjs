@@ -95,7 +95,7 @@ export class Home extends World {
     const file = path.join(this.root, 'overheard');
     // Each input is written at once: hooks of several calls may run at the same time.
     this.hook('PreToolUse', `printf '%s\\n' "$(tr -d '\\n')" >>'${file}'`, tool);
-    return () => fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+    return () => (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : []);
   }
 
   /** Adds a hook of the user's, in addition to the plugin's. */
@@ -168,16 +168,6 @@ export class Home extends World {
       if (fs.existsSync(group)) stop(Number(fs.readFileSync(group, 'utf8')));
       await api.close();
     }
-  }
-
-  /**
-   * Waits until the client's log of the shared server says that it is connected.
-   * A terminal's session begins before that.
-   */
-  async connected() {
-    const logs = () => this.files(path.join(this.home, '.cache')).filter((name) => /mcp-logs-plugin-keyhole-context.*\.jsonl$/.test(name));
-    const said = () => logs().some((name) => fs.readFileSync(name, 'utf8').includes('Successfully connected'));
-    await this.until('the connection of the server', said);
   }
 
   /** Runs a command of the client that has to succeed; returns its output. */

@@ -323,6 +323,9 @@ fn the_settings_of_a_hook_name_the_agent_the_program_and_the_map() {
         );
         assert!(text.contains(note), "{text}");
     }
+    let (_, hook_of_copilot) = hook("copilot-cli", &World::new());
+    assert_eq!(hook_of_copilot["matcher"], "^acme:reviewer$");
+    assert_eq!(hook_of_copilot["type"], "command");
     let world = World::new().map(format!("[keys]\n{KEY} = {entry}\n"));
     assert!(
         hook("claude-code", &world)
