@@ -63,12 +63,6 @@ install() {
     # It says itself what is wrong.
     "$program" tickets || exit 1
     [ "$is_same" ] && return
-    # What version 0.2.0 ran there, and what starts that were killed have left.
-    hex='[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'
-    LC_ALL=C find "$CLAUDE_PLUGIN_DATA/." ! -name . -prune -type f -mtime +0 \( \
-        -name "keyhole-$hex$hex$hex$hex$hex$hex$hex$hex" -o \
-        -name 'server.[0-9]*.tmp' ! -name 'server.*[!0-9]*.tmp' -o \
-        -name 'manifest.[0-9]*.tmp' ! -name 'manifest.*[!0-9]*.tmp' \) -exec rm -f {} + 2>/dev/null
     copy=$CLAUDE_PLUGIN_DATA/manifest.$$.tmp
     { cp "$root/manifest.sha256" "$copy" && mv -f "$copy" "$CLAUDE_PLUGIN_DATA/manifest.sha256"; } 2>/dev/null || {
         rm -f "$copy"

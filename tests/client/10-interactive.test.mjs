@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, KEY, SCANNER, catalog, loadsModules, way } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, SCANNER, TOOL, catalog, loadsModules, onceFound, way } from './harness/plugin.mjs';
 
 onEachClient('10: the first interactive session loads the catalog and asks for nothing', async ({ t, home, seen }) => {
   // A terminal comes from Python's own library.
@@ -15,17 +15,9 @@ onEachClient('10: the first interactive session loads the catalog and asks for n
 
   const session = await home.terminal(
     {
-      parent: [
-        async () => {
-          // With a module, the client starts the server with the agent, and waits for it.
-          if (!loadsModules(home.client)) await home.connected();
-          return spawn('scanner', SCANNER);
-        },
-        say('Done.'),
-        // Newer clients run an agent in the background, and tell the parent when
-        // it ends.
-        say('Done.'),
-      ],
+      // With a module, the client starts the server with the agent, and waits for it. Newer
+      // clients run an agent in the background, and tell the parent when it ends.
+      parent: loadsModules(home.client) ? [spawn('scanner', SCANNER), say('Done.'), say('Done.')] : onceFound(TOOL, spawn('scanner', SCANNER)),
       scanner: [way(home.client).load, say('One finding.')],
     },
     // Sent to a parent that has nothing more to do: the scanner's own last words.

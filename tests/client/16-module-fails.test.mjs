@@ -70,7 +70,7 @@ onEachClient('16b: in a terminal the line stands in the conversation', async ({ 
   fs.writeFileSync(file, FAILURES['finds another agent than it knows'][AGENT](fs.readFileSync(file, 'utf8')));
   // The terminal draws by moving the cursor, so it contains no blanks.
   const drawn = ({ stdout }) => stdout.replaceAll(/\x1b\[[0-9;?>]*[a-zA-Z]|\s/g, '');
-  const session = await home.terminal({ parent: [say('Done.')] }, (session) => drawn(session).includes('behindtheguard'));
-  assert.match(drawn(session), /updateorreinstalltheplugin/);
+  const session = await home.terminal({ parent: [say('Done.')] }, (session) => drawn(session).includes('updateorreinstalltheplugin'));
+  assert.match(drawn(session), /behindtheguard/);
   seen('$.ui.log draws a line in the conversation');
 });

@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { call, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, KEY, OWN_TOOL, SCANNER, TOOL, agentFile, authorPlugin, catalog, load, loadsModules, way } from './harness/plugin.mjs';
+import { CANARY, KEY, OWN_TOOL, SCANNER, TOOL, agentFile, authorPlugin, catalog, load, loadsModules, onceOffered, way } from './harness/plugin.mjs';
 
 const KEYS = { 'acme:reviewer': 'k-of-acme-0123456789', reader: 'k-of-reader-0123456789' };
 const secret = (agent) => `ZQ-SECRET-${agent.replace(':', '-')}`;
@@ -122,23 +122,22 @@ onEachClient('17d: teammates get nothing, whatever they are called and of whatev
   await world(home);
   name(home, Object.keys(KEYS));
   home.set({ permissions: { allow: [TOOL, OWN_TOOL] } });
+  // An agent without any tool would not be started at all.
+  home.write(home.home, '.claude/agents/reader.md', agentFile('reader', KEYS.reader).replace(TOOL, `${TOOL}, Read`));
   const tries = [load(KEYS.reader), load(KEYS['acme:reviewer']), load(KEY), call(OWN_TOOL, {})];
   const session = await home.terminal(
     {
-      parent: [
-        async () => {
-          await home.connected();
-          return [
-            spawn('name', 'general-purpose', { name: 'reader' }),
-            spawn('acme', 'acme:reviewer', { name: 'acme' }),
-            spawn('own', SCANNER, { name: 'own' }),
-          ];
-        },
-        ...Array.from({ length: 12 }, () => say('Go on.')),
-      ],
+      ...onceOffered(TOOL, 'reader', [
+        spawn('name', 'general-purpose', { name: 'reader' }),
+        spawn('acme', 'acme:reviewer', { name: 'acme' }),
+        spawn('own', SCANNER, { name: 'own' }),
+      ]),
       ...Object.fromEntries(TEAM.map((actor) => [actor, [[search, ...tries], say('Done.'), say('Done.'), say('Done.')]])),
     },
-    ({ requests }) => TEAM.every((actor) => requests.filter((request) => request.actor === actor).length >= 2),
+    // The parent, too, has gone on.
+    ({ requests }) =>
+      TEAM.every((actor) => requests.filter((request) => request.actor === actor).length >= 2) &&
+      requests.some(({ actor, text }) => actor === 'parent' && text.includes('start own')),
     { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
   );
   for (const actor of TEAM) {

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { call, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, OWN_TOOL, PACKAGED, SCANNER, TOOL, catalog, loadsModules, way } from './harness/plugin.mjs';
+import { CANARY, CATALOG, OWN_TOOL, PACKAGED, SCANNER, TOOL, catalog, loadsModules, resume, way } from './harness/plugin.mjs';
 
 onEachClient('20a: a resumed agent loads the catalog again', async ({ home, client, seen }) => {
   await home.install();
@@ -14,17 +14,15 @@ onEachClient('20a: a resumed agent loads the catalog again', async ({ home, clie
   const session = await home.session({
     parent: [
       spawn('scanner', SCANNER),
-      ({ messages }) => {
-        const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
-        return call('SendMessage', { to, summary: 'once more', message: '[[actor:resumed]] Scan again.' });
-      },
+      ...resume(home, 'resumed'),
       // It learns of the end when it comes.
       ...Array.from({ length: 8 }, () => say('Done.')),
     ],
     scanner: [way(client).load, say('Done.')],
-    resumed: [way(client).load, say('Done again.')],
+    resumed: [way(client).load, say('Done.')],
   });
   assert.deepEqual(session.unscripted, []);
+  session.assertResumed();
   for (const actor of ['scanner', 'resumed']) assert.equal(session.answer(actor, way(client).tool).text, CATALOG);
   session.assertOnlyIn(CANARY, 'scanner', 'resumed');
   seen('a resumed agent has its tool as before');
@@ -47,7 +45,7 @@ onEachClient('20b: what the client would write to a file is refused before, and 
   const { text, error } = await play(`${most}a`);
   assert.equal(error, true);
   assert.match(text, /^too-large: /);
-  const kept = fs.readdirSync(path.join(home.home, '.claude'), { recursive: true });
+  const kept = home.files(path.join(home.home, '.claude'));
   assert.deepEqual(kept.filter((name) => /tool-results/.test(name)), []);
 });
 

@@ -27,18 +27,22 @@ onEachClient("21b: the module is right by the client's own declarations", async 
   const folder = path.join(home.root, 'plugin');
   fs.cpSync(PACKAGED, folder, { recursive: true });
   const types = path.join(folder, '.claude-plugin/types');
-  const written = () => fs.existsSync(path.join(types, 'tsconfig.json'));
+  const declarations = ['tsconfig.json', 'claude-code/index.d.ts'].map((name) => path.join(types, name));
+  const look = () => declarations.map((file) => fs.statSync(file, { throwIfNoEntry: false })?.size).join();
+  let before;
+  // Whole: both are there, and at the next look they are the same.
+  const written = () => declarations.every(fs.existsSync) && before === (before = look());
   home.trust();
   await home.terminal(
     {
       parent: [
         async () => {
-          for (let tries = 0; tries < 1200 && !written(); tries += 1) await new Promise((later) => setTimeout(later, 50));
+          await home.until('the declarations', written);
           return say('Done.');
         },
       ],
     },
-    ({ requests }) => requests.length > 0 && written(),
+    ({ requests }) => requests.some(({ actor }) => actor === 'parent') && written(),
     {},
     ['--plugin-dir', folder],
   );

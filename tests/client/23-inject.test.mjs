@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say, spawn, used } from './harness/api.mjs';
+import { call, once, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, PACKAGED, SCANNER, catalog, loadsModules } from './harness/plugin.mjs';
+import { CANARY, CATALOG, PACKAGED, SCANNER, authorPlugin, catalog, loadsModules, resume } from './harness/plugin.mjs';
 
 const KEYHOLE = path.join(PACKAGED, 'server', fs.readdirSync(path.join(PACKAGED, 'server'))[0]);
 const AGENT = 'scanner';
@@ -19,12 +19,12 @@ const ALONE = { parent: [spawn('scanner', AGENT), say('Done.')], scanner: [say('
 const agent = (home, owner, tools = 'Read', of = 'user') =>
   home.write(owner, `.claude/agents/${AGENT}.md`, `---\nname: ${AGENT}\ndescription: Scans.\ntools: ${tools}\n---\nFile of the ${of}.\n`);
 
-/** The user's agent, its document, and the settings as printed; `change` changes the hook. */
-function world(home, { text = CATALOG, change = (hook) => hook } = {}) {
+/** The document of `name`, and the settings as printed; `change` changes the hook. */
+function world(home, { text = CATALOG, change = (hook) => hook, name = AGENT } = {}) {
   const file = home.write(home.home, 'private/catalog.md', text);
-  home.map({ 'k-2c1f8a96d0e34b57': { path: file, agents: [AGENT] } });
+  home.map({ 'k-2c1f8a96d0e34b57': { path: file, agents: [name] } });
   agent(home, home.home);
-  const { status, stdout, stderr } = spawnSync(KEYHOLE, ['setup', 'claude-code', '--inject', AGENT], { env: home.env(), encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(KEYHOLE, ['setup', 'claude-code', '--inject', name], { env: home.env(), encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   const [{ matcher, hooks: [hook] }] = JSON.parse(stdout.match(/```json\n([^]+?)```/)[1]).hooks.SubagentStart;
   home.set({ hooks: { SubagentStart: [{ matcher, hooks: [change(hook)] }] } });
@@ -46,35 +46,34 @@ const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) &&
 onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', async ({ home, seen }) => {
   const document = world(home);
   agent(home, home.home, 'Read, Agent');
+  const others = ['fork', 'other', 'nested'];
   const session = await home.session(
     {
-      parent: [
-        spawn('scanner', AGENT),
-        spawn('fork', 'fork'),
-        spawn('other', 'general-purpose'),
-        ({ messages }) => {
-          const [, to] = JSON.stringify(messages).match(/agentId: (\w+)/);
-          return call('SendMessage', { to, summary: 'once more', message: '[[actor:resumed]] Scan again.' });
-        },
-        ...DONE,
-      ],
+      parent: [spawn('scanner', AGENT), spawn('fork', 'fork'), spawn('other', 'general-purpose'), once(others, say('Done.')), ...DONE],
       scanner: [spawn('nested', 'general-purpose'), ...DONE],
-      ...Object.fromEntries(['fork', 'other', 'nested', 'resumed'].map((actor) => [actor, DONE])),
+      ...Object.fromEntries(others.map((actor) => [actor, DONE])),
     },
     [],
-    // Older clients have forks only if this asks for them.
+    // Older clients have forks only if this asks for them. With it, 2.1.197 runs every agent in
+    // the background, so an agent is resumed in a session of its own: see below.
     { CLAUDE_CODE_FORK_SUBAGENT: '1' },
   );
   assert.deepEqual(session.unscripted, []);
   assert.ok(given(session, 'scanner').startsWith(CATALOG));
-  for (const actor of ['fork', 'other', 'nested']) assert.equal(given(session, actor), undefined, actor);
-  assert.ok(session.of('resumed')[0].text.includes(CANARY));
-  session.assertOnlyIn(CANARY, 'scanner', 'resumed');
-  assert.ok(!session.stdout.includes(CANARY) && !session.stderr.includes(CANARY));
-  const kept = fs
-    .readdirSync(home.root, { recursive: true })
-    .map((name) => path.join(home.root, name))
-    .filter((file) => fs.statSync(file).isFile() && file !== document && fs.readFileSync(file).includes(CANARY))
+  for (const actor of others) assert.equal(given(session, actor), undefined, actor);
+
+  const again = await home.session({ parent: [spawn('scanner', AGENT), ...resume(home, 'resumed'), ...DONE], scanner: DONE, resumed: DONE });
+  assert.deepEqual(again.unscripted, []);
+  again.assertResumed();
+  assert.ok(again.of('resumed')[0].text.includes(CANARY));
+  session.assertOnlyIn(CANARY, 'scanner');
+  again.assertOnlyIn(CANARY, 'scanner', 'resumed');
+  for (const { stdout, stderr } of [session, again]) {
+    assert.ok(!stdout.includes(CANARY) && !stderr.includes(CANARY));
+  }
+  const kept = home
+    .files()
+    .filter((file) => fs.statSync(file, { throwIfNoEntry: false })?.isFile() && file !== document && fs.readFileSync(file).includes(CANARY))
     .map((file) => path.basename(path.dirname(fs.realpathSync(file))));
   assert.deepEqual([...new Set(kept)], ['subagents']);
   seen('only the agent of the hook has its text, and only its own transcript keeps it; a resumed agent still has it');
@@ -132,7 +131,7 @@ onEachClient("23d: a document at the client's limit is whole, and a longer one i
     session.assertPlayed();
     return given(session, 'scanner');
   };
-  const kept = () => fs.readdirSync(path.join(home.home, '.claude'), { recursive: true }).filter((name) => /tool-results/.test(name));
+  const kept = () => home.files(path.join(home.home, '.claude')).filter((name) => /tool-results/.test(name));
   const most = `"${'ä'.repeat(9_989)}${'🔑'.repeat(5)}`;
   assert.ok((await play(most)).startsWith(most));
   assert.ok(isRefused(await play(`${most}a`), 'too-large'));
@@ -159,7 +158,7 @@ onEachClient('23e: without a document the agent reads why, and if the hook fails
   for (const command of ['exit 1', `${home.root}/none inject`, `'${KEYHOLE}' inject --nonsense`]) {
     assert.equal(await play((hook) => ({ ...hook, command })), undefined, command);
   }
-  assert.equal(await play((hook) => ({ ...hook, command: `sleep 60; ${hook.command}`, timeout: 1 })), undefined);
+  assert.equal(await play((hook) => ({ ...hook, command: `sleep 60; ${hook.command}`, timeout: 5 })), undefined);
   seen('an agent starts even if its SubagentStart hook fails or is late, and has no word of it');
 });
 
@@ -270,4 +269,22 @@ onEachClient("23j: for the plugin's agent the hook does as the last column of pl
   home.write(home.project, '.claude/agents/impostor.md', `---\nname: ${SCANNER}\ndescription: Takes the name.\ntools: Read\n---\nAn impostor.\n`);
   assert.deepEqual(await has('An impostor.'), { started: true, taken: !loads, given: true });
   seen("the hook is told a plugin's agent by its full name, and not from which marketplace or file it comes");
+});
+
+onEachClient("23k: the hook of a plugin's agent is not run for an agent with a similar name", async ({ home, seen }) => {
+  await home.install(authorPlugin(home, 'acme', { reviewer: 'none', 'reviewer-fast': 'none' }));
+  for (const name of ['reviewer', 'reviewer-fast']) {
+    const file = path.join(home.installed('acme').root, `agents/${name}.md`);
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(/^tools: .*$/m, 'tools: Read'));
+  }
+  world(home, { name: 'acme:reviewer' });
+  const session = await home.session({
+    parent: [spawn('reviewer', 'acme:reviewer'), spawn('fast', 'acme:reviewer-fast'), say('Done.')],
+    reviewer: [say('Done.')],
+    fast: [say('Done.')],
+  });
+  session.assertPlayed();
+  assert.ok(given(session, 'reviewer').startsWith(CATALOG));
+  assert.equal(given(session, 'fast'), undefined);
+  seen('a matcher from ^ to $ is for that name alone, with a colon or without');
 });

@@ -5,16 +5,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say, spawn } from './harness/api.mjs';
+import { call, once, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { CANARY, CATALOG, KEY, OWN_TOOL, SCANNER, TOOL, catalog, load, loadsModules, way } from './harness/plugin.mjs';
-
-/** Waits until `other` has begun, so that both agents run at once. */
-const meet = (begun, own, other, turn) => async () => {
-  begun.add(own);
-  for (let tries = 0; tries < 1200 && !begun.has(other); tries += 1) await new Promise((later) => setTimeout(later, 50));
-  return turn;
-};
 
 /** An agent of the user's with that server under that name. */
 function agent(home, name, server, command, tools) {
@@ -39,12 +32,11 @@ onEachClient('25a: an agent with the very server of the scanner runs beside it, 
   const serve = ['serve', '--bind', 'privacy-scanner', '--key-env', 'KEYHOLE_KEY', '--agent', SCANNER, '--require-ticket'];
   const env = { KEYHOLE_KEY: KEY, CLAUDE_PLUGIN_DATA: data };
   agent(home, 'twin', 'keyhole_privacy_scanner', { type: 'stdio', command: 'sh', args: [start, data, ...serve], env }, OWN_TOOL);
-  const begun = new Set();
   const session = await home.session(
     {
       parent: [[spawn('scanner', SCANNER), spawn('twin', 'twin')], say('Done.')],
-      scanner: [meet(begun, 'scanner', 'twin', way(client).load), meet(begun, 'scanner2', 'twin2', say('Done.'))],
-      twin: [meet(begun, 'twin', 'scanner', call(OWN_TOOL, {})), meet(begun, 'twin2', 'scanner2', say('Done.'))],
+      scanner: [once(['twin'], way(client).load), once(['twin'], say('Done.'), 1)],
+      twin: [once(['scanner'], call(OWN_TOOL, {})), once(['scanner'], say('Done.'), 1)],
     },
     ['--allowedTools', `${TOOL},${OWN_TOOL}`],
   );
@@ -53,6 +45,9 @@ onEachClient('25a: an agent with the very server of the scanner runs beside it, 
   assert.equal(session.answer('twin', OWN_TOOL).error, true);
   session.assertOnlyIn(CANARY, 'scanner');
   const own = starts().filter((line) => line.includes('--bind'));
+  // 2.1.197 knows no server of the scanner's own. In the other client they are not the same:
+  // the scanner's has a variable more.
+  assert.equal(own.length, loadsModules(client) ? 2 : 1, own.join('\n'));
   seen(`the two had ${own.length} process${own.length === 1 ? '' : 'es'} of that server`);
 });
 
@@ -67,8 +62,7 @@ onEachClient("25b: two of the user's agents with one server between them each ge
   const command = { type: 'stdio', command: 'sh', args: [start, data, 'serve', '--require-ticket', '--map', map] };
   const play = async (server, tool) => {
     for (const name of Object.keys(keys)) agent(home, name, server, command, tool);
-    const begun = new Set();
-    const turns = (own, other) => [meet(begun, own, other, [call(tool, { key: keys[own] }), call(tool, { key: keys[other] })]), say('Done.')];
+    const turns = (own, other) => [once([other], [call(tool, { key: keys[own] }), call(tool, { key: keys[other] })]), say('Done.')];
     const session = await home.session(
       { parent: [[spawn('alpha', 'alpha'), spawn('beta', 'beta')], say('Done.')], alpha: turns('alpha', 'beta'), beta: turns('beta', 'alpha') },
       ['--allowedTools', tool],
@@ -80,13 +74,13 @@ onEachClient("25b: two of the user's agents with one server between them each ge
   // Under a name of their own nobody leaves tickets.
   assert.deepEqual(await play('ours', 'mcp__ours__load_context'), [[true, true], [true, true]]);
   const inline = starts().filter((line) => line.includes('--map'));
-  seen(`two agents with identical inline servers had ${inline.length} process${inline.length === 1 ? '' : 'es'} between them`);
+  assert.equal(inline.length, 1, 'they share none any more: tell so in CONTRIBUTING.md');
+  seen('two agents with identical inline servers had one process between them');
   // By the plugin's server, which all share.
   for (const name of Object.keys(keys)) {
     home.write(home.home, `.claude/agents/${name}.md`, `---\nname: ${name}\ndescription: Works.\ntools: ${TOOL}\n---\n\nWork.\n`);
   }
-  const begun = new Set();
-  const turns = (own, other) => [meet(begun, own, other, [load(keys[own]), load(keys[other])]), say('Done.')];
+  const turns = (own, other) => [once([other], [load(keys[own]), load(keys[other])]), say('Done.')];
   const session = await home.session({
     parent: [[spawn('alpha', 'alpha'), spawn('beta', 'beta')], say('Done.')],
     alpha: turns('alpha', 'beta'),

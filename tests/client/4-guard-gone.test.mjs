@@ -17,7 +17,7 @@ const ALLOW = JSON.stringify({
 const GUARDS = {
   'crashes': { command: 'kill -SEGV $$' },
   'exits 1': { command: 'exit 1' },
-  'times out': { command: 'exec sleep 20', timeout: 1 },
+  'times out': { command: 'exec sleep 60', timeout: 5 },
   'is not there': { command: '/nonexistent/guard' },
   'answers rubbish': { command: 'echo "{"' },
   'allows all': { command: `echo '${ALLOW}'` },

@@ -19,11 +19,11 @@ onEachClient('5a: the parent cannot read the key, the map, the file or the data 
   const { root, data } = home.installed('keyhole');
   const agent = path.join(root, 'agents/privacy-scanner.md');
   const map = path.join(home.configured, 'context-map.toml');
-  const [binary] = files(path.join(root, 'server'));
-  assert.deepEqual(files(data).filter((name) => fs.statSync(name).mode & 0o100), [], 'no program is in the data directory');
+  const [binary] = home.files(path.join(root, 'server'));
+  assert.deepEqual(home.files(data).filter((name) => fs.statSync(name).mode & 0o100), [], 'no program is in the data directory');
 
   const attempts = [
-    ...[agent, map, file, ...files(data)].map(read),
+    ...[agent, map, file, ...home.files(data)].map(read),
     ...[agent, map, file].map((name) => bash(`cat ${name}`)),
     bash(`grep -r key ${path.dirname(agent)}`),
     bash(`cp ${agent} .`),
@@ -86,10 +86,11 @@ onEachClient('5c: given the key anyway, the parent gets nothing', async ({ home 
 onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, seen }) => {
   await home.install();
   catalog(home);
-  const play = async (turn, args) => {
+  const play = async (turn, args, more) => {
     const session = await home.session(
       {
-        parent: [spawn('scanner', SCANNER), turn, say('Done.')],
+        // Of what runs in the background it learns in turns of their own.
+        parent: [spawn('scanner', SCANNER, more), turn, ...Array.from({ length: 6 }, () => say('Done.'))],
         scanner: [way(home.client).load, say('Done.')],
       },
       args,
@@ -117,22 +118,23 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
 
   // The client has a folder for each session's tasks, with links to the transcripts.
   const tasks = path.join(home.root, 'tmp/claude-*');
-  const search = () => play(async () => [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)]);
+  const search = (more) => play(async (_, api) => (await api.asked('scanner', 1), [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)]), [], more);
   const found = (await search()).of('parent').some(({ text }) => text.includes(CANARY));
   seen(`that rule alone ${found ? 'does not keep' : 'keeps'} a search of the client's temporary folder from it`);
   assert.ok(found, 'the second rule is not needed any more: drop it from the advice');
   home.set({ permissions: { deny: [rule, `Read(/${tasks}/**)`] } });
-  (await search()).assertOnlyIn(CANARY, 'scanner');
+  for (const run_in_background of [false, true]) (await search({ run_in_background })).assertOnlyIn(CANARY, 'scanner');
   seen("a second rule for the client's temporary folder keeps searches, globs and links from it");
 });
 
 /** Ways to search the folders of tasks and of transcripts, without naming the file. */
 function searches(home, tasks) {
   const [task] = fs.globSync ? fs.globSync(tasks) : fs.readdirSync(path.join(home.root, 'tmp')).filter((name) => name.startsWith('claude-')).map((name) => path.join(home.root, 'tmp', name));
-  const outputs = files(task).filter((name) => name.endsWith('.output'));
+  const outputs = home.files(task).filter((name) => name.endsWith('.output'));
   const folders = [task, ...new Set(outputs.map((name) => path.dirname(name)))];
   return [
     ...folders.map((folder) => bash(`grep -Rho 'ZQ-CANARY[^"]*' ${folder}`)),
+    call('Bash', { command: `grep -Rho 'ZQ-CANARY[^"]*' ${task}`, description: 'look around', run_in_background: true }),
     bash(`grep -Rho 'ZQ-CANARY[^"]*' ${tasks}`),
     ...folders.slice(1).map((folder) => bash(`cat ${folder}/*`)),
     ...folders.slice(1).map((folder) => bash(`cd ${folder} && cat *.output`)),
@@ -144,17 +146,9 @@ function searches(home, tasks) {
   ];
 }
 
-/** Every file under `root`. */
-function files(root) {
-  return fs
-    .readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
-}
-
 /** What the client wrote that contains the catalog: transcripts of subagents. */
 function written(home) {
-  return files(path.join(home.home, '.claude')).filter((name) => {
+  return home.files(path.join(home.home, '.claude')).filter((name) => {
     try {
       return fs.readFileSync(name, 'utf8').includes(CANARY);
     } catch (error) {
@@ -167,13 +161,6 @@ function written(home) {
 
 /** These files, and their other names, once the client has written them. */
 async function transcripts(home) {
-  for (let tries = 0; tries < 1200; tries += 1) {
-    const found = written(home);
-    if (found.length > 0) {
-      const links = files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'));
-      return [...found, ...links];
-    }
-    await new Promise((later) => setTimeout(later, 50));
-  }
-  throw new Error('the client wrote no transcript');
+  await home.until('a transcript', () => written(home).length > 0);
+  return [...written(home), ...home.files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'))];
 }

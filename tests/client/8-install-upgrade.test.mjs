@@ -86,7 +86,7 @@ onEachClient('8c: an upgraded plugin runs its new server', async ({ home, seen }
 onEachClient('8d: a program that lost its execute bit gives no document, and its line says what to do', async ({ home, client }) => {
   await home.install();
   catalog(home);
-  const { root, data } = home.installed('keyhole');
+  const { root } = home.installed('keyhole');
   const server = path.join(root, 'server');
   const program = path.join(server, fs.readdirSync(server)[0]);
   fs.chmodSync(program, 0o644);
@@ -96,11 +96,8 @@ onEachClient('8d: a program that lost its execute bit gives no document, and its
   });
   assert.equal(session.answer('scanner', way(client).tool).error, true);
   session.assertOnlyIn(CANARY);
-  const run = await home.run('/bin/sh', [path.join(root, 'start.sh'), data, 'install']);
-  assert.match(run.stderr, /run chmod u\+x on it/);
+  assert.match(session.stdout, /run chmod u\+x on it/);
   fs.chmodSync(program, 0o755);
-  const again = await home.run('/bin/sh', [path.join(root, 'start.sh'), data, 'install']);
-  assert.deepEqual([again.code, again.stderr], [0, '']);
   // 2.1.197 remembers a server that did not start, for a quarter of an hour.
   if (loadsModules(client)) await assertWorks(home, 'it may be run again');
 });
@@ -111,11 +108,11 @@ onEachClient('8e: a plugin that is upgraded in the middle of a session goes on w
   await home.install(market);
   catalog(home);
   const { name, plugin } = marketplace(market);
+  const ran = path.join(home.root, 'ran');
   const session = await home.session({
     parent: [
       async () => {
-        const described = path.join(plugin, '.claude-plugin/plugin.json');
-        fs.writeFileSync(described, JSON.stringify({ ...JSON.parse(fs.readFileSync(described)), version: '99.0.0' }));
+        upgrade(plugin, `#!/bin/sh\necho "$1" >>"${ran}"\n`);
         home.publish(market);
         await home.must('plugin', 'marketplace', 'update', name);
         await home.must('plugin', 'update', `keyhole@${name}`);
@@ -127,13 +124,14 @@ onEachClient('8e: a plugin that is upgraded in the middle of a session goes on w
   });
   session.assertPlayed();
   assert.equal(session.answer('scanner', way(client).tool).text, CATALOG);
+  assert.ok(!fs.existsSync(ran), 'a program of the new version ran');
   seen('a session goes on with the version that it began with');
 });
 
 /** A folder of commands, of which the one after KILL_BEFORE others kills the install. */
 function killers(home) {
   const shims = path.join(home.root, 'shims');
-  for (const name of ['cmp', 'cp', 'find', 'grep', 'mkdir', 'mv', 'rm', 'sha256sum', 'shasum', 'uname']) {
+  for (const name of ['cmp', 'cp', 'grep', 'mkdir', 'mv', 'rm', 'sha256sum', 'shasum', 'uname']) {
     const real = process.env.PATH.split(':').map((dir) => path.join(dir, name)).find(fs.existsSync);
     if (!real) continue;
     const shim = home.write(shims, name, `#!/bin/sh

@@ -6,6 +6,7 @@ import client from './clients/agent-sdk.mjs';
 import { ALONE, alone } from './harness/alone.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { onHook } from './harness/hooked.mjs';
 import { say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
 import { keyInEnvironment } from './harness/reach.mjs';
@@ -137,17 +138,15 @@ onCase(client, 'a key in the environment is passed on', async ({ home }) => {
   assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
 });
 
-onCase(client, "the user's hook hands the document to the program's agent alone, as in Claude Code", async ({ home }) => {
-  home.document();
-  client.configure(home);
-  home.write(home.home, '.claude/settings.json', home.inject('claude-code', 'identifier-scanner'));
-  const session = await home.session({
-    main: [client.spawn('scanner', 'scanner'), client.spawn('other', 'other'), say('Done.')],
-    scanner: [say('Done.')],
-    other: [say('Done.')],
-  });
-  session.assertPlayed();
-  assert.ok(session.of('scanner')[0].text.includes(CANARY));
-  session.assertOnlyIn(CANARY, 'scanner');
-  assert.ok(!session.stdout.includes(CANARY));
+// The user's settings for Claude Code count.
+onHook(client, {
+  setup: 'claude-code',
+  agent: 'identifier-scanner',
+  file: '.claude/settings.json',
+  start: (...all) => [spawn(...all)],
+  configure: (home) => {
+    program(home, (text) => text.replace(/^ {6}tools: .*\n/m, ''));
+    // A project's file of that name changes nothing.
+    home.write(home.project, '.claude/agents/identifier-scanner.md', '---\nname: identifier-scanner\ndescription: Takes the name.\n---\n\nZQ-IMPOSTOR\n');
+  },
 });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import client, { PROFILE } from './clients/codex.mjs';
 import { onCase, onClient } from './harness/cases.mjs';
 import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
+import { onHook } from './harness/hooked.mjs';
 import { call, mark, say } from './harness/model.mjs';
 import { keyInEnvironment } from './harness/reach.mjs';
 
@@ -174,31 +175,27 @@ const trusting = {
   },
 };
 
-onCase(trusting, 'a trusted hook hands the document to one agent alone, which has no tool for it', async ({ home, client, seen }) => {
+onHook(trusting, {
+  agent: 'scanner',
+  file: '.codex/hooks.json',
+  start: agent,
+  nests: false,
+  configure(home) {
+    home.client = trusting;
+    home.trusts = true;
+    client.configure(home);
+    for (const name of ['scanner', 'other']) {
+      home.write(home.home, `.codex/agents/${name}.toml`, `name = "${name}"\ndescription = "Scans."\ndeveloper_instructions = "Scan."\n`);
+    }
+  },
+});
+
+onCase(trusting, 'a hook that nobody has trusted is left out without a word, and the agent starts', async ({ home }) => {
   home.client = trusting;
   client.configure(home);
   home.document();
-  home.write(home.home, '.codex/hooks.json', home.inject('codex', 'scanner'));
-  for (const name of ['scanner', 'scanner2']) {
-    home.write(home.home, `.codex/agents/${name}.toml`, `name = "${name}"\ndescription = "Scans."\ndeveloper_instructions = "Scan."\n`);
-  }
-  const script = {
-    main: [...agent('scanner', 'scanner'), ...agent('other', 'scanner2'), say('Done.')],
-    ...Object.fromEntries(['scanner', 'other'].map((actor) => [actor, [say('Done.')]])),
-  };
-  const play = async (text) => {
-    home.write(home.home, 'notes/identifiers.md', text);
-    const session = await home.session(script);
-    session.assertPlayed();
-    session.assertOnlyIn(CANARY, 'scanner');
-    assert.ok(!session.stdout.includes(CANARY));
-    return session.of('scanner')[0].text;
-  };
-  home.trusts = true;
-  const most = `# ${CANARY}\n`.padEnd(9_998, 'x') + 'ä';
-  for (const text of [DOCUMENT, most]) assert.ok((await play(text)).includes(JSON.stringify(text).slice(1, -1)));
-  assert.match(await play(`${most}.`), /not loaded\. too-large: /);
-  home.trusts = false;
-  assert.ok(!(await play(DOCUMENT)).includes(CANARY));
-  seen('a hook that nobody has trusted is left out without a word, and the agent starts');
+  home.write(home.home, '.codex/hooks.json', home.inject('codex', 'worker'));
+  const session = await home.session({ main: [...agent('worker', 'worker'), say('Done.')], worker: [say('Done.')] });
+  session.assertPlayed();
+  session.assertOnlyIn(CANARY);
 });

@@ -9,6 +9,7 @@ import client from './clients/copilot.mjs';
 import { ALONE, alone } from './harness/alone.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
+import { onHook } from './harness/hooked.mjs';
 import { call, say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
 import { keyInEnvironment } from './harness/reach.mjs';
@@ -282,4 +283,35 @@ onCase(client, "an agent of a project does not take the place of the user's of t
 
 onCase(client, 'a key in the environment is passed on', async ({ home }) => {
   assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
+});
+
+onHook(client, {
+  agent: 'identifier-scanner',
+  file: '.copilot/hooks/keyhole.json',
+  start: (...all) => [spawn(...all)],
+  configure(home) {
+    client.configure(home);
+    home.write(home.home, AGENT, home.example('copilot-agent.md').replace(/^tools:.*\n/m, ''));
+  },
+});
+
+onCase(client, "a hook is not run for what has the agent's name and not its type, and a project's is not run", async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  home.write(home.home, '.copilot/hooks/keyhole.json', home.inject('copilot-cli', 'identifier-scanner'));
+  const answer = home.write(home.project, 'answer', JSON.stringify({ additionalContext: 'ZQ-FALSE' }));
+  const hooks = { SubagentStart: [{ type: 'command', command: `cat '${answer}'` }] };
+  home.write(home.project, '.github/hooks/hook.json', JSON.stringify({ version: 1, hooks }));
+  const named = spawn('named', 'general-purpose');
+  named.input.name = 'identifier-scanner';
+  const session = await home.session({
+    main: [spawn('scanner', 'scanner'), named, say('Done.')],
+    scanner: [finish('Done.')],
+    named: [finish('Done.')],
+  });
+  session.assertPlayed();
+  assert.ok(session.of('scanner')[0].text.includes(CANARY));
+  session.assertOnlyIn(CANARY, 'scanner');
+  session.assertOnlyIn('ZQ-FALSE');
+  seen('the hook is told the type, and ids in a form that Codex has too');
 });

@@ -118,12 +118,12 @@ impl<F: FileSystem + Clone> Directory for NativeDirectory<F> {
 impl<F: FileSystem> File for NativeFile<F> {
     fn stat(&self) -> Result<Stat, LoadError> {
         let look = self.file.borrow_mut().look(&self.walker, self.deadline);
-        let (stat, is_settled) = look.map_err(refusal)?;
+        let look = look.map_err(refusal)?;
         Ok(Stat {
             regular: true,
-            size: stat.size,
-            modified: time(stat.modified),
-            changed: time(stat.changed).filter(|_| is_settled),
+            size: look.size,
+            modified: time(look.modified),
+            changed: look.changed.and_then(time),
         })
     }
 

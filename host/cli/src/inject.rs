@@ -13,16 +13,21 @@ use crate::{
 };
 use cap_std::fs::Dir;
 use keyhole_core::{
-    AgentName, Caller, Code, LiveMap, Loader, Target, limits::Limits, sandbox::Sandbox,
+    AgentName, BindingName, Caller, Code, Entry, Grant, Key, LiveMap, Loader, Map, Maps, Target,
+    limits::Limits, sandbox::Sandbox,
 };
 use keyhole_wall::{Rights, put_up};
 use serde::Deserialize;
 use serde_json::json;
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    sync::Arc,
+};
+use tokio::runtime::Runtime;
 
 /// The longest document that an agent gets whole: in UTF-16 code units in Claude Code, and
-/// in bytes in Codex. Claude Code keeps a longer one in a file that others may read, and
-/// shows the agent its beginning; Codex cuts it.
+/// in bytes elsewhere. Claude Code keeps a longer one in a file that others may read, and
+/// shows the agent its beginning; Codex cuts it. Copilot would take more.
 const MAX_DOCUMENT: usize = 10_000;
 
 /// The one event that has an answer.
@@ -31,9 +36,6 @@ const EVENT: &str = "SubagentStart";
 /// Why there is no answer. No message repeats anything of the input.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InjectError {
-    /// It could not do what a server does at its start.
-    #[error("{0}")]
-    Start(#[from] ServeError),
     /// The input could not be read, or is too long.
     #[error("what the client tells the hook cannot be read; the agent gets nothing")]
     Input(#[from] GuardError),
@@ -48,39 +50,95 @@ pub(crate) enum InjectError {
 /// The fields that count. There are others, and new client versions add more.
 #[derive(Deserialize)]
 struct Input {
-    hook_event_name: String,
+    hook_event_name: Option<String>,
     agent_id: Option<String>,
     agent_type: Option<String>,
+    /// Copilot tells this, and not the event.
+    parent_agent_id: Option<String>,
 }
 
-/// Answers the client's input on `stdin` as JSON on `stdout`.
+/// Answers the client's input on `stdin` as JSON on `stdout`. Without a map, or if it cannot
+/// do what a server does at its start, it loads nothing, and the agent reads a refusal.
 ///
 /// # Errors
 /// [`InjectError`]: the agent gets nothing.
 pub(crate) fn inject(
-    map: LiveMap,
+    map: Result<LiveMap, String>,
     stdin: impl Read,
     mut stdout: impl Write,
 ) -> Result<(), InjectError> {
-    // In the order of `serve`: load, seal, and only then read what somebody else wrote.
     let limits = Limits::default();
-    let sandbox = Sandbox::embedded(limits).map_err(ServeError::from)?;
-    let runtime = runtime(limits.threads()).map_err(ServeError::from)?;
-    let standing = put_up(Rights::Read, None::<Dir>).map_err(ServeError::from)?;
-    say_what_lacks(standing);
-    make_threads(&runtime, true).map_err(ServeError::from)?;
-    let loader = Loader::new(map.into(), sandbox, limits);
+    let mut started = map
+        .map_err(|why| (Code::MapMissing, why))
+        .and_then(|map| match start(limits) {
+            Ok((sandbox, runtime)) => Ok((map, sandbox, runtime)),
+            Err(why @ ServeError::OutOfResources(_)) => {
+                Err((Code::OutOfResources, why.to_string()))
+            }
+            Err(why) => Err((Code::Internal, why.to_string())),
+        })
+        .map_err(|(code, why)| {
+            // If nobody reads it, the write fails and nothing is lost.
+            let _ = writeln!(io::stderr(), "keyhole: {why}");
+            code
+        });
     let answer = answer(&read_input(stdin)?, |agent| {
-        let call = loader.load(Target::OfCaller, Caller::Agent(agent));
-        Ok(runtime.block_on(call)?.text)
+        let (map, sandbox, runtime) = std::mem::replace(&mut started, Err(Code::Internal))?;
+        let map = Arc::new(MapOf(map, agent.clone()));
+        let loader = Loader::new(map, sandbox, limits);
+        let loaded = runtime.block_on(loader.load(Target::OfCaller, Caller::Agent(agent)));
+        // A read that hangs in the kernel must not keep the process alive.
+        runtime.shutdown_background();
+        Ok(loaded?.text)
     });
-    // A read that hangs in the kernel must not keep the process alive.
-    runtime.shutdown_background();
     match answer? {
         Some(answer) => writeln!(stdout, "{answer}").and_then(|()| stdout.flush()),
         None => Ok(()),
     }
     .map_err(InjectError::Output)
+}
+
+/// In the order of `serve`: load, seal, and only then read what somebody else wrote.
+fn start(limits: Limits) -> Result<(Sandbox, Runtime), ServeError> {
+    let sandbox = Sandbox::embedded(limits)?;
+    let runtime = runtime(limits.threads())?;
+    say_what_lacks(put_up(Rights::Read, None::<Dir>)?);
+    make_threads(&runtime, true)?;
+    Ok((sandbox, runtime))
+}
+
+/// The user's map, for this agent. No client tells the hook from which marketplace an agent's
+/// plugin is. So if an entry names one, this may be another agent than it means.
+struct MapOf(LiveMap, AgentName);
+
+impl Maps for MapOf {
+    type Directory = Dir;
+
+    fn map_now(&self) -> Result<Arc<Map>, Code> {
+        let map = self.0.map_now()?;
+        let mut names = map
+            .entries()
+            .into_iter()
+            .filter_map(|(_, entry)| entry.agents());
+        let has_market = |name: &AgentName| {
+            name.means(&self.1)
+                && name
+                    .split_once(':')
+                    .is_some_and(|(plugin, _)| plugin.contains('@'))
+        };
+        match names.any(|names| names.iter().any(has_market)) {
+            true => Err(Code::UnknownKey),
+            false => Ok(map),
+        }
+    }
+
+    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
+        self.0.bound(map, name)
+    }
+
+    fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Dir>, Code> {
+        self.0.resolve(map, key, entry)
+    }
 }
 
 /// The answer to the input, with the document that `load` has for an agent. None if the
@@ -91,17 +149,20 @@ fn answer(
 ) -> Result<Option<String>, InjectError> {
     let Object(input): Object<Input> =
         serde_json::from_slice(input).map_err(|_| InjectError::NotUnderstood)?;
-    if input.hook_event_name != EVENT {
-        return Ok(None);
-    }
-    let is_codex = input.agent_id.as_deref().is_some_and(is_thread);
-    let is_agent = |id: &str| is_codex || is_subagents(id);
+    let is_copilot = match (&input.hook_event_name, &input.parent_agent_id) {
+        (Some(event), _) if event == EVENT => false,
+        (Some(_), _) => return Ok(None),
+        (None, Some(_)) => true,
+        (None, None) => return Err(InjectError::NotUnderstood),
+    };
+    let is_uuid = input.agent_id.as_deref().is_some_and(is_uuid);
+    let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);
     let document = match origin(input.agent_id, input.agent_type, is_agent) {
         Ok(Origin::Subagent(agent)) => load(agent),
         Ok(Origin::Other) | Err(_) => Err(Code::CallerNotVerified),
     };
     let document = document.and_then(|text| {
-        let size = match is_codex {
+        let size = match is_uuid {
             true => text.len(),
             false => text.encode_utf16().count(),
         };
@@ -111,26 +172,29 @@ fn answer(
         "" => Err("Its file is empty. Ask the user to write it.".to_owned()),
         _ => Ok(text),
     });
-    let answer = json!({
-        "hookSpecificOutput": {
-            "hookEventName": EVENT,
-            "additionalContext": text.unwrap_or_else(refusal),
-        },
-    });
+    let text = text.unwrap_or_else(refusal);
+    let answer = match is_copilot {
+        true => json!({ "additionalContext": text }),
+        false => json!({
+            "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text },
+        }),
+    };
     Ok(Some(answer.to_string()))
 }
 
-/// Whether the id has the form that Codex gives to agents: a UUID. No teammate of Claude
-/// Code has such an id, whatever its name.
-fn is_thread(id: &str) -> bool {
+/// Whether the id has the form that Codex and Copilot give to agents: a UUID. No teammate of
+/// Claude Code has such an id, whatever its name.
+fn is_uuid(id: &str) -> bool {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-');
     id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit)
 }
 
 fn why(code: Code) -> String {
     let more = match code {
-        Code::UnknownKey => " Exactly one entry of the map must name this agent in its agents.",
-        Code::TooLarge => " A hook hands over 10,000 characters at most (Codex: bytes).",
+        Code::UnknownKey => {
+            " Exactly one entry of the map must name this agent in its agents, without a marketplace."
+        }
+        Code::TooLarge => " A hook hands over 10,000 characters at most (Codex, Copilot: bytes).",
         _ => "",
     };
     format!("{code}{more}")

@@ -62,10 +62,10 @@ fn main() -> ExitCode {
     let done = match command {
         Command::Serve(arguments) => serve_session(arguments),
         Command::Guard { map, after } => return guard_call(&map, after),
-        Command::Inject(map) => live_map(&map).and_then(|map| {
-            inject::inject(map, io::stdin().lock(), io::stdout().lock())
+        Command::Inject(map) => {
+            inject::inject(live_map(&map), io::stdin().lock(), io::stdout().lock())
                 .map_err(|error| error.to_string())
-        }),
+        }
         Command::Tickets => tickets()
             .and_then(|tickets| tickets.held().map(drop).map_err(|error| error.to_string())),
         Command::Check(arguments) => {

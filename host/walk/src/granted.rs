@@ -16,7 +16,7 @@
 
 use crate::{
     Kind, Mount, SystemError, WalkError, Walker, plain_name,
-    system::{FileSystem, Stat},
+    system::{FileSystem, Stat, Time},
     trust::{Distrust, Why},
 };
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -79,6 +79,18 @@ impl<F: FileSystem> Walker<F> {
         }
         Err(SystemError::Busy.into())
     }
+}
+
+/// What the open file of a call tells of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last written to.
+    pub modified: Time,
+    /// When anything of it was last changed. None if it was changed lately: then equal times
+    /// prove nothing.
+    pub changed: Option<Time>,
 }
 
 /// The open file of a call.
@@ -150,10 +162,9 @@ impl<H> GrantedFile<H> {
         })
     }
 
-    /// What the file reports, and whether its times prove that nobody has changed it since.
-    /// The first time, this is what it reported when it was opened. If it was changed lately,
-    /// its times prove nothing, and the next look comes [`APART`] after whatever was done
-    /// before: so the guest reads twice.
+    /// What the file reports. The first time, this is what it reported when it was opened. If
+    /// it was changed lately, the next look comes [`APART`] after whatever was done before: so
+    /// the guest reads twice.
     ///
     /// # Errors
     /// [`SystemError::Busy`] if there is no time for that until `deadline`; otherwise as the
@@ -162,7 +173,7 @@ impl<H> GrantedFile<H> {
         &mut self,
         walker: &Walker<F>,
         deadline: Instant,
-    ) -> Result<(Stat, bool), SystemError> {
+    ) -> Result<Look, SystemError> {
         let stat = match self.first.take() {
             Some(first) => first,
             None => {
@@ -177,7 +188,11 @@ impl<H> GrantedFile<H> {
         };
         self.is_settled = stat.is_settled(walker.files().now());
         self.end = stat.size.min(self.most).saturating_add(1);
-        Ok((stat, self.is_settled))
+        Ok(Look {
+            size: stat.size,
+            modified: stat.modified,
+            changed: self.is_settled.then_some(stat.changed),
+        })
     }
 
     /// Up to `length` bytes from `offset`; no bytes only at the end. It allocates no more

@@ -7,6 +7,7 @@
 // number of answers that the conversation already contains says which turn it is.
 
 import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { reply } from './messages.mjs';
 
 /** The text that makes a prompt the prompt of `actor`. */
@@ -26,6 +27,15 @@ export const spawn = (actor, subagent_type, more = {}) =>
     ...more,
   });
 
+/** A turn that is played once all these have asked, so that what they do has begun. */
+export const once = (actors, parts, turn = 0) => async (_, api) => {
+  for (const actor of actors) await api.asked(actor, turn);
+  return parts;
+};
+
+/** How long a turn waits for what should come: longer than a busy machine takes. */
+const LIMIT_MS = 240_000;
+
 /** One stand-in, serving one script until it is closed. */
 export class Api {
   /** Every request for a message, in order: { actor, turn, from, body, text }. */
@@ -33,6 +43,7 @@ export class Api {
   /** Requests that the script has no turn for. A test should find none. */
   unscripted = [];
   #script;
+  #played = new Map();
   #server;
 
   static async start(script) {
@@ -52,6 +63,14 @@ export class Api {
   async close() {
     this.#server.closeAllConnections();
     await new Promise((closed) => this.#server.close(closed));
+  }
+
+  /** Waits, but not for ever, until that request has come, so many times. */
+  async asked(actor, turn = 0, times = 1) {
+    for (const end = Date.now() + LIMIT_MS; Date.now() < end; await sleep(50)) {
+      if (this.requests.filter((request) => request.actor === actor && request.turn === turn).length >= times) return;
+    }
+    throw new Error(`${actor} did not ask for turn ${turn}`);
   }
 
   async #serve(request, response) {
@@ -84,7 +103,10 @@ export class Api {
       this.unscripted.push(`${actor}, turn ${turn}`);
       return [say('The script ends here.')];
     }
-    const parts = typeof step === 'function' ? await step(body) : step;
+    // A request that the client sends again gets the same answer, and nothing happens twice.
+    const asked = JSON.stringify([actor, turn, body.messages]);
+    if (!this.#played.has(asked)) this.#played.set(asked, typeof step === 'function' ? step(body, this) : step);
+    const parts = await this.#played.get(asked);
     return Array.isArray(parts) ? parts : [parts];
   }
 }

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call } from './api.mjs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call, mark, once, say, spawn } from './api.mjs';
 import { DIST, marketplace } from './home.mjs';
 
 export const TOOL = 'mcp__plugin_keyhole_context__load_context';
@@ -29,6 +30,56 @@ export const KEY = keyIn(fs.readFileSync(path.join(PACKAGED, 'agents/privacy-sca
 /** A line of a private file: only its owner's context may contain it. */
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const CATALOG = `# Catalog\n\n- ${CANARY}\n`;
+
+/** Whether the conversation in the request `body` has `tool`, or has just found it. */
+const has = ({ tools, messages }, tool) =>
+  tools.some(({ name }) => name === tool) || JSON.stringify(messages.at(-1).content).includes(`"tool_name":"${tool}"`);
+
+/**
+ * The parent's turns in a terminal: it searches for `tool` until the client has it, which is
+ * a while after the server has connected, then plays `parts`, then has nothing more to do.
+ */
+export function onceFound(tool, parts) {
+  let played = false;
+  return Array.from({ length: 200 }, () => async (body) => {
+    if (played) return say('Go on.');
+    played = has(body, tool);
+    if (played) return parts;
+    await sleep(200);
+    return call('ToolSearch', { query: `select:${tool}` });
+  });
+}
+
+/** The same for a tool that only an agent like `agent` has: agents `probe` look for it. */
+export function onceOffered(tool, agent, parts) {
+  let [played, asked] = [false, 0];
+  const parent = Array.from({ length: 200 }, () => async (_, api) => {
+    if (played) return say('Go on.');
+    // An agent in a terminal runs in the background.
+    if (asked > 0) await api.asked('probe', 0, asked);
+    played = api.requests.some(({ actor, body }) => actor === 'probe' && has(body, tool));
+    if (played) return parts;
+    if (asked > 0) await sleep(200);
+    asked += 1;
+    return spawn('probe', agent);
+  });
+  return { parent, probe: parent.map(() => say('Done.')) };
+}
+
+/**
+ * The turns after an agent's end, with `Done.`, that send it on as `actor`. The client
+ * resumes it from its transcript, which may not be written yet, and in the background: with
+ * -p the session may end before the agent begins.
+ */
+export const resume = (home, actor) => [
+  async ({ messages }) => {
+    const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
+    const written = () => home.files(path.join(home.home, '.claude')).find((name) => name.endsWith(`agent-${to}.jsonl`));
+    await home.until('the transcript', () => written() && fs.readFileSync(written(), 'utf8').includes('"text":"Done."'));
+    return call('SendMessage', { to, summary: 'once more', message: `${mark(actor)} Go on.` });
+  },
+  once([actor], say('Done.')),
+];
 
 /** A call of the plugin's tool. */
 export const load = (key) => call(TOOL, { key });

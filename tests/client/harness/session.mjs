@@ -56,6 +56,14 @@ export class Session {
     assert.equal(this.result?.is_error, false, this.stdout);
   }
 
+  /** The parent's message resumed an agent. One that reaches a running agent may be lost. */
+  assertResumed() {
+    const { text, error } = this.answer('parent', 'SendMessage');
+    assert.equal(error, false, text);
+    assert.match(text, /resum/i);
+    assert.doesNotMatch(text, /queued/i);
+  }
+
   /** Only the named actors' contexts contain `secret`. Without names: none does. */
   assertOnlyIn(secret, ...actors) {
     for (const [index, { actor, text }] of this.requests.entries()) {

@@ -9,6 +9,9 @@ import path from 'node:path';
 /** A run that takes longer has hung. The longest take some 20 s. */
 const LIMIT_MS = 480_000;
 
+/** How long to wait for what should come. */
+const PATIENCE_MS = 240_000;
+
 export class World {
   /** Removed, with all that is in it, when the test `t` ends. */
   constructor(t) {
@@ -36,6 +39,26 @@ export class World {
         : `{ path = ${JSON.stringify(entry.path)}, agents = ${JSON.stringify(entry.agents)} }`;
     const lines = Object.entries(keys).map(([key, entry]) => `${JSON.stringify(key)} = ${value(entry)}`);
     return this.write(this.configured, 'context-map.toml', ['[keys]', ...lines, ''].join('\n'));
+  }
+
+  /** Every file under `root`, or under this world. Programs rename their files meanwhile. */
+  files(root = this.root) {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        const found = fs.existsSync(root) ? fs.readdirSync(root, { recursive: true, withFileTypes: true }) : [];
+        return found.filter((entry) => !entry.isDirectory()).map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
+      } catch (error) {
+        if (error.code !== 'ENOENT' || tries === 100) throw error;
+      }
+    }
+  }
+
+  /** Waits, but not for ever, until `holds()` is true. */
+  async until(what, holds) {
+    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await new Promise((later) => setTimeout(later, 50))) {
+      if (await holds()) return;
+    }
+    throw new Error(`not seen: ${what}`);
   }
 
   /**

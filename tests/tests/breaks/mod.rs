@@ -28,8 +28,6 @@ mod namespace;
 mod odd_bytes;
 /// What others put into the plugin's data folder was run, or believed.
 mod open_data_folder;
-/// An install removed files in subfolders of the folder that it was given.
-mod removed_below;
 /// A file that is saved in place, in each of the usual ways, while it is read.
 mod saved_in_place;
 /// Somebody renames the victim's own files in a directory that he may write to.

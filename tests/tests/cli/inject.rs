@@ -79,6 +79,68 @@ fn an_entry_for_anyone_is_nobodys_document_and_of_two_entries_neither_is() {
     refuses(&world, AGENT, "unknown-key");
 }
 
+/// The client does not tell a hook which marketplace it is.
+#[test]
+fn an_entry_for_a_plugin_of_one_marketplace_is_nobodys_document() {
+    for agents in [
+        "'acme@good:reviewer'",
+        "'acme:reviewer', 'acme@good:reviewer'",
+    ] {
+        let world = user(&format!(
+            "{{ path = '~/hunter2.md', agents = [{agents}, 'reader'] }}"
+        ));
+        for agent in [AGENT, "acme@good:reviewer"] {
+            refuses(&world, agent, "unknown-key");
+        }
+        assert_eq!(read(&world, "reader"), format!("# {MARKER}\n"));
+    }
+}
+
+/// What the agent reads if the hook's command runs after this one.
+#[cfg(target_os = "linux")]
+fn read_after(world: &World, command: &str) -> Option<String> {
+    let mut inject = Command::new("/bin/sh");
+    inject.args(["-c", &format!("{command} && exec \"$0\" inject")]);
+    inject.arg(binary()).env_clear().env("HOME", world.home());
+    let ran = Ran::of(&mut inject, start(AGENT).to_string().as_bytes());
+    // The program itself may not have been loaded.
+    if ran.exit != Some(0) {
+        assert!(!ran.stderr.contains("panicked"), "{command}: {ran:#?}");
+        assert_eq!(ran.stdout, "", "{command}");
+        return None;
+    }
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    Some(
+        answer["hookSpecificOutput"]["additionalContext"]
+            .as_str()
+            .unwrap()
+            .to_owned(),
+    )
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_start_tells_the_agent_to_stop() {
+    let world = user("{ path = '~/hunter2.md', agents = ['acme:reviewer'] }");
+    let mut refused = 0;
+    for most in 4..=24 {
+        match read_after(&world, &format!("ulimit -n {most}")).as_deref() {
+            Some(text) if text.contains(MARKER) => assert_eq!(text, format!("# {MARKER}\n")),
+            Some(text) => {
+                assert!(
+                    text.contains("not loaded. out-of-resources: "),
+                    "{most}: {text}"
+                );
+                refused += 1;
+            }
+            None => assert!(most < 5, "{most} descriptors"),
+        }
+    }
+    assert!(refused > 1, "{refused}");
+    let text = read_after(&world, "unset HOME").unwrap();
+    assert!(text.contains("not loaded. map-missing: "), "{text}");
+}
+
 #[test]
 fn what_a_call_would_refuse_is_refused() {
     let entry = "{ path = '~/hunter2.md', agents = ['acme:reviewer'] }";

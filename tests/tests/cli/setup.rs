@@ -300,9 +300,12 @@ fn hook(client: &str, world: &World) -> (String, Value) {
 #[test]
 fn the_settings_of_a_hook_name_the_agent_the_program_and_the_map() {
     let entry = "{ path = '~/a.md', agents = ['acme:reviewer'] }";
-    for (client, matcher) in [
-        ("claude-code", "acme:reviewer"),
-        ("codex", "^acme:reviewer$"),
+    for (client, note) in [
+        (
+            "claude-code",
+            "\"Bash(*keyhole* inject*)\" to permissions.deny",
+        ),
+        ("codex", "/hooks"),
     ] {
         let world = World::new();
         let (text, hook) = hook(client, &world);
@@ -314,8 +317,15 @@ fn the_settings_of_a_hook_name_the_agent_the_program_and_the_map() {
         let program = binary().to_str().unwrap();
         let command = format!("{program} inject --map HOME/.config/keyhole/context-map.toml");
         let command = json!([{"type": "command", "command": command}]);
-        assert_eq!(hook, json!({"matcher": matcher, "hooks": command}));
+        assert_eq!(
+            hook,
+            json!({"matcher": "^acme:reviewer$", "hooks": command})
+        );
+        assert!(text.contains(note), "{text}");
     }
+    let (_, hook_of_copilot) = hook("copilot-cli", &World::new());
+    assert_eq!(hook_of_copilot["matcher"], "^acme:reviewer$");
+    assert_eq!(hook_of_copilot["type"], "command");
     let world = World::new().map(format!("[keys]\n{KEY} = {entry}\n"));
     assert!(
         hook("claude-code", &world)
@@ -328,6 +338,9 @@ fn the_settings_of_a_hook_name_the_agent_the_program_and_the_map() {
             .0
             .contains("on the lines 2 and 3, but only one")
     );
+    let entry = entry.replace("acme:", "acme@good:");
+    let world = World::new().map(format!("[keys]\n{KEY} = {entry}\n"));
+    assert!(hook("claude-code", &world).0.contains("in no entry"));
 }
 
 #[test]

@@ -50,6 +50,22 @@ fn an_agent_that_starts_gets_its_document_unchanged() {
     }
 }
 
+/// Copilot names no event, has a parent's id, and reads an answer without a name.
+#[test]
+fn copilot_is_answered_in_its_own_form_and_takes_no_id_of_another_form() {
+    let input = |id| {
+        let mut input = start(id, "reviewer");
+        input.as_object_mut().unwrap().remove("hook_event_name");
+        input["parent_agent_id"] = CODEX.into();
+        input.to_string()
+    };
+    let said = answer(input(CODEX).as_bytes(), |_| Ok("# A\n".to_owned()));
+    let said: Value = serde_json::from_str(&said.unwrap().unwrap()).unwrap();
+    assert_eq!(said, json!({ "additionalContext": "# A\n" }));
+    let said = answer(input(CLAUDE).as_bytes(), |_| unreachable!());
+    assert!(said.unwrap().unwrap().contains("caller-not-verified: "));
+}
+
 #[test]
 fn who_is_no_subagent_by_its_id_or_type_gets_a_refusal_and_nothing_is_loaded() {
     let mut inputs: Vec<Value> = [

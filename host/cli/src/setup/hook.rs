@@ -12,19 +12,22 @@ use keyhole_walk::printable::printable;
 /// What the agent's own text must have, since the hook cannot stop the agent.
 const RULE: &str = "Write into the agent's own text: \"You are given a document before you begin. If there is none, or if you read that it was not loaded, stop and report that. Never go on without it.\"";
 
-/// What to know in both clients.
-const NOTES: &str = "A longer document than 10,000 characters (in Codex: bytes) is refused. If the client shortens the agent's conversation, the document is gone.
+/// What to know in each client.
+const NOTES: &str = "A longer document than 10,000 characters (in Codex and Copilot: bytes) is refused. If the client shortens the agent's conversation, the document is gone.
 
-The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
+The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. So its entry names it without a marketplace. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
 
 pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Said, SetupError> {
-    let (place, matcher, note) = match client {
-        "claude-code" => ("~/.claude/settings.json", agent.to_string(), ""),
+    let (place, note) = match client {
+        "claude-code" => (
+            "~/.claude/settings.json",
+            "\nIf you allow Bash to a conversation, deny it this command: add \"Bash(*keyhole* inject*)\" to permissions.deny there.\n",
+        ),
         "codex" => (
             "~/.codex/hooks.json",
-            format!("^{agent}$"),
             "\nCodex runs the hook only after you have trusted it: start `codex`, and look at `/hooks`.\n",
         ),
+        "copilot-cli" => ("~/.copilot/hooks/keyhole.json", ""),
         _ => return Err(SetupError::NoHook),
     };
     if !agent
@@ -41,15 +44,28 @@ pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Said
     let caution = program
         .caution
         .map_or_else(String::new, |caution| format!("\nCareful: {caution}.\n"));
+    // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
+    let matcher = quoted(&format!("^{agent}$"));
+    let command = format!("\"type\": \"command\", \"command\": {}", quoted(&command));
+    let (first, hook) = match client {
+        "copilot-cli" => (
+            "\n  \"version\": 1,",
+            format!("{{ \"matcher\": {matcher}, {command} }}"),
+        ),
+        _ => (
+            "",
+            format!(
+                "{{\n        \"matcher\": {matcher},\n        \"hooks\": [{{ {command} }}]\n      }}"
+            ),
+        ),
+    };
     let text = format!(
         "Only the agent {agent} gets the document, when it starts: it calls no tool, and no prompt holds a key.\n\
          {caution}\n{}\n\n\
          Put this into {place}, beside what you have there:\n\n\
-         ```json\n{{\n  \"hooks\": {{\n    \"SubagentStart\": [\n      {{\n        \"matcher\": {},\n        \"hooks\": [{{ \"type\": \"command\", \"command\": {} }}]\n      }}\n    ]\n  }}\n}}\n```\n\
+         ```json\n{{{first}\n  \"hooks\": {{\n    \"SubagentStart\": [\n      {hook}\n    ]\n  }}\n}}\n```\n\
          {note}\n{RULE}\n\n{NOTES}\n",
         entry(agent, user, &program.path)?,
-        quoted(&matcher),
-        quoted(&command),
     );
     user.conceals(text, &[Some(agent)]).map(Said::from)
 }
@@ -64,7 +80,7 @@ fn entry(agent: &AgentName, user: &UserMap, program: &str) -> Result<String, Set
                 .agents()
                 .into_iter()
                 .flatten()
-                .any(|name| name.means(agent))
+                .any(|name| name == agent)
         })
         .map(|(_, entry)| entry.line())
         .collect();

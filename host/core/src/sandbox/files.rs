@@ -93,13 +93,10 @@ impl HostDescriptor for CallState {
         let Descriptor::File(file) = self.table.get_mut(&handle)? else {
             return Err(Refusal::NotGranted);
         };
-        let (found, is_settled) = file.look(&self.walker, self.deadline)?;
-        let mut stat = stat(DescriptorType::RegularFile, found.size);
-        // It shows all but the changes of one moment: so two readings are not of two savings.
-        stat.data_modification_timestamp = datetime(found.modified);
-        if is_settled {
-            stat.status_change_timestamp = datetime(found.changed);
-        }
+        let look = file.look(&self.walker, self.deadline)?;
+        let mut stat = stat(DescriptorType::RegularFile, look.size);
+        stat.data_modification_timestamp = datetime(look.modified);
+        stat.status_change_timestamp = look.changed.and_then(datetime);
         Ok(stat)
     }
 

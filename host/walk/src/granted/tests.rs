@@ -166,19 +166,20 @@ fn in_time() -> Instant {
 }
 
 #[test]
-fn a_file_that_was_changed_lately_has_no_times_and_the_next_look_comes_later() {
+fn a_file_that_was_changed_lately_has_no_change_time_and_the_next_look_comes_later() {
     let tree = Tree::with("content");
     let (walker, mut file) = open(&tree, after(&tree.map(), NONE), 100);
     for pauses in 0..3 {
-        let (stat, is_settled) = file.look(&walker, in_time()).unwrap();
-        assert_eq!((stat.size, is_settled), (7, false));
+        let look = file.look(&walker, in_time()).unwrap();
+        let written = fs::metadata(tree.map()).unwrap().mtime();
+        assert_eq!((look.size, look.modified.0, look.changed), (7, written, None));
         assert_eq!(walker.files().pauses.get(), pauses);
     }
     let (walker, mut file) = open(&tree, after(&tree.map(), LONG), 100);
     for _ in 0..3 {
-        let (stat, is_settled) = file.look(&walker, in_time()).unwrap();
+        let look = file.look(&walker, in_time()).unwrap();
         let seconds = fs::metadata(tree.map()).unwrap().ctime();
-        assert_eq!((stat.changed.0, is_settled), (seconds, true));
+        assert_eq!(look.changed.map(|time| time.0), Some(seconds));
     }
     assert_eq!(walker.files().pauses.get(), 0);
 }
@@ -189,9 +190,9 @@ fn the_first_look_is_of_the_moment_of_opening_and_each_other_shows_a_change() {
     let (walker, mut file) = open(&tree, after(&tree.map(), LONG), 100);
     let mut in_place = File::options().write(true).open(tree.map()).unwrap();
     in_place.write_all(b"CONTENT").unwrap();
-    let (first, _) = file.look(&walker, in_time()).unwrap();
+    let first = file.look(&walker, in_time()).unwrap();
     in_place.write_all(b"!").unwrap();
-    let (second, _) = file.look(&walker, in_time()).unwrap();
+    let second = file.look(&walker, in_time()).unwrap();
     assert_eq!((first.size, second.size), (7, 8));
     assert_ne!(first.changed, second.changed);
 }

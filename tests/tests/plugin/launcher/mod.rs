@@ -13,16 +13,7 @@ use machine::{Machine, identity, own, real, servers};
 use std::{collections::BTreeSet, env, fs, path::Path, thread};
 
 /// Every command that the launcher runs in an installation.
-const COMMANDS: [&str; 8] = [
-    "cmp",
-    "grep",
-    "sha256sum",
-    "mkdir",
-    "find",
-    "cp",
-    "mv",
-    "rm",
-];
+const COMMANDS: [&str; 7] = ["cmp", "grep", "sha256sum", "mkdir", "cp", "mv", "rm"];
 
 #[test]
 fn the_program_runs_from_the_plugins_own_folder_before_anything_is_installed() {
@@ -154,6 +145,20 @@ fn ten_sessions_of_two_versions_that_start_at_once_each_install_and_run_their_ow
         });
         assert_eq!(machine.installed(), ["manifest.sha256", "tickets"]);
         assert!(both.contains(&machine.manifest()));
+    }
+}
+
+#[test]
+fn ten_sessions_that_start_the_real_program_at_once_are_all_installed() {
+    let machine = Machine::new().real();
+    for _ in 0..4 {
+        let _ = fs::remove_dir_all(machine.data());
+        thread::scope(|scope| {
+            for _ in 0..10 {
+                scope.spawn(|| machine.installs("v1"));
+            }
+        });
+        assert_eq!(machine.installed(), ["manifest.sha256", "tickets"]);
     }
 }
 

@@ -1,0 +1,65 @@
+// For clients whose hook hands an agent its document when it starts, with the settings that
+// `keyhole setup CLIENT --inject AGENT` prints, in `file`. `start(actor, agent)` is the turns
+// that start an agent and wait for its end; `configure(home)` writes the agents, who may
+// start others, unless none of the client's can.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { onCase } from './cases.mjs';
+import { CANARY, DOCUMENT } from './home.mjs';
+import { say } from './model.mjs';
+
+/** The longest document that a hook hands over. */
+const MOST = `# ${CANARY}\n`.padEnd(10_000, 'x');
+
+export function onHook(client, { setup = client.name, agent, file, start, configure, nests = true }) {
+  const world = (home) => {
+    configure(home);
+    home.document();
+    home.write(home.home, file, home.inject(setup, agent));
+  };
+  const script = {
+    main: [...start('scanner', 'scanner'), ...start('other', 'other'), say('Done.')],
+    scanner: [client.finish('Done.')],
+    other: [client.finish('Done.')],
+  };
+  /** What the agent is sent first, if its document is `text`. */
+  const play = async (home, text = DOCUMENT) => {
+    home.write(home.home, 'notes/identifiers.md', text);
+    const session = await home.session(script);
+    session.assertPlayed();
+    session.assertOnlyIn(CANARY, 'scanner');
+    assert.ok(!session.stdout.includes(CANARY));
+    return session.of('scanner')[0].text;
+  };
+
+  onCase(client, 'a hook hands the document to one agent alone, whole or not at all', async ({ home }) => {
+    world(home);
+    for (const text of [DOCUMENT, MOST]) assert.ok((await play(home, text)).includes(JSON.stringify(text).slice(1, -1)));
+    assert.match(await play(home, `${MOST}.`), /not loaded\. too-large: /);
+  });
+
+  onCase(client, 'without a map the agent reads so, and if the hook fails it reads nothing', async ({ home, seen }) => {
+    world(home);
+    fs.rmSync(path.join(home.configured, 'context-map.toml'));
+    assert.match(await play(home), /not loaded\. map-missing: /);
+    home.document();
+    home.change(file, (settings) => settings.replace(' inject --map ', ' inject --nonsense --map '));
+    assert.ok(!/keyhole: |ZQ-/.test(await play(home)));
+    seen('an agent starts even if its hook fails, and has no word of it');
+  });
+
+  if (!nests) return;
+  onCase(client, 'an agent that the agent of a hook starts is given nothing', async ({ home }) => {
+    world(home);
+    const session = await home.session({
+      main: [...start('scanner', 'scanner'), say('Done.')],
+      scanner: [...start('other', 'other'), client.finish('Done.')],
+      other: [client.finish('Done.')],
+    });
+    session.assertPlayed();
+    assert.ok(session.of('scanner')[0].text.includes(CANARY), session.report());
+    session.assertOnlyIn(CANARY, 'scanner');
+  });
+}
