@@ -55,7 +55,7 @@ mod windows {
 }
 
 pub use error::{SystemError, WalkError};
-pub use granted::{Look, APART, GrantedFile, RECENT};
+pub use granted::{APART, GrantedFile, Look, RECENT};
 #[cfg(target_os = "linux")]
 pub use linux::{Handle, System};
 #[cfg(target_os = "macos")]

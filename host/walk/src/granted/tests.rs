@@ -172,7 +172,10 @@ fn a_file_that_was_changed_lately_has_no_change_time_and_the_next_look_comes_lat
     for pauses in 0..3 {
         let look = file.look(&walker, in_time()).unwrap();
         let written = fs::metadata(tree.map()).unwrap().mtime();
-        assert_eq!((look.size, look.modified.0, look.changed), (7, written, None));
+        assert_eq!(
+            (look.size, look.modified.0, look.changed),
+            (7, written, None)
+        );
         assert_eq!(walker.files().pauses.get(), pauses);
     }
     let (walker, mut file) = open(&tree, after(&tree.map(), LONG), 100);
