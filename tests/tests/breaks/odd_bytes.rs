@@ -69,7 +69,7 @@ fn a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_which_file
     if !has_own_etc(this) {
         return;
     }
-    for (file, line) in [("passwd", &b"+::::::\n"[..]), ("group", b"x:x:0:j\xfc\n")] {
+    for (file, line) in [("passwd", &b"+::::::\n"[..]), ("group", b"+:::\n")] {
         let world = world(file, line);
         let mut client = world.client();
         client.load("k-1").refused("map-invalid");

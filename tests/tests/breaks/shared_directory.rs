@@ -130,5 +130,5 @@ fn what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_
     client.end();
     let map = sticky.join("map.toml");
     let said = world.run(["check".as_ref(), "--map".as_ref(), map.as_os_str()]);
-    let _ = said.exits(2).mentions("they could have moved it there");
+    let _ = said.exits(2).mentions("others can add files beside");
 }

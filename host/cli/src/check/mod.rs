@@ -22,7 +22,7 @@ use std::{
     sync::{Arc, mpsc::channel},
     thread,
 };
-pub(crate) use way::{foreign_map, make};
+pub(crate) use way::make;
 
 /// The result of a check. It contains no key, nothing from which a key's length could be
 /// told, and no text from the map that may be a key.
@@ -222,6 +222,11 @@ fn beside<T: Send + 'static>(
 ) -> Option<T> {
     let location = location.clone();
     within_deadline(move || look(&location))
+}
+
+/// That the map is in another user's home, if it is.
+pub(crate) fn foreign_map(location: &Location) -> Option<String> {
+    beside(location, way::foreign_map).flatten()
 }
 
 /// The key of the binding of this name.
