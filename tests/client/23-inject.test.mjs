@@ -43,7 +43,10 @@ function given(session, actor) {
 
 const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) && text.includes('Do not go on without the document');
 
-onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', async ({ home, seen }) => {
+/** The clients in which the hook is run again when an agent is resumed. */
+const RUNS_AGAIN = ['2.1.197'];
+
+onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', async ({ home, client, seen }) => {
   const document = world(home);
   agent(home, home.home, 'Read, Agent');
   const others = ['fork', 'other', 'nested'];
@@ -65,7 +68,9 @@ onEachClient('23a: the agent is sent the document, also when it goes on, and nob
   const again = await home.session({ parent: [spawn('scanner', AGENT), ...resume(home, 'resumed'), ...DONE], scanner: DONE, resumed: DONE });
   assert.deepEqual(again.unscripted, []);
   again.assertResumed();
-  assert.ok(again.of('resumed')[0].text.includes(CANARY));
+  // By its transcript, and in the older client by the hook as well.
+  const copies = again.of('resumed')[0].text.split(CANARY).length - 1;
+  assert.equal(copies, RUNS_AGAIN.includes(client.version) ? 2 : 1);
   session.assertOnlyIn(CANARY, 'scanner');
   again.assertOnlyIn(CANARY, 'scanner', 'resumed');
   for (const { stdout, stderr } of [session, again]) {

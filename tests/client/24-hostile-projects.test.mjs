@@ -174,6 +174,8 @@ onEachClient("24g: the guard gives a project's agent no permission for a server 
 
 /** The clients in which variables of a project say where the map is; nobody has trusted it. */
 const MOVES_THE_MAP = ['2.1.197'];
+/** The variables of such a project that reach the server, by client. */
+const REACH = { '2.1.197': ['HOME', 'LD_PRELOAD', 'PATH', 'XDG_CONFIG_HOME'], '2.1.330': ['LD_PRELOAD', 'PATH'] };
 /** The clients in which a hook of such a project hears what the agent was given. */
 const OVERHEARS = ['2.1.197', '2.1.330'];
 
@@ -197,6 +199,19 @@ onEachClient('24h: variables and hooks of a project count under -p, as the clien
   const moved = (await play({ env: { XDG_CONFIG_HOME: path.join(home.project, 'config') } })).includes(POISON);
   assert.equal(moved, MOVES_THE_MAP.includes(client.version));
   seen(`under -p, a project nobody trusted ${moved ? 'CAN' : 'cannot'} say by a variable where the map is`);
+
+  const start = path.join(home.installed('keyhole').root, 'start.sh');
+  const text = fs.readFileSync(start, 'utf8');
+  const environment = path.join(home.root, 'environment');
+  fs.writeFileSync(start, text.replace('\nset -u\n', `\nset -u\n[ "$2" = serve ] && env >'${environment}'\n`));
+  const env = Object.fromEntries(REACH['2.1.197'].map((name) => [name, path.join(home.project, name)]));
+  env.PATH = `${process.env.PATH}:${env.PATH}`;
+  await play({ env });
+  fs.writeFileSync(start, text);
+  const reached = fs.readFileSync(environment, 'utf8').split('\n').filter((line) => Object.entries(env).some(([name, value]) => line === `${name}=${value}`));
+  const names = reached.map((line) => line.split('=')[0]).sort();
+  seen(`under -p, these variables of such a project reach the server: ${names.join(', ')}`);
+  assert.deepEqual(names, REACH[client.version]);
 
   const hook = { matcher: way(client).tool, hooks: [{ type: 'command', command: `cat >>'${file}'` }] };
   assert.equal(await play({ hooks: { PostToolUse: [hook] } }), CATALOG);

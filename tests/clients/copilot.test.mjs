@@ -102,7 +102,7 @@ onCase(client, 'of an agent in the background, the main conversation reads the l
   const session = await home.session({
     main: [
       background('scanner', 'scanner'),
-      (request) => call('read_agent', { agent_id: started(request), wait: true, since_turn: 0 }),
+      (request) => call('read_agent', { agent_id: started(request), wait: true, timeout: 180, since_turn: 0 }),
       say('Done.'),
     ],
     scanner: [load(), finish('Nothing was found.')],

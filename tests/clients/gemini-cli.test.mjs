@@ -5,6 +5,7 @@ import path from 'node:path';
 import client from './clients/gemini-cli.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { TEXT, hookOf } from './harness/hooked.mjs';
 import { call, say } from './harness/model.mjs';
 import { keyInEnvironment, projectAgent, readBack } from './harness/reach.mjs';
 
@@ -136,4 +137,12 @@ onCase(client, "a project's agent of the same name does not take the place of th
   const { taken, text } = await projectAgent(client, home, '.gemini');
   assert.equal(taken, false);
   assert.equal(text, client.shown(DOCUMENT));
+});
+
+onCase(client, 'it has no hook for the start of an agent', async ({ home }) => {
+  home.document();
+  client.configure(home);
+  const session = await hookOf(client, home, '.gemini/settings.json');
+  assert.match(session.stderr, /Invalid hook event name: "SubagentStart"/, 'it has one by now: try it, and say so in docs/use-from.md');
+  session.assertOnlyIn(TEXT);
 });

@@ -83,3 +83,20 @@ onCase(client, "the main conversation's reading the document is asked for, its s
 onCase(client, "a key in the client's environment reaches the server", async ({ home }) => {
   assert.equal(await keyInEnvironment(client, home, 'SCANNER_KEY'), DOCUMENT);
 });
+
+// A plugin of opencode's is a program in its own process, not a command.
+onCase(client, "a plugin is told an agent's name, and can add to its prompt alone", async ({ home }) => {
+  home.document();
+  client.configure(home);
+  home.write(home.home, '.config/opencode/plugins/hook.js', `export const Hook = async () => ({
+  'chat.message': async ({ agent }, { parts }) => { if (agent === 'identifier-scanner') parts.at(-1).text += ' ${CANARY}'; },
+});`);
+  const session = await home.session({
+    main: [client.spawn('scanner', 'scanner'), client.spawn('other', 'other'), say('Done.')],
+    scanner: [say('Done.')],
+    other: [say('Done.')],
+  });
+  session.assertPlayed();
+  assert.ok(session.of('scanner')[0].text.includes(CANARY), 'it cannot any more: say so in docs/use-from.md');
+  session.assertOnlyIn(CANARY, 'scanner');
+});

@@ -4,6 +4,7 @@ import path from 'node:path';
 import client from './clients/qwen-code.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { TEXT, hookOf } from './harness/hooked.mjs';
 import { call, say } from './harness/model.mjs';
 import { keyInEnvironment, projectAgent, readBack } from './harness/reach.mjs';
 
@@ -113,4 +114,15 @@ onCase(client, 'in a folder that is not trusted nobody gets the document', async
   const { text } = await projectAgent(untrusted, home, '.qwen');
   assert.ok(!text.includes(CANARY), text);
   seen(`no agent's server is started there: ${text}`);
+});
+
+onCase(client, 'of a SubagentStart hook only an agent whose own text has ${hook_context} reads the text', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  (await hookOf(client, home, SETTINGS)).assertOnlyIn(TEXT);
+  home.change(AGENT, (text) => `${text}\n\${hook_context}\n`);
+  const session = await hookOf(client, home, SETTINGS);
+  assert.ok(session.of('scanner')[0].text.includes(TEXT), 'it reads none any more: say so in docs/use-from.md');
+  session.assertOnlyIn(TEXT, 'scanner');
+  seen('by its documentation any agent would read it');
 });

@@ -68,6 +68,6 @@ export default {
   command: (home, model, prompt) => ({
     program: process.execPath,
     args: [PROGRAM, prompt],
-    env: { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'dummy', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+    env: { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'dummy', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', MCP_CONNECT_TIMEOUT_MS: '120000', MCP_TIMEOUT: '120000' },
   }),
 };
