@@ -9,7 +9,6 @@ import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
 import { say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
-import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -132,10 +131,6 @@ onCase(client, "an agent of a project does not take the place of the program's o
   assert.equal(session.answer('scanner', tool).text, DOCUMENT);
   assert.ok(session.of('scanner').every(({ text }) => !text.includes('Of the project.')));
   session.assertOnlyIn(CANARY, 'scanner');
-});
-
-onCase(client, 'a key in the environment is passed on', async ({ home }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
 });
 
 // The user's settings for Claude Code count.

@@ -12,7 +12,6 @@ import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
 import { call, say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
-import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -279,10 +278,6 @@ onCase(client, "an agent of a project does not take the place of the user's of t
   assert.ok(session.of('scanner').every(({ text }) => !text.includes('Of the project.')));
   assert.deepEqual(session.tools('scanner').sort(), [tool, 'view'].sort());
   session.assertOnlyIn(CANARY, 'scanner');
-});
-
-onCase(client, 'a key in the environment is passed on', async ({ home }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
 });
 
 onHook(client, {

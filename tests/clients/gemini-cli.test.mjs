@@ -127,10 +127,8 @@ onCase(client, 'without the policy the main conversation reads it without asking
   assert.ok(kept.includes(CANARY), 'the client asks by now: that rule is not needed');
 });
 
-onCase(client, 'a key in the environment is passed on, unless its variable is named like one', async ({ home, seen }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG'), client.shown(DOCUMENT));
+onCase(client, 'a key in a variable that is named like one does not reach the server', async ({ home }) => {
   assert.match(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), /unknown-key/);
-  seen('it keeps variables with KEY in their name from its servers');
 });
 
 onCase(client, "a project's agent of the same name does not take the place of the user's, where nobody can be asked", async ({ home }) => {

@@ -3,7 +3,6 @@ import client from './clients/opencode.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
-import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -78,10 +77,6 @@ onCase(client, "the main conversation's reading the document is asked for, its s
   shell.assertPlayed();
   assert.ok(shell.answer('main', 'bash').text.includes(CANARY), `opencode asks by now: say so in docs/use-from.md; ${shell.report()}`);
   seen('its bash tool may read any file, if no permission of yours says otherwise');
-});
-
-onCase(client, "a key in the client's environment reaches the server", async ({ home }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_KEY'), DOCUMENT);
 });
 
 // A plugin of opencode's is a program in its own process, not a command.

@@ -6,7 +6,7 @@ import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { TEXT, hookOf } from './harness/hooked.mjs';
 import { call, say } from './harness/model.mjs';
-import { keyInEnvironment, projectAgent, readBack } from './harness/reach.mjs';
+import { projectAgent, readBack } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -95,10 +95,6 @@ onCase(client, 'an agent that the agent starts has the tool only where the agent
   open.assertPlayed();
   assert.equal(open.answer('other', client.tool).text, DOCUMENT, 'the client keeps it from that agent by now: say so');
   seen('an agent without a list of tools may start others, and they have its server');
-});
-
-onCase(client, 'a key in the environment is passed on', async ({ home }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
 });
 
 /** As in Claude Code. Such an agent may tell the main conversation what it is given. */

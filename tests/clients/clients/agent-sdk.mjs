@@ -46,8 +46,8 @@ export default {
   // it is an error.
   namesTools: true,
 
-  configure(home, options) {
-    install(home, home.example(EXAMPLE, options));
+  configure(home) {
+    install(home, home.example(EXAMPLE));
     home.write(home.home, '.claude/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
   },
 

@@ -29,13 +29,16 @@ const client = {
   // The limit for a call in a script, as newer models make them, which is the lowest; a
   // plain call shows some more.
   limit: { characters: 40_000 },
+  cannot: {
+    environment: { seen: 'only variables that env_vars names reach a server', fails: /unknown-key/ },
+  },
   // Nothing, with --ephemeral.
   keeps: [],
   /** The model in its configuration: one that it knows nothing about. */
   model: 'scripted',
 
-  configure(home, options) {
-    home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml', options));
+  configure(home) {
+    home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml'));
   },
 
   // What single cases ask for: `home.profile`, and the shell's `home.sandbox`.
