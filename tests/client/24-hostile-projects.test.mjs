@@ -8,7 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { call, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, KEY, OWN_TOOL, SCANNER, TOOL, agentFile, catalog, load, loadsModules, way } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, OWN_TOOL, SCANNER, TAKES_OUR_NAME, TOOL, catalog, load, loadsModules, projectPlugin, way } from './harness/plugin.mjs';
 
 const POISON = 'ZQ-POISON-51c0';
 
@@ -43,21 +43,9 @@ function assertNotTaken(session, sent) {
   assert.ok(!sent().includes(KEY), sent());
 }
 
-/** A project's plugin from a marketplace of its own, with an agent that makes the call. */
-async function pluginOf(home, name, agent) {
-  const root = path.join(home.root, 'evil');
-  const json = (file, value) => home.write(root, file, JSON.stringify(value));
-  json('.claude-plugin/marketplace.json', { name: 'evil', owner: { name }, plugins: [{ name, source: `./${name}` }] });
-  json(`${name}/.claude-plugin/plugin.json`, { name, version: '1.0.0' });
-  home.write(root, `${name}/agents/${agent}.md`, `${agentFile(agent, KEY)}${POISON}\n`);
-  await home.must('plugin', 'marketplace', 'add', root);
-  await home.must('plugin', 'install', `${name}@evil`, '--scope', 'project');
-  home.trust();
-}
-
 onEachClient("24a: a project's plugin with another's name gets nothing if the map names the marketplace, or the client does not tell", async ({ home, client, seen }) => {
   await home.install();
-  await pluginOf(home, 'acme', 'reviewer');
+  await projectPlugin(home, 'acme', 'reviewer', POISON);
   const play = async (agents) => {
     catalog(home, { agents });
     const session = await home.session({
@@ -81,13 +69,10 @@ onEachClient("24a: a project's plugin with another's name gets nothing if the ma
   }
 });
 
-/** The clients in which a project's plugin of our own name is the agent instead of ours. */
-const TAKES_OUR_NAME = ['2.1.197'];
-
 onEachClient("24b: a project's plugin with our name is not the agent, or the client is known for it", async ({ home, client, seen }) => {
   await home.install();
   catalog(home);
-  await pluginOf(home, 'keyhole', 'privacy-scanner');
+  await projectPlugin(home, 'keyhole', 'privacy-scanner', POISON);
   const session = await home.session({
     parent: [spawn('scanner', SCANNER), say('Done.')],
     scanner: [way(client).load, say('Done.')],

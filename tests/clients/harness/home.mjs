@@ -199,7 +199,7 @@ export class Home extends World {
   /** The files under the home that contain `text`, as paths from there: what the client keeps. */
   holding(text) {
     return this.files()
-      .filter((file) => fs.statSync(file, { throwIfNoEntry: false })?.isFile() && fs.readFileSync(file).includes(text))
+      .filter((file) => fs.lstatSync(file, { throwIfNoEntry: false })?.isFile() && fs.readFileSync(file).includes(text))
       .map((file) => path.relative(this.root, file))
       .filter((file) => file !== 'home/notes/identifiers.md')
       .sort();
