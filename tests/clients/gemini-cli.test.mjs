@@ -132,7 +132,7 @@ onCase(client, 'a key in a variable that is named like one does not reach the se
 });
 
 onCase(client, "a project's agent of the same name does not take the place of the user's, where nobody can be asked", async ({ home }) => {
-  const { taken, text } = await projectAgent(client, home, '.gemini');
+  const { taken, text } = await projectAgent(client, home, AGENT);
   assert.equal(taken, false);
   assert.equal(text, client.shown(DOCUMENT));
 });
