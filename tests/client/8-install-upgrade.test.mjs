@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { say, spawn } from './harness/api.mjs';
@@ -100,6 +101,19 @@ onEachClient('8d: a program that lost its execute bit gives no document, and its
   fs.chmodSync(program, 0o755);
   // 2.1.197 remembers a server that did not start, for a quarter of an hour.
   if (loadsModules(client)) await assertWorks(home, 'it may be run again');
+});
+
+onEachClient('8f: in a terminal, the line about such a program is on the screen', async ({ t, home }) => {
+  // A terminal comes from Python's own library.
+  if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
+  await home.install();
+  catalog(home);
+  const server = path.join(home.installed('keyhole').root, 'server');
+  fs.chmodSync(path.join(server, fs.readdirSync(server)[0]), 0o644);
+  // The terminal draws by moving the cursor, so it contains no blanks.
+  const drawn = ({ stdout }) => stdout.replaceAll(/\x1b\[[0-9;?>]*[a-zA-Z]|\s/g, '');
+  const session = await home.terminal({ parent: [say('Done.')] }, (session) => drawn(session).includes('chmodu+x'));
+  assert.match(drawn(session), /maynotberun/);
 });
 
 onEachClient('8e: a plugin that is upgraded in the middle of a session goes on working in that session', async ({ home, client, seen }) => {

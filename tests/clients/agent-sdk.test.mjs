@@ -9,7 +9,7 @@ import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
 import { say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
-import { keyInEnvironment } from './harness/reach.mjs';
+import { HANDED_DOWN, RESUMED, handedDown, projectAgent, resumed } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -80,62 +80,20 @@ onCase(client, 'with persistSession: false the client keeps the document in no f
 
 onCase(client, ALONE, alone);
 
-onCase(client, 'the agent of the example has no tool to start another', async ({ home, seen }) => {
-  home.document();
-  client.configure(home);
-  const session = await home.session({
-    main: [spawn('scanner', 'scanner'), say('Done.')],
-    scanner: [load(), spawn('inner', 'general-purpose'), finish('Nothing was found.')],
-  });
-  session.assertPlayed();
-  const { text, error } = session.answer('scanner', 'Agent');
-  assert.equal(error, true);
-  session.assertOnlyIn(CANARY, 'scanner');
-  seen(`it is told: ${text}`);
+onCase(client, HANDED_DOWN, async ({ home, seen }) => {
+  const text = await handedDown(client, home, 'Agent', () => program(home, (text) => text.replace(/^ {6}tools: .*\n/m, '')));
+  seen(`without a tool for it the agent is told: ${text}`);
 });
 
-onCase(client, 'an agent that may start others hands its server down to them', async ({ home, seen }) => {
-  program(home, (text) => text.replace(/^ {6}tools: .*\n/m, ''));
-  const session = await home.session({
-    main: [spawn('scanner', 'scanner'), say('Done.')],
-    scanner: [load(), spawn('inner', 'general-purpose'), finish('Nothing was found.')],
-    inner: [load(), finish('Nothing was done.')],
-  });
-  session.assertPlayed();
-  assert.equal(session.answer('inner', tool).text, DOCUMENT, 'it hands nothing down any more: tell so in docs/use-from.md');
-  session.assertOnlyIn(CANARY, 'scanner', 'inner');
-  seen('without `tools`, the agents that an agent starts have its server');
-});
-
-onCase(client, 'a session that is resumed holds nothing of the document', async ({ home }) => {
-  home.document();
-  client.configure(home);
-  (await home.session(plain(client))).assertPlayed();
-  program(home, (text) => text.replace(LEAVE, (line) => `${line}  continue: true,\n`));
-  // The two turns before belong to it.
-  const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
-  assert.deepEqual(unscripted, []);
-  assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);
-  assert.ok(!requests[0].text.includes(CANARY));
-});
+onCase(client, RESUMED, ({ home }) => resumed(client, home, () => program(home, (text) => text.replace(LEAVE, (line) => `${line}  continue: true,\n`))));
 
 onCase(client, namesakes.AGENTS, namesakes.agents);
 onCase(client, namesakes.MAIN, namesakes.main);
 
 onCase(client, "an agent of a project does not take the place of the program's of the same name", async ({ home }) => {
-  home.document();
-  client.configure(home);
-  const [head] = home.example('claude-code-agent.md').replace(/^tools:.*\n/m, '').split('\n---\n');
-  home.write(home.project, '.claude/agents/identifier-scanner.md', `${head}\n---\n\nOf the project.\n`);
-  const session = await home.session(plain(client));
-  session.assertPlayed();
-  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
-  assert.ok(session.of('scanner').every(({ text }) => !text.includes('Of the project.')));
-  session.assertOnlyIn(CANARY, 'scanner');
-});
-
-onCase(client, 'a key in the environment is passed on', async ({ home }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
+  const file = '.claude/agents/identifier-scanner.md';
+  const { taken, text } = await projectAgent(client, home, file, () => home.example('claude-code-agent.md').replace(/^tools:.*\n/m, ''));
+  assert.deepEqual([taken, text], [false, DOCUMENT]);
 });
 
 // The user's settings for Claude Code count.

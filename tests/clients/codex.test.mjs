@@ -152,10 +152,7 @@ onCase(client, "a main conversation's shell may read the document where it lies,
   seen('its default sandbox lets every file be read');
 });
 
-onCase(client, "a key in the client's environment does not reach the server, unless env_vars names it", async ({ home, seen }) => {
-  const text = await keyInEnvironment(client, home, 'SCANNER_KEY');
-  assert.ok(!text.includes(CANARY), 'Codex hands it on by now: say so in docs/use-from.md');
-  seen(`without env_vars: ${text}`);
+onCase(client, 'a key in a variable that env_vars names reaches the server', async ({ home }) => {
   const named = { ...client, configure: (...all) => (client.configure(...all), name(home)) };
   home.client = named;
   assert.equal(await keyInEnvironment(named, home, 'SCANNER_KEY'), DOCUMENT);

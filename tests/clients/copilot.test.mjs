@@ -12,7 +12,7 @@ import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
 import { call, say } from './harness/model.mjs';
 import * as namesakes from './harness/namesakes.mjs';
-import { keyInEnvironment } from './harness/reach.mjs';
+import { HANDED_DOWN, RESUMED, handedDown, projectAgent, resumed } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -64,19 +64,8 @@ onCase(client, 'the agent of the example has the two tools that it names, so it 
   assert.deepEqual(session.tools('scanner').sort(), [tool, 'view'].sort());
 });
 
-onCase(client, 'an agent that may start others hands its server down to them', async ({ home, seen }) => {
-  home.document();
-  client.configure(home);
-  home.write(home.home, AGENT, home.example('copilot-agent.md').replace(/^tools:.*\n/m, ''));
-  const session = await home.session({
-    main: [spawn('scanner', 'scanner'), say('Done.')],
-    scanner: [spawn('inner', 'general-purpose'), finish('Nothing was found.')],
-    inner: [load(), finish('Nothing was done.')],
-  });
-  session.assertPlayed();
-  assert.equal(session.answer('inner', tool).text, DOCUMENT, 'it hands nothing down any more: tell so in docs/use-from.md');
-  session.assertOnlyIn(CANARY, 'inner');
-  seen("without `tools:`, the agents that an agent starts have its server");
+onCase(client, HANDED_DOWN, async ({ home }) => {
+  await handedDown(client, home, 'task', () => home.write(home.home, AGENT, home.example('copilot-agent.md').replace(/^tools:.*\n/m, '')));
 });
 
 onCase(client, "an agent that names another agent's tool gets nothing by that", async ({ home }) => {
@@ -102,7 +91,7 @@ onCase(client, 'of an agent in the background, the main conversation reads the l
   const session = await home.session({
     main: [
       background('scanner', 'scanner'),
-      (request) => call('read_agent', { agent_id: started(request), wait: true, since_turn: 0 }),
+      (request) => call('read_agent', { agent_id: started(request), wait: true, timeout: 180, since_turn: 0 }),
       say('Done.'),
     ],
     scanner: [load(), finish('Nothing was found.')],
@@ -217,17 +206,7 @@ onCase(client, 'an agent whose server lists no tools is not there at all', async
 
 onCase(client, ALONE, alone);
 
-onCase(client, 'a session that is resumed holds nothing of the document', async ({ home }) => {
-  home.document();
-  client.configure(home);
-  (await home.session(plain(client))).assertPlayed();
-  also(home, ['--continue']);
-  // The two turns before belong to it.
-  const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
-  assert.deepEqual(unscripted, []);
-  assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);
-  assert.ok(!requests[0].text.includes(CANARY));
-});
+onCase(client, RESUMED, ({ home }) => resumed(client, home, () => also(home, ['--continue'])));
 
 onCase(client, 'what it prints shows the first line of the document, and nothing of it with --silent', async ({ home, seen }) => {
   home.document(`${CANARY}\n${KEPT}\n`);
@@ -270,19 +249,9 @@ onCase(client, "an agent of Claude Code's that a project has is an agent here, w
 });
 
 onCase(client, "an agent of a project does not take the place of the user's of the same name", async ({ home }) => {
-  home.document();
-  client.configure(home);
-  const [head] = home.example('copilot-agent.md').replace(/^tools:.*\n/m, '').split('\n---\n');
-  home.write(home.project, '.github/agents/identifier-scanner.agent.md', `${head}\n---\n\nOf the project.\n`);
-  const session = await home.session(plain(client));
-  session.assertPlayed();
-  assert.ok(session.of('scanner').every(({ text }) => !text.includes('Of the project.')));
-  assert.deepEqual(session.tools('scanner').sort(), [tool, 'view'].sort());
-  session.assertOnlyIn(CANARY, 'scanner');
-});
-
-onCase(client, 'a key in the environment is passed on', async ({ home }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
+  const file = '.github/agents/identifier-scanner.agent.md';
+  const { taken, text } = await projectAgent(client, home, file, () => home.example('copilot-agent.md').replace(/^tools:.*\n/m, ''));
+  assert.deepEqual([taken, text], [false, DOCUMENT]);
 });
 
 onHook(client, {

@@ -3,7 +3,6 @@ import client from './clients/opencode.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { call, say } from './harness/model.mjs';
-import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -80,6 +79,19 @@ onCase(client, "the main conversation's reading the document is asked for, its s
   seen('its bash tool may read any file, if no permission of yours says otherwise');
 });
 
-onCase(client, "a key in the client's environment reaches the server", async ({ home }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_KEY'), DOCUMENT);
+// A plugin of opencode's is a program in its own process, not a command.
+onCase(client, "a plugin is told an agent's name, and can add to its prompt alone", async ({ home }) => {
+  home.document();
+  client.configure(home);
+  home.write(home.home, '.config/opencode/plugins/hook.js', `export const Hook = async () => ({
+  'chat.message': async ({ agent }, { parts }) => { if (agent === 'identifier-scanner') parts.at(-1).text += ' ${CANARY}'; },
+});`);
+  const session = await home.session({
+    main: [client.spawn('scanner', 'scanner'), client.spawn('other', 'other'), say('Done.')],
+    scanner: [say('Done.')],
+    other: [say('Done.')],
+  });
+  session.assertPlayed();
+  assert.ok(session.of('scanner')[0].text.includes(CANARY), 'it cannot any more: say so in docs/use-from.md');
+  session.assertOnlyIn(CANARY, 'scanner');
 });

@@ -4,8 +4,9 @@ import path from 'node:path';
 import client from './clients/qwen-code.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { TEXT, hookOf } from './harness/hooked.mjs';
 import { call, say } from './harness/model.mjs';
-import { keyInEnvironment, projectAgent, readBack } from './harness/reach.mjs';
+import { HANDED_DOWN, handedDown, projectAgent, readBack } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -76,33 +77,15 @@ onCase(client, 'without the two permissions the call is declined where nobody ca
   seen(`without the tool among the permissions: ${session.answer('scanner', client.tool).text}`);
 });
 
-onCase(client, 'an agent that the agent starts has the tool only where the agent may start one', async ({ home, seen }) => {
-  home.document();
-  client.configure(home);
-  const { spawn, load, finish } = client;
-  const nested = {
-    main: [spawn('scanner', 'scanner'), say('Done.')],
-    scanner: [spawn('other', 'other'), finish('Nothing was found.')],
-  };
-  const kept = await home.session(nested);
-  kept.assertPlayed();
-  assert.match(kept.answer('scanner', 'agent').text, /not found/);
-  seen(`its call of agent, which its tools do not name: ${kept.answer('scanner', 'agent').text}`);
-
-  home.change(AGENT, (text) => text.replace(/^tools: .*\n/m, ''));
-  const open = await home.session({ ...nested, other: [load(), finish('Nothing was done.')] });
-  open.assertPlayed();
-  assert.equal(open.answer('other', client.tool).text, DOCUMENT, 'the client keeps it from that agent by now: say so');
-  seen('an agent without a list of tools may start others, and they have its server');
-});
-
-onCase(client, 'a key in the environment is passed on', async ({ home }) => {
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), DOCUMENT);
+onCase(client, HANDED_DOWN, async ({ home, seen }) => {
+  const text = await handedDown(client, home, 'agent', () => home.change(AGENT, (text) => text.replace(/^tools: .*\n/m, '')), 'other');
+  assert.match(text, /not found/);
+  seen(`its call of agent, which its tools do not name: ${text}`);
 });
 
 /** As in Claude Code. Such an agent may tell the main conversation what it is given. */
 onCase(client, "an agent of a trusted project takes the place of the user's of the same name", async ({ home, seen }) => {
-  const { taken, text } = await projectAgent(client, home, '.qwen');
+  const { taken, text } = await projectAgent(client, home, AGENT);
   assert.ok(taken, 'the client does not take it by now: say so');
   assert.equal(text, DOCUMENT);
   seen('with that server in its file it gets the document, and no question is asked');
@@ -110,7 +93,18 @@ onCase(client, "an agent of a trusted project takes the place of the user's of t
 
 onCase(client, 'in a folder that is not trusted nobody gets the document', async ({ home, seen }) => {
   const untrusted = { ...client, configure: (...all) => (client.configure(...all), fs.rmSync(path.join(home.home, '.qwen/trustedFolders.json'))) };
-  const { text } = await projectAgent(untrusted, home, '.qwen');
+  const { text } = await projectAgent(untrusted, home, AGENT);
   assert.ok(!text.includes(CANARY), text);
   seen(`no agent's server is started there: ${text}`);
+});
+
+onCase(client, 'of a SubagentStart hook only an agent whose own text has ${hook_context} reads the text', async ({ home, seen }) => {
+  home.document();
+  client.configure(home);
+  (await hookOf(client, home, SETTINGS)).assertOnlyIn(TEXT);
+  home.change(AGENT, (text) => `${text}\n\${hook_context}\n`);
+  const session = await hookOf(client, home, SETTINGS);
+  assert.ok(session.of('scanner')[0].text.includes(TEXT), 'it reads none any more: say so in docs/use-from.md');
+  session.assertOnlyIn(TEXT, 'scanner');
+  seen('by its documentation any agent would read it');
 });

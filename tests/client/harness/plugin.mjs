@@ -123,3 +123,18 @@ export function authorPlugin(home, name, agents) {
   }
   return root;
 }
+
+/** A project's plugin from a marketplace `evil`, with an agent that makes the scanner's call. */
+export async function projectPlugin(home, name, agent, mark) {
+  const root = path.join(home.root, 'evil');
+  const json = (file, value) => home.write(root, file, JSON.stringify(value));
+  json('.claude-plugin/marketplace.json', { name: 'evil', owner: { name }, plugins: [{ name, source: `./${name}` }] });
+  json(`${name}/.claude-plugin/plugin.json`, { name, version: '1.0.0' });
+  home.write(root, `${name}/agents/${agent}.md`, `${agentFile(agent, KEY)}${mark}\n`);
+  await home.must('plugin', 'marketplace', 'add', root);
+  await home.must('plugin', 'install', `${name}@evil`, '--scope', 'project');
+  home.trust();
+}
+
+/** The clients in which a project's plugin of our own name is the agent instead of ours. */
+export const TAKES_OUR_NAME = ['2.1.197'];

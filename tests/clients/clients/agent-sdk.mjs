@@ -46,8 +46,8 @@ export default {
   // it is an error.
   namesTools: true,
 
-  configure(home, options) {
-    install(home, home.example(EXAMPLE, options));
+  configure(home) {
+    install(home, home.example(EXAMPLE));
     home.write(home.home, '.claude/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
   },
 
@@ -68,6 +68,6 @@ export default {
   command: (home, model, prompt) => ({
     program: process.execPath,
     args: [PROGRAM, prompt],
-    env: { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'dummy', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+    env: { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'dummy', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', MCP_CONNECT_TIMEOUT_MS: '120000', MCP_TIMEOUT: '120000' },
   }),
 };

@@ -23,17 +23,22 @@ const client = {
   load: () => call(TOOL),
   shown: (text) => text,
   spawn: (actor, agent) => call('exec_command', { cmd: start(actor, agent), yield_time_ms: 30_000 }),
+  // Codex waits for a while only. Then the model asks again, and the script does not see it.
+  aside: ({ waits }) => waits,
   finish: say,
   // The limit for a call in a script, as newer models make them, which is the lowest; a
   // plain call shows some more.
   limit: { characters: 40_000 },
+  cannot: {
+    environment: { seen: 'only variables that env_vars names reach a server', fails: /unknown-key/ },
+  },
   // Nothing, with --ephemeral.
   keeps: [],
   /** The model in its configuration: one that it knows nothing about. */
   model: 'scripted',
 
-  configure(home, options) {
-    home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml', options));
+  configure(home) {
+    home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml'));
   },
 
   // What single cases ask for: `home.profile`, and the shell's `home.sandbox`.
@@ -65,6 +70,28 @@ env_key = "SCRIPTED_KEY"
 
 function bare(asked) {
   const told = responses.conversation(asked);
+  joinWaits(told);
   for (const result of told.messages.flatMap(({ results }) => results)) result.text = result.text.replace(HEAD, '');
   return told;
+}
+
+/** Makes of a call and those that wait on for it one call, with the last result. */
+function joinWaits(told) {
+  for (let index = 0; index + 1 < told.messages.length; ) {
+    const [called, { results }] = told.messages.slice(index, index + 2);
+    const [made, result] = [called.calls[0], results[0]];
+    told.waits = made && result && onward(made, result.text);
+    if (!told.waits || index + 3 >= told.messages.length) index += 1;
+    else {
+      const [last] = told.messages[index + 3].results;
+      result.text = last.name === 'write_stdin' ? result.text + last.text : last.text;
+      told.messages.splice(index + 2, 2);
+    }
+  }
+}
+
+function onward({ name, input }, text) {
+  const [, id] = text.match(/Process running with session ID (\d+)\s*(?![^]*Process exited)/) ?? [];
+  if (name === 'exec_command' && id) return call('write_stdin', { session_id: Number(id), chars: '', yield_time_ms: 30_000 });
+  if (/wait_agent$/.test(name) && /"timed_out":\s*true/.test(text)) return call(name, input);
 }

@@ -57,8 +57,8 @@ export default {
     },
   },
 
-  configure(home, options) {
-    home.write(home.home, `${AGENTS}/identifier-scanner.agent.md`, home.example('copilot-agent.md', options));
+  configure(home) {
+    home.write(home.home, `${AGENTS}/identifier-scanner.agent.md`, home.example('copilot-agent.md'));
     home.write(home.home, `${AGENTS}/other.agent.md`, '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
   },
 

@@ -24,6 +24,8 @@ export default {
   // the beginning and the end, and the whole is in a file.
   limit: { characters: 39_959 },
   keeps: [/^home\/\.gemini\/tmp\/project\/chats\/[^/]+\/[^/]+\.jsonl$/],
+  // It keeps variables with KEY in their name from its servers.
+  keyVariable: 'SCANNER_CATALOG',
   cannot: {
     beyond: {
       seen: 'of a result of more than 40,000 characters the agent gets the first 8,000 and the last 32,000; the whole lies in a file below ~/.gemini/tmp',
@@ -32,8 +34,8 @@ export default {
     },
   },
 
-  configure(home, options) {
-    home.write(home.home, '.gemini/agents/identifier-scanner.md', home.example('gemini-cli-agent.md', options));
+  configure(home) {
+    home.write(home.home, '.gemini/agents/identifier-scanner.md', home.example('gemini-cli-agent.md'));
     home.write(home.home, '.gemini/policies/keyhole.toml', home.text('gemini-cli-policy.toml'));
     home.write(home.home, '.gemini/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
     home.write(home.home, '.gemini/settings.json', JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));

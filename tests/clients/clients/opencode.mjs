@@ -37,8 +37,8 @@ export default {
     },
   },
 
-  configure(home, options) {
-    home.write(home.home, '.config/opencode/opencode.json', home.example('opencode.json', options));
+  configure(home) {
+    home.write(home.home, '.config/opencode/opencode.json', home.example('opencode.json'));
     home.write(home.home, '.config/opencode/agents/identifier-scanner.md', home.text('opencode-agent.md'));
     home.write(home.home, '.config/opencode/agents/other.md', '---\ndescription: Does something else.\nmode: subagent\n---\n\nDo your task.\n');
   },

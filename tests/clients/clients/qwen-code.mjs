@@ -38,8 +38,8 @@ export default {
     },
   },
 
-  configure(home, options) {
-    home.write(home.home, '.qwen/agents/identifier-scanner.md', home.example('qwen-code-agent.md', options));
+  configure(home) {
+    home.write(home.home, '.qwen/agents/identifier-scanner.md', home.example('qwen-code-agent.md'));
     const settings = JSON.parse(home.text('qwen-code-settings.json'));
     settings.permissions.allow.push('agent(other)');
     home.write(home.home, '.qwen/settings.json', JSON.stringify(settings));

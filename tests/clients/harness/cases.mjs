@@ -7,6 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { CANARY, DOCUMENT, Home, KEY } from './home.mjs';
 import { say } from './model.mjs';
+import { keyInEnvironment } from './reach.mjs';
 
 const LIMIT_MS = 1_200_000;
 
@@ -16,17 +17,14 @@ const ALIEN = 'ZQ-CANARY-90b2c4';
 /** Each case: its promise, and the function that tests it. */
 const CASES = {
   content: ['the agent gets the document byte for byte, in its first session', content],
-  again: ['a second session gets it as well, as it is by then', again],
   main: ['the main conversation has neither the tool nor the key nor the document', main],
   other: ['another agent has neither, not even while the first one runs', other],
-  unbound: ['a binding that the map has no more is refused in words, with its code', unbound],
   mapless: ['without a map the call is refused in words, with its code', mapless],
-  absent: ['a binding that the map never had is refused in words, and nobody else is told', absent],
   killed: ['no server is left when the client is killed', killed],
   ended: ['no server is left when the client has ended', ended],
-  limit: ['a document at the limit of one result arrives whole', limit],
   beyond: ['a document beyond that limit arrives whole or is refused', beyond],
   capped: ['with max_bytes in the map, a document beyond that limit is refused, and lies in no file', capped],
+  environment: ['a key in the environment reaches the server', environment],
   kept: ['what the client keeps of the document lies where its adapter says', kept],
 };
 
@@ -65,16 +63,6 @@ async function content({ client, home, seen }) {
   session.assertPlayed();
   assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
   if (session.outside.length > 0) seen(`it asks the way to ${session.outside.join(', ')}, and is shown none`);
-}
-
-async function again({ client, home }) {
-  home.document();
-  client.configure(home);
-  (await home.session(plain(client))).assertPlayed();
-  home.document('# Changed\n');
-  const session = await home.session(plain(client));
-  session.assertPlayed();
-  assert.equal(session.answer('scanner', client.tool).text, client.shown('# Changed\n'), session.report());
 }
 
 /** By what the client sends to it, and by the call that it may try nevertheless. */
@@ -137,44 +125,24 @@ async function other({ client, home, seen }) {
   }
 }
 
-async function unbound(world) {
-  await refused(world, /unknown-key/, (map) => fs.writeFileSync(map, '[keys]\n'));
-}
-
-async function mapless(world) {
-  await refused(world, /map-missing/, (map) => fs.rmSync(map));
-}
-
 /** The model gets the code and the advice, and the client goes on. */
-async function refused({ client, home, seen }, code, change) {
+async function mapless({ client, home, seen }) {
   home.document();
   client.configure(home);
   const script = plain(client);
   const [load, finish] = script.scanner;
-  const changed = () => {
-    change(path.join(home.configured, 'context-map.toml'));
+  const removed = () => {
+    fs.rmSync(path.join(home.configured, 'context-map.toml'));
     return load;
   };
-  const session = await home.session({ ...script, scanner: [changed, finish] });
+  const session = await home.session({ ...script, scanner: [removed, finish] });
   session.assertPlayed();
   const { text, error } = session.answer('scanner', client.tool);
-  assert.match(text, code, session.report());
+  assert.match(text, /map-missing/, session.report());
   assert.match(text, /[a-z]+ [a-z]+ [a-z]+/, 'advice, in words');
   // Undefined in a dialect that cannot mark a failure.
   if (error !== undefined) assert.equal(error, client.marksErrors ?? true, session.report());
   seen(`a refusal, as the model reads it: ${text}`);
-}
-
-async function absent({ client, home, seen }) {
-  home.document();
-  client.configure(home, { binding: 'no-such-binding' });
-  const session = await home.session(plain(client));
-  session.assertPlayed();
-  const { text } = session.answer('scanner', client.tool);
-  assert.match(text, /unknown-key/, session.report());
-  assert.match(text, /[a-z]+ [a-z]+ [a-z]+/, 'advice, in words');
-  session.assertOnlyIn(CANARY);
-  seen(`a binding that the map never had: ${text}`);
 }
 
 /** At once, without a warning: as the system does when memory is short. */
@@ -219,16 +187,6 @@ const lines = (characters) => {
   return text.slice(0, characters - 1) + '\n';
 };
 
-async function limit({ client, home, seen }) {
-  const text = lines(client.limit.characters);
-  home.document(text);
-  client.configure(home);
-  const session = await home.session(plain(client));
-  session.assertPlayed();
-  assert.ok(session.answer('scanner', client.tool).text === client.shown(text), `not whole: ${session.answer('scanner', client.tool).text.slice(0, 600)}`);
-  seen(`${client.limit.characters} characters in one result arrive whole`);
-}
-
 async function beyond({ client, home, seen }) {
   const text = lines(client.limit.characters + 1);
   home.document(text);
@@ -257,6 +215,11 @@ async function capped({ client, home }) {
   assert.match(session.answer('scanner', client.tool).text, /too-large/, session.report());
   session.assertOnlyIn(ALIEN);
   assert.deepEqual(home.holding(ALIEN), []);
+}
+
+async function environment({ client, home }) {
+  const text = await keyInEnvironment(client, home, client.keyVariable ?? 'SCANNER_CATALOG_KEY');
+  assert.equal(text, client.shown(DOCUMENT));
 }
 
 /** `client.keeps` are patterns of paths under the case's folder. */

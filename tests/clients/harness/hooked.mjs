@@ -63,3 +63,17 @@ export function onHook(client, { setup = client.name, agent, file, start, config
     session.assertOnlyIn(CANARY, 'scanner');
   });
 }
+
+/**
+ * Of a client for which `setup` prints no hook: the session, of an agent for which a hook of
+ * that event in the settings `file` has the text TEXT.
+ */
+export const TEXT = 'ZQ-HOOK-2f61';
+export async function hookOf(client, home, file) {
+  const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: TEXT } };
+  const command = `cat '${home.write(home.root, 'answer', JSON.stringify(answer))}'`;
+  home.change(file, (text) => JSON.stringify({ ...JSON.parse(text), hooks: { SubagentStart: [{ hooks: [{ type: 'command', command }] }] } }));
+  const session = await home.session({ main: [client.spawn('scanner', 'scanner'), say('Done.')], scanner: [client.finish('Done.')] });
+  session.assertPlayed();
+  return session;
+}

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { plain } from './cases.mjs';
-import { CANARY, KEY } from './home.mjs';
+import { CANARY, DOCUMENT, KEY } from './home.mjs';
 import { say } from './model.mjs';
 
 /**
@@ -39,17 +39,50 @@ export async function keyInEnvironment(client, home, name) {
 
 /**
  * A project has an agent of the same name and with the same server, with another text,
- * in `folder`/agents. Returns whether it was `taken`, and the answer to its call, or to
+ * in `file`, made of `own`. Returns whether it was `taken`, and the answer to its call, or to
  * that of the user's agent.
  */
-export async function projectAgent(client, home, folder) {
+export async function projectAgent(client, home, file, own = () => fs.readFileSync(path.join(home.home, file), 'utf8')) {
   home.document();
   client.configure(home);
-  const own = `${folder}/agents/identifier-scanner.md`;
-  const [head] = fs.readFileSync(path.join(home.home, own), 'utf8').split('\n---\n');
-  home.write(home.project, own, `${head}\n---\n\nOf the project.\n`);
+  const [head] = own().split('\n---\n');
+  home.write(home.project, file, `${head}\n---\n\nOf the project.\n`);
   const session = await home.session(plain(client));
   session.assertPlayed();
   session.assertOnlyIn(CANARY, 'scanner');
-  return { taken: session.of('scanner')[0].system.includes('Of the project.'), text: session.answer('scanner', client.tool).text };
+  return { taken: session.of('scanner').some(({ text }) => text.includes('Of the project.')), text: session.answer('scanner', client.tool).text };
+}
+
+export const HANDED_DOWN = 'the agent of the example can start no other; one that may hands its server down';
+
+/** `open(home)` takes the list of tools from the agent; `tool` starts another. */
+export async function handedDown(client, home, tool, open, inner = 'general-purpose') {
+  home.document();
+  client.configure(home);
+  const { spawn, load, finish } = client;
+  const nested = { main: [spawn('scanner', 'scanner'), say('Done.')], scanner: [spawn('inner', inner), finish('Nothing was found.')] };
+  const kept = await home.session(nested);
+  kept.assertPlayed();
+  const { text } = kept.answer('scanner', tool);
+  open(home);
+  const session = await home.session({ ...nested, inner: [load(), finish('Nothing was done.')] });
+  session.assertPlayed();
+  assert.equal(session.answer('inner', client.tool).text, client.shown(DOCUMENT), 'it hands nothing down any more: tell so in docs/use-from.md');
+  session.assertOnlyIn(CANARY, 'inner');
+  return text;
+}
+
+export const RESUMED = 'a session that is resumed holds nothing of the document';
+
+/** `resume(home)` makes the next session go on with the last. */
+export async function resumed(client, home, resume) {
+  home.document();
+  client.configure(home);
+  (await home.session(plain(client))).assertPlayed();
+  resume(home);
+  // The two turns before belong to it.
+  const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
+  assert.deepEqual(unscripted, []);
+  assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);
+  assert.ok(!requests[0].text.includes(CANARY));
 }
