@@ -21,6 +21,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, mpsc::channel},
     thread,
+    time::Duration,
 };
 pub(crate) use way::make;
 
@@ -116,6 +117,9 @@ pub(crate) enum Warning {
     WideDirectory,
 }
 
+/// How long it looks for what only makes the report more helpful.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
 /// A text, and the paths that it names.
 type Told = (String, Vec<PathBuf>);
 
@@ -209,19 +213,26 @@ fn current(live: &Arc<LiveMap>) -> Result<Arc<Map>, MapError> {
 /// What `look` finds, if it is done when a call would have to be. Its file system may hang;
 /// then its thread is left there.
 fn within_deadline<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    within(Limits::default().deadline, look)
+}
+
+fn within<T: Send + 'static>(
+    time: Duration,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (send, receive) = channel();
     let looking = move || drop(send.send(look()));
     thread::Builder::new().spawn(looking).ok()?;
-    receive.recv_timeout(Limits::default().deadline).ok()
+    receive.recv_timeout(time).ok()
 }
 
-/// What `look` finds around the map, under the same deadline.
+/// What `look` finds around the map, which only helps to understand the rest.
 fn beside<T: Send + 'static>(
     location: &Location,
     look: impl FnOnce(&Location) -> T + Send + 'static,
 ) -> Option<T> {
     let location = location.clone();
-    within_deadline(move || look(&location))
+    within(A_MOMENT, move || look(&location))
 }
 
 /// That the map is in another user's home, if it is.
@@ -403,7 +414,7 @@ fn is_wide(path: &str, location: &Location) -> bool {
         let home = walker.walk(home, Policy::DIRECTORY).ok()?;
         Some(home.is_beneath(&file))
     };
-    within_deadline(look).flatten().unwrap_or(false)
+    within(A_MOMENT, look).flatten().unwrap_or(false)
 }
 
 impl Report {
