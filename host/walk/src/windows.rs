@@ -270,7 +270,7 @@ fn stat(file: &File) -> Result<Stat, SystemError> {
     api::information(file, FileStandardInfo, &mut standard)?;
     let (device, inode) = id(file)?;
     let descriptor = api::descriptor(file).unwrap_or_default();
-    let (owner, mode) = security::judge(&descriptor, user(), kind == Kind::Directory);
+    let (owner, mode) = security::owner_and_mode(&descriptor, user(), kind == Kind::Directory);
     let (owner, mode) = match kind {
         // The walk checks only who owns a link; but whoever may write to a link can
         // change its target.

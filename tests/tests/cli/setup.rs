@@ -346,7 +346,10 @@ fn the_settings_of_a_hook_name_the_agent_the_program_and_the_map() {
 #[test]
 fn no_hook_is_printed_for_a_client_without_one_or_for_a_name_that_it_could_misread() {
     for (arguments, why) in [
-        (["gemini-cli", "a"], "only claude-code, codex and copilot-cli"),
+        (
+            ["gemini-cli", "a"],
+            "only claude-code, codex and copilot-cli",
+        ),
         (["claude-code", "a|b"], "letters, digits"),
         (["codex", ".*"], "letters, digits"),
     ] {

@@ -179,7 +179,7 @@ pub(crate) async fn check(
         .collect();
     let mut entries = Vec::new();
     for (key, entry) in map.entries() {
-        entries.push(judge(&map, key, entry, &secrets, location, &load).await);
+        entries.push(entry_report(&map, key, entry, &secrets, location, &load).await);
     }
     report.outcome = Ok(entries);
     for ((name, binding), key) in map.bindings().into_iter().zip(&keys) {
@@ -305,7 +305,7 @@ fn detail(code: Code, map: &Arc<Map>, key: &Key, location: &Location) -> Option<
 }
 
 /// Loads one entry as a call would.
-pub(crate) async fn judge(
+pub(crate) async fn entry_report(
     map: &Arc<Map>,
     key: &Key,
     entry: &Entry,

@@ -48,7 +48,7 @@ impl Report {
                 is_served: false,
                 said: code.as_str().to_owned(),
             },
-            None => judge(agent, map.as_deref(), entries, is_private),
+            None => agent_report(agent, map.as_deref(), entries, is_private),
         });
         self.agents = judged.collect();
         if let Err(MapError::Missing { .. }) = &self.outcome {
@@ -83,7 +83,7 @@ impl Report {
     }
 }
 
-fn judge(
+fn agent_report(
     &(agent, key, path): &(&'static str, &str, &str),
     map: Option<&Map>,
     entries: &[EntryReport],

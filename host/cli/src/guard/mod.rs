@@ -72,7 +72,7 @@ pub(crate) fn guard(
 ) -> Result<(), GuardError> {
     let mut input = None;
     let request = hook::read(&read_input(stdin)?)?;
-    let (decision, reason) = match judge(&request.origin, request.key.as_deref(), || map.current())
+    let (decision, reason) = match decide(&request.origin, request.key.as_deref(), || map.current())
     {
         Ok(agent) => {
             let ticket = Ticket {
@@ -143,7 +143,7 @@ pub(crate) fn read_input(stdin: impl Read) -> Result<Vec<u8>, GuardError> {
 /// no caller learns which keys exist. If the map cannot be used, the guard leaves
 /// the decision to the server, which reads the map again and refuses. It also does
 /// so for a call without a key: that server has its own key, and serves one agent.
-fn judge<'a>(
+fn decide<'a>(
     origin: &'a Origin,
     key: Option<&str>,
     map: impl FnOnce() -> Result<Arc<Map>, MapError>,

@@ -5,7 +5,7 @@ use super::{
     given::{plain, quoted},
 };
 use crate::{
-    check::{Secrets, judge, load},
+    check::{Secrets, entry_report, load},
     resources::runtime,
 };
 use keyhole_core::{
@@ -114,7 +114,7 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let mut warnings = Vec::new();
     // The new entry is the last.
     if let Some((key, entry)) = map.entries().last() {
-        let judged = judge(&map, key, entry, &secrets, location, &load);
+        let judged = entry_report(&map, key, entry, &secrets, location, &load);
         let report = runtime.block_on(judged);
         if let (Err(code), Some(why)) = (report.result, report.message()) {
             warnings.push(format!("warning: {}: {why}", code.as_str()));

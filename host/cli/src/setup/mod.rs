@@ -119,7 +119,9 @@ pub(crate) enum SetupError {
     NotItsAgent,
     #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
     OddAgent,
-    #[error("only claude-code, codex and copilot-cli hand a document over by a hook; name one of them")]
+    #[error(
+        "only claude-code, codex and copilot-cli hand a document over by a hook; name one of them"
+    )]
     NoHook,
     #[error("a hook takes agents' names of letters, digits, -, _ and : only")]
     NoMatcher,

@@ -67,7 +67,7 @@ const TRUSTED: [(u8, &[u32]); 3] = [
 const OWNERS: [(u8, &[u32]); 2] = [(3, &[0]), (3, &[4])];
 
 /// The owner and the mode that a descriptor amounts to.
-pub(crate) fn judge(descriptor: &[u8], user: &[u8], is_directory: bool) -> (u32, u32) {
+pub(crate) fn owner_and_mode(descriptor: &[u8], user: &[u8], is_directory: bool) -> (u32, u32) {
     let Some(found) = Descriptor::read(descriptor) else {
         return UNKNOWN;
     };

@@ -1,6 +1,6 @@
 //! What each kind of descriptor amounts to.
 
-use super::{STRANGER, SYSTEM, UNKNOWN, USER, is_private, judge, private_to};
+use super::{STRANGER, SYSTEM, UNKNOWN, USER, is_private, owner_and_mode, private_to};
 
 const FULL: u32 = 0x001F_01FF;
 const READ: u32 = 0x0012_00A9;
@@ -90,7 +90,7 @@ fn the_user_the_system_administrators_and_the_installer_are_trusted_owners() {
         (sid(5, &[32, 544, 1]), STRANGER),
         (sid(16, &[18]), STRANGER),
     ] {
-        let found = judge(&descriptor(&owner, Some(&own)), &jane(), false);
+        let found = owner_and_mode(&descriptor(&owner, Some(&own)), &jane(), false);
         assert_eq!(found, (is, 0o700), "{owner:?}");
     }
 }
@@ -118,9 +118,13 @@ fn who_else_may_change_something_makes_it_untrusted_whatever_the_right() {
         for who in [joe(), everyone(), authenticated(), users()] {
             let list = [(0, 0, FULL, jane()), (0, 0x13, rights, who)];
             let found = descriptor(&jane(), Some(&list));
-            assert_eq!(judge(&found, &jane(), false), (USER, file), "{rights:x}");
             assert_eq!(
-                judge(&found, &jane(), true),
+                owner_and_mode(&found, &jane(), false),
+                (USER, file),
+                "{rights:x}"
+            );
+            assert_eq!(
+                owner_and_mode(&found, &jane(), true),
                 (USER, directory),
                 "{rights:x}"
             );
@@ -138,7 +142,7 @@ fn the_root_of_a_drive_as_windows_makes_it_is_shared_and_a_home_is_not() {
         (0, 0, 0x04, authenticated()),
     ];
     let found = descriptor(&installer(), Some(&root));
-    assert_eq!(judge(&found, &jane(), true), (SYSTEM, 0o1702));
+    assert_eq!(owner_and_mode(&found, &jane(), true), (SYSTEM, 0o1702));
     let home = [
         (0, 3, FULL, system()),
         (0, 3, FULL, administrators()),
@@ -147,11 +151,11 @@ fn the_root_of_a_drive_as_windows_makes_it_is_shared_and_a_home_is_not() {
         (0, 3, FULL, sid(3, &[4])),
     ];
     let found = descriptor(&system(), Some(&home));
-    assert_eq!(judge(&found, &jane(), true), (SYSTEM, 0o700));
+    assert_eq!(owner_and_mode(&found, &jane(), true), (SYSTEM, 0o700));
     // A directory that a user makes at a drive's root inherits rights of others.
     let made = [(0, 0x13, MODIFY, authenticated()), (0, 0x13, FULL, jane())];
     let found = descriptor(&jane(), Some(&made));
-    assert_eq!(judge(&found, &jane(), true), (USER, 0o702));
+    assert_eq!(owner_and_mode(&found, &jane(), true), (USER, 0o702));
 }
 
 #[test]
@@ -159,27 +163,34 @@ fn what_is_taken_away_is_not_believed_and_what_is_unknown_gives_all() {
     for (kind, mode) in [(1, 0o700), (9, 0o702), (5, 0o702), (4, 0o702), (17, 0o702)] {
         let list = [(kind, 0, FULL, everyone()), (0, 0, FULL, jane())];
         let found = descriptor(&jane(), Some(&list));
-        assert_eq!(judge(&found, &jane(), false), (USER, mode), "{kind}");
+        assert_eq!(
+            owner_and_mode(&found, &jane(), false),
+            (USER, mode),
+            "{kind}"
+        );
     }
     let list = [(1, 0, FULL, everyone()), (0, 0, 0x02, everyone())];
     let found = descriptor(&jane(), Some(&list));
-    assert_eq!(judge(&found, &jane(), false), (USER, 0o702));
+    assert_eq!(owner_and_mode(&found, &jane(), false), (USER, 0o702));
 }
 
 #[test]
 fn without_a_list_nothing_is_trusted_and_with_an_empty_one_nobody_may() {
-    assert_eq!(judge(&descriptor(&jane(), None), &jane(), true), UNKNOWN);
+    assert_eq!(
+        owner_and_mode(&descriptor(&jane(), None), &jane(), true),
+        UNKNOWN
+    );
     let found = descriptor(&jane(), Some(&[]));
-    assert_eq!(judge(&found, &jane(), true), (USER, 0o700));
+    assert_eq!(owner_and_mode(&found, &jane(), true), (USER, 0o700));
 }
 
 #[test]
 fn what_is_cut_short_is_not_trusted() {
     let list = [(0, 0, FULL, jane()), (0, 0, READ, everyone())];
     let whole = descriptor(&jane(), Some(&list));
-    assert_eq!(judge(&whole, &jane(), false), (USER, 0o700));
+    assert_eq!(owner_and_mode(&whole, &jane(), false), (USER, 0o700));
     for end in 0..whole.len() {
-        let (_, mode) = judge(&whole[..end], &jane(), false);
+        let (_, mode) = owner_and_mode(&whole[..end], &jane(), false);
         assert_eq!(mode, 0o702, "{end}");
         assert!(!is_private(&whole[..end], &jane()));
     }
@@ -190,7 +201,7 @@ fn what_is_private_to_a_user_lets_nobody_else_do_anything() {
     let own = private_to(&jane());
     assert!(is_private(&own, &jane()));
     assert!(!is_private(&own, &joe()));
-    assert_eq!(judge(&own, &jane(), true), (USER, 0o700));
+    assert_eq!(owner_and_mode(&own, &jane(), true), (USER, 0o700));
     for (owner, who, rights, private) in [
         (jane(), system(), FULL, true),
         (jane(), administrators(), FULL, true),
