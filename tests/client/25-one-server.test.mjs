@@ -74,8 +74,9 @@ onEachClient("25b: two of the user's agents with one server between them each ge
   // Under a name of their own nobody leaves tickets.
   assert.deepEqual(await play('ours', 'mcp__ours__load_context'), [[true, true], [true, true]]);
   const inline = starts().filter((line) => line.includes('--map'));
-  assert.equal(inline.length, 1, 'they share none any more: tell so in CONTRIBUTING.md');
-  seen('two agents with identical inline servers had one process between them');
+  // They share it if the second begins before the first has its own.
+  assert.ok([1, 2].includes(inline.length), inline.join('\n'));
+  seen(`two agents with identical inline servers had ${inline.length} process${inline.length === 1 ? '' : 'es'} between them`);
   // By the plugin's server, which all share.
   for (const name of Object.keys(keys)) {
     home.write(home.home, `.claude/agents/${name}.md`, `---\nname: ${name}\ndescription: Works.\ntools: ${TOOL}\n---\n\nWork.\n`);
