@@ -379,7 +379,7 @@ fn each_call_gets_its_own_answer_by_its_deadline_and_nothing_is_held_afterwards(
     for seed in seeds {
         if let Err(broken) = from(seed, Mistake::None) {
             let again = format!("KEYHOLE_SEEDS={seed}..{}", seed + 1);
-            panic!("{broken}\n{again} cargo test --locked -p keyhole-mcp each_call_gets");
+            panic!("{broken}\n{again} ./x test each_call_gets");
         }
     }
 }
