@@ -206,7 +206,7 @@ fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
     let honest = world.path("notes-private/honest.md");
     world.write(
         "alone.toml",
-        &format!("[keys.{HONEST}]\npath = '{}'\n", honest.display()),
+        format!("[keys.{HONEST}]\npath = '{}'\n", honest.display()),
     );
     let (map, home) = (world.path("alone.toml"), world.path("hung/1"));
     let world = world.env("HOME", home);
