@@ -7,7 +7,9 @@ use std::{
     collections::HashMap,
     io::{ErrorKind, Write as _},
     process::Command,
+    sync::Arc,
 };
+use tempfile::TempDir;
 
 /// One client and its server. The server is killed on drop.
 #[must_use]
@@ -20,6 +22,8 @@ pub struct Session {
     transcript: Transcript,
     /// Whether the last line may be cut off.
     half: bool,
+    /// Keeps the server's home until the server has ended.
+    _home: Arc<TempDir>,
 }
 
 /// How a server ended.
@@ -34,7 +38,7 @@ pub struct Ended {
 }
 
 impl Session {
-    pub(crate) fn start(command: &mut Command, protocol: Protocol) -> Self {
+    pub(crate) fn start(command: &mut Command, protocol: Protocol, home: Arc<TempDir>) -> Self {
         Self {
             process: Process::start(command),
             protocol,
@@ -42,6 +46,7 @@ impl Session {
             early: HashMap::new(),
             transcript: Transcript::default(),
             half: false,
+            _home: home,
         }
     }
 

@@ -12,6 +12,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 use tempfile::TempDir;
 
@@ -23,8 +24,8 @@ pub const NOBODY: u32 = 54_320;
 /// through `&self`, while servers run. Names of files are relative to the home.
 #[must_use]
 pub struct World {
-    /// Holds the home, and what is outside it.
-    temp: TempDir,
+    /// Holds the home, and what is outside it, until the last server has ended.
+    temp: Arc<TempDir>,
     home: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     arguments: Vec<OsString>,
@@ -54,7 +55,7 @@ impl World {
             ("XDG_CONFIG_HOME".into(), home.join(".config").into()),
         ]);
         Self {
-            temp,
+            temp: Arc::new(temp),
             home,
             environment,
             arguments: Vec::new(),
@@ -220,7 +221,8 @@ impl World {
 
     /// Starts any command, which waits for its input.
     pub fn start(&self, arguments: &[OsString]) -> Session {
-        Session::start(&mut self.command(arguments), self.protocol)
+        let home = Arc::clone(&self.temp);
+        Session::start(&mut self.command(arguments), self.protocol, home)
     }
 
     /// Starts a server with a client that has shaken hands.
