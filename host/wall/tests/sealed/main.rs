@@ -40,11 +40,9 @@ fn main() -> ExitCode {
 
 #[cfg(target_os = "linux")]
 fn trials() -> Vec<Trial> {
-    let here = keyhole_wall::Standing::here();
-    // What `--sealed` needs.
-    let stands = here.system_calls && here.landlock >= Some(4);
+    let stands = kernel_has_all();
     if !stands {
-        eprintln!("ignored here: {here}");
+        eprintln!("ignored here: this kernel lacks a part of the wall");
     }
     world::trials()
         .into_iter()
@@ -52,6 +50,19 @@ fn trials() -> Vec<Trial> {
         .map(|trial| trial.with_ignored_flag(!stands))
         .chain(process::trials())
         .collect()
+}
+
+/// Whether the kernel has what `--sealed` needs. This asks the kernel, not the code under
+/// test: if that said by mistake that there is no wall, all its tests would be ignored.
+#[cfg(target_os = "linux")]
+fn kernel_has_all() -> bool {
+    use landlock::RulesetAttr as _;
+    use landlock::{ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset};
+    let rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V4))
+        .and_then(Ruleset::create);
+    rules.is_ok() && std::fs::exists("/proc/sys/kernel/seccomp").is_ok_and(|has| has)
 }
 
 #[cfg(not(target_os = "linux"))]

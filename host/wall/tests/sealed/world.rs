@@ -43,6 +43,8 @@ pub(crate) enum Wall {
     LandlockAlone,
     /// The wall of `serve` on a kernel without Landlock.
     FilterAlone,
+    /// What `serve` does on a kernel with neither.
+    Neither,
 }
 
 pub(crate) const WALLS: [Wall; 5] = [
@@ -69,10 +71,18 @@ pub(crate) fn trials() -> Vec<Trial> {
             let title = format!("{name} ({wall:?})");
             Trial::test(title, move || in_a_process(name, wall))
         })
-        .chain([Trial::test(
-            "a_process_with_a_second_thread_is_not_sealed",
-            || in_a_process("threads", Wall::Sealed),
-        )])
+        .chain([
+            Trial::test("a_process_with_a_second_thread_is_not_sealed", || {
+                in_a_process("threads", Wall::Sealed)
+            }),
+            Trial::test("without_any_wall_a_second_thread_is_allowed", || {
+                in_a_process("threads", Wall::Neither)
+            }),
+            Trial::test("what_would_stand_here_is_known", || {
+                assert!(Standing::here().is_whole());
+                Ok(())
+            }),
+        ])
         .collect()
 }
 
@@ -86,14 +96,17 @@ pub(crate) fn child() -> Option<ExitCode> {
     let wall = std::env::var(WALL).ok()?;
     let wall = WALLS
         .into_iter()
+        .chain([Wall::Neither])
         .find(|known| format!("{known:?}") == wall)?;
     let world = World::enter(PathBuf::from(std::env::var_os(WORLD)?));
     match &*name {
         "threads" => {
             let (stop, stopped) = std::sync::mpsc::channel::<()>();
             let other = thread::spawn(move || stopped.recv());
-            let refused = world.put_up(wall).unwrap_err();
-            assert!(matches!(refused, WallError::NotAlone));
+            match world.put_up(wall) {
+                Ok(()) => assert_eq!(wall, Wall::Neither),
+                Err(error) => assert!(matches!(error, WallError::NotAlone)),
+            }
             drop(stop);
             let _ = other.join();
             return Some(ExitCode::SUCCESS);
@@ -192,9 +205,15 @@ impl World {
                 without(libc::SYS_landlock_create_ruleset, Errno::NOSYS);
                 put_up(Rights::Read, none)?
             }
+            Wall::Neither => {
+                without(libc::SYS_landlock_create_ruleset, Errno::NOSYS);
+                without(libc::SYS_seccomp, Errno::INVAL);
+                put_up(Rights::Read, none)?
+            }
         };
-        assert_eq!(standing.landlock.is_some(), wall != Wall::FilterAlone);
-        assert_eq!(standing.system_calls, wall != Wall::LandlockAlone);
+        let lacks = |alone| [alone, Wall::Neither].contains(&wall);
+        assert_eq!(standing.landlock.is_none(), lacks(Wall::FilterAlone));
+        assert_eq!(standing.system_calls, !lacks(Wall::LandlockAlone));
         Ok(())
     }
 
