@@ -13,8 +13,7 @@ use crate::{
 };
 use cap_std::fs::Dir;
 use keyhole_core::{
-    AgentName, BindingName, Caller, Code, Entry, Grant, Key, LiveMap, Loader, Map, Maps, Target,
-    limits::Limits, sandbox::Sandbox,
+    AgentName, Caller, Code, LiveMap, Loader, Target, limits::Limits, sandbox::Sandbox,
 };
 use keyhole_wall::{Rights, put_up};
 use serde::Deserialize;
@@ -84,8 +83,7 @@ pub(crate) fn inject(
         });
     let answer = answer(&read_input(stdin)?, |agent| {
         let (map, sandbox, runtime) = std::mem::replace(&mut started, Err(Code::Internal))?;
-        let map = Arc::new(MapOf(map, agent.clone()));
-        let loader = Loader::new(map, sandbox, limits);
+        let loader = Loader::new(Arc::new(map), sandbox, limits);
         let loaded = runtime.block_on(loader.load(Target::OfCaller, Caller::Agent(agent)));
         // A read that hangs in the kernel must not keep the process alive.
         runtime.shutdown_background();
@@ -105,40 +103,6 @@ fn start(limits: Limits) -> Result<(Sandbox, Runtime), ServeError> {
     say_what_lacks(put_up(Rights::Read, None::<Dir>)?);
     make_threads(&runtime, true)?;
     Ok((sandbox, runtime))
-}
-
-/// The user's map, for this agent. No client tells the hook from which marketplace an agent's
-/// plugin is. So if an entry names one, this may be another agent than it means.
-struct MapOf(LiveMap, AgentName);
-
-impl Maps for MapOf {
-    type Directory = Dir;
-
-    fn map_now(&self) -> Result<Arc<Map>, Code> {
-        let map = self.0.map_now()?;
-        let mut names = map
-            .entries()
-            .into_iter()
-            .filter_map(|(_, entry)| entry.agents());
-        let has_market = |name: &AgentName| {
-            name.means(&self.1)
-                && name
-                    .split_once(':')
-                    .is_some_and(|(plugin, _)| plugin.contains('@'))
-        };
-        match names.any(|names| names.iter().any(has_market)) {
-            true => Err(Code::UnknownKey),
-            false => Ok(map),
-        }
-    }
-
-    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
-        self.0.bound(map, name)
-    }
-
-    fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Dir>, Code> {
-        self.0.resolve(map, key, entry)
-    }
 }
 
 /// The answer to the input, with the document that `load` has for an agent. None if the

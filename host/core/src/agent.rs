@@ -23,9 +23,18 @@ impl AgentName {
     /// plugin's module compares that part, where the client tells a module.
     #[must_use]
     pub fn means(&self, caller: &Self) -> bool {
-        let (plugin, agent) = self.split_once(':').unwrap_or_default();
+        let (plugin, agent) = self.plugin_and_agent();
         let plain = plugin.split_once('@').map(|(plugin, _)| plugin);
         self == caller || plain.is_some_and(|plain| **caller == format!("{plain}:{agent}"))
+    }
+
+    /// Whether it says which marketplace its plugin is from.
+    pub(crate) fn has_marketplace(&self) -> bool {
+        self.plugin_and_agent().0.contains('@')
+    }
+
+    fn plugin_and_agent(&self) -> (&str, &str) {
+        self.split_once(':').unwrap_or_default()
     }
 }
 

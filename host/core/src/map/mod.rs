@@ -135,12 +135,15 @@ impl Map {
             .filter(|entry| entry.agents.is_none() || agent.is_some_and(|agent| entry.names(agent)))
     }
 
-    /// The key of the entry that names `agent`. None if no entry does, or more than one.
+    /// The key of the entry that names `agent`. None if no entry does, or more than one, or
+    /// if it names the agent with a marketplace: nobody told from which one this agent is.
     #[must_use]
     pub fn only_key_of(&self, agent: &AgentName) -> Option<&Key> {
         let mut naming = self.entries.iter().filter(|(_, entry)| entry.names(agent));
-        let (key, _) = naming.next()?;
-        naming.next().is_none().then_some(key)
+        let (key, entry) = naming.next()?;
+        let mut names = entry.agents.iter().flatten();
+        let is_of_a_market = names.any(|name| name.means(agent) && name.has_marketplace());
+        (naming.next().is_none() && !is_of_a_market).then_some(key)
     }
 
     /// The binding of this name, if there is one.
