@@ -52,6 +52,7 @@
 compile_error!("Keyhole runs on Linux, macOS and Windows; other systems are not supported");
 
 mod agent;
+mod aside;
 mod call;
 mod caller;
 mod code;
@@ -65,6 +66,7 @@ pub mod sandbox;
 pub mod ticket;
 
 pub use agent::{AgentName, BadAgentName};
+pub use aside::patiently;
 pub use call::{Call, Target};
 pub use caller::Caller;
 pub use code::Code;

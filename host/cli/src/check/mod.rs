@@ -8,7 +8,7 @@ mod way;
 
 use keyhole_core::{
     BindingError, Caller, Code, Entry, Executor, Key, LiveMap, Loader, Location, Map, MapError,
-    Maps, Target, Unresolved, limits::Limits, limits::MAX_CLAUDE_CHARS, locate,
+    Maps, Target, Unresolved, limits::Limits, limits::MAX_CLAUDE_CHARS, locate, patiently,
 };
 use keyhole_walk::{
     Distrust, FileSystem as _, GrantedFile, Policy, System, SystemError, WalkError, Walker,
@@ -19,9 +19,8 @@ pub(crate) use plugin::brief;
 use std::{
     collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
-    sync::{Arc, mpsc::channel},
-    thread,
-    time::Duration,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 pub(crate) use way::make;
 
@@ -220,10 +219,7 @@ fn within<T: Send + 'static>(
     time: Duration,
     look: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    let (send, receive) = channel();
-    let looking = move || drop(send.send(look()));
-    thread::Builder::new().spawn(looking).ok()?;
-    receive.recv_timeout(time).ok()
+    patiently(Instant::now() + time, look).ok().flatten()
 }
 
 /// What `look` finds around the map, which only helps to understand the rest.

@@ -1,7 +1,7 @@
 //! The map as it was at the start, for a server that gives up its own rights.
 
 use super::{BindingName, Entry, Key, LiveMap, Map, MapError, Maps, locate};
-use crate::{code::Code, grant::Grant, limits::Limits};
+use crate::{aside::patiently, code::Code, grant::Grant, limits::Limits};
 use cap_std::fs::Dir;
 use keyhole_walk::{FileSystem as _, System, SystemError, Walker, paths::is_exhaustion};
 use std::{
@@ -203,21 +203,6 @@ fn look_up(
         threads.into_iter().for_each(|thread| drop(thread.join()));
     }
     Ok(found)
-}
-
-/// What `look` finds on a thread of its own, which has ended then. None if it does not until
-/// `until`: its file system hangs, and so does the thread.
-fn patiently<T: Send + 'static>(
-    until: Instant,
-    look: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<Option<T>> {
-    let (send, receive) = channel();
-    let thread = thread::Builder::new().spawn(move || drop(send.send(look())))?;
-    let found = receive.recv_timeout(until.saturating_duration_since(Instant::now()));
-    if found.is_ok() {
-        drop(thread.join());
-    }
-    Ok(found.ok())
 }
 
 /// The directories that are kept open, each once.
