@@ -1,7 +1,7 @@
 //! The arguments of each command, and their help.
 
 use crate::setup;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use keyhole_core::{AgentName, BadBindingName, BindingName, Key};
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ file, you need not restart it.
 
 Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start or
 fails before that.")]
-    Serve(Serve),
+    Serve(Later<Serve>),
 
     /// Say for each entry in the map whether it would load, and if not, why
     #[command(after_help = "\
@@ -74,7 +74,7 @@ Examples:
   keyhole check -q || echo wrong
 
 Exit codes: 0 everything would load, 1 something would not, 2 no map, or an invalid one.")]
-    Check(Check),
+    Check(Later<Check>),
 
     /// Print what a client needs in its configuration, or an entry for the map
     #[command(after_help = "\
@@ -89,7 +89,7 @@ Examples:
 
 Exit codes: 0 printed, 1 not printed; standard error then says why, for example that a
 key would be shown.")]
-    Setup(setup::Arguments),
+    Setup(Later<setup::Arguments>),
 
     /// Decide, as a hook of the Claude Code plugin, whether a call may be made
     #[command(after_help = "\
@@ -97,13 +97,7 @@ Reads a PreToolUse question on standard input and answers on standard output.
 If it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the server.
 
 Exit codes: 0 decided, 2 denied because of an error.")]
-    Guard {
-        #[command(flatten)]
-        map: MapArg,
-        /// Read what PostToolUse says, and take away an answer that is not the server's
-        #[arg(long)]
-        after: bool,
-    },
+    Guard(Later<Guard>),
 
     /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, if nobody else could change it
     ///
@@ -119,14 +113,14 @@ else with a text that tells the agent to stop. The agent gets it without a key a
 without a call. `keyhole setup claude-code --inject AGENT` prints the settings.
 
 Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
-    Inject(MapArg),
+    Inject(Later<MapArg>),
 
     /// Print the agents that the map names, one per line, and * if a key is for any
     ///
     /// For the Claude Code plugin, which shows the tool to no others. A missing map
     /// names nobody.
     #[command(hide = true)]
-    Agents(MapArg),
+    Agents(Later<MapArg>),
 
     /// Say what this program could touch with this map, now: read it before you allow it
     #[command(after_help = "\
@@ -135,21 +129,58 @@ be served, and which walls stand. It prints no key and no content.
 
 Exit codes: 0 printed, whatever the map is; 1 not printed, for example because nothing
 says where the map would be.")]
-    Contract {
-        #[command(flatten)]
-        map: MapArg,
-        /// Print the component's imports and exports as WIT instead, with its SHA-256
-        #[arg(long)]
-        wit: bool,
-        /// Like --wit, and write the component itself to a file
-        #[arg(long, value_name = "FILE")]
-        save: Option<PathBuf>,
-        #[command(flatten)]
-        color: ColorArg,
-    },
+    Contract(Later<Contract>),
 
     /// Show a whole session over MCP, with its own map and files
-    Demo(ColorArg),
+    Demo(Later<ColorArg>),
+}
+
+/// Arguments that are defined only if their command is used: to define those of all
+/// commands takes a twentieth of a server's start.
+#[derive(Debug)]
+pub(crate) struct Later<T>(pub(crate) T);
+
+impl<T: Args> Args for Later<T> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.defer(T::augment_args)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        command.defer(T::augment_args_for_update)
+    }
+}
+
+impl<T: FromArgMatches> FromArgMatches for Later<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        T::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Guard {
+    #[command(flatten)]
+    pub(crate) map: MapArg,
+    /// Read what PostToolUse says, and take away an answer that is not the server's
+    #[arg(long)]
+    pub(crate) after: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Contract {
+    #[command(flatten)]
+    pub(crate) map: MapArg,
+    /// Print the component's imports and exports as WIT instead, with its SHA-256
+    #[arg(long)]
+    pub(crate) wit: bool,
+    /// Like --wit, and write the component itself to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) color: ColorArg,
 }
 
 #[derive(Debug, Args)]

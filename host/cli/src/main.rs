@@ -18,7 +18,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-use arguments::{Check, Cli, Color, Command, MapArg, Serve};
+use arguments::{Check, Cli, Color, Command, Contract, Guard, Later, MapArg, Serve};
 use check::{Report, brief, check, foreign_map, load};
 use clap::{
     CommandFactory as _, Parser as _,
@@ -60,28 +60,28 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let done = match command {
-        Command::Serve(arguments) => serve_session(arguments),
-        Command::Guard { map, after } => return guard_call(&map, after),
-        Command::Inject(map) => {
+        Command::Serve(Later(arguments)) => serve_session(arguments),
+        Command::Guard(Later(Guard { map, after })) => return guard_call(&map, after),
+        Command::Inject(Later(map)) => {
             inject::inject(live_map(&map), io::stdin().lock(), io::stdout().lock())
                 .map_err(|error| error.to_string())
         }
         Command::Tickets => tickets()
             .and_then(|tickets| tickets.held().map(drop).map_err(|error| error.to_string())),
-        Command::Check(arguments) => {
+        Command::Check(Later(arguments)) => {
             return looked(arguments.color.color, || look(&arguments));
         }
-        Command::Agents(map) => live_map(&map)
+        Command::Agents(Later(map)) => live_map(&map)
             .and_then(|map| guard::agents(&map).map_err(|error| error.to_string()))
             .and_then(|agents| print(&agents)),
         #[expect(clippy::disallowed_methods, reason = "the file that the user names")]
-        Command::Contract { save, wit, .. } if wit || save.is_some() => save
+        Command::Contract(Later(Contract { save, wit, .. })) if wit || save.is_some() => save
             .map_or(Ok(()), |file| std::fs::write(file, COMPONENT))
             .map_err(|error| {
                 format!("the component cannot be written: {error}; name another file with --save")
             })
             .and_then(|()| print(&contract::wit())),
-        Command::Contract { map, color, .. } => {
+        Command::Contract(Later(Contract { map, color, .. })) => {
             return looked(color.color, || {
                 let map = Arc::new(live_map(&map).map_err(|message| (1, message))?);
                 let report = report(&map).map_err(|error| (1, error.to_string()))?;
@@ -89,13 +89,13 @@ fn main() -> ExitCode {
                 Ok((0, format!("{screen}\nWith this map, now:\n{text}")))
             });
         }
-        Command::Setup(arguments) => setup::run(&arguments)
+        Command::Setup(Later(arguments)) => setup::run(&arguments)
             .map_err(|error| error.to_string())
             .and_then(|said| {
                 said.warnings.iter().for_each(|warning| say(warning));
                 print(&said.text)
             }),
-        Command::Demo(color) => demo::run(color.color).map_err(|error| error.to_string()),
+        Command::Demo(Later(color)) => demo::run(color.color).map_err(|error| error.to_string()),
     };
     ended(done.map(|()| 0), 1)
 }
