@@ -2,7 +2,7 @@
 
 use super::super::{MOST, Obstacle, Waits};
 use crate::SystemError;
-use shuttle::{check_random, thread};
+use shuttle::{check_random, sync::RwLock, thread};
 use std::{
     cell::Cell,
     ops::Sub,
@@ -62,26 +62,38 @@ impl Condvar {
     }
 }
 
-/// More threads than may wait for a file system ask it at once, and it answers each.
+/// More threads than may wait for each of two file systems ask them at once. One hangs until
+/// the other has answered all of its own.
 fn all_are_answered() {
     let waits = Arc::new(Waits::new());
-    let inside = Arc::new(AtomicUsize::new(0));
-    let threads: Vec<_> = (0..MOST + 3)
-        .map(|_| {
-            let (waits, inside) = (Arc::clone(&waits), Arc::clone(&inside));
+    let ask = |name: &'static str, work: Arc<dyn Fn() + Send + Sync>| {
+        let (waits, inside) = (Arc::clone(&waits), Arc::new(AtomicUsize::new(0)));
+        let one = move || {
+            let (waits, inside, work) = (waits.clone(), inside.clone(), work.clone());
             thread::spawn(move || {
-                let answer = waits.ask(Obstacle::of("slow"), || {
+                let answer = waits.ask(Obstacle::of(name), || {
                     let others = inside.fetch_add(1, Ordering::SeqCst);
                     assert!(others < MOST, "one more than may hang");
-                    thread::yield_now();
+                    work();
                     inside.fetch_sub(1, Ordering::SeqCst);
                     Ok::<_, SystemError>(())
                 });
                 assert_eq!(answer, Ok(()));
             })
-        })
-        .collect();
-    for thread in threads {
+        };
+        (0..MOST + 2).map(|_| one()).collect::<Vec<_>>()
+    };
+    let hangs = Arc::new(RwLock::new(()));
+    let hanging = hangs.write().unwrap();
+    let hung = {
+        let hangs = Arc::clone(&hangs);
+        ask("hung", Arc::new(move || drop(hangs.read().unwrap())))
+    };
+    for thread in ask("slow", Arc::new(thread::yield_now)) {
+        thread.join().unwrap();
+    }
+    drop(hanging);
+    for thread in hung {
         thread.join().unwrap();
     }
     assert!(waits.all().is_empty());
