@@ -107,6 +107,68 @@ fn roots_hold_the_real_file_by_component() {
     serves(&linked);
 }
 
+#[test]
+fn each_path_and_each_root_leads_where_the_map_means_or_nowhere() {
+    let world = World::new()
+        .file("notes/a.md", "a")
+        .file("notes/deep/b.md", "b")
+        .link("list", "notes/a.md")
+        .link("root.md", "/")
+        .link("open/root", "../notes")
+        .map("");
+    let absolute = world.path("notes/a.md");
+    let mut client = world.client();
+    let mut gets = |roots: &str, path: &str, gets: Result<&str, &str>| {
+        let roots = match roots {
+            "" => String::new(),
+            roots => format!("roots = [{roots}]\n"),
+        };
+        world.write_map(format!("{roots}[keys]\nk-1 = '{path}'\n"));
+        let answer = client.load("k-1");
+        assert_eq!(answer.text(), gets.ok(), "{roots} {path}");
+        if let Err(code) = gets {
+            answer.refused(code);
+        }
+    };
+    for (roots, path, got) in [
+        ("", "~//notes/a.md", Ok("a")),
+        ("", absolute.to_str().unwrap(), Ok("a")),
+        // The name in the map must end in .md, and not only the real file's.
+        ("", "~/list", Err("not-markdown")),
+        ("", "~/none", Err("not-markdown")),
+        ("", "~/none/a.md", Err("not-found")),
+        ("", "~/root.md", Err("not-a-file")),
+        ("'~/gone', '~/notes'", "~/notes/deep/b.md", Ok("b")),
+        ("'~/gone'", "~/notes/a.md", Err("outside-root")),
+        // A file is no root.
+        ("'~/notes/a.md'", "~/notes/a.md", Err("outside-root")),
+        ("'~/open/root'", "~/notes/a.md", Ok("a")),
+    ] {
+        gets(roots, path, got);
+    }
+    // Others could have put another root there. The other roots still hold their files.
+    fs::set_permissions(world.path("open"), Permissions::from_mode(0o777)).unwrap();
+    gets("'~/open/root'", "~/notes/a.md", Err("outside-root"));
+    gets("'~/open/root', '~/notes'", "~/notes/a.md", Ok("a"));
+    client.end();
+}
+
+/// Not every macOS can hold such a directory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_may_be_searched_but_not_listed_will_do() {
+    let world = world()
+        .file("quiet/real.md", "one")
+        .link("quiet/link.md", "../quiet/real.md")
+        .map("roots = ['~/quiet']\n[keys]\nk-1 = '~/quiet/link.md'\n")
+        .unprivileged();
+    let quiet = |mode| fs::set_permissions(world.path("quiet"), Permissions::from_mode(mode));
+    quiet(0o300).unwrap();
+    serves(&world);
+    // It could not be removed otherwise.
+    quiet(0o700).unwrap();
+}
+
 /// Only a file's owner may ask that reading does not change the access time.
 #[test]
 fn a_file_of_another_user_that_may_be_read_is_served() {

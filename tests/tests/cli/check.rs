@@ -67,6 +67,27 @@ fn each_entry_that_would_not_load_says_why_and_exits_1() {
 }
 
 #[test]
+fn a_file_that_lies_in_a_home_itself_or_above_is_warned_of_and_served() {
+    let world = World::new()
+        .file("notes/a.md", "a")
+        .file("b.md", "b")
+        .link("notes/link.md", "../b.md")
+        .file("../c.md", "c")
+        .map(
+            "[keys]\n\
+             k-7f3a9c55aa01bee1 = '~/notes/a.md'\n\
+             k-7f3a9c55aa01bee2 = '~/b.md'\n\
+             k-7f3a9c55aa01bee3 = '~/../c.md'\n\
+             k-7f3a9c55aa01bee4 = '~/notes/link.md'\n",
+        );
+    let _ = world.run(["check"]).exits(0).mentions(
+        "\nwarning: the file lies directly in your home, or above it: \
+         `serve --sealed` would keep all of that directory readable; \
+         move the file into a directory of its own: lines 3, 4, 5\n",
+    );
+}
+
+#[test]
 fn what_check_says_is_what_a_call_gets() {
     let world = mixed();
     let ran = world.run(["check", "--json"]);

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{InjectError, MAX_DOCUMENT, answer};
-use keyhole_core::Code;
 use serde_json::{Value, json};
 
 const CLAUDE: &str = "a3f29c07b1d4e8560";
@@ -31,14 +30,6 @@ fn read(input: &Value, text: &str) -> String {
     assert_eq!(output["hookEventName"], "SubagentStart");
     assert_eq!(output.as_object().unwrap().len(), 2);
     output["additionalContext"].as_str().unwrap().to_owned()
-}
-
-#[track_caller]
-fn refuses(input: &Value, text: &str, code: Code) {
-    let read = read(input, text);
-    assert!(read.contains(&code.to_string()), "{input}: {read}");
-    assert!(read.contains("Do not go on without the document"), "{read}");
-    assert!(!read.contains("hunter2"), "{read}");
 }
 
 #[test]
@@ -97,84 +88,43 @@ fn who_is_no_subagent_by_its_id_or_type_gets_a_refusal_and_nothing_is_loaded() {
 
 #[test]
 fn a_document_at_the_clients_limit_is_whole_and_a_longer_one_is_refused() {
-    let most = "🔑".repeat(MAX_DOCUMENT / 2);
-    assert_eq!(read(&start(CLAUDE, "scanner"), &most), most);
-    refuses(
-        &start(CLAUDE, "scanner"),
-        &format!("{most}a"),
-        Code::TooLarge,
-    );
-    let most = "ä".repeat(MAX_DOCUMENT / 2);
-    assert_eq!(read(&start(CODEX, "scanner"), &most), most);
-    refuses(
-        &start(CODEX, "scanner"),
-        &format!("{most}a"),
-        Code::TooLarge,
-    );
-}
-
-#[test]
-fn each_code_tells_the_agent_what_to_do_and_to_stop() {
-    for code in Code::ALL {
-        let input = start(CLAUDE, "scanner").to_string();
-        let said = answer(input.as_bytes(), |_| Err(code)).unwrap().unwrap();
-        let said: Value = serde_json::from_str(&said).unwrap();
-        let said = said["hookSpecificOutput"]["additionalContext"].as_str();
-        assert!(said.unwrap().contains(&code.to_string()));
-        assert!(said.unwrap().contains("Do not go on without the document"));
-    }
-}
-
-#[test]
-fn of_another_event_it_says_nothing() {
-    for event in ["SubagentStop", "SessionStart", "subagentstart", ""] {
-        let mut input = start(CLAUDE, "scanner");
-        input["hook_event_name"] = event.into();
-        let said = answer(input.to_string().as_bytes(), |_| unreachable!("{event}"));
-        assert_eq!(said.unwrap(), None);
+    for (id, most) in [
+        (CLAUDE, "🔑".repeat(MAX_DOCUMENT / 2)),
+        (CODEX, "ä".repeat(MAX_DOCUMENT / 2)),
+    ] {
+        let input = start(id, "scanner");
+        assert_eq!(read(&input, &most), most);
+        let refusal = read(&input, &format!("{most}a"));
+        assert!(refusal.contains("not loaded. too-large: "), "{refusal}");
     }
 }
 
 #[test]
 fn what_is_not_one_object_with_each_field_once_is_not_understood() {
     let good = start(CLAUDE, "scanner").to_string();
-    let mut inputs: Vec<String> = [
-        "agent_type\":\"fork",
-        "agent_id\":\"a3f29c07b1d4e8561",
-        "hook_event_name\":\"SubagentStop",
-    ]
-    .map(|twice| {
-        good.replacen('{', &format!("{{\"{twice}\","), 1)
-            .replacen(',', "\",", 1)
-    })
-    .into();
-    inputs.extend(
-        [
-            "",
-            "null",
-            "[]",
-            "{}",
-            "SubagentStart",
-            "[\"SubagentStart\", \"a3f29c07b1d4e8560\", \"scanner\"]",
-            " [\"SubagentStart\", \"a3f29c07b1d4e8560\", \"scanner\"]",
-        ]
-        .map(str::to_owned),
-    );
-    inputs.extend([
+    let twice = |field: &str| good.replacen('{', &format!("{{{field},"), 1);
+    let with = |field: &str, value: Value| {
+        let mut input = start(CLAUDE, "scanner");
+        input[field] = value;
+        input.to_string()
+    };
+    for input in [
+        "".to_owned(),
+        "null".to_owned(),
+        "[]".to_owned(),
+        "{}".to_owned(),
+        "SubagentStart".to_owned(),
+        json!(["SubagentStart", CLAUDE, "scanner"]).to_string(),
+        twice(r#""agent_type":"fork""#),
+        twice(r#""agent_id":"a3f29c07b1d4e8561""#),
+        twice(r#""hook_event_name":"SubagentStop""#),
         format!("{good}{good}"),
         format!("[{good}]"),
         format!("{good}x"),
-    ]);
-    for (field, value) in [
-        ("agent_id", json!([CLAUDE])),
-        ("agent_type", json!({})),
-        ("hook_event_name", json!(1)),
+        with("agent_id", json!([CLAUDE])),
+        with("agent_type", json!({})),
+        with("hook_event_name", json!(1)),
     ] {
-        let mut input = start(CLAUDE, "scanner");
-        input[field] = value;
-        inputs.push(input.to_string());
-    }
-    for input in inputs {
         let said = answer(input.as_bytes(), |_| unreachable!("{input}"));
         assert!(matches!(said, Err(InjectError::NotUnderstood)), "{input}");
     }

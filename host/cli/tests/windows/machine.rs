@@ -25,34 +25,32 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-impl Machine {
-    /// None if there is no such machine. Then it prints that `what` is skipped.
-    pub(crate) fn here(what: &str) -> Option<Self> {
-        if cfg!(windows) {
-            return Some(Self {
-                program: env!("CARGO_BIN_EXE_keyhole").into(),
-                wine: None,
-                variables: Vec::new(),
-            });
-        }
-        let named = |name| env::var_os(name).map(PathBuf::from);
-        let (Some(program), Some(wine), Some(prefix)) = (
-            named("KEYHOLE_WINDOWS"),
-            named("KEYHOLE_WINE"),
-            named("WINEPREFIX"),
-        ) else {
-            eprintln!(
-                "skipped: {what} (./x release windows builds the program and runs it under wine)"
-            );
-            return None;
-        };
-        Some(Self {
-            program,
-            wine: Some((wine, prefix.join("drive_c"))),
-            variables: Vec::new(),
-        })
-    }
+/// The machine. If there is none, it prints that this test is skipped.
+pub(crate) fn machine() -> Option<Machine> {
+    let named = |name| env::var_os(name).map(PathBuf::from);
+    let under_wine = || {
+        let wine = named("KEYHOLE_WINE")?;
+        let drive = named("WINEPREFIX")?.join("drive_c");
+        Some((named("KEYHOLE_WINDOWS")?, Some((wine, drive))))
+    };
+    let found = match cfg!(windows) {
+        true => Some((env!("CARGO_BIN_EXE_keyhole").into(), None)),
+        false => under_wine(),
+    };
+    let Some((program, wine)) = found else {
+        let test = thread::current();
+        let test = test.name().unwrap_or_default();
+        eprintln!("skipped: {test} on Windows (./x release windows runs it under wine)");
+        return None;
+    };
+    Some(Machine {
+        program,
+        wine,
+        variables: Vec::new(),
+    })
+}
 
+impl Machine {
     pub(crate) fn program(&self) -> &Path {
         &self.program
     }

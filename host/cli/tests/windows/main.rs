@@ -24,7 +24,7 @@ mod tickets;
 /// Who may write to the places that a map leads through.
 mod trust;
 
-use machine::{Machine, Place};
+use machine::{Machine, Place, Ran, machine};
 use serde_json::{Value, json};
 
 const KEY: &str = "k-3f9c27e1b6a84d05";
@@ -68,22 +68,30 @@ fn answer(out: &str, id: u64) -> Result<String, String> {
     }
 }
 
+/// A session with the map in `place`, in which these keys are called.
+fn served(machine: &Machine, place: &Place, keys: &[&str]) -> Ran {
+    let ran = machine.run(&["serve", "--map", &place.path("map.toml")], &session(keys));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    ran
+}
+
 /// What a call with the one key gets if the map leads to `path`.
 fn load(machine: &Machine, place: &Place, path: &str) -> Result<String, String> {
     place.write("map.toml", map_of(path));
-    let ran = machine.run(
-        &["serve", "--map", &place.path("map.toml")],
-        &session(&[KEY]),
-    );
-    assert_eq!(ran.code, 0, "{}", ran.err);
-    answer(&ran.out, 1)
+    answer(&served(machine, place, &[KEY]).out, 1)
+}
+
+/// What `check` says of this map. It exits with `code`.
+#[track_caller]
+fn checked(machine: &Machine, map: &str, code: i32) -> String {
+    let ran = machine.run(&["check", "--map", map], "");
+    assert_eq!(ran.code, code, "{map}: {}", ran.out);
+    ran.out
 }
 
 #[test]
 fn the_demonstration_shows_what_it_says() {
-    let Some(machine) = Machine::here("a demonstration on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let ran = machine.run(&["demo"], "");
     assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("outside-root"), "{}", ran.out);
@@ -91,18 +99,13 @@ fn the_demonstration_shows_what_it_says() {
 
 #[test]
 fn content_comes_byte_for_byte_and_lines_end_as_the_protocol_says() {
-    let Some(machine) = Machine::here("content on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     let text = "a\r\nb\n\u{1a}\u{feff}é\r\r\n";
     place.write("notes/a.md", text);
     place.write("map.toml", map_of(r"notes\a.md"));
-    let ran = machine.run(
-        &["serve", "--map", &place.path("map.toml")],
-        &session(&[KEY, "k-guessed", KEY]),
-    );
-    assert_eq!((ran.code, &*ran.err), (0, ""));
+    let ran = served(&machine, &place, &[KEY, "k-guessed", KEY]);
+    assert_eq!(ran.err, "");
     assert!(!ran.out.contains('\r'), "{:?}", ran.out);
     assert_eq!(answer(&ran.out, 1).as_deref(), Ok(text));
     assert_eq!(answer(&ran.out, 2), Err("unknown-key".to_owned()));
@@ -111,9 +114,7 @@ fn content_comes_byte_for_byte_and_lines_end_as_the_protocol_says() {
 
 #[test]
 fn a_request_that_ends_as_lines_do_on_windows_is_answered() {
-    let Some(machine) = Machine::here("line ends on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("a.md", "# A\n");
     place.write("map.toml", map_of("a.md").replace('\n', "\r\n"));
@@ -126,9 +127,7 @@ fn a_request_that_ends_as_lines_do_on_windows_is_answered() {
 
 #[test]
 fn the_map_is_in_appdata_and_check_and_setup_say_its_path_as_it_is() {
-    let Some(machine) = Machine::here("the place of the map on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("notes/a.md", "# A\n");
     let machine = machine
@@ -162,9 +161,7 @@ fn the_map_is_in_appdata_and_check_and_setup_say_its_path_as_it_is() {
 
 #[test]
 fn roots_hold_what_lies_in_them_and_nothing_else() {
-    let Some(machine) = Machine::here("roots on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("notes/a.md", "in");
     place.write("b.md", "out");
@@ -179,10 +176,7 @@ fn roots_hold_what_lies_in_them_and_nothing_else() {
             "map.toml",
             format!("roots = ['{}']\n{map}", place.path("notes")),
         );
-        let ran = machine.run(
-            &["serve", "--map", &place.path("map.toml")],
-            &session(&[KEY]),
-        );
+        let ran = served(&machine, &place, &[KEY]);
         let gets = gets.map(str::to_owned).map_err(str::to_owned);
         assert_eq!(answer(&ran.out, 1), gets, "{path}");
     }
@@ -190,9 +184,7 @@ fn roots_hold_what_lies_in_them_and_nothing_else() {
 
 #[test]
 fn what_windows_has_not_is_refused_and_said() {
-    let Some(machine) = Machine::here("the second wall on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("a.md", "# A\n");
     place.write("map.toml", map_of("a.md"));
@@ -204,19 +196,13 @@ fn what_windows_has_not_is_refused_and_said() {
         "{}",
         sealed.err
     );
-    let check = machine.run(&["check", "--map", &map], "");
-    assert!(
-        check.out.contains("second wall: none on this system"),
-        "{}",
-        check.out
-    );
+    let said = checked(&machine, &map, 0);
+    assert!(said.contains("second wall: none on this system"), "{said}");
 }
 
 #[test]
 fn while_another_program_writes_to_a_file_it_is_not_served() {
-    let Some(machine) = Machine::here("a file that is written to on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     let writer = machine.hold_for_writing(&place, "a.md");
     assert_eq!(load(&machine, &place, "a.md"), Err("changed".to_owned()));

@@ -1,4 +1,4 @@
-use crate::{Machine, load, map_of};
+use crate::{checked, load, machine, map_of};
 
 /// Other spellings of the one file's name, or names of something else: none is served.
 const NONE: [&str; 26] = [
@@ -32,9 +32,7 @@ const NONE: [&str; 26] = [
 
 #[test]
 fn no_stream_device_share_or_drive_relative_path_leads_anywhere() {
-    let Some(machine) = Machine::here("hostile names on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("notes/a.md", "SECRET");
     let below = place.path("");
@@ -54,9 +52,7 @@ fn no_stream_device_share_or_drive_relative_path_leads_anywhere() {
 
 #[test]
 fn no_such_name_is_a_map_either() {
-    let Some(machine) = Machine::here("hostile names of maps on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("a.md", "# A\n");
     place.write("map.toml", map_of("a.md"));
@@ -69,18 +65,14 @@ fn no_such_name_is_a_map_either() {
         map.replace("C:", r"\\localhost\C$"),
         place.path("nul"),
     ] {
-        let ran = machine.run(&["check", "--map", &map], "");
-        assert_eq!(ran.code, 2, "{map}: {}", ran.out);
+        checked(&machine, &map, 2);
     }
-    let ran = machine.run(&["check", "--map", &map], "");
-    assert_eq!(ran.code, 0, "{}", ran.out);
+    checked(&machine, &map, 0);
 }
 
 #[test]
 fn an_8_3_name_is_not_the_files_name() {
-    let Some(machine) = Machine::here("8.3 names on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("notes/secret-long-name.md", "SECRET");
     let listed = machine.run_program("cmd", &["/d", "/c", "dir", "/x", &place.path("notes")], "");
@@ -103,9 +95,7 @@ fn an_8_3_name_is_not_the_files_name() {
 
 #[test]
 fn case_opens_nothing_more_than_the_name_that_was_mapped() {
-    let Some(machine) = Machine::here("case on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("notes/A.MD", "A");
     assert_eq!(load(&machine, &place, r"Notes\a.md").as_deref(), Ok("A"));

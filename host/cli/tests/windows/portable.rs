@@ -1,4 +1,4 @@
-use crate::Machine;
+use crate::machine;
 use std::{collections::BTreeSet, fs};
 
 /// Libraries that are part of every Windows that Rust supports.
@@ -34,31 +34,18 @@ impl Image {
         at
     }
 
-    /// A section's name, its rights, and where it is in memory and in the file.
-    fn sections(&self) -> Vec<(u32, usize, usize, usize)> {
+    /// Where the sections are described.
+    fn sections(&self) -> impl Iterator<Item = usize> {
         let header = self.header();
         let first = header + 24 + usize::from(self.u16(header + 20));
-        (0..usize::from(self.u16(header + 6)))
-            .map(|index| first + 40 * index)
-            .map(|at| {
-                let rights = u32::try_from(self.u32(at + 36)).unwrap();
-                (
-                    rights,
-                    self.u32(at + 12),
-                    self.u32(at + 16),
-                    self.u32(at + 20),
-                )
-            })
-            .collect()
+        (0..usize::from(self.u16(header + 6))).map(move |index| first + 40 * index)
     }
 
     /// The position in the file of something with this address in memory.
     fn file(&self, address: usize) -> usize {
-        let sections = self.sections();
-        let within = |(_, start, size, _): &&(u32, usize, usize, usize)| {
-            (*start..start + size).contains(&address)
-        };
-        let (_, start, _, file) = sections.iter().find(within).unwrap();
+        let place = |at| [12, 16, 20].map(|field| self.u32(at + field));
+        let within = |[start, size, _]: &[usize; 3]| (*start..start + size).contains(&address);
+        let [start, _, file] = self.sections().map(place).find(within).unwrap();
         address - start + file
     }
 
@@ -80,16 +67,13 @@ impl Image {
     }
 }
 
-fn image(what: &str) -> Option<Image> {
-    let machine = Machine::here(what)?;
-    Some(Image(fs::read(machine.program()).unwrap()))
+fn image() -> Option<Image> {
+    Some(Image(fs::read(machine()?.program()).unwrap()))
 }
 
 #[test]
 fn a_program_needs_libraries_of_the_system_and_no_others() {
-    let Some(image) = image("the program's libraries on Windows") else {
-        return;
-    };
+    let Some(image) = image() else { return };
     let found = image.libraries();
     assert!(found.contains("kernel32.dll"), "{found:?}");
     // Built by zig, it needs the C library of Windows 10. Built with Microsoft's tools, it
@@ -108,13 +92,12 @@ fn a_program_lies_anywhere_in_memory_and_no_part_of_it_can_be_written_to_and_run
     const HIGH_ENTROPY: u16 = 0x20;
     const DYNAMIC_BASE: u16 = 0x40;
     const NX: u16 = 0x100;
-    const RUN_AND_WRITE: u32 = 0x2000_0000 | 0x8000_0000;
-    let Some(image) = image("the program's memory on Windows") else {
-        return;
-    };
+    const RUN_AND_WRITE: usize = 0x2000_0000 | 0x8000_0000;
+    let Some(image) = image() else { return };
     let all = HIGH_ENTROPY | DYNAMIC_BASE | NX;
     assert_eq!(image.u16(image.header() + 24 + 70) & all, all);
-    for (rights, ..) in image.sections() {
+    for section in image.sections() {
+        let rights = image.u32(section + 36);
         assert_ne!(rights & RUN_AND_WRITE, RUN_AND_WRITE);
     }
 }

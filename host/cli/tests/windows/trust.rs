@@ -1,4 +1,4 @@
-use crate::{Machine, Place, load, map_of};
+use crate::{Machine, Place, checked, load, machine, map_of};
 
 /// Gives everybody all rights to it, or gives others none.
 fn open(machine: &Machine, place: &Place, name: &str, everybody: bool) {
@@ -25,43 +25,36 @@ fn open(machine: &Machine, place: &Place, name: &str, everybody: bool) {
 
 #[test]
 fn a_map_that_others_may_write_to_is_refused_and_so_is_one_in_such_a_directory() {
-    let Some(machine) = Machine::here("writable maps on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("in/a.md", "# A\n");
     place.write("in/map.toml", map_of("a.md"));
     let map = place.path(r"in\map.toml");
-    let check = || machine.run(&["check", "--map", &map], "");
-    assert_eq!(check().code, 0, "{}", check().out);
+    checked(&machine, &map, 0);
     for name in ["in/map.toml", "in", ""] {
         open(&machine, &place, name, true);
-        let ran = check();
-        assert_eq!(ran.code, 2, "{name}: {}", ran.out);
-        assert!(ran.out.contains("others can write to"), "{}", ran.out);
+        let said = checked(&machine, &map, 2);
+        assert!(said.contains("others can write to"), "{said}");
         open(&machine, &place, name, false);
-        assert_eq!(check().code, 0, "{name}: {}", check().out);
+        checked(&machine, &map, 0);
     }
 }
 
 #[test]
 fn a_mapped_file_that_others_could_change_or_replace_is_refused_with_or_without_roots() {
-    let Some(machine) = Machine::here("writable files on Windows") else {
-        return;
-    };
+    let Some(machine) = machine() else { return };
     let place = machine.place();
     place.write("open/notes/a.md", "# A\n");
-    let roots = format!("roots = ['{}']\n", place.path(r"open\notes"));
     let map = place.path("map.toml");
+    let roots = format!("roots = ['{}']\n", place.path(r"open\notes"));
     for name in ["open/notes/a.md", "open/notes", "open"] {
         open(&machine, &place, name, true);
         let gets = load(&machine, &place, r"open\notes\a.md");
         assert_eq!(gets, Err("untrusted".to_owned()), "{name}");
         place.write("map.toml", roots.clone() + &map_of(r"open\notes\a.md"));
-        let ran = machine.run(&["check", "--map", &map], "");
-        assert_eq!(ran.code, 1, "{}", ran.out);
-        assert!(ran.out.contains("untrusted"), "{}", ran.out);
-        assert!(ran.out.contains("others can write to"), "{}", ran.out);
+        let said = checked(&machine, &map, 1);
+        assert!(said.contains("untrusted"), "{said}");
+        assert!(said.contains("others can write to"), "{said}");
         open(&machine, &place, name, false);
         let gets = load(&machine, &place, r"open\notes\a.md");
         assert_eq!(gets.as_deref(), Ok("# A\n"), "{name}");

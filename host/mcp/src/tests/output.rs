@@ -129,31 +129,23 @@ async fn a_reader_that_has_gone_ends_the_session_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_has_gone_before_the_handshake_ends_the_session_in_order() {
-    let out = Recorder {
-        error: Some(io::ErrorKind::BrokenPipe),
+async fn a_stream_that_fails_is_an_error_unless_the_client_has_gone() {
+    let out = |error| Recorder {
+        error: Some(error),
         ..Recorder::default()
     };
-    let (_open, stdin) = tokio::io::duplex(1000);
-    let first = io::Cursor::new(format!("{}\n", initialize()));
-    session(first.chain(stdin), out).await.unwrap();
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_output_that_fails_is_an_error() {
-    let out = Recorder {
-        error: Some(io::ErrorKind::StorageFull),
-        ..Recorder::default()
-    };
+    // The input stays open.
+    let first = format!("{}\n", initialize());
+    let (_open, rest) = tokio::io::duplex(1000);
+    let input = io::Cursor::new(first).chain(rest);
+    session(input, out(io::ErrorKind::BrokenPipe))
+        .await
+        .unwrap();
     let input = io::Cursor::new(stateless(call(1, "document")).to_string());
-    let ended = session(input, out).await;
+    let ended = session(input, out(io::ErrorKind::StorageFull)).await;
     assert!(matches!(ended, Err(SessionError::Output(_))), "{ended:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_input_that_fails_is_an_error_unless_the_client_has_gone() {
-    let ended = session(Unreadable(io::ErrorKind::IsADirectory), Recorder::default()).await;
-    assert!(matches!(ended, Err(SessionError::Input(_))), "{ended:?}");
     let gone = Unreadable(io::ErrorKind::ConnectionReset);
     session(gone, Recorder::default()).await.unwrap();
+    let ended = session(Unreadable(io::ErrorKind::IsADirectory), Recorder::default()).await;
+    assert!(matches!(ended, Err(SessionError::Input(_))), "{ended:?}");
 }

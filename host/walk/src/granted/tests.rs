@@ -90,23 +90,6 @@ fn a_map_is_read_twice_only_if_it_was_changed_lately_and_is_not_known() {
     assert_eq!(read(&tree, after(&map, NONE), other), (text("whole"), 2, 1));
 }
 
-#[test]
-fn a_map_that_is_being_saved_in_place_is_read_when_it_is_whole() {
-    // Empty, half and whole, while we look.
-    let tree = Tree::with("");
-    let map = tree.map();
-    let told = Told {
-        meanwhile: Box::new(move |pause| match pause {
-            1 => fs::write(&map, "ha").unwrap(),
-            2 => fs::write(&map, "half").unwrap(),
-            _ => {}
-        }),
-        ..after(&tree.map(), NONE)
-    };
-    let (read, ..) = read(&tree, told, None);
-    assert_eq!(read, text("half"));
-}
-
 /// A store through a mapping, for instance: the file reports the same as before.
 #[test]
 fn two_readings_must_be_equal_and_not_only_what_the_file_reports() {

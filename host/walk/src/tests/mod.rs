@@ -16,16 +16,11 @@ use crate::{
     Walker, Why,
 };
 use keyhole_tree::Tree;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 use told::Told;
 
 /// A user who is neither root nor this one, and a group that nobody knows.
 const STRANGER: u32 = 54_321;
-
-const POLICIES: [Policy; 3] = [Policy::FILE, Policy::DIRECTORY, Policy::NAME];
 
 fn walk(tree: &Tree, name: &str, policy: Policy) -> Result<Walked<Handle>, WalkError> {
     Walker::new(System).walk(&tree.path(name), policy)
@@ -38,81 +33,74 @@ fn read(tree: &Tree, name: &str) -> Result<String, WalkError> {
     Ok(String::from_utf8(bytes.unwrap()).unwrap())
 }
 
-/// What a walk found that others could change, and why.
-fn distrust_in<F: FileSystem>(files: F, path: &Path, policy: Policy) -> Distrust {
+/// What a walk found that others could change, and why. None if it found nothing.
+#[track_caller]
+fn distrust_in<F: FileSystem>(files: F, path: &Path, policy: Policy) -> Option<Distrust> {
     match Walker::new(files).walk(path, policy).map(|_| ()) {
-        Err(WalkError::Untrusted(distrust)) => distrust,
+        Ok(()) => None,
+        Err(WalkError::Untrusted(distrust)) => Some(distrust),
         other => panic!("{}: {other:?}", path.display()),
     }
+}
+
+#[track_caller]
+fn is_trusted(tree: &Tree, name: &str, policy: Policy) {
+    let found = distrust_in(System, &tree.path(name), policy);
+    assert_eq!(found, None, "{name} {policy:?}");
 }
 
 #[track_caller]
 fn is_blamed(tree: &Tree, name: &str, policy: Policy, blamed: &str, why: Why) {
     let path = tree.path(blamed);
     let found = distrust_in(System, &tree.path(name), policy);
-    assert_eq!(found, Distrust { path, why }, "{name} {policy:?}");
+    assert_eq!(found, Some(Distrust { path, why }), "{name} {policy:?}");
 }
 
-/// A path in `tree` that ends as `policy` demands, in `a/b/c`.
-fn end_of(tree: &Tree, policy: Policy) -> PathBuf {
-    match policy {
-        Policy::DIRECTORY => tree.path("a/b/c"),
-        _ => tree.path("a/b/c/a.md"),
-    }
+/// The walk to `name` blames `blamed` if that reports what it does not.
+#[track_caller]
+fn is_blamed_if(
+    differs: fn(&mut Stat),
+    tree: &Tree,
+    name: &str,
+    policy: Policy,
+    blamed: &str,
+    why: Why,
+) {
+    let path = tree.path(blamed);
+    let found = distrust_in(Told::of(&path, differs), &tree.path(name), policy);
+    assert_eq!(found, Some(Distrust { path, why }), "{name} {policy:?}");
 }
 
 #[test]
-fn every_directory_from_the_root_on_must_be_trusted_and_not_only_the_last() {
+fn all_from_the_root_on_must_be_trusted_and_not_only_the_end() {
     let tree = Tree::of(&["a/b/c/a.md"]);
-    for policy in POLICIES {
-        let end = end_of(&tree, policy);
-        assert!(Walker::new(System).walk(&end, policy).is_ok());
-        for name in ["a", "a/b", "a/b/c"] {
-            let path = tree.path(name);
-            for mode in [0o757, 0o777, 0o702] {
-                tree.mode(name, mode);
-                let found = distrust_in(System, &end, policy);
-                let (path, why) = (path.clone(), Why::WritableByOthers);
-                assert_eq!(found, Distrust { path, why }, "{mode:o}");
-            }
-            tree.mode(name, 0o755);
-            let told: [(fn(&mut Stat), _); 2] = [
+    let way = ["a", "a/b", "a/b/c", "a/b/c/a.md"];
+    for (end, policy, judged) in [
+        ("a/b/c/a.md", Policy::FILE, &way[..]),
+        ("a/b/c", Policy::DIRECTORY, &way[..3]),
+        ("a/b/c/a.md", Policy::NAME, &way[..3]),
+    ] {
+        is_trusted(&tree, end, policy);
+        for name in judged {
+            let differences: [(fn(&mut Stat), _); 5] = [
+                (|stat| stat.mode = 0o757, Why::WritableByOthers),
+                (|stat| stat.mode = 0o777, Why::WritableByOthers),
+                (|stat| stat.mode = 0o702, Why::WritableByOthers),
                 (|stat| stat.owner = STRANGER, Why::ForeignOwner),
                 (
                     |stat| (stat.group, stat.mode) = (STRANGER, 0o775),
                     Why::WritableByGroup,
                 ),
             ];
-            for (differs, why) in told {
-                let found = distrust_in(Told::of(&path, differs), &end, policy);
-                let path = path.clone();
-                assert_eq!(found, Distrust { path, why }, "{policy:?}");
+            for (differs, why) in differences {
+                is_blamed_if(differs, &tree, end, policy, name, why);
             }
         }
     }
-    assert_eq!(read(&tree, "a/b/c/a.md").unwrap(), "a/b/c/a.md");
-}
-
-#[test]
-fn a_file_that_others_could_change_is_not_trusted() {
-    let tree = Tree::of(&["map.toml"]);
     // Of a file, the sticky bit says nothing.
-    for mode in [0o606, 0o666, 0o602, 0o1666] {
-        tree.mode("map.toml", mode);
-        is_blamed(
-            &tree,
-            "map.toml",
-            Policy::FILE,
-            "map.toml",
-            Why::WritableByOthers,
-        );
-    }
-    tree.mode("map.toml", 0o644);
-    let path = tree.map();
-    let told = Told::of(&path, |stat| stat.owner = STRANGER);
-    let found = distrust_in(told, &path, Policy::FILE);
-    let why = Why::ForeignOwner;
-    assert_eq!(found, Distrust { path, why });
+    tree.mode("a/b/c/a.md", 0o1666);
+    let why = Why::WritableByOthers;
+    is_blamed(&tree, "a/b/c/a.md", Policy::FILE, "a/b/c/a.md", why);
 }
 
 /// Of a mapped file only the name is walked. [`crate::GrantedFile`] judges the file.
@@ -122,61 +110,65 @@ fn a_name_leads_no_further_than_its_directory() {
     tree.mode("d/a.md", 0o666);
     let walked = walk(&tree, "d/a.md", Policy::NAME).unwrap();
     assert_eq!(walked.name, "a.md");
-    assert_eq!(
-        walked.stat.id(),
-        walk(&tree, "d", Policy::DIRECTORY).unwrap().stat.id()
-    );
-    assert_eq!(
-        walk(&tree, "d/gone.md", Policy::NAME).unwrap_err(),
-        SystemError::Missing.into()
-    );
+    let directory = walk(&tree, "d", Policy::DIRECTORY).unwrap();
+    assert_eq!(walked.stat.id(), directory.stat.id());
+    let gone = walk(&tree, "d/gone.md", Policy::NAME).unwrap_err();
+    assert_eq!(gone, SystemError::Missing.into());
 }
 
 /// What is not mapped in a user namespace seems to be theirs.
 #[test]
 fn the_user_who_stands_for_every_unknown_owner_trusts_nothing() {
-    let tree = Tree::of(&["a/b/c/a.md"]);
-    for policy in POLICIES {
+    let tree = Tree::of(&["d/a.md"]);
+    for (name, policy) in [
+        ("d/a.md", Policy::FILE),
+        ("d", Policy::DIRECTORY),
+        ("d/a.md", Policy::NAME),
+    ] {
         let told = Told {
             user: None,
             all_stats: |stat| stat.owner = 65_534,
             ..Told::default()
         };
-        let why = Why::NobodysUser;
-        let path = "/".into();
-        let found = distrust_in(told, &end_of(&tree, policy), policy);
-        assert_eq!(found, Distrust { path, why });
+        let (path, why) = ("/".into(), Why::NobodysUser);
+        let found = distrust_in(told, &tree.path(name), policy);
+        assert_eq!(found, Some(Distrust { path, why }));
     }
 }
 
-const USERS: &str = "/etc/passwd";
-const GROUPS: &str = "/etc/group";
-
-/// A system on which `d` belongs to a group, and is its to write.
-fn in_a_group(tree: &Tree, users: &'static [u8], groups: &'static [u8]) -> Told {
-    let told = Told::of(&tree.path("d"), |stat| {
-        (stat.group, stat.mode) = (STRANGER, 0o775);
-    });
-    let told = told.holding(USERS, users).holding(GROUPS, groups);
+/// A system on which `d` reports this, and these two files say who is in which group.
+fn in_a_group(
+    tree: &Tree,
+    differs: fn(&mut Stat),
+    users: &'static str,
+    groups: &'static str,
+) -> Told {
+    let told = Told::of(&tree.path("d"), differs);
+    let told = told.holding("/etc/passwd", users.as_bytes());
     Told {
         all_stats: |stat| stat.owner = 0,
         user: Some(STRANGER),
-        ..told
+        ..told.holding("/etc/group", groups.as_bytes())
     }
 }
 
-const ALONE: [&[u8]; 2] = [b"me:x:54321:54321::/:\n", b"me:x:54321:\n"];
+/// It belongs to a group, and is its to write.
+const SHARED: fn(&mut Stat) = |stat| (stat.group, stat.mode) = (STRANGER, 0o775);
+
+const ME: &str = "me:x:54321:54321::/:\n";
+const ALONE: &str = "me:x:54321:\n";
 
 /// macOS keeps its groups where we do not look: there, no group is anybody's own.
 #[test]
 fn a_group_of_the_user_alone_is_the_user() {
     let tree = Tree::of(&["d/map.toml"]);
-    let [users, groups] = ALONE;
-    let others = b"me:x:54321:jane\n";
-    for (groups, trusted) in [(groups, cfg!(target_os = "linux")), (others, false)] {
-        let walker = Walker::new(in_a_group(&tree, users, groups));
-        let walked = walker.walk(&tree.path("d/map.toml"), Policy::FILE);
-        assert_eq!(walked.is_ok(), trusted);
+    for (groups, trusted) in [
+        (ALONE, cfg!(target_os = "linux")),
+        ("me:x:54321:jane\n", false),
+    ] {
+        let told = in_a_group(&tree, SHARED, ME, groups);
+        let found = distrust_in(told, &tree.path("d/map.toml"), Policy::FILE);
+        assert_eq!(found.is_none(), trusted);
     }
 }
 
@@ -184,11 +176,9 @@ fn a_group_of_the_user_alone_is_the_user() {
 #[test]
 fn the_groups_that_are_remembered_count_and_not_those_of_now() {
     let tree = Tree::of(&["d/map.toml"]);
-    let [users, groups] = ALONE;
-    let now = in_a_group(&tree, users, b"");
-    let walker = Walker::new(in_a_group(&tree, users, groups));
+    let walker = Walker::new(in_a_group(&tree, SHARED, ME, ALONE));
     let remembered = Walker {
-        files: now,
+        files: in_a_group(&tree, SHARED, ME, ""),
         groups: walker.remember_groups().unwrap().groups,
     };
     let walked = remembered.walk(&tree.path("d/map.toml"), Policy::FILE);
@@ -203,9 +193,9 @@ fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it
         all_stats: |stat| stat.mode |= 0o020,
         ..Told::default()
     };
+    let (path, why) = ("/".into(), Why::UnknownGroup("/etc/passwd"));
     let found = distrust_in(told, Path::new("/etc/hosts"), Policy::FILE);
-    assert_eq!(found.path, Path::new("/"));
-    assert_eq!(found.why, Why::UnknownGroup("/etc/passwd"));
+    assert_eq!(found, Some(Distrust { path, why }));
 }
 
 /// Like the mount of most volumes that are plugged into macOS: it tells each user that
@@ -236,8 +226,8 @@ fn a_sticky_directory_may_be_passed_and_no_file_or_link_in_it_is_used() {
     let tree = Tree::of(&["s/map.toml", "own/map.toml", "s/root/a.md"]);
     tree.link("s/link", "root");
     tree.mode("s", 0o1777);
-    assert!(walk(&tree, "s/root", Policy::DIRECTORY).is_ok());
-    assert!(walk(&tree, "s/root/a.md", Policy::NAME).is_ok());
+    is_trusted(&tree, "s/root", Policy::DIRECTORY);
+    is_trusted(&tree, "s/root/a.md", Policy::NAME);
     for (name, policy, at) in [
         ("s/map.toml", Policy::FILE, "s/map.toml"),
         ("s/link", Policy::DIRECTORY, "s/link"),
@@ -252,38 +242,30 @@ fn a_sticky_directory_may_be_passed_and_no_file_or_link_in_it_is_used() {
 }
 
 #[test]
-fn the_links_of_a_trusted_way_are_walked_and_judged_like_it() {
-    let tree = Tree::of(&["store/deep/map.toml", "open/map.toml"]);
+fn the_links_of_a_trusted_way_are_walked_and_the_way_to_and_from_each_is_judged() {
+    let tree = Tree::of(&["store/deep/map.toml", "open/map.toml", "open/sub/x"]);
     tree.link("map.toml", "store/deep/../deep/./map.toml");
     tree.link("absolute.toml", tree.path("map.toml"));
     assert_eq!(read(&tree, "absolute.toml").unwrap(), "store/deep/map.toml");
-    tree.mode("open", 0o757);
     tree.link("led.toml", "open/map.toml");
-    // A path through it and up again as well.
+    // Through it, and up again.
     tree.link("through.toml", "open/sub/../../store/deep/map.toml");
-    fs::create_dir(tree.path("open/sub")).unwrap();
-    for name in ["led.toml", "through.toml"] {
-        for policy in [Policy::FILE, Policy::NAME] {
-            is_blamed(&tree, name, policy, "open", Why::WritableByOthers);
-        }
-    }
-}
-
-#[test]
-fn a_link_in_a_shared_directory_is_not_followed() {
-    let tree = Tree::of(&["shared/note.txt", "private/a.md"]);
-    tree.link("shared/a.md", "../private/a.md");
-    tree.link("shared/root", "../private");
+    tree.link("open/link.toml", "../store/deep/map.toml");
+    tree.link("open/root", "../store/deep");
     for (name, policy) in [
-        ("shared/a.md", Policy::FILE),
-        ("shared/a.md", Policy::NAME),
-        ("shared/root", Policy::DIRECTORY),
-        ("shared/root/a.md", Policy::NAME),
+        ("led.toml", Policy::FILE),
+        ("led.toml", Policy::NAME),
+        ("through.toml", Policy::FILE),
+        ("through.toml", Policy::NAME),
+        ("open/link.toml", Policy::FILE),
+        ("open/link.toml", Policy::NAME),
+        ("open/root", Policy::DIRECTORY),
+        ("open/root/map.toml", Policy::NAME),
     ] {
-        tree.mode("shared", 0o755);
-        assert!(walk(&tree, name, policy).is_ok(), "{name}");
-        tree.mode("shared", 0o777);
-        is_blamed(&tree, name, policy, "shared", Why::WritableByOthers);
+        tree.mode("open", 0o755);
+        is_trusted(&tree, name, policy);
+        tree.mode("open", 0o757);
+        is_blamed(&tree, name, policy, "open", Why::WritableByOthers);
     }
 }
 
@@ -298,12 +280,9 @@ fn a_link_that_another_user_made_is_not_followed() {
         ("link.md", "link.md", Policy::NAME),
         ("link/a.md", "link", Policy::NAME),
     ] {
-        assert!(walk(&tree, name, policy).is_ok());
-        let path = tree.path(link);
-        let told = Told::of(&path, |stat| stat.owner = STRANGER);
-        let why = Why::ForeignOwner;
-        let found = distrust_in(told, &tree.path(name), policy);
-        assert_eq!(found, Distrust { path, why }, "{name} {policy:?}");
+        is_trusted(&tree, name, policy);
+        let stranger: fn(&mut Stat) = |stat| stat.owner = STRANGER;
+        is_blamed_if(stranger, &tree, name, policy, link, Why::ForeignOwner);
     }
 }
 
@@ -316,7 +295,7 @@ fn file_systems_of_the_kernel_are_no_place_for_anything() {
         ("/sys/kernel/notes", Policy::NAME),
         ("/proc", Policy::DIRECTORY),
     ] {
-        let found = distrust_in(System, Path::new(path), policy);
+        let found = distrust_in(System, Path::new(path), policy).unwrap();
         assert_eq!(found.why, Why::KernelFileSystem, "{path}");
     }
 }
@@ -325,7 +304,6 @@ fn file_systems_of_the_kernel_are_no_place_for_anything() {
 #[test]
 fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
     let tree = Tree::of(&["d/e/map.toml"]);
-    let [users, groups] = ALONE;
     // The mask takes away what the ACL lets STRANGER do, and with it the group bits of
     // the mode.
     for (mode, mask, trusted) in [(0o775, 7, false), (0o755, 5, true), (0o1775, 7, true)] {
@@ -352,23 +330,10 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
             }
             Err(error) => panic!("{error}"),
         }
-        let told = Told::of(&tree.path("d"), |stat| stat.group = STRANGER);
-        let told = told.holding(USERS, users).holding(GROUPS, groups);
-        let walker = Walker::new(Told {
-            all_stats: |stat| stat.owner = 0,
-            user: Some(STRANGER),
-            ..told
-        });
-        let walked = walker.walk(&tree.path("d/e/map.toml"), Policy::FILE);
-        let why = walked.map_err(|error| match error {
-            WalkError::Untrusted(distrust) => distrust.why,
-            other => panic!("{other}"),
-        });
-        let expected = if trusted {
-            None
-        } else {
-            Some(Why::WritableByOthers)
-        };
-        assert_eq!(why.err(), expected, "{mode:o}");
+        let told = in_a_group(&tree, |stat| stat.group = STRANGER, ME, ALONE);
+        let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE);
+        let why = found.map(|found| found.why);
+        let expected = (!trusted).then_some(Why::WritableByOthers);
+        assert_eq!(why, expected, "{mode:o}");
     }
 }

@@ -3,7 +3,7 @@
 
 use super::told::Told;
 #[cfg(target_os = "linux")]
-use crate::{FileSystem as _, Mount};
+use crate::FileSystem as _;
 use crate::{Policy, System, SystemError, WalkError, Walker};
 use keyhole_tree::Tree;
 use std::{cell::Cell, fs};
@@ -114,13 +114,4 @@ fn what_is_held_can_be_read_by_nobody_and_what_is_open_never_waits_or_is_inherit
         assert_eq!(flags.contains(OFlags::NONBLOCK), !is_held);
         assert!(fcntl_getfd(&handle).unwrap().contains(FdFlags::CLOEXEC));
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_mount_is_of_the_kernel_if_its_file_system_is() {
-    let (root, stat) = System.root().unwrap();
-    assert_eq!(System.mount(&root, &stat), Ok(Mount::Ordinary));
-    let (proc, stat) = System.hold(&root, "proc".as_ref()).unwrap();
-    assert_eq!(System.mount(&proc, &stat), Ok(Mount::Kernel));
 }

@@ -1,7 +1,7 @@
 //! System calls from behind the wall.
 
 use crate::{
-    reach::never,
+    reach::{no_memory_can_be_executed, no_socket_is_made},
     world::{FILTERED, SEALED, WALLS, Wall, World},
 };
 use rustix::{
@@ -24,19 +24,17 @@ pub(crate) type Attempt = (&'static str, fn(&World), &'static [Wall]);
 macro_rules! attempts {
     ($($name:ident: $walls:expr,)+) => { [$((stringify!($name), $name, $walls)),+] };
 }
-pub(crate) use attempts;
 
-pub(crate) const ATTEMPTS: [Attempt; 12] = attempts! {
+pub(crate) const ATTEMPTS: [Attempt; 11] = attempts! {
     the_mapped_file_is_read: &WALLS,
     no_other_file_is_read: SEALED,
     no_directory_is_listed: SEALED,
     nothing_is_written: &WALLS,
     only_a_ticket_is_deleted: &[Wall::Tickets],
-    no_attribute_is_changed: FILTERED,
     nothing_is_executed: &WALLS,
+    no_memory_can_be_executed: FILTERED,
     no_socket_is_made: FILTERED,
     a_socket_from_before_reaches_nobody: &WALLS,
-    other_processes_are_out_of_reach: FILTERED,
     a_panic_still_says_its_line: FILTERED,
     what_is_left_is_what_security_says: &WALLS,
 };
@@ -186,20 +184,6 @@ fn what_is_left_is_what_security_says(_: &World) {
     }
 }
 
-fn no_attribute_is_changed(_: &World) {
-    never(&[
-        (libc::SYS_fchmodat, &[]),
-        (libc::SYS_fchmod, &[]),
-        (libc::SYS_fchownat, &[]),
-        (libc::SYS_fchown, &[]),
-        (libc::SYS_utimensat, &[]),
-        (libc::SYS_setxattr, &[]),
-        (libc::SYS_removexattr, &[]),
-        // FS_IOC_SETFLAGS
-        (libc::SYS_ioctl, &[0, 0x4008_6602]),
-    ]);
-}
-
 fn nothing_is_executed(world: &World) {
     assert!(rustix::thread::no_new_privs().unwrap_or(true));
     for program in ["/bin/true", "/bin/su", "/proc/self/exe", "granted/note.md"] {
@@ -209,41 +193,11 @@ fn nothing_is_executed(world: &World) {
     }
 }
 
-fn no_socket_is_made(_: &World) {
-    for family in [
-        libc::AF_INET,
-        libc::AF_INET6,
-        libc::AF_UNIX,
-        libc::AF_NETLINK,
-        libc::AF_PACKET,
-    ] {
-        for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW] {
-            let arguments = [family as u64, kind as u64];
-            never(&[
-                (libc::SYS_socket, &arguments),
-                (libc::SYS_socketpair, &arguments),
-            ]);
-        }
-    }
-}
-
 fn a_socket_from_before_reaches_nobody(world: &World) {
     let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
     let connected = rustix::net::connect(&world.socket, &world.listening);
     refused("connect", connected);
     refused("bind", rustix::net::bind(&world.socket, &any));
-}
-
-fn other_processes_are_out_of_reach(world: &World) {
-    let parent = world.parent.as_raw_nonzero().get() as u64;
-    never(&[
-        (libc::SYS_kill, &[parent]),
-        (libc::SYS_ptrace, &[libc::PTRACE_ATTACH as u64, parent]),
-        (libc::SYS_process_vm_readv, &[parent]),
-        (libc::SYS_process_vm_writev, &[parent]),
-        (libc::SYS_prlimit64, &[parent]),
-        (libc::SYS_pidfd_open, &[parent]),
-    ]);
 }
 
 /// The server's own panic hook writes such a line, and so does the standard

@@ -11,7 +11,7 @@ mod questions;
 use super::{GuardError, HookError, KEY_IN_TICKET, NOT_OURS, guard, guard_after, hook::TOOL};
 use crate::tests::live;
 use keyhole_core::{
-    AgentName, BadAgentName, Code,
+    Code,
     ticket::{Ticket, Tickets},
 };
 use keyhole_tree::Tree;
@@ -114,23 +114,14 @@ fn without(mut question: Value, field: &str) -> Value {
     question
 }
 
-fn with(mut question: Value, field: &str, value: Value) -> Value {
-    question[field] = value;
+fn with(mut question: Value, field: &str, value: impl Into<Value>) -> Value {
+    question[field] = value.into();
     question
 }
 
-#[test]
-fn a_subagent_whose_name_fits_no_ticket_gets_none() {
-    let user = User::new();
-    for name in ["a\nb".to_owned(), "a".repeat(AgentName::MAX_BYTES + 1)] {
-        let question = subagent(&name, UNBOUND).to_string();
-        let asked = user.ask(question.as_bytes());
-        assert!(matches!(
-            asked,
-            Err(GuardError::Hook(HookError::Agent(BadAgentName)))
-        ));
-        assert_eq!(user.left(), 0);
-    }
+/// The question about the bundled agent's call, with this in a field.
+fn but(field: &str, value: impl Into<Value>) -> Value {
+    with(subagent(AGENT, BOUND), field, value)
 }
 
 #[test]
@@ -150,60 +141,33 @@ fn a_subagent_may_use_its_key_and_only_the_ticket_holds_it() {
     }
 }
 
-/// What the client says after the call `toolu_1`.
-fn answered() -> Value {
-    let mut said = with(
-        subagent(AGENT, BOUND),
-        "hook_event_name",
-        json!("PostToolUse"),
-    );
-    said["tool_response"] = json!([{"type": "text", "text": "# Catalog"}]);
-    said
-}
-
-#[test]
-fn an_answer_is_left_as_it_is_only_if_our_server_gave_it() {
-    let user = User::new();
-    let taken = |said: String| {
-        let said: Value = serde_json::from_str(&said).unwrap();
-        assert_eq!(
-            said["hookSpecificOutput"],
-            json!({ "hookEventName": "PostToolUse", "updatedToolOutput": NOT_OURS })
-        );
-    };
-    let answered = answered().to_string();
-    // The guard was not asked.
-    taken(user.after(answered.as_bytes()));
-    // Nobody has redeemed the ticket. Now nobody can.
-    user.allows(&subagent(AGENT, BOUND));
-    taken(user.after(answered.as_bytes()));
-    assert_eq!(user.tickets().redeem("toolu_1"), None);
-
-    user.allows(&subagent(AGENT, BOUND));
-    user.tickets().redeem("toolu_1").unwrap();
-    assert_eq!(user.after(answered.as_bytes()), "");
-    taken(user.after(answered.as_bytes()));
-}
-
 #[test]
 fn what_cannot_be_read_after_a_call_takes_its_answer_away() {
-    let tool = with(answered(), "tool_name", json!("Read"));
-    let event = with(answered(), "hook_event_name", json!("PreToolUse"));
-    let other = with(answered(), "tool_use_id", json!("toolu_2"));
-    let list = with(answered(), "tool_use_id", json!(["toolu_1"]));
     let user = User::new();
     user.allows(&subagent(AGENT, BOUND));
     user.tickets().redeem("toolu_1").unwrap();
-    let long = answered().to_string() + &" ".repeat(16 << 20);
-    for said in [tool, event, other, list].map(|said| said.to_string()) {
-        assert!(user.after(said.as_bytes()).contains(NOT_OURS), "{said}");
+    let mut answered = but("hook_event_name", "PostToolUse");
+    answered["tool_response"] = json!([{"type": "text", "text": "# Catalog"}]);
+    let taken = json!({ "hookEventName": "PostToolUse", "updatedToolOutput": NOT_OURS });
+    let taken = format!("{}\n", json!({ "hookSpecificOutput": taken }));
+    for (field, value) in [
+        ("tool_name", json!("Read")),
+        ("hook_event_name", json!("PreToolUse")),
+        ("tool_use_id", json!("toolu_2")),
+        ("tool_use_id", json!(["toolu_1"])),
+    ] {
+        let said = with(answered.clone(), field, value).to_string();
+        assert_eq!(user.after(said.as_bytes()), taken, "{said}");
     }
-    assert!(user.after(long.as_bytes()).contains(NOT_OURS));
-    assert!(user.after(b"").contains(NOT_OURS));
-    let mut said = Vec::new();
-    guard_after(None, answered().to_string().as_bytes(), &mut said).unwrap();
-    assert!(!said.is_empty());
-    assert_eq!(user.after(answered().to_string().as_bytes()), "");
+    let answered = answered.to_string();
+    let long = answered.clone() + &" ".repeat(16 << 20);
+    assert_eq!(user.after(long.as_bytes()), taken);
+    assert_eq!(user.after(b""), taken);
+    let mut without_tickets = Vec::new();
+    guard_after(None, answered.as_bytes(), &mut without_tickets).unwrap();
+    assert_eq!(without_tickets, taken.as_bytes());
+    // Until then, nothing has used the receipt up.
+    assert_eq!(user.after(answered.as_bytes()), "");
 }
 
 #[test]
@@ -222,30 +186,17 @@ fn neither_the_parent_nor_its_fork_nor_a_session_that_runs_as_an_agent_may_use_a
 }
 
 /// The main conversation chooses a teammate's name, and the client sends it as the
-/// agent's type. The ids have the forms that we saw clients use, or similar ones.
+/// agent's type. The first five ids have the forms that we saw clients give to teammates,
+/// or similar ones.
 #[test]
-fn a_teammate_may_use_no_key_whatever_its_name() {
+fn who_has_an_id_of_another_form_than_a_subagents_may_use_no_key_whatever_its_name() {
+    let user = User::new();
     for id in [
         "aprivacy-scanner-9884851eba053841",
         "areader-2-a8f75ac62263dd48",
         "a-3f29c07b1d4e8560",
         "aa-3f29c07b1d4e856",
         "reader@session-f20f9dd5",
-    ] {
-        for agent in [AGENT, "reader", "general-purpose"] {
-            for key in [BOUND, UNBOUND, "k-wrong"] {
-                let question = with(subagent(agent, key), "agent_id", json!(id));
-                User::new().denies(&question, Code::CallerNotVerified);
-            }
-        }
-    }
-}
-
-#[test]
-fn an_id_of_an_unknown_form_is_nobodys() {
-    let good = "a3f29c07b1d4e8560";
-    User::new().allows(&with(subagent(AGENT, BOUND), "agent_id", json!(good)));
-    for id in [
         "a",
         "3f29c07b1d4e8560",
         "b3f29c07b1d4e8560",
@@ -259,13 +210,18 @@ fn an_id_of_an_unknown_form_is_nobodys() {
         "a3f29c07b1d4e8\u{e9}",
         "3f29c07b-1d4e-8560-3f29-c07b1d4e8560",
     ] {
-        let question = with(subagent(AGENT, BOUND), "agent_id", json!(id));
-        User::new().denies(&question, Code::CallerNotVerified);
+        for agent in [AGENT, "reader", "general-purpose"] {
+            for key in [BOUND, UNBOUND, "k-wrong"] {
+                let question = with(subagent(agent, key), "agent_id", id);
+                user.denies(&question, Code::CallerNotVerified);
+            }
+        }
     }
 }
 
 #[test]
 fn to_an_impostor_a_bound_key_is_an_unknown_one() {
+    let user = User::new();
     for impostor in [
         "privacy-scanner",
         "other:privacy-scanner",
@@ -276,28 +232,22 @@ fn to_an_impostor_a_bound_key_is_an_unknown_one() {
         "keyhole",
     ] {
         for key in [BOUND, "k-wrong", "", "not a key", &"k".repeat(129)] {
-            User::new().denies(&subagent(impostor, key), Code::UnknownKey);
+            user.denies(&subagent(impostor, key), Code::UnknownKey);
         }
     }
 }
 
 #[test]
-fn others_than_subagents_learn_nothing_of_the_map() {
-    let user = User::new();
-    for map in ["[keys]\n", "not a map", "[keys"] {
-        user.0.write("map.toml", map);
+fn of_what_is_wrong_with_the_map_only_subagents_learn_and_only_from_the_server() {
+    for map in [Some("[keys"), Some("not a map"), None] {
+        let user = User::new();
+        match map {
+            Some(map) => user.0.write("map.toml", map),
+            None => fs::remove_file(user.0.map()).unwrap(),
+        }
         user.denies(&parent(BOUND), Code::CallerNotVerified);
+        user.allows(&subagent(AGENT, BOUND));
     }
-}
-
-#[test]
-fn what_is_wrong_with_the_map_is_for_the_server_to_say() {
-    let user = User::new();
-    user.0.write("map.toml", "not a map");
-    user.allows(&subagent(AGENT, BOUND));
-    let user = User::new();
-    fs::remove_file(user.0.map()).unwrap();
-    user.allows(&subagent(AGENT, BOUND));
 }
 
 #[test]

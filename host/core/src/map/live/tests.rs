@@ -13,7 +13,6 @@ use keyhole_walk::SystemError;
 use std::{path::PathBuf, sync::Arc};
 
 const A: &str = "[keys]\na = 'a.md'\n";
-const B: &str = "[keys]\nb = 'b.md'\n";
 
 fn has(live: &LiveMap, key: &str) -> bool {
     let key = Key::try_from(key).unwrap();
@@ -45,18 +44,6 @@ fn a_map_may_be_as_large_as_the_limit_and_no_larger() {
     let error = live.current().unwrap_err();
     let size = MAX_MAP_BYTES + 1;
     assert!(matches!(error, MapError::TooLarge { size: told, .. } if told == size));
-}
-
-#[test]
-fn what_is_to_be_added_to_a_map_is_read_with_it() {
-    let tree = Tree::with(A);
-    let added = live(&tree).extended_by("b = 'b.md'\n").unwrap();
-    assert_eq!(added.entries().len(), 2);
-    assert!(live(&tree).extended_by("a = 'b.md'\n").is_err());
-    // A map that is not there counts as empty.
-    let empty = Tree::empty();
-    let added = live(&empty).extended_by(B).unwrap();
-    assert_eq!(added.entries().len(), 1);
 }
 
 #[test]

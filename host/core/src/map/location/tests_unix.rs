@@ -40,11 +40,3 @@ fn the_map_is_the_one_that_is_named_else_that_of_the_xdg_directory_else_of_the_h
     let empty = find(Some(""), &both);
     assert!(matches!(empty, Err(LocationError::EmptyName)));
 }
-
-#[test]
-fn a_relative_name_belongs_to_the_directory_that_is_current_at_the_start() {
-    let here = std::env::current_dir().unwrap();
-    let found = find(Some("./maps/m.toml"), &[]).unwrap();
-    assert_eq!(found.file(), here.join("maps/m.toml"));
-    assert_eq!(found.directory(), here.join("maps"));
-}

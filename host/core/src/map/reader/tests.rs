@@ -76,19 +76,6 @@ fn an_entry_is_a_path_or_a_table_with_one() {
 }
 
 #[test]
-fn an_agents_only_key_is_that_of_the_one_entry_that_names_it() {
-    let map = parse(
-        "[keys]\na = { path = 'a.md', agents = ['one', 'two'] }\nb = { path = 'b.md', agents = ['two'] }\nc = 'c.md'",
-    )
-    .unwrap();
-    let only = |agent: &str| map.only_key_of(&agent.try_into().unwrap());
-    assert_eq!(only("one"), Some(&key("a")));
-    for none in ["two", "three", "c"] {
-        assert_eq!(only(none), None, "{none}");
-    }
-}
-
-#[test]
 fn entries_and_bindings_come_with_their_lines_in_the_order_of_the_file() {
     let map = parse(
         "[bindings.b]\nkey_env = '_B1'\n[keys]\nz = 'z.md'\na = 'a.md'\n[bindings.c]\nkey = 'a'\n",
