@@ -30,17 +30,12 @@ class Orchestrator(unittest.IsolatedAsyncioTestCase):
         self.world.put("names.md", WORKERS["reader"][2])
         self.world.put("prices.md", WORKERS["buyer"][2])
 
-    def start(self, arguments):
-        """The server of one worker, which alone holds its streams."""
-        server = StdioServerParameters(
-            command="keyhole", args=["serve", *arguments], env=self.world.environment
-        )
-        return Client(stdio_client(server))
-
     async def work(self, name, ready):
         """One worker: all that it can see, and all that it can load."""
-        arguments, _, _ = WORKERS[name]
-        async with self.start(arguments) as client:
+        # It alone holds its server's streams.
+        arguments = ["serve", *WORKERS[name][0]]
+        server = StdioServerParameters(command="keyhole", args=arguments, env=self.world.environment)
+        async with Client(stdio_client(server)) as client:
             await ready.wait()
             [tool] = (await client.list_tools()).tools
             result = await client.call_tool("load_context", {})
@@ -60,22 +55,6 @@ class Orchestrator(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(text, document)
             for _, other, _ in WORKERS.values():
                 self.assertEqual(other in tool.model_dump_json(), other == title)
-
-    async def test_a_key_that_is_bound_to_one_worker_is_not_there_for_another(self):
-        for arguments in [["--bind", "prices"], ["--bind", "prices", "--agent", "reader"]]:
-            with self.subTest(arguments):
-                async with self.start(arguments) as client:
-                    result = await client.call_tool("load_context", {})
-                    self.assertEqual(result.structured_content["code"], "unknown-key")
-                    self.assertNotIn("12 a piece", result.model_dump_json())
-
-    async def test_a_worker_whose_binding_is_taken_away_gets_nothing_more(self):
-        async with self.start(WORKERS["reader"][0]) as reader, self.start(WORKERS["buyer"][0]) as buyer:
-            self.world.put("configuration/keyhole/context-map.toml", MAP.replace("bindings.names", "bindings.other"))
-            result = await reader.call_tool("load_context", {})
-            self.assertEqual(result.structured_content["code"], "unknown-key")
-            result = await buyer.call_tool("load_context", {})
-            self.assertEqual(result.content[0].text, WORKERS["buyer"][2])
 
 
 if __name__ == "__main__":
