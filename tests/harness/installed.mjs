@@ -1,31 +1,44 @@
-// A program that an npm package brings in another package, of which npm installs the
-// one for this system. Taking it from there needs none of the packages' install
-// scripts.
+// What a package.json pins, and which of it is installed beside it.
 
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { pinned } from './installed.mjs';
+
+export const readJson = (file) => JSON.parse(fs.readFileSync(file, 'utf8'));
 
 /**
- * The pinned package `name` as `pinned` describes it, and `program`: the first of
- * `files` that one of its per-system packages contains.
+ * The package `name` that `folder` pins: { version, root, missing }. `missing` says why
+ * it is not here; a registry may lack a client for this system.
  */
-export function carried(name, files) {
-  const found = pinned(name);
+export function pinnedIn(folder, name) {
+  const { dependencies, optionalDependencies } = readJson(path.join(folder, 'package.json'));
+  const version = { ...dependencies, ...optionalDependencies }[name].split('@').pop();
+  const root = path.join(folder, 'node_modules', name);
+  const isHere = fs.existsSync(path.join(root, 'package.json'));
+  return { version, root, missing: isHere ? undefined : 'its package is not installed' };
+}
+
+/**
+ * The same, and `program`: the first of `files` in one of the packages of which npm
+ * installs the one for this system. Taking it from there needs no install scripts.
+ */
+export function carriedIn(folder, name, files) {
+  const found = pinnedIn(folder, name);
   if (found.missing) return found;
   const manifest = path.join(found.root, 'package.json');
   const require = createRequire(manifest);
-  const { optionalDependencies = {} } = JSON.parse(fs.readFileSync(manifest, 'utf8'));
-  for (const other of Object.keys(optionalDependencies)) {
-    let root;
+  for (const [other, version] of Object.entries(readJson(manifest).optionalDependencies ?? {})) {
+    let its;
     try {
-      root = path.dirname(require.resolve(`${other}/package.json`));
+      its = require.resolve(`${other}/package.json`);
     } catch {
       continue; // Not this system's.
     }
-    for (const file of fs.readdirSync(root, { recursive: true })) {
-      if (files.test(file)) return { ...found, program: path.join(root, file) };
+    const root = path.dirname(its);
+    const program = fs.readdirSync(root, { recursive: true }).find((file) => files.test(file));
+    // Another version may be beside this one.
+    if (program && readJson(its).version === version.split('@').pop()) {
+      return { ...found, program: path.join(root, program) };
     }
   }
   return { ...found, missing: 'its registry has no program for this system' };
