@@ -19,8 +19,8 @@ const KINDS = [
 // speaks.
 async function connected(kind, t, args = []) {
   const [, , Stdio, make] = kind
-  const place = world()
-  const transport = new Stdio({ command: server, args: ['serve', ...args], env: place.env, stderr: 'pipe' })
+  const { env, ending } = world(t)
+  const transport = new Stdio({ command: server, args: ['serve', ...args], env, stderr: 'pipe' })
   let stderr = ''
   transport.stderr.on('data', (data) => { stderr += data })
   const sent = []
@@ -31,9 +31,8 @@ async function connected(kind, t, args = []) {
   }
   const client = make()
   await client.connect(transport)
-  t.after(async () => {
+  ending.push(async () => {
     await client.close()
-    place.end()
     assert.equal(stderr, '')
   })
   return { client, sent }
