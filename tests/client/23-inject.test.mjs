@@ -16,7 +16,8 @@ const ALONE = { parent: [spawn('scanner', AGENT), say('Done.')], scanner: [say('
 const BARE = { plugin: 'none' };
 
 /** An agent's file, with a mark by which a case tells its owner. */
-const agent = (home, owner, tools = 'Read', of = 'user') => home.agent(owner, { name: AGENT, tools }, `File of the ${of}.`);
+const agent = (home, owner, tools = 'Read', of = 'user') =>
+  home.agent(owner, { name: AGENT, tools }, `File of the ${of}.`);
 
 /** The document of `name`, and the settings as printed; `change` changes the hook. */
 function world(home, { text = CATALOG, change = (hook) => hook, name = AGENT } = {}) {

@@ -52,7 +52,8 @@ onEachClient("25b: two of the user's agents with one server between them each ge
   /** Each calls for its own and for the other's at the same time; whether that failed. */
   const play = async (tool, servers) => {
     for (const name of names) home.agent(home.home, { name, tools: tool, ...servers });
-    const turns = (own, other) => [once([other], [call(tool, { key: key(own) }), call(tool, { key: key(other) })]), say('Done.')];
+    const loads = (...names) => names.map((name) => call(tool, { key: key(name) }));
+    const turns = (own, other) => [once([other], loads(own, other)), say('Done.')];
     const parent = [names.map((name) => spawn(name, name)), say('Done.')];
     const script = { parent, alpha: turns('alpha', 'beta'), beta: turns('beta', 'alpha') };
     const session = await home.play(script, tool === TOOL ? [] : ['--allowedTools', tool]);

@@ -11,7 +11,10 @@ const LEAVE = ['--allowedTools', TOOL];
 const GUARDED = { plugin: 'guarded' };
 
 /** The same call by a subagent of that type. */
-const by = (agent) => ({ parent: [spawn('caller', agent), say('Done.'), say('Done.')], caller: [search(TOOL), load(KEY), say('Done.')] });
+const by = (agent) => ({
+  parent: [spawn('caller', agent), say('Done.'), say('Done.')],
+  caller: [search(TOOL), load(KEY), say('Done.')],
+});
 
 /**
  * A case in which the only caller, of which the client tells a hook `id` and `type`, is

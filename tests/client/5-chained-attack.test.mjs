@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, KEY, SCANNER, plain, programIn, scan } from './harness/plugin.mjs';
+import { CANARY, DONE, KEY, SCANNER, plain, programIn, scan } from './harness/plugin.mjs';
 import { bash, call, say, spawn } from './harness/script.mjs';
 
 const read = (file_path) => call('Read', { file_path });
@@ -59,9 +59,9 @@ onEachClient('5b: a redirection does not read outside the project either, or the
 // same session may read. No plugin can prevent that; the user can, by a rule, or
 // by having no transcripts written.
 onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, client, seen }) => {
-  const play = (turn, args, more) =>
+  const play = (turn, more) =>
     // Of what runs in the background it learns in turns of their own.
-    home.play(plain(client, { parent: [spawn('scanner', SCANNER, more), turn, ...Array(6).fill(say('Done.'))] }), args);
+    home.play(plain(client, { parent: [spawn('scanner', SCANNER, more), turn, ...DONE] }));
   const attack = () =>
     play(async () => (await transcripts(home)).flatMap((name) => [read(name), bash(`cat ${name}`)]));
 
@@ -86,7 +86,7 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
     play(async (_, model) => {
       await model.asked('scanner', 1);
       return [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)];
-    }, [], more);
+    }, more);
   const found = (await search()).of('parent').some(({ text }) => text.includes(CANARY));
   seen(`that rule alone ${found ? 'does not keep' : 'keeps'} a search of the client's temporary folder from it`);
   assert.ok(found, 'the second rule is not needed any more: drop it from the advice');
