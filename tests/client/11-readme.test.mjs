@@ -5,10 +5,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { DIST } from './harness/home.mjs';
-import { PACKAGED, SCANNER, way } from './harness/plugin.mjs';
+import { PACKAGED, scan } from './harness/plugin.mjs';
 
 const README = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8');
 
@@ -19,13 +18,13 @@ function block(language) {
   return found[2].replaceAll(new RegExp(`^${found[1]}`, 'gm'), '');
 }
 
-onEachClient("11: the plugin's README works word for word", async ({ home }) => {
+onEachClient("11: the plugin's README works word for word", { plugin: 'none' }, async ({ home }) => {
   const commands = block('').trim().split('\n');
   const [, repository, branch] = commands[0].match(/ ([\w-]+\/[\w-]+)@(\w+)$/);
   home.publish(DIST, `https://github.com/${repository}.git`, branch);
   // Otherwise the client would ask that host by SSH first.
   fs.chmodSync(home.write(home.root, 'shims/ssh', '#!/bin/sh\nexit 1\n'), 0o755);
-  fs.symlinkSync(home.client.binary, path.join(home.root, 'shims/claude'));
+  fs.symlinkSync(home.client.program, path.join(home.root, 'shims/claude'));
   const PATH = `${path.join(home.root, 'shims')}:${process.env.PATH}`;
   for (const command of commands) {
     const { code, stdout, stderr } = await home.run('/bin/sh', ['-c', command], { PATH });
@@ -36,12 +35,7 @@ onEachClient("11: the plugin's README works word for word", async ({ home }) => 
   const [, place] = block('toml').match(/"~\/(.*?)"/);
   home.write(home.home, place, catalog);
 
-  const session = await home.session({
-    parent: [spawn('scanner', SCANNER), say('Done.')],
-    scanner: [way(home.client).load, say('Done.')],
-  });
-  session.assertPlayed();
-  assert.equal(session.answer('scanner', way(home.client).tool).text, catalog);
+  assert.equal((await scan(home)).got.text, catalog);
 
   // Its rules, of step 4, as `check` wants them, and its command for a failure.
   // TMPDIR is set here, so its path stands for /tmp, as the step says.

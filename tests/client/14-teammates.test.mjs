@@ -2,30 +2,22 @@
 // and the client tells that name to hooks as the type of the agent that calls.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, TOOL, agentFile, load } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, TOOL, agentFile, load } from './harness/plugin.mjs';
+import { search, spawn } from './harness/script.mjs';
 
 const BOUND = 'key-of-reader-7c31d90a52';
 const UNBOUND = 'key-of-anyone-0b8e6f1d44';
 
-/** More words than the parent needs, however often it is told that somebody ended. */
-const DONE = Array.from({ length: 12 }, () => say('Done.'));
-
 /** Waits until the server runs, so that the agents that are started may have its tool. */
 const CONNECTED = `until grep -rqs 'Successfully connected' "$HOME/.cache"; do sleep 0.1; done`;
 
-onEachClient('14: a teammate named as an agent is denied, and the agent of that name is not', async ({ t, home, seen }) => {
-  // A terminal comes from Python's own library.
-  if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
-  // If a module is loaded, a teammate has no such tool at all: see case 17.
-  await home.installGuarded();
+// If a module is loaded, a teammate has no such tool at all: see case 17.
+onEachClient('14: a teammate named as an agent is denied, and the agent of that name is not', { plugin: 'guarded', terminal: true }, async ({ home, file, seen }) => {
   const overheard = home.overhear(TOOL);
   home.hook('SessionStart', CONNECTED);
-  const file = home.write(home.home, 'private/catalog.md', CATALOG);
   const other = home.write(home.home, 'private/other.md', `# Other ${CANARY}\n`);
   home.map({ [BOUND]: { path: file, agents: ['reader'] }, [UNBOUND]: other });
   home.write(home.home, '.claude/agents/reader.md', agentFile('reader', BOUND));
@@ -39,7 +31,7 @@ onEachClient('14: a teammate named as an agent is denied, and the agent of that 
       ],
       agent: [load(BOUND), ...DONE],
       // The newer client defers the tool for it.
-      teammate: [call('ToolSearch', { query: `select:${TOOL}` }), [load(BOUND), load(UNBOUND)], ...DONE],
+      teammate: [search(TOOL), [load(BOUND), load(UNBOUND)], ...DONE],
     },
     ({ requests }) =>
       Object.entries({ agent: 1, teammate: 2 }).every(([actor, turn]) =>

@@ -4,80 +4,66 @@
 // guard allows.
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
 import path from 'node:path';
-import { call, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, KEY, OWN_TOOL, SCANNER, TOOL, catalog, load, loadsModules, way } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, OWN_TOOL, SCANNER, TOOL, DONE, load, plain, scan } from './harness/plugin.mjs';
+import { call, say, search, spawn } from './harness/script.mjs';
 
 /** All that a user's settings can give. */
 const LEAVE = ['--allowedTools', `${TOOL},${OWN_TOOL}`];
-const search = call('ToolSearch', { query: `select:${TOOL},${OWN_TOOL}` });
 /** Both tools, called by somebody who is not the agent. */
 const attempts = [load(KEY), call(OWN_TOOL, {})];
+const searched = [search(TOOL, OWN_TOOL), ...attempts];
+const isOurs = ({ tool }) => [TOOL, OWN_TOOL].includes(tool);
 
 /** Every call of `actor` failed, and nobody but `readers` has the catalog. */
 function assertNothing(session, actor, ...readers) {
-  const ours = session.answers(actor).filter(({ tool }) => [TOOL, OWN_TOOL].includes(tool));
+  const ours = session.answers(actor).filter(isOurs);
   assert.equal(ours.length, 2, `${actor}'s calls`);
   for (const { text, error } of ours) assert.equal(error, true, text);
   session.assertOnlyIn(CANARY, ...readers);
 }
 
-/** What `actor` can call. One entry is the client's own, for tools still to be searched. */
-const tools = (session, actor) =>
-  session.of(actor)[0].body.tools.map(({ name }) => name).filter((name) => name !== 'DeferredToolPlaceholder');
-
-onEachClient('15a: the parent, a fork and another agent have no such tool, while the agent reads', async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
+onEachClient('15a: the parent, a fork and another agent have no such tool, while the agent reads', async ({ home, loads, way, seen }) => {
   const session = await home.session(
     {
       parent: [
-        [search, ...attempts],
+        searched,
         [spawn('scanner', SCANNER), spawn('fork', 'fork'), spawn('other', 'general-purpose')],
         [call(OWN_TOOL, {}), load(KEY)],
-        // A fork may be in the background. Then the client reports its end when
-        // it comes.
-        ...Array.from({ length: 8 }, () => say('Done.')),
+        // A fork may be in the background.
+        ...DONE,
       ],
-      scanner: [way(client).load, say('Done.')],
+      scanner: [way.load, say('Done.')],
       fork: [attempts, say('Done.')],
-      other: [[search, ...attempts], say('Done.')],
+      other: [searched, say('Done.')],
     },
     LEAVE,
     { CLAUDE_CODE_FORK_SUBAGENT: '1' },
   );
   assert.deepEqual(session.unscripted, []);
-  assert.equal(session.answer('scanner', way(client).tool).text, CATALOG);
+  assert.equal(session.answer('scanner', way.tool).text, CATALOG);
   for (const actor of ['fork', 'other']) assertNothing(session, actor, 'scanner');
-  for (const { tool, text, error } of session.answers('parent')) {
-    if ([TOOL, OWN_TOOL].includes(tool)) assert.equal(error, true, text);
-  }
-  if (!loadsModules(client)) return;
+  for (const { text, error } of session.answers('parent').filter(isOurs)) assert.equal(error, true, text);
+  if (!loads) return;
   session.assertOnlyIn(KEY, 'parent', 'fork', 'other'); // They named it themselves.
   for (const actor of ['parent', 'fork', 'other']) {
-    for (const { body } of session.of(actor)) {
-      assert.deepEqual(body.tools.filter(({ name }) => /load_context/.test(name)), [], actor);
-    }
-    for (const { tool, text } of session.answers(actor)) {
-      if ([TOOL, OWN_TOOL].includes(tool)) assert.match(text, /No such tool/, actor);
-    }
+    assert.deepEqual(session.tools(actor).filter((name) => /load_context/.test(name)), [], actor);
+    for (const { text } of session.answers(actor).filter(isOurs)) assert.match(text, /No such tool/, actor);
   }
-  assert.deepEqual(tools(session, 'scanner').sort(), ['Glob', 'Grep', OWN_TOOL, 'Read'].sort());
+  // One more is the client's own, for tools still to be searched.
+  const tools = session.tools('scanner').filter((name) => name !== 'DeferredToolPlaceholder');
+  assert.deepEqual(tools.sort(), ['Glob', 'Grep', OWN_TOOL, 'Read'].sort());
   seen('the agent has its tools and no Agent: it can start no other that would inherit its server');
   const { mcp_servers } = session.events.find(({ subtype }) => subtype === 'init');
   assert.deepEqual(mcp_servers.map(({ status }) => status), ['disabled']);
   seen('a module can hold back a server of its plugin, which then never starts');
 });
 
-onEachClient('15b: a session that runs as the agent has no such tool', async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
-  const session = await home.session({ parent: [attempts, say('Done.')] }, ['--agent', SCANNER, ...LEAVE]);
-  session.assertPlayed();
+onEachClient('15b: a session that runs as the agent has no such tool', async ({ home, loads, seen }) => {
+  const session = await home.play({ parent: [attempts, say('Done.')] }, ['--agent', SCANNER, ...LEAVE]);
   assertNothing(session, 'parent');
-  if (loadsModules(client)) seen(`--agent: ${session.answers('parent').map(({ text }) => text).join(' | ')}`);
+  if (loads) seen(`--agent: ${session.answers('parent').map(({ text }) => text).join(' | ')}`);
 });
 
 /** An agent with that full name and a server of its own, as somebody else would write it. */
@@ -102,18 +88,12 @@ const impostor = (home) => {
 /** The clients in which somebody else's definition takes the name of a plugin's agent. */
 const TAKEN = { flag: ['2.1.197', '2.1.330'], file: ['2.1.197'] };
 
-const impostors = {
-  parent: [spawn('scanner', SCANNER), say('Done.')],
-  scanner: [attempts, say('Done.')],
-};
+const impostors = (client) => plain(client, { scanner: [attempts, say('Done.')] });
 
-onEachClient('15c: an impostor by --agents is not started, or gets no server', async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
-  const session = await home.session(impostors, ['--agents', JSON.stringify({ [SCANNER]: impostor(home) }), ...LEAVE]);
-  session.assertPlayed();
-  if (loadsModules(client)) {
-    assert.deepEqual(session.of('scanner'), []);
+onEachClient('15c: an impostor by --agents is not started, or gets no server', async ({ home, client, loads, seen }) => {
+  const session = await home.play(impostors(client), ['--agents', JSON.stringify({ [SCANNER]: impostor(home) }), ...LEAVE]);
+  if (loads) {
+    assert.ok(!session.has('scanner'));
     assert.match(session.answer('parent', 'Agent').text, /is not the agent of that plugin/);
     session.assertOnlyIn(CANARY);
     seen('--agents takes the name of an agent that a module registered; the module can refuse to start it');
@@ -126,102 +106,71 @@ onEachClient('15c: an impostor by --agents is not started, or gets no server', a
   seen("--agents CAN take the name of a plugin's agent, and is given what is bound to it");
 });
 
-onEachClient("15d: an impostor by a file of a trusted project is not run, or the client is known for it", async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
-  const { description, prompt, tools, mcpServers } = impostor(home);
-  const head = { name: SCANNER, description, tools, mcpServers: JSON.stringify(mcpServers) };
-  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}`);
-  home.write(home.project, '.claude/agents/impostor.md', `---\n${lines.join('\n')}\n---\n\n${prompt}\n`);
+onEachClient("15d: an impostor by a file of a trusted project is not run, or the client is known for it", async ({ home, client, loads, seen }) => {
+  const { prompt, ...fields } = impostor(home);
+  home.agent(home.project, { name: SCANNER, ...fields }, prompt, 'impostor');
   home.trust();
-  const session = await home.session(impostors, LEAVE);
-  session.assertPlayed();
+  const session = await home.play(impostors(client), LEAVE);
   const taken = session.of('scanner')[0].text.includes('THE-IMPOSTORS-PROMPT');
   assert.equal(taken, TAKEN.file.includes(client.version));
   const [shared, own] = session.answers('scanner');
-  assert.equal(own.error, !loadsModules(client), own.text);
-  assert.equal(shared.error, loadsModules(client), shared.text);
+  assert.equal(own.error, !loads, own.text);
+  assert.equal(shared.error, loads, shared.text);
   seen(`a file of a trusted project ${taken ? 'CAN' : 'cannot'} take the name of a plugin's agent`);
 });
 
 onEachClient("15e: a session's server under the name of the agent's own is not taken for it", async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
   const { mcpServers: [server] } = impostor(home);
-  const session = await home.session(
-    {
-      parent: [spawn('scanner', SCANNER), say('Done.')],
-      scanner: [call(OWN_TOOL, {}), say('Done.')],
-    },
-    ['--mcp-config', JSON.stringify({ mcpServers: server }), ...LEAVE],
-  );
-  session.assertPlayed();
+  const script = plain(client, { scanner: [call(OWN_TOOL, {}), say('Done.')] });
+  const session = await home.play(script, ['--mcp-config', JSON.stringify({ mcpServers: server }), ...LEAVE]);
   const { error, text } = session.answer('scanner', OWN_TOOL);
   assert.equal(error, true, text);
   session.assertOnlyIn(CANARY);
   seen(`such a server ${/guard was asked/.test(text) ? "takes the own one's place, and the guard denies it" : 'is not there'}`);
 });
 
-onEachClient('15f: another server of the user does not make the agent nor its tool another', async ({ home, client }) => {
-  await home.install();
-  catalog(home);
+onEachClient('15f: another server of the user does not make the agent nor its tool another', async ({ home }) => {
   // A server that the parent may use, bound to something else.
-  const note = home.write(home.home, 'note.md', 'A note.\n');
-  fs.appendFileSync(path.join(home.configured, 'context-map.toml'), `k-note = ${JSON.stringify(note)}\n[bindings.note]\nkey = "k-note"\n`);
+  home.addToMap({ 'k-note': home.write(home.home, 'note.md', 'A note.\n') });
+  home.change(home.mapFile, (map) => `${map}[bindings.note]\nkey = "k-note"\n`);
   const { root, data } = home.installed('keyhole');
   const server = { command: 'sh', args: [path.join(root, 'start.sh'), data, 'serve', '--bind', 'note'] };
   const tool = 'mcp__note__load_context';
-  const session = await home.session(
-    {
-      parent: [call('ToolSearch', { query: `select:${tool}` }), call(tool, {}), spawn('scanner', SCANNER), say('Done.')],
-      scanner: [way(client).load, say('Done.')],
-    },
+  const session = await scan(
+    home,
+    { parent: [search(tool), call(tool, {}), spawn('scanner', SCANNER), say('Done.')] },
     ['--mcp-config', JSON.stringify({ mcpServers: { note: server } }), '--allowedTools', tool],
   );
-  session.assertPlayed();
   assert.equal(session.answer('parent', tool).text, 'A note.\n');
-  assert.equal(session.answer('scanner', way(client).tool).text, CATALOG);
+  assert.equal(session.got.text, CATALOG);
   session.assertOnlyIn(CANARY, 'scanner');
 });
 
-onEachClient('15g: an agent that the agent starts inherits the tool, and gets nothing by it', async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
+onEachClient('15g: an agent that the agent starts inherits the tool, and gets nothing by it', async ({ home, way, seen }) => {
   // The bundled agent cannot start any agent. This one can.
-  const file = path.join(home.installed('keyhole').root, 'agents/privacy-scanner.md');
-  const text = fs.readFileSync(file, 'utf8').replace(/^tools: .*$/m, '$&, Agent');
-  fs.writeFileSync(file, text);
-  const session = await home.session(
-    {
-      parent: [spawn('scanner', SCANNER), say('Done.')],
-      scanner: [way(client).load, spawn('nested', 'general-purpose'), say('Done.')],
-      nested: [[search, ...attempts], say('Done.')],
-    },
-    LEAVE,
-  );
-  session.assertPlayed();
-  assert.equal(session.answer('scanner', way(client).tool).text, CATALOG);
-  if (session.of('nested').length === 0) return seen('an agent can start no other, even with the tool for it');
+  const { root } = home.installed('keyhole');
+  home.change(path.join(root, 'agents/privacy-scanner.md'), (text) => text.replace(/^tools: .*$/m, '$&, Agent'));
+  const nested = [searched, say('Done.')];
+  const script = { scanner: [way.load, spawn('nested', 'general-purpose'), say('Done.')], nested };
+  const session = await scan(home, script, LEAVE);
+  assert.equal(session.got.text, CATALOG);
+  if (!session.has('nested')) return seen('an agent can start no other, even with the tool for it');
   assertNothing(session, 'nested', 'scanner');
-  const said = session.answers('nested').map(({ text }) => text);
-  seen(`a nested agent is told: ${said.slice(1).map((text) => text.slice(0, 60)).join(' | ')}`);
+  const said = session.answers('nested').map(({ text }) => text.slice(0, 60));
+  seen(`a nested agent is told: ${said.slice(1).join(' | ')}`);
 });
 
-onEachClient('15h: the agent works for another agent as well, which gets nothing itself', async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
-  const session = await home.session(
-    {
+onEachClient('15h: the agent works for another agent as well, which gets nothing itself', async ({ home, client, way, seen }) => {
+  const session = await home.play(
+    plain(client, {
       parent: [spawn('middle', 'general-purpose'), say('Done.')],
-      middle: [spawn('scanner', SCANNER), [search, ...attempts], say('Done.')],
-      scanner: [way(client).load, say('Done.')],
-    },
+      middle: [spawn('scanner', SCANNER), searched, say('Done.')],
+    }),
     LEAVE,
   );
-  session.assertPlayed();
   assertNothing(session, 'middle', 'scanner');
-  if (session.of('scanner').length === 0) return seen('an agent can start no other');
-  assert.equal(session.answer('scanner', way(client).tool).text, CATALOG);
+  if (!session.has('scanner')) return seen('an agent can start no other');
+  assert.equal(session.answer('scanner', way.tool).text, CATALOG);
 });
 
 /** Another plugin's module: it listens to results, and helps itself to the servers. */
@@ -247,27 +196,17 @@ const NEIGHBOUR = `export const register = (on) => {
 `;
 
 // A limit, not a promise: what a user installs can see what it sees.
-onEachClient("15i: a hook of the user's and another module overhear the agent, and have no way to the server", async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
-  const file = path.join(home.root, 'overheard');
-  home.set({ hooks: { PostToolUse: [{ matcher: way(client).tool, hooks: [{ type: 'command', command: `cat >>'${file}'` }] }] } });
+onEachClient("15i: a hook of the user's and another module overhear the agent, and have no way to the server", async ({ home, loads, way, seen }) => {
+  const overheard = home.overhear(way.tool, 'PostToolUse');
   const folder = path.join(home.root, 'neighbour');
   home.write(folder, '.claude-plugin/plugin.json', JSON.stringify({ name: 'neighbour', version: '1.0.0' }));
   home.write(folder, 'hooks/hooks.json', JSON.stringify({ hooks: {}, modules: ['./register.ts'] }));
   home.write(folder, 'hooks/register.ts', NEIGHBOUR);
-  const session = await home.session(
-    {
-      parent: [spawn('scanner', SCANNER), say('Done.')],
-      scanner: [way(client).load, say('Done.')],
-    },
-    ['--plugin-dir', folder, ...LEAVE],
-  );
-  session.assertPlayed();
+  const session = await scan(home, {}, ['--plugin-dir', folder, ...LEAVE]);
   session.assertOnlyIn(CANARY, 'scanner');
-  assert.ok(fs.readFileSync(file, 'utf8').includes(CANARY));
+  assert.ok(JSON.stringify(overheard()).includes(CANARY));
   seen("a PostToolUse hook of the user's reads what the agent was given");
-  if (!loadsModules(client)) return;
+  if (!loads) return;
   const logged = session.events.filter(({ plugin }) => plugin === 'neighbour').map(({ text }) => text);
   assert.ok(logged.some((text) => text.startsWith('OVERHEARD') && text.includes(CANARY)), logged.join('\n'));
   const tried = logged.filter((text) => text.startsWith('TRIED'));

@@ -2,9 +2,9 @@
 // first way, the second, or nothing. It is never more.
 
 import assert from 'node:assert/strict';
-import { call, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, KEY, OWN_TOOL, SCANNER, TOOL, catalog, load, loadsModules } from './harness/plugin.mjs';
+import { CANARY, KEY, OWN_TOOL, TOOL, load, plain } from './harness/plugin.mjs';
+import { call, say } from './harness/script.mjs';
 
 const LEAVE = ['--allowedTools', `${TOOL},${OWN_TOOL}`];
 
@@ -22,26 +22,18 @@ const SWITCHES = {
 };
 
 for (const [how, { user, managed, args, left, says, gone }] of Object.entries(SWITCHES)) {
-  onEachClient('18: ' + how, async ({ t, home, client, seen }) => {
-    await home.install();
-    catalog(home);
+  onEachClient('18: ' + how, async ({ t, home, client, loads, seen }) => {
     if (user) home.set(user);
     if (managed && !home.manage(managed)) return t.skip("an administrator's settings cannot be played here");
-    const session = await home.session(
-      {
-        parent: [spawn('scanner', SCANNER), say('Done.')],
-        scanner: [[load(KEY), call(OWN_TOOL, {})], say('Done.')],
-      },
-      args,
-    );
-    session.assertPlayed();
+    const both = [load(KEY), call(OWN_TOOL, {})];
+    const session = await home.play(plain(client, { scanner: [both, say('Done.')] }), args);
     session.assertOnlyIn(CANARY, 'scanner');
     if (gone) {
-      assert.deepEqual(session.of('scanner'), []);
+      assert.ok(!session.has('scanner'));
       return seen(`${how}: there is no such agent`);
     }
     const got = session.answers('scanner').filter(({ error }) => !error).map(({ tool }) => tool);
-    assert.deepEqual(got, loadsModules(client) || left.length === 0 ? left : [TOOL]);
+    assert.deepEqual(got, loads || left.length === 0 ? left : [TOOL]);
     if (says) assert.ok(session.answers('scanner').some(({ text }) => text.includes(says)));
     seen(`${how}: ${got.length === 0 ? 'nothing' : got[0] === TOOL ? 'the guarded way' : "the agent's own server"}`);
   });

@@ -7,9 +7,9 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { say } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { PACKAGED, loadsModules } from './harness/plugin.mjs';
+import { PACKAGED } from './harness/plugin.mjs';
+import { say } from './harness/script.mjs';
 
 const bin = (name) => path.join(import.meta.dirname, 'node_modules/.bin', name);
 
@@ -20,10 +20,7 @@ test('21a: the module is formatted', () => {
   assert.equal(status, 0, `${stdout}${stderr}run: npx prettier --config .prettierrc.json --write ${module}`);
 });
 
-onEachClient("21b: the module is right by the client's own declarations", async ({ t, home, client, seen }) => {
-  // A terminal comes from Python's own library.
-  if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
-  if (!loadsModules(client)) return t.skip('this client loads no modules');
+onEachClient("21b: the module is right by the client's own declarations", { plugin: 'none', terminal: true, modules: true }, async ({ home, client, seen }) => {
   const folder = path.join(home.root, 'plugin');
   fs.cpSync(PACKAGED, folder, { recursive: true });
   const types = path.join(folder, '.claude-plugin/types');
@@ -32,20 +29,9 @@ onEachClient("21b: the module is right by the client's own declarations", async 
   let before;
   // Whole: both are there, and at the next look they are the same.
   const written = () => declarations.every(fs.existsSync) && before === (before = look());
-  home.trust();
-  await home.terminal(
-    {
-      parent: [
-        async () => {
-          await home.until('the declarations', written);
-          return say('Done.');
-        },
-      ],
-    },
-    ({ requests }) => requests.some(({ actor }) => actor === 'parent') && written(),
-    {},
-    ['--plugin-dir', folder],
-  );
+  const parent = [() => home.until('the declarations', written).then(() => say('Done.'))];
+  const done = (session) => session.has('parent') && written();
+  await home.terminal({ parent }, done, {}, ['--plugin-dir', folder]);
   const first = fs.readFileSync(path.join(types, 'claude-code/index.d.ts'), 'utf8').split('\n', 1)[0];
   assert.ok(first.includes(client.version), first);
   const check = () => spawnSync(bin('tsc'), ['--project', path.join(types, 'tsconfig.json')], { encoding: 'utf8' });
@@ -54,7 +40,6 @@ onEachClient("21b: the module is right by the client's own declarations", async 
   seen('a client writes the declarations of its interface beside a module from a folder');
 
   // This shows that the check really reads them.
-  const module = path.join(folder, 'hooks/register.ts');
-  fs.writeFileSync(module, fs.readFileSync(module, 'utf8').replace('$.agent.register({', '$.agent.register({ nome: 1,'));
+  home.change(path.join(folder, 'hooks/register.ts'), (text) => text.replace('$.agent.register({', '$.agent.register({ nome: 1,'));
   assert.match(check().stdout, /nome/);
 });

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
 import { DIST } from './harness/home.mjs';
-import { CANARY, CATALOG, KEY, SCANNER, catalog, load, loadsModules, way } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, SCANNER, catalog, load } from './harness/plugin.mjs';
+import { say, spawn } from './harness/script.mjs';
 
 const PACK = path.resolve(import.meta.dirname, '../../release/packages/plugin.py');
 
@@ -22,38 +22,27 @@ function without(home) {
   return dist;
 }
 
-onEachClient('22a: without a shell, the first session loads the catalog, for the subagent alone', async ({ home, client }) => {
-  await home.install(without(home));
+/** The parent's call is denied, and the agent, which makes `its` call, has the catalog. */
+async function first(home, its) {
   catalog(home);
-  const session = await home.session({
-    parent: [load(KEY), spawn('scanner', SCANNER), say('Reported.')],
-    scanner: [way(client).load, say('Done.')],
-  });
-  session.assertPlayed();
-  const answer = session.answer('scanner', way(client).tool);
-  assert.deepEqual([answer.error, answer.text], [false, CATALOG]);
+  const parent = [load(KEY), spawn('scanner', SCANNER), say('Reported.')];
+  const session = await home.play({ parent, scanner: [its, say('Done.')] });
+  const [{ error, text }] = session.answers('scanner');
+  assert.deepEqual([error, text], [false, CATALOG]);
+  assert.equal(session.answers('parent')[0].error, true);
   session.assertOnlyIn(CANARY, 'scanner');
-  const [denied] = session.answers('parent');
-  assert.equal(denied.error, true, denied.text);
   const { data } = home.installed('keyhole');
   assert.deepEqual(fs.readdirSync(data), ['tickets'], 'nothing is installed');
   assert.deepEqual(fs.readdirSync(path.join(data, 'tickets')), [], 'the guard looked after the call, too');
+}
+
+onEachClient('22a: without a shell, the first session loads the catalog, for the subagent alone', { plugin: 'none' }, async ({ home, way }) => {
+  await home.install(without(home));
+  await first(home, way.load);
 });
 
-onEachClient('22b: without a shell, the guard alone is enough where no module is loaded', async ({ home, client, t }) => {
-  if (!loadsModules(client)) return t.skip('22a is that, in this client');
-  await home.install(without(home));
-  const file = path.join(home.installed('keyhole').root, 'hooks/hooks.json');
-  const { modules, ...classic } = JSON.parse(fs.readFileSync(file, 'utf8'));
-  assert.ok(modules);
-  fs.writeFileSync(file, JSON.stringify(classic));
-  catalog(home);
-  const session = await home.session({
-    parent: [load(KEY), spawn('scanner', SCANNER), say('Reported.')],
-    scanner: [load(KEY), say('Done.')],
-  });
-  session.assertPlayed();
-  assert.equal(session.answers('scanner')[0].text, CATALOG);
-  assert.equal(session.answers('parent')[0].error, true);
-  session.assertOnlyIn(CANARY, 'scanner');
+// In a client that loads none, that is 22a.
+onEachClient('22b: without a shell, the guard alone is enough where no module is loaded', { plugin: 'none', modules: true }, async ({ home }) => {
+  await home.installGuarded(without(home));
+  await first(home, load(KEY));
 });

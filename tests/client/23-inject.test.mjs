@@ -6,18 +6,18 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, once, say, spawn, used } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, PACKAGED, SCANNER, TAKES_OUR_NAME, authorPlugin, catalog, loadsModules, projectPlugin, resume } from './harness/plugin.mjs';
+import { CANARY, CATALOG, COMPACTS, DONE, PACKAGED, REACH, SCANNER, TAKES_OUR_NAME, authorPlugin, programIn, projectPlugin, resume } from './harness/plugin.mjs';
+import { bash, call, once, say, spawn, used } from './harness/script.mjs';
 
-const KEYHOLE = path.join(PACKAGED, 'server', fs.readdirSync(path.join(PACKAGED, 'server'))[0]);
+const KEYHOLE = programIn(PACKAGED);
 const AGENT = 'scanner';
-const DONE = Array.from({ length: 12 }, () => say('Done.'));
 const ALONE = { parent: [spawn('scanner', AGENT), say('Done.')], scanner: [say('Done.')] };
+const BARE = { plugin: 'none' };
 
 /** An agent's file, with a mark by which a case tells its owner. */
 const agent = (home, owner, tools = 'Read', of = 'user') =>
-  home.write(owner, `.claude/agents/${AGENT}.md`, `---\nname: ${AGENT}\ndescription: Scans.\ntools: ${tools}\n---\nFile of the ${of}.\n`);
+  home.agent(owner, { name: AGENT, tools }, `File of the ${of}.`);
 
 /** The document of `name`, and the settings as printed; `change` changes the hook. */
 function world(home, { text = CATALOG, change = (hook) => hook, name = AGENT } = {}) {
@@ -34,10 +34,9 @@ function world(home, { text = CATALOG, change = (hook) => hook, name = AGENT } =
 /** The text that hooks add to the first request of `actor`, if any. */
 function given(session, actor) {
   const [first] = session.of(actor);
-  assert.ok(first, `${actor} did not start`);
-  const texts = first.body.messages
-    .filter(({ role }) => role === 'system')
-    .flatMap(({ content }) => (typeof content === 'string' ? [content] : content.map(({ text }) => text)));
+  const texts = first.messages.flatMap((message, index) =>
+    first.body.messages[index].role === 'system' ? message.texts : [],
+  );
   return texts.join('\n').match(/SubagentStart hook additional context: ([^]*)/)?.[1];
 }
 
@@ -46,7 +45,7 @@ const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) &&
 /** The clients in which the hook is run again when an agent is resumed. */
 const RUNS_AGAIN = ['2.1.197'];
 
-onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', async ({ home, client, seen }) => {
+onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', BARE, async ({ home, client, seen }) => {
   const document = world(home);
   agent(home, home.home, 'Read, Agent');
   const others = ['fork', 'other', 'nested'];
@@ -77,21 +76,18 @@ onEachClient('23a: the agent is sent the document, also when it goes on, and nob
     assert.ok(!stdout.includes(CANARY) && !stderr.includes(CANARY));
   }
   const kept = home
-    .files()
-    .filter((file) => fs.statSync(file, { throwIfNoEntry: false })?.isFile() && file !== document && fs.readFileSync(file).includes(CANARY))
-    .map((file) => path.basename(path.dirname(fs.realpathSync(file))));
+    .holding(CANARY)
+    .filter((file) => file !== document)
+    .map((file) => path.basename(path.dirname(file)));
   assert.deepEqual([...new Set(kept)], ['subagents']);
   seen('only the agent of the hook has its text, and only its own transcript keeps it; a resumed agent still has it');
 });
 
-onEachClient('23b: a teammate gets a refusal, whether it has the name or the type', async ({ t, home, seen }) => {
-  // A terminal comes from Python's own library.
-  if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('python3 is not installed');
+onEachClient('23b: a teammate gets a refusal, whether it has the name or the type', { plugin: 'none', terminal: true }, async ({ home, seen }) => {
   world(home);
   // Without a matcher, so that the hook runs for each.
   const [{ hooks }] = home.settings().hooks.SubagentStart;
   home.set({ hooks: { SubagentStart: [{ hooks }] } });
-  home.write(home.home, '.claude.json', '{}');
   const actors = ['agent', 'name', 'type'];
   const session = await home.terminal(
     {
@@ -101,7 +97,7 @@ onEachClient('23b: a teammate gets a refusal, whether it has the name or the typ
       ],
       ...Object.fromEntries(actors.map((actor) => [actor, DONE])),
     },
-    ({ requests }) => actors.every((actor) => requests.some((request) => request.actor === actor)),
+    (session) => actors.every((actor) => session.has(actor)),
     { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
   );
   assert.ok(given(session, 'agent').startsWith(CATALOG));
@@ -110,12 +106,11 @@ onEachClient('23b: a teammate gets a refusal, whether it has the name or the typ
   seen("a teammate's start is told to the hook, with its name as the type and an id of another form");
 });
 
-onEachClient('23c: another definition that takes the name gets the document, and a session as the agent does not', async ({ home, seen }) => {
+onEachClient('23c: another definition that takes the name gets the document, and a session as the agent does not', BARE, async ({ home, seen }) => {
   world(home);
   const impostor = { description: 'An impostor.', prompt: 'File of the impostor.', tools: ['Read'] };
   const taken = async (of, args = []) => {
-    const session = await home.session(ALONE, args);
-    session.assertPlayed();
+    const session = await home.play(ALONE, args);
     assert.ok(session.of('scanner')[0].text.includes(`File of the ${of}.`), of);
     assert.ok(given(session, 'scanner').startsWith(CATALOG), of);
     session.assertOnlyIn(CANARY, 'scanner');
@@ -123,17 +118,15 @@ onEachClient('23c: another definition that takes the name gets the document, and
   await taken('impostor', ['--agents', JSON.stringify({ [AGENT]: impostor })]);
   agent(home, home.project, 'Read', 'project');
   await taken('project');
-  const session = await home.session({ parent: [say('Done.')] }, ['--agent', AGENT]);
-  session.assertPlayed();
+  const session = await home.play({ parent: [say('Done.')] }, ['--agent', AGENT]);
   session.assertOnlyIn(CANARY);
   seen("--agents, and a file of any project, can take a bare name, and with it the hook's text");
 });
 
-onEachClient("23d: a document at the client's limit is whole, and a longer one is refused", async ({ home, seen }) => {
+onEachClient("23d: a document at the client's limit is whole, and a longer one is refused", BARE, async ({ home, seen }) => {
   const play = async (text, change) => {
     world(home, { text, change });
-    const session = await home.session(ALONE);
-    session.assertPlayed();
+    const session = await home.play(ALONE);
     return given(session, 'scanner');
   };
   const kept = () => home.files(path.join(home.home, '.claude')).filter((name) => /tool-results/.test(name));
@@ -149,11 +142,10 @@ onEachClient("23d: a document at the client's limit is whole, and a longer one i
   seen('of 10,001 UTF-16 units from a hook the agent sees a part, and the whole is in a file: that is why');
 });
 
-onEachClient('23e: without a document the agent reads why, and if the hook fails it reads nothing', async ({ home, seen }) => {
+onEachClient('23e: without a document the agent reads why, and if the hook fails it reads nothing', BARE, async ({ home, seen }) => {
   const play = async (change) => {
     fs.unlinkSync(world(home, { change }));
-    const session = await home.session(ALONE);
-    session.assertPlayed();
+    const session = await home.play(ALONE);
     session.assertOnlyIn(CANARY);
     return given(session, 'scanner');
   };
@@ -167,10 +159,7 @@ onEachClient('23e: without a document the agent reads why, and if the hook fails
   seen('an agent starts even if its SubagentStart hook fails or is late, and has no word of it');
 });
 
-/** The clients in which we saw that a subagent's conversation was compacted. */
-const COMPACTS = ['2.1.330'];
-
-onEachClient('23f: an agent whose conversation was compacted has lost the document', async ({ home, client, seen }) => {
+onEachClient('23f: an agent whose conversation was compacted has lost the document', BARE, async ({ home, client, seen }) => {
   world(home);
   agent(home, home.home, 'Grep');
   // Long, because otherwise compacting the conversation could save nothing.
@@ -178,24 +167,20 @@ onEachClient('23f: an agent whose conversation was compacted has lost the docume
   const grep = call('Grep', { pattern: 'text', output_mode: 'content', head_limit: 400 });
   const summary = say('<summary>[[actor:after]] The task is to scan a.txt.</summary>');
   let asked = 0;
-  const session = await home.session({
-    parent: [spawn('scanner', AGENT), say('Done.')],
+  const session = await home.play({
+    ...ALONE,
     scanner: [grep, () => (asked++ ? summary : [grep, used(990_000)]), say('Done.')],
     after: [say('Never.'), say('Done.')],
   });
-  session.assertPlayed();
-  const [after] = session.of('after');
-  assert.equal(after !== undefined, COMPACTS.includes(client.version));
+  assert.equal(session.has('after'), COMPACTS.includes(client.version));
   session.assertOnlyIn(CANARY, 'scanner');
-  if (after) seen('an agent whose conversation was compacted goes on without what a hook gave it');
+  if (session.has('after')) seen('an agent whose conversation was compacted goes on without what a hook gave it');
 });
 
-/** The variables of a project that reach the user's hook, by client. */
-const REACH = { '2.1.197': ['HOME', 'LD_PRELOAD', 'PATH', 'XDG_CONFIG_HOME'], '2.1.330': ['LD_PRELOAD', 'PATH'] };
 /** The clients in which a project's settings set variables of the user's hooks. */
 const SETS_VARIABLES = ['2.1.197'];
 
-onEachClient('23g: a project cannot name another map, but it can add a text of its own, or switch the hook off', async ({ home, client, seen }) => {
+onEachClient('23g: a project cannot name another map, but it can add a text of its own, or switch the hook off', BARE, async ({ home, client, seen }) => {
   const environment = path.join(home.root, 'environment');
   world(home, { change: (hook) => ({ ...hook, command: `env >'${environment}'; ${hook.command}` }) });
   const evil = home.write(home.project, 'evil/private/catalog.md', 'A false document.\n');
@@ -203,8 +188,7 @@ onEachClient('23g: a project cannot name another map, but it can add a text of i
   for (const under of ['evil/keyhole', 'evil/.config/keyhole']) home.write(home.project, `${under}/context-map.toml`, map);
   const play = async (settings) => {
     home.write(home.project, '.claude/settings.json', JSON.stringify(settings));
-    const session = await home.session(ALONE);
-    session.assertPlayed();
+    const session = await home.play(ALONE);
     session.assertOnlyIn(CANARY, 'scanner');
     return given(session, 'scanner');
   };
@@ -219,8 +203,7 @@ onEachClient('23g: a project cannot name another map, but it can add a text of i
   assert.deepEqual(reach.sort(), REACH[client.version]);
 
   // A path under ~/ is under that home.
-  const tilde = fs.readFileSync(path.join(home.configured, 'context-map.toml'), 'utf8').replace(`${home.home}/`, '~/');
-  home.write(home.configured, 'context-map.toml', tilde);
+  home.change(home.mapFile, (map) => map.replace(`${home.home}/`, '~/'));
   assert.equal((await play({ env })).startsWith('A false'), SETS_VARIABLES.includes(client.version));
 
   const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: 'A false document.' } };
@@ -231,14 +214,13 @@ onEachClient('23g: a project cannot name another map, but it can add a text of i
   seen("a project's own SubagentStart hook can add a text beside, and its settings can switch all hooks off, also if nobody trusts the folder");
 });
 
-onEachClient('23h: a conversation needs a permission for the command, and a rule can deny it', async ({ home, seen }) => {
+onEachClient('23h: a conversation needs a permission for the command, and a rule can deny it', BARE, async ({ home, seen }) => {
   world(home);
   const input = { hook_event_name: 'SubagentStart', agent_id: 'a0123456789abcdef', agent_type: AGENT };
   const file = home.write(home.project, 'input.json', JSON.stringify(input));
-  const script = { parent: [call('Bash', { command: `'${KEYHOLE}' inject <'${file}'` }), say('Done.')] };
+  const script = { parent: [bash(`'${KEYHOLE}' inject <'${file}'`), say('Done.')] };
   const play = async (...args) => {
-    const session = await home.session(script, args);
-    session.assertPlayed();
+    const session = await home.play(script, args);
     return session.answer('parent', 'Bash');
   };
   assert.equal((await play()).error, true);
@@ -250,11 +232,10 @@ onEachClient('23h: a conversation needs a permission for the command, and a rule
   seen('a rule `Bash(*keyhole* inject*)` denies the command even to a conversation that may run any other');
 });
 
-onEachClient('23i: a client that was asked to report hooks, or to debug, tells the document to whoever started it', async ({ home, seen }) => {
+onEachClient('23i: a client that was asked to report hooks, or to debug, tells the document to whoever started it', BARE, async ({ home, seen }) => {
   world(home);
   const log = path.join(home.root, 'debug.log');
-  const session = await home.session(ALONE, ['--include-hook-events', '--debug-file', log]);
-  session.assertPlayed();
+  const session = await home.play(ALONE, ['--include-hook-events', '--debug-file', log]);
   session.assertOnlyIn(CANARY, 'scanner');
   const reports = session.stdout.split('\n').filter((line) => line.includes(CANARY)).map((line) => JSON.parse(line).subtype);
   assert.deepEqual(reports, ['hook_response']);
@@ -262,45 +243,40 @@ onEachClient('23i: a client that was asked to report hooks, or to debug, tells t
   seen('--include-hook-events prints what a hook says, and --debug writes it to a file');
 });
 
-onEachClient("23j: for the plugin's agent the hook does as the last column of plugin/README.md says", async ({ home, client, seen }) => {
-  await home.install();
-  catalog(home);
+onEachClient("23j: for the plugin's agent the hook does as the last column of plugin/README.md says", async ({ home, client, loads, seen }) => {
   home.hook('SubagentStart', `'${KEYHOLE}' inject`, SCANNER);
   const parent = [spawn('scanner', SCANNER), spawn('other', 'general-purpose'), say('Done.')];
   const script = { parent, scanner: [say('Done.')], other: [say('Done.')] };
   const has = async (mark, args = []) => {
-    const session = await home.session(script, args);
-    session.assertPlayed();
+    const session = await home.play(script, args);
     session.assertOnlyIn(CANARY, 'scanner');
-    const [first] = session.of('scanner');
-    return { started: first !== undefined, taken: first?.text.includes(mark), given: first?.text.includes(CANARY) };
+    if (!session.has('scanner')) return 'not started';
+    const [{ text }] = session.of('scanner');
+    return { taken: text.includes(mark), given: text.includes(CANARY) };
   };
-  const loads = loadsModules(client);
-  assert.deepEqual(await has('An impostor.'), { started: true, taken: false, given: true });
+  assert.deepEqual(await has('An impostor.'), { taken: false, given: true });
   const impostor = { description: 'Takes the name.', prompt: 'An impostor.', tools: ['Read'] };
   const byOption = await has('An impostor.', ['--agents', JSON.stringify({ [SCANNER]: impostor })]);
-  assert.deepEqual(byOption, loads ? { started: false, taken: undefined, given: undefined } : { started: true, taken: true, given: true });
-  home.write(home.project, '.claude/agents/impostor.md', `---\nname: ${SCANNER}\ndescription: Takes the name.\ntools: Read\n---\nAn impostor.\n`);
-  assert.deepEqual(await has('An impostor.'), { started: true, taken: !loads, given: true });
-  fs.rmSync(path.join(home.project, '.claude/agents/impostor.md'));
+  assert.deepEqual(byOption, loads ? 'not started' : { taken: true, given: true });
+  const file = home.agent(home.project, { name: SCANNER, tools: 'Read' }, 'An impostor.', 'impostor');
+  assert.deepEqual(await has('An impostor.'), { taken: !loads, given: true });
+  fs.rmSync(file);
   await projectPlugin(home, 'keyhole', 'privacy-scanner', 'An impostor.');
-  assert.deepEqual(await has('An impostor.'), { started: true, taken: TAKES_OUR_NAME.includes(client.version), given: true });
+  assert.deepEqual(await has('An impostor.'), { taken: TAKES_OUR_NAME.includes(client.version), given: true });
   seen("the hook is told a plugin's agent by its full name, and not from which marketplace or file it comes");
 });
 
-onEachClient("23k: the hook of a plugin's agent is not run for an agent with a similar name", async ({ home, seen }) => {
+onEachClient("23k: the hook of a plugin's agent is not run for an agent with a similar name", BARE, async ({ home, seen }) => {
   await home.install(authorPlugin(home, 'acme', { reviewer: 'none', 'reviewer-fast': 'none' }));
   for (const name of ['reviewer', 'reviewer-fast']) {
-    const file = path.join(home.installed('acme').root, `agents/${name}.md`);
-    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(/^tools: .*$/m, 'tools: Read'));
+    home.change(path.join(home.installed('acme').root, `agents/${name}.md`), (text) => text.replace(/^tools: .*$/m, 'tools: Read'));
   }
   world(home, { name: 'acme:reviewer' });
-  const session = await home.session({
+  const session = await home.play({
     parent: [spawn('reviewer', 'acme:reviewer'), spawn('fast', 'acme:reviewer-fast'), say('Done.')],
     reviewer: [say('Done.')],
     fast: [say('Done.')],
   });
-  session.assertPlayed();
   assert.ok(given(session, 'reviewer').startsWith(CATALOG));
   assert.equal(given(session, 'fast'), undefined);
   seen('a matcher from ^ to $ is for that name alone, with a colon or without');

@@ -2,32 +2,25 @@
 // the main conversation.
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
 import path from 'node:path';
-import { Api, call, mark, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { Session } from './harness/session.mjs';
-import { CANARY, PACKAGED, SCANNER, catalog, way } from './harness/plugin.mjs';
+import { CANARY, RULES, SCANNER, catalog, scan } from './harness/plugin.mjs';
+import { bash, call, mark, say, spawn } from './harness/script.mjs';
 
-const bash = (command) => call('Bash', { command, description: 'Looks' });
-const CHECK = ['--allowedTools', 'Bash(keyhole:*)'];
+const SERVED = /keyhole:privacy-scanner: would be served, line/;
 
 onEachClient('26a: the shell of a session has a keyhole that checks and serves nothing', async ({ home, seen }) => {
-  await home.install();
-  catalog(home);
   const commands = ['keyhole check', 'keyhole contract', 'keyhole serve', 'keyhole check --map x', 'keyhole guard'];
-  const session = await home.session({ parent: [commands.map(bash), say('Done.')] }, CHECK);
-  session.assertPlayed();
+  const session = await home.play({ parent: [commands.map(bash), say('Done.')] }, ['--allowedTools', 'Bash(keyhole:*)']);
   const [check, contract, ...others] = session.answers('parent').map(({ text }) => text);
-  assert.match(check, /keyhole:privacy-scanner: would be served, line/);
+  assert.match(check, SERVED);
   assert.doesNotMatch(check, /\.md/);
   assert.match(contract, /sha256:/);
   for (const other of others) assert.match(other, /in a session/);
   seen("a plugin's folder bin is on the path of the session's shell");
 });
 
-onEachClient('26b: a session says one line if there is no map, and none if there is one', async ({ home, seen }) => {
-  await home.install();
+onEachClient('26b: a session says one line if there is no map, and none if there is one', { map: false }, async ({ home, seen }) => {
   const told = (session) => session.stdout.includes('map-missing');
   const start = () => home.session({ parent: [say('Done.')] });
   assert.ok(told(await start()), 'the line');
@@ -38,56 +31,38 @@ onEachClient('26b: a session says one line if there is no map, and none if there
 });
 
 onEachClient('26c: /keyhole:check runs the check, and needs no other permission', async ({ home, seen }) => {
-  await home.install();
-  catalog(home);
-  const api = await Api.start({ parent: [bash('keyhole check'), say('Done.')] });
-  try {
-    const env = { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url };
-    const asked = ['-p', `/keyhole:check ${mark('parent')}`, '--output-format', 'stream-json', '--verbose'];
-    const session = new Session(await home.claude(asked, env), api);
-    session.assertPlayed();
-    assert.match(session.answer('parent', 'Bash').text, /keyhole:privacy-scanner: would be served, line/);
-    seen("a plugin's command may bring the permission for what it runs");
-  } finally {
-    await api.close();
-  }
+  const script = { parent: [bash('keyhole check'), say('Done.')] };
+  const session = await home.play(script, [], {}, `/keyhole:check ${mark('parent')}`);
+  assert.match(session.answer('parent', 'Bash').text, SERVED);
+  seen("a plugin's command may bring the permission for what it runs");
 });
 
-onEachClient('26d: the line about a missing map is on the screen of a terminal', async ({ home, seen }) => {
-  await home.install();
+onEachClient('26d: the line about a missing map is on the screen of a terminal', { map: false, terminal: true }, async ({ home, seen }) => {
   const said = (session) => session.stdout.includes('map-missing');
   const session = await home.terminal({ parent: [say('Done.')] }, said);
   assert.ok(said(session), session.stdout);
   seen("a SessionStart hook's systemMessage is on the screen");
 });
 
-onEachClient('26e: the rules of step 4 keep the catalog from the parent, and the agent is served', async ({ home, seen }) => {
-  await home.install();
-  const file = catalog(home);
-  const readme = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8');
-  const [, rules] = readme.match(/```json\n([^]*?)```/);
+onEachClient('26e: the rules of step 4 keep the catalog from the parent, and the agent is served', async ({ home, file, seen }) => {
   const reads = [call('Read', { file_path: file }), bash(`cat ${file}`), call('Grep', { pattern: 'CANARY', path: path.dirname(file), output_mode: 'content' })];
-  const play = () =>
-    home.session({ parent: [reads, spawn('scanner', SCANNER), say('Done.')], scanner: [way(home.client).load, say('Done.')] }, ['--add-dir', home.home]);
+  const parent = [reads, spawn('scanner', SCANNER), say('Done.')];
+  const play = () => scan(home, { parent }, ['--add-dir', home.home]);
   const open = await play();
   assert.ok(open.of('parent').some(({ text }) => text.includes(CANARY)), 'with the home as its folder the parent reads it unasked');
   seen('with the home as working directory, the parent reads the catalog unasked');
-  home.set(JSON.parse(rules));
+  home.set(JSON.parse(RULES));
   const closed = await play();
-  closed.assertPlayed();
+  assert.equal(closed.got.error, false, closed.got.text);
   closed.assertOnlyIn(CANARY, 'scanner');
   seen('permissions.deny of step 4 keeps Read, Grep and cat from the catalog');
 });
 
-onEachClient('26f: what a shell may still do in spite of the rules, as the page says', async ({ home, client, seen }) => {
-  await home.install();
-  const file = catalog(home);
-  const readme = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8');
-  home.set(JSON.parse(readme.match(/```json\n([^]*?)```/)[1]));
+onEachClient('26f: what a shell may still do in spite of the rules, as the page says', async ({ home, client, file, seen }) => {
+  home.set(JSON.parse(RULES));
   const commands = ['grep -Rho "CANARY.*" ~', `cat < ${file}`, `python3 -c "print(open('${file}').read())"`];
   const leaks = async (...args) => {
-    const session = await home.session({ parent: [commands.map(bash), say('Done.')] }, args);
-    session.assertPlayed();
+    const session = await home.play({ parent: [commands.map(bash), say('Done.')] }, args);
     return session.answers('parent').map(({ text }) => /CANARY-7f3d/.test(text));
   };
   const older = client.version === '2.1.197';

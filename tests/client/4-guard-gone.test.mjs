@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, KEY, SCANNER, TOOL, catalog, load } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, TOOL, load, plain } from './harness/plugin.mjs';
+import { say } from './harness/script.mjs';
 
 const ALLOW = JSON.stringify({
   hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' },
@@ -24,15 +24,8 @@ const GUARDS = {
   'is taken out': null,
 };
 
-const script = () => ({
-  parent: [spawn('scanner', SCANNER), say('Done.')],
-  scanner: [load(KEY), say('Done.')],
-});
-const LEAVE = ['--allowedTools', TOOL];
-
-onEachClient('4: no content where the guard is broken, slow, replaced or gone', async ({ home, seen }) => {
-  await home.installGuarded();
-  catalog(home);
+onEachClient('4: no content where the guard is broken, slow, replaced or gone', { plugin: 'guarded' }, async ({ home, client, seen }) => {
+  const script = plain(client, { scanner: [load(KEY), say('Done.')] });
   const file = path.join(home.installed('keyhole').root, 'hooks/hooks.json');
   const shipped = fs.readFileSync(file, 'utf8');
 
@@ -44,8 +37,7 @@ onEachClient('4: no content where the guard is broken, slow, replaced or gone', 
     else delete config.hooks.PreToolUse;
     fs.writeFileSync(file, JSON.stringify(config));
 
-    const session = await home.session(script(), LEAVE);
-    session.assertPlayed();
+    const session = await home.play(script, ['--allowedTools', TOOL]);
     assert.equal(fs.existsSync(ran), guard !== null, `the guard ${how}: the client ran the one put there`);
     const answer = session.answer('scanner', TOOL);
     // The server's own words: the call reached the server, and it refused.
@@ -56,6 +48,6 @@ onEachClient('4: no content where the guard is broken, slow, replaced or gone', 
   }
 
   fs.writeFileSync(file, shipped);
-  const session = await home.session(script(), LEAVE);
+  const session = await home.play(script, ['--allowedTools', TOOL]);
   assert.equal(session.answer('scanner', TOOL).text, CATALOG, 'and with the guard it works');
 });

@@ -4,22 +4,19 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, KEY, SCANNER, TOOL, catalog, load, way } from './harness/plugin.mjs';
+import { CANARY, DONE, KEY, SCANNER, plain, programIn, scan } from './harness/plugin.mjs';
+import { bash, call, say, spawn } from './harness/script.mjs';
 
 const read = (file_path) => call('Read', { file_path });
-const bash = (command) => call('Bash', { command, description: 'look around' });
 
-onEachClient('5a: the parent cannot read the key, the map, the file or the data directory', async ({ home, seen }) => {
-  await home.install();
-  const file = catalog(home);
+onEachClient('5a: the parent cannot read the key, the map, the file or the data directory', async ({ home, file, seen }) => {
   // A first session, so that the data directory has its content.
   await home.session({ parent: [say('Done.')] });
   const { root, data } = home.installed('keyhole');
   const agent = path.join(root, 'agents/privacy-scanner.md');
-  const map = path.join(home.configured, 'context-map.toml');
-  const [binary] = home.files(path.join(root, 'server'));
+  const map = home.mapFile;
+  const binary = programIn(root);
   assert.deepEqual(home.files(data).filter((name) => fs.statSync(name).mode & 0o100), [], 'no program is in the data directory');
 
   const attempts = [
@@ -34,9 +31,7 @@ onEachClient('5a: the parent cannot read the key, the map, the file or the data 
     bash(`echo '{"tool_input":{}}' | ${binary} guard`),
     bash(`${binary} serve`),
   ];
-  const session = await home.session({ parent: [attempts, say('Done.')] });
-
-  session.assertPlayed();
+  const session = await home.play({ parent: [attempts, say('Done.')] });
   const answers = session.answers('parent');
   assert.equal(answers.length, attempts.length);
   for (const { input, text, error } of answers) {
@@ -53,56 +48,25 @@ const REDIRECTS_OUT = ['2.1.197'];
 // A client's idea of what a command reads is its own, and has had gaps. Users who
 // must not depend on it remove Bash from the session, or keep the files
 // elsewhere.
-onEachClient('5b: a redirection does not read outside the project either, or the client is known for it', async ({ home, client, seen }) => {
-  await home.install();
-  const file = catalog(home);
-  const session = await home.session({ parent: [bash(`head -5 < ${file}`), say('Done.')] });
-  session.assertPlayed();
+onEachClient('5b: a redirection does not read outside the project either, or the client is known for it', async ({ home, client, file, seen }) => {
+  const session = await home.play({ parent: [bash(`head -5 < ${file}`), say('Done.')] });
   const reads = session.answer('parent', 'Bash').text.includes(CANARY);
   assert.equal(reads, REDIRECTS_OUT.includes(client.version));
   seen(`in the default mode a redirection in Bash ${reads ? 'CAN read' : 'cannot read'} a file outside the project`);
 });
 
-onEachClient('5c: given the key anyway, the parent gets nothing', async ({ home }) => {
-  await home.install();
-  catalog(home);
-  const session = await home.session({
-    parent: [
-      call('ToolSearch', { query: `select:${TOOL}` }),
-      load(KEY),
-      spawn('helper', 'general-purpose'),
-      say('Done.'),
-    ],
-    helper: [call('ToolSearch', { query: `select:${TOOL}` }), load(KEY), say('Done.')],
-  });
-  session.assertPlayed();
-  for (const actor of ['parent', 'helper']) assert.equal(session.answer(actor, TOOL).error, true);
-  session.assertOnlyIn(CANARY);
-});
-
 // The client writes what a subagent saw to a transcript, which the parent of the
 // same session may read. No plugin can prevent that; the user can, by a rule, or
 // by having no transcripts written.
-onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, seen }) => {
-  await home.install();
-  catalog(home);
-  const play = async (turn, args, more) => {
-    const session = await home.session(
-      {
-        // Of what runs in the background it learns in turns of their own.
-        parent: [spawn('scanner', SCANNER, more), turn, ...Array.from({ length: 6 }, () => say('Done.'))],
-        scanner: [way(home.client).load, say('Done.')],
-      },
-      args,
-    );
-    session.assertPlayed();
-    return session;
-  };
+onEachClient("5d: a user can keep the subagent's transcript from the parent", async ({ home, client, seen }) => {
+  const play = (turn, more) =>
+    // Of what runs in the background it learns in turns of their own.
+    home.play(plain(client, { parent: [spawn('scanner', SCANNER, more), turn, ...DONE] }));
   const attack = () =>
     play(async () => (await transcripts(home)).flatMap((name) => [read(name), bash(`cat ${name}`)]));
 
-  const unwritten = await play([bash('ls')], ['--no-session-persistence']);
-  assert.equal(unwritten.answer('scanner', way(home.client).tool).error, false);
+  const unwritten = await scan(home, {}, ['--no-session-persistence']);
+  assert.equal(unwritten.got.error, false);
   assert.deepEqual(written(home), []);
   seen('with --no-session-persistence, -p writes no transcript');
 
@@ -118,7 +82,11 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
 
   // The client has a folder for each session's tasks, with links to the transcripts.
   const tasks = path.join(home.root, 'tmp/claude-*');
-  const search = (more) => play(async (_, api) => (await api.asked('scanner', 1), [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)]), [], more);
+  const search = (more) =>
+    play(async (_, model) => {
+      await model.asked('scanner', 1);
+      return [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)];
+    }, more);
   const found = (await search()).of('parent').some(({ text }) => text.includes(CANARY));
   seen(`that rule alone ${found ? 'does not keep' : 'keeps'} a search of the client's temporary folder from it`);
   assert.ok(found, 'the second rule is not needed any more: drop it from the advice');
@@ -129,7 +97,8 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
 
 /** Ways to search the folders of tasks and of transcripts, without naming the file. */
 function searches(home, tasks) {
-  const [task] = fs.globSync ? fs.globSync(tasks) : fs.readdirSync(path.join(home.root, 'tmp')).filter((name) => name.startsWith('claude-')).map((name) => path.join(home.root, 'tmp', name));
+  const [name] = fs.readdirSync(path.dirname(tasks)).filter((name) => name.startsWith('claude-'));
+  const task = path.join(path.dirname(tasks), name);
   const outputs = home.files(task).filter((name) => name.endsWith('.output'));
   const folders = [task, ...new Set(outputs.map((name) => path.dirname(name)))];
   return [
@@ -147,17 +116,7 @@ function searches(home, tasks) {
 }
 
 /** What the client wrote that contains the catalog: transcripts of subagents. */
-function written(home) {
-  return home.files(path.join(home.home, '.claude')).filter((name) => {
-    try {
-      return fs.readFileSync(name, 'utf8').includes(CANARY);
-    } catch (error) {
-      // The client renames its files into place.
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    }
-  });
-}
+const written = (home) => home.holding(CANARY, path.join(home.home, '.claude'));
 
 /** These files, and their other names, once the client has written them. */
 async function transcripts(home) {

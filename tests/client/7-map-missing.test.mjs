@@ -2,26 +2,14 @@
 // same session: the server reads the map again, and nothing has to be restarted.
 
 import assert from 'node:assert/strict';
-import { say, spawn } from './harness/api.mjs';
 import { onEachClient } from './harness/case.mjs';
-import { CATALOG, SCANNER, catalog, way } from './harness/plugin.mjs';
+import { CATALOG, catalog, plain } from './harness/plugin.mjs';
+import { say } from './harness/script.mjs';
 
-onEachClient('7: without a map the error says what to do, and once it is there the call works', async ({ home }) => {
-  await home.install();
-  const session = await home.session({
-    parent: [spawn('scanner', SCANNER), say('Done.')],
-    scanner: [
-      way(home.client).load,
-      () => {
-        catalog(home);
-        return way(home.client).load;
-      },
-      say('Done.'),
-    ],
-  });
-
-  session.assertPlayed();
-  const [before, after] = session.answers('scanner').filter(({ tool }) => tool === way(home.client).tool);
+onEachClient('7: without a map the error says what to do, and once it is there the call works', { map: false }, async ({ home, client, way }) => {
+  const mapped = () => (catalog(home), way.load);
+  const session = await home.play(plain(client, { scanner: [way.load, mapped, say('Done.')] }));
+  const [before, after] = session.answers('scanner').filter(({ tool }) => tool === way.tool);
   assert.equal(before.error, true);
   assert.match(before.text, /map-missing/);
   assert.match(before.text, /create it/, 'what to do');

@@ -2,35 +2,33 @@
 // it.
 
 import assert from 'node:assert/strict';
+import path from 'node:path';
+import { say } from '../harness/model.mjs';
 import client from './clients/agent-sdk.mjs';
 import { ALONE, alone } from './harness/alone.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
-import { say } from './harness/model.mjs';
-import * as namesakes from './harness/namesakes.mjs';
+import { onNamesakes } from './harness/namesakes.mjs';
 import { HANDED_DOWN, RESUMED, handedDown, projectAgent, resumed } from './harness/reach.mjs';
 
 onClient(client);
 
 const { spawn, load, finish, tool } = client;
 
-/** The example's program with `change` applied to it, which must change something. */
-function program(home, change) {
-  home.document();
-  client.configure(home);
-  const text = home.example('claude-agent-sdk.mjs');
-  const changed = change(text);
-  assert.notEqual(changed, text, 'the example has what the case changes');
-  home.write(home.project, 'scan.mjs', changed);
-}
-
 const LEAVE = /^ {2}allowedTools: .*\n/m;
+const AGENTS_TOOLS = /^ {6}tools: .*\n/m;
+
+/** Changes the example's program. */
+const program = (home, change) => home.change(path.join(home.project, 'scan.mjs'), change);
+
+/** Gives it further options, by lines of its own. */
+const options = (home, ...more) =>
+  program(home, (text) => text.replace(LEAVE, (line) => line + more.map((one) => `  ${one},\n`).join('')));
 
 onCase(client, 'without leave the call is refused, and nothing is read', async ({ home, seen }) => {
   program(home, (text) => text.replace(LEAVE, ''));
-  const session = await home.session(plain(client));
-  session.assertPlayed();
+  const session = await home.play(plain(client));
   const { text, error } = session.answer('scanner', tool);
   assert.equal(error, true);
   session.assertOnlyIn(CANARY);
@@ -44,51 +42,44 @@ onCase(client, 'a program that streams its prompts may give the leave call by ca
       .replace('for await', `async function* prompts() {\n  yield { type: 'user', message: { role: 'user', content: process.argv[2] }, parent_tool_use_id: null };\n}\n\nfor await`)
       .replace('prompt: process.argv[2]', 'prompt: prompts()'),
   );
-  const session = await home.session(plain(client));
-  session.assertPlayed();
+  const session = await home.play(plain(client));
   assert.equal(session.answer('scanner', tool).text, DOCUMENT);
   assert.ok(session.stdout.includes(`asked for ${tool}`), session.report());
   session.assertOnlyIn(CANARY, 'scanner');
 });
 
 onCase(client, 'a program that takes no settings and no other servers has the agent all the same', async ({ home }) => {
-  program(home, (text) => text.replace(LEAVE, (line) => `${line}  settingSources: [],\n  strictMcpConfig: true,\n`));
-  const session = await home.session(plain(client));
-  session.assertPlayed();
+  options(home, 'settingSources: []', 'strictMcpConfig: true');
+  const session = await home.play(plain(client));
   assert.equal(session.answer('scanner', tool).text, DOCUMENT);
   session.assertOnlyIn(CANARY, 'scanner');
 });
 
 onCase(client, 'a server among the options is also the main conversation\'s', async ({ home, seen }) => {
-  program(home, (text) => {
-    const [, server] = text.match(/mcpServers: \[\{ (.*) \}\],\n/);
-    return text.replace(LEAVE, (line) => `${line}  mcpServers: { ${server} },\n`);
-  });
-  const session = await home.session({ main: [load(), say('Done.')] });
-  session.assertPlayed();
+  const [, server] = home.example('claude-agent-sdk.mjs').match(/mcpServers: \[\{ (.*) \}\],\n/);
+  options(home, `mcpServers: { ${server} }`);
+  const session = await home.play({ main: [load(), say('Done.')] });
   assert.equal(session.answer('main', tool).text, DOCUMENT, 'it has it no more: tell so in docs/use-from.md');
   seen("the option `mcpServers` gives a server to the main conversation");
 });
 
 onCase(client, 'with persistSession: false the client keeps the document in no file', async ({ home }) => {
-  program(home, (text) => text.replace(LEAVE, (line) => `${line}  persistSession: false,\n`));
-  const session = await home.session(plain(client));
-  session.assertPlayed();
+  options(home, 'persistSession: false');
+  const session = await home.play(plain(client));
   assert.equal(session.answer('scanner', tool).text, DOCUMENT);
-  assert.deepEqual(home.holding(CANARY), []);
+  assert.deepEqual(home.kept(CANARY), []);
 });
 
 onCase(client, ALONE, alone);
 
 onCase(client, HANDED_DOWN, async ({ home, seen }) => {
-  const text = await handedDown(client, home, 'Agent', () => program(home, (text) => text.replace(/^ {6}tools: .*\n/m, '')));
+  const text = await handedDown(client, home, 'Agent', () => program(home, (text) => text.replace(AGENTS_TOOLS, '')));
   seen(`without a tool for it the agent is told: ${text}`);
 });
 
-onCase(client, RESUMED, ({ home }) => resumed(client, home, () => program(home, (text) => text.replace(LEAVE, (line) => `${line}  continue: true,\n`))));
+onCase(client, RESUMED, ({ home }) => resumed(client, home, () => options(home, 'continue: true')));
 
-onCase(client, namesakes.AGENTS, namesakes.agents);
-onCase(client, namesakes.MAIN, namesakes.main);
+onNamesakes(client);
 
 onCase(client, "an agent of a project does not take the place of the program's of the same name", async ({ home }) => {
   const file = '.claude/agents/identifier-scanner.md';
@@ -103,7 +94,7 @@ onHook(client, {
   file: '.claude/settings.json',
   start: (...all) => [spawn(...all)],
   configure: (home) => {
-    program(home, (text) => text.replace(/^ {6}tools: .*\n/m, ''));
+    program(home, (text) => text.replace(AGENTS_TOOLS, ''));
     // A project's file of that name changes nothing.
     home.write(home.project, '.claude/agents/identifier-scanner.md', '---\nname: identifier-scanner\ndescription: Takes the name.\n---\n\nZQ-IMPOSTOR\n');
   },

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { call, say } from '../harness/model.mjs';
 import client, { PROFILE } from './clients/codex.mjs';
+import { task } from './harness/adapter.mjs';
 import { onCase, onClient } from './harness/cases.mjs';
 import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
-import { call, mark, say } from './harness/model.mjs';
 import { keyInEnvironment } from './harness/reach.mjs';
 
 onClient(client);
 
-const PROMPT = 'Do your task.';
 const SERVER = 'scanner_catalog';
 
 /** Starts an agent of this session, and waits for its end. */
 const agent = (actor, agent_type) => [
-  call('multi_agent_v1.spawn_agent', { agent_type, message: `${mark(actor)} ${PROMPT}` }),
+  call('multi_agent_v1.spawn_agent', { agent_type, message: task(actor) }),
   ({ messages }) => {
     const { text } = messages.at(-1).results.at(-1);
     return call('multi_agent_v1.wait_agent', { targets: [JSON.parse(text).agent_id], timeout_ms: 60_000 });
@@ -24,7 +24,7 @@ const agent = (actor, agent_type) => [
 
 /** The same with a model that Codex knows: it gets another tool for that. */
 const newerAgent = (actor, agent_type) => [
-  call('collaboration.spawn_agent', { agent_type, task_name: 'scan', fork_turns: 'none', message: `${mark(actor)} ${PROMPT}` }),
+  call('collaboration.spawn_agent', { agent_type, task_name: 'scan', fork_turns: 'none', message: task(actor) }),
   call('collaboration.wait_agent', { timeout_ms: 60_000 }),
 ];
 
@@ -45,14 +45,11 @@ function agentWithServer(home) {
 // cannot.
 // https://github.com/openai/codex/issues/40130, https://github.com/openai/codex/issues/20135
 onCase(client, "an agent's own server is not started, so nobody gets the document by it", async ({ home, seen }) => {
-  home.document();
-  client.configure(home);
   agentWithServer(home);
-  const session = await home.session({
+  const session = await home.play({
     main: [...agent('scanner', PROFILE), say('Done.')],
     scanner: [client.load(), say('Nothing was found.')],
   });
-  session.assertPlayed();
   const [{ system, tools }] = session.of('scanner');
   assert.match(system, /Never\s+repeat an identifier/, 'its file counts otherwise');
   assert.ok(!tools.includes(client.tool), 'Codex can do this now: make the agent its example');
@@ -60,52 +57,40 @@ onCase(client, "an agent's own server is not started, so nobody gets the documen
   seen(`the agent's call of it: ${session.answer('scanner', client.tool).text}`);
 });
 
-onCase(newer, "an agent's own server is not started with a model of its own either", async ({ home, client, seen }) => {
-  home.client = client;
-  home.document();
-  client.configure(home);
+onCase(newer, "an agent's own server is not started with a model of its own either", async ({ home, seen }) => {
   agentWithServer(home);
-  const session = await home.session({
+  const session = await home.play({
     main: [...newerAgent('scanner', PROFILE), say('Done.')],
     scanner: [call('exec', LIST), say('Nothing was found.')],
   });
-  session.assertPlayed();
   const { text } = session.answer('scanner', 'exec');
   assert.ok(!text.includes(SERVER), 'Codex can do this now: make the agent its example');
   seen(`what the agent finds: ${text}`);
 });
 
 onCase(client, 'every agent of a session with the profile gets the document as well', async ({ home }) => {
-  home.document();
-  client.configure(home);
   home.profile = PROFILE;
-  const session = await home.session({
+  const session = await home.play({
     main: [...agent('worker', 'worker'), say('Done.')],
     worker: [client.load(), say('Done.')],
   });
-  session.assertPlayed();
   assert.ok(session.tools('main').includes(client.tool), session.report());
   assert.equal(session.answer('worker', client.tool).text, DOCUMENT, session.report());
 });
 
 onCase(newer, 'in a script a document at the limit arrives whole, and a session without the profile finds no such tool', async ({ home, client }) => {
-  home.client = client;
   const text = `# ${CANARY}\n`.padEnd(client.limit.characters - 1, 'identifier\n') + '\n';
   home.document(text);
-  client.configure(home);
   home.profile = PROFILE;
-  const session = await home.session({ main: [call('exec', LOAD), say('Done.')] });
-  session.assertPlayed();
+  const session = await home.play({ main: [call('exec', LOAD), say('Done.')] });
   assert.ok(session.answer('main', 'exec').text.endsWith(`\nOutput:\n${text}`), session.report());
 
   home.document(`${text}.`);
-  const cut = await home.session({ main: [call('exec', LOAD), say('Done.')] });
-  cut.assertPlayed();
+  const cut = await home.play({ main: [call('exec', LOAD), say('Done.')] });
   assert.match(cut.answer('main', 'exec').text, /truncated output/, 'one byte more; `max_bytes` in the map prevents it');
 
   home.profile = undefined;
-  const other = await home.session({ main: [call('exec', LIST), call('exec', LOAD), say('Done.')] });
-  other.assertPlayed();
+  const other = await home.play({ main: [call('exec', LIST), call('exec', LOAD), say('Done.')] });
   const [list, load] = other.answers('main');
   assert.ok(!list.text.includes(SERVER), other.report());
   assert.match(load.text, /is not a function/, other.report());
@@ -114,18 +99,14 @@ onCase(newer, 'in a script a document at the limit arrives whole, and a session 
 });
 
 onCase(client, 'a session that is not ephemeral is kept, and the document in it', async ({ home, seen }) => {
-  home.document();
-  client.configure(home);
   home.profile = PROFILE;
-  (await home.session({ main: [client.load(), say('Done.')] })).assertPlayed();
-  const files = home.holding(CANARY);
+  await home.play({ main: [client.load(), say('Done.')] });
+  const files = home.kept(CANARY);
   assert.ok(files.some((file) => /^home\/\.codex\/sessions\/.*\/rollout-[^/]*\.jsonl$/.test(file)), files.join());
   seen(files.join(', '));
 });
 
 onCase(client, 'what it prints has the document with --json alone', async ({ home }) => {
-  home.document();
-  client.configure(home);
   home.profile = PROFILE;
   const script = { main: [client.load(), say('Nothing was found.')] };
   const told = await home.session(script);
@@ -133,8 +114,7 @@ onCase(client, 'what it prints has the document with --json alone', async ({ hom
 
   // As the shell of a main conversation sees it.
   home.profile = undefined;
-  const shown = await home.session({ main: [client.spawn('scanner', 'scanner'), say('Done.')], scanner: script.main });
-  shown.assertPlayed();
+  const shown = await home.play({ main: [client.spawn('scanner', 'scanner'), say('Done.')], scanner: script.main });
   assert.match(shown.answer('main', 'exec_command').text, /Nothing was found/);
   shown.assertOnlyIn(CANARY, 'scanner');
   shown.assertOnlyIn(`mcp__${SERVER}`, 'scanner');
@@ -143,25 +123,18 @@ onCase(client, 'what it prints has the document with --json alone', async ({ hom
 // The sandbox of its shell prevents writing and network access, not reading.
 onCase(client, "a main conversation's shell may read the document where it lies, and asks nobody", async ({ home, seen }) => {
   const file = home.document();
-  client.configure(home);
   home.sandbox = 'read-only';
-  const session = await home.session({ main: [call('exec_command', { cmd: `cat '${file}'`, yield_time_ms: 30_000 }), say('Done.')] });
-  session.assertPlayed();
+  const session = await home.play({ main: [call('exec_command', { cmd: `cat '${file}'`, yield_time_ms: 30_000 }), say('Done.')] });
   const { text } = session.answer('main', 'exec_command');
   assert.ok(text.includes(CANARY), `Codex asks by now: say so in docs/use-from.md; ${text}`);
   seen('its default sandbox lets every file be read');
 });
 
 onCase(client, 'a key in a variable that env_vars names reaches the server', async ({ home }) => {
-  const named = { ...client, configure: (...all) => (client.configure(...all), name(home)) };
-  home.client = named;
-  assert.equal(await keyInEnvironment(named, home, 'SCANNER_KEY'), DOCUMENT);
+  // As a user adds it, at the end of the server's table.
+  home.change(`.codex/${PROFILE}.config.toml`, (text) => `${text}env_vars = ["SCANNER_KEY"]\n`);
+  assert.equal(await keyInEnvironment(client, home, 'SCANNER_KEY'), DOCUMENT);
 });
-
-/** As a user adds it, at the end of the server's table. */
-function name(home) {
-  fs.appendFileSync(path.join(home.home, `.codex/${PROFILE}.config.toml`), 'env_vars = ["SCANNER_KEY"]\n');
-}
 
 /** Hooks run without their user's review, which nobody gives in a script. */
 const trusting = {
@@ -178,9 +151,7 @@ onHook(trusting, {
   start: agent,
   nests: false,
   configure(home) {
-    home.client = trusting;
     home.trusts = true;
-    client.configure(home);
     for (const name of ['scanner', 'other']) {
       home.write(home.home, `.codex/agents/${name}.toml`, `name = "${name}"\ndescription = "Scans."\ndeveloper_instructions = "Scan."\n`);
     }
@@ -188,11 +159,7 @@ onHook(trusting, {
 });
 
 onCase(trusting, 'a hook that nobody has trusted is left out without a word, and the agent starts', async ({ home }) => {
-  home.client = trusting;
-  client.configure(home);
-  home.document();
   home.write(home.home, '.codex/hooks.json', home.inject('codex', 'worker'));
-  const session = await home.session({ main: [...agent('worker', 'worker'), say('Done.')], worker: [say('Done.')] });
-  session.assertPlayed();
+  const session = await home.play({ main: [...agent('worker', 'worker'), say('Done.')], worker: [say('Done.')] });
   session.assertOnlyIn(CANARY);
 });

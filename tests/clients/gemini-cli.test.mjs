@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { call, say } from '../harness/model.mjs';
+import { noTerminal } from '../harness/world.mjs';
 import client from './clients/gemini-cli.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { CANARY, DOCUMENT } from './harness/home.mjs';
 import { TEXT, hookOf } from './harness/hooked.mjs';
-import { call, say } from './harness/model.mjs';
-import { keyInEnvironment, projectAgent, readBack } from './harness/reach.mjs';
+import { LISTED, keyInEnvironment, listed, projectAgent, readBack } from './harness/reach.mjs';
 
 onClient(client);
 
@@ -15,57 +15,38 @@ const AGENT = '.gemini/agents/identifier-scanner.md';
 const POLICY = '.gemini/policies/keyhole.toml';
 
 onCase(client, "the field's name in the client's documentation has the agent refused, not its server shared", async ({ home, seen }) => {
-  home.document();
-  client.configure(home);
   home.change(AGENT, (text) => text.replace('mcp_servers:', 'mcpServers:'));
-  const session = await home.session({ main: plain(client).main });
-  session.assertPlayed();
+  const session = await home.play({ main: plain(client).main });
   assert.match(session.stderr, /Unrecognized key\(s\) in object: 'mcpServers'/);
   session.assertOnlyIn(client.tool);
   seen(`it reads mcp_servers, and documents mcpServers (google-gemini/gemini-cli#26015): ${session.answer('main', 'invoke_agent').text}`);
 });
 
 onCase(client, 'without the policy no agent is offered the tool where nobody can be asked', async ({ home, seen }) => {
-  home.document();
-  client.configure(home);
   fs.rmSync(path.join(home.home, POLICY));
-  const session = await home.session(plain(client));
-  session.assertPlayed();
+  const session = await home.play(plain(client));
   assert.ok(!session.tools('scanner').includes(client.tool), session.report());
   session.assertOnlyIn(CANARY);
   seen('the default without a user is to deny, and what is denied is not offered');
 });
 
-onCase(client, 'an agent that lists the tool, the server or all of them has none of it', async ({ home }) => {
-  home.document();
-  client.configure(home);
-  home.change('.gemini/agents/other.md', (text) =>
-    text.replace('\n---\n\n', `\ntools: ["*", "mcp_*", "mcp_scanner-catalog_*", "${client.tool}"]\n---\n\n`));
-  const { spawn, load, finish } = client;
-  const session = await home.session({
-    ...plain(client),
-    main: [spawn('scanner', 'scanner'), spawn('other', 'other'), say('Done.')],
-    other: [load(), finish('Nothing was done.')],
-  });
-  session.assertPlayed();
-  assert.ok(session.tools('other').includes('run_shell_command') || session.tools('other').includes('read_file'), 'it has others');
-  assert.ok(!session.tools('other').includes(client.tool), session.report());
-  session.assertOnlyIn(CANARY, 'scanner');
-});
+onCase(client, LISTED, ({ home }) =>
+  listed(client, home, '.gemini/agents/other.md', ['*', 'mcp_*', 'mcp_scanner-catalog_*'], /run_shell_command|read_file/));
 
-onCase(client, 'where every call is approved, the main conversation still has nothing', async ({ home }) => {
-  home.document();
-  const yolo = { ...client, command: (...all) => withArgument(client.command(...all), '--yolo') };
-  yolo.configure(home);
-  home.client = yolo;
+const yolo = {
+  ...client,
+  command(...all) {
+    const { args, ...more } = client.command(...all);
+    return { ...more, args: [...args, '--yolo'] };
+  },
+};
+
+onCase(yolo, 'where every call is approved, the main conversation still has nothing', async ({ home }) => {
   const [start] = plain(client).main;
-  const session = await home.session({ ...plain(client), main: [start, client.load(), say('Done.')] });
-  session.assertPlayed();
+  const session = await home.play({ ...plain(client), main: [start, client.load(), say('Done.')] });
   assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT));
   session.assertOnlyIn(CANARY, 'scanner');
 });
-
-const withArgument = ({ args, ...more }, argument) => ({ ...more, args: [...args, argument] });
 
 /**
  * The client's own leak, seen in 0.61.0: it keeps the agent's server among all servers,
@@ -76,12 +57,10 @@ for (const [what, policy] of [
   ['without the policy, /mcp reload gives the main conversation the tool', false],
 ]) {
   onCase(client, what, async ({ t, home, seen }) => {
-    if (spawnSync('python3', ['-c', 'import pty']).status !== 0) return t.skip('skipped: a terminal (no python3)');
-    home.document();
-    client.configure(home);
+    if (noTerminal()) return t.skip(noTerminal());
     // Without the denial, but such that nobody has to be asked.
     if (!policy) home.change(POLICY, () => '[[rule]]\nmcpName = "scanner-catalog"\ntoolName = "load_context"\ndecision = "allow"\npriority = 100\n');
-    const session = await home.terminal({ ...plain(client), later: [client.load(), say('Later.')] }, 'Begin.', async ({ type, has, screen }) => {
+    const session = await home.terminal({ ...plain(client), later: [client.load(), say('Later.')] }, async ({ type, has, screen }) => {
       await home.until('the end of the first turn', () => has('main', 1) && screen().includes('Done.'));
       await type('/mcp reload', () => screen().includes('Configured MCP servers'));
       await type('[[actor:later]] Go on.', () => has('later', 1));
@@ -109,20 +88,13 @@ onCase(client, "the policy denies the main conversation what the client keeps of
   const [start] = plain(client).main;
   const places = ['.gemini/tmp/project', '.gemini/tmp/project/chats', '.gemini/policies/../tmp/project', '.gemini', '.'];
   const looks = places.map((place) => call('grep_search', { pattern: CANARY, dir_path: path.join(home.home, '/') + place }));
-  const session = await home.session({ ...plain(client), main: [start, ...looks, say('Done.')] });
-  session.assertPlayed();
+  const session = await home.play({ ...plain(client), main: [start, ...looks, say('Done.')] });
   session.assertOnlyIn(`- ${CANARY}`, 'scanner');
 });
 
 onCase(client, 'without the policy the main conversation reads it without asking', async ({ home }) => {
-  const open = {
-    ...client,
-    configure(...all) {
-      client.configure(...all);
-      home.change(POLICY, (text) => text.slice(0, text.indexOf('# What the client keeps')));
-    },
-  };
-  const { document, kept } = await readBack(open, home, READ);
+  home.change(POLICY, (text) => text.slice(0, text.indexOf('# What the client keeps')));
+  const { document, kept } = await readBack(client, home, READ);
   assert.ok(!document.includes(CANARY), document);
   assert.ok(kept.includes(CANARY), 'the client asks by now: that rule is not needed');
 });
@@ -138,8 +110,6 @@ onCase(client, "a project's agent of the same name does not take the place of th
 });
 
 onCase(client, 'it has no hook for the start of an agent', async ({ home }) => {
-  home.document();
-  client.configure(home);
   const session = await hookOf(client, home, '.gemini/settings.json');
   assert.match(session.stderr, /Invalid hook event name: "SubagentStart"/, 'it has one by now: try it, and say so in docs/use-from.md');
   session.assertOnlyIn(TEXT);

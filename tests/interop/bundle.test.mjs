@@ -8,11 +8,10 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { parse } from 'smol-toml'
-import { DOCUMENT, server, world } from './world.mjs'
+import { DOCUMENT, here, server, world } from './world.mjs'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const root = here('../..')
 const tool = join(root, 'release/mcpb/node_modules/@anthropic-ai/mcpb/dist')
 const place = mkdtempSync(join(tmpdir(), 'keyhole-'))
 const bundle = join(place, 'out/keyhole.mcpb')
@@ -62,14 +61,13 @@ test('the same servers make the same bundle', async () => {
 })
 
 test('an installed bundle serves the one document that its user chose', async (t) => {
-  const home = world()
-  t.after(home.end)
+  const { home, ending } = world(t)
   // A client may unpack the files without their modes.
   chmodSync(join(installed, 'server', name), 0o600)
   const { command, args } = await configured({ binding: 'catalog' })
   const client = new Client({ name: 'keyhole-interop', version: '0' })
-  await client.connect(new StdioClientTransport({ command, args, env: { HOME: home.home, PATH: process.env.PATH } }))
-  t.after(() => client.close())
+  await client.connect(new StdioClientTransport({ command, args, env: { HOME: home, PATH: process.env.PATH } }))
+  ending.push(() => client.close())
   const { tools } = await client.listTools()
   assert.deepEqual(tools.map((one) => one.name), manifest().tools.map((one) => one.name))
   assert.deepEqual(tools[0].inputSchema.properties, {})

@@ -2,18 +2,13 @@
 // same table of cases as in our engine.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { server } from './world.mjs'
-
-const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+import { folder, here, server } from './world.mjs'
 
 test('the component passes the table of cases in jco', (t) => {
-  const out = mkdtempSync(join(tmpdir(), 'keyhole-'))
-  t.after(() => rmSync(out, { recursive: true }))
+  const out = folder(t)
   const component = join(out, 'component.wasm')
   execFileSync(server, ['contract', '--save', component])
   const jco = here('node_modules/@bytecodealliance/jco/dist/jco.js')

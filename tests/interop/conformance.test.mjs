@@ -2,17 +2,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { parse } from 'smol-toml'
 import { bridge } from './bridge.mjs'
 import { node, skip } from './node.mjs'
-import { world } from './world.mjs'
+import { folder, here, world } from './world.mjs'
 
-const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const { passes, fails } = parse(readFileSync(here('conformance.toml'), 'utf8'))
 const known = new Map(fails.flatMap(({ why, checks }) => checks.map((check) => [check, why])))
 // Every scenario that ran in any version.
@@ -23,8 +20,7 @@ const scenario = (check) => check.split('/')[0]
 // Each scenario that the suite has for `version`, with the names of its checks that do
 // not pass. A warning does not count as passed.
 async function run(version, url, t) {
-  const out = mkdtempSync(join(tmpdir(), 'keyhole-'))
-  t.after(() => rmSync(out, { recursive: true }))
+  const out = folder(t)
   const suite = spawn(node, [
     here('node_modules/@modelcontextprotocol/conformance/dist/index.js'),
     'server', '--url', url, '--suite', 'all', '--spec-version', version, '--output-dir', out,
@@ -48,8 +44,7 @@ async function run(version, url, t) {
 
 for (const version of Object.keys(passes)) {
   test(`conformance to ${version} is what the list says`, { skip }, async (t) => {
-    const place = world()
-    t.after(place.end)
+    const place = world(t)
     const { url, end } = await bridge([], place.env)
     let ran
     try {

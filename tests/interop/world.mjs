@@ -1,35 +1,37 @@
-// A home with a map, for one client: each easy refusal has a key, named like it.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+// A home with a map, for one client: each easy refusal has a key, named like it. And what
+// else the tests share.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parse } from 'smol-toml'
+
+// What lies here.
+export const here = (path) => join(import.meta.dirname, path)
+
+// A folder that is removed when the test `t` ends, after all of `ending` has ended.
+export function folder(t, ending = []) {
+  const path = mkdtempSync(join(tmpdir(), 'keyhole-'))
+  t.after(async () => {
+    for (const end of ending) await end()
+    rmSync(path, { recursive: true })
+  })
+  return path
+}
 
 export const server = process.env.KEYHOLE_BIN
 if (!server) throw new Error('KEYHOLE_BIN does not name the program; run ./x interop')
 
+const MAP = readFileSync(here('map.toml'), 'utf8')
+
 // The code that each key is refused with; the key is `k-` and the code.
-export const REFUSALS = [
-  'unknown-key', 'not-markdown', 'not-found', 'not-a-file', 'outside-root', 'too-large', 'not-utf8',
-]
+const refused = Object.keys(parse(MAP).keys).filter((key) => key !== 'k-good')
+export const REFUSALS = ['unknown-key', ...refused.map((key) => key.slice(2))]
 
 export const DOCUMENT = '# Title\r\n\n\u{feff}"quoted" \\ \u{1f511}\n'
 
-const MAP = `roots = ['~/notes']
-[keys]
-k-good = '~/notes/good.md'
-k-not-markdown = '~/notes/a.txt'
-k-not-found = '~/notes/gone.md'
-k-not-a-file = '~/notes/directory.md'
-k-outside-root = '~/out.md'
-k-too-large = { path = '~/notes/good.md', max_bytes = 1 }
-k-not-utf8 = '~/notes/latin.md'
-[bindings.catalog]
-key = 'k-good'
-title = 'The catalogue'
-description = 'Words to look for.'
-`
-
-export function world(map = MAP) {
-  const home = mkdtempSync(join(tmpdir(), 'keyhole-'))
+export function world(t) {
+  const ending = []
+  const home = folder(t, ending)
   const put = (path, text) => {
     mkdirSync(join(home, path, '..'), { recursive: true, mode: 0o700 })
     writeFileSync(join(home, path), text, { mode: 0o600 })
@@ -39,10 +41,10 @@ export function world(map = MAP) {
   put('notes/latin.md', Buffer.from([0xe9]))
   put('out.md', 'out')
   mkdirSync(join(home, 'notes/directory.md'))
-  if (map !== null) put('.config/keyhole/context-map.toml', map)
+  put('.config/keyhole/context-map.toml', MAP)
   return {
     home,
+    ending,
     env: { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), PATH: process.env.PATH },
-    end: () => rmSync(home, { recursive: true }),
   }
 }

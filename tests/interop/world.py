@@ -7,6 +7,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SERVER = os.environ["KEYHOLE_BIN"]
 EXAMPLES = ROOT / "docs/examples"
+DOCUMENT = "# Title\r\n\n\ufeff\"quoted\" \\ \U0001f511\n"
 
 
 class World:

@@ -9,7 +9,7 @@ import os
 import subprocess
 import tarfile
 
-from world import AS_ARM64, DOCUMENT, MAP, SESSION, Case, folder, packages, project, sum_in_manifest
+from world import AS_ARM64, DOCUMENT, SESSION, Case, folder, packages, project, sum_in_manifest
 
 FILE = "keyhole-image.tar"
 
@@ -156,15 +156,8 @@ class Rootfs:
 
     def mounted(self, owner):
         """What is mounted, of this owner, as `umask 022` leaves it."""
-        home = folder()
-        for path, text in {".config/keyhole/context-map.toml": MAP, "notes/identifiers.md": DOCUMENT}.items():
-            path = home / path
-            path.parent.mkdir(parents=True)
-            path.write_text(text)
-            path.chmod(0o644)
+        home = self.case.home(file_mode=0o644, folder_mode=0o755)
         for path in home.rglob("*"):
-            if path.is_dir():
-                path.chmod(0o755)
             os.chown(path, owner, owner)
         return home
 

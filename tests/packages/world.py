@@ -99,16 +99,14 @@ class Case(unittest.TestCase):
             if not shutil.which(tool):
                 self.skip(f"no {tool} here")
 
-    def home(self, place=None):
+    def home(self, place=None, file_mode=0o600, folder_mode=0o700):
         """A home with a map, and the document that it names."""
         home = folder(place)
         for path, text in {".config/keyhole/context-map.toml": MAP, "notes/identifiers.md": DOCUMENT}.items():
-            path = home / path
-            path.parent.mkdir(parents=True)
-            path.write_text(text)
-            path.chmod(0o600)
-        for path in (home / ".config", home / ".config/keyhole", home / "notes"):
-            path.chmod(0o700)
+            (home / path).parent.mkdir(parents=True)
+            (home / path).write_text(text)
+        for path in home.rglob("*"):
+            path.chmod(folder_mode if path.is_dir() else file_mode)
         return home
 
     def run_in(self, home, *command, path=(), network=False, exits=0, **more):

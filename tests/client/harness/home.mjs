@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { Api, mark } from './api.mjs';
+import { mark } from '../../harness/model.mjs';
+import { World } from '../../harness/world.mjs';
 import { Session } from './session.mjs';
-import { World, stop } from './world.mjs';
 
 /** The packaged plugin and its marketplace: what `./x client` built, or another. */
 export const DIST = path.resolve(
@@ -21,6 +21,9 @@ export function marketplace(dist) {
   assert.equal(plugins.length, 1, 'plugins in the marketplace');
   return { name, id: `${plugins[0].name}@${name}`, plugin: path.join(dist, plugins[0].source) };
 }
+
+/** How the client finds the stand-in. */
+const api = ({ url }) => ({ ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: url });
 
 export class Home extends World {
   constructor(t, client) {
@@ -38,12 +41,12 @@ export class Home extends World {
    * The same, but then as in a client that loads no modules: only the second way
    * remains, the guard and its tickets.
    */
-  async installGuarded() {
-    await this.install();
-    const file = path.join(this.installed('keyhole').root, 'hooks/hooks.json');
-    const { modules, ...classic } = JSON.parse(fs.readFileSync(file, 'utf8'));
-    assert.ok(modules, 'the plugin has a module');
-    fs.writeFileSync(file, JSON.stringify(classic));
+  async installGuarded(dist) {
+    await this.install(dist);
+    this.change(path.join(this.installed('keyhole').root, 'hooks/hooks.json'), (text) => {
+      const { modules, ...classic } = JSON.parse(text);
+      return JSON.stringify(classic);
+    });
   }
 
   /** The same, from another source, such as a folder. */
@@ -87,15 +90,16 @@ export class Home extends World {
   }
 
   /**
-   * Has the client report each call of `tool` to a hook of the user's, in
-   * addition to the plugin's. Returns a function that reads the hook's inputs so
-   * far.
+   * Has the client report each call of `tool` to a hook of the user's, before it or
+   * after it, in addition to the plugin's. Returns a function that reads the hook's
+   * inputs so far.
    */
-  overhear(tool) {
-    const file = path.join(this.root, 'overheard');
+  overhear(tool, event = 'PreToolUse') {
+    const file = this.write(this.root, 'overheard', '');
     // Each input is written at once: hooks of several calls may run at the same time.
-    this.hook('PreToolUse', `printf '%s\\n' "$(tr -d '\\n')" >>'${file}'`, tool);
-    return () => (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : []);
+    this.hook(event, `printf '%s\\n' "$(tr -d '\\n')" >>'${file}'`, tool);
+    const lines = () => fs.readFileSync(file, 'utf8').split('\n').filter(Boolean);
+    return () => lines().map((line) => JSON.parse(line));
   }
 
   /** Adds a hook of the user's, in addition to the plugin's. */
@@ -112,62 +116,75 @@ export class Home extends World {
   }
 
   settings() {
-    const file = path.join(this.home, '.claude/settings.json');
+    return this.#kept('.claude/settings.json');
+  }
+
+  /** Adds to what the client notes: by itself, that the user trusts the project's folder. */
+  trust(more = {}) {
+    const trusted = { projects: { [this.project]: { hasTrustDialogAccepted: true } } };
+    const all = { ...this.#kept('.claude.json'), ...trusted, ...more };
+    this.write(this.home, '.claude.json', JSON.stringify(all));
+  }
+
+  #kept(name) {
+    const file = path.join(this.home, name);
     return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
   }
 
-  /** Notes, as the client does, that the user trusts the project's folder. */
-  trust() {
-    const file = path.join(this.home, '.claude.json');
-    const old = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : {};
-    fs.writeFileSync(file, JSON.stringify({ ...old, projects: { [this.project]: { hasTrustDialogAccepted: true } } }));
+  /** Writes an agent's file of whoever has the folder `owner`. */
+  agent(owner, fields, text = 'Work.', file = fields.name) {
+    const head = Object.entries({ description: 'Works.', ...fields }).map(
+      ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
+    const all = ['---', ...head, '---', '', text, ''].join('\n');
+    return this.write(owner, `.claude/agents/${file}.md`, all);
+  }
+
+  /** Writes the user's map; `keys` is { key: path or { path, agents } }. */
+  map(keys) {
+    this.write(this.configured, 'context-map.toml', '[keys]\n');
+    this.addToMap(keys);
+  }
+
+  addToMap(keys) {
+    const inline = (entry) =>
+      typeof entry === 'string'
+        ? JSON.stringify(entry)
+        : `{ path = ${JSON.stringify(entry.path)}, agents = ${JSON.stringify(entry.agents)} }`;
+    const lines = Object.entries(keys).map(([key, entry]) => `${JSON.stringify(key)} = ${inline(entry)}\n`);
+    fs.appendFileSync(this.mapFile, lines.join(''));
+  }
+
+  get Session() {
+    return Session;
   }
 
   /** Plays `script` to `claude -p`, and returns what could be observed. */
-  async session(script, args = [], env = {}) {
-    const api = await Api.start(script);
-    try {
-      const run = await this.claude(
-        ['-p', `${mark('parent')} Begin.`, '--output-format', 'stream-json', '--verbose', ...args],
-        { ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url, ...env },
-      );
-      return new Session(run, api);
-    } finally {
-      await api.close();
-    }
+  session(script, args = [], env = {}, prompt = `${mark('parent')} Begin.`) {
+    const asked = ['-p', prompt, '--output-format', 'stream-json', '--verbose', ...args];
+    const [program, words] = this.command(this.client.program, ...asked);
+    return this.playing(script, (model) => ({ program, args: words, env: { ...api(model), ...env } }), this.run);
   }
 
   /**
    * Plays `script` to an interactive session, in a terminal of its own in which
-   * nobody types, with `env` as well. It ends as soon as `done(session)` holds.
+   * nobody types, with `env` as well. It ends as soon as `done(session)` holds, or by
+   * itself.
    */
-  async terminal(script, done, env = {}, args = []) {
+  terminal(script, done, env = {}, more = []) {
     // What the client asks in a first session, before it shows a prompt.
-    const file = path.join(this.home, '.claude.json');
-    const answered = {
+    this.trust({
       hasCompletedOnboarding: true,
       customApiKeyResponses: { approved: ['dummy'], rejected: [] },
-      projects: { [this.project]: { hasTrustDialogAccepted: true } },
-    };
-    fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), ...answered }));
-
-    const group = path.join(this.root, 'group');
-    const api = await Api.start(script);
-    try {
-      // The process in a terminal is in a process group of its own.
-      const begin = 'echo $$ >"$0"; stty cols 120 rows 40; exec "$@"';
-      const client = [group, this.client.binary, '--permission-mode', 'default', ...args, `${mark('parent')} Begin.`];
-      const run = await this.run(
-        'python3',
-        ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', 'sh', '-c', begin, ...client],
-        { TERM: 'xterm-256color', ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: api.url, ...env },
-        (output) => done(new Session(output, api)),
-      );
-      return new Session(run, api);
-    } finally {
-      if (fs.existsSync(group)) stop(Number(fs.readFileSync(group, 'utf8')));
-      await api.close();
-    }
+    });
+    const { program } = this.client;
+    const args = ['--permission-mode', 'default', ...more, `${mark('parent')} Begin.`];
+    const start = (model) => ({ program, args, env: { ...api(model), ...env } });
+    return this.playing(script, start, this.inTerminal, async (child, run, model) => {
+      const ended = () => child.exitCode !== null || child.signalCode !== null;
+      const enough = () => done(new Session(run, model)) || ended();
+      await this.until('what should end the session', enough);
+    });
   }
 
   /** Runs a command of the client that has to succeed; returns its output. */
@@ -178,7 +195,7 @@ export class Home extends World {
   }
 
   claude(args, env = {}) {
-    return this.run(...this.command(this.client.binary, ...args), env);
+    return this.run(...this.command(this.client.program, ...args), env);
   }
 
   /**

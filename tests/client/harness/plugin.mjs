@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call, mark, once, say, spawn } from './api.mjs';
 import { DIST, marketplace } from './home.mjs';
+import { call, mark, once, say, search, spawn } from './script.mjs';
 
 export const TOOL = 'mcp__plugin_keyhole_context__load_context';
 export const SCANNER = 'keyhole:privacy-scanner';
@@ -31,9 +31,28 @@ export const KEY = keyIn(fs.readFileSync(path.join(PACKAGED, 'agents/privacy-sca
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const CATALOG = `# Catalog\n\n- ${CANARY}\n`;
 
-/** Whether the conversation in the request `body` has `tool`, or has just found it. */
-const has = ({ tools, messages }, tool) =>
-  tools.some(({ name }) => name === tool) || JSON.stringify(messages.at(-1).content).includes(`"tool_name":"${tool}"`);
+/**
+ * The shortest session: the parent starts the bundled agent, which makes its call. Of the
+ * `script`, the actors that it names are replaced or added.
+ */
+export const plain = (client, script = {}) => ({
+  parent: [spawn('scanner', SCANNER), say('Done.')],
+  scanner: [way(client).load, say('Done.')],
+  ...script,
+});
+
+/** Plays it; returns the session, with the agent's answer as `got`. */
+export async function scan(home, script, ...more) {
+  const session = await home.play(plain(home.client, script), ...more);
+  return Object.assign(session, { got: session.answer('scanner', way(home.client).tool) });
+}
+
+/** Turns of a parent that learns of what runs in the background when it comes. */
+export const DONE = Array.from({ length: 12 }, () => say('Done.'));
+
+/** Whether a conversation has `tool`, or has just found it. */
+const has = ({ tools, body }, tool) =>
+  tools.includes(tool) || JSON.stringify(body.messages.at(-1).content).includes(`"tool_name":"${tool}"`);
 
 /**
  * The parent's turns in a terminal: it searches for `tool` until the client has it, which is
@@ -41,23 +60,23 @@ const has = ({ tools, messages }, tool) =>
  */
 export function onceFound(tool, parts) {
   let played = false;
-  return Array.from({ length: 200 }, () => async (body) => {
+  return Array.from({ length: 200 }, () => async (request) => {
     if (played) return say('Go on.');
-    played = has(body, tool);
+    played = has(request, tool);
     if (played) return parts;
     await sleep(200);
-    return call('ToolSearch', { query: `select:${tool}` });
+    return search(tool);
   });
 }
 
 /** The same for a tool that only an agent like `agent` has: agents `probe` look for it. */
 export function onceOffered(tool, agent, parts) {
   let [played, asked] = [false, 0];
-  const parent = Array.from({ length: 200 }, () => async (_, api) => {
+  const parent = Array.from({ length: 200 }, () => async (_, model) => {
     if (played) return say('Go on.');
     // An agent in a terminal runs in the background.
-    if (asked > 0) await api.asked('probe', 0, asked);
-    played = api.requests.some(({ actor, body }) => actor === 'probe' && has(body, tool));
+    if (asked > 0) await model.asked('probe', 0, asked);
+    played = model.requests.some((one) => one.actor === 'probe' && has(one, tool));
     if (played) return parts;
     if (asked > 0) await sleep(200);
     asked += 1;
@@ -74,8 +93,9 @@ export function onceOffered(tool, agent, parts) {
 export const resume = (home, actor) => [
   async ({ messages }) => {
     const [, to] = JSON.stringify(messages.at(-1)).match(/agentId: (\w+)/);
-    const written = () => home.files(path.join(home.home, '.claude')).find((name) => name.endsWith(`agent-${to}.jsonl`));
-    await home.until('the transcript', () => written() && fs.readFileSync(written(), 'utf8').includes('"text":"Done."'));
+    const written = () => home.holding('"text":"Done."', path.join(home.home, '.claude'));
+    const whole = () => written().some((name) => name.endsWith(`agent-${to}.jsonl`));
+    await home.until('the transcript', whole);
     return call('SendMessage', { to, summary: 'once more', message: `${mark(actor)} Go on.` });
   },
   once([actor], say('Done.')),
@@ -109,14 +129,11 @@ First call \`${TOOL}\` with {"key": "${key}"}.
 }
 
 /** Writes a marketplace with somebody else's plugin; returns its folder. */
-export function authorPlugin(home, name, agents) {
-  const root = path.join(home.root, `${name}-marketplace`);
+export function authorPlugin(home, name, agents, marketplace = `${name}-marketplace`) {
+  const root = path.join(home.root, marketplace);
   const json = (file, value) => home.write(root, file, JSON.stringify(value));
-  json('.claude-plugin/marketplace.json', {
-    name: `${name}-marketplace`,
-    owner: { name },
-    plugins: [{ name, source: `./${name}` }],
-  });
+  const plugins = [{ name, source: `./${name}` }];
+  json('.claude-plugin/marketplace.json', { name: marketplace, owner: { name }, plugins });
   json(`${name}/.claude-plugin/plugin.json`, { name, version: '1.0.0' });
   for (const [agent, key] of Object.entries(agents)) {
     home.write(root, `${name}/agents/${agent}.md`, agentFile(agent, key));
@@ -126,15 +143,67 @@ export function authorPlugin(home, name, agents) {
 
 /** A project's plugin from a marketplace `evil`, with an agent that makes the scanner's call. */
 export async function projectPlugin(home, name, agent, mark) {
-  const root = path.join(home.root, 'evil');
-  const json = (file, value) => home.write(root, file, JSON.stringify(value));
-  json('.claude-plugin/marketplace.json', { name: 'evil', owner: { name }, plugins: [{ name, source: `./${name}` }] });
-  json(`${name}/.claude-plugin/plugin.json`, { name, version: '1.0.0' });
-  home.write(root, `${name}/agents/${agent}.md`, `${agentFile(agent, KEY)}${mark}\n`);
+  const root = authorPlugin(home, name, { [agent]: KEY }, 'evil');
+  home.change(path.join(root, `${name}/agents/${agent}.md`), (text) => `${text}${mark}\n`);
   await home.must('plugin', 'marketplace', 'add', root);
   await home.must('plugin', 'install', `${name}@evil`, '--scope', 'project');
   home.trust();
 }
+
+/** A server of somebody else: it notes what it is sent, and answers each call with `text`. */
+export function foreignServer(home, tool, { text, ...more }, isError = false) {
+  const script = home.write(home.root, 'server.cjs', SERVER);
+  const file = home.write(home.root, 'sent', '');
+  const results = {
+    'tools/list': { tools: [{ name: tool, inputSchema: { type: 'object' }, ...more }] },
+    'tools/call': { content: [{ type: 'text', text }], isError },
+  };
+  const args = [script, file, home.write(home.root, 'results.json', JSON.stringify(results))];
+  const server = { type: 'stdio', command: process.execPath, args };
+  return { server, sent: () => fs.readFileSync(file, 'utf8') };
+}
+
+const SERVER = `
+const fs = require('node:fs');
+const [file, results] = process.argv.slice(2);
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  fs.appendFileSync(file, line + '\\n');
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const { protocolVersion } = params ?? {};
+  const result = method === 'initialize'
+    ? { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } }
+    : JSON.parse(fs.readFileSync(results, 'utf8'))[method];
+  const answer = result ? { result } : { error: { code: -32601, message: 'no' } };
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer }) + '\\n');
+});
+`;
+
+/** Has the plugin's start.sh run `command` as well when it starts a server. */
+export function atServe(home, command) {
+  const { root } = home.installed('keyhole');
+  home.change(path.join(root, 'start.sh'), (text) =>
+    text.replace('\nset -u\n', `\nset -u\n[ "$2" = serve ] && ${command}\n`),
+  );
+}
+
+/** The program in the plugin's folder `root`. */
+export function programIn(root) {
+  const server = path.join(root, 'server');
+  return path.join(server, fs.readdirSync(server)[0]);
+}
+
+/** The rules of step 4 of the plugin's README. */
+export const RULES = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8').match(/```json\n([^]*?)```/)[1];
+
+/** The variables of a project nobody trusted that reach a server or a hook, by client. */
+export const REACH = {
+  '2.1.197': ['HOME', 'LD_PRELOAD', 'PATH', 'XDG_CONFIG_HOME'],
+  '2.1.330': ['LD_PRELOAD', 'PATH'],
+};
+
+/** The clients in which we saw that a subagent's conversation was compacted. */
+export const COMPACTS = ['2.1.330'];
 
 /** The clients in which a project's plugin of our own name is the agent instead of ours. */
 export const TAKES_OUR_NAME = ['2.1.197'];

@@ -3,12 +3,13 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
-import { messages } from '../harness/dialects/messages.mjs';
+import { messages } from '../../harness/messages.mjs';
+import { adapter, named, other, task } from '../harness/adapter.mjs';
 import { pinned } from '../harness/installed.mjs';
-import { call, mark, say } from '../harness/model.mjs';
+import { call } from '../../harness/model.mjs';
 import { SECOND } from '../harness/namesakes.mjs';
 
-const { version, root, missing } = pinned('@anthropic-ai/claude-agent-sdk');
+const found = pinned('@anthropic-ai/claude-agent-sdk');
 const TOOL = 'mcp__scanner-catalog__load_context';
 const PROGRAM = 'scan.mjs';
 const EXAMPLE = 'claude-agent-sdk.mjs';
@@ -16,8 +17,8 @@ const EXAMPLE = 'claude-agent-sdk.mjs';
 const spawn = (actor, agent, run_in_background = false) =>
   call('Agent', {
     description: `start ${actor}`,
-    subagent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
-    prompt: `${mark(actor)} Do your task.`,
+    subagent_type: named(agent),
+    prompt: task(actor),
     run_in_background,
   });
 
@@ -25,20 +26,15 @@ const spawn = (actor, agent, run_in_background = false) =>
 function install(home, text) {
   home.write(home.project, PROGRAM, text);
   const packages = path.join(home.project, 'node_modules');
-  if (!fs.existsSync(packages)) fs.symlinkSync(path.join(root, '../..'), packages);
+  if (!fs.existsSync(packages)) fs.symlinkSync(path.join(found.root, '../..'), packages);
 }
 
-export default {
+export default adapter(found, {
   name: 'agent-sdk',
-  version,
-  missing,
   dialect: messages,
   tool: TOOL,
-  load: () => call(TOOL),
   spawn: (actor, agent) => spawn(actor, agent),
   background: (actor, agent) => spawn(actor, agent, true),
-  finish: say,
-  shown: (text) => text,
   limit: { characters: 500_000 },
   keeps: [/^home\/\.claude\/projects\/[^/]+\/[^/]+\/subagents\/[^/]+\.jsonl$/],
 
@@ -48,15 +44,15 @@ export default {
 
   configure(home) {
     install(home, home.example(EXAMPLE));
-    home.write(home.home, '.claude/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+    home.write(home.home, '.claude/agents/other.md', other());
   },
 
   namesakes: {
     wins: 'main',
     agents(home) {
       const agent = / {4}'identifier-scanner': \{\n[^]*?\n {4}\},\n/;
-      const [other] = home.example(EXAMPLE, { binding: SECOND }).match(agent);
-      install(home, home.example(EXAMPLE).replace(agent, (mine) => mine + other.replace('identifier-scanner', 'other')));
+      const [second] = home.example(EXAMPLE, { binding: SECOND }).match(agent);
+      install(home, home.example(EXAMPLE).replace(agent, (mine) => mine + second.replace('identifier-scanner', 'other')));
     },
     main(home) {
       const server = { type: 'stdio', command: home.keyhole, args: ['serve', '--bind', SECOND] };
@@ -70,4 +66,4 @@ export default {
     args: [PROGRAM, prompt],
     env: { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'dummy', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', MCP_CONNECT_TIMEOUT_MS: '120000', MCP_TIMEOUT: '120000' },
   }),
-};
+});

@@ -3,29 +3,25 @@
 // `scanner` is a session with the profile, and `other` is a session without it. The main
 // session's shell starts both, as a user would.
 
-import { carried } from '../harness/carried.mjs';
+import { adapter, task } from '../harness/adapter.mjs';
+import { carried } from '../harness/installed.mjs';
 import { responses } from '../harness/dialects/responses.mjs';
-import { call, mark, say } from '../harness/model.mjs';
+import { call } from '../../harness/model.mjs';
 
-const { version, program, missing } = carried('@openai/codex', /(^|\/)bin\/codex(\.exe)?$/);
+const found = carried('@openai/codex', /(^|\/)bin\/codex(\.exe)?$/);
 const TOOL = 'mcp__scanner_catalog.load_context';
 export const PROFILE = 'identifier-scanner';
 
 /** What Codex puts before a result. */
 const HEAD = /^Wall time: [\d.]+ seconds\nOutput:/;
 
-const client = {
+const client = adapter(found, {
   name: 'codex',
-  version,
-  missing,
   dialect: { ...responses, conversation: bare },
   tool: TOOL,
-  load: () => call(TOOL),
-  shown: (text) => text,
   spawn: (actor, agent) => call('exec_command', { cmd: start(actor, agent), yield_time_ms: 30_000 }),
   // Codex waits for a while only. Then the model asks again, and the script does not see it.
   aside: ({ waits }) => waits,
-  finish: say,
   // The limit for a call in a script, as newer models make them, which is the lowest; a
   // plain call shows some more.
   limit: { characters: 40_000 },
@@ -44,9 +40,9 @@ const client = {
   // What single cases ask for: `home.profile`, and the shell's `home.sandbox`.
   command(home, model, prompt) {
     home.write(home.home, '.codex/config.toml', provider(this.model, model));
-    return { program, args: exec(home.sandbox ?? 'danger-full-access', ...(home.profile ? ['-p', home.profile] : []), prompt), env: { SCRIPTED_KEY: 'dummy' } };
+    return { program: found.program, args: exec(home.sandbox ?? 'danger-full-access', ...(home.profile ? ['-p', home.profile] : []), prompt), env: { SCRIPTED_KEY: 'dummy' } };
   },
-};
+});
 
 export default client;
 
@@ -55,7 +51,7 @@ const exec = (sandbox, ...more) => ['exec', '--json', '--skip-git-repo-check', '
 /** A separate session, which writes its last words and keeps nothing. */
 function start(actor, agent) {
   const profile = agent === 'scanner' ? ` -p ${PROFILE}` : '';
-  return `'${program}' exec --ephemeral --skip-git-repo-check${profile} '${mark(actor)} Do your task.' </dev/null 2>&1`;
+  return `'${found.program}' exec --ephemeral --skip-git-repo-check${profile} '${task(actor)}' </dev/null 2>&1`;
 }
 
 const provider = (name, { url }) => `model = "${name}"

@@ -1,12 +1,13 @@
 // GitHub Copilot CLI: an agent's file may name servers that only this agent has.
 
 import path from 'node:path';
-import { messages } from '../harness/dialects/messages.mjs';
+import { messages } from '../../harness/messages.mjs';
+import { adapter, named, other, task } from '../harness/adapter.mjs';
 import { pinned } from '../harness/installed.mjs';
-import { call, mark, say } from '../harness/model.mjs';
+import { call } from '../../harness/model.mjs';
 import { SECOND } from '../harness/namesakes.mjs';
 
-const { version, root, missing } = pinned('@github/copilot');
+const found = pinned('@github/copilot');
 const TOOL = 'scanner-catalog-load_context';
 const AGENTS = '.copilot/agents';
 
@@ -14,17 +15,17 @@ const spawn = (actor, agent, mode = 'sync') =>
   call('task', {
     name: actor,
     description: `start ${actor}`,
-    agent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
-    prompt: `${mark(actor)} Do your task.`,
+    agent_type: named(agent),
+    prompt: task(actor),
     mode,
   });
 
 const start = (model, ...args) => ({
   program: process.execPath,
-  args: [path.join(root, 'npm-loader.js'), ...args],
+  args: [path.join(found.root, 'npm-loader.js'), ...args],
   env: {
     // Its program unpacks itself once, some 200 MB.
-    COPILOT_CACHE_HOME: path.join(root, '../../.cache/copilot'),
+    COPILOT_CACHE_HOME: path.join(found.root, '../../.cache/copilot'),
     COPILOT_AUTO_UPDATE: 'false',
     COPILOT_OFFLINE: 'true',
     COPILOT_PROVIDER_TYPE: 'anthropic',
@@ -34,17 +35,12 @@ const start = (model, ...args) => ({
   },
 });
 
-export default {
+export default adapter(found, {
   name: 'copilot-cli',
-  version,
-  missing,
   dialect: messages,
   tool: TOOL,
-  load: () => call(TOOL),
   spawn: (actor, agent) => spawn(actor, agent),
   background: (actor, agent) => spawn(actor, agent, 'background'),
-  finish: say,
-  shown: (text) => text,
   limit: { characters: 20_480 },
   keeps: [/^home\/\.copilot\/session-state\/[^/]+\/events\.jsonl$/],
   marksErrors: false,
@@ -59,15 +55,15 @@ export default {
 
   configure(home) {
     home.write(home.home, `${AGENTS}/identifier-scanner.agent.md`, home.example('copilot-agent.md'));
-    home.write(home.home, `${AGENTS}/other.agent.md`, '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+    home.write(home.home, `${AGENTS}/other.agent.md`, other());
   },
 
   namesakes: {
     wins: 'agent',
     agents(home) {
       home.write(home.home, `${AGENTS}/identifier-scanner.agent.md`, home.example('copilot-agent.md'));
-      const other = home.example('copilot-agent.md', { binding: SECOND }).replace('name: identifier-scanner', 'name: other');
-      home.write(home.home, `${AGENTS}/other.agent.md`, other);
+      const second = home.example('copilot-agent.md', { binding: SECOND }).replace('name: identifier-scanner', 'name: other');
+      home.write(home.home, `${AGENTS}/other.agent.md`, second);
     },
     main(home) {
       home.write(home.home, `${AGENTS}/identifier-scanner.agent.md`, home.example('copilot-agent.md'));
@@ -78,4 +74,4 @@ export default {
 
   command: (home, model, prompt) => start(model, '-p', prompt),
   interactive: (home, model, prompt) => start(model, '-i', prompt),
-};
+});

@@ -2,20 +2,18 @@
 
 import path from 'node:path';
 import { gemini } from '../harness/dialects/gemini.mjs';
+import { adapter, named, other, task } from '../harness/adapter.mjs';
 import { pinned } from '../harness/installed.mjs';
-import { call, mark, say } from '../harness/model.mjs';
+import { call, say } from '../../harness/model.mjs';
 
-const { version, root, missing } = pinned('@google/gemini-cli');
+const found = pinned('@google/gemini-cli');
 const TOOL = 'mcp_scanner-catalog_load_context';
 
-export default {
+export default adapter(found, {
   name: 'gemini-cli',
-  version,
-  missing,
   dialect: gemini,
   tool: TOOL,
-  load: () => call(TOOL, {}),
-  spawn: (actor, agent) => call('invoke_agent', { agent_name: agent === 'scanner' ? 'identifier-scanner' : agent, prompt: `${mark(actor)} Do your task.` }),
+  spawn: (actor, agent) => call('invoke_agent', { agent_name: named(agent), prompt: task(actor) }),
   shown: (text) => `<untrusted_context>\n${text}\n</untrusted_context>`,
   finish: (text) => call('complete_task', { result: text }),
   // It asks a small model which model to use.
@@ -37,16 +35,16 @@ export default {
   configure(home) {
     home.write(home.home, '.gemini/agents/identifier-scanner.md', home.example('gemini-cli-agent.md'));
     home.write(home.home, '.gemini/policies/keyhole.toml', home.text('gemini-cli-policy.toml'));
-    home.write(home.home, '.gemini/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+    home.write(home.home, '.gemini/agents/other.md', other());
     home.write(home.home, '.gemini/settings.json', JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));
   },
 
   command: (home, model, prompt) => start(model, '-p', prompt),
   interactive: (home, model, prompt) => start(model, '-i', prompt),
-};
+});
 
 const start = (model, ...args) => ({
   program: process.execPath,
-  args: [path.join(root, 'bundle/gemini.js'), ...args],
+  args: [path.join(found.root, 'bundle/gemini.js'), ...args],
   env: { GEMINI_API_KEY: 'dummy', GOOGLE_GEMINI_BASE_URL: model.url, GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_NO_RELAUNCH: 'true' },
 });

@@ -1,28 +1,24 @@
 // opencode: the whole client has its servers. Permissions decide which agent is offered
 // a tool: it is denied to all, and allowed in the agent's own file.
 
-import { carried } from '../harness/carried.mjs';
+import { adapter, named, other, task } from '../harness/adapter.mjs';
+import { carried } from '../harness/installed.mjs';
 import { chat } from '../harness/dialects/chat.mjs';
-import { call, mark, say } from '../harness/model.mjs';
+import { call, say } from '../../harness/model.mjs';
 
-const { version, program, missing } = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
+const found = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
 const TOOL = 'scanner-catalog_load_context';
 
-export default {
+export default adapter(found, {
   name: 'opencode',
-  version,
-  missing,
   dialect: { ...chat, conversation: asTried },
   tool: TOOL,
-  load: () => call(TOOL, {}),
   spawn: (actor, agent) =>
     call('task', {
       description: `start ${actor}`,
-      prompt: `${mark(actor)} Do your task.`,
-      subagent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
+      prompt: task(actor),
+      subagent_type: named(agent),
     }),
-  shown: (text) => text,
-  finish: say,
   // It asks for a title of the session, from its first prompt.
   aside: ({ tools }) => (tools.length === 0 ? say('A title') : undefined),
   // For a longer one the agent sees the beginning, and the whole is in a file.
@@ -40,15 +36,15 @@ export default {
   configure(home) {
     home.write(home.home, '.config/opencode/opencode.json', home.example('opencode.json'));
     home.write(home.home, '.config/opencode/agents/identifier-scanner.md', home.text('opencode-agent.md'));
-    home.write(home.home, '.config/opencode/agents/other.md', '---\ndescription: Does something else.\nmode: subagent\n---\n\nDo your task.\n');
+    home.write(home.home, '.config/opencode/agents/other.md', other('mode: subagent\n'));
   },
 
   command: (home, model, prompt) => ({
-    program,
+    program: found.program,
     args: ['run', '--format', 'json', prompt],
     env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(provider(model)), ...home.environment },
   }),
-};
+});
 
 /** A call of a tool that is not offered is shown to the model as a call of `invalid`. */
 function asTried(asked) {

@@ -2,30 +2,26 @@
 
 import path from 'node:path';
 import { chat } from '../harness/dialects/chat.mjs';
+import { adapter, named, other, task } from '../harness/adapter.mjs';
 import { node, pinned } from '../harness/installed.mjs';
-import { call, mark } from '../harness/model.mjs';
+import { call } from '../../harness/model.mjs';
 
-const { version, root, missing } = pinned('@qwen-code/qwen-code');
-const { program, missing: noNode } = node(22);
+const found = pinned('@qwen-code/qwen-code');
+const { program, missing } = node(22);
 const TOOL = 'mcp__scanner-catalog__load_context';
 
-export default {
+export default adapter(found, {
   name: 'qwen-code',
-  version,
-  missing: missing ?? noNode,
+  missing: found.missing ?? missing,
   dialect: chat,
   tool: TOOL,
-  load: () => call(TOOL, {}),
   spawn: (actor, agent) =>
     call('agent', {
       description: `start ${actor}`,
-      prompt: `${mark(actor)} Do your task.`,
-      subagent_type: agent === 'scanner' ? 'identifier-scanner' : agent,
+      prompt: task(actor),
+      subagent_type: named(agent),
       run_in_background: false,
     }),
-  shown: (text) => text,
-  finish: (text) => ({ say: text }),
-  aside: () => undefined,
   keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-identifier-scanner-[^/]+\.jsonl$/],
   // Its threshold of 25,000, and 3,000 more. For a longer one the agent sees the
   // beginning, and the whole is in a file.
@@ -45,12 +41,12 @@ export default {
     home.write(home.home, '.qwen/settings.json', JSON.stringify(settings));
     // As the client notes that its user trusts the folder.
     home.write(home.home, '.qwen/trustedFolders.json', JSON.stringify({ [home.project]: 'TRUST_FOLDER' }));
-    home.write(home.home, '.qwen/agents/other.md', '---\nname: other\ndescription: Does something else.\n---\n\nDo your task.\n');
+    home.write(home.home, '.qwen/agents/other.md', other());
   },
 
   command: (home, model, prompt) => ({
     program,
-    args: [path.join(root, 'cli-entry.js'), '--approval-mode', 'default', '-p', prompt],
+    args: [path.join(found.root, 'cli-entry.js'), '--approval-mode', 'default', '-p', prompt],
     env: { OPENAI_API_KEY: 'dummy', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'scripted' },
   }),
-};
+});

@@ -3,10 +3,9 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import path from 'node:path';
 import { test } from 'node:test';
+import { say } from '../../harness/model.mjs';
 import { CANARY, DOCUMENT, Home, KEY } from './home.mjs';
-import { say } from './model.mjs';
 import { keyInEnvironment } from './reach.mjs';
 
 const LIMIT_MS = 1_200_000;
@@ -16,8 +15,7 @@ const ALIEN = 'ZQ-CANARY-90b2c4';
 
 /** Each case: its promise, and the function that tests it. */
 const CASES = {
-  content: ['the agent gets the document byte for byte, in its first session', content],
-  main: ['the main conversation has neither the tool nor the key nor the document', main],
+  main: ['the agent gets the document byte for byte, and the main conversation neither tool nor key nor document', main],
   other: ['another agent has neither, not even while the first one runs', other],
   mapless: ['without a map the call is refused in words, with its code', mapless],
   killed: ['no server is left when the client is killed', killed],
@@ -41,13 +39,26 @@ export function onClient(client) {
   }
 }
 
-/** Registers a case for one client only: `run({ t, client, home, seen })`. */
-export function onCase(client, promise, run) {
+/**
+ * Registers a case for one client only: `run({ t, client, home, seen })`, with the document
+ * there and the client configured, unless it is `bare`.
+ */
+export function onCase(client, promise, run, { bare } = {}) {
   test(`${client.name} ${client.version}: ${promise}`, { timeout: LIMIT_MS }, async (t) => {
     if (client.missing) return t.skip(`skipped: ${client.name} (${client.missing})`);
     const seen = (text) => t.diagnostic(`seen with ${client.name} ${client.version}: ${text}`);
-    await run({ t, client, seen, home: new Home(t, client) });
+    const home = new Home(t, client);
+    home.document();
+    if (!bare) client.configure(home);
+    await run({ t, client, seen, home });
   });
+}
+
+/** A promise, and the function that keeps it. */
+export function signal() {
+  let give;
+  const given = new Promise((resolve) => (give = resolve));
+  return { give, given };
 }
 
 /** The shortest session: main starts the agent, which loads its document. */
@@ -56,35 +67,23 @@ export const plain = ({ spawn, load, finish }) => ({
   scanner: [load(), finish('Nothing was found.')],
 });
 
-async function content({ client, home, seen }) {
-  home.document();
-  client.configure(home);
-  const session = await home.session(plain(client));
-  session.assertPlayed();
-  assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
-  if (session.outside.length > 0) seen(`it asks the way to ${session.outside.join(', ')}, and is shown none`);
-}
-
 /** By what the client sends to it, and by the call that it may try nevertheless. */
 async function main({ client, home, seen }) {
-  home.document();
-  client.configure(home);
-  const session = await home.session(plain(client));
-  session.assertPlayed();
+  const session = await home.play(plain(client));
   assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
   assert.ok(!session.tools('main').includes(client.tool), session.report());
   const named = session.of('main').some(({ text }) => text.includes(client.tool));
   assert.equal(named, client.namesTools ?? false, 'whether the main conversation is told what an agent has');
   session.assertOnlyIn(CANARY, 'scanner');
   session.assertOnlyIn(KEY);
+  if (session.outside.length > 0) seen(`it asks the way to ${session.outside.join(', ')}, and is shown none`);
 
   for (const script of [
     { main: [client.load(), say('Done.')] },
     // After the agent, whose server runs by then.
     { ...plain(client), main: [plain(client).main[0], client.load(), say('Done.')] },
   ]) {
-    const tried = await home.session(script);
-    tried.assertPlayed();
+    const tried = await home.play(script);
     tried.assertOnlyIn(CANARY, 'scanner');
     seen(`the main conversation's call of it: ${tried.answer('main', client.tool).text}`);
   }
@@ -92,30 +91,18 @@ async function main({ client, home, seen }) {
 
 /** The other agent runs after the first one, and while the first one lives. */
 async function other({ client, home, seen }) {
-  home.document();
-  client.configure(home);
   const { spawn, load, finish } = client;
-  const tried = { other: [load(), finish('Nothing was done.')] };
-  const after = await home.session({
+  const after = await home.play({
     ...plain(client),
-    ...tried,
     main: [spawn('scanner', 'scanner'), spawn('other', 'other'), say('Done.')],
+    other: [load(), finish('Nothing was done.')],
   });
-  after.assertPlayed();
   assertNothing(after);
   seen(`another agent's call of it: ${after.answer('other', client.tool).text}`);
 
   if (client.atOnce === false) return;
   // The first one has the document and waits until the other has been answered.
-  let answered;
-  const other = new Promise((resolve) => (answered = resolve));
-  const within = await home.session({
-    main: [[spawn('scanner', 'scanner'), spawn('other', 'other')], say('Done.')],
-    scanner: [load(), () => other.then(() => finish('Nothing was found.'))],
-    other: [load(), () => (answered(), finish('Nothing was done.'))],
-  });
-  within.assertPlayed();
-  assertNothing(within);
+  assertNothing(await atOnce(client, home));
 
   function assertNothing(session) {
     assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
@@ -125,18 +112,22 @@ async function other({ client, home, seen }) {
   }
 }
 
+/** Both agents run at once; the other makes its call while the first one has the document. */
+export async function atOnce({ spawn, load, finish }, home) {
+  const other = signal();
+  return home.play({
+    main: [[spawn('scanner', 'scanner'), spawn('other', 'other')], say('Done.')],
+    scanner: [load(), () => other.given.then(() => finish('Nothing was found.'))],
+    other: [load(), () => (other.give(), finish('Nothing was done.'))],
+  });
+}
+
 /** The model gets the code and the advice, and the client goes on. */
 async function mapless({ client, home, seen }) {
-  home.document();
-  client.configure(home);
   const script = plain(client);
   const [load, finish] = script.scanner;
-  const removed = () => {
-    fs.rmSync(path.join(home.configured, 'context-map.toml'));
-    return load;
-  };
-  const session = await home.session({ ...script, scanner: [removed, finish] });
-  session.assertPlayed();
+  const removed = () => (fs.rmSync(home.mapFile), load);
+  const session = await home.play({ ...script, scanner: [removed, finish] });
   const { text, error } = session.answer('scanner', client.tool);
   assert.match(text, /map-missing/, session.report());
   assert.match(text, /[a-z]+ [a-z]+ [a-z]+/, 'advice, in words');
@@ -147,30 +138,25 @@ async function mapless({ client, home, seen }) {
 
 /** At once, without a warning: as the system does when memory is short. */
 async function killed({ client, home }) {
-  home.document();
-  client.configure(home);
-  let loaded;
-  const called = new Promise((resolve) => (loaded = resolve));
-  const never = new Promise(() => {});
-  await home.session(
-    {
-      main: [client.spawn('scanner', 'scanner'), say('Done.')],
-      scanner: [client.load(), () => (loaded(), never)],
-    },
-    {
-      during: async (child) => {
-        await called;
-        assert.ok(home.servers().length > 0, 'the server runs');
-        home.kill(child);
-        await home.until('the end of the server', () => home.servers().length === 0);
-      },
-    },
+  await whileCalled(client, home, async (child) => {
+    assert.ok(home.servers().length > 0, 'the server runs');
+    home.kill(child);
+    await home.until('the end of the server', () => home.servers().length === 0);
+  });
+}
+
+/** Plays a session in which `during(child)` runs when the agent has made its call, and waits. */
+export async function whileCalled(client, home, during) {
+  const [called, answer] = [signal(), signal()];
+  const { main, scanner: [load, finish] } = plain(client);
+  const wait = () => (called.give(), answer.given.then(() => finish));
+  return home.session(
+    { main, scanner: [load, wait] },
+    { during: (child) => called.given.then(() => during(child, answer.give)) },
   );
 }
 
 async function ended({ client, home }) {
-  home.document();
-  client.configure(home);
   const session = await home.session(plain(client), {
     during: async (child) => {
       await home.until('the end of the client', () => child.exitCode !== null || child.signalCode !== null);
@@ -191,8 +177,7 @@ async function beyond({ client, home, seen }) {
   const text = lines(client.limit.characters + 1);
   home.document(text);
   client.configure(home);
-  const session = await home.session(plain(client));
-  session.assertPlayed();
+  const session = await home.play(plain(client));
   session.assertOnlyIn(CANARY, 'scanner');
   const answer = session.answer('scanner', client.tool).text;
   seen(`one character more: ${answer.slice(0, 200)}`);
@@ -202,19 +187,19 @@ async function beyond({ client, home, seen }) {
 async function capped({ client, home }) {
   const bytes = client.limit.characters;
   home.document(lines(bytes));
-  client.configure(home);
   home.atMost(bytes);
-  const whole = await home.session(plain(client));
-  whole.assertPlayed();
+  const whole = await home.play(plain(client));
   assert.ok(whole.answer('scanner', client.tool).text === client.shown(lines(bytes)), 'a document at the limit arrives whole');
 
   home.document(lines(bytes + 1).replaceAll(CANARY, ALIEN));
   home.atMost(bytes);
-  const session = await home.session(plain(client));
-  session.assertPlayed();
-  assert.match(session.answer('scanner', client.tool).text, /too-large/, session.report());
+  // While the session runs: when it ends, a client may remove what it wrote.
+  const { main, scanner: [load, finish] } = plain(client);
+  let running;
+  const session = await home.play({ main, scanner: [load, () => ((running = home.kept(ALIEN)), finish)] });
+  assert.match(session.answer('scanner', client.tool).text, /too-large.*[a-z]+ [a-z]+ [a-z]+/, session.report());
   session.assertOnlyIn(ALIEN);
-  assert.deepEqual(home.holding(ALIEN), []);
+  assert.deepEqual([running, home.kept(ALIEN)], [[], []]);
 }
 
 async function environment({ client, home }) {
@@ -224,14 +209,11 @@ async function environment({ client, home }) {
 
 /** `client.keeps` are patterns of paths under the case's folder. */
 async function kept({ client, home, seen }) {
-  home.document();
-  client.configure(home);
-  (await home.session(plain(client))).assertPlayed();
-  const files = home.holding(CANARY);
+  await home.play(plain(client));
+  const files = home.kept(CANARY);
   seen(`the document is kept in ${files.join(', ') || 'no file'}`);
   const patterns = client.keeps ?? [];
   for (const file of files) assert.ok(patterns.some((pattern) => pattern.test(file)), `kept, and not told: ${file}`);
   for (const pattern of patterns) assert.ok(files.some((file) => pattern.test(file)), `told, and not kept: ${pattern}`);
-  assert.deepEqual(home.holding(KEY).filter((file) => !file.endsWith('context-map.toml')), [], 'the key is kept nowhere');
+  assert.deepEqual(home.kept(KEY).filter((file) => !file.endsWith('context-map.toml')), [], 'the key is kept nowhere');
 }
-

@@ -3,53 +3,46 @@
 // binding, SECOND, means another document.
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
+import { say } from '../../harness/model.mjs';
+import { onCase, signal } from './cases.mjs';
 import { DOCUMENT } from './home.mjs';
-import { say } from './model.mjs';
 
 export const SECOND = 'second';
 const OTHER_DOCUMENT = '# Others\n\n- ZQ-CANARY-52e8f0\n';
 
-/** Both documents, and a map that has both bindings. */
+/** The second document, and a map that has both bindings. */
 function documents(home) {
-  home.document();
   home.write(home.home, 'notes/others.md', OTHER_DOCUMENT);
-  const map = path.join(home.configured, 'context-map.toml');
   const key = 'k-8b5d03f1c9a74e62';
   const entry = `\n[keys.${JSON.stringify(key)}]\npath = "~/notes/others.md"\n`;
   const binding = `\n[bindings.${SECOND}]\nkey = ${JSON.stringify(key)}\ntitle = "Others"\ndescription = "Other names."\n`;
-  fs.writeFileSync(map, fs.readFileSync(map, 'utf8') + entry + binding);
+  home.change(home.mapFile, (map) => map + entry + binding);
 }
 
-/** A promise, and the function that tests it. */
-function signal() {
-  let give;
-  const given = new Promise((resolve) => (give = resolve));
-  return { give, given };
+/** Registers both cases. */
+export function onNamesakes(client) {
+  const bare = { bare: true };
+  onCase(client, 'agents whose servers have one name get each its own document, in turn and at once', agents, bare);
+  onCase(client, "a server of that name that the main conversation has never gives it the agent's document", main, bare);
 }
 
-export const AGENTS = 'agents whose servers have one name get each its own document, in turn and at once';
-
-export async function agents({ client, home }) {
+async function agents({ client, home }) {
   documents(home);
   client.namesakes.agents(home);
   const { spawn, load, finish, tool } = client;
-  const inTurn = await home.session({
+  const inTurn = await home.play({
     main: [spawn('scanner', 'scanner'), spawn('other', 'other'), spawn('again', 'scanner'), say('Done.')],
     scanner: [load(), finish('Nothing was found.')],
     other: [load(), finish('Nothing was done.')],
     again: [load(), finish('Nothing was found.')],
   });
-  inTurn.assertPlayed();
   const [ready, called] = [signal(), signal()];
-  const atOnce = await home.session({
+  const atOnce = await home.play({
     main: [[spawn('scanner', 'scanner'), spawn('other', 'other')], say('Done.')],
     // Both servers run when the first is called.
     scanner: [() => ready.given.then(load), () => (called.give(), finish('Nothing was found.'))],
     other: [() => (ready.give(), called.given.then(load)), finish('Nothing was done.')],
   });
-  atOnce.assertPlayed();
   for (const [session, actor, text] of [
     [inTurn, 'scanner', DOCUMENT],
     [inTurn, 'other', OTHER_DOCUMENT],
@@ -61,10 +54,8 @@ export async function agents({ client, home }) {
   }
 }
 
-export const MAIN = "a server of that name that the main conversation has never gives it the agent's document";
-
 /** The agent runs, and gets its document or the other one, as `client.namesakes.wins` says. */
-export async function main({ client, home, seen }) {
+async function main({ client, home, seen }) {
   documents(home);
   client.namesakes.main(home);
   const { background, load, finish, tool } = client;

@@ -1,6 +1,6 @@
 // A stand-in for a model's API on loopback. It plays a script instead of thinking, and
 // keeps every request, so that a test can say what was in whose context. The API's
-// format is in its dialect; see dialects/.
+// format is in its dialect; see tests/clients/README.md.
 //
 // A script names its actors: { main: [turn, turn], scanner: [turn] }. An actor is a
 // conversation of the client: the session itself, or one agent. A mark in the prompt
@@ -8,6 +8,7 @@
 // says which turn it is.
 
 import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The text that makes a prompt the prompt of `actor`. */
 export const mark = (actor) => `[[actor:${actor}]]`;
@@ -16,7 +17,13 @@ export const mark = (actor) => `[[actor:${actor}]]`;
 export const say = (text) => ({ say: text });
 export const call = (name, input = {}) => ({ call: name, input });
 
-/** How long a turn that is a function may take. */
+/** A turn that is played once all these have asked, so that what they do has begun. */
+export const once = (actors, parts, turn = 0) => async (_, model) => {
+  for (const actor of actors) await model.asked(actor, turn);
+  return parts;
+};
+
+/** How long a turn may wait for what should come: longer than a busy machine takes. */
 const LIMIT_MS = 240_000;
 
 export class Model {
@@ -29,6 +36,7 @@ export class Model {
   #script;
   #dialect;
   #aside;
+  #played = new Map();
   #server;
 
   /**
@@ -57,6 +65,15 @@ export class Model {
   async close() {
     this.#server.closeAllConnections();
     await new Promise((closed) => this.#server.close(closed));
+  }
+
+  /** Waits, but not for ever, until that request has come, so many times. */
+  async asked(actor, turn = 0, times = 1) {
+    for (const end = Date.now() + LIMIT_MS; Date.now() < end; await sleep(50)) {
+      const came = this.requests.filter((one) => one.actor === actor && one.turn === turn);
+      if (came.length >= times) return;
+    }
+    throw new Error(`${actor} did not ask for turn ${turn}`);
   }
 
   #refuse(response, why) {
@@ -100,9 +117,13 @@ export class Model {
   }
 
   async #turn(request) {
-    const step = this.#script[request.actor]?.[request.turn];
-    if (step === undefined) return undefined;
-    return typeof step === 'function' ? within(step(request)) : step;
+    const { actor, turn, messages } = request;
+    const step = this.#script[actor]?.[turn];
+    if (typeof step !== 'function') return step;
+    // A request that the client sends again gets the same answer, and nothing happens twice.
+    const asked = JSON.stringify([actor, turn, messages]);
+    if (!this.#played.has(asked)) this.#played.set(asked, within(step(request, this)));
+    return this.#played.get(asked);
   }
 }
 

@@ -18,6 +18,11 @@ export class Session {
     return found;
   }
 
+  /** Whether `actor` asked anything. */
+  has(actor) {
+    return this.requests.some((request) => request.actor === actor);
+  }
+
   /** The names of the tools that `actor` was ever offered. */
   tools(actor) {
     return [...new Set(this.of(actor).flatMap(({ tools }) => tools))];

@@ -1,0 +1,45 @@
+// What a package.json pins, and which of it is installed beside it.
+
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+export const readJson = (file) => JSON.parse(fs.readFileSync(file, 'utf8'));
+
+/**
+ * The package `name` that `folder` pins: { version, root, missing }. `missing` says why
+ * it is not here; a registry may lack a client for this system.
+ */
+export function pinnedIn(folder, name) {
+  const { dependencies, optionalDependencies } = readJson(path.join(folder, 'package.json'));
+  const version = { ...dependencies, ...optionalDependencies }[name].split('@').pop();
+  const root = path.join(folder, 'node_modules', name);
+  const isHere = fs.existsSync(path.join(root, 'package.json'));
+  return { version, root, missing: isHere ? undefined : 'its package is not installed' };
+}
+
+/**
+ * The same, and `program`: the first of `files` in one of the packages of which npm
+ * installs the one for this system. Taking it from there needs no install scripts.
+ */
+export function carriedIn(folder, name, files) {
+  const found = pinnedIn(folder, name);
+  if (found.missing) return found;
+  const manifest = path.join(found.root, 'package.json');
+  const require = createRequire(manifest);
+  for (const [other, version] of Object.entries(readJson(manifest).optionalDependencies ?? {})) {
+    let its;
+    try {
+      its = require.resolve(`${other}/package.json`);
+    } catch {
+      continue; // Not this system's.
+    }
+    const root = path.dirname(its);
+    const program = fs.readdirSync(root, { recursive: true }).find((file) => files.test(file));
+    // Another version may be beside this one.
+    if (program && readJson(its).version === version.split('@').pop()) {
+      return { ...found, program: path.join(root, program) };
+    }
+  }
+  return { ...found, missing: 'its registry has no program for this system' };
+}
