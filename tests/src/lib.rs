@@ -69,13 +69,14 @@ pub const PATIENCE: Duration = Duration::from_secs(match option_env!("KEYHOLE_EM
 /// content that must stay secret: if it turns up in an output, something leaked.
 pub const MARKER: &str = "hunter2";
 
-/// Says that a test cannot run here, and why. The test harness hides what `eprintln!` writes
-/// in a test that passes, but not this.
+/// Says that the running test cannot run here, and why. The test harness gives each thread the
+/// name of its test, and hides what `eprintln!` writes in a test that passes, but not this.
 ///
 /// # Panics
 /// If standard error cannot be written to.
-pub fn skipped(test: &str, why: impl std::fmt::Display) {
-    let line = format!("skipped: {test}: {why}\n");
+pub fn skipped(why: impl std::fmt::Display) {
+    let thread = std::thread::current();
+    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
     std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
 }
 

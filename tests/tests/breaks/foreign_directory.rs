@@ -25,11 +25,10 @@ const REVOKED: &str = "k-91c0d2e4f6a8b0c1";
 pub(super) const STRANGER: u32 = 54_321;
 
 /// Whether the test can run here: only root can act as two users.
-pub(super) fn can_be(test: &str) -> bool {
+pub(super) fn can_be_two_users() -> bool {
     let can = geteuid().is_root();
     if !can {
-        let test = format!("breaks::foreign_directory::{test}");
-        skipped(&test, "only root can act as two users");
+        skipped("only root can act as two users");
     }
     can
 }
@@ -82,7 +81,7 @@ fn while_flipped(a: &Path, b: &Path, then: impl FnOnce()) {
 
 #[test]
 fn nothing_below_somebody_elses_directory_is_used() {
-    if !can_be("nothing_below_somebody_elses_directory_is_used") {
+    if !can_be_two_users() {
         return;
     }
     let key = |client: &mut Session, key| client.load(key);
@@ -190,7 +189,7 @@ fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they
 #[test]
 #[cfg(target_os = "linux")]
 fn a_map_in_procfs_is_refused() {
-    if !can_be("a_map_in_procfs_is_refused") {
+    if !can_be_two_users() {
         return;
     }
     let world = World::new().file("a.md", "hunter2");

@@ -29,7 +29,7 @@ fn key(mount: usize, name: usize) -> String {
 }
 
 /// A world with file systems that hang, which must be dropped before its servers.
-fn hung(test: &str) -> Option<(World, Vec<Hanging>)> {
+fn hung() -> Option<(World, Vec<Hanging>)> {
     let mut world = World::new().file("notes-private/honest.md", "honest");
     let mut map = format!("[keys]\n{HONEST} = '~/notes-private/honest.md'\n");
     for mount in 0..MOUNTS {
@@ -48,7 +48,7 @@ fn hung(test: &str) -> Option<(World, Vec<Hanging>)> {
     match mounts {
         Ok(mounts) => Some((world, mounts)),
         Err(why) => {
-            skipped(&format!("breaks::hung_read::{test}"), why);
+            skipped(why);
             None
         }
     }
@@ -56,17 +56,15 @@ fn hung(test: &str) -> Option<(World, Vec<Hanging>)> {
 
 #[test]
 fn reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind() {
-    let this = "reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind";
-    if let Some((world, mounts)) = hung(this) {
+    if let Some((world, mounts)) = hung() {
         flood(&world, mounts);
     }
 }
 
 #[test]
 fn reads_that_hang_do_so_no_more_in_a_sealed_server() {
-    let this = "breaks::hung_read::reads_that_hang_do_so_no_more_in_a_sealed_server";
-    if stands(this)
-        && let Some((world, mounts)) = hung(this)
+    if stands()
+        && let Some((world, mounts)) = hung()
     {
         flood(&world.argument("--sealed"), mounts);
     }
@@ -116,8 +114,7 @@ fn flood(world: &World, mounts: Vec<Hanging>) {
 /// It looks like a file system on this machine's own disk.
 #[test]
 fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
-    let this = "an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting";
-    let Some((world, mounts)) = hung(this) else {
+    let Some((world, mounts)) = hung() else {
         return;
     };
     let mut map = format!("[keys]\n{HONEST} = '~/notes-private/honest.md'\n");
@@ -128,7 +125,7 @@ fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
         world = world.directory(&over);
         match Overlay::mount(&world.path(&format!("hung/{mount}")), &world.path(&over)) {
             Ok(mounted) => overlays.push(mounted),
-            Err(why) => return skipped(&format!("breaks::hung_read::{this}"), why),
+            Err(why) => return skipped(why),
         }
         for file in 0..5 {
             map += &format!("{} = '~/{over}/{file}.md'\n", key(mount, file));
@@ -155,8 +152,7 @@ fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
 /// and a path need not begin as its root does.
 #[test]
 fn roots_that_hang_and_that_nobody_asks_for_delay_nothing() {
-    let this = "roots_that_hang_and_that_nobody_asks_for_delay_nothing";
-    let Some((world, mounts)) = hung(this) else {
+    let Some((world, mounts)) = hung() else {
         return;
     };
     for mount in &mounts {
@@ -181,7 +177,7 @@ fn roots_that_hang_and_that_nobody_asks_for_delay_nothing() {
 /// The first answer of a sealed server comes after it has looked at all of its files.
 #[test]
 fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
-    let Some((world, mounts)) = hung("a_sealed_server_and_check_say_what_hangs_and_go_on") else {
+    let Some((world, mounts)) = hung() else {
         return;
     };
     for mount in &mounts {
@@ -219,13 +215,11 @@ fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
 /// What hangs is the key's file, not the map's. The start ends all the same, and says so.
 #[test]
 fn a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map() {
-    let this =
-        "breaks::hung_read::a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map";
     for sealed in [false, true] {
-        if sealed && !stands(this) {
+        if sealed && !stands() {
             return;
         }
-        let Some((world, mounts)) = hung(this) else {
+        let Some((world, mounts)) = hung() else {
             return;
         };
         world.write_map(format!(

@@ -95,10 +95,7 @@ fn a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called
     let trusted = client.load(KEY).code().is_none();
     client.end();
     if !trusted {
-        return skipped(
-            "breaks::low_resources::a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called_untrusted",
-            "this user's group is not his alone",
-        );
+        return skipped("this user's group is not his alone");
     }
     for most in 12..=32 {
         world = world.after(&format!("ulimit -n {most}"));
@@ -111,9 +108,7 @@ fn a_directory_that_cannot_be_looked_into_for_want_of_a_descriptor_is_not_called
 #[test]
 fn with_few_threads_a_server_ends_in_order_or_answers_what_is_missing() {
     if !geteuid().is_root() {
-        let this = "with_few_threads_a_server_ends_in_order_or_answers_what_is_missing";
-        let this = format!("breaks::low_resources::{this}");
-        return skipped(&this, "only root can be another user");
+        return skipped("only root can be another user");
     }
     let [world, ..] = worlds();
     let mut world = world.run_by(54_330);

@@ -433,11 +433,7 @@ fn what_belongs_to_another_user_or_cannot_be_read_is_told_with_the_command() {
         .exits(1)
         .mentions("\n  line 2: run: chmod u+r HOME/n/a.md\n");
     if !rustix::process::geteuid().is_root() {
-        skipped(
-            "cli::check::what_belongs_to_another_user…",
-            "not run as root",
-        );
-        return;
+        return skipped("not run as root");
     }
     let world = World::new().file("n/a.md", "a").map(&map);
     lchown(world.path("n/a.md"), Some(NOBODY), None).unwrap();

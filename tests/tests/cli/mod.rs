@@ -156,7 +156,7 @@ fn a_server_on_a_terminal_says_that_it_waits_for_a_client_and_how_to_end_it() {
         "command -v script >/dev/null || exit 77; script -qec \"$0 serve\" /dev/null";
     let ran = in_shell(&World::new(), on_a_terminal);
     if ran.exit == Some(77) {
-        keyhole_tests::skipped("cli::a_server_on_a_terminal_says…", "`script` is not here");
+        keyhole_tests::skipped("`script` is not here");
         return;
     }
     let _ = ran

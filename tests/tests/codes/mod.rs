@@ -281,7 +281,7 @@ fn every_code_is_earned_and_tells_nothing(protocol: Protocol) {
 
 fn every_refusal(protocol: Protocol, surface: Surface) {
     #[cfg(target_os = "linux")]
-    if surface == Surface::Sealed && !crate::sealed::stands("every_refusal") {
+    if surface == Surface::Sealed && !crate::sealed::stands() {
         return;
     }
     let world = || talkative(World::new().speaking(protocol));
