@@ -1,13 +1,13 @@
 //! `serve` behind the second wall, and on systems that lack a part of it. What a process
 //! can try there is in `host/wall/tests/sealed`.
 
-use keyhole_tests::{Ended, Session, World, fail_calls, skipped};
+use keyhole_tests::{Session, World, fail_calls, skipped};
 use keyhole_wall::Standing;
 use rustix::io::Errno;
 use serde_json::Value;
 use std::{
     fs,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    os::unix::fs::{MetadataExt as _, symlink},
     thread,
 };
 
@@ -61,8 +61,7 @@ fn it_refuses_what_is_in_a_directory_that_a_group_may_write_to() {
         return;
     }
     let world = sealed();
-    let notes = fs::Permissions::from_mode(0o775);
-    fs::set_permissions(world.path("notes"), notes).unwrap();
+    world.mode("notes", 0o775);
     let mut client = world.client();
     client.load("k-1").refused("untrusted");
     client.end();
@@ -79,7 +78,7 @@ fn each_server(look: impl Fn(&Session)) {
         let world = world().directory("data");
         let data = world.path("data");
         let world = world.env("CLAUDE_PLUGIN_DATA", data);
-        let mut client = arguments.iter().fold(world, World::argument).client();
+        let mut client = world.arguments(arguments).client();
         // A call starts a second thread. Without a ticket, one of them is refused.
         let _ = client.load("k-1");
         look(&client);
@@ -122,17 +121,6 @@ fn it_leaves_no_core_and_hides_its_memory() {
     });
 }
 
-/// What a server that does not start says.
-fn refusal(world: &World) -> String {
-    let Ended {
-        exit,
-        messages,
-        stderr,
-    } = world.serve().ended();
-    assert_eq!((exit, messages), (Some(1), Vec::<Value>::new()), "{stderr}");
-    stderr
-}
-
 #[test]
 fn it_does_not_start_without_a_map() {
     if !stands() {
@@ -142,7 +130,7 @@ fn it_does_not_start_without_a_map() {
         (sealed().map("secret = 1\n"), "map-invalid: "),
         (World::new().argument("--sealed"), "map-missing: "),
     ] {
-        let said = refusal(&world);
+        let said = world.serve().does_not_start();
         assert!(said.contains("cannot start: "), "{said}");
         assert!(said.contains(code), "{said}");
     }
@@ -160,7 +148,7 @@ fn a_system_that_lacks_a_part_of_the_wall_is_refused() {
         (unsupported, landlock),
         (NO_FILTER, "--sealed needs a kernel with seccomp filters"),
     ] {
-        let said = lacking(&[lacks], || refusal(&sealed()));
+        let said = lacking(&[lacks], || sealed().serve().does_not_start());
         assert!(said.contains(needed), "{said}");
         assert!(said.contains("serve without --sealed"), "{said}");
     }
@@ -196,9 +184,7 @@ fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
 }
 
 fn walls(world: &World) -> Value {
-    let report = world.run(["check", "--json"]).stdout;
-    let mut report: Value = serde_json::from_str(&report).unwrap();
-    report["second_wall"].take()
+    world.run(["check", "--json"]).json()["second_wall"].take()
 }
 
 /// Runs `then` as if the kernel lacked these calls.

@@ -18,15 +18,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A server that may leave a core file of any size, in its own directory.
-fn world() -> World {
-    World::new()
-        .with_k1("content")
-        .directory("data")
-        .after(CORES)
-        .unprivileged()
-}
-
 /// Lets a program leave a core file of any size.
 const CORES: &str = "ulimit -S -c \"$(ulimit -H -c)\"";
 
@@ -123,25 +114,6 @@ fn can_leave_cores() -> bool {
 }
 
 #[test]
-fn a_crash_leaves_no_core_file() {
-    if !can_leave_cores() {
-        return;
-    }
-    for arguments in [&[][..], &["--agent", "reader"], &["--sealed"]] {
-        // Not QUIT: a shell has what it starts in the background ignore it.
-        for signal in [Signal::TRAP, Signal::ABORT, Signal::SYS] {
-            let world = arguments.iter().fold(world(), World::argument);
-            let before = names(world.home());
-            let mut client = world.client();
-            client.load("k-1").is("content");
-            client.signal(signal);
-            assert_eq!(client.ended().exit, None, "{signal:?}");
-            assert_eq!(names(world.home()), before, "{arguments:?} {signal:?}");
-        }
-    }
-}
-
-#[test]
 fn no_command_leaves_a_core_file() {
     if !can_leave_cores() {
         return;
@@ -179,7 +151,8 @@ fn no_command_leaves_a_core_file() {
 #[test]
 fn the_same_user_cannot_read_the_servers_memory() {
     for arguments in [&[][..], &["--sealed"]] {
-        let world = arguments.iter().fold(world(), World::argument);
+        let world = World::new().arguments(arguments).with_k1("content");
+        let world = world.unprivileged();
         let mut client = world.client();
         client.load("k-1").is("content");
         for file in ["mem", "maps", "environ", "auxv"] {

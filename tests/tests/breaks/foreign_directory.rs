@@ -8,7 +8,6 @@ use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     process::geteuid,
 };
-use serde_json::json;
 use std::{
     fs::{self, Permissions},
     os::unix::fs::{PermissionsExt as _, chown, symlink},
@@ -85,8 +84,7 @@ fn nothing_below_somebody_elses_directory_is_used() {
         return;
     }
     let key = |client: &mut Session, key| client.load(key);
-    let bound =
-        |client: &mut Session, _| client.request("tools/call", json!({ "name": "load_context" }));
+    let bound = |client: &mut Session, _| client.load_bound();
     type Call = fn(&mut Session, &'static str) -> keyhole_tests::Answer;
     for (map, arguments, call, code) in [
         (
@@ -130,7 +128,7 @@ fn nothing_below_somebody_elses_directory_is_used() {
             world = world.map(named(map));
         }
         let arguments: Vec<_> = arguments.iter().map(|argument| named(argument)).collect();
-        let world = arguments.iter().fold(world, World::argument).unprivileged();
+        let world = world.arguments(&arguments).unprivileged();
         let mut client = world.client();
         let mut each_is_refused = || {
             for _ in 0..300 {
@@ -161,13 +159,12 @@ fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they
             .file("open/b/c/map.toml", &map)
             .map(map.replace("a.md", "~/open/b/c/a.md"));
         if named {
-            world = world.argument("--map").argument("open/b/c/map.toml");
+            world = world.arguments(["--map", "open/b/c/map.toml"]);
         }
         let mut client = world.client();
         client.load(KEY).is("a\n");
-        let open = world.path("open");
         for mode in [0o777, 0o757] {
-            fs::set_permissions(&open, Permissions::from_mode(mode)).unwrap();
+            world.mode("open", mode);
             client.load(KEY).refused(code);
             if !named {
                 client.load(REVOKED).is("honest\n");
@@ -178,7 +175,7 @@ fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they
             check.extend(["--map", "open/b/c/map.toml"]);
         }
         let _ = world.run(check).mentions("chmod go-w HOME/open\n");
-        fs::set_permissions(&open, Permissions::from_mode(0o755)).unwrap();
+        world.mode("open", 0o755);
         client.load(KEY).is("a\n");
         client.end();
     }
@@ -205,7 +202,7 @@ fn a_map_in_procfs_is_refused() {
         thread::sleep(std::time::Duration::from_millis(1));
     }
     symlink(&comm, world.path("map.toml")).unwrap();
-    let world = world.argument("--map").argument("map.toml").unprivileged();
+    let world = world.arguments(["--map", "map.toml"]).unprivileged();
     let mut client = world.client();
     client.load("k").refused("map-invalid");
     client.end();

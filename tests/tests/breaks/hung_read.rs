@@ -5,7 +5,6 @@
 use super::fuse::{Hanging, Overlay, TEXT};
 use crate::sealed::stands;
 use keyhole_tests::{PATIENCE, World, skipped};
-use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
@@ -193,8 +192,7 @@ fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
     let _ = client.handshake();
     client.load(HONEST).is("honest");
     client.load(&key(0, 0)).refused("timed-out");
-    let report = world.run(["check", "--json"]).exits(1).stdout;
-    let report: Value = serde_json::from_str(&report).unwrap();
+    let report = world.run(["check", "--json"]).exits(1).json();
     let codes = report["entries"].as_array().unwrap().iter();
     let codes: Vec<_> = codes.map(|entry| entry["code"].as_str()).collect();
     assert_eq!(codes, [None, Some("timed-out")]);
@@ -226,7 +224,7 @@ fn a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map() {
             "[keys]\n{HONEST} = '~/notes-private/honest.md'\n\
              [bindings.notes]\nkey_file = '~/hung/0/key.md'\n"
         ));
-        let world = world.argument("--bind").argument("notes");
+        let world = world.arguments(["--bind", "notes"]);
         let world = match sealed {
             true => world.argument("--sealed"),
             false => world,
@@ -234,8 +232,7 @@ fn a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map() {
         let mut client = world.serve();
         let mounts = mounts;
         let _ = client.handshake();
-        let id = client.ask("tools/call", json!({ "name": "load_context" }));
-        client.answer(id).refused("timed-out");
+        client.load_bound().refused("timed-out");
         drop(mounts);
         client.hang_up();
         let said = client.ended().stderr;

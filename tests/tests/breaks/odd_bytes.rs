@@ -18,7 +18,7 @@ use std::{
 /// `/etc`, too. Root has a group of its own on each system.
 fn world(file: &str, lines: &[u8]) -> World {
     let world = World::new().with_k1("text");
-    fs::set_permissions(world.path(".config"), Permissions::from_mode(0o770)).unwrap();
+    world.mode(".config", 0o770);
     let etc = world.outside(file);
     let known = fs::read(format!("/etc/{file}")).unwrap();
     fs::write(&etc, [&known, lines].concat()).unwrap();
