@@ -62,14 +62,24 @@ fn rename(version: &Path, file: &Path) {
     fs::rename(new, file).unwrap();
 }
 
+/// Takes the name away, and gives it to a new file.
+fn remove_and_restore(version: &Path, file: &Path) {
+    fs::remove_file(file).unwrap();
+    rename(version, file);
+}
+
 /// The start and end of a saving, or of a call.
 type Span = (Instant, Instant);
 
 /// Reads the file while `save` saves two versions of it in turn. Each answer is one of
 /// them, or `changed`; and at least one answer is a version.
 fn saved_by(save: fn(&Path, &Path)) {
-    // Sometimes long enough for the file to come to rest.
-    saved_with_rests(save, |round| APART * (round % 4) / 2 * longer(round));
+    saved_with_rests(save, some_rest, &["changed"]);
+}
+
+/// Sometimes long enough for the file to come to rest.
+fn some_rest(round: u32) -> Duration {
+    APART * (round % 4) / 2 * longer(round)
 }
 
 /// How many times as long a rest is in later rounds, so that a slow machine can use one too.
@@ -77,8 +87,8 @@ fn longer(round: u32) -> u32 {
     1 + round / 40
 }
 
-/// The same, with a rest after each saving.
-fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration) {
+/// The same, with a rest after each saving, and other codes that a call may get.
+fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration, codes: &[&str]) {
     // They have one length, because some writers do not truncate the file.
     let [a, b] = ["a", "b"].map(|letter| letter.repeat(SIZE));
     let world = World::new()
@@ -136,7 +146,7 @@ fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration) {
     };
     not_whole.retain(|answer| !is_a_pause(answer));
     assert!(not_whole.is_empty(), "{} of {got:?}", not_whole.len());
-    let known = ["a", "b", "changed", "not whole"];
+    let known = [&["a", "b", "not whole"], codes].concat();
     assert!(
         got.keys().all(|outcome| known.contains(&&**outcome)),
         "{got:?}"
@@ -169,6 +179,12 @@ fn a_file_that_an_editor_replaces_is_served_whole() {
     saved_by(rename);
 }
 
+/// To lose its name is a change of the file that is open.
+#[test]
+fn a_file_that_is_removed_and_restored_is_served_whole_or_not_at_all() {
+    saved_with_rests(remove_and_restore, some_rest, &["changed", "not-found"]);
+}
+
 /// Then both readings of a call may find the file empty, each in another saving.
 #[test]
 fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
@@ -179,10 +195,11 @@ fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
         thread::sleep(EMPTY);
         file.write_all(&text).unwrap();
     };
-    saved_with_rests(save, |round| match round % 8 {
+    let rest = |round| match round % 8 {
         0 => APART * 3 * longer(round),
         _ => APART - EMPTY,
-    });
+    };
+    saved_with_rests(save, rest, &["changed"]);
 }
 
 /// What is *not* promised: only saving by renaming is safe, whatever the writer does.

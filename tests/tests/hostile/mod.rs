@@ -6,8 +6,6 @@
 
 /// Attacks that need more than one attack and one call after it.
 mod beyond;
-/// A file that changes while it is read.
-mod changes;
 /// What components attack: the files around a granted one, and a loader.
 pub(crate) mod ground;
 /// A component that attacks, in the same host as the real guest.
