@@ -1,6 +1,6 @@
 //! A home of its own for the program: files, a map, an environment.
 
-use crate::{MARKER, Protocol, Ran, Session, binary};
+use crate::{MARKER, Protocol, Ran, Session, binary, copy_program};
 use rustix::process::geteuid;
 use std::{
     collections::BTreeMap,
@@ -159,13 +159,7 @@ impl World {
         fs::set_permissions(self.temp.path(), fs::Permissions::from_mode(0o711))
             .expect("our own directory");
         // The built program may be in a place that only root can enter.
-        // Another process copies it: while one thread here has the copy open
-        // for writing, a child of another thread would hold it open too.
-        let copied = Command::new("cp")
-            .arg(binary())
-            .arg(self.outside("keyhole"))
-            .status();
-        assert!(copied.is_ok_and(|status| status.success()), "no copy");
+        copy_program(&self.outside("keyhole"));
         give_away(&self.home, user);
         self
     }

@@ -258,14 +258,3 @@ fn a_sealed_server_whose_map_has_no_such_binding_does_not_start() {
         }
     }
 }
-
-#[test]
-fn a_name_that_no_binding_can_have_and_a_key_for_no_binding_are_refused() {
-    for arguments in [
-        &["serve", "--bind", "No Name"][..],
-        &["serve", "--key-env", "KEY"],
-        &["serve", "--bind", "plain", "--key-env", "KEY", "--sealed"],
-    ] {
-        let _ = world().run(arguments).exits(2);
-    }
-}

@@ -1,12 +1,11 @@
 //! The map is live: what the user changes counts from the next call on.
 
-use keyhole_tests::{PATIENCE, SetOnDrop, World};
+use keyhole_tests::{World, while_repeating};
 use std::{
     fs,
     os::unix::fs::symlink,
-    sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 const ONE: &str = "[keys]\nk-1 = '~/1.md'\n";
@@ -73,21 +72,15 @@ fn no_call_sees_half_of_a_change() {
     let world = world().file("limited.md", "half a map").map(&old);
     let mut client = world.client();
     client.load("k-1").refused("too-large");
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let began = Instant::now();
-            while !done.load(Ordering::Relaxed) && began.elapsed() < PATIENCE {
-                for text in [&new, &old] {
-                    world.write_map(text);
-                    // About as long as the server waits: 20 ms.
-                    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
-                    thread::sleep(Duration::from_millis(u64::from(now.subsec_micros() % 40)));
-                }
-            }
-        });
-        // Stops the writer, also if an answer is wrong.
-        let _done = SetOnDrop(&done);
+    let write = || {
+        for text in [&new, &old] {
+            world.write_map(text);
+            // About as long as the server waits: 20 ms.
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+            thread::sleep(Duration::from_millis(u64::from(now.subsec_micros() % 40)));
+        }
+    };
+    while_repeating(write, || {
         for _ in 0..60 {
             let answer = client.load("k-1");
             let text = answer.text();

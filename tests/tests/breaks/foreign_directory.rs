@@ -3,7 +3,7 @@
 //! older map, another key, another of the victim's own files. So nothing there is used,
 //! whoever owns it, and `check` names the directory.
 
-use keyhole_tests::{NOBODY, Session, World, skipped};
+use keyhole_tests::{NOBODY, Session, World, skipped, while_repeating};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     process::geteuid,
@@ -13,7 +13,6 @@ use std::{
     os::unix::fs::{PermissionsExt as _, chown, symlink},
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
@@ -62,20 +61,6 @@ fn shared(world: &World) -> PathBuf {
         owned(&directory, NOBODY, 0o755);
     }
     shared
-}
-
-/// While somebody exchanges two names as fast as he can.
-fn while_flipped(a: &Path, b: &Path, then: impl FnOnce()) {
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let _done = keyhole_tests::SetOnDrop(&done);
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
-        then();
-    });
 }
 
 #[test]
@@ -138,7 +123,9 @@ fn nothing_below_somebody_elses_directory_is_used() {
             }
         };
         each_is_refused();
-        while_flipped(&shared.join("now"), &shared.join("old"), each_is_refused);
+        let [now, old] = ["now", "old"].map(|name| shared.join(name));
+        let flip = || renameat_with(CWD, &now, CWD, &old, RenameFlags::EXCHANGE).unwrap();
+        while_repeating(flip, each_is_refused);
         client.end();
         let mut check = vec!["check".to_owned()];
         if map.is_none() {

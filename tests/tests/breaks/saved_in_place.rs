@@ -7,7 +7,7 @@
 //! machine a writer may have to pause: the test ignores what is served during a saving that
 //! took so long.
 
-use keyhole_tests::{PATIENCE, SetOnDrop, World};
+use keyhole_tests::{PATIENCE, World, while_repeating};
 use keyhole_walk::APART;
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,6 @@ use std::{
     os::unix::fs::FileExt as _,
     path::Path,
     process::{Command, Stdio},
-    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -97,24 +96,18 @@ fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration, codes: &[
         .file("x.md", &a)
         .map("[keys]\nk = '~/x.md'\n");
     let mut client = world.client();
-    let done = AtomicBool::new(false);
     let mut got = BTreeMap::<String, usize>::new();
     let mut not_whole = Vec::<Span>::new();
-    let savings = thread::scope(|scope| {
-        let _done = SetOnDrop(&done);
-        let writer = scope.spawn(|| {
-            let mut savings = Vec::<Span>::new();
-            for (round, version) in (1..).zip(["b", "a"].iter().cycle()) {
-                if done.load(Ordering::Relaxed) {
-                    break;
-                }
-                let began = Instant::now();
-                save(&world.path(version), &world.path("x.md"));
-                savings.push((began, Instant::now()));
-                thread::sleep(rest(round));
-            }
-            savings
-        });
+    let mut savings = Vec::<Span>::new();
+    let mut rounds = (1..).zip(["b", "a"].iter().cycle());
+    let write = || {
+        let (round, version) = rounds.next().unwrap();
+        let began = Instant::now();
+        save(&world.path(version), &world.path("x.md"));
+        savings.push((began, Instant::now()));
+        thread::sleep(rest(round));
+    };
+    while_repeating(write, || {
         let began = Instant::now();
         let is_whole = |got: &BTreeMap<_, _>| got.contains_key("a") || got.contains_key("b");
         for call in 0.. {
@@ -134,8 +127,6 @@ fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration, codes: &[
             };
             *got.entry(outcome.to_owned()).or_default() += 1;
         }
-        done.store(true, Ordering::Relaxed);
-        writer.join().unwrap()
     });
     client.end();
     // The writer may have paused for so long that the file was at rest.

@@ -57,6 +57,11 @@ serve extra
 serve --map
 serve --map=
 serve --bind K_hunter2=7f3a9c55aa01beef
+serve --bind No·Name
+serve --key-env KEY
+serve --bind plain --key-env KEY --sealed
+serve --agent
+serve --agent=
 serve --agent a·k-hunter2
 serve --agent k-hunter2 --agent k-hunter2
 serve --sealed=k-hunter2
@@ -76,6 +81,8 @@ setup key a.md --max-bytes 1MB
 setup claude-cod
 setup claude-code key a.md
 setup claude-code rules
+setup --inject a
+setup codex --inject a --bind b
 ";
 
 #[test]

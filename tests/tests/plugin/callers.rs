@@ -238,16 +238,7 @@ fn the_operator_can_state_who_calls_and_no_parameter_can() {
 }
 
 #[test]
-fn a_server_is_told_of_its_callers_in_one_way() {
-    let world = user(true);
-    for arguments in [
-        &["serve", "--agent", ""][..],
-        &["serve", "--agent", "a b"],
-        &["serve", "--agent"],
-        &["serve", "--agent", AGENT, "--agent", AGENT],
-    ] {
-        let _ = world.run(arguments).says("").exits(2);
-    }
+fn a_server_that_needs_tickets_is_told_where_they_are() {
     for data in [None, Some(""), Some("relative")] {
         let world = match data {
             None => World::new(),
