@@ -88,14 +88,22 @@ setup codex --inject a --bind b
 #[test]
 fn each_mistake_on_the_command_line_has_words_of_its_own_and_repeats_no_argument() {
     let mut all = String::new();
-    for line in MISTAKES.trim().lines().chain([""]) {
+    for line in MISTAKES.trim().lines() {
         let arguments = line.split(' ').filter(|argument| !argument.is_empty());
         let arguments = arguments.map(|argument| argument.replace('·', " "));
         let ran = World::new().run(arguments).exits(2).says("");
         assert!(!ran.stderr.contains(MARKER), "{ran:#?}");
-        all += &format!("$ keyhole {line}\n{}\n", ran.stderr);
+        let (says, usage) = ran.stderr.split_once("\n\nUsage: keyhole ").unwrap();
+        let first = line.split(' ').next().unwrap();
+        let is_known = ["check", "contract", "help", "serve", "setup"].contains(&first);
+        let of = if is_known { first } else { "<COMMAND>" };
+        assert!(usage.starts_with(of), "{ran:#?}");
+        assert!(usage.ends_with(" --help\n"), "{ran:#?}");
+        all += &format!("keyhole {line}\n  {says}\n");
     }
     insta::assert_snapshot!(all);
+    let no_command = World::new().run([""; 0]).exits(2);
+    let _ = no_command.only_complains("Usage: keyhole");
 }
 
 #[cfg(target_os = "linux")]
