@@ -90,13 +90,15 @@ fn run() -> Result<()> {
     // The first block says what this file is.
     for block in text.split("\n\n").skip(1) {
         let (head, body) = block.split_once('\n').ok_or("a shape without a body")?;
-        let head = head
-            .strip_prefix(";; ")
-            .and_then(|head| head.split_once(": "));
-        let (name, about) = head.ok_or_else(|| format!("not a shape: {block}"))?;
+        let head = head.strip_prefix(";; ").and_then(|head| {
+            let (name, rest) = head.split_once(": ")?;
+            let (about, promise) = rest.split_once(" => ")?;
+            Some((name, about, promise))
+        });
+        let (name, about, promise) = head.ok_or_else(|| format!("not a shape: {block}"))?;
         let shape = shape(body).map_err(|error| format!("{name}: {error:#}"))?;
         let image = self::image(&out, &target, name, &shape)?;
-        writeln!(list, "    {name}: {about:?} = {image};")?;
+        writeln!(list, "    {name}: {about:?} => {promise:?} = {image};")?;
     }
     Ok(fs::write(out.join("shapes.rs"), list + "}\n")?)
 }

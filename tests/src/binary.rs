@@ -26,6 +26,16 @@ pub fn binary() -> &'static Path {
     })
 }
 
+/// Copies the program under test. Another process does it: while one thread here had the copy
+/// open for writing, a child of another thread would hold it open too.
+///
+/// # Panics
+/// If it cannot be copied.
+pub fn copy_program(to: &Path) {
+    let copied = Command::new("cp").arg(binary()).arg(to).status();
+    assert!(copied.is_ok_and(|status| status.success()), "no copy");
+}
+
 /// Cargo, in this workspace.
 #[must_use]
 pub fn cargo() -> Command {

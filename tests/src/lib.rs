@@ -44,7 +44,7 @@ mod transcript;
 mod world;
 
 pub use answer::Answer;
-pub use binary::{binary, cargo, workspace};
+pub use binary::{binary, cargo, copy_program, workspace};
 #[cfg(target_os = "linux")]
 pub use lacking::fail_calls;
 pub use protocol::Protocol;
@@ -54,6 +54,7 @@ pub use world::{NOBODY, World};
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::Duration,
 };
 
@@ -69,19 +70,33 @@ pub const PATIENCE: Duration = Duration::from_secs(match option_env!("KEYHOLE_EM
 /// content that must stay secret: if it turns up in an output, something leaked.
 pub const MARKER: &str = "hunter2";
 
-/// Says that a test cannot run here, and why. The test harness hides what `eprintln!` writes
-/// in a test that passes, but not this.
+/// Says that the running test cannot run here, and why. The test harness gives each thread the
+/// name of its test, and hides what `eprintln!` writes in a test that passes, but not this.
 ///
 /// # Panics
 /// If standard error cannot be written to.
-pub fn skipped(test: &str, why: impl std::fmt::Display) {
-    let line = format!("skipped: {test}: {why}\n");
+pub fn skipped(why: impl std::fmt::Display) {
+    let thread = thread::current();
+    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
     std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
 }
 
-/// Sets a flag on drop, so that a thread that works until then also ends if the
-/// test fails.
-pub struct SetOnDrop<'a>(pub &'a AtomicBool);
+/// Does something again and again in another thread, from the beginning of `then` to its end.
+pub fn while_repeating<T>(mut again: impl FnMut() + Send, then: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // If `then` fails, the other thread ends too.
+        let _done = SetOnDrop(&done);
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                again();
+            }
+        });
+        then()
+    })
+}
+
+struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {

@@ -1,6 +1,7 @@
 //! The outcome of a command that ran to its end.
 
 use crate::process::Process;
+use serde_json::Value;
 use std::{io::Write as _, process::Command};
 
 /// A command's outcome. Each check is exact and returns the outcome, for the next
@@ -24,12 +25,8 @@ impl Ran {
         Self::with_input(command, input, "\0")
     }
 
-    /// Runs `command` with no input.
-    pub(crate) fn run(command: &mut Command, home: &str) -> Self {
-        Self::with_input(command, b"", home)
-    }
-
-    fn with_input(command: &mut Command, input: &[u8], home: &str) -> Self {
+    /// The same, with `HOME` in place of this home.
+    pub(crate) fn with_input(command: &mut Command, input: &[u8], home: &str) -> Self {
         let mut process = Process::start(command);
         let mut stdin = process.stdin.take().expect("piped");
         // Less than a pipe holds, so that neither side waits for the other; and the
@@ -90,6 +87,24 @@ impl Ran {
     pub fn conceals(self, text: &str) -> Self {
         assert!(!self.stdout.contains(text), "{text:?} is in {self:#?}");
         self
+    }
+
+    /// Standard output as JSON.
+    ///
+    /// # Panics
+    /// If it is not JSON.
+    #[must_use]
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// Standard output is empty, and standard error contains `text`.
+    #[track_caller]
+    pub fn only_complains(self, text: &str) -> Self {
+        let ran = self.says("");
+        assert!(ran.stderr.contains(text), "no {text:?} in {ran:#?}");
+        ran
     }
 
     /// Standard error is empty.

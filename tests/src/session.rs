@@ -93,6 +93,12 @@ impl Session {
         )
     }
 
+    /// Calls the tool of a bound server, without arguments, and waits for the answer.
+    #[track_caller]
+    pub fn load_bound(&mut self) -> Answer {
+        self.request("tools/call", json!({ "name": "load_context" }))
+    }
+
     /// Sends a request and waits for its answer.
     #[track_caller]
     pub fn request(&mut self, method: &str, params: Value) -> Answer {
@@ -235,6 +241,18 @@ impl Session {
             messages,
             stderr: String::from_utf8_lossy(&end.stderr).into_owned(),
         }
+    }
+
+    /// The server does not start. Returns what it says on standard error.
+    #[track_caller]
+    pub fn does_not_start(self) -> String {
+        let ended = self.ended();
+        assert_eq!(
+            (ended.exit, &ended.messages[..]),
+            (Some(1), &[][..]),
+            "{ended:?}"
+        );
+        ended.stderr
     }
 
     /// As [`Self::ended`], if a signal came while answers were on their way: the last

@@ -1,9 +1,10 @@
 //! A home of its own for the program: files, a map, an environment.
 
-use crate::{MARKER, Protocol, Ran, Session, binary};
+use crate::{MARKER, Protocol, Ran, Session, binary, copy_program};
 use rustix::process::geteuid;
 use std::{
     collections::BTreeMap,
+    env,
     ffi::{OsStr, OsString},
     fs,
     os::unix::{
@@ -115,6 +116,11 @@ impl World {
         self
     }
 
+    /// With further arguments for `serve`.
+    pub fn arguments<A: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = A>) -> Self {
+        arguments.into_iter().fold(self, Self::argument)
+    }
+
     /// With clients that speak `protocol`; `initialize` is the default.
     pub fn speaking(mut self, protocol: Protocol) -> Self {
         self.protocol = protocol;
@@ -153,13 +159,7 @@ impl World {
         fs::set_permissions(self.temp.path(), fs::Permissions::from_mode(0o711))
             .expect("our own directory");
         // The built program may be in a place that only root can enter.
-        // Another process copies it: while one thread here has the copy open
-        // for writing, a child of another thread would hold it open too.
-        let copied = Command::new("cp")
-            .arg(binary())
-            .arg(self.outside("keyhole"))
-            .status();
-        assert!(copied.is_ok_and(|status| status.success()), "no copy");
+        copy_program(&self.outside("keyhole"));
         give_away(&self.home, user);
         self
     }
@@ -194,6 +194,12 @@ impl World {
         private_directory(path.parent().expect("not the root"));
         fs::write(&path, content).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("our own file");
+    }
+
+    /// Sets the mode of a file or directory.
+    pub fn mode(&self, path: &str, mode: u32) {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(self.path(path), mode).expect("our own file");
     }
 
     /// Writes the map in place.
@@ -251,12 +257,45 @@ impl World {
     /// Runs `keyhole` to its end.
     #[track_caller]
     pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Ran {
+        self.run_with(arguments, b"")
+    }
+
+    /// The same with input.
+    #[track_caller]
+    pub fn run_with<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+        input: &[u8],
+    ) -> Ran {
         let arguments: Vec<OsString> = arguments
             .into_iter()
             .map(|argument| argument.as_ref().to_owned())
             .collect();
-        let home = self.home.to_str().expect("a home in UTF-8");
-        Ran::run(&mut self.command(&arguments), home)
+        Ran::with_input(&mut self.command(&arguments), input, self.home_in_utf8())
+    }
+
+    /// Types a text into a shell in which `keyhole` is a command. As in what the program
+    /// prints to a test, `HOME` in it is the home.
+    #[track_caller]
+    pub fn typed(&self, text: &str) -> Ran {
+        let bin = self.outside("bin");
+        if !bin.exists() {
+            fs::create_dir(&bin).expect("our own directory");
+            symlink(binary(), bin.join("keyhole")).expect("a link");
+        }
+        let path = env::var("PATH").expect("a path");
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", &text.replace("HOME", self.home_in_utf8())])
+            .env_clear()
+            .envs(&self.environment)
+            .env("PATH", format!("{}:{path}", bin.display()))
+            .current_dir(&self.home);
+        Ran::with_input(&mut shell, b"", self.home_in_utf8())
+    }
+
+    fn home_in_utf8(&self) -> &str {
+        self.home.to_str().expect("a home in UTF-8")
     }
 
     fn command(&self, arguments: &[OsString]) -> Command {

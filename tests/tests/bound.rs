@@ -4,7 +4,7 @@
 mod keys;
 
 use crate::surface::{NOT_SERVED, shown};
-use keyhole_tests::{Answer, Protocol, Session, World};
+use keyhole_tests::{Answer, Protocol, World};
 use serde_json::{Value, json};
 
 const KEY: &str = "k-hunter2-9c55aa01beef";
@@ -35,18 +35,14 @@ fn world() -> World {
 }
 
 fn bound(world: World, name: &str) -> World {
-    world.argument("--bind").argument(name)
-}
-
-fn load(client: &mut Session) -> Answer {
-    client.request("tools/call", json!({ "name": "load_context" }))
+    world.arguments(["--bind", name])
 }
 
 /// What a server bound to `name` answers to its one call.
 fn loaded(world: World, name: &str) -> Answer {
     let world = bound(world, name);
     let mut client = world.client();
-    let answer = load(&mut client);
+    let answer = client.load_bound();
     client.end();
     answer
 }
@@ -117,7 +113,7 @@ fn nothing_is_on_a_bound_surface_that_is_not_admitted_here() {
 #[test]
 fn a_call_without_arguments_gets_the_one_document() {
     for (_world, mut client) in World::in_each_protocol(|| bound(world(), "scanner-catalog")) {
-        load(&mut client).is("# A\n");
+        client.load_bound().is("# A\n");
         let empty = json!({ "name": "load_context", "arguments": {} });
         client.request("tools/call", empty).is("# A\n");
         client.end();
@@ -146,7 +142,7 @@ fn any_argument_is_refused_and_a_right_key_too() {
             let answer = client.request("tools/call", params);
             answer.error(says);
         }
-        load(&mut client).is("# A\n");
+        client.load_bound().is("# A\n");
         client.end();
     }
 }
@@ -155,31 +151,31 @@ fn any_argument_is_refused_and_a_right_key_too() {
 fn what_becomes_of_the_map_counts_at_the_next_call() {
     let world = bound(world().file("secret/key", KEY), "scanner-catalog");
     let mut client = world.client();
-    load(&mut client).is("# A\n");
+    client.load_bound().is("# A\n");
     let shown = client.request("tools/list", json!({})).result().clone();
 
     // The binding stands for another key, with other words.
     world.replace_map(
         "[keys]\nk-b = '~/b.md'\n[bindings.scanner-catalog]\nkey = 'k-b'\ntitle = 'Other'\n",
     );
-    load(&mut client).is("another");
+    client.load_bound().is("another");
     // Its key leaves the map.
     world.replace_map("[keys]\n[bindings.scanner-catalog]\nkey = 'k-b'\n");
-    load(&mut client).refused("unknown-key");
+    client.load_bound().refused("unknown-key");
     // The binding leaves the map.
     world.replace_map("[keys]\nk-b = '~/b.md'\n");
-    load(&mut client).refused("unknown-key");
+    client.load_bound().refused("unknown-key");
     // The binding's key file does not exist.
     world.replace_map("[bindings.scanner-catalog]\nkey_file = '~/none'\n");
-    load(&mut client).refused("unknown-key");
+    client.load_bound().refused("unknown-key");
     world.replace_map("no map");
-    load(&mut client).refused("map-invalid");
+    client.load_bound().refused("map-invalid");
     world.remove_map();
-    load(&mut client).refused("map-missing");
+    client.load_bound().refused("map-missing");
     world.write_map(format!(
         "[keys]\n{KEY} = '~/a.md'\n[bindings.scanner-catalog]\nkey_file = '~/secret/key'\n"
     ));
-    load(&mut client).is("# A\n");
+    client.load_bound().is("# A\n");
 
     // A client's user agreed to what was shown: it stays until a restart.
     assert_eq!(client.request("tools/list", json!({})).result(), &shown);
@@ -192,13 +188,13 @@ fn a_sealed_server_can_be_bound() {
     let world = world().file("secret/key", KEY).argument("--sealed");
     let world = bound(world, "from-file");
     let mut client = world.client();
-    load(&mut client).is("# A\n");
+    client.load_bound().is("# A\n");
     // All of the map is as it was at the start, also the key's file.
     world.remove_map();
     world.write("secret/key", "k-other-9c55aa01beef");
-    load(&mut client).is("# A\n");
+    client.load_bound().is("# A\n");
     world.write("a.md", "new");
-    load(&mut client).is("new");
+    client.load_bound().is("new");
     client.end();
 }
 
@@ -227,9 +223,9 @@ fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
         let world = bound(world, "later");
         let mut client = world.client();
         let shown = client.request("tools/list", json!({})).result().clone();
-        load(&mut client).refused(code);
+        client.load_bound().refused(code);
         world.replace_map(&map);
-        load(&mut client).is("# A\n");
+        client.load_bound().is("# A\n");
         // The surface stays as it was, and tells nothing.
         let still = client.request("tools/list", json!({}));
         assert_eq!(still.result(), &shown);
@@ -254,22 +250,11 @@ fn a_sealed_server_whose_map_has_no_such_binding_does_not_start() {
         (World::new(), "map-missing"),
         (World::new().map("bindings = 1"), "map-invalid"),
     ] {
-        let ended = bound(world.argument("--sealed"), "none").serve().ended();
-        assert_eq!((ended.exit, ended.messages), (Some(1), Vec::<Value>::new()));
-        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+        let said = bound(world.argument("--sealed"), "none").serve();
+        let said = said.does_not_start();
+        assert!(said.contains(says), "{said}");
         for secret in [KEY, "scanner-catalog", "none", "context-map", "/"] {
-            assert!(!ended.stderr.contains(secret), "{}", ended.stderr);
+            assert!(!said.contains(secret), "{said}");
         }
-    }
-}
-
-#[test]
-fn a_name_that_no_binding_can_have_and_a_key_for_no_binding_are_refused() {
-    for arguments in [
-        &["serve", "--bind", "No Name"][..],
-        &["serve", "--key-env", "KEY"],
-        &["serve", "--bind", "plain", "--key-env", "KEY", "--sealed"],
-    ] {
-        let _ = world().run(arguments).exits(2);
     }
 }

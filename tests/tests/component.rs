@@ -1,8 +1,7 @@
 //! What the component may import, and what is never opened for it.
 
+use crate::docs::is_committed;
 use keyhole_core::sandbox::COMPONENT;
-use keyhole_tests::workspace;
-use std::{env, fs};
 use wit_component::{DecodedWasm, WitPrinter, decode};
 
 /// Everything that the component may import. From the clock it imports only a type:
@@ -58,17 +57,7 @@ fn described() -> String {
 
 #[test]
 fn the_committed_listing_is_what_the_component_has() {
-    let listing = workspace().join("guest/component.wit");
-    let described = described();
-    if env::var_os("KEYHOLE_BLESS").is_some() {
-        fs::write(&listing, &described).unwrap();
-    }
-    let committed = fs::read_to_string(&listing).unwrap_or_default();
-    assert!(
-        committed == described,
-        "guest/component.wit is not what the component has; look at the difference, and run \
-         `./x bless` if it is meant:\n{described}"
-    );
+    is_committed("guest/component.wit", &described());
 }
 
 #[test]

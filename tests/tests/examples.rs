@@ -154,16 +154,12 @@ fn each_server_in_an_example_starts_and_serves_its_context() {
         let ["keyhole", "serve", arguments @ ..] = &words[..] else {
             panic!("{name}: {words:?}")
         };
-        let mut world = World::new()
+        let world = World::new()
             .file("notes/identifiers.md", "- Jane Q. Example\n")
-            .map(read("context-map.toml"));
-        for argument in arguments {
-            world = world.argument(argument);
-        }
+            .map(read("context-map.toml"))
+            .arguments(arguments);
         let mut client = world.client();
-        client
-            .request("tools/call", json!({ "name": "load_context" }))
-            .is("- Jane Q. Example\n");
+        client.load_bound().is("- Jane Q. Example\n");
         client.end();
     }
 }

@@ -1,10 +1,7 @@
 //! Where the map is, and where its files are.
 
 use keyhole_tests::{MARKER, Protocol, World, skipped};
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::{PermissionsExt as _, chown},
-};
+use std::os::unix::fs::chown;
 
 const MAP: &str = "[keys]\nk-1 = '~/1.md'\n";
 
@@ -174,11 +171,10 @@ fn a_directory_that_may_be_searched_but_not_listed_will_do() {
 fn a_file_of_another_user_that_may_be_read_is_served() {
     let world = world().map(MAP).unprivileged();
     if !rustix::process::geteuid().is_root() {
-        let this = "places::a_file_of_another_user_that_may_be_read_is_served";
-        return skipped(this, "only root can give a file away");
+        return skipped("only root can give a file away");
     }
     let file = world.path("1.md");
-    fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+    world.mode("1.md", 0o644);
     chown(file, Some(0), Some(0)).unwrap();
     serves(&world);
 }

@@ -1,13 +1,13 @@
 //! `serve` behind the second wall, and on systems that lack a part of it. What a process
 //! can try there is in `host/wall/tests/sealed`.
 
-use keyhole_tests::{Ended, Session, World, fail_calls, skipped};
+use keyhole_tests::{Session, World, fail_calls, skipped};
 use keyhole_wall::Standing;
 use rustix::io::Errno;
 use serde_json::Value;
 use std::{
     fs,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    os::unix::fs::{MetadataExt as _, symlink},
     thread,
 };
 
@@ -22,19 +22,19 @@ fn sealed() -> World {
 }
 
 /// Whether this system has the whole wall.
-pub(crate) fn stands(test: &str) -> bool {
+pub(crate) fn stands() -> bool {
     let here = Standing::here();
     // What `--sealed` needs.
     let stands = here.system_calls && here.landlock >= Some(4);
     if !stands {
-        skipped(&format!("sealed::{test}"), here);
+        skipped(here);
     }
     stands
 }
 
 #[test]
 fn it_serves_what_is_there_now_by_the_map_that_was_there_at_the_start() {
-    if !stands("it_serves_what_is_there_now_by_the_map_that_was_there_at_the_start") {
+    if !stands() {
         return;
     }
     let world = sealed();
@@ -57,12 +57,11 @@ fn it_serves_what_is_there_now_by_the_map_that_was_there_at_the_start() {
 /// Behind the wall nobody can ask for its access list.
 #[test]
 fn it_refuses_what_is_in_a_directory_that_a_group_may_write_to() {
-    if !stands("it_refuses_what_is_in_a_directory_that_a_group_may_write_to") {
+    if !stands() {
         return;
     }
     let world = sealed();
-    let notes = fs::Permissions::from_mode(0o775);
-    fs::set_permissions(world.path("notes"), notes).unwrap();
+    world.mode("notes", 0o775);
     let mut client = world.client();
     client.load("k-1").refused("untrusted");
     client.end();
@@ -79,7 +78,7 @@ fn each_server(look: impl Fn(&Session)) {
         let world = world().directory("data");
         let data = world.path("data");
         let world = world.env("CLAUDE_PLUGIN_DATA", data);
-        let mut client = arguments.iter().fold(world, World::argument).client();
+        let mut client = world.arguments(arguments).client();
         // A call starts a second thread. Without a ticket, one of them is refused.
         let _ = client.load("k-1");
         look(&client);
@@ -89,7 +88,7 @@ fn each_server(look: impl Fn(&Session)) {
 
 #[test]
 fn every_thread_is_behind_the_wall() {
-    if !stands("every_thread_is_behind_the_wall") {
+    if !stands() {
         return;
     }
     each_server(|client| {
@@ -107,7 +106,7 @@ fn every_thread_is_behind_the_wall() {
 
 #[test]
 fn it_leaves_no_core_and_hides_its_memory() {
-    if !stands("it_leaves_no_core_and_hides_its_memory") {
+    if !stands() {
         return;
     }
     each_server(|client| {
@@ -122,27 +121,16 @@ fn it_leaves_no_core_and_hides_its_memory() {
     });
 }
 
-/// What a server that does not start says.
-fn refusal(world: &World) -> String {
-    let Ended {
-        exit,
-        messages,
-        stderr,
-    } = world.serve().ended();
-    assert_eq!((exit, messages), (Some(1), Vec::<Value>::new()), "{stderr}");
-    stderr
-}
-
 #[test]
 fn it_does_not_start_without_a_map() {
-    if !stands("it_does_not_start_without_a_map") {
+    if !stands() {
         return;
     }
     for (world, code) in [
         (sealed().map("secret = 1\n"), "map-invalid: "),
         (World::new().argument("--sealed"), "map-missing: "),
     ] {
-        let said = refusal(&world);
+        let said = world.serve().does_not_start();
         assert!(said.contains("cannot start: "), "{said}");
         assert!(said.contains(code), "{said}");
     }
@@ -160,7 +148,7 @@ fn a_system_that_lacks_a_part_of_the_wall_is_refused() {
         (unsupported, landlock),
         (NO_FILTER, "--sealed needs a kernel with seccomp filters"),
     ] {
-        let said = lacking(&[lacks], || refusal(&sealed()));
+        let said = lacking(&[lacks], || sealed().serve().does_not_start());
         assert!(said.contains(needed), "{said}");
         assert!(said.contains("serve without --sealed"), "{said}");
     }
@@ -188,7 +176,7 @@ fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
         assert_eq!(checked["landlock"].is_u64(), landlock, "{checked}");
         assert_eq!(checked["system_calls"], filter, "{checked}");
     }
-    if stands("check_says_which_parts_stand") {
+    if stands() {
         let said = walls(&world());
         assert!(said["landlock"].as_u64() >= Some(4), "{said}");
         assert_eq!(said["system_calls"], true);
@@ -196,9 +184,7 @@ fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
 }
 
 fn walls(world: &World) -> Value {
-    let report = world.run(["check", "--json"]).stdout;
-    let mut report: Value = serde_json::from_str(&report).unwrap();
-    report["second_wall"].take()
+    world.run(["check", "--json"]).json()["second_wall"].take()
 }
 
 /// Runs `then` as if the kernel lacked these calls.

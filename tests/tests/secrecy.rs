@@ -32,18 +32,6 @@ pub(crate) fn conceals(text: &str) {
     }
 }
 
-#[test]
-fn a_document_is_told_to_the_caller_and_to_nobody_else() {
-    for (_world, mut client) in World::in_each_protocol(|| {
-        talkative(World::new())
-            .file("hunter2.md", MARKER)
-            .map(mapped("hunter2.md"))
-    }) {
-        client.load(KEY).is(MARKER);
-        client.end();
-    }
-}
-
 /// What the server says in a session in which it serves nothing, and how it ends.
 fn exchange(mut client: Session) -> Vec<String> {
     let mut said = vec![client.handshake().message().to_string()];

@@ -51,7 +51,7 @@ impl Guest for Hostile {
 
 /// The attack that the key names.
 macro_rules! attacks {
-    ($($module:ident { $($name:ident: $about:literal;)* })*) => {
+    ($($module:ident { $($name:ident: $about:literal => $promise:literal;)* })*) => {
         fn dispatch(key: &str) -> Result<String, LoadError> {
             match key {
                 $($(stringify!($name) => $module::$name(),)*)*

@@ -20,28 +20,54 @@ use alloc::{
     vec::Vec,
 };
 
-const PARENTS: [&str; 20] = [
-    "..",
-    "../",
-    "../.",
-    "./..",
-    "../outside.md",
-    "./../outside.md",
-    ".//..//outside.md",
-    "sub/../../outside.md",
-    "sub/./../..//outside.md",
-    "sub/../sub/../../outside.md",
-    "../notes/granted.md",
-    "../notes/../outside.md",
-    "granted.md/../../outside.md",
-    "missing/../../outside.md",
-    "../../../../../../../../../../etc/passwd",
-    "..\\outside.md",
-    "%2e%2e/outside.md",
-    "..%2foutside.md",
-    "\u{ff0e}\u{ff0e}/outside.md",
-    "\u{2025}/outside.md",
-];
+/// Makes attacks that open paths. `HOME` in a path is the directory around everything.
+macro_rules! open_paths {
+    ($($name:ident: [$($path:expr),* $(,)?];)*) => {
+        $(pub(crate) fn $name() -> Answer { try_all(&[$($path),*]) })*
+    };
+}
+
+open_paths! {
+    parent_paths: [
+        "..", "../", "../.", "./..", "../outside.md", "./../outside.md", ".//..//outside.md",
+        "sub/../../outside.md", "sub/./../..//outside.md", "sub/../sub/../../outside.md",
+        "../notes/granted.md", "../notes/../outside.md", "granted.md/../../outside.md",
+        "missing/../../outside.md", "../../../../../../../../../../etc/passwd",
+        "..\\outside.md", "%2e%2e/outside.md", "..%2foutside.md",
+        "\u{ff0e}\u{ff0e}/outside.md", "\u{2025}/outside.md",
+    ];
+    absolute_paths: [
+        "HOME/outside.md", "HOME/map.toml", "HOME/notes/granted.md", "HOME/notes/../outside.md",
+        "/HOME/outside.md", "/", "//", "/.", "/etc/passwd", "//etc/passwd", "/granted.md",
+    ];
+    proc_self: [
+        "/proc/self/environ", "/proc/self/fd/0", "/proc/self/cwd", "/dev/fd/0",
+        "/proc/self/rootHOME/outside.md",
+        "../../../../../../../../../../proc/self/environ",
+        "../../../../../../../../../../proc/self/rootHOME/outside.md",
+        "to-proc/environ", "to-proc/fd/0", "to-proc/rootHOME/outside.md",
+    ];
+    directory_links: [
+        "to-private", "to-private/secret.md", "to-private/../outside.md",
+        "to-home", "to-home/outside.md", "to-home/notes/granted.md",
+        "to-link/secret.md", "sub/to-private/secret.md",
+    ];
+    link_loops: ["self.md", "self.md/x", "loop-1", "loop-1/x", "row/50", "row/50/x"];
+    odd_names: [
+        "", "\0", "granted.md\0", "granted.md\0.txt", "..\0/outside.md", ".",
+        &"a".repeat(256), &"a/".repeat(5000), &("./".repeat(5000) + "../outside.md"),
+    ];
+    subdirectory: [".", "sub", "sub/", "sub/..", "sub/deep.md", "empty"];
+    prefix_sibling: [
+        "../notes-private", "../notes-private/secret.md", "-private/secret.md",
+        "HOME/notes-private/secret.md",
+    ];
+    other_keys_directory: [
+        "../other", "../other/other.md", "HOME/other/other.md", "to-home/other/other.md",
+    ];
+    the_map: ["../map.toml", "map.toml", "HOME/map.toml", "to-home/map.toml"];
+    link_inside: ["inside.md"];
+}
 
 const LINKS: [&str; 7] = [
     "absolute.md",
@@ -53,53 +79,6 @@ const LINKS: [&str; 7] = [
     "to-home/map.toml",
 ];
 
-pub(crate) fn parent_paths() -> Answer {
-    try_all(&PARENTS)
-}
-
-pub(crate) fn absolute_paths() -> Answer {
-    let home = surroundings();
-    let mut paths: Vec<String> = [
-        "/outside.md",
-        "/map.toml",
-        "/notes/granted.md",
-        "/notes/../outside.md",
-    ]
-    .iter()
-    .map(|path| format!("{home}{path}"))
-    .collect();
-    paths.push(format!("/{home}/outside.md"));
-    paths.extend(
-        [
-            "/",
-            "//",
-            "/.",
-            "/etc/passwd",
-            "//etc/passwd",
-            "/granted.md",
-        ]
-        .map(String::from),
-    );
-    try_all(&paths)
-}
-
-pub(crate) fn proc_self() -> Answer {
-    let home = surroundings();
-    let up = "../../../../../../../../..";
-    try_all(&[
-        "/proc/self/environ".to_string(),
-        "/proc/self/fd/0".to_string(),
-        "/proc/self/cwd".to_string(),
-        "/dev/fd/0".to_string(),
-        format!("/proc/self/root{home}/outside.md"),
-        format!("{up}/proc/self/environ"),
-        format!("{up}/proc/self/root{home}/outside.md"),
-        "to-proc/environ".to_string(),
-        "to-proc/fd/0".to_string(),
-        format!("to-proc/root{home}/outside.md"),
-    ])
-}
-
 pub(crate) fn symbolic_links() -> Answer {
     let directory = directory()?;
     tally(LINKS.map(|path| got(open(&directory, FOLLOW, path))))
@@ -108,19 +87,6 @@ pub(crate) fn symbolic_links() -> Answer {
 pub(crate) fn symbolic_links_unfollowed() -> Answer {
     let directory = directory()?;
     tally(LINKS.map(|path| got(open(&directory, no_follow(), path))))
-}
-
-pub(crate) fn directory_links() -> Answer {
-    try_all(&[
-        "to-private",
-        "to-private/secret.md",
-        "to-private/../outside.md",
-        "to-home",
-        "to-home/outside.md",
-        "to-home/notes/granted.md",
-        "to-link/secret.md",
-        "sub/to-private/secret.md",
-    ])
 }
 
 pub(crate) fn trailing_slashes() -> Answer {
@@ -140,38 +106,6 @@ pub(crate) fn trailing_slashes() -> Answer {
     tally(outcomes)
 }
 
-pub(crate) fn link_loops() -> Answer {
-    try_all(&[
-        "self.md",
-        "self.md/x",
-        "loop-1",
-        "loop-1/x",
-        "row/50",
-        "row/50/x",
-    ])
-}
-
-pub(crate) fn odd_names() -> Answer {
-    let long = "a".repeat(256);
-    let deep = "a/".repeat(5000);
-    let dots = "./".repeat(5000) + "../outside.md";
-    try_all(&[
-        "",
-        "\0",
-        "granted.md\0",
-        "granted.md\0.txt",
-        "..\0/outside.md",
-        ".",
-        &long,
-        &deep,
-        &dots,
-    ])
-}
-
-pub(crate) fn subdirectory() -> Answer {
-    try_all(&[".", "sub", "sub/", "sub/..", "sub/deep.md", "empty"])
-}
-
 /// Uses the file as if it were a directory.
 pub(crate) fn below_the_file() -> Answer {
     let file = granted()?;
@@ -181,36 +115,6 @@ pub(crate) fn below_the_file() -> Answer {
             refusal(file.stat_at(no_follow(), path)),
         ]
     }))
-}
-
-pub(crate) fn prefix_sibling() -> Answer {
-    let home = surroundings();
-    try_all(&[
-        "../notes-private".to_string(),
-        "../notes-private/secret.md".to_string(),
-        "-private/secret.md".to_string(),
-        format!("{home}/notes-private/secret.md"),
-    ])
-}
-
-pub(crate) fn other_keys_directory() -> Answer {
-    let home = surroundings();
-    try_all(&[
-        "../other".to_string(),
-        "../other/other.md".to_string(),
-        format!("{home}/other/other.md"),
-        "to-home/other/other.md".to_string(),
-    ])
-}
-
-pub(crate) fn the_map() -> Answer {
-    let home = surroundings();
-    try_all(&[
-        "../map.toml".to_string(),
-        "map.toml".to_string(),
-        format!("{home}/map.toml"),
-        "to-home/map.toml".to_string(),
-    ])
 }
 
 pub(crate) fn stat_outside() -> Answer {
@@ -249,10 +153,6 @@ pub(crate) fn read_link_targets() -> Answer {
         ]
         .map(read),
     )
-}
-
-pub(crate) fn link_inside() -> Answer {
-    try_all(&["inside.md"])
 }
 
 pub(crate) fn own_directory() -> Answer {

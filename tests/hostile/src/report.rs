@@ -112,10 +112,12 @@ pub(crate) fn tally(outcomes: impl IntoIterator<Item = String>) -> Answer {
 }
 
 /// Opens each path, with following a link at its end and without, and counts the outcomes.
-pub(crate) fn try_all<T: AsRef<str>>(paths: &[T]) -> Answer {
-    let directory = directory()?;
+/// `HOME` in a path is the directory around everything.
+pub(crate) fn try_all(paths: &[&str]) -> Answer {
+    let (directory, home) = (directory()?, surroundings());
     tally(paths.iter().flat_map(|path| {
-        [FOLLOW, no_follow()].map(|follow| got(open(&directory, follow, path.as_ref())))
+        let path = path.replace("HOME", &home);
+        [FOLLOW, no_follow()].map(|follow| got(open(&directory, follow, &path)))
     }))
 }
 

@@ -23,7 +23,7 @@
 //! | `explore.rs`, `walks.rs` | all orders up to a depth; random ones beyond |
 //! | `story.rs` | a run in words |
 //! | `scenes/` | the trees, and who may do what in them |
-//! | `old.rs` | the bad examples: how earlier versions looked a file up |
+//! | `old.rs` | the bad example: how the first version looked a file up |
 //! | `decision.rs`, `contract.rs` | the guest's decision in all worlds, and what it should be |
 //!
 //! # Saving takes time

@@ -1,12 +1,11 @@
-//! The bad examples: four ways to look a file up that earlier versions had, over the same
-//! disk. They are kept to prove that the explorer finds what it looks for.
+//! The bad example: three ways to look a file up that version 0.1.0 had, over the same disk.
+//! They are kept to prove that the explorer finds what it looks for.
 //!
-//! | version | what it did | scene |
-//! |---|---|---|
-//! | 0.1.0 | looked the file and each root up by path, one after the other | `root-name` |
-//! | 0.1.0 | judged only the last directory of the map's path, and looked the path up again | `map-directory` |
-//! | 0.1.0 | opened the file without `O_NONBLOCK`, and compared only size and modification time | `fifo` |
-//! | 0.2.0 | judged the links on the way to a mapped file, but no other directory and no file | `own-directories` |
+//! | what it did | scene |
+//! |---|---|
+//! | looked the file and each root up by path, one after the other | `root-name` |
+//! | judged only the last directory of the map's path, and looked the path up again | `map-directory` |
+//! | opened the file without `O_NONBLOCK`, and compared only size and modification time | `fifo` |
 
 use crate::{
     disk::{Id, JANE, Node, STICKY},
@@ -78,11 +77,11 @@ impl ByPath<'_> {
         }
         let (directory, name) = file.rsplit_once('/').unwrap();
         let open = |world: &mut World, id| Ok(Files::handle(world, id));
-        Ok(grant(
-            self.look_up("opens", directory, true, open)?,
-            name,
-            entry,
-        ))
+        Ok(Grant {
+            directory: self.look_up("opens", directory, true, open)?,
+            name: name.to_owned(),
+            max_bytes: entry.max_bytes(),
+        })
     }
 
     /// `realpath`, as the C library does it: one name after another.
@@ -146,52 +145,9 @@ fn is_shut(stat: &Stat) -> bool {
     [0, JANE.uid].contains(&stat.owner) && (is_shut || stat.kind == Kind::Link)
 }
 
-fn grant(directory: Handle, name: &str, entry: &Entry) -> Grant<Handle> {
-    Grant {
-        directory,
-        name: name.to_owned(),
-        max_bytes: entry.max_bytes(),
-    }
-}
-
-/// The walk to a mapped file of 0.2.0: from `/`, one name after another, by descriptors.
-/// Others may write to any directory in which it follows no link.
-pub(crate) struct OpenWalk<'a>(pub(crate) &'a Files);
-
-impl OpenWalk<'_> {
-    pub(crate) fn resolve(&self, at: &Location, entry: &Entry) -> Result<Grant<Handle>, Code> {
-        let path = at.expand(entry.path()).unwrap();
-        let mut names: Vec<String> = path.to_str().unwrap().rsplit('/').map(Into::into).collect();
-        let mut way = vec![self.0.root()?];
-        while let Some(name) = names.pop() {
-            let (here, around) = way.last().unwrap();
-            if name.is_empty() {
-                continue;
-            }
-            let (held, stat) = self.0.hold(here, OsStr::new(&name))?;
-            match stat.kind {
-                Kind::Link if is_shut(&stat) && is_shut(around) => {
-                    let target = self.0.read_link(&held, here, OsStr::new(&name))?;
-                    let target = target.into_string().unwrap();
-                    if target.starts_with('/') {
-                        way.truncate(1);
-                    }
-                    names.extend(target.rsplit('/').map(str::to_owned));
-                }
-                Kind::Directory => way.push((held, stat)),
-                Kind::File | Kind::Other if names.is_empty() => {
-                    return Ok(grant(here.clone(), &name, entry));
-                }
-                _ => return Err(Code::OutsideRoot),
-            }
-        }
-        Err(Code::NotAFile)
-    }
-}
-
 /// The guest's old file calls. They judge nothing, and compare only size and modification
-/// time. If the second field is true, an `open` waits, as in 0.1.0.
-pub(crate) struct OldGuest(pub(crate) Files, pub(crate) bool);
+/// time, and an `open` waits.
+pub(crate) struct OldGuest(pub(crate) Files);
 
 struct OldDirectory<'a>(&'a OldGuest, Handle);
 
@@ -216,12 +172,12 @@ impl<'a> Directory for OldDirectory<'a> {
     }
 
     fn open(&self, name: &str) -> Result<OldFile<'a>, LoadError> {
-        let OldGuest(files, waits) = self.0;
+        let files = &self.0.0;
         let name = OsStr::new(name);
         let opened = files.child(&self.1, name, ("opens", true), |world, id| {
             let is_fifo = matches!(world.disk.nodes[id].node, Node::Fifo);
             let opened = Files::open_node(world, id);
-            if *waits && (is_fifo || matches!(opened, Err(SystemError::Busy))) {
+            if is_fifo || matches!(opened, Err(SystemError::Busy)) {
                 world.trouble = Some("the call hangs in the open of a file".into());
             }
             opened

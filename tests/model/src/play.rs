@@ -5,7 +5,7 @@ use crate::{
     explore::Script,
     files::{Files, Handle},
     guest::{Guest, LONG},
-    old::{ByPath, OldGuest, OpenWalk},
+    old::{ByPath, OldGuest},
     scene::{Ask, OTHER_KEY, OTHER_TEXT, Scene},
     world::{Chooser, World},
 };
@@ -26,18 +26,15 @@ use std::{
 pub enum Program {
     /// The one that ships.
     Keyhole,
-    /// A bad example: the look-ups by path of 0.1.0.
+    /// The bad example: the look-ups by path of 0.1.0.
     ByPath,
-    /// A bad example: the walk of 0.2.0, which judges no directory and no mapped file.
-    OpenWalk,
 }
 
 impl Program {
     /// The program of this name.
     pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Keyhole, Self::ByPath, Self::OpenWalk];
-        all.into_iter()
-            .find(|program| format!("{program:?}") == name)
+        let mut all = [Self::Keyhole, Self::ByPath].into_iter();
+        all.find(|program| format!("{program:?}") == name)
     }
 }
 
@@ -75,7 +72,7 @@ impl Maps for Watched {
         let found = match self.program {
             Program::ByPath => ByPath(&self.files).map(self.live.location()),
             // As `LiveMap::map_now` does, which forgets the error.
-            Program::Keyhole | Program::OpenWalk => self.live.current(),
+            Program::Keyhole => self.live.current(),
         };
         let mut world = self.files.world();
         if !world.is_over() && !is_whole(&world, &found) {
@@ -88,7 +85,7 @@ impl Maps for Watched {
     fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
         match self.program {
             Program::ByPath => ByPath(&self.files).key(),
-            Program::Keyhole | Program::OpenWalk => self.live.bound(map, name),
+            Program::Keyhole => self.live.bound(map, name),
         }
     }
 
@@ -97,7 +94,6 @@ impl Maps for Watched {
         match self.program {
             Program::Keyhole => self.live.resolve(map, key, entry),
             Program::ByPath => ByPath(&self.files).resolve(location, map, entry),
-            Program::OpenWalk => OpenWalk(&self.files).resolve(location, entry),
         }
     }
 }
@@ -169,7 +165,7 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
         files: files.clone(),
     };
     let guest = Guest(files.clone());
-    let old_guest = OldGuest(files.clone(), program == Program::ByPath);
+    let old_guest = OldGuest(files.clone());
     let ask = |call: usize, ask: Ask| {
         files.world().begin(call);
         let target = match ask {
@@ -179,7 +175,7 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
         let call = Call::new(target, Caller::Nobody, Instant::now() + LONG);
         let answer = match program {
             Program::Keyhole => call.run(&maps, &guest),
-            Program::ByPath | Program::OpenWalk => call.run(&maps, &old_guest),
+            Program::ByPath => call.run(&maps, &old_guest),
         };
         let mut world = files.world();
         world.tell(|_| format!("  answer: {answer:?}"));

@@ -18,15 +18,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A server that may leave a core file of any size, in its own directory.
-fn world() -> World {
-    World::new()
-        .with_k1("content")
-        .directory("data")
-        .after(CORES)
-        .unprivileged()
-}
-
 /// Lets a program leave a core file of any size.
 const CORES: &str = "ulimit -S -c \"$(ulimit -H -c)\"";
 
@@ -53,7 +44,7 @@ struct Waiting {
 }
 
 /// Runs each command until it waits. `after` is what a shell does before.
-fn while_each_waits(test: &str, after: &str, then: impl Fn(&Waiting)) {
+fn while_each_waits(after: &str, then: impl Fn(&Waiting)) {
     for (at, command) in COMMANDS.into_iter().enumerate() {
         let world = World::new()
             .directory("hung")
@@ -65,7 +56,7 @@ fn while_each_waits(test: &str, after: &str, then: impl Fn(&Waiting)) {
         let world = world.unprivileged();
         let mount = match Hanging::mount(&world.path("hung")) {
             Ok(mount) => mount,
-            Err(why) => return skipped(&format!("breaks::core_file::{test}"), why),
+            Err(why) => return skipped(why),
         };
         let arguments: Vec<_> = command.iter().map(Into::into).collect();
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
@@ -109,7 +100,7 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 /// Whether the test can see a core file.
-fn can_leave_cores(test: &str) -> bool {
+fn can_leave_cores() -> bool {
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
     let why = if pattern.starts_with('|') || pattern.contains('/') {
         "this system puts cores elsewhere"
@@ -118,36 +109,16 @@ fn can_leave_cores(test: &str) -> bool {
     } else {
         return true;
     };
-    skipped(&format!("breaks::core_file::{test}"), why);
+    skipped(why);
     false
 }
 
 #[test]
-fn a_crash_leaves_no_core_file() {
-    if !can_leave_cores("a_crash_leaves_no_core_file") {
-        return;
-    }
-    for arguments in [&[][..], &["--agent", "reader"], &["--sealed"]] {
-        // Not QUIT: a shell has what it starts in the background ignore it.
-        for signal in [Signal::TRAP, Signal::ABORT, Signal::SYS] {
-            let world = arguments.iter().fold(world(), World::argument);
-            let before = names(world.home());
-            let mut client = world.client();
-            client.load("k-1").is("content");
-            client.signal(signal);
-            assert_eq!(client.ended().exit, None, "{signal:?}");
-            assert_eq!(names(world.home()), before, "{arguments:?} {signal:?}");
-        }
-    }
-}
-
-#[test]
 fn no_command_leaves_a_core_file() {
-    let this = "no_command_leaves_a_core_file";
-    if !can_leave_cores(this) {
+    if !can_leave_cores() {
         return;
     }
-    while_each_waits(this, CORES, |waiting| {
+    while_each_waits(CORES, |waiting| {
         let may_leave = |process: &u32| {
             let limits = fs::read_to_string(format!("/proc/{process}/limits"));
             limits.is_ok_and(|limits| {
@@ -180,7 +151,8 @@ fn no_command_leaves_a_core_file() {
 #[test]
 fn the_same_user_cannot_read_the_servers_memory() {
     for arguments in [&[][..], &["--sealed"]] {
-        let world = arguments.iter().fold(world(), World::argument);
+        let world = World::new().arguments(arguments).with_k1("content");
+        let world = world.unprivileged();
         let mut client = world.client();
         client.load("k-1").is("content");
         for file in ["mem", "maps", "environ", "auxv"] {
@@ -203,8 +175,7 @@ fn the_same_user_cannot_read_the_servers_memory() {
 /// The end of a FIFO that the client holds open for writing when it starts the command.
 #[test]
 fn no_command_keeps_what_its_client_had_open() {
-    let this = "no_command_keeps_what_its_client_had_open";
-    while_each_waits(this, "exec 9>fifo", |waiting| {
+    while_each_waits("exec 9>fifo", |waiting| {
         // The end of the FIFO: nobody can write to it any more. As long as somebody has it
         // open, this is `WouldBlock`.
         until(|| match (&waiting.fifo).read(&mut [0]) {

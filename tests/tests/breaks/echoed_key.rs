@@ -96,53 +96,6 @@ fn no_argument_comes_back_whatever_is_wrong_with_it() {
 }
 
 #[test]
-fn each_mistake_has_words_of_its_own_and_exits_2() {
-    for (arguments, says) in [
-        (&["serve", KEY][..], "there is an unknown argument"),
-        (&["serve", "--k-hunter2"], "there is an unknown argument"),
-        (&[KEY], "there is no such command"),
-        (
-            &["check", "--color", KEY],
-            "--color <WHEN> is one of: auto, always, never",
-        ),
-        (&["serve", "--map"], "--map <FILE> needs a value"),
-        (&["serve", "--map", ""], "--map <FILE> needs a value"),
-        (
-            &["serve", "--bind", ODD],
-            "--bind <NAME> cannot be used: a binding's name is 1 to 64 of a to z, digits and -",
-        ),
-        (
-            &["serve", "--agent", "a k-hunter2"],
-            "--agent <NAME> cannot be used: an agent's name is 1 to 128 visible ASCII characters, as in the map's agents",
-        ),
-        (
-            &["serve", "--agent", KEY, "--agent", KEY],
-            "use --agent <NAME> once",
-        ),
-        (
-            &["serve", "--sealed=k-hunter2"],
-            "--sealed has too many or too few values",
-        ),
-    ] {
-        let ran = conceals(World::new().run(arguments).says("").exits(2));
-        let command = match arguments[0] {
-            KEY => "keyhole".to_owned(),
-            command => format!("keyhole {command}"),
-        };
-        assert!(
-            ran.stderr
-                .starts_with(&format!("keyhole: {says}\n\nUsage: {command} ")),
-            "{ran:#?}"
-        );
-        assert!(
-            ran.stderr
-                .ends_with(&format!("\n\nFor all arguments, see: {command} --help\n")),
-            "{ran:#?}"
-        );
-    }
-}
-
-#[test]
 fn a_server_says_no_name_that_it_was_given() {
     let world = || World::new().map(format!("[keys]\n{KEY} = '~/a.md'\n"));
     for (arguments, exit) in [

@@ -3,18 +3,16 @@
 //! older map, another key, another of the victim's own files. So nothing there is used,
 //! whoever owns it, and `check` names the directory.
 
-use keyhole_tests::{NOBODY, Session, World, skipped};
+use keyhole_tests::{NOBODY, Session, World, skipped, while_repeating};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     process::geteuid,
 };
-use serde_json::json;
 use std::{
     fs::{self, Permissions},
     os::unix::fs::{PermissionsExt as _, chown, symlink},
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
@@ -25,11 +23,10 @@ const REVOKED: &str = "k-91c0d2e4f6a8b0c1";
 pub(super) const STRANGER: u32 = 54_321;
 
 /// Whether the test can run here: only root can act as two users.
-pub(super) fn can_be(test: &str) -> bool {
+pub(super) fn can_be_two_users() -> bool {
     let can = geteuid().is_root();
     if !can {
-        let test = format!("breaks::foreign_directory::{test}");
-        skipped(&test, "only root can act as two users");
+        skipped("only root can act as two users");
     }
     can
 }
@@ -66,28 +63,13 @@ fn shared(world: &World) -> PathBuf {
     shared
 }
 
-/// While somebody exchanges two names as fast as he can.
-fn while_flipped(a: &Path, b: &Path, then: impl FnOnce()) {
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let _done = keyhole_tests::SetOnDrop(&done);
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
-        then();
-    });
-}
-
 #[test]
 fn nothing_below_somebody_elses_directory_is_used() {
-    if !can_be("nothing_below_somebody_elses_directory_is_used") {
+    if !can_be_two_users() {
         return;
     }
     let key = |client: &mut Session, key| client.load(key);
-    let bound =
-        |client: &mut Session, _| client.request("tools/call", json!({ "name": "load_context" }));
+    let bound = |client: &mut Session, _| client.load_bound();
     type Call = fn(&mut Session, &'static str) -> keyhole_tests::Answer;
     for (map, arguments, call, code) in [
         (
@@ -131,7 +113,7 @@ fn nothing_below_somebody_elses_directory_is_used() {
             world = world.map(named(map));
         }
         let arguments: Vec<_> = arguments.iter().map(|argument| named(argument)).collect();
-        let world = arguments.iter().fold(world, World::argument).unprivileged();
+        let world = world.arguments(&arguments).unprivileged();
         let mut client = world.client();
         let mut each_is_refused = || {
             for _ in 0..300 {
@@ -141,7 +123,9 @@ fn nothing_below_somebody_elses_directory_is_used() {
             }
         };
         each_is_refused();
-        while_flipped(&shared.join("now"), &shared.join("old"), each_is_refused);
+        let [now, old] = ["now", "old"].map(|name| shared.join(name));
+        let flip = || renameat_with(CWD, &now, CWD, &old, RenameFlags::EXCHANGE).unwrap();
+        while_repeating(flip, each_is_refused);
         client.end();
         let mut check = vec!["check".to_owned()];
         if map.is_none() {
@@ -162,13 +146,12 @@ fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they
             .file("open/b/c/map.toml", &map)
             .map(map.replace("a.md", "~/open/b/c/a.md"));
         if named {
-            world = world.argument("--map").argument("open/b/c/map.toml");
+            world = world.arguments(["--map", "open/b/c/map.toml"]);
         }
         let mut client = world.client();
         client.load(KEY).is("a\n");
-        let open = world.path("open");
         for mode in [0o777, 0o757] {
-            fs::set_permissions(&open, Permissions::from_mode(mode)).unwrap();
+            world.mode("open", mode);
             client.load(KEY).refused(code);
             if !named {
                 client.load(REVOKED).is("honest\n");
@@ -179,7 +162,7 @@ fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they
             check.extend(["--map", "open/b/c/map.toml"]);
         }
         let _ = world.run(check).mentions("chmod go-w HOME/open\n");
-        fs::set_permissions(&open, Permissions::from_mode(0o755)).unwrap();
+        world.mode("open", 0o755);
         client.load(KEY).is("a\n");
         client.end();
     }
@@ -190,7 +173,7 @@ fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they
 #[test]
 #[cfg(target_os = "linux")]
 fn a_map_in_procfs_is_refused() {
-    if !can_be("a_map_in_procfs_is_refused") {
+    if !can_be_two_users() {
         return;
     }
     let world = World::new().file("a.md", "hunter2");
@@ -206,7 +189,7 @@ fn a_map_in_procfs_is_refused() {
         thread::sleep(std::time::Duration::from_millis(1));
     }
     symlink(&comm, world.path("map.toml")).unwrap();
-    let world = world.argument("--map").argument("map.toml").unprivileged();
+    let world = world.arguments(["--map", "map.toml"]).unprivileged();
     let mut client = world.client();
     client.load("k").refused("map-invalid");
     client.end();

@@ -311,7 +311,6 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// kernel does not check modes, they may write what belongs to the user.
 #[test]
 fn a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted() {
-    let this = "breaks::fuse::a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted";
     for (user, why) in [
         ("0,default_permissions", None),
         ("65534,default_permissions", Some(Why::ForeignMount)),
@@ -321,7 +320,7 @@ fn a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted() {
         let path = home.path().canonicalize().unwrap();
         let _mounted = match Hanging::mount_as(user, &path) {
             Ok(mounted) => mounted,
-            Err(why) => return keyhole_tests::skipped(this, why),
+            Err(why) => return keyhole_tests::skipped(why),
         };
         let walked = Walker::new(System).walk(&path, Policy::DIRECTORY);
         let distrusted = match walked.map(drop) {

@@ -5,7 +5,6 @@
 use super::fuse::{Hanging, Overlay, TEXT};
 use crate::sealed::stands;
 use keyhole_tests::{PATIENCE, World, skipped};
-use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
@@ -29,7 +28,7 @@ fn key(mount: usize, name: usize) -> String {
 }
 
 /// A world with file systems that hang, which must be dropped before its servers.
-fn hung(test: &str) -> Option<(World, Vec<Hanging>)> {
+fn hung() -> Option<(World, Vec<Hanging>)> {
     let mut world = World::new().file("notes-private/honest.md", "honest");
     let mut map = format!("[keys]\n{HONEST} = '~/notes-private/honest.md'\n");
     for mount in 0..MOUNTS {
@@ -48,7 +47,7 @@ fn hung(test: &str) -> Option<(World, Vec<Hanging>)> {
     match mounts {
         Ok(mounts) => Some((world, mounts)),
         Err(why) => {
-            skipped(&format!("breaks::hung_read::{test}"), why);
+            skipped(why);
             None
         }
     }
@@ -56,17 +55,15 @@ fn hung(test: &str) -> Option<(World, Vec<Hanging>)> {
 
 #[test]
 fn reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind() {
-    let this = "reads_that_hang_keep_no_other_key_waiting_and_leave_nothing_behind";
-    if let Some((world, mounts)) = hung(this) {
+    if let Some((world, mounts)) = hung() {
         flood(&world, mounts);
     }
 }
 
 #[test]
 fn reads_that_hang_do_so_no_more_in_a_sealed_server() {
-    let this = "breaks::hung_read::reads_that_hang_do_so_no_more_in_a_sealed_server";
-    if stands(this)
-        && let Some((world, mounts)) = hung(this)
+    if stands()
+        && let Some((world, mounts)) = hung()
     {
         flood(&world.argument("--sealed"), mounts);
     }
@@ -116,8 +113,7 @@ fn flood(world: &World, mounts: Vec<Hanging>) {
 /// It looks like a file system on this machine's own disk.
 #[test]
 fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
-    let this = "an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting";
-    let Some((world, mounts)) = hung(this) else {
+    let Some((world, mounts)) = hung() else {
         return;
     };
     let mut map = format!("[keys]\n{HONEST} = '~/notes-private/honest.md'\n");
@@ -128,7 +124,7 @@ fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
         world = world.directory(&over);
         match Overlay::mount(&world.path(&format!("hung/{mount}")), &world.path(&over)) {
             Ok(mounted) => overlays.push(mounted),
-            Err(why) => return skipped(&format!("breaks::hung_read::{this}"), why),
+            Err(why) => return skipped(why),
         }
         for file in 0..5 {
             map += &format!("{} = '~/{over}/{file}.md'\n", key(mount, file));
@@ -155,8 +151,7 @@ fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
 /// and a path need not begin as its root does.
 #[test]
 fn roots_that_hang_and_that_nobody_asks_for_delay_nothing() {
-    let this = "roots_that_hang_and_that_nobody_asks_for_delay_nothing";
-    let Some((world, mounts)) = hung(this) else {
+    let Some((world, mounts)) = hung() else {
         return;
     };
     for mount in &mounts {
@@ -181,7 +176,7 @@ fn roots_that_hang_and_that_nobody_asks_for_delay_nothing() {
 /// The first answer of a sealed server comes after it has looked at all of its files.
 #[test]
 fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
-    let Some((world, mounts)) = hung("a_sealed_server_and_check_say_what_hangs_and_go_on") else {
+    let Some((world, mounts)) = hung() else {
         return;
     };
     for mount in &mounts {
@@ -197,8 +192,7 @@ fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
     let _ = client.handshake();
     client.load(HONEST).is("honest");
     client.load(&key(0, 0)).refused("timed-out");
-    let report = world.run(["check", "--json"]).exits(1).stdout;
-    let report: Value = serde_json::from_str(&report).unwrap();
+    let report = world.run(["check", "--json"]).exits(1).json();
     let codes = report["entries"].as_array().unwrap().iter();
     let codes: Vec<_> = codes.map(|entry| entry["code"].as_str()).collect();
     assert_eq!(codes, [None, Some("timed-out")]);
@@ -219,20 +213,18 @@ fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
 /// What hangs is the key's file, not the map's. The start ends all the same, and says so.
 #[test]
 fn a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map() {
-    let this =
-        "breaks::hung_read::a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map";
     for sealed in [false, true] {
-        if sealed && !stands(this) {
+        if sealed && !stands() {
             return;
         }
-        let Some((world, mounts)) = hung(this) else {
+        let Some((world, mounts)) = hung() else {
             return;
         };
         world.write_map(format!(
             "[keys]\n{HONEST} = '~/notes-private/honest.md'\n\
              [bindings.notes]\nkey_file = '~/hung/0/key.md'\n"
         ));
-        let world = world.argument("--bind").argument("notes");
+        let world = world.arguments(["--bind", "notes"]);
         let world = match sealed {
             true => world.argument("--sealed"),
             false => world,
@@ -240,8 +232,7 @@ fn a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map() {
         let mut client = world.serve();
         let mounts = mounts;
         let _ = client.handshake();
-        let id = client.ask("tools/call", json!({ "name": "load_context" }));
-        client.answer(id).refused("timed-out");
+        client.load_bound().refused("timed-out");
         drop(mounts);
         client.hang_up();
         let said = client.ended().stderr;

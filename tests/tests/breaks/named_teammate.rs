@@ -21,6 +21,8 @@ fn a_teammate_named_as_a_bound_agent_gets_no_ticket() {
     let world = World::new().directory("data").map(format!(
         "[keys]\n{KEY} = {{ path = '~/a.md', agents = ['reader'] }}\n"
     ));
+    let data = world.path("data");
+    let world = world.env("CLAUDE_PLUGIN_DATA", data);
     for id in ["areader-9884851eba053841", "reader@session-f20f9dd5"] {
         assert_eq!(guard(&world, id, "reader"), ("deny".to_owned(), 0));
     }

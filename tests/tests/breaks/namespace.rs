@@ -1,19 +1,18 @@
 //! In a user namespace, the kernel shows each owner without a number there as one user, the
 //! overflow user. A program that runs as this one took everybody's files for its own.
 
-use super::foreign_directory::{STRANGER, can_be, owned};
+use super::foreign_directory::{STRANGER, can_be_two_users, owned};
 use keyhole_tests::{Ran, World, skipped};
 use std::process::Command;
 
 #[test]
 fn another_users_map_is_not_used_by_the_user_who_stands_for_all_that_have_no_number() {
-    let this = "another_users_map_is_not_used_by_the_user_who_stands_for_all_that_have_no_number";
-    if !can_be(this) {
+    if !can_be_two_users() {
         return;
     }
     let unshared = Ran::of(Command::new("unshare").args(["--user", "true"]), b"");
     if unshared.exit != Some(0) {
-        return skipped(&format!("breaks::namespace::{this}"), "no user namespaces");
+        return skipped("no user namespaces");
     }
     let world = World::new().with_k1("hunter2").unprivileged();
     let mut client = world.client();

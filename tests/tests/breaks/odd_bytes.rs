@@ -3,7 +3,7 @@
 //! by `chfn`, or by mounting something on a directory with such a name.
 
 use super::{
-    foreign_directory::can_be,
+    foreign_directory::can_be_two_users,
     fuse::{Hanging, TEXT},
 };
 use keyhole_tests::{Ran, World, skipped};
@@ -18,7 +18,7 @@ use std::{
 /// `/etc`, too. Root has a group of its own on each system.
 fn world(file: &str, lines: &[u8]) -> World {
     let world = World::new().with_k1("text");
-    fs::set_permissions(world.path(".config"), Permissions::from_mode(0o770)).unwrap();
+    world.mode(".config", 0o770);
     let etc = world.outside(file);
     let known = fs::read(format!("/etc/{file}")).unwrap();
     fs::write(&etc, [&known, lines].concat()).unwrap();
@@ -31,15 +31,12 @@ fn world(file: &str, lines: &[u8]) -> World {
 }
 
 /// Whether the test can have an `/etc` of its own, and root is alone in its group.
-fn has_own_etc(test: &str) -> bool {
-    can_be(test) && {
+fn has_own_etc() -> bool {
+    can_be_two_users() && {
         let ran = Ran::of(Command::new("unshare").args(["-m", "true"]), b"").exit == Some(0);
         let trusted = ran && world("passwd", b"").client().load("k-1").text().is_some();
         if !trusted {
-            skipped(
-                &format!("breaks::odd_bytes::{test}"),
-                "no mounts, or root's group has others",
-            );
+            skipped("no mounts, or root's group has others");
         }
         trusted
     }
@@ -47,7 +44,7 @@ fn has_own_etc(test: &str) -> bool {
 
 #[test]
 fn a_line_of_somebody_elses_changes_nothing_whatever_bytes_it_holds() {
-    if !has_own_etc("a_line_of_somebody_elses_changes_nothing_whatever_bytes_it_holds") {
+    if !has_own_etc() {
         return;
     }
     for (file, line) in [
@@ -64,9 +61,7 @@ fn a_line_of_somebody_elses_changes_nothing_whatever_bytes_it_holds() {
 
 #[test]
 fn a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_which_file_has_it() {
-    let this =
-        "a_line_that_counts_and_cannot_be_understood_refuses_and_check_says_which_file_has_it";
-    if !has_own_etc(this) {
+    if !has_own_etc() {
         return;
     }
     for (file, line) in [("passwd", &b"+::::::\n"[..]), ("group", b"+:::\n")] {
@@ -89,10 +84,7 @@ fn a_mount_on_an_odd_name_changes_nothing_for_other_mounts() {
     let mounts = [world.path("mounted"), odd].map(|at| Hanging::mount(&at));
     let mounts: Vec<_> = match mounts.into_iter().collect() {
         Ok(mounts) => mounts,
-        Err(why) => {
-            let this = "breaks::odd_bytes::a_mount_on_an_odd_name_changes_nothing_for_other_mounts";
-            return skipped(this, why);
-        }
+        Err(why) => return skipped(why),
     };
     for mount in &mounts {
         mount.let_go();

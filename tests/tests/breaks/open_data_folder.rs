@@ -2,7 +2,7 @@
 //! who could write there. Whoever could, or could put another folder in its place, or
 //! make the folder look as if it were the user's, chose what ran.
 
-use super::foreign_directory::can_be;
+use super::foreign_directory::can_be_two_users;
 use crate::plugin::launcher::machine::{Machine, own};
 use keyhole_tests::NOBODY;
 use sha2::{Digest as _, Sha256};
@@ -88,7 +88,7 @@ fn a_folder_that_others_could_change_is_refused_by_the_program_itself() {
 
 #[test]
 fn a_folder_a_directory_above_it_or_a_link_of_another_user_is_refused() {
-    if !can_be("a_folder_a_directory_above_it_or_a_link_of_another_user_is_refused") {
+    if !can_be_two_users() {
         return;
     }
     let mut machine = Machine::new().real();

@@ -7,7 +7,7 @@
 //! machine a writer may have to pause: the test ignores what is served during a saving that
 //! took so long.
 
-use keyhole_tests::{PATIENCE, SetOnDrop, World};
+use keyhole_tests::{PATIENCE, World, while_repeating};
 use keyhole_walk::APART;
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,6 @@ use std::{
     os::unix::fs::FileExt as _,
     path::Path,
     process::{Command, Stdio},
-    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -62,14 +61,24 @@ fn rename(version: &Path, file: &Path) {
     fs::rename(new, file).unwrap();
 }
 
+/// Takes the name away, and gives it to a new file.
+fn remove_and_restore(version: &Path, file: &Path) {
+    fs::remove_file(file).unwrap();
+    rename(version, file);
+}
+
 /// The start and end of a saving, or of a call.
 type Span = (Instant, Instant);
 
 /// Reads the file while `save` saves two versions of it in turn. Each answer is one of
 /// them, or `changed`; and at least one answer is a version.
 fn saved_by(save: fn(&Path, &Path)) {
-    // Sometimes long enough for the file to come to rest.
-    saved_with_rests(save, |round| APART * (round % 4) / 2 * longer(round));
+    saved_with_rests(save, some_rest, &["changed"]);
+}
+
+/// Sometimes long enough for the file to come to rest.
+fn some_rest(round: u32) -> Duration {
+    APART * (round % 4) / 2 * longer(round)
 }
 
 /// How many times as long a rest is in later rounds, so that a slow machine can use one too.
@@ -77,8 +86,8 @@ fn longer(round: u32) -> u32 {
     1 + round / 40
 }
 
-/// The same, with a rest after each saving.
-fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration) {
+/// The same, with a rest after each saving, and other codes that a call may get.
+fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration, codes: &[&str]) {
     // They have one length, because some writers do not truncate the file.
     let [a, b] = ["a", "b"].map(|letter| letter.repeat(SIZE));
     let world = World::new()
@@ -87,24 +96,18 @@ fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration) {
         .file("x.md", &a)
         .map("[keys]\nk = '~/x.md'\n");
     let mut client = world.client();
-    let done = AtomicBool::new(false);
     let mut got = BTreeMap::<String, usize>::new();
     let mut not_whole = Vec::<Span>::new();
-    let savings = thread::scope(|scope| {
-        let _done = SetOnDrop(&done);
-        let writer = scope.spawn(|| {
-            let mut savings = Vec::<Span>::new();
-            for (round, version) in (1..).zip(["b", "a"].iter().cycle()) {
-                if done.load(Ordering::Relaxed) {
-                    break;
-                }
-                let began = Instant::now();
-                save(&world.path(version), &world.path("x.md"));
-                savings.push((began, Instant::now()));
-                thread::sleep(rest(round));
-            }
-            savings
-        });
+    let mut savings = Vec::<Span>::new();
+    let mut rounds = (1..).zip(["b", "a"].iter().cycle());
+    let write = || {
+        let (round, version) = rounds.next().unwrap();
+        let began = Instant::now();
+        save(&world.path(version), &world.path("x.md"));
+        savings.push((began, Instant::now()));
+        thread::sleep(rest(round));
+    };
+    while_repeating(write, || {
         let began = Instant::now();
         let is_whole = |got: &BTreeMap<_, _>| got.contains_key("a") || got.contains_key("b");
         for call in 0.. {
@@ -124,8 +127,6 @@ fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration) {
             };
             *got.entry(outcome.to_owned()).or_default() += 1;
         }
-        done.store(true, Ordering::Relaxed);
-        writer.join().unwrap()
     });
     client.end();
     // The writer may have paused for so long that the file was at rest.
@@ -136,7 +137,7 @@ fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration) {
     };
     not_whole.retain(|answer| !is_a_pause(answer));
     assert!(not_whole.is_empty(), "{} of {got:?}", not_whole.len());
-    let known = ["a", "b", "changed", "not whole"];
+    let known = [&["a", "b", "not whole"], codes].concat();
     assert!(
         got.keys().all(|outcome| known.contains(&&**outcome)),
         "{got:?}"
@@ -169,6 +170,12 @@ fn a_file_that_an_editor_replaces_is_served_whole() {
     saved_by(rename);
 }
 
+/// To lose its name is a change of the file that is open.
+#[test]
+fn a_file_that_is_removed_and_restored_is_served_whole_or_not_at_all() {
+    saved_with_rests(remove_and_restore, some_rest, &["changed", "not-found"]);
+}
+
 /// Then both readings of a call may find the file empty, each in another saving.
 #[test]
 fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
@@ -179,10 +186,11 @@ fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
         thread::sleep(EMPTY);
         file.write_all(&text).unwrap();
     };
-    saved_with_rests(save, |round| match round % 8 {
+    let rest = |round| match round % 8 {
         0 => APART * 3 * longer(round),
         _ => APART - EMPTY,
-    });
+    };
+    saved_with_rests(save, rest, &["changed"]);
 }
 
 /// What is *not* promised: only saving by renaming is safe, whatever the writer does.

@@ -2,7 +2,7 @@
 //! write there renamed two of the victim's own directories, or moved one of his own files or
 //! links to a mapped name: so he chose which of the victim's files was served.
 
-use super::foreign_directory::{STRANGER, can_be, owned};
+use super::foreign_directory::{STRANGER, can_be_two_users, owned};
 use keyhole_tests::{NOBODY, World};
 use std::{
     fs,
@@ -28,7 +28,7 @@ fn stranger_moves(from: &Path, to: &Path) -> bool {
 
 #[test]
 fn two_of_the_victims_directories_that_somebody_renames_lead_nowhere() {
-    if !can_be("two_of_the_victims_directories_that_somebody_renames_lead_nowhere") {
+    if !can_be_two_users() {
         return;
     }
     for (mode, roots) in [
@@ -69,9 +69,7 @@ fn two_of_the_victims_directories_that_somebody_renames_lead_nowhere() {
 /// from elsewhere.
 #[test]
 fn what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_is_not() {
-    let this =
-        "what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_is_not";
-    if !can_be(this) {
+    if !can_be_two_users() {
         return;
     }
     let world = World::new().file("private/b.md", "hunter2");

@@ -26,16 +26,15 @@ fn accessed(path: &Path) -> SystemTime {
 
 #[test]
 fn a_call_leaves_the_access_time_of_its_file_as_it_was() {
-    let name = "a_call_leaves_the_access_time_of_its_file_as_it_was";
     if !cfg!(target_os = "linux") {
-        return skipped(name, "only Linux reads without a trace");
+        return skipped("only Linux reads without a trace");
     }
     let world = World::new().with_k1("whole\n");
     let path = world.path("1.md");
     let before = not_read_for_long(&path);
     fs::read(&path).unwrap();
     if accessed(&path) == before {
-        return skipped(name, "this file system notes no access times");
+        return skipped("this file system notes no access times");
     }
     let before = not_read_for_long(&path);
     let mut client = world.client();

@@ -11,7 +11,7 @@ const CALLS: usize = 16;
 #[test]
 fn a_write_lease_on_a_file_refuses_its_own_key_at_once_and_no_other() {
     if !cfg!(target_os = "linux") {
-        return skipped("write_lease", "only Linux has leases");
+        return skipped("only Linux has leases");
     }
     let world = World::new()
         .file("leased.md", "leased\n")

@@ -1,18 +1,11 @@
 //! `keyhole check`: whether each entry of the map would load, and if not, why.
 
-use keyhole_tests::{NOBODY, World, skipped};
+use keyhole_tests::{NOBODY, Ran, World, skipped};
 use serde_json::Value;
-use std::{
-    fs,
-    os::unix::fs::{PermissionsExt as _, lchown},
-};
+use std::os::unix::fs::lchown;
 
 const STRONG: &str = "k-7f3a9c55aa01beef";
 const ALSO_STRONG: &str = "m-91c09c55aa01beef";
-
-fn mode(world: &World, path: &str, mode: u32) {
-    fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
-}
 
 /// Two entries that load, and some that do not.
 fn mixed() -> World {
@@ -91,7 +84,7 @@ fn a_file_that_lies_in_a_home_itself_or_above_is_warned_of_and_served() {
 fn what_check_says_is_what_a_call_gets() {
     let world = mixed();
     let ran = world.run(["check", "--json"]);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = ran.json();
     let map = std::fs::read_to_string(world.map_path()).unwrap();
     let mut client = world.client();
     for entry in report["entries"].as_array().unwrap() {
@@ -123,7 +116,7 @@ fn a_missing_map_exits_2_and_says_where_it_belongs() {
         )
         .says_nothing_on_stderr();
     let ran = World::new().run(["check", "--json"]).exits(2);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = ran.json();
     assert_eq!(report["error"]["code"], "map-missing");
     assert_eq!(report["entries"], Value::Null);
 }
@@ -139,7 +132,7 @@ fn an_invalid_map_exits_2_and_points_at_the_place() {
         .conceals("7f3a")
         .says_nothing_on_stderr();
     let ran = world.run(["check", "--json"]).exits(2).conceals("7f3a");
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = ran.json();
     assert_eq!(report["error"]["code"], "map-invalid");
     assert_eq!(report["error"]["line"], 3);
     assert_eq!(report["error"].get("column"), None);
@@ -175,19 +168,12 @@ fn there_are_no_colours_where_there_is_no_terminal_unless_asked_for() {
 /// What `check` prints for a missing map, typed as it stands.
 #[test]
 fn the_two_lines_that_make_a_map_make_one() {
-    let world = World::new().file("my notes/a.md", "a").directory("bin");
-    std::os::unix::fs::symlink(keyhole_tests::binary(), world.path("bin/keyhole")).unwrap();
+    let world = World::new().file("my notes/a.md", "a");
     let said = world.run(["check"]).exits(2).stdout;
     let lines = said.split("\n\n").nth(1).unwrap();
-    let lines = lines.replace("HOME", world.home().to_str().unwrap());
-    let lines = lines.replace("FILE", "~/'my notes/a.md'");
-    let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell
-        .args(["-c", &lines])
-        .env("HOME", world.home())
-        .env("PATH", path);
-    let _ = keyhole_tests::Ran::of(&mut shell, b"").exits(0);
+    let _ = world
+        .typed(&lines.replace("FILE", "~/'my notes/a.md'"))
+        .exits(0);
     let _ = world
         .run(["check"])
         .exits(0)
@@ -244,63 +230,34 @@ fn settings_of_the_client_that_hang_keep_no_check_from_ending() {
         .mentions("permissions.deny in ~/.claude/settings.json: Read(");
 }
 
-/// What each entry has, and what is said of it.
-const MISTAKES: [(&str, &str); 15] = [
-    ("'~/n/a.MD'", "rename it to a.md, and write that in the map"),
-    (
-        "'~/n/list'",
-        "rename it to list.md, and write that in the map",
-    ),
-    ("'~/n'", "this is a directory: add the file's name"),
-    ("'~/n/d.md'", "this is a directory: add the file's name"),
-    (
-        "'~/n/passwd.md'",
-        "this is a link to /etc/passwd: put a copy of that, named .md, in a folder of your own, and map it",
-    ),
-    (
-        "'~/n/dangling.md'",
-        "HOME/n/dangling.md is a link to lost.md, where nothing is; create it, or fix the path in the map",
-    ),
-    (
-        "'gone.md'",
-        "nothing is at HOME/.config/keyhole/gone.md; create it, or fix the path in the map: a relative one starts at the map's directory",
-    ),
-    (
-        "'$HOME/n/a.md'",
-        "nothing is at HOME/.config/keyhole/$HOME/n/a.md; create it, or fix the path in the map: nothing replaces a $ there, so write ~/ for your home",
-    ),
-    (
-        "{ path = '~/n/latin1.md', max_bytes = 4 }",
-        "it has 5 bytes: add max_bytes = 5 below its path",
-    ),
-    (
-        "'~/n/huge.md'",
-        "it has 8388609 bytes; shorten it to at most 8388608",
-    ),
-    (
-        "'~/n/latin1.md'",
-        "if it is Latin-1, run: iconv -f latin1 -t utf-8 HOME/n/latin1.md >HOME/n/latin1.md.new && mv HOME/n/latin1.md.new HOME/n/latin1.md",
-    ),
-    (
-        "'~/n/open.md'",
-        "others can write to HOME/n/open.md. Run: chmod go-w HOME/n/open.md",
-    ),
-    (
-        "'~/n/link.md'",
-        "others can write to HOME/all here. Run: chmod go-w 'HOME/all here' 'HOME/all here/group'",
-    ),
-    (
-        "'~/sticky/a.md'",
-        "others can add files beside HOME/sticky/a.md. Run: mkdir -p -m 700 ~/private && mv HOME/sticky/a.md ~/private/",
-    ),
-    ("{ path = '~/empty/a.md', agents = ['x:y'] }", ""),
+/// Entries with a mistake each, in all but the last two.
+const MISTAKES: [&str; 15] = [
+    "'~/n/a.MD'",
+    "'~/n/list'",
+    "'~/n'",
+    "'~/n/d.md'",
+    "'~/n/passwd.md'",
+    "'~/n/dangling.md'",
+    "'gone.md'",
+    "'$HOME/n/a.md'",
+    "{ path = '~/n/latin1.md', max_bytes = 4 }",
+    "'~/n/huge.md'",
+    "'~/n/latin1.md'",
+    "'~/n/open.md'",
+    "'~/n/link.md'",
+    "'~/sticky/a.md'",
+    "{ path = '~/empty/a.md', agents = ['x:y'] }",
 ];
+
+/// What `check` says, without the line that follows on a kernel that lacks a wall.
+fn said(ran: &Ran) -> &str {
+    ran.stdout.split("second wall: ").next().unwrap()
+}
 
 #[test]
 fn each_mistake_is_told_with_what_to_type_next() {
     let entries = MISTAKES.iter().enumerate();
-    let entries =
-        entries.map(|(line, (entry, _))| format!("k-7f3a9c55aa01be{line:02} = {entry}\n"));
+    let entries = entries.map(|(line, entry)| format!("k-7f3a9c55aa01be{line:02} = {entry}\n"));
     let key_file = "[bindings.open]\nkey_file = '~/n/open.md'\n";
     let world = World::new()
         .file("n/a.MD", "a")
@@ -322,22 +279,11 @@ fn each_mistake_is_told_with_what_to_type_next() {
         ("all here/group", 0o775),
         ("sticky", 0o1777),
     ] {
-        mode(&world, path, bits);
+        world.mode(path, bits);
     }
-    let mut ran = world.run(["check"]).exits(1);
-    for (line, (_, says)) in (2..)
-        .zip(MISTAKES)
-        .filter(|(_, (_, says))| !says.is_empty())
-    {
-        ran = ran.mentions(&format!("\n  line {line}: {says}\n"));
-    }
-    let _ = ran
-        .mentions("\nwarning: the file is empty, so a scan would find nothing. Write your list into it: line 16\n")
-        .mentions("  its key_file cannot be trusted: others can write to HOME/n/open.md. Run: chmod go-w HOME/n/open.md\n")
-        .mentions("1 of 15 would be served.\n")
-        .mentions("To its agents only, whose names cannot be checked here: line 16.\n");
+    insta::assert_snapshot!(said(&world.run(["check"]).exits(1)));
     let ran = world.run(["check", "--json"]).exits(1);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = ran.json();
     let bound = |entry: usize| report["entries"][entry]["bound"].as_bool();
     assert_eq!((bound(0), bound(14)), (Some(false), Some(true)));
 }
@@ -352,14 +298,11 @@ fn one_command_closes_all_directories_on_the_way() {
         let world = World::new()
             .file("all here/group/a.md", "a")
             .map(format!("[keys]\n{STRONG} = '~/all here/group/a.md'\n"));
-        mode(&world, open, 0o777);
-        mode(&world, also, 0o775);
+        world.mode(open, 0o777);
+        world.mode(also, 0o775);
         let said = world.run(["check"]).exits(exit).stdout;
         let (_, command) = said.split_once("un: ").unwrap();
-        let command = command.lines().next().unwrap();
-        let command = command.replace("HOME", world.home().to_str().unwrap());
-        let mut shell = std::process::Command::new("/bin/sh");
-        let _ = keyhole_tests::Ran::of(shell.args(["-c", &command]), b"").exits(0);
+        let _ = world.typed(command.lines().next().unwrap()).exits(0);
         let _ = world.run(["check"]).exits(0);
     }
 }
@@ -374,7 +317,7 @@ fn the_folder_that_roots_lacks_is_named() {
             "roots = ['~/in', '~/open']\n[keys]\n{STRONG} = '~/n/a.md'\n{ALSO_STRONG} = '~/in/a.md'\n"
         ))
         .directory("open");
-    mode(&world, "open", 0o777);
+    world.mode("open", 0o777);
     let says = "the file is HOME/n/a.md: add \"HOME/n\" to roots, or move the file\n";
     let _ = world
         .run(["check"])
@@ -382,38 +325,29 @@ fn the_folder_that_roots_lacks_is_named() {
         .mentions(&format!("  line 3: {says}  line 4: {says}"))
         .mentions("warning: no file in this root is served: others can write to HOME/open. Run: chmod go-w HOME/open\n");
     let ran = world.run(["check", "--json"]).exits(1);
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report = ran.json();
     let warnings = report["warnings"].as_array().unwrap();
     assert_eq!(warnings.last().unwrap()["line"], Value::Null);
 }
 
 #[test]
 fn a_mistake_in_the_map_gets_what_to_write() {
-    for (map, says) in [
-        ("[keys.k]\npth = 'a.md'", "help: did you mean path?"),
-        ("[key]", "help: did you mean keys?"),
-        ("max-bytes = 1", "help: did you mean max_bytes?"),
-        ("root = ['/a']", "help: did you mean roots?"),
-        (
-            "[keys.k]\npath = ~/a.md",
-            "help: put straight quotes around the value: path = \"…\"",
-        ),
-        ("[keys.k]", "help: add a line: path = \"…\""),
-        (
-            "[keys.k]\npath = 'a.md'\nagents = 'x'",
-            "expected a list: write agents = [\"NAME\"]",
-        ),
-        (
-            "[keys.k]\npath = '~root/a.md'",
-            "help: write the whole path, from /",
-        ),
-        (
-            "[keys]\nk = 'a.md'\n[keys.k]\npath = 'b.md'",
-            "line 3 repeats line 2\n",
-        ),
+    let mut all = String::new();
+    for map in [
+        "[keys.k]\npth = 'a.md'",
+        "[key]",
+        "max-bytes = 1",
+        "root = ['/a']",
+        "[keys.k]\npath = ~/a.md",
+        "[keys.k]",
+        "[keys.k]\npath = 'a.md'\nagents = 'x'",
+        "[keys.k]\npath = '~root/a.md'",
+        "[keys]\nk = 'a.md'\n[keys.k]\npath = 'b.md'",
     ] {
-        let _ = World::new().map(map).run(["check"]).exits(2).mentions(says);
+        let ran = World::new().map(map).run(["check"]).exits(2);
+        all += &format!("{map}\n⇒ {}\n", said(&ran));
     }
+    insta::assert_snapshot!(all);
     let _ = World::new()
         .map("#".repeat((1 << 20) + 1))
         .run(["check"])
@@ -447,18 +381,14 @@ fn a_mistake_in_the_map_gets_what_to_write() {
 fn what_belongs_to_another_user_or_cannot_be_read_is_told_with_the_command() {
     let map = format!("[keys]\n{STRONG} = '~/n/a.md'\n");
     let world = World::new().file("n/a.md", "a").map(&map);
-    mode(&world, "n/a.md", 0o000);
+    world.mode("n/a.md", 0o000);
     let _ = world
         .unprivileged()
         .run(["check"])
         .exits(1)
         .mentions("\n  line 2: run: chmod u+r HOME/n/a.md\n");
     if !rustix::process::geteuid().is_root() {
-        skipped(
-            "cli::check::what_belongs_to_another_user…",
-            "not run as root",
-        );
-        return;
+        return skipped("not run as root");
     }
     let world = World::new().file("n/a.md", "a").map(&map);
     lchown(world.path("n/a.md"), Some(NOBODY), None).unwrap();

@@ -18,19 +18,21 @@ fn start(agent: &str) -> Value {
     })
 }
 
-fn run(world: &World, input: &[u8]) -> Ran {
-    let mut inject = Command::new(binary());
-    inject.arg("inject").env_clear().env("HOME", world.home());
-    Ran::of(&mut inject, input)
+/// The command of a hook that is told of this agent.
+fn inject(world: &World, agent: &str) -> Ran {
+    world.run_with(["inject"], start(agent).to_string().as_bytes())
 }
 
 /// What the agent reads.
 #[track_caller]
 fn read(world: &World, agent: &str) -> String {
-    let ran = run(world, start(agent).to_string().as_bytes());
-    let ran = ran.exits(0).says_nothing_on_stderr();
-    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let output = &answer["hookSpecificOutput"];
+    let ran = inject(world, agent).exits(0).says_nothing_on_stderr();
+    context(&ran)
+}
+
+#[track_caller]
+fn context(ran: &Ran) -> String {
+    let output = &ran.json()["hookSpecificOutput"];
     assert_eq!(output["hookEventName"], "SubagentStart");
     output["additionalContext"].as_str().unwrap().to_owned()
 }
@@ -96,49 +98,32 @@ fn an_entry_for_a_plugin_of_one_marketplace_is_nobodys_document() {
     }
 }
 
-/// What the agent reads if the hook's command runs after this one.
-#[cfg(target_os = "linux")]
-fn read_after(world: &World, command: &str) -> Option<String> {
-    let mut inject = Command::new("/bin/sh");
-    inject.args(["-c", &format!("{command} && exec \"$0\" inject")]);
-    inject.arg(binary()).env_clear().env("HOME", world.home());
-    let ran = Ran::of(&mut inject, start(AGENT).to_string().as_bytes());
-    // The program itself may not have been loaded.
-    if ran.exit != Some(0) {
-        assert!(!ran.stderr.contains("panicked"), "{command}: {ran:#?}");
-        assert_eq!(ran.stdout, "", "{command}");
-        return None;
-    }
-    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
-    Some(
-        answer["hookSpecificOutput"]["additionalContext"]
-            .as_str()
-            .unwrap()
-            .to_owned(),
-    )
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn what_cannot_start_tells_the_agent_to_stop() {
-    let world = user("{ path = '~/hunter2.md', agents = ['acme:reviewer'] }");
+    let mut world = user("{ path = '~/hunter2.md', agents = ['acme:reviewer'] }");
     let mut refused = 0;
     for most in 4..=24 {
-        match read_after(&world, &format!("ulimit -n {most}")).as_deref() {
-            Some(text) if text.contains(MARKER) => assert_eq!(text, format!("# {MARKER}\n")),
-            Some(text) => {
-                assert!(
-                    text.contains("not loaded. out-of-resources: "),
-                    "{most}: {text}"
-                );
-                refused += 1;
-            }
-            None => assert!(most < 5, "{most} descriptors"),
+        world = world.after(&format!("ulimit -n {most}"));
+        // The program itself may not have been loaded.
+        let ran = inject(&world, AGENT);
+        if ran.exit != Some(0) {
+            assert!(most < 5 && !ran.stderr.contains("panicked"), "{ran:#?}");
+            let _ = ran.says("");
+            continue;
+        }
+        let said = context(&ran);
+        if said != format!("# {MARKER}\n") {
+            let code = "not loaded. out-of-resources: ";
+            assert!(said.contains(code) && !said.contains(MARKER), "{said}");
+            refused += 1;
         }
     }
     assert!(refused > 1, "{refused}");
-    let text = read_after(&world, "unset HOME").unwrap();
-    assert!(text.contains("not loaded. map-missing: "), "{text}");
+    let homeless = user("'~/hunter2.md'").without_env("HOME");
+    let homeless = homeless.without_env("XDG_CONFIG_HOME");
+    let said = context(&inject(&homeless, AGENT));
+    assert!(said.contains("not loaded. map-missing: "), "{said}");
 }
 
 #[test]
@@ -188,7 +173,8 @@ fn what_is_no_hooks_input_gets_no_answer_and_tells_nothing() {
     let other = start(AGENT)
         .to_string()
         .replace("SubagentStart", "SubagentStop");
-    let _ = run(&world, other.as_bytes())
+    let _ = world
+        .run_with(["inject"], other.as_bytes())
         .exits(0)
         .says("")
         .says_nothing_on_stderr();
@@ -199,7 +185,8 @@ fn what_is_no_hooks_input_gets_no_answer_and_tells_nothing() {
         "{}",
         r#"["SubagentStart", "a3f29c07b1d4e8560", "acme:reviewer"]"#,
     ] {
-        let ran = run(&world, input.as_bytes()).exits(1).says("");
+        let ran = world.run_with(["inject"], input.as_bytes());
+        let ran = ran.exits(1).says("");
         conceals(&ran.stderr);
     }
     // More than a hook is ever told.

@@ -106,8 +106,7 @@ fn any_name_of_an_agent_is_quoted_where_the_whole_client_counts_as_it() {
         let ran = World::new().run(["setup", client, "--agent", odd]);
         if !ran.stdout.starts_with("The whole client ") {
             // It becomes the name of a file, and a name in the client.
-            let ran = ran.exits(1).says("");
-            assert!(ran.stderr.contains("an agent's name is"), "{ran:#?}");
+            let _ = ran.exits(1).only_complains("an agent's name is");
             continue;
         }
         let first = ran.stdout.lines().next().unwrap();
@@ -130,8 +129,7 @@ fn any_name_of_an_agent_is_quoted_where_the_whole_client_counts_as_it() {
     }
     for odd in ["a${HOME}", "{env:HOME}", "a}"] {
         let ran = World::new().run(["setup", "cursor", "--agent", odd]);
-        let ran = ran.exits(1).says("");
-        assert!(ran.stderr.contains("clients put other text"), "{ran:#?}");
+        let _ = ran.exits(1).only_complains("clients put other text");
     }
     for odd in ["../../x", "a/b", "true", "n", "1", "-a", "A"] {
         let ran = World::new().run(["setup", "claude-code", &format!("--agent={odd}")]);

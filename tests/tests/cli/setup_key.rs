@@ -148,6 +148,5 @@ fn an_entry_that_the_map_would_not_take_or_that_shows_a_key_is_not_printed() {
         );
     }
     let ran = World::new().map("[keys").run(["setup", "key", "~/a.md"]);
-    let ran = ran.exits(1).says("");
-    assert!(ran.stderr.contains("map-invalid"), "{ran:#?}");
+    let _ = ran.exits(1).only_complains("map-invalid");
 }

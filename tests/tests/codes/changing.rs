@@ -3,12 +3,11 @@
 use super::{Client, Earned, Surface, mapped};
 use crate::opens::Opens;
 use keyhole_core::limits::Limits;
-use keyhole_tests::{Answer, MARKER, PATIENCE, SetOnDrop, World};
+use keyhole_tests::{Answer, MARKER, PATIENCE, World, while_repeating};
 use rustix::process::Signal;
 use std::{
     fs::File,
     os::unix::fs::FileExt as _,
-    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -45,21 +44,15 @@ fn meanwhile(
     let path = world.path("hunter2.md");
     let file = File::options().write(true).open(path).unwrap();
     let mut client = Client::of(surface, surface.of(world));
-    let done = AtomicBool::new(false);
-    let answers = thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut version = 0_u64;
-            while !done.load(Ordering::Relaxed) {
-                let text = format!("{MARKER} {version:020}");
-                file.write_all_at(text.as_bytes(), 0).unwrap();
-                version += 1;
-                // Many tests do so at once: one that never slept would have to wait.
-                thread::sleep(Duration::from_millis(1));
-            }
-        });
-        let _done = SetOnDrop(&done);
-        calls(&mut client)
-    });
+    let mut version = 0_u64;
+    let write = || {
+        let text = format!("{MARKER} {version:020}");
+        file.write_all_at(text.as_bytes(), 0).unwrap();
+        version += 1;
+        // Many tests do so at once: one that never slept would have to wait.
+        thread::sleep(Duration::from_millis(1));
+    };
+    let answers = while_repeating(write, || calls(&mut client));
     (client, answers)
 }
 

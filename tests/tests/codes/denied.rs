@@ -4,22 +4,19 @@
 use super::{Client, Earned, Surface, asking, mapped};
 use keyhole_core::Code;
 use keyhole_tests::{Answer, MARKER, World};
-use std::{fs, os::unix::fs::PermissionsExt as _};
 
 /// A file without permissions. Root may still read it, so the server must not be
 /// root.
 pub(super) fn earn(surface: Surface, world: World) -> Earned {
     let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
-    let file = world.path("hunter2.md");
-    fs::set_permissions(file, fs::Permissions::from_mode(0o000)).unwrap();
+    world.mode("hunter2.md", 0o000);
     asking(surface, surface.of(world).unprivileged())
 }
 
 /// A file that others may write to.
 pub(super) fn open_to_others(surface: Surface, world: World) -> Earned {
     let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
-    let file = world.path("hunter2.md");
-    fs::set_permissions(file, fs::Permissions::from_mode(0o666)).unwrap();
+    world.mode("hunter2.md", 0o666);
     asking(surface, surface.of(world))
 }
 

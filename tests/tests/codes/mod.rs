@@ -60,25 +60,24 @@ impl Surface {
 
     /// The world of such a server. Its map has been made, if it has one.
     fn of(self, world: World) -> World {
-        let with = |world, arguments: &[&str]| arguments.iter().fold(world, World::argument);
         match self {
             Self::General => world,
             Self::Bound => {
                 if let Ok(map) = fs::read_to_string(world.map_path()) {
                     world.write_map(format!("{map}[bindings.document]\nkey = '{KEY}'\n"));
                 }
-                with(world, &["--bind", "document"])
+                world.arguments(["--bind", "document"])
             }
             Self::BoundByVariable => {
-                with(world, &["--bind", "document", "--key-env", "CATALOG_KEY"])
-                    .env("CATALOG_KEY", KEY)
+                let arguments = ["--bind", "document", "--key-env", "CATALOG_KEY"];
+                world.arguments(arguments).env("CATALOG_KEY", KEY)
             }
-            Self::OfAgent => Self::Ticketed.of(with(
-                Self::BoundByVariable.of(world),
-                &["--agent", "hunter2"],
-            )),
+            Self::OfAgent => {
+                let world = Self::BoundByVariable.of(world);
+                Self::Ticketed.of(world.arguments(["--agent", "hunter2"]))
+            }
             Self::Ticketed => {
-                let world = with(world, &["--require-ticket"]).directory("hunter2-data");
+                let world = world.argument("--require-ticket").directory("hunter2-data");
                 let data = world.path("hunter2-data");
                 let tickets = Tickets::under(&data);
                 for call in 0..TICKETS {
@@ -91,7 +90,7 @@ impl Surface {
                 world.env("CLAUDE_PLUGIN_DATA", data)
             }
             #[cfg(target_os = "linux")]
-            Self::Sealed => with(world, &["--sealed"]),
+            Self::Sealed => world.argument("--sealed"),
         }
     }
 }
@@ -281,7 +280,7 @@ fn every_code_is_earned_and_tells_nothing(protocol: Protocol) {
 
 fn every_refusal(protocol: Protocol, surface: Surface) {
     #[cfg(target_os = "linux")]
-    if surface == Surface::Sealed && !crate::sealed::stands("every_refusal") {
+    if surface == Surface::Sealed && !crate::sealed::stands() {
         return;
     }
     let world = || talkative(World::new().speaking(protocol));

@@ -1,8 +1,6 @@
 //! `docs/contract.md` is the contract, rendered for reading.
 
-use super::{read, slug};
-use keyhole_tests::workspace;
-use std::{env, fs};
+use super::{is_committed, read, slug};
 use wit_bindgen_core::Files;
 use wit_parser::Resolve;
 
@@ -90,12 +88,5 @@ fn the_rendered_contract_is_that_of_the_wit() {
     for part in ["# What a key is", "`find: func`", "`enum load-error`"] {
         assert!(rendered.contains(part), "no {part} in\n{rendered}");
     }
-    if env::var_os("KEYHOLE_BLESS").is_some() {
-        fs::write(workspace().join(RENDERED), &rendered).unwrap();
-    }
-    let committed = fs::read_to_string(workspace().join(RENDERED)).unwrap_or_default();
-    assert!(
-        committed == rendered,
-        "{RENDERED} is not what wit/context.wit says; run `./x bless` and look at the difference"
-    );
+    is_committed(RENDERED, &rendered);
 }

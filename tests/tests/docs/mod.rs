@@ -16,7 +16,7 @@ mod settings;
 mod versions;
 
 use keyhole_tests::workspace;
-use std::fs;
+use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
@@ -38,6 +38,20 @@ const DOCUMENTS: [&str; 13] = [
 
 fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap()
+}
+
+/// The file at `path` has this text. `./x bless` writes it.
+#[track_caller]
+pub(crate) fn is_committed(path: &str, text: &str) {
+    let file = workspace().join(path);
+    if env::var_os("KEYHOLE_BLESS").is_some() {
+        fs::write(&file, text).unwrap();
+    }
+    let committed = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        committed == text,
+        "{path} is out of date: run `./x bless`, and look at the difference. It should be:\n{text}"
+    );
 }
 
 /// The name by which a link finds this heading, as GitHub makes it.

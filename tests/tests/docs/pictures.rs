@@ -1,7 +1,8 @@
 //! The pictures of a terminal in README show what the program really prints.
 
-use keyhole_tests::{World, workspace};
-use std::{env, fmt::Write as _, fs, iter};
+use super::is_committed;
+use keyhole_tests::World;
+use std::{fmt::Write as _, iter};
 
 /// A longer line goes on in the next row.
 const COLUMNS: usize = 104;
@@ -116,20 +117,6 @@ fn picture(command: &str, printed: &str) -> String {
         .unwrap();
     }
     svg + "</svg>\n"
-}
-
-/// Compares a picture with the committed one, or replaces the committed one.
-fn is_committed(path: &str, picture: &str) {
-    let path = workspace().join(path);
-    if env::var_os("KEYHOLE_BLESS").is_some() {
-        fs::write(&path, picture).unwrap();
-    }
-    let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        committed == picture,
-        "{} is not what the program prints; run `./x bless` and look at the picture",
-        path.display()
-    );
 }
 
 #[test]

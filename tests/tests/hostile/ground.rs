@@ -23,6 +23,22 @@ pub(super) const GRANTED: &str = "granted\n";
 /// The deadline for attacks that must run into it.
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
+/// The default limits. An attack that must run into its deadline need not wait for long.
+pub(super) fn limits_for(promise: &str) -> Limits {
+    Limits {
+        deadline: match promise {
+            "`timed-out`" => SOON,
+            _ => PATIENCE,
+        },
+        ..Limits::default()
+    }
+}
+
+/// What a call got, as the lists of attacks promise it: a text, or a code.
+pub(super) fn outcome(got: Result<String, Code>) -> String {
+    got.unwrap_or_else(|code| format!("`{}`", code.as_str()))
+}
+
 /// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
 pub(crate) fn fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());

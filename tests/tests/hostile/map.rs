@@ -5,12 +5,11 @@ use super::{Outcome, ground, world_attacks};
 use keyhole_tests::World;
 use rustix::process::geteuid;
 use std::{
-    fs::{self, Permissions},
+    fs,
     os::unix::{
-        fs::{PermissionsExt as _, chown, lchown, symlink},
+        fs::{chown, lchown, symlink},
         net::UnixListener,
     },
-    path::Path,
 };
 
 world_attacks! {
@@ -43,7 +42,7 @@ world_attacks! {
     };
     another_users_directory: "the map's directory belongs to another user" => {
         root_only()?;
-        harmed("map-invalid", |world| chown(directory_of(world), STRANGER, None).unwrap())
+        harmed("map-invalid", |world| chown(world.path(DIRECTORY), STRANGER, None).unwrap())
     };
     link_to_another_users: "the map is a link to one that belongs to another user" => {
         root_only()?;
@@ -54,9 +53,9 @@ world_attacks! {
         })
     };
     writable_by_others: "others may write to the map" =>
-        harmed("map-invalid", |world| mode(&world.map_path(), 0o666));
+        harmed("map-invalid", |world| world.mode(MAP, 0o666));
     directory_writable_by_others: "others may replace the map" =>
-        harmed("map-invalid", |world| mode(&directory_of(world), 0o777));
+        harmed("map-invalid", |world| world.mode(DIRECTORY, 0o777));
     link_that_others_may_replace: "the map is reached through a link in a directory that others may write to" =>
         replaced(|world| link_in(world, 0o777, None));
     another_users_link: "the map is reached through a link of another user in `/tmp`'s manner" => {
@@ -65,11 +64,11 @@ world_attacks! {
     };
     unreadable: "the map may not be read" => {
         let world = world();
-        mode(&world.map_path(), 0);
+        world.mode(MAP, 0);
         let world = world.unprivileged();
         let mut client = world.client();
         client.load("k-honest").refused("map-invalid");
-        mode(&world.map_path(), 0o600);
+        world.mode(MAP, 0o600);
         client.load("k-honest").is("honest\n");
         client.end();
         Ok("`map-invalid`".to_owned())
@@ -112,6 +111,10 @@ world_attacks! {
     deleted_in_session: "the key is deleted from the map between two calls" =>
         harmed("unknown-key", |world| world.write_map("[keys]\nk-other = '~/notes/honest.md'\n"));
 }
+
+/// The map's usual place.
+const DIRECTORY: &str = ".config/keyhole";
+const MAP: &str = ".config/keyhole/context-map.toml";
 
 const HONEST: &str = "[keys]\nk-honest = '~/notes/honest.md'\n";
 
@@ -174,7 +177,7 @@ fn text(text: impl AsRef<[u8]>) -> Outcome {
 fn link_in(world: &World, open: u32, owner: Option<u32>) {
     world.write("dotfiles/map.toml", HONEST);
     world.write("public/x", "");
-    mode(&world.path("public"), open);
+    world.mode("public", open);
     let link = world.path("public/map");
     let _ = fs::remove_file(&link);
     symlink(world.path("dotfiles/map.toml"), &link).unwrap();
@@ -185,9 +188,9 @@ fn link_in(world: &World, open: u32, owner: Option<u32>) {
 /// Replaces the map, whatever it is, by the honest one.
 fn fix(world: &World) {
     if geteuid().is_root() {
-        chown(directory_of(world), Some(0), Some(0)).unwrap();
+        chown(world.path(DIRECTORY), Some(0), Some(0)).unwrap();
     }
-    mode(&directory_of(world), 0o700);
+    world.mode(DIRECTORY, 0o700);
     gone(world);
     world.write_map(HONEST);
 }
@@ -199,14 +202,6 @@ fn gone(world: &World) {
         Ok(_) => fs::remove_file(map).unwrap(),
         Err(_) => {}
     }
-}
-
-fn directory_of(world: &World) -> std::path::PathBuf {
-    world.map_path().with_file_name("")
-}
-
-fn mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
 fn root_only() -> Result<(), &'static str> {

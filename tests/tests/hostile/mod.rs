@@ -6,8 +6,6 @@
 
 /// Attacks that need more than one attack and one call after it.
 mod beyond;
-/// A file that changes while it is read.
-mod changes;
 /// What components attack: the files around a granted one, and a loader.
 pub(crate) mod ground;
 /// A component that attacks, in the same host as the real guest.
@@ -44,7 +42,7 @@ macro_rules! world_attacks {
             let attack = || -> super::Outcome { $attack };
             match attack() {
                 Ok(got) => SECTION.record(stringify!($name), &got),
-                Err(why) => keyhole_tests::skipped(stringify!($name), why),
+                Err(why) => keyhole_tests::skipped(why),
             }
         })*
     };

@@ -4,7 +4,7 @@
 //! `KEYHOLE_BLESS` is set. The tests themselves assert what must never happen: a line
 //! in the file cannot allow it.
 
-use super::{changes, guest, imports, map, names, shapes, swaps, tree};
+use super::{guest, imports, map, names, shapes, swaps, tree};
 use keyhole_tests::workspace;
 use std::{
     collections::HashMap,
@@ -29,7 +29,7 @@ pub(super) struct Section {
     pub(super) attacks: &'static [(&'static str, &'static str)],
 }
 
-const SECTIONS: [&Section; 10] = [
+const SECTIONS: [&Section; 9] = [
     &guest::READS,
     &guest::WRITES,
     &guest::RESOURCES,
@@ -37,7 +37,6 @@ const SECTIONS: [&Section; 10] = [
     &imports::SECTION,
     &tree::SECTION,
     &names::SECTION,
-    &changes::SECTION,
     &swaps::SECTION,
     &map::SECTION,
 ];

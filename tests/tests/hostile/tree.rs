@@ -4,8 +4,8 @@
 use super::{Outcome, ground, world_attacks};
 use keyhole_tests::{Session, World};
 use std::{
-    fs::{self, Permissions},
-    os::unix::{fs::PermissionsExt as _, net::UnixListener},
+    fs,
+    os::unix::net::UnixListener,
     process::{Command, Stdio},
 };
 
@@ -72,16 +72,16 @@ world_attacks! {
         refused(world(), &[("~/notes/honest.md/x.md", "not-found")]);
     unreadable_file: "the file may not be read" => {
         let world = world().file("notes/a.md", "shut");
-        mode(&world, "notes/a.md", 0);
+        world.mode("notes/a.md", 0);
         let paths = [("~/notes/a.md", "permission-denied")];
         asked(&mapped(world, &paths).unprivileged(), &paths)
     };
     unreadable_directory: "the file's directory may not be searched" => {
         let paths = [("~/notes/shut/a.md", "permission-denied")];
         let world = mapped(world().file("notes/shut/a.md", "shut"), &paths).unprivileged();
-        mode(&world, "notes/shut", 0);
+        world.mode("notes/shut", 0);
         let got = asked(&world, &paths);
-        mode(&world, "notes/shut", 0o700); // it could not be removed otherwise
+        world.mode("notes/shut", 0o700); // it could not be removed otherwise
         got
     };
     writable_by_others: "others may write to the file, to its directory, or to one that a link passes" => {
@@ -90,12 +90,12 @@ world_attacks! {
             .file("notes/shared/a.md", "text")
             .file("notes/team/a.md", "text")
             .link("notes/link.md", "shared/../honest.md");
-        mode(&world, "notes/open.md", 0o666);
-        mode(&world, "notes/shared", 0o777);
-        mode(&world, "notes/team/a.md", 0o664);
-        let group = ["notes/team/a.md"].map(|name| world.path(name));
+        world.mode("notes/open.md", 0o666);
+        world.mode("notes/shared", 0o777);
+        world.mode("notes/team/a.md", 0o664);
         // A group that has no name may be anybody's.
-        if std::os::unix::fs::chown(&group[0], None, Some(54_321)).is_err() {
+        let file = world.path("notes/team/a.md");
+        if std::os::unix::fs::chown(file, None, Some(54_321)).is_err() {
             return Err("only root may give a file to any group");
         }
         refused(world, &[
@@ -125,10 +125,6 @@ pub(super) fn world() -> World {
         .file("notes/honest.md", "honest\n")
         .file("notes-private/secret.md", OUTSIDE)
         .file("outside.md", OUTSIDE)
-}
-
-pub(super) fn mode(world: &World, path: &str, mode: u32) {
-    fs::set_permissions(world.path(path), Permissions::from_mode(mode)).unwrap();
 }
 
 /// Adds a map of these paths as `k-0`, `k-1` and so on.

@@ -13,9 +13,9 @@ const X86_64: u32 = 0x0100_0007;
 const ARM64: u32 = 0x0100_000c;
 
 /// Each program that is there, with its name.
-fn programs(what: &str) -> Vec<(String, Image)> {
+fn programs() -> Vec<(String, Image)> {
     let Ok(named) = env::var("KEYHOLE_MACOS") else {
-        skipped(what, "./x release cross builds programs for macOS");
+        skipped("./x release cross builds programs for macOS");
         return Vec::new();
     };
     let programs: Vec<_> = named
@@ -32,7 +32,7 @@ fn a_program_is_for_one_processor_and_lies_anywhere_in_memory() {
     /// `MH_PIE` and `MH_ALLOW_STACK_EXECUTION`.
     const ANYWHERE: u32 = 0x20_0000;
     const STACK_RUNS: u32 = 0x2_0000;
-    for (name, image) in programs("macOS programs' headers") {
+    for (name, image) in programs() {
         assert!([X86_64, ARM64].contains(&image.processor), "{name}");
         assert_eq!(image.kind, EXECUTABLE, "{name}");
         assert_eq!(image.flags & (ANYWHERE | STACK_RUNS), ANYWHERE, "{name}");
@@ -43,7 +43,7 @@ fn a_program_is_for_one_processor_and_lies_anywhere_in_memory() {
 fn a_program_needs_the_system_library_and_no_other() {
     // `LC_RPATH`, which names places to search for libraries, and `LC_DYLD_ENVIRONMENT`.
     const ELSEWHERE: [u32; 2] = [0x8000_001c, 0x27];
-    for (name, image) in programs("macOS programs' libraries") {
+    for (name, image) in programs() {
         assert_eq!(image.libraries, ["/usr/lib/libSystem.B.dylib"], "{name}");
         for command in ELSEWHERE {
             assert!(!image.commands.contains(&command), "{name}: {command:#x}");
@@ -54,7 +54,7 @@ fn a_program_needs_the_system_library_and_no_other() {
 #[test]
 fn a_program_runs_on_every_macos_that_rust_supports() {
     const MACOS: u32 = 1;
-    for (name, image) in programs("macOS programs' versions") {
+    for (name, image) in programs() {
         let oldest = match image.processor {
             ARM64 => 11 << 16,
             _ => (10 << 16) | (12 << 8),
@@ -66,7 +66,7 @@ fn a_program_runs_on_every_macos_that_rust_supports() {
 /// Newer systems start no program without one, and debuggers find symbols by it.
 #[test]
 fn a_program_has_an_identifier() {
-    for (name, image) in programs("macOS programs' identifiers") {
+    for (name, image) in programs() {
         let [identifier] = image.identifiers[..] else {
             panic!("{name}: {:?}", image.identifiers);
         };
@@ -76,7 +76,7 @@ fn a_program_has_an_identifier() {
 
 #[test]
 fn no_part_of_a_program_can_be_written_to_and_run() {
-    for (name, image) in programs("macOS programs' segments") {
+    for (name, image) in programs() {
         let mut runs = 0;
         for segment in &image.segments {
             let (most, first) = segment.rights;
@@ -100,7 +100,7 @@ fn a_program_is_signed_to_its_end_and_each_page_is_what_was_signed() {
     /// `CS_RUNTIME`: the hardened runtime would not let the sandbox make its memory
     /// executable.
     const RUNTIME: u32 = 0x1_0000;
-    for (name, image) in programs("macOS programs' signatures") {
+    for (name, image) in programs() {
         let Some(signature) = image.signature() else {
             assert_ne!(image.processor, ARM64, "{name} is not signed");
             continue;

@@ -85,9 +85,7 @@ pub(crate) fn in_home<'a>(command: &'a mut Command, world: &World) -> &'a mut Co
 
 /// Asks the guard, which must not repeat anything that is secret.
 pub(crate) fn ask(world: &World, question: &Value) -> Ran {
-    let mut guard = Command::new(binary());
-    let guard = in_home(guard.arg("guard"), world);
-    let ran = Ran::of(guard, question.to_string().as_bytes());
+    let ran = world.run_with(["guard"], question.to_string().as_bytes());
     for text in [&ran.stdout, &ran.stderr] {
         assert!(!text.contains(MARKER), "{ran:?}");
     }
@@ -95,8 +93,7 @@ pub(crate) fn ask(world: &World, question: &Value) -> Ran {
 }
 
 pub(crate) fn decision(ran: &Ran) -> String {
-    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let decision = &answer["hookSpecificOutput"]["permissionDecision"];
+    let decision = &ran.json()["hookSpecificOutput"]["permissionDecision"];
     decision.as_str().unwrap().to_owned()
 }
 

@@ -251,7 +251,7 @@ fn it_works_in_every_shell_that_is_here() {
         let there = env::split_paths(&env::var_os("PATH").unwrap())
             .any(|directory| directory.join(shell[0]).exists());
         if !there {
-            skipped(shell[0], "it is not on this machine");
+            skipped(format!("{} is not on this machine", shell[0]));
             continue;
         }
         let mut machine = Machine::new();
