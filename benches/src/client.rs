@@ -1,10 +1,12 @@
 //! A client that costs as little as possible: prepared lines out, newlines in.
 
+use crate::files::SMALL;
 use serde_json::{Value, json};
 use std::{
     fs::File,
     io::{self, Read as _, Write as _},
     os::fd::OwnedFd,
+    time::{Duration, Instant},
 };
 
 /// The most that one read may return. A pipe holds 64 KiB, and Keyhole's 256.
@@ -45,18 +47,54 @@ impl Client {
         Ok(client)
     }
 
-    /// Calls the tool so often, one call after the other.
+    /// Calls the tool once.
+    ///
+    /// # Errors
+    /// The streams' own, and that the answer is not `expected`.
+    pub fn check(&mut self, params: &Value, expected: &str) -> io::Result<()> {
+        let answer = self.ask("tools/call", params)?;
+        match answer.pointer("/result/content/0/text") {
+            Some(Value::String(text)) if text == expected => Ok(()),
+            _ => Err(io::Error::other("the answer is not the file")),
+        }
+    }
+
+    /// Makes calls one after the other. Returns the time of each.
     ///
     /// # Errors
     /// The streams' own, and that a call is refused.
-    pub fn calls(&mut self, params: &Value, number: usize) -> io::Result<()> {
-        for _ in 0..number {
-            let answer = self.ask("tools/call", params)?;
-            if answer["result"]["isError"] != false {
-                return Err(io::Error::other(format!("refused: {answer}")));
+    pub fn calls(&mut self, params: &Value, number: usize) -> io::Result<Vec<Duration>> {
+        (0..number).map(|_| self.flood(params, 1, 1)).collect()
+    }
+
+    /// Makes `number` calls, with up to `width` in flight. Returns the time of all.
+    ///
+    /// # Errors
+    /// The streams' own, and that a call is refused.
+    pub fn flood(&mut self, params: &Value, number: usize, width: usize) -> io::Result<Duration> {
+        let requests: Vec<_> = (0..number)
+            .map(|_| self.request("tools/call", params))
+            .collect();
+        let (mut sent, mut answered, mut bytes) = (0, 0, 0);
+        let began = Instant::now();
+        while answered < number {
+            let until = number.min(answered + width);
+            if sent < until {
+                self.to
+                    .write_all(requests[sent..until].concat().as_bytes())?;
+                sent = until;
             }
+            let read = self.read()?;
+            bytes += read.len();
+            answered += read.iter().filter(|byte| **byte == b'\n').count();
         }
-        Ok(())
+        let took = began.elapsed();
+        // A refusal is shorter than the smallest file, so refusals cannot pass for fast
+        // answers.
+        match bytes >= number * SMALL {
+            true => Ok(took),
+            false => Err(io::Error::other(format!("refused: {params}"))),
+        }
     }
 
     fn request(&mut self, method: &str, params: &Value) -> String {
@@ -90,7 +128,7 @@ impl Client {
     }
 }
 
-/// The params of `tools/call` with this key.
+/// The params of `tools/call` for a file, if Keyhole serves it.
 #[must_use]
 pub fn of_key(key: &str) -> Value {
     json!({ "name": "load_context", "arguments": { "key": key } })

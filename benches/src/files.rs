@@ -1,4 +1,4 @@
-//! The files that are served, and their map.
+//! The files and maps that the servers serve.
 
 use cap_std::fs::Dir;
 use keyhole_core::{Grant, limits::DEFAULT_MAX_BYTES};
@@ -13,22 +13,25 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The size of the small file, in bytes.
-const SMALL: usize = 1 << 10;
-/// The size of the large one.
+/// The sizes of the two files, in bytes.
+pub const SMALL: usize = 1 << 10;
+/// That of the other one.
 pub const LARGE: usize = 1 << 20;
 
-/// The small file's key.
+/// Their keys. The others in a map are of the same form.
 pub const SMALL_KEY: &str = "k-small-2c1f8a96d0e34b57";
-/// Its name.
+/// That of the other one.
+pub const LARGE_KEY: &str = "k-large-91b05de2c47a83f6";
+
+/// Their names.
 pub const SMALL_NAME: &str = "small.md";
-/// The large file's name.
+/// That of the other one.
 pub const LARGE_NAME: &str = "large.md";
 
-/// How many keys the map has.
-const KEYS: usize = 10;
+/// How many keys the maps have. The last one is as large as a map may be, nearly.
+pub const KEYS: [usize; 3] = [10, 1_000, 10_000];
 
-/// A folder with both files and the map. Drop removes it.
+/// A folder with all that the servers serve. Drop removes it.
 #[derive(Debug)]
 pub struct Files {
     _temp: TempDir,
@@ -37,12 +40,21 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files, this many folders further down than a new one.
+    /// The files, in a new folder.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub fn new() -> io::Result<Self> {
+        Self::beneath(0)
+    }
+
+    /// The files, this many folders further down.
     ///
     /// # Errors
     /// As the system says.
     pub fn beneath(folders: usize) -> io::Result<Self> {
         let temp = tempfile::tempdir()?;
+        // Its real path, because a server that guards a folder may insist on that.
         let mut home = fs::canonicalize(temp.path())?;
         home.extend((0..folders).map(|_| "folder"));
         // Nobody else may change what is served, whatever the umask is.
@@ -52,7 +64,9 @@ impl Files {
             .create(&home)?;
         write(&home.join(SMALL_NAME), &text(SMALL))?;
         write(&home.join(LARGE_NAME), &text(LARGE))?;
-        write(&home.join("map.toml"), &map())?;
+        for keys in KEYS {
+            write(&map_in(&home, keys), &map_of(keys))?;
+        }
         let made = Instant::now();
         Ok(Self {
             _temp: temp,
@@ -81,10 +95,22 @@ impl Files {
         self.home.components().count()
     }
 
-    /// The map.
+    /// The small file.
     #[must_use]
-    pub fn map(&self) -> PathBuf {
-        self.home.join("map.toml")
+    pub fn small(&self) -> PathBuf {
+        self.home.join(SMALL_NAME)
+    }
+
+    /// The large file.
+    #[must_use]
+    pub fn large(&self) -> PathBuf {
+        self.home.join(LARGE_NAME)
+    }
+
+    /// The map of this many keys: one of [`KEYS`].
+    #[must_use]
+    pub fn map(&self, keys: usize) -> PathBuf {
+        map_in(&self.home, keys)
     }
 }
 
@@ -125,10 +151,16 @@ fn text(bytes: usize) -> String {
     text
 }
 
-/// The text of the map. All but the small file's key are others'.
-fn map() -> String {
-    let mut map = format!("[keys]\n\"{SMALL_KEY}\" = \"{SMALL_NAME}\"\n");
-    for key in 1..KEYS {
+fn map_in(home: &Path, keys: usize) -> PathBuf {
+    home.join(format!("map-{keys}.toml"))
+}
+
+/// The text of a map of this many keys, [`SMALL_KEY`] and [`LARGE_KEY`] among them.
+#[must_use]
+pub fn map_of(keys: usize) -> String {
+    let mut map =
+        format!("[keys]\n\"{SMALL_KEY}\" = \"{SMALL_NAME}\"\n\"{LARGE_KEY}\" = \"{LARGE_NAME}\"\n");
+    for key in 2..keys {
         map += &format!("\"k-other-{key:016x}\" = \"notes/other-{key}.md\"\n");
     }
     map

@@ -144,7 +144,7 @@ fn each_path_and_each_root_leads_where_the_map_means_or_nowhere() {
         gets(roots, path, got);
     }
     // Others could have put another root there. The other roots still hold their files.
-    fs::set_permissions(world.path("open"), Permissions::from_mode(0o777)).unwrap();
+    world.mode("open", 0o777);
     gets("'~/open/root'", "~/notes/a.md", Err("outside-root"));
     gets("'~/open/root', '~/notes'", "~/notes/a.md", Ok("a"));
     client.end();
@@ -159,11 +159,10 @@ fn a_directory_that_may_be_searched_but_not_listed_will_do() {
         .link("quiet/link.md", "../quiet/real.md")
         .map("roots = ['~/quiet']\n[keys]\nk-1 = '~/quiet/link.md'\n")
         .unprivileged();
-    let quiet = |mode| fs::set_permissions(world.path("quiet"), Permissions::from_mode(mode));
-    quiet(0o300).unwrap();
+    world.mode("quiet", 0o300);
     serves(&world);
     // It could not be removed otherwise.
-    quiet(0o700).unwrap();
+    world.mode("quiet", 0o700);
 }
 
 /// Only a file's owner may ask that reading does not change the access time.

@@ -30,7 +30,10 @@ fn session(files: &Files, calls: usize) -> Option<usize> {
     assert!(program.is_file(), "not built: cargo build -p keyhole");
     let one = |_| {
         let mut serve = Command::new(&program);
-        serve.args(["serve", "--map"]).arg(files.map()).env_clear();
+        serve
+            .args(["serve", "--map"])
+            .arg(files.map(10))
+            .env_clear();
         count_calls(serve, |to, from| {
             let mut client = Client::new(to, from).unwrap();
             client.calls(&of_key(SMALL_KEY), calls).unwrap();
