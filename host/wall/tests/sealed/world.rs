@@ -10,6 +10,7 @@ use rustix::{
     fs::{Mode, OFlags},
     io::Errno,
     net::{AddressFamily, SocketType},
+    process::geteuid,
 };
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use std::{
@@ -72,9 +73,18 @@ pub(crate) fn trials() -> Vec<Trial> {
             Trial::test(title, move || in_a_process(name, wall))
         })
         .chain([
-            Trial::test("a_process_with_a_second_thread_is_not_sealed", || {
+            Trial::test("a_process_with_a_second_thread_gets_no_wall", || {
+                in_a_process("threads", Wall::Plain)?;
                 in_a_process("threads", Wall::Sealed)
             }),
+            Trial::test(
+                "without_proc_there_is_a_wall_but_none_that_is_sealed",
+                || {
+                    in_a_process("no proc", Wall::Plain)?;
+                    in_a_process("no proc", Wall::Sealed)
+                },
+            )
+            .with_ignored_flag(!geteuid().is_root()),
             Trial::test("without_any_wall_a_second_thread_is_allowed", || {
                 in_a_process("threads", Wall::Neither)
             }),
@@ -103,12 +113,22 @@ pub(crate) fn child() -> Option<ExitCode> {
         "threads" => {
             let (stop, stopped) = std::sync::mpsc::channel::<()>();
             let other = thread::spawn(move || stopped.recv());
-            match world.put_up(wall) {
-                Ok(()) => assert_eq!(wall, Wall::Neither),
-                Err(error) => assert!(matches!(error, WallError::NotAlone)),
+            match (wall, world.put_up(wall)) {
+                (Wall::Neither, Ok(()))
+                | (Wall::Plain | Wall::Sealed, Err(WallError::NotAlone)) => {}
+                (_, other) => panic!("{other:?}"),
             }
             drop(stop);
             let _ = other.join();
+            return Some(ExitCode::SUCCESS);
+        }
+        // Only root can leave `/proc` behind.
+        "no proc" => {
+            rustix::process::chroot(&world.root).unwrap();
+            match (wall, world.put_up(wall)) {
+                (Wall::Plain, Ok(())) | (Wall::Sealed, Err(WallError::NotAlone)) => {}
+                (_, other) => panic!("{other:?}"),
+            }
             return Some(ExitCode::SUCCESS);
         }
         "walk" => return Some(walk::child(&world, wall)),
