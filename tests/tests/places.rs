@@ -135,6 +135,9 @@ fn each_path_and_each_root_leads_where_the_map_means_or_nowhere() {
         ("", "~/none", Err("not-markdown")),
         ("", "~/none/a.md", Err("not-found")),
         ("", "~/root.md", Err("not-a-file")),
+        ("", "~/notes/a.md/b.md", Err("not-found")),
+        ("", "~/notes/a.md/", Err("not-markdown")),
+        ("", "~/notes/a.md/.", Err("not-markdown")),
         ("'~/gone', '~/notes'", "~/notes/deep/b.md", Ok("b")),
         ("'~/gone'", "~/notes/a.md", Err("outside-root")),
         // A file is no root.

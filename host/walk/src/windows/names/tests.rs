@@ -1,4 +1,4 @@
-use super::{drive, is_called, is_from_drive, is_plain, split};
+use super::{drive, is_called, is_from_drive, is_plain, may_be_short, split};
 
 #[test]
 fn a_name_that_means_something_else_is_none() {
@@ -41,6 +41,11 @@ fn a_name_that_means_something_else_is_none() {
     ] {
         assert!(is_plain(name), "{name:?}");
     }
+}
+
+#[test]
+fn a_name_with_a_tilde_may_be_short_for_another() {
+    assert!(may_be_short("PROGRA~1") && !may_be_short("program.md"));
 }
 
 #[test]
