@@ -10,7 +10,7 @@ fn arrives(content: &str) {
             "max_bytes = {MAX_MAX_BYTES}\n[keys]\nk-a = '~/a.md'\n"
         ))
     }) {
-        client.load("k-a").is(content);
+        client.load_at_last("k-a").is(content);
         client.end();
     }
 }

@@ -89,10 +89,10 @@ world_attacks! {
         let mut client = world.client();
         client.load("k-honest").is("honest\n");
         world.replace_map(HONEST.to_owned() + &(0..10_000).map(entry).collect::<String>());
-        client.load(&format!("k-{:032}", 0)).is("first");
-        client.load(&format!("k-{:032}", 9999)).is("last");
-        client.load(&format!("k-{:032}", 10_000)).refused("unknown-key");
-        client.load("k-honest").is("honest\n");
+        client.load_at_last(&format!("k-{:032}", 0)).is("first");
+        client.load_at_last(&format!("k-{:032}", 9999)).is("last");
+        client.load_at_last(&format!("k-{:032}", 10_000)).refused("unknown-key");
+        client.load_at_last("k-honest").is("honest\n");
         client.end();
         Ok("served: the first and the last key get their files".to_owned())
     };
