@@ -154,7 +154,11 @@ impl Session {
     pub fn receive(&mut self) -> Answer {
         match self.receive_unless_ended() {
             Some(answer) => answer,
-            None => self.fail("an answer; the server ended its output"),
+            None => {
+                let said = self.process.end().map(|end| end.stderr).unwrap_or_default();
+                let said = String::from_utf8_lossy(&said);
+                self.fail(&format!("an answer; the server ended, and said: {said}"))
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use landlock::{
 };
 use rustix::thread::set_no_new_privs;
 use seccompiler::apply_filter;
-use std::{error::Error, fs, io, os::fd::AsFd, thread};
+use std::{error::Error, fs, io, os::fd::AsFd, thread, time::Duration};
 
 /// The version that [`Rights::Sealed`] needs: every right over files that it knows,
 /// and TCP, which is new in it.
@@ -17,6 +17,10 @@ const NEEDED: ABI = ABI::V4;
 
 /// The newest version that we use if the kernel has it.
 const NEWEST: ABI = ABI::V9;
+
+/// How often [`Rights::Sealed`] looks whether other threads have ended, once in a
+/// millisecond.
+const LOOKS: u32 = 1000;
 
 /// Gives up every system call that is not on the [list](crate::list), and every right
 /// over files except reading. With [`Rights::Sealed`], reading is allowed only in
@@ -35,11 +39,10 @@ pub fn put_up<D: AsFd>(
     rights: Rights,
     directories: impl IntoIterator<Item = D>,
 ) -> Result<Standing, WallError> {
-    #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
-    let is_alone = match fs::read_dir("/proc/self/task") {
-        Ok(threads) => threads.count() == 1,
+    let is_alone = match rights {
+        Rights::Sealed => others_have_ended(),
         // Our own program starts no thread before this.
-        Err(_) => rights != Rights::Sealed,
+        Rights::Read | Rights::Tickets => threads().is_none_or(|count| count == 1),
     };
     if !is_alone && rights == Rights::Sealed {
         return Err(WallError::NotAlone);
@@ -49,6 +52,26 @@ pub fn put_up<D: AsFd>(
         true => Ok(standing),
         false => Err(WallError::NotAlone),
     }
+}
+
+/// How many threads the process has. None if `/proc` is missing.
+fn threads() -> Option<usize> {
+    #[expect(clippy::disallowed_methods, reason = "this process's own threads")]
+    let threads = fs::read_dir("/proc/self/task").ok()?;
+    Some(threads.count())
+}
+
+/// Whether the process has no other thread any more. One that was joined is still listed
+/// until the system has cleared it away, which on a busy machine takes its time.
+fn others_have_ended() -> bool {
+    for _ in 0..LOOKS {
+        match threads() {
+            Some(1) => return true,
+            Some(_) => thread::sleep(Duration::from_millis(1)),
+            None => return false,
+        }
+    }
+    false
 }
 
 /// Puts the wall up for this thread and the threads that it starts.

@@ -21,6 +21,7 @@ use std::{
     path::PathBuf,
     process::{Command, ExitCode},
     thread,
+    time::Duration,
 };
 use tempfile::TempDir;
 
@@ -85,6 +86,9 @@ pub(crate) fn trials() -> Vec<Trial> {
                 },
             )
             .with_ignored_flag(!geteuid().is_root()),
+            Trial::test("a_thread_that_is_ending_is_waited_for", || {
+                in_a_process("ending thread", Wall::Sealed)
+            }),
             Trial::test("without_any_wall_a_second_thread_is_allowed", || {
                 in_a_process("threads", Wall::Neither)
             }),
@@ -120,6 +124,11 @@ pub(crate) fn child() -> Option<ExitCode> {
             }
             drop(stop);
             let _ = other.join();
+            return Some(ExitCode::SUCCESS);
+        }
+        "ending thread" => {
+            thread::spawn(|| thread::sleep(Duration::from_millis(50)));
+            world.put_up(wall).unwrap();
             return Some(ExitCode::SUCCESS);
         }
         // Only root can leave `/proc` behind.
