@@ -136,7 +136,7 @@ says where the map would be.")]
 }
 
 /// Arguments that are defined only if their command is used: to define those of all
-/// commands takes a twentieth of a server's start.
+/// commands takes a tenth of the instructions of a server's start.
 #[derive(Debug)]
 pub(crate) struct Later<T>(pub(crate) T);
 
