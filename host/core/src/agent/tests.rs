@@ -30,3 +30,14 @@ fn an_agents_name_is_bounded_and_one_line() {
         assert_eq!(AgentName::try_from(name).as_deref(), Ok(name));
     }
 }
+
+#[test]
+fn a_marketplace_stands_behind_the_plugins_name() {
+    let has = |name: &str| AgentName::try_from(name).unwrap().has_marketplace();
+    assert!(has("acme@market:reviewer"));
+    assert!(
+        !["acme:reviewer", "reviewer@market", "acme:reviewer@market"]
+            .iter()
+            .any(|name| has(name))
+    );
+}
