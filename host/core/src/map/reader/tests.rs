@@ -34,6 +34,29 @@ fn mistake(text: &str) -> (String, String) {
 }
 
 #[test]
+fn an_agents_only_key_is_that_of_the_one_entry_that_names_it_without_a_marketplace() {
+    for (agents, only) in [
+        ("['acme:reviewer']", true),
+        // The marketplace is another agent's.
+        ("['other', 'acme:reviewer', 'good@market:reviewer']", true),
+        ("['acme@market:reviewer']", false),
+        ("['acme:reviewer', 'acme@market:reviewer']", false),
+        ("['acme:other']", false),
+        (
+            "['acme:reviewer'] }\nk2 = { path = 'a.md', agents = ['acme:reviewer']",
+            false,
+        ),
+    ] {
+        let map = parse(&format!(
+            "[keys]\nk = {{ path = 'a.md', agents = {agents} }}\nany = 'b.md'\n"
+        ));
+        let agent = "acme:reviewer".try_into().unwrap();
+        let found = map.unwrap().only_key_of(&agent).cloned();
+        assert!(found == only.then(|| key("k")), "{agents}");
+    }
+}
+
+#[test]
 fn an_entry_is_a_path_or_a_table_with_one() {
     let map = parse(
         r#"
