@@ -10,8 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The time between two checks whether a process has ended.
-const LOOK: Duration = Duration::from_millis(2);
+/// The time between two looks at a process.
+pub(crate) const LOOK: Duration = Duration::from_millis(2);
 
 /// A running program. It is killed on drop.
 pub(crate) struct Process {

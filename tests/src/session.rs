@@ -1,13 +1,20 @@
 //! An MCP client, and the `keyhole serve` that it started.
 
-use crate::{Answer, Protocol, process::Process, transcript::Transcript};
+use crate::{
+    Answer, Protocol,
+    process::{LOOK, Process},
+    transcript::Transcript,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
+    fs,
     io::{ErrorKind, Write as _},
     process::Command,
     sync::Arc,
+    thread,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
@@ -74,6 +81,18 @@ impl Session {
                 id
             }
             Protocol::Discover => self.ask("server/discover", json!({})),
+        }
+    }
+
+    /// Waits until the server has looked for its map at the start. It does so on a thread
+    /// besides its own two, which then ends; or which hangs, so this does not wait for ever.
+    pub(crate) fn has_looked(&self) {
+        let tasks = format!("/proc/{}/task", self.process_id());
+        let began = Instant::now();
+        while fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() > 2)
+            && began.elapsed() < Duration::from_secs(1)
+        {
+            thread::sleep(LOOK);
         }
     }
 

@@ -231,11 +231,13 @@ impl World {
         Session::start(&mut self.command(arguments), self.protocol, home)
     }
 
-    /// Starts a server with a client that has shaken hands.
+    /// Starts a server with a client that has shaken hands. If the test now takes the map
+    /// away, the server does not say that it found none at its start.
     #[track_caller]
     pub fn client(&self) -> Session {
         let mut session = self.serve();
         let _ = session.handshake();
+        session.has_looked();
         session
     }
 
