@@ -4,7 +4,6 @@ use super::read;
 const REPEATED: [(&str, &str); 9] = [
     ("Cargo.toml", "[workspace.package]\nversion = \""),
     ("Cargo.lock", "name = \"keyhole\"\nversion = \""),
-    ("fuzz/Cargo.lock", "name = \"keyhole-core\"\nversion = \""),
     (
         "integrations/bernstein/pyproject.toml",
         "name = \"keyhole-bernstein\"\nversion = \"",
