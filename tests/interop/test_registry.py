@@ -44,7 +44,3 @@ class Registry(unittest.TestCase):
                 [(rule, message)] = self.lint({**entry, field: value})
                 self.assertEqual(rule, "mcp-registry-server-json-valid")
                 self.assertIn(field, message)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -29,7 +29,7 @@ ANSWERED = {
 @unittest.skipUnless(SUITES, "the suites could not be installed")
 class Suites(unittest.TestCase):
     def setUp(self):
-        self.world = World(self, (EXAMPLES / "context-map.toml").read_text())
+        self.world = World(self)
         self.world.put("notes/identifiers.md", DOCUMENT)
 
     def run_in(self, home, *command):
@@ -73,7 +73,3 @@ class Suites(unittest.TestCase):
         self.assertEqual({finding["target"] for finding in findings} - ANSWERED, set())
         said = ran.stdout + ran.stderr + "".join(path.read_text() for path in out.rglob("*.json"))
         self.assertNotIn("Jane", said)
-
-
-if __name__ == "__main__":
-    unittest.main()
