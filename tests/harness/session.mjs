@@ -7,7 +7,6 @@ export class Session {
     Object.assign(this, run); // code, stdout, stderr
     this.requests = model.requests;
     this.unscripted = model.unscripted;
-    this.outside = [...model.outside];
     this.script = script;
   }
 
