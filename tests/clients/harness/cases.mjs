@@ -91,7 +91,7 @@ async function main({ client, home, loaded }) {
   // Before the agent, and after it, when its server has run.
   const [start, end] = plain(client).main;
   const tried = await home.play(plain(client, { main: [client.load(), start, client.load(), end] }));
-  assert.equal(tried.answers('main').filter(({ tool }) => tool === client.tool).length, 2);
+  assert.equal(tried.answers('main', client.tool).length, 2);
   for (const one of [session, tried]) {
     one.assertOnlyIn(CANARY, 'scanner');
     one.assertOnlyIn(KEY);
@@ -331,7 +331,7 @@ async function rival({ client, home }) {
     scanner: [load(), once(['main'], load(), 3), finish('Nothing was found.')],
   });
   assert.deepEqual([session.unscripted, session.code], [[], 0], session.report());
-  const texts = (actor) => session.answers(actor).filter((answer) => answer.tool === tool).map(({ text }) => text);
+  const texts = (actor) => session.answers(actor, tool).map(({ text }) => text);
   const theirs = client.shown(OTHER_DOCUMENT);
   const mine = client.rival.wins ? theirs : client.shown(DOCUMENT);
   assert.deepEqual([texts('scanner'), texts('main')], [[mine, mine], [theirs, theirs]], session.report());
