@@ -18,7 +18,7 @@ python() {
 environment() {
     if ! cmp -s "$1" "$2/installed.txt"; then
         "$3" -m venv --clear "$2" >&2 &&
-            "$2/bin/pip" install --quiet --disable-pip-version-check --no-deps -r "$1" >&2 &&
+            "$2/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-compile -r "$1" >&2 &&
             cp "$1" "$2/installed.txt" || return
     fi
     echo "$2/bin"

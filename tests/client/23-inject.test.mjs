@@ -7,12 +7,11 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, COMPACTS, DONE, PACKAGED, REACH, SCANNER, TAKES_OUR_NAME, authorPlugin, programIn, projectPlugin, resume } from './harness/plugin.mjs';
-import { bash, call, once, say, spawn, used } from './harness/script.mjs';
+import { CANARY, CATALOG, COMPACTS, DONE, PACKAGED, REACH, SCANNER, TAKES_OUR_NAME, authorPlugin, bash, call, compacted, done, once, programIn, projectPlugin, reached, resume, say, spawn, used } from './harness/plugin.mjs';
 
 const KEYHOLE = programIn(PACKAGED);
 const AGENT = 'scanner';
-const ALONE = { parent: [spawn('scanner', AGENT), say('Done.')], scanner: [say('Done.')] };
+const ALONE = { parent: [spawn('scanner', AGENT), say('Done.')], ...done('scanner') };
 const BARE = { plugin: 'none' };
 
 /** An agent's file, with a mark by which a case tells its owner. */
@@ -31,6 +30,12 @@ function world(home, { text = CATALOG, change = (hook) => hook, name = AGENT } =
   return file;
 }
 
+/** The command of a hook of somebody else, which adds `text`. */
+function adding(home, text) {
+  const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: text } };
+  return `cat '${home.write(home.project, 'answer', JSON.stringify(answer))}'`;
+}
+
 /** The text that hooks add to the first request of `actor`, if any. */
 function given(session, actor) {
   const [first] = session.of(actor);
@@ -45,7 +50,7 @@ const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) &&
 /** The clients in which the hook is run again when an agent is resumed. */
 const RUNS_AGAIN = ['2.1.197'];
 
-onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', BARE, async ({ home, client, seen }) => {
+onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', BARE, async ({ home, client }) => {
   const document = world(home);
   agent(home, home.home, 'Read, Agent');
   const others = ['fork', 'other', 'nested'];
@@ -53,7 +58,7 @@ onEachClient('23a: the agent is sent the document, also when it goes on, and nob
     {
       parent: [spawn('scanner', AGENT), spawn('fork', 'fork'), spawn('other', 'general-purpose'), once(others, say('Done.')), ...DONE],
       scanner: [spawn('nested', 'general-purpose'), ...DONE],
-      ...Object.fromEntries(others.map((actor) => [actor, DONE])),
+      ...done(...others),
     },
     [],
     // Older clients have forks only if this asks for them. With it, 2.1.197 runs every agent in
@@ -75,38 +80,28 @@ onEachClient('23a: the agent is sent the document, also when it goes on, and nob
   for (const { stdout, stderr } of [session, again]) {
     assert.ok(!stdout.includes(CANARY) && !stderr.includes(CANARY));
   }
-  const kept = home
-    .holding(CANARY)
-    .filter((file) => file !== document)
-    .map((file) => path.basename(path.dirname(file)));
-  assert.deepEqual([...new Set(kept)], ['subagents']);
-  seen('only the agent of the hook has its text, and only its own transcript keeps it; a resumed agent still has it');
+  const kept = home.holding(CANARY).filter((file) => file !== document);
+  assert.deepEqual([...new Set(kept.map((file) => path.basename(path.dirname(file))))], ['subagents']);
 });
 
-onEachClient('23b: a teammate gets a refusal, whether it has the name or the type', { plugin: 'none', terminal: true }, async ({ home, seen }) => {
+onEachClient('23b: a teammate gets a refusal, whether it has the name or the type', { plugin: 'none', terminal: true }, async ({ home }) => {
   world(home);
   // Without a matcher, so that the hook runs for each.
   const [{ hooks }] = home.settings().hooks.SubagentStart;
   home.set({ hooks: { SubagentStart: [{ hooks }] } });
   const actors = ['agent', 'name', 'type'];
+  const started = [spawn('agent', AGENT), spawn('name', 'general-purpose', { name: AGENT }), spawn('type', AGENT, { name: 'bob' })];
   const session = await home.terminal(
-    {
-      parent: [
-        [spawn('agent', AGENT), spawn('name', 'general-purpose', { name: AGENT }), spawn('type', AGENT, { name: 'bob' })],
-        ...DONE,
-      ],
-      ...Object.fromEntries(actors.map((actor) => [actor, DONE])),
-    },
+    { parent: [started, ...DONE], ...done(...actors) },
     (session) => actors.every((actor) => session.has(actor)),
     { CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS: '1' },
   );
   assert.ok(given(session, 'agent').startsWith(CATALOG));
   for (const actor of ['name', 'type']) assert.ok(session.of(actor)[0].text.includes('not loaded. caller-not-verified: '), actor);
   session.assertOnlyIn(CANARY, 'agent');
-  seen("a teammate's start is told to the hook, with its name as the type and an id of another form");
 });
 
-onEachClient('23c: another definition that takes the name gets the document, and a session as the agent does not', BARE, async ({ home, seen }) => {
+onEachClient('23c: another definition that takes the name gets the document, and a session as the agent does not', BARE, async ({ home }) => {
   world(home);
   const impostor = { description: 'An impostor.', prompt: 'File of the impostor.', tools: ['Read'] };
   const taken = async (of, args = []) => {
@@ -120,29 +115,25 @@ onEachClient('23c: another definition that takes the name gets the document, and
   await taken('project');
   const session = await home.play({ parent: [say('Done.')] }, ['--agent', AGENT]);
   session.assertOnlyIn(CANARY);
-  seen("--agents, and a file of any project, can take a bare name, and with it the hook's text");
 });
 
-onEachClient("23d: a document at the client's limit is whole, and a longer one is refused", BARE, async ({ home, seen }) => {
+onEachClient("23d: a document at the client's limit is whole, and a longer one is refused", BARE, async ({ home }) => {
   const play = async (text, change) => {
     world(home, { text, change });
-    const session = await home.play(ALONE);
-    return given(session, 'scanner');
+    return given(await home.play(ALONE), 'scanner');
   };
   const kept = () => home.files(path.join(home.home, '.claude')).filter((name) => /tool-results/.test(name));
   const most = `"${'ä'.repeat(9_989)}${'🔑'.repeat(5)}`;
   assert.ok((await play(most)).startsWith(most));
   assert.ok(isRefused(await play(`${most}a`), 'too-large'));
   assert.deepEqual(kept(), []);
-  const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: `${most}a` } };
-  const file = home.write(home.root, 'answer', JSON.stringify(answer));
-  const shown = await play(most, (hook) => ({ ...hook, command: `cat '${file}'` }));
+  const command = adding(home, `${most}a`);
+  const shown = await play(most, (hook) => ({ ...hook, command }));
   assert.ok(!shown.includes(most) && shown.includes('persisted'), shown);
   assert.notEqual(kept().length, 0);
-  seen('of 10,001 UTF-16 units from a hook the agent sees a part, and the whole is in a file: that is why');
 });
 
-onEachClient('23e: without a document the agent reads why, and if the hook fails it reads nothing', BARE, async ({ home, seen }) => {
+onEachClient('23e: without a document the agent reads why, and if the hook fails it reads nothing', BARE, async ({ home }) => {
   const play = async (change) => {
     fs.unlinkSync(world(home, { change }));
     const session = await home.play(ALONE);
@@ -156,31 +147,24 @@ onEachClient('23e: without a document the agent reads why, and if the hook fails
     assert.equal(await play((hook) => ({ ...hook, command })), undefined, command);
   }
   assert.equal(await play((hook) => ({ ...hook, command: `sleep 60; ${hook.command}`, timeout: 5 })), undefined);
-  seen('an agent starts even if its SubagentStart hook fails or is late, and has no word of it');
 });
 
-onEachClient('23f: an agent whose conversation was compacted has lost the document', BARE, async ({ home, client, seen }) => {
+onEachClient('23f: an agent whose conversation was compacted has lost the document', BARE, async ({ home, client }) => {
   world(home);
   agent(home, home.home, 'Grep');
   // Long, because otherwise compacting the conversation could save nothing.
   home.write(home.project, 'a.txt', 'text to look for, in many lines\n'.repeat(3_000));
   const grep = call('Grep', { pattern: 'text', output_mode: 'content', head_limit: 400 });
-  const summary = say('<summary>[[actor:after]] The task is to scan a.txt.</summary>');
-  let asked = 0;
-  const session = await home.play({
-    ...ALONE,
-    scanner: [grep, () => (asked++ ? summary : [grep, used(990_000)]), say('Done.')],
-    after: [say('Never.'), say('Done.')],
-  });
+  const scanner = [grep, compacted([grep, used(990_000)]), say('Done.')];
+  const session = await home.play({ ...ALONE, scanner, after: [say('Never.'), say('Done.')] });
   assert.equal(session.has('after'), COMPACTS.includes(client.version));
   session.assertOnlyIn(CANARY, 'scanner');
-  if (session.has('after')) seen('an agent whose conversation was compacted goes on without what a hook gave it');
 });
 
 /** The clients in which a project's settings set variables of the user's hooks. */
 const SETS_VARIABLES = ['2.1.197'];
 
-onEachClient('23g: a project cannot name another map, but it can add a text of its own, or switch the hook off', BARE, async ({ home, client, seen }) => {
+onEachClient('23g: a project cannot name another map, but it can add a text of its own, or switch the hook off', BARE, async ({ home, client }) => {
   const environment = path.join(home.root, 'environment');
   world(home, { change: (hook) => ({ ...hook, command: `env >'${environment}'; ${hook.command}` }) });
   const evil = home.write(home.project, 'evil/private/catalog.md', 'A false document.\n');
@@ -197,42 +181,33 @@ onEachClient('23g: a project cannot name another map, but it can add a text of i
   assert.ok((await play({ env })).startsWith(CATALOG));
   const more = { ...env, LD_PRELOAD: path.join(place, 'none.so'), PATH: `${process.env.PATH}:${place}` };
   assert.ok((await play({ env: more })).startsWith(CATALOG));
-  const lines = fs.readFileSync(environment, 'utf8').split('\n');
-  const reach = Object.keys(more).filter((name) => lines.includes(`${name}=${more[name]}`));
-  seen(`these variables of such a project reach the user's hook: ${reach.join(', ')}`);
-  assert.deepEqual(reach.sort(), REACH[client.version]);
+  assert.deepEqual(reached(environment, more), REACH[client.version]);
 
   // A path under ~/ is under that home.
   home.change(home.mapFile, (map) => map.replace(`${home.home}/`, '~/'));
   assert.equal((await play({ env })).startsWith('A false'), SETS_VARIABLES.includes(client.version));
 
-  const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: 'A false document.' } };
-  const file = home.write(home.project, 'answer', JSON.stringify(answer));
-  const both = await play({ hooks: { SubagentStart: [{ hooks: [{ type: 'command', command: `cat '${file}'` }] }] } });
+  const command = adding(home, 'A false document.');
+  const both = await play({ hooks: { SubagentStart: [{ hooks: [{ type: 'command', command }] }] } });
   assert.ok(both.includes(CATALOG) && both.includes('A false document.'), both);
   assert.equal(await play({ disableAllHooks: true }), undefined);
-  seen("a project's own SubagentStart hook can add a text beside, and its settings can switch all hooks off, also if nobody trusts the folder");
 });
 
-onEachClient('23h: a conversation needs a permission for the command, and a rule can deny it', BARE, async ({ home, seen }) => {
+onEachClient('23h: a conversation needs a permission for the command, and a rule can deny it', BARE, async ({ home }) => {
   world(home);
   const input = { hook_event_name: 'SubagentStart', agent_id: 'a0123456789abcdef', agent_type: AGENT };
   const file = home.write(home.project, 'input.json', JSON.stringify(input));
   const script = { parent: [bash(`'${KEYHOLE}' inject <'${file}'`), say('Done.')] };
-  const play = async (...args) => {
-    const session = await home.play(script, args);
-    return session.answer('parent', 'Bash');
-  };
+  const play = async (...args) => (await home.play(script, args)).answer('parent', 'Bash');
   assert.equal((await play()).error, true);
   assert.ok((await play('--allowedTools', 'Bash')).text.includes(CANARY), 'it reads any file of the user as well');
   home.set({ permissions: { deny: ['Bash(*keyhole* inject*)'] } });
   const { text, error } = await play('--allowedTools', 'Bash');
   assert.equal(error, true, text);
   assert.ok(!text.includes(CANARY));
-  seen('a rule `Bash(*keyhole* inject*)` denies the command even to a conversation that may run any other');
 });
 
-onEachClient('23i: a client that was asked to report hooks, or to debug, tells the document to whoever started it', BARE, async ({ home, seen }) => {
+onEachClient('23i: a client that was asked to report hooks, or to debug, tells the document to whoever started it', BARE, async ({ home }) => {
   world(home);
   const log = path.join(home.root, 'debug.log');
   const session = await home.play(ALONE, ['--include-hook-events', '--debug-file', log]);
@@ -240,13 +215,12 @@ onEachClient('23i: a client that was asked to report hooks, or to debug, tells t
   const reports = session.stdout.split('\n').filter((line) => line.includes(CANARY)).map((line) => JSON.parse(line).subtype);
   assert.deepEqual(reports, ['hook_response']);
   assert.ok(fs.readFileSync(log, 'utf8').includes(CANARY));
-  seen('--include-hook-events prints what a hook says, and --debug writes it to a file');
 });
 
-onEachClient("23j: for the plugin's agent the hook does as the last column of plugin/README.md says", async ({ home, client, loads, seen }) => {
+onEachClient("23j: for the plugin's agent the hook does as the last column of plugin/README.md says", async ({ home, client, loads }) => {
   home.hook('SubagentStart', `'${KEYHOLE}' inject`, SCANNER);
   const parent = [spawn('scanner', SCANNER), spawn('other', 'general-purpose'), say('Done.')];
-  const script = { parent, scanner: [say('Done.')], other: [say('Done.')] };
+  const script = { parent, ...done('scanner', 'other') };
   const has = async (mark, args = []) => {
     const session = await home.play(script, args);
     session.assertOnlyIn(CANARY, 'scanner');
@@ -263,10 +237,9 @@ onEachClient("23j: for the plugin's agent the hook does as the last column of pl
   fs.rmSync(file);
   await projectPlugin(home, 'keyhole', 'privacy-scanner', 'An impostor.');
   assert.deepEqual(await has('An impostor.'), { taken: TAKES_OUR_NAME.includes(client.version), given: true });
-  seen("the hook is told a plugin's agent by its full name, and not from which marketplace or file it comes");
 });
 
-onEachClient("23k: the hook of a plugin's agent is not run for an agent with a similar name", BARE, async ({ home, seen }) => {
+onEachClient("23k: the hook of a plugin's agent is not run for an agent with a similar name", BARE, async ({ home }) => {
   await home.install(authorPlugin(home, 'acme', { reviewer: 'none', 'reviewer-fast': 'none' }));
   for (const name of ['reviewer', 'reviewer-fast']) {
     home.change(path.join(home.installed('acme').root, `agents/${name}.md`), (text) => text.replace(/^tools: .*$/m, 'tools: Read'));
@@ -274,10 +247,8 @@ onEachClient("23k: the hook of a plugin's agent is not run for an agent with a s
   world(home, { name: 'acme:reviewer' });
   const session = await home.play({
     parent: [spawn('reviewer', 'acme:reviewer'), spawn('fast', 'acme:reviewer-fast'), say('Done.')],
-    reviewer: [say('Done.')],
-    fast: [say('Done.')],
+    ...done('reviewer', 'fast'),
   });
   assert.ok(given(session, 'reviewer').startsWith(CATALOG));
   assert.equal(given(session, 'fast'), undefined);
-  seen('a matcher from ^ to $ is for that name alone, with a colon or without');
 });

@@ -1,17 +1,100 @@
+// Codex does not start the servers that an agent's file names: see below. Only a session
+// can have a server of its own: it gets the servers of its profile. So here `scanner` is a
+// session with the profile, and `other` is a session without it. The main session's shell
+// starts both, as a user would.
+
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { call, say } from '../harness/model.mjs';
-import client, { PROFILE } from './clients/codex.mjs';
-import { task } from './harness/adapter.mjs';
-import { onCase, onClient } from './harness/cases.mjs';
+import { adapter, carried, task } from './harness/adapter.mjs';
+import { keyInEnvironment, lines, onCase, onClient } from './harness/cases.mjs';
+import { responses } from './harness/dialects/responses.mjs';
 import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
-import { keyInEnvironment } from './harness/reach.mjs';
+
+const found = carried('@openai/codex', /(^|\/)bin\/codex(\.exe)?$/);
+const SERVER = 'scanner_catalog';
+const PROFILE = 'identifier-scanner';
+
+/** What Codex puts before a result. */
+const HEAD = /^Wall time: [\d.]+ seconds\nOutput:/;
+
+const shell = (cmd) => call('exec_command', { cmd, yield_time_ms: 30_000 });
+
+/** A separate session, which writes its last words and keeps nothing. */
+const start = (actor, agent) =>
+  `'${found.program}' exec --ephemeral --skip-git-repo-check${agent === 'scanner' ? ` -p ${PROFILE}` : ''} '${task(actor)}' </dev/null 2>&1`;
+
+const provider = (name, { url }) => `model = "${name}"
+model_provider = "scripted"
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "${url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+`;
+
+const client = adapter(found, {
+  name: 'codex',
+  dialect: { ...responses, conversation: bare },
+  tool: `mcp__${SERVER}.load_context`,
+  spawn: (actor, agent) => shell(start(actor, agent)),
+  // Codex waits for a while only. Then the model asks again, and the script does not see it.
+  aside: ({ waits }) => waits,
+  // The limit for a call in a script, as newer models make them, which is the lowest; a
+  // plain call shows some more.
+  limit: { characters: 40_000 },
+  // Only variables that env_vars names reach a server.
+  cannot: { environment: /unknown-key/ },
+  // Nothing, with --ephemeral.
+  keeps: [],
+
+  configure(home) {
+    home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml'));
+  },
+  // What single cases ask for: the session's profile, the shell's sandbox, a model that Codex
+  // knows, and other arguments.
+  command(home, model, prompt) {
+    home.write(home.home, '.codex/config.toml', provider(home.model ?? 'scripted', model));
+    const profile = home.profile ? ['-p', home.profile] : [];
+    const args = ['--json', '--skip-git-repo-check', '-s', home.sandbox ?? 'danger-full-access', ...profile];
+    return { program: found.program, args: ['exec', ...(home.arguments ?? []), ...args, prompt], env: { SCRIPTED_KEY: 'dummy' } };
+  },
+});
+
+function bare(asked) {
+  const told = responses.conversation(asked);
+  joinWaits(told);
+  for (const result of told.messages.flatMap(({ results }) => results)) result.text = result.text.replace(HEAD, '');
+  return told;
+}
+
+/** Makes of a call and those that wait on for it one call, with the last result. */
+function joinWaits(told) {
+  for (let index = 0; index + 1 < told.messages.length; ) {
+    const [called, { results }] = told.messages.slice(index, index + 2);
+    const [made, result] = [called.calls[0], results[0]];
+    told.waits = made && result && onward(made, result.text);
+    if (!told.waits || index + 3 >= told.messages.length) index += 1;
+    else {
+      const [last] = told.messages[index + 3].results;
+      result.text = last.name === 'write_stdin' ? result.text + last.text : last.text;
+      told.messages.splice(index + 2, 2);
+    }
+  }
+}
+
+function onward({ name, input }, text) {
+  const [, id] = text.match(/Process running with session ID (\d+)\s*(?![^]*Process exited)/) ?? [];
+  if (name === 'exec_command' && id) return call('write_stdin', { session_id: Number(id), chars: '', yield_time_ms: 30_000 });
+  if (/wait_agent$/.test(name) && /"timed_out":\s*true/.test(text)) return call(name, input);
+}
 
 onClient(client);
 
-const SERVER = 'scanner_catalog';
+const { load, spawn, tool } = client;
 
 /** Starts an agent of this session, and waits for its end. */
 const agent = (actor, agent_type) => [
@@ -22,112 +105,96 @@ const agent = (actor, agent_type) => [
   },
 ];
 
-/** The same with a model that Codex knows: it gets another tool for that. */
-const newerAgent = (actor, agent_type) => [
-  call('collaboration.spawn_agent', { agent_type, task_name: 'scan', fork_turns: 'none', message: task(actor) }),
-  call('collaboration.wait_agent', { timeout_ms: 60_000 }),
-];
-
-/** Such a model calls tools in a script, and learns of most of them only there. */
-const newer = { ...client, model: 'gpt-6.1-sol' };
-const LOAD = `const result = await tools.mcp__${SERVER}__load_context({});
-for (const part of result.content) if (part.type === "text") text(part.text);`;
-const LIST = 'text(ALL_TOOLS.map(({ name }) => name).join(" "));';
-
-/** An agent's file with a server, made from the profile's: its other settings count. */
-function agentWithServer(home) {
-  const file = path.join(home.home, `.codex/${PROFILE}.config.toml`);
-  const text = `name = "${PROFILE}"\ndescription = "Looks for identifiers."\n${fs.readFileSync(file, 'utf8')}`;
-  home.write(home.home, `.codex/agents/${PROFILE}.toml`, text);
-}
+/** A model that Codex knows calls tools in a script, and learns of most of them only there. */
+const NEWER = 'gpt-6.1-sol';
+const LOAD = call('exec', `const result = await tools.mcp__${SERVER}__load_context({});
+for (const part of result.content) if (part.type === "text") text(part.text);`);
+const LIST = call('exec', 'text(ALL_TOOLS.map(({ name }) => name).join(" "));');
 
 // This is checked to notice a Codex that can do it: docs/use-from.md says that it
 // cannot.
 // https://github.com/openai/codex/issues/40130, https://github.com/openai/codex/issues/20135
-onCase(client, "an agent's own server is not started, so nobody gets the document by it", async ({ home, seen }) => {
-  agentWithServer(home);
+onCase(client, "an agent's own server is not started, so nobody gets the document by it", async ({ home }) => {
+  // An agent's file, made from the profile's: its other settings count.
+  const file = path.join(home.home, `.codex/${PROFILE}.config.toml`);
+  const text = `name = "${PROFILE}"\ndescription = "Looks for identifiers."\n${fs.readFileSync(file, 'utf8')}`;
+  home.write(home.home, `.codex/agents/${PROFILE}.toml`, text);
   const session = await home.play({
     main: [...agent('scanner', PROFILE), say('Done.')],
-    scanner: [client.load(), say('Nothing was found.')],
+    scanner: [load(), say('Nothing was found.')],
   });
   const [{ system, tools }] = session.of('scanner');
   assert.match(system, /Never\s+repeat an identifier/, 'its file counts otherwise');
-  assert.ok(!tools.includes(client.tool), 'Codex can do this now: make the agent its example');
+  assert.ok(!tools.includes(tool), 'Codex can do this now: make the agent its example');
   session.assertOnlyIn(CANARY);
-  seen(`the agent's call of it: ${session.answer('scanner', client.tool).text}`);
-});
 
-onCase(newer, "an agent's own server is not started with a model of its own either", async ({ home, seen }) => {
-  agentWithServer(home);
-  const session = await home.play({
-    main: [...newerAgent('scanner', PROFILE), say('Done.')],
-    scanner: [call('exec', LIST), say('Nothing was found.')],
+  // Such a model starts agents by another tool.
+  home.model = NEWER;
+  const newer = await home.play({
+    main: [
+      call('collaboration.spawn_agent', { agent_type: PROFILE, task_name: 'scan', fork_turns: 'none', message: task('scanner') }),
+      call('collaboration.wait_agent', { timeout_ms: 60_000 }),
+      say('Done.'),
+    ],
+    scanner: [LIST, say('Nothing was found.')],
   });
-  const { text } = session.answer('scanner', 'exec');
-  assert.ok(!text.includes(SERVER), 'Codex can do this now: make the agent its example');
-  seen(`what the agent finds: ${text}`);
+  assert.ok(!newer.answer('scanner', 'exec').text.includes(SERVER), 'Codex can do this now: make the agent its example');
 });
 
-onCase(client, 'every agent of a session with the profile gets the document as well', async ({ home }) => {
+onCase(client, 'every agent of a session with the profile gets the document as well', async ({ home, loaded }) => {
   home.profile = PROFILE;
   const session = await home.play({
     main: [...agent('worker', 'worker'), say('Done.')],
-    worker: [client.load(), say('Done.')],
+    worker: [load(), say('Done.')],
   });
-  assert.ok(session.tools('main').includes(client.tool), session.report());
-  assert.equal(session.answer('worker', client.tool).text, DOCUMENT, session.report());
+  assert.ok(session.tools('main').includes(tool), session.report());
+  loaded(session, 'worker');
 });
 
-onCase(newer, 'in a script a document at the limit arrives whole, and a session without the profile finds no such tool', async ({ home, client }) => {
-  const text = `# ${CANARY}\n`.padEnd(client.limit.characters - 1, 'identifier\n') + '\n';
-  home.document(text);
+onCase(client, 'in a script a document at the limit arrives whole, and a session without the profile finds no such tool', async ({ home }) => {
+  home.model = NEWER;
   home.profile = PROFILE;
-  const session = await home.play({ main: [call('exec', LOAD), say('Done.')] });
+  const text = lines(client.limit.characters);
+  home.document(text);
+  const session = await home.play({ main: [LOAD, say('Done.')] });
   assert.ok(session.answer('main', 'exec').text.endsWith(`\nOutput:\n${text}`), session.report());
 
   home.document(`${text}.`);
-  const cut = await home.play({ main: [call('exec', LOAD), say('Done.')] });
+  const cut = await home.play({ main: [LOAD, say('Done.')] });
   assert.match(cut.answer('main', 'exec').text, /truncated output/, 'one byte more; `max_bytes` in the map prevents it');
 
   home.profile = undefined;
-  const other = await home.play({ main: [call('exec', LIST), call('exec', LOAD), say('Done.')] });
-  const [list, load] = other.answers('main');
+  const other = await home.play({ main: [LIST, LOAD, say('Done.')] });
+  const [list, loaded] = other.answers('main');
   assert.ok(!list.text.includes(SERVER), other.report());
-  assert.match(load.text, /is not a function/, other.report());
+  assert.match(loaded.text, /is not a function/, other.report());
   other.assertOnlyIn(CANARY);
   other.assertOnlyIn(KEY);
 });
 
-onCase(client, 'a session that is not ephemeral is kept, and the document in it', async ({ home, seen }) => {
+onCase(client, 'a session that is not ephemeral is kept, and the document in it; what it prints has the document with --json alone', async ({ home }) => {
   home.profile = PROFILE;
-  await home.play({ main: [client.load(), say('Done.')] });
+  const script = { main: [load(), say('Nothing was found.')] };
+  const told = await home.play(script);
   const files = home.kept(CANARY);
   assert.ok(files.some((file) => /^home\/\.codex\/sessions\/.*\/rollout-[^/]*\.jsonl$/.test(file)), files.join());
-  seen(files.join(', '));
-});
-
-onCase(client, 'what it prints has the document with --json alone', async ({ home }) => {
-  home.profile = PROFILE;
-  const script = { main: [client.load(), say('Nothing was found.')] };
-  const told = await home.session(script);
   assert.ok(told.stdout.includes(CANARY), told.report());
 
   // As the shell of a main conversation sees it.
   home.profile = undefined;
-  const shown = await home.play({ main: [client.spawn('scanner', 'scanner'), say('Done.')], scanner: script.main });
+  const shown = await home.play({ main: [spawn('scanner', 'scanner'), say('Done.')], scanner: script.main });
   assert.match(shown.answer('main', 'exec_command').text, /Nothing was found/);
   shown.assertOnlyIn(CANARY, 'scanner');
   shown.assertOnlyIn(`mcp__${SERVER}`, 'scanner');
 });
 
 // The sandbox of its shell prevents writing and network access, not reading.
-onCase(client, "a main conversation's shell may read the document where it lies, and asks nobody", async ({ home, seen }) => {
+onCase(client, "a main conversation's shell may read the document where it lies, and asks nobody", async ({ home }) => {
   const file = home.document();
   home.sandbox = 'read-only';
-  const session = await home.play({ main: [call('exec_command', { cmd: `cat '${file}'`, yield_time_ms: 30_000 }), say('Done.')] });
+  const session = await home.play({ main: [shell(`cat '${file}'`), say('Done.')] });
   const { text } = session.answer('main', 'exec_command');
   assert.ok(text.includes(CANARY), `Codex asks by now: say so in docs/use-from.md; ${text}`);
-  seen('its default sandbox lets every file be read');
 });
 
 onCase(client, 'a key in a variable that env_vars names reaches the server', async ({ home }) => {
@@ -136,29 +203,21 @@ onCase(client, 'a key in a variable that env_vars names reaches the server', asy
   assert.equal(await keyInEnvironment(client, home, 'SCANNER_KEY'), DOCUMENT);
 });
 
-/** Hooks run without their user's review, which nobody gives in a script. */
-const trusting = {
-  ...client,
-  command(home, model, prompt) {
-    const { program, args, env } = client.command(home, model, prompt);
-    return { program, args: home.trusts ? [args[0], '--dangerously-bypass-hook-trust', ...args.slice(1)] : args, env };
-  },
-};
-
-onHook(trusting, {
+onHook(client, {
   agent: 'scanner',
   file: '.codex/hooks.json',
   start: agent,
   nests: false,
   configure(home) {
-    home.trusts = true;
+    // Hooks run without their user's review, which nobody gives in a script.
+    home.arguments = ['--dangerously-bypass-hook-trust'];
     for (const name of ['scanner', 'other']) {
       home.write(home.home, `.codex/agents/${name}.toml`, `name = "${name}"\ndescription = "Scans."\ndeveloper_instructions = "Scan."\n`);
     }
   },
 });
 
-onCase(trusting, 'a hook that nobody has trusted is left out without a word, and the agent starts', async ({ home }) => {
+onCase(client, 'a hook that nobody has trusted is left out without a word, and the agent starts', async ({ home }) => {
   home.write(home.home, '.codex/hooks.json', home.inject('codex', 'worker'));
   const session = await home.play({ main: [...agent('worker', 'worker'), say('Done.')], worker: [say('Done.')] });
   session.assertOnlyIn(CANARY);

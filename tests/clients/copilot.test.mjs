@@ -1,192 +1,148 @@
-// GitHub Copilot CLI: the cases of all clients, and what docs/use-from.md says about
-// it.
+// GitHub Copilot CLI: an agent's file may name servers that only this agent has.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { messages } from '../harness/messages.mjs';
 import { call, say } from '../harness/model.mjs';
 import { noTerminal } from '../harness/world.mjs';
-import client from './clients/copilot.mjs';
-import { ALONE, alone } from './harness/alone.mjs';
-import { onCase, onClient, plain, whileCalled } from './harness/cases.mjs';
-import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
+import { adapter, named, other, pinned, task, unlisted } from './harness/adapter.mjs';
+import { lines, onCase, onClient, plain } from './harness/cases.mjs';
+import { CANARY, KEY, SECOND } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
-import { onNamesakes } from './harness/namesakes.mjs';
-import { HANDED_DOWN, LISTED, RESUMED, handedDown, listed, projectAgent, resumed } from './harness/reach.mjs';
+
+const found = pinned('@github/copilot');
+const AGENT = '.copilot/agents/identifier-scanner.agent.md';
+const OTHER = '.copilot/agents/other.agent.md';
+const EXAMPLE = 'copilot-agent.md';
+
+const spawn = (actor, agent, mode = 'sync') =>
+  call('task', { name: actor, description: `start ${actor}`, agent_type: named(agent), prompt: task(actor), mode });
+
+const start = (model, ...args) => ({
+  program: process.execPath,
+  args: [path.join(found.root, 'npm-loader.js'), ...args],
+  env: {
+    // Its program unpacks itself once, some 200 MB.
+    COPILOT_CACHE_HOME: path.join(found.root, '../../.cache/copilot'),
+    COPILOT_AUTO_UPDATE: 'false',
+    COPILOT_OFFLINE: 'true',
+    COPILOT_PROVIDER_TYPE: 'anthropic',
+    COPILOT_PROVIDER_BASE_URL: model.url,
+    COPILOT_PROVIDER_API_KEY: 'dummy',
+    COPILOT_MODEL: 'claude-sonnet-5',
+  },
+});
+
+/** From here on, the client of `home` runs with these arguments as well. */
+const also = (home, ...args) => (home.arguments = args);
+
+const open = (home) => home.change(AGENT, unlisted);
+
+const client = adapter(found, {
+  name: 'copilot-cli',
+  dialect: messages,
+  tool: 'scanner-catalog-load_context',
+  spawn: (actor, agent) => spawn(actor, agent),
+  background: (actor, agent) => spawn(actor, agent, 'background'),
+  limit: { characters: 20_480 },
+  keeps: [/^home\/\.copilot\/session-state\/[^/]+\/events\.jsonl$/],
+  marksErrors: false,
+  // One byte over 20,480, the agent gets the first 500 characters and the path of a file in the
+  // temporary directory that holds all: https://github.com/github/copilot-cli/issues/3008
+  cannot: { beyond: /in part: \d+ characters/ },
+
+  configure(home) {
+    home.write(home.home, AGENT, home.example(EXAMPLE));
+    home.write(home.home, OTHER, other());
+  },
+  command: (home, model, prompt) => start(model, '-p', prompt, ...(home.arguments ?? [])),
+  interactive: (home, model, prompt) => start(model, '-i', prompt),
+
+  alone: true,
+  handsDown: { tool: 'task', open },
+  listed: { file: OTHER, names: ['*', 'scanner-catalog/load_context', 'scanner-catalog/*'], has: /view/ },
+  resume: (home) => also(home, '--continue'),
+  projectAgent: {
+    file: '.github/agents/identifier-scanner.agent.md',
+    own: (home) => unlisted(home.example(EXAMPLE)),
+    taken: false,
+  },
+  namesakes(home) {
+    home.write(home.home, AGENT, home.example(EXAMPLE));
+    home.write(home.home, OTHER, home.example(EXAMPLE, { binding: SECOND }).replace('name: identifier-scanner', 'name: other'));
+  },
+  rival: {
+    configure(home) {
+      home.write(home.home, AGENT, home.example(EXAMPLE));
+      const server = { type: 'local', command: home.keyhole, args: ['serve', '--bind', SECOND], tools: ['*'] };
+      home.write(home.home, '.copilot/mcp-config.json', JSON.stringify({ mcpServers: { 'scanner-catalog': server } }));
+    },
+  },
+});
 
 onClient(client);
 
-const { spawn, background, load, finish, tool } = client;
-const AGENT = '.copilot/agents/identifier-scanner.agent.md';
-
-/** A second line of a document. */
-const KEPT = 'ZQ-CANARY-08ad41';
-
-/** A document one byte longer than what the client passes on. */
-const LONG = `# ${CANARY}\n`.padEnd(client.limit.characters + 1, 'identifier\n');
-
-/** From here on, the client of `home` runs with these arguments and variables as well. */
-function also(home, args, env = {}) {
-  home.client = {
-    ...client,
-    command(...given) {
-      const command = client.command(...given);
-      return { ...command, args: [...command.args, ...args], env: { ...command.env, ...env } };
-    },
-  };
-}
-
-/** The files to which the client has written results that are too long for it. */
-const spilled = (home) => fs.readdirSync(path.join(home.root, 'tmp')).filter((name) => name.includes('tool-output'));
-
-onCase(client, 'so it is in the first session of all, for which it unpacks itself', async ({ home }) => {
-  also(home, [], { COPILOT_CACHE_HOME: path.join(home.home, '.cache/copilot') });
-  const session = await home.play(plain(client));
-  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
-});
-
-onCase(client, 'the agent of the example has the two tools that it names, and only the model is asked for anything', async ({ home }) => {
-  const session = await home.play(plain(client));
-  assert.deepEqual(session.tools('scanner').sort(), [tool, 'view'].sort());
-  assert.deepEqual(session.outside, []);
-});
-
-/** The example's agent without its list of tools, so that it may start others. */
-const unlisted = (home) => home.change(AGENT, (text) => text.replace(/^tools:.*\n/m, ''));
-
-onCase(client, HANDED_DOWN, ({ home }) => handedDown(client, home, 'task', unlisted));
-
-onCase(client, LISTED, ({ home }) =>
-  listed(client, home, '.copilot/agents/other.agent.md', ['*', 'scanner-catalog/load_context', 'scanner-catalog/*'], /view/));
+const { background, load, finish, tool } = client;
 
 onCase(client, 'of an agent in the background, the main conversation reads the last words only', async ({ home }) => {
   const started = ({ messages }) => messages.at(-1).results[0].text.match(/agent_id: ([\w-]+?)\./)[1];
-  const session = await home.play({
-    main: [
-      background('scanner', 'scanner'),
-      (request) => call('read_agent', { agent_id: started(request), wait: true, timeout: 180, since_turn: 0 }),
-      say('Done.'),
-    ],
-    scanner: [load(), finish('Nothing was found.')],
-  });
+  const read = (request) => call('read_agent', { agent_id: started(request), wait: true, timeout: 180, since_turn: 0 });
+  const session = await home.play(plain(client, { main: [background('scanner', 'scanner'), read, say('Done.')] }));
   assert.match(session.answer('main', 'read_agent').text, /Nothing was found\./);
   session.assertOnlyIn(CANARY, 'scanner');
   session.assertOnlyIn(KEY);
 });
 
-onCase(client, 'without max_bytes in the map, the main conversation may read the file to which the result was written', async ({ home, seen }) => {
-  home.document(LONG);
-  const session = await home.play({
-    main: [
-      spawn('scanner', 'scanner'),
-      () => call('view', { path: path.join(home.root, 'tmp', spilled(home)[0]), view_range: [1, 1] }),
-      say('Done.'),
-    ],
-    scanner: [load(), finish('It is in a file.')],
-  });
+onCase(client, 'without max_bytes in the map, the main conversation may read the file to which the result was written', async ({ home }) => {
+  home.document(lines(client.limit.characters + 1));
+  const tmp = path.join(home.root, 'tmp');
+  const spilled = () => fs.readdirSync(tmp).filter((name) => name.includes('tool-output'));
+  const view = () => call('view', { path: path.join(tmp, spilled()[0]), view_range: [1, 1] });
+  const session = await home.play(plain(client, { main: [spawn('scanner', 'scanner'), view, say('Done.')] }));
   assert.ok(session.answers('main').at(-1).text.includes(CANARY), session.report());
-  assert.deepEqual(spilled(home), []);
-  seen('a result that is too long lies in the temporary directory, for all that the client runs, until the session ends');
+  assert.deepEqual(spilled(), [], 'it is there until the session ends');
 });
 
-onCase(client, 'without max_bytes in the map, a client that is killed leaves that file behind', async ({ home, seen }) => {
-  home.document(LONG);
-  await whileCalled(client, home, async (child) => {
-    home.kill(child);
-    await home.until('the end of the server', () => home.servers().length === 0);
-  });
-  const [file] = spilled(home);
-  assert.ok(file, 'it leaves no file any more: tell so in docs/use-from.md');
-  const mode = fs.statSync(path.join(home.root, 'tmp', file)).mode & 0o777;
-  seen(`killed, it leaves the whole document in the temporary directory, mode ${mode.toString(8)}`);
-});
-
-onCase(client, 'COPILOT_LARGE_OUTPUT_THRESHOLD_BYTES moves the limit', async ({ home }) => {
-  home.document(LONG);
-  also(home, [], { COPILOT_LARGE_OUTPUT_THRESHOLD_BYTES: '1000000' });
+onCase(client, "a repository's agent starts its server in a folder that nobody trusted", async ({ home, loaded }) => {
+  home.write(home.project, '.github/agents/identifier-scanner.agent.md', home.example(EXAMPLE));
   const session = await home.play(plain(client));
-  assert.ok(session.answer('scanner', tool).text === LONG);
-});
-
-onCase(client, 'the call needs no leave, and the user may deny it', async ({ home, seen }) => {
-  also(home, ['--deny-tool=scanner-catalog']);
-  const session = await home.play(plain(client));
-  session.assertOnlyIn(CANARY);
-  seen(`a denied call is answered: ${session.answer('scanner', tool).text}`);
-});
-
-onCase(client, "a repository's agent starts its server in a folder that nobody trusted", async ({ home, seen }) => {
-  home.write(home.project, '.github/agents/identifier-scanner.agent.md', home.example('copilot-agent.md'));
-  const session = await home.play(plain(client));
-  assert.equal(session.answer('scanner', tool).text, DOCUMENT, 'it asks for trust now: tell so in docs/use-from.md');
+  // If it asks for trust now, docs/use-from.md should say so.
+  loaded(session);
   session.assertOnlyIn(CANARY, 'scanner');
-  seen('with -p, an agent in .github/agents starts its server without a question');
 }, { bare: true });
 
-onCase(client, 'who starts a session as the agent gives the document to the main conversation', async ({ home, seen }) => {
-  also(home, ['--agent', 'identifier-scanner']);
-  const session = await home.play({ main: [load(), say('Done.')] });
-  assert.equal(session.answer('main', tool).text, DOCUMENT);
-  seen('--agent makes the agent the main conversation, with its server');
+onCase(client, 'who starts a session as the agent gives the document to the main conversation', async ({ home, loaded }) => {
+  also(home, '--agent', 'identifier-scanner');
+  loaded(await home.play({ main: [load(), say('Done.')] }), 'main');
 });
 
-onCase(client, 'an agent whose server lists no tools is not there at all', async ({ home, seen }) => {
+onCase(client, 'an agent whose server lists no tools is not there at all', async ({ home }) => {
   home.change(AGENT, (text) => text.replace(/^ {4}tools:.*\n/m, ''));
   const session = await home.play({ main: [spawn('scanner', 'scanner'), say('Done.')] });
   assert.match(session.answer('main', 'task').text, /Unknown agent_type/, session.report());
-  seen('`tools:` of a server is required');
 });
 
-onCase(client, ALONE, alone);
-
-onCase(client, RESUMED, ({ home }) => resumed(client, home, () => also(home, ['--continue'])));
-
-onCase(client, 'what it prints shows the first line of the document, and nothing of it with --silent', async ({ home, seen }) => {
-  home.document(`${CANARY}\n${KEPT}\n`);
-  const loud = await home.play(plain(client));
-  assert.ok(loud.stdout.includes(CANARY) && !loud.stdout.includes(KEPT), loud.report());
-  also(home, ['--silent']);
-  const silent = await home.play(plain(client));
-  assert.ok(!silent.stdout.includes(CANARY), silent.report());
-  seen('the first line of a result is printed, also where the output is a program\'s');
-});
-
-onNamesakes(client);
-
-onCase(client, 'in a terminal it is the same: the agent alone has it, and nobody is asked', async ({ t, home, seen }) => {
+onCase(client, 'in a terminal it is the same: the agent alone has it, and nobody is asked', async ({ t, home, loaded }) => {
   if (noTerminal()) return t.skip(noTerminal());
   // The user's trust in the folder, as the client notes it.
   home.write(home.home, '.copilot/config.json', JSON.stringify({ trusted_folders: [home.project] }));
   const session = await home.terminal(plain(client), ({ has }) => home.until('the last turn', () => has('main', 1)));
   assert.deepEqual(session.unscripted, []);
-  assert.equal(session.answer('scanner', tool).text, DOCUMENT);
+  loaded(session);
   assert.ok(!session.tools('main').includes(tool));
   session.assertOnlyIn(CANARY, 'scanner');
   session.assertOnlyIn(KEY);
-  seen('in a terminal too, the call is not asked for');
-});
-
-onCase(client, "an agent of Claude Code's that a project has is an agent here, without its server", async ({ home }) => {
-  home.write(home.project, '.claude/agents/identifier-scanner.md', home.example('claude-code-agent.md'));
-  const session = await home.play(plain(client));
-  assert.deepEqual(session.tools('scanner'), ['view']);
-  session.assertOnlyIn(CANARY);
-}, { bare: true });
-
-onCase(client, "an agent of a project does not take the place of the user's of the same name", async ({ home }) => {
-  const file = '.github/agents/identifier-scanner.agent.md';
-  const { taken, text } = await projectAgent(client, home, file, () => home.example('copilot-agent.md').replace(/^tools:.*\n/m, ''));
-  assert.deepEqual([taken, text], [false, DOCUMENT]);
 });
 
 onHook(client, {
   agent: 'identifier-scanner',
   file: '.copilot/hooks/keyhole.json',
   start: (...all) => [spawn(...all)],
-  configure: unlisted,
+  configure: open,
 });
 
-onCase(client, "a hook is not run for what has the agent's name and not its type, and a project's is not run", async ({ home, seen }) => {
+onCase(client, "a hook is not run for what has the agent's name and not its type, and a project's is not run", async ({ home }) => {
   home.write(home.home, '.copilot/hooks/keyhole.json', home.inject('copilot-cli', 'identifier-scanner'));
   const answer = home.write(home.project, 'answer', JSON.stringify({ additionalContext: 'ZQ-FALSE' }));
   const hooks = { SubagentStart: [{ type: 'command', command: `cat '${answer}'` }] };
@@ -201,5 +157,4 @@ onCase(client, "a hook is not run for what has the agent's name and not its type
   assert.ok(session.of('scanner')[0].text.includes(CANARY));
   session.assertOnlyIn(CANARY, 'scanner');
   session.assertOnlyIn('ZQ-FALSE');
-  seen('the hook is told the type, and ids in a form that Codex has too');
 });

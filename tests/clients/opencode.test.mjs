@@ -1,63 +1,104 @@
+// opencode: the whole client has its servers. Permissions decide which agent is offered
+// a tool: it is denied to all, and allowed in the agent's own file.
+
 import assert from 'node:assert/strict';
 import { call, say } from '../harness/model.mjs';
-import client from './clients/opencode.mjs';
-import { onCase, onClient, plain } from './harness/cases.mjs';
-import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { adapter, carried, named, other, task } from './harness/adapter.mjs';
+import { lines, onCase, onClient, plain } from './harness/cases.mjs';
+import { chat } from './harness/dialects/chat.mjs';
+import { CANARY } from './harness/home.mjs';
+
+const found = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
+
+/** A call of a tool that is not offered is shown to the model as a call of `invalid`. */
+function asTried(asked) {
+  const told = chat.conversation(asked);
+  for (const made of told.messages.flatMap(({ calls }) => calls)) {
+    if (made.name === 'invalid') Object.assign(made, { name: made.input.tool, input: {} });
+  }
+  return told;
+}
+
+const provider = ({ url }) => ({
+  model: 'scripted/scripted',
+  small_model: 'scripted/scripted',
+  provider: {
+    scripted: {
+      npm: '@ai-sdk/openai-compatible',
+      name: 'scripted',
+      options: { baseURL: `${url}/v1`, apiKey: 'dummy' },
+      models: { scripted: { name: 'scripted', limit: { context: 400_000, output: 8_000 } } },
+    },
+  },
+});
+
+const client = adapter(found, {
+  name: 'opencode',
+  dialect: { ...chat, conversation: asTried },
+  tool: 'scanner-catalog_load_context',
+  spawn: (actor, agent) => call('task', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent) }),
+  // It asks for a title of the session, from its first prompt.
+  aside: ({ tools }) => (tools.length === 0 ? say('A title') : undefined),
+  limit: { characters: 51_200 },
+  keeps: [/^home\/\.local\/share\/opencode\/opencode\.db(-wal)?$/],
+  // Of a longer one the agent gets the beginning; the whole lies below ~/.local/share/opencode:
+  // https://github.com/anomalyco/opencode/pull/7239
+  cannot: { beyond: /in part: 51\d{3} characters/ },
+
+  configure(home) {
+    home.write(home.home, '.config/opencode/opencode.json', home.example('opencode.json'));
+    home.write(home.home, '.config/opencode/agents/identifier-scanner.md', home.text('opencode-agent.md'));
+    home.write(home.home, '.config/opencode/agents/other.md', other('mode: subagent\n'));
+  },
+  command: (home, model, prompt) => ({
+    program: found.program,
+    args: ['run', '--format', 'json', prompt],
+    env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(provider(model)), ...home.environment },
+  }),
+});
 
 onClient(client);
 
+const { spawn, load, tool } = client;
+
 // This is checked to notice an opencode that asks first: docs/use-from.md warns of it.
 // https://github.com/anomalyco/opencode/issues/7136, https://github.com/anomalyco/opencode/issues/6361
-onCase(client, "a project's own configuration gives it to the main conversation, unless opencode reads none", async ({ home, seen }) => {
+onCase(client, "a project's own configuration gives it to the main conversation, unless opencode reads none", async ({ home, loaded }) => {
   const allow = { 'scanner-catalog_*': 'allow' };
   const taken = { permission: allow, agent: { build: { permission: allow } } };
   for (const file of ['opencode.json', '.opencode/opencode.json']) home.write(home.project, file, JSON.stringify(taken));
-  const script = { main: [client.load(), say('Done.')] };
-
-  const open = await home.play(script);
-  assert.equal(open.answer('main', client.tool).text, DOCUMENT, 'opencode does not follow a project any more: say so in docs/use-from.md');
-  seen('the main conversation gets the document if the project says so, and nobody is asked');
+  const script = { main: [load(), say('Done.')] };
+  loaded(await home.play(script), 'main');
 
   home.environment = { OPENCODE_DISABLE_PROJECT_CONFIG: '1' };
   const closed = await home.play(script);
-  assert.ok(!closed.tools('main').includes(client.tool), closed.report());
+  assert.ok(!closed.tools('main').includes(tool), closed.report());
   closed.assertOnlyIn(CANARY);
 });
 
 // No setting prevents it, except which agents can be started.
-onCase(client, "another agent that is told to continue the first one's task has the document in its conversation", async ({ home, seen }) => {
-  const other = client.spawn('other', 'other');
-  const session = await home.play({
-    main: [
-      client.spawn('scanner', 'scanner'),
-      ({ messages }) => {
-        const [task_id] = messages.at(-1).results.at(-1).text.match(/ses_\w+/);
-        return { ...other, input: { ...other.input, task_id } };
-      },
-      say('Done.'),
-    ],
-    scanner: [client.load(), say('Nothing was found.')],
-    other: [say('Nothing was done.')],
-  });
+onCase(client, "another agent that is told to continue the first one's task has the document in its conversation", async ({ home }) => {
+  const onward = ({ messages }) => {
+    const [task_id] = messages.at(-1).results.at(-1).text.match(/ses_\w+/);
+    const { call, input } = spawn('other', 'other');
+    return { call, input: { ...input, task_id } };
+  };
+  const session = await home.play(plain(client, { main: [spawn('scanner', 'scanner'), onward, say('Done.')], other: [say('Nothing was done.')] }));
   const [{ text, tools }] = session.of('other');
   assert.ok(text.includes(CANARY), 'opencode starts again for another agent: say so in docs/use-from.md');
-  assert.ok(!tools.includes(client.tool), session.report());
+  assert.ok(!tools.includes(tool), session.report());
   session.assertOnlyIn(CANARY, 'scanner', 'other');
-  seen('the other agent is sent all of the first one');
 });
 
-// https://github.com/anomalyco/opencode/pull/7239
-onCase(client, 'the whole of a document that it cuts lies in a file, which max_bytes in the map prevents', async ({ home, seen }) => {
-  home.document(`# ${CANARY}\n`.padEnd(client.limit.characters, 'identifier\n') + '\n');
+onCase(client, 'the whole of a document that it cuts lies in a file, which max_bytes in the map prevents', async ({ home }) => {
+  home.document(lines(client.limit.characters + 1));
   const session = await home.play(plain(client));
-  const { text } = session.answer('scanner', client.tool);
-  assert.match(text, /output was truncated/);
+  assert.match(session.answer('scanner', tool).text, /output was truncated/);
   assert.ok(home.kept(CANARY).some((file) => file.includes('/opencode/tool-output/')));
-  seen(text.slice(-400));
 });
 
 // `opencode run` has nobody to ask, so it ends.
-onCase(client, "the main conversation's reading the document is asked for, its shell's is not", async ({ home, seen }) => {
+onCase(client, "the main conversation's reading the document is asked for, its shell's is not", async ({ home }) => {
   const file = home.document();
   const asked = await home.session({ main: [call('read', { filePath: file }), say('Done.')] });
   assert.match(asked.stderr, /permission requested: external_directory .*; auto-rejecting/, asked.report());
@@ -65,7 +106,6 @@ onCase(client, "the main conversation's reading the document is asked for, its s
 
   const shell = await home.play({ main: [call('bash', { command: `cat < '${file}'`, description: 'read' }), say('Done.')] });
   assert.ok(shell.answer('main', 'bash').text.includes(CANARY), `opencode asks by now: say so in docs/use-from.md; ${shell.report()}`);
-  seen('its bash tool may read any file, if no permission of yours says otherwise');
 });
 
 // A plugin of opencode's is a program in its own process, not a command.
@@ -74,7 +114,7 @@ onCase(client, "a plugin is told an agent's name, and can add to its prompt alon
   'chat.message': async ({ agent }, { parts }) => { if (agent === 'identifier-scanner') parts.at(-1).text += ' ${CANARY}'; },
 });`);
   const session = await home.play({
-    main: [client.spawn('scanner', 'scanner'), client.spawn('other', 'other'), say('Done.')],
+    main: [spawn('scanner', 'scanner'), spawn('other', 'other'), say('Done.')],
     scanner: [say('Done.')],
     other: [say('Done.')],
   });

@@ -1,84 +1,87 @@
+// Qwen Code: an agent's file may name servers that only this agent has.
+
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { call, say } from '../harness/model.mjs';
-import client from './clients/qwen-code.mjs';
+import { call } from '../harness/model.mjs';
+import { adapter, named, node, other, pinned, task, unlisted } from './harness/adapter.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
-import { CANARY, DOCUMENT } from './harness/home.mjs';
+import { chat } from './harness/dialects/chat.mjs';
+import { CANARY } from './harness/home.mjs';
 import { TEXT, hookOf } from './harness/hooked.mjs';
-import { HANDED_DOWN, LISTED, handedDown, listed, projectAgent, readBack } from './harness/reach.mjs';
+
+const found = pinned('@qwen-code/qwen-code');
+const { program, missing } = node(22);
+const AGENT = '.qwen/agents/identifier-scanner.md';
+const OTHER = '.qwen/agents/other.md';
+const SETTINGS = '.qwen/settings.json';
+const TRUSTED = '.qwen/trustedFolders.json';
+const TOOL = 'mcp__scanner-catalog__load_context';
+
+const client = adapter(found, {
+  name: 'qwen-code',
+  missing: found.missing ?? missing,
+  dialect: chat,
+  tool: TOOL,
+  spawn: (actor, agent) =>
+    call('agent', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent), run_in_background: false }),
+  keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-identifier-scanner-[^/]+\.jsonl$/],
+  // Its threshold of 25,000, and 3,000 more.
+  limit: { characters: 28_000 },
+  // Of a longer one the agent gets the first 2,000 characters; the whole lies in a file below
+  // ~/.qwen/tmp: https://github.com/QwenLM/qwen-code/pull/2446
+  cannot: { beyond: /in part: 2\d{3} characters/ },
+
+  configure(home) {
+    home.write(home.home, AGENT, home.example('qwen-code-agent.md'));
+    const settings = JSON.parse(home.text('qwen-code-settings.json'));
+    settings.permissions.allow.push('agent(other)');
+    home.write(home.home, SETTINGS, JSON.stringify(settings));
+    // As the client notes that its user trusts the folder.
+    home.write(home.home, TRUSTED, JSON.stringify({ [home.project]: 'TRUST_FOLDER' }));
+    home.write(home.home, OTHER, other());
+  },
+  command: (home, model, prompt) => ({
+    program,
+    args: [path.join(found.root, 'cli-entry.js'), '--approval-mode', 'default', '-p', prompt],
+    env: { OPENAI_API_KEY: 'dummy', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'scripted' },
+  }),
+
+  leave: (home) => home.change(SETTINGS, (text) => text.replace(`"${TOOL}"`, '"read_file"')),
+  handsDown: { tool: 'agent', open: (home) => home.change(AGENT, unlisted), inner: 'other' },
+  listed: { file: OTHER, names: ['read_file', 'mcp__scanner-catalog'], has: /read_file/ },
+  readBack: {
+    read: (file) => call('read_file', { file_path: file }),
+    search: (folder) => call('grep_search', { pattern: CANARY, path: folder }),
+    places: ['', '.qwen', '.qwen/.', '.qwen/projects', './.qwen/projects/..'],
+    open: (home) => home.change(SETTINGS, (text) => text.replace('Read(~/.qwen/**)', 'Read(~/none/**)')),
+  },
+  // As in Claude Code. Such an agent may tell the main conversation what it is given.
+  projectAgent: { file: AGENT, own: (home) => fs.readFileSync(path.join(home.home, AGENT), 'utf8'), taken: true },
+});
 
 onClient(client);
 
-const SETTINGS = '.qwen/settings.json';
-const AGENT = '.qwen/agents/identifier-scanner.md';
-
-const READ = (file) => call('read_file', { file_path: file });
-const GREP = (path) => call('grep_search', { pattern: CANARY, path });
-
-onCase(client, 'the permissions deny the main conversation what the client keeps of the agent\'s', async ({ home, seen }) => {
-  const { document, kept } = await readBack(client, home, READ);
-  for (const text of [document, kept]) assert.ok(!text.includes(CANARY), text);
-  seen(`its read_file, of the document: ${document}; of what is kept: ${kept}`);
-
-  const [start] = plain(client).main;
-  const places = ['', '/.qwen', '/.qwen/.', '/.qwen/projects', '/./.qwen/projects/..'];
-  const session = await home.play({ ...plain(client), main: [start, ...places.map((place) => GREP(home.home + place)), say('Done.')] });
-  const found = session.answers('main').filter(({ text }) => /Found \d+ match/.test(text));
-  assert.deepEqual(found, []);
-});
-
-onCase(client, 'without its deny the main conversation reads what the client keeps without asking', async ({ home }) => {
-  home.change(SETTINGS, (text) => text.replace('Read(~/.qwen/**)', 'Read(~/none/**)'));
-  const { document, kept } = await readBack(client, home, READ);
-  assert.ok(!document.includes(CANARY), document);
-  assert.ok(kept.includes(CANARY), 'the client asks by now: the deny is not needed');
-});
-
-onCase(client, 'servers as a list, as in Claude Code, are no servers', async ({ home, seen }) => {
+onCase(client, 'servers as a list, as in Claude Code, are no servers', async ({ home }) => {
   home.change(AGENT, (text) => text.replace(/^mcpServers: (.*)$/m, 'mcpServers: [$1]'));
   const session = await home.play(plain(client));
-  assert.ok(!session.tools('scanner').includes(client.tool), session.report());
+  assert.ok(!session.tools('scanner').includes(TOOL), session.report());
   session.assertOnlyIn(CANARY);
-  seen(`a list of servers is dropped: ${session.answer('scanner', client.tool).text}`);
 });
 
-onCase(client, LISTED, ({ home }) =>
-  listed(client, home, '.qwen/agents/other.md', ['read_file', 'mcp__scanner-catalog'], /read_file/));
-
-onCase(client, 'without the two permissions the call is declined where nobody can be asked', async ({ home, seen }) => {
-  home.change(SETTINGS, (text) => text.replace(`"${client.tool}"`, '"read_file"'));
+onCase(client, 'in a folder that is not trusted nobody gets the document', async ({ home }) => {
+  fs.rmSync(path.join(home.home, TRUSTED));
+  home.write(home.project, AGENT, fs.readFileSync(path.join(home.home, AGENT), 'utf8'));
   const session = await home.play(plain(client));
+  session.answer('scanner', TOOL);
   session.assertOnlyIn(CANARY);
-  seen(`without the tool among the permissions: ${session.answer('scanner', client.tool).text}`);
 });
 
-onCase(client, HANDED_DOWN, async ({ home, seen }) => {
-  const text = await handedDown(client, home, 'agent', () => home.change(AGENT, (text) => text.replace(/^tools: .*\n/m, '')), 'other');
-  assert.match(text, /not found/);
-  seen(`its call of agent, which its tools do not name: ${text}`);
-});
-
-/** As in Claude Code. Such an agent may tell the main conversation what it is given. */
-onCase(client, "an agent of a trusted project takes the place of the user's of the same name", async ({ home, seen }) => {
-  const { taken, text } = await projectAgent(client, home, AGENT);
-  assert.ok(taken, 'the client does not take it by now: say so');
-  assert.equal(text, DOCUMENT);
-  seen('with that server in its file it gets the document, and no question is asked');
-});
-
-onCase(client, 'in a folder that is not trusted nobody gets the document', async ({ home, seen }) => {
-  fs.rmSync(path.join(home.home, '.qwen/trustedFolders.json'));
-  const { text } = await projectAgent(client, home, AGENT);
-  assert.ok(!text.includes(CANARY), text);
-  seen(`no agent's server is started there: ${text}`);
-});
-
-onCase(client, 'of a SubagentStart hook only an agent whose own text has ${hook_context} reads the text', async ({ home, seen }) => {
+// By its documentation any agent would read it.
+onCase(client, 'of a SubagentStart hook only an agent whose own text has ${hook_context} reads the text', async ({ home }) => {
   (await hookOf(client, home, SETTINGS)).assertOnlyIn(TEXT);
   home.change(AGENT, (text) => `${text}\n\${hook_context}\n`);
   const session = await hookOf(client, home, SETTINGS);
   assert.ok(session.of('scanner')[0].text.includes(TEXT), 'it reads none any more: say so in docs/use-from.md');
   session.assertOnlyIn(TEXT, 'scanner');
-  seen('by its documentation any agent would read it');
 });

@@ -31,8 +31,6 @@ export class Model {
   requests = [];
   /** Requests that no script has a turn for, or that no dialect knows. A test should find none. */
   unscripted = [];
-  /** The outside hosts that the client wanted to reach. It reaches none. */
-  outside = new Set();
   #script;
   #dialect;
   #aside;
@@ -52,8 +50,7 @@ export class Model {
       model.#serve(request, response).catch((error) => model.#refuse(response, `the script failed: ${error.stack}`));
     });
     // As a proxy, it blocks everything.
-    model.#server.on('connect', (request, socket) => {
-      model.outside.add(request.url);
+    model.#server.on('connect', (_, socket) => {
       socket.on('error', () => {});
       socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     });
@@ -87,7 +84,6 @@ export class Model {
     for await (const chunk of request) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString();
     if (/^https?:/.test(request.url) && !request.url.startsWith(this.url)) {
-      this.outside.add(new URL(request.url).host);
       response.writeHead(403);
       return response.end();
     }

@@ -7,7 +7,6 @@ export class Session {
     Object.assign(this, run); // code, stdout, stderr
     this.requests = model.requests;
     this.unscripted = model.unscripted;
-    this.outside = [...model.outside];
     this.script = script;
   }
 
@@ -18,9 +17,9 @@ export class Session {
     return found;
   }
 
-  /** Whether `actor` asked anything. */
-  has(actor) {
-    return this.requests.some((request) => request.actor === actor);
+  /** Whether `actor` asked for that turn, or for any. */
+  has(actor, turn) {
+    return this.requests.some((request) => request.actor === actor && [undefined, request.turn].includes(turn));
   }
 
   /** The names of the tools that `actor` was ever offered. */
@@ -28,8 +27,8 @@ export class Session {
     return [...new Set(this.of(actor).flatMap(({ tools }) => tools))];
   }
 
-  /** What `actor` got as answers: [{ tool, input, text, error }], call by call. */
-  answers(actor) {
+  /** What `actor` got as answers, from these tools or from all: [{ tool, input, text, error }]. */
+  answers(actor, ...tools) {
     const request = this.of(actor).at(-1);
     const messages = request.messages.slice(request.from);
     const results = messages.flatMap(({ results }) => results);
@@ -39,12 +38,13 @@ export class Session {
         const result = results.find((one) => (id === undefined ? one.name === name : one.id === id));
         assert.ok(result, `${actor}'s call of ${name} was not answered\n${this.report()}`);
         return { tool: name, input, text: result.text, error: result.error };
-      });
+      })
+      .filter(({ tool }) => tools.length === 0 || tools.includes(tool));
   }
 
   /** The one answer that `actor` got from `tool`. */
   answer(actor, tool) {
-    const found = this.answers(actor).filter((answer) => answer.tool === tool);
+    const found = this.answers(actor, tool);
     assert.equal(found.length, 1, `${actor}'s calls of ${tool}\n${this.report()}`);
     return found[0];
   }

@@ -8,8 +8,7 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { parse } from 'smol-toml'
-import { DOCUMENT, here, server, world } from './world.mjs'
+import { document, here, server, toml, world } from './world.mjs'
 
 const root = here('../..')
 const tool = join(root, 'release/mcpb/node_modules/@anthropic-ai/mcpb/dist')
@@ -44,8 +43,7 @@ test("the bundle's manifest is valid, and its version is the project's", () => {
   const path = join(root, 'release/mcpb/manifest.json')
   const said = execFileSync(process.execPath, [join(tool, 'cli/cli.js'), 'validate', path], { encoding: 'utf8' })
   assert.match(said, /Manifest schema validation passes!/)
-  const { workspace } = parse(readFileSync(join(root, 'Cargo.toml'), 'utf8'))
-  assert.equal(manifest().version, workspace.package.version)
+  assert.equal(manifest().version, toml('../../Cargo.toml').workspace.package.version)
 })
 
 test('the bundle holds the server, its launcher and the licences, and nothing else', () => {
@@ -72,7 +70,7 @@ test('an installed bundle serves the one document that its user chose', async (t
   assert.deepEqual(tools.map((one) => one.name), manifest().tools.map((one) => one.name))
   assert.deepEqual(tools[0].inputSchema.properties, {})
   const result = await client.callTool({ name: 'load_context', arguments: {} })
-  assert.equal(result.content[0].text, DOCUMENT)
+  assert.equal(result.content[0].text, document)
 })
 
 test('an installed bundle does not start without a binding', async () => {

@@ -24,5 +24,4 @@ test('the component passes the table of cases in jco', (t) => {
   const cases = JSON.parse(report)
   assert.ok(cases.length > 100, `${cases.length} cases`)
   for (const { name, got, expected } of cases) assert.deepEqual(got, expected, name)
-  t.diagnostic(`${cases.length} cases`)
 })

@@ -4,30 +4,34 @@
 
 . tests/python.sh
 
-# Installs what requirements$1.txt pins, for Python 3.$2 or newer. Prints where its
-# commands are, or nothing if there is no such Python.
+# Installs what requirements$1.txt pins. Prints where its commands are, or nothing if there
+# is no Python that is new enough.
 pinned() {
-    python=$(python "$2")
+    case $1 in -gateway | -bernstein) least=12 ;; *) least=11 ;; esac
+    python=$(python $least)
     if [ -z "$python" ]; then
-        echo "skipped: interop tests with requirements$1.txt (no Python 3.$2 or newer)" >&2
+        echo "skipped: interop tests with requirements$1.txt (no Python 3.$least or newer)" >&2
         return
     fi
     environment "tests/interop/requirements$1.txt" "$BUILD/interop-python$1" "$python"
 }
 
 interop() {
+    # These install while cargo builds. What fails is tried again below, and then said.
+    for part in '' -gateway -suites -bernstein; do pinned "$part" >/dev/null 2>&1 & done
     # Alone: its wasmtime has features that ours must not have.
     cargo test --quiet --locked -p keyhole-stock
     program
-    bin=$(pinned '' 11)
+    wait
+    bin=$(pinned '')
     if [ -n "$bin" ]; then
-        gateway=$(pinned -gateway 12)
+        gateway=$(pinned -gateway)
         KEYHOLE_GATEWAY=${gateway:+$gateway/agent-mcp-gateway}
-        KEYHOLE_SUITES=$(pinned -suites 11)
+        KEYHOLE_SUITES=$(pinned -suites)
         export KEYHOLE_GATEWAY KEYHOLE_SUITES
         (cd tests/interop && "$bin/python" -m unittest -v)
     fi
-    bernstein=$(pinned -bernstein 12)
+    bernstein=$(pinned -bernstein)
     if [ -n "$bernstein" ]; then
         "$bernstein/pip" install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
             --force-reinstall integrations/bernstein

@@ -15,7 +15,7 @@ CALL = {"server": "scanner-catalog", "tool": "load_context", "args": {}}
 @unittest.skipUnless(GATEWAY, "agent-mcp-gateway needs Python 3.12 or newer")
 class Gateway(unittest.IsolatedAsyncioTestCase):
     def setUp(self):
-        self.world = World(self, (EXAMPLES / "context-map.toml").read_text())
+        self.world = World(self)
         self.document = self.world.put("notes/identifiers.md", DOCUMENT)
 
     def client(self):
@@ -68,7 +68,3 @@ class Gateway(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(tool["name"], "load_context")
             self.assertEqual(tool["inputSchema"]["properties"], {})
             self.assertIn("Names and numbers", tool["description"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,5 @@
-"""Suites that judge a server by talking to it: mcp-conform and mcp-fuzzer."""
+"""Who judges: mcp-conform the server, by talking to it; and the registry's entry, a linter
+that carries the registry's schemas."""
 
 import json
 import os
@@ -6,74 +7,49 @@ import pathlib
 import subprocess
 import unittest
 
-from world import EXAMPLES, World
+from world import ROOT, World
 
 SUITES = os.environ.get("KEYHOLE_SUITES")
-DOCUMENT = "- Jane Q. Example\n"
-MODES = ["keyhole serve", "keyhole serve --bind scanner-catalog"]
-# The cases in which the fuzzer counts a right answer as a finding: what it sent is well
-# formed (a fuzzer's valid half), or is a notification, which has no answer.
-ANSWERED = {
-    "InitializeRequest",
-    "InitializedNotification",
-    "ListToolsRequest",
-    "PingRequest",
-    "ProgressNotification",
-    "CancelledNotification",
-    # With a key that does not exist: a refusal in a result, which is not an error of
-    # the protocol.
-    "CallToolRequest",
-}
 
 
 @unittest.skipUnless(SUITES, "the suites could not be installed")
 class Suites(unittest.TestCase):
     def setUp(self):
-        self.world = World(self, (EXAMPLES / "context-map.toml").read_text())
-        self.world.put("notes/identifiers.md", DOCUMENT)
+        self.world = World(self)
 
-    def run_in(self, home, *command):
-        return subprocess.run(
-            [pathlib.Path(SUITES) / command[0], *command[1:]],
-            env=self.world.environment,
-            cwd=home,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
+    def report(self, name, *arguments):
+        """What the suite reports, and how it exits."""
+        command = [pathlib.Path(SUITES) / name, *arguments]
+        ran = subprocess.run(command, env=self.world.environment, capture_output=True, text=True, timeout=600)
+        return json.loads(ran.stdout), ran.returncode
 
     def test_mcp_conform_has_nothing_to_say_against_either_surface(self):
-        for mode in MODES:
+        self.world.put("notes/identifiers.md", "- Jane Q. Example\n")
+        for mode in ["keyhole serve", "keyhole serve --bind scanner-catalog"]:
             with self.subTest(mode):
                 arguments = ["--transport", "stdio", "--command", mode, "--format", "json", "server"]
-                ran = self.run_in(self.world.home, "mcp-conform", *arguments)
-                report = json.loads(ran.stdout)
+                report, code = self.report("mcp-conform", *arguments)
                 self.assertEqual([check for check in report["checks"] if not check["passed"]], [])
-                self.assertEqual((report["passed"], report["fatal_error"]), (12, None))
-                self.assertEqual(ran.returncode, 0)
+                self.assertEqual((report["passed"], report["fatal_error"], code), (12, None, 0))
 
-    def test_the_fuzzer_neither_breaks_the_server_nor_gets_the_document(self):
-        ran = self.run_in(
-            self.world.home,
-            *["mcp-fuzzer", "--protocol", "stdio", "--endpoint", MODES[0], "--seed", "1"],
-            *["--mode", "all", "--phase", "both", "--runs", "5", "--runs-per-type", "2"],
-            *["--security-audit", "--no-network", "--no-corpus"],
-            *["--output-dir", "out", "--fs-root", str(self.world.home / "sandbox")],
-        )
-        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        out = self.world.home / "out"
-        summary = json.loads((out / "run_summary.json").read_text())
-        self.assertEqual(summary["status"], "completed")
-        tool = summary["tools"]["by_name"]["load_context"]
-        self.assertEqual(tool["total_runs"], 10)
-        # Each was refused; there is no crash, no anomaly, and nothing was accepted.
-        self.assertEqual({name: n for name, n in tool["outcomes"].items() if n}, {"server_rejected": 10})
-        self.assertLessEqual(set(summary["findings"]["by_category"]), {"accepted_malformed"})
-        findings = json.loads((out / "findings.json").read_text())["findings"]
-        self.assertEqual({finding["target"] for finding in findings} - ANSWERED, set())
-        said = ran.stdout + ran.stderr + "".join(path.read_text() for path in out.rglob("*.json"))
-        self.assertNotIn("Jane", said)
+    def lint(self, entry):
+        """What the linter has against the registry's entry."""
+        place = self.world.put("entry/server.json", json.dumps(entry)).parent
+        report, code = self.report("skillsaw", "lint", "--type", "mcp-registry", "--strict", "--format", "json", place)
+        self.assertEqual(report["stats"]["repo_types"], ["mcp-registry"])
+        found = [(one["rule_id"], one["message"]) for one in report["violations"]]
+        self.assertEqual(code, 1 if found else 0)
+        return found
 
-
-if __name__ == "__main__":
-    unittest.main()
+    def test_the_registrys_entry_is_valid_once_it_has_its_bundles_sum(self):
+        entry = json.loads((ROOT / "release/server.json").read_text())
+        # `./x release bundle` fills it in.
+        self.assertNotIn("fileSha256", entry["packages"][0])
+        entry["packages"][0]["fileSha256"] = "0" * 64
+        self.assertEqual(self.lint(entry), [])
+        # This checks that the linter really reads the file.
+        for field, value in [("description", "d" * 101), ("name", "keyhole"), ("version", "latest")]:
+            with self.subTest(field):
+                [(rule, message)] = self.lint({**entry, field: value})
+                self.assertEqual(rule, "mcp-registry-server-json-valid")
+                self.assertIn(field, message)

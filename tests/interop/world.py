@@ -3,21 +3,25 @@
 import os
 import pathlib
 import tempfile
+import tomllib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.resolve().parents[1]
 SERVER = os.environ["KEYHOLE_BIN"]
 EXAMPLES = ROOT / "docs/examples"
-DOCUMENT = "# Title\r\n\n\ufeff\"quoted\" \\ \U0001f511\n"
+CASES = tomllib.loads((HERE / "cases.toml").read_text())
+DOCUMENT = CASES["document"]
+# Nobody else may write where the files of a map are.
+os.umask(0o077)
 
 
 class World:
     """Removed when the test ends. `map` is the text of the map."""
 
-    def __init__(self, test, map):
+    def __init__(self, test, map=(EXAMPLES / "context-map.toml").read_text()):
         directory = tempfile.TemporaryDirectory(prefix="keyhole-")
         test.addCleanup(directory.cleanup)
         self.home = pathlib.Path(directory.name)
-        self.configuration = self.home / "configuration"
         self.map = self.put("configuration/keyhole/context-map.toml", map)
         commands = self.home / "bin"
         commands.mkdir()
@@ -26,16 +30,11 @@ class World:
             "HOME": str(self.home),
             "PATH": f"{commands}:{os.environ['PATH']}",
             # Not under HOME/.config: a server that loses this variable serves no map.
-            "XDG_CONFIG_HOME": str(self.configuration),
+            "XDG_CONFIG_HOME": str(self.home / "configuration"),
         }
 
-    def put(self, path, content):
-        """Writes a file in the home, text or bytes, and only its owner may read it."""
+    def put(self, path, text):
         path = self.home / path
         path.parent.mkdir(parents=True, exist_ok=True)
-        for directory in path.parents:
-            if self.home in directory.parents:
-                directory.chmod(0o700)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        path.chmod(0o600)
+        path.write_bytes(text.encode())
         return path

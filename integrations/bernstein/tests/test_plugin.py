@@ -44,7 +44,7 @@ def task(description, **more):
 
 class InBernstein(unittest.TestCase):
     def setUp(self):
-        self.world = World(self, (EXAMPLES / "context-map.toml").read_text())
+        self.world = World(self)
         self.world.put("notes/identifiers.md", DOCUMENT)
         environment = mock.patch.dict(os.environ, self.world.environment)
         environment.start()
@@ -171,7 +171,3 @@ class Examples(InBernstein):
         self.assertEqual(workers, {"scanner-catalog": managed})
         managed["env"] = {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
         self.assertEqual(self.load(managed), DOCUMENT)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,25 +1,39 @@
 // A case is one test on each pinned version of the client.
 
+import path from 'node:path';
 import { test } from 'node:test';
+import { carriedIn, readJson } from '../../harness/installed.mjs';
+import { messages } from '../../harness/messages.mjs';
+import { say } from '../../harness/model.mjs';
 import { noTerminal } from '../../harness/world.mjs';
-import { clients } from './clients.mjs';
 import { Home } from './home.mjs';
 import { catalog, loadsModules, way } from './plugin.mjs';
 
 /** A case hangs if its sessions do not end; none takes two minutes. */
 const LIMIT_MS = 1_800_000;
 
+// The client's own small questions, such as one for a title, carry no mark.
+const aside = ({ actor }) => (actor === undefined ? say('ok') : undefined);
+
+/** The versions that package.json names, oldest first; KEYHOLE_CLIENT=VERSION takes just one. */
+const here = path.resolve(import.meta.dirname, '..');
+const only = process.env.KEYHOLE_CLIENT;
+const clients = Object.keys(readJson(path.join(here, 'package.json')).dependencies)
+  .map((alias) => ({ ...carriedIn(here, alias, /^claude$/), dialect: messages, aside }))
+  .filter(({ version }) => !only || version === only);
+if (clients.length === 0) throw new Error(`no pinned client has the version ${only}`);
+for (const { version, missing } of clients) {
+  if (missing) throw new Error(`${version}: ${missing}; run ./x client`);
+}
+
 /**
- * Registers the case: `run({ t, client, home, file, seen, loads, way })` for each client,
- * in a home of its own. Before it,
+ * Registers the case: `run({ t, client, home, file, loads, way })` for each client, in a home
+ * of its own. Before it,
  *
  *   plugin    is installed: 'whole'; 'guarded', as in a client that loads no modules; or 'none'
  *   map       is written, with the catalog's entry, if the plugin is; `file` is the catalog
  *   terminal  and
  *   modules   say that it needs one, or a client that loads modules (`loads`)
- *
- * `seen` prints a behaviour of the client that the plugin relies on, or has to live with,
- * once the case has observed it.
  */
 export function onEachClient(name, ...more) {
   const run = more.pop();
@@ -31,11 +45,10 @@ export function onEachClient(name, ...more) {
       const without = terminal && noTerminal();
       if (without) return t.skip(without);
       const home = new Home(t, client);
-      const seen = (text) => t.diagnostic(`seen with ${client.version}: ${text}`);
       if (plugin === 'whole') await home.install();
       if (plugin === 'guarded') await home.installGuarded();
       const file = map ? catalog(home) : undefined;
-      await run({ t, client, home, file, seen, loads, way: way(client) });
+      await run({ t, client, home, file, loads, way: way(client) });
     });
   }
 }

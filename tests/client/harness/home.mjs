@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { mark } from '../../harness/model.mjs';
+import { Session as Any } from '../../harness/session.mjs';
 import { World } from '../../harness/world.mjs';
-import { Session } from './session.mjs';
 
 /** The packaged plugin and its marketplace: what `./x client` built, or another. */
 export const DIST = path.resolve(
@@ -25,6 +26,42 @@ export function marketplace(dist) {
 /** How the client finds the stand-in. */
 const api = ({ url }) => ({ ANTHROPIC_API_KEY: 'dummy', ANTHROPIC_BASE_URL: url });
 
+/** What one session of the client showed. */
+class Session extends Any {
+  /** The client's own report of the session, one event per line. */
+  get events() {
+    return this.stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  }
+
+  get result() {
+    return this.events.find(({ type }) => type === 'result');
+  }
+
+  /** What a terminal shows; it draws by moving the cursor, so it contains no blanks. */
+  get drawn() {
+    return this.stdout.replaceAll(/\x1b\[[0-9;?>]*[a-zA-Z]|\s/g, '');
+  }
+
+  /** The script was long enough, nothing else was asked, and the client reports no error. */
+  assertPlayed() {
+    assert.deepEqual(this.unscripted, [], 'requests that no script has');
+    assert.equal(this.code, 0, `${this.stdout}\n${this.stderr}`);
+    assert.equal(this.result?.is_error, false, this.stdout);
+  }
+
+  /** The parent's message resumed an agent. One that reaches a running agent may be lost. */
+  assertResumed() {
+    const { text, error } = this.answer('parent', 'SendMessage');
+    assert.equal(error, false, text);
+    assert.match(text, /resum/i);
+    assert.doesNotMatch(text, /queued/i);
+  }
+}
+
+/** The homes in which DIST was just installed, kept without what follows, by the client's version. */
+const INSTALLED = new Map();
+process.on('exit', () => INSTALLED.forEach(({ copy }) => fs.rmSync(copy, { recursive: true, force: true })));
+
 export class Home extends World {
   constructor(t, client) {
     super(t);
@@ -32,9 +69,26 @@ export class Home extends World {
     this.plugins = path.join(this.home, '.claude/plugins');
   }
 
-  /** The two commands that README gives, for the marketplace in the folder `dist`. */
+  /**
+   * The two commands that README gives, for the marketplace in the folder `dist`. What they
+   * leave is copied for the next cases of a file: they take longer than most sessions.
+   */
   async install(dist = DIST) {
-    await this.installFrom(this.publish(dist), dist);
+    const { version } = this.client;
+    if (dist !== DIST) return this.installFrom(this.publish(dist), dist);
+    const all = { recursive: true, preserveTimestamps: true, verbatimSymlinks: true };
+    if (!INSTALLED.has(version)) {
+      await this.installFrom(this.publish(dist), dist);
+      const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'keyhole-installed-'));
+      fs.cpSync(this.root, copy, all);
+      INSTALLED.set(version, { copy, root: this.root });
+      return;
+    }
+    const { copy, root } = INSTALLED.get(version);
+    fs.cpSync(copy, this.root, all);
+    for (const file of this.holding(root, this.home)) {
+      fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replaceAll(root, this.root));
+    }
   }
 
   /**
@@ -43,7 +97,7 @@ export class Home extends World {
    */
   async installGuarded(dist) {
     await this.install(dist);
-    this.change(path.join(this.installed('keyhole').root, 'hooks/hooks.json'), (text) => {
+    this.change(this.plugin('hooks/hooks.json'), (text) => {
       const { modules, ...classic } = JSON.parse(text);
       return JSON.stringify(classic);
     });
@@ -87,6 +141,11 @@ export class Home extends World {
     const { plugins } = JSON.parse(fs.readFileSync(path.join(this.plugins, 'installed_plugins.json'), 'utf8'));
     const [id, [{ installPath }]] = Object.entries(plugins).find(([id]) => id.startsWith(`${plugin}@`));
     return { root: installPath, data: path.join(this.plugins, 'data', id.replace(/[^\w-]/g, '-')) };
+  }
+
+  /** The place of a file of our plugin in that copy. */
+  plugin(file) {
+    return path.join(this.installed('keyhole').root, file);
   }
 
   /**

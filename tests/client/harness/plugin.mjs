@@ -1,17 +1,45 @@
-// The plugin under test: its names, its key, and plugins that build on it.
+// What a case writes its script with, see tests/clients/README.md; the plugin under test: its
+// names and its key; and plugins and servers of others.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { call, mark, once, say } from '../../harness/model.mjs';
 import { DIST, marketplace } from './home.mjs';
-import { call, mark, once, say, search, spawn } from './script.mjs';
+
+export { used } from '../../harness/messages.mjs';
+export { call, mark, once, say };
+
+/** The call that starts a subagent. */
+export const spawn = (actor, subagent_type, more = {}) =>
+  call('Agent', {
+    description: `start ${actor}`,
+    prompt: `${mark(actor)} Do your task.`,
+    ...(subagent_type && { subagent_type }),
+    run_in_background: false,
+    ...more,
+  });
+
+/** Newer clients provide a deferred tool to a conversation on this request. */
+export const search = (...tools) => call('ToolSearch', { query: `select:${tools}` });
+
+export const bash = (command, more) => call('Bash', { command, description: 'look around', ...more });
 
 export const TOOL = 'mcp__plugin_keyhole_context__load_context';
 export const SCANNER = 'keyhole:privacy-scanner';
 
 /** The tool of the bundled agent's own server, which the module registers. */
 export const OWN_TOOL = 'mcp__keyhole_privacy_scanner__load_context';
+
+/** All that a user's settings can give. */
+export const LEAVE = ['--allowedTools', `${TOOL},${OWN_TOOL}`];
+
+/** Turns of somebody who has nothing to do, and learns of what runs in the background when it comes. */
+export const DONE = Array.from({ length: 12 }, () => say('Done.'));
+
+/** These actors, who do nothing. */
+export const done = (...actors) => Object.fromEntries(actors.map((actor) => [actor, DONE]));
 
 /** The versions that load a plugin's module. The others ignore it. */
 const LOAD_MODULES = ['2.1.330'];
@@ -46,9 +74,6 @@ export async function scan(home, script, ...more) {
   const session = await home.play(plain(home.client, script), ...more);
   return Object.assign(session, { got: session.answer('scanner', way(home.client).tool) });
 }
-
-/** Turns of a parent that learns of what runs in the background when it comes. */
-export const DONE = Array.from({ length: 12 }, () => say('Done.'));
 
 /** Whether a conversation has `tool`, or has just found it. */
 const has = ({ tools, body }, tool) =>
@@ -193,8 +218,14 @@ export function programIn(root) {
   return path.join(server, fs.readdirSync(server)[0]);
 }
 
-/** The rules of step 4 of the plugin's README. */
-export const RULES = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8').match(/```json\n([^]*?)```/)[1];
+export const README = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8');
+
+/** The rules of its step 4. */
+export const RULES = JSON.parse(README.match(/```json\n([^]*?)```/)[1]);
+
+/** The bundled agent's file in the plugin, and a change after which the module does not know it. */
+export const AGENT_FILE = 'agents/privacy-scanner.md';
+export const OTHER_AGENT = (text) => text.replace('once, with exactly', 'once with exactly');
 
 /** The variables of a project nobody trusted that reach a server or a hook, by client. */
 export const REACH = {
@@ -202,8 +233,23 @@ export const REACH = {
   '2.1.330': ['LD_PRELOAD', 'PATH'],
 };
 
+/** Those of the variables `set` that are in what `env` wrote to `file`. */
+export function reached(file, set) {
+  const lines = fs.readFileSync(file, 'utf8').split('\n');
+  return Object.keys(set).filter((name) => lines.includes(`${name}=${set[name]}`)).sort();
+}
+
 /** The clients in which we saw that a subagent's conversation was compacted. */
 export const COMPACTS = ['2.1.330'];
+
+/**
+ * A turn with `parts`, which report a full conversation: before its next request, the client
+ * asks for a summary. It goes on as the actor `after`.
+ */
+export function compacted(parts) {
+  let asked = 0;
+  return () => (asked++ ? say(`<summary>${mark('after')} The task is to scan a.txt.</summary>`) : parts);
+}
 
 /** The clients in which a project's plugin of our own name is the agent instead of ours. */
 export const TAKES_OUR_NAME = ['2.1.197'];

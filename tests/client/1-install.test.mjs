@@ -1,0 +1,226 @@
+// Two commands, a map, and the very first session works. Also: in a terminal, by the words of
+// the plugin's README, after an upgrade, and without a shell, as on Windows.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { onEachClient } from './harness/case.mjs';
+import { DIST, marketplace } from './harness/home.mjs';
+import { AGENT_FILE, CANARY, CATALOG, KEY, OTHER_AGENT, OWN_TOOL, PACKAGED, README, SCANNER, TOOL, catalog, load, onceFound, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
+
+const BARE = { plugin: 'none' };
+
+onEachClient('1: the first session loads the catalog, for the subagent alone', async ({ home, loads, way }) => {
+  const text = `\ufeff# Katalog\r\n\r\n- ${CANARY} – „Ä" 🔑\t \r\nno newline at the end  `;
+  catalog(home, { text });
+  const session = await scan(home, { scanner: [way.load, say('One finding: src/a.txt, line 1, rule 1, high.')] });
+  assert.deepEqual([session.got.error, session.got.text], [false, text], 'the file, byte for byte');
+  session.assertOnlyIn(CANARY, 'scanner');
+  session.assertOnlyIn(KEY, ...(loads ? [] : ['scanner']));
+  if (loads) for (const tool of [TOOL, OWN_TOOL]) assert.ok(!session.tools('parent').includes(tool), tool);
+  // An agent's `tools:` gives it the tool at once, and the allow of the plugin's own hook is all
+  // the permission that -p needs.
+  else assert.ok(session.of('scanner')[0].text.includes(KEY), 'the key is in the body of the agent');
+  assert.match(session.answer('parent', 'Agent').text, /One finding/);
+  assert.deepEqual(session.result.permission_denials, []);
+});
+
+/** The server's place in the output of mcp list, after which a session works. */
+async function listFirst(home) {
+  const listed = (await home.must('mcp', 'list')).match(/^plugin:keyhole:context: .*$/m)?.[0];
+  assert.match(listed, /Connected/);
+  assert.equal((await scan(home)).got.text, CATALOG);
+  return listed;
+}
+
+// It starts the server and runs no hook; the client remembers a failure for later.
+onEachClient('2a: mcp list as the very first thing connects, and so does the session after it', async ({ home }) => {
+  const listed = await listFirst(home);
+  // From a repository, a plugin runs in the client's copy of it.
+  assert.ok(listed.includes(home.installed('keyhole').root), listed);
+});
+
+onEachClient('2b: the same from the folder of an unpacked release', BARE, async ({ home }) => {
+  const folder = path.join(home.root, 'release');
+  fs.cpSync(DIST, folder, { recursive: true });
+  await home.installFrom(folder);
+  catalog(home);
+  const listed = await listFirst(home);
+  assert.ok(listed.includes(`${folder}/`), `it runs in that folder, which has to stay: ${listed}`);
+});
+
+// The server reads the map again, and nothing has to be restarted.
+onEachClient('7: without a map the error says what to do, and once it is there the call works', { map: false }, async ({ home, client, way }) => {
+  const mapped = () => (catalog(home), way.load);
+  const session = await home.play(plain(client, { scanner: [way.load, mapped, say('Done.')] }));
+  const [before, after] = session.answers('scanner', way.tool);
+  assert.equal(before.error, true);
+  assert.match(before.text, /map-missing/);
+  assert.match(before.text, /create it/, 'what to do');
+  assert.deepEqual([after.error, after.text], [false, CATALOG]);
+});
+
+onEachClient('8c: a session goes on with the version that it began with, and the next one runs the upgraded plugin', BARE, async ({ home, loads }) => {
+  const market = path.join(home.root, 'market');
+  fs.cpSync(DIST, market, { recursive: true });
+  await home.install(market);
+  catalog(home);
+  const before = home.installed('keyhole').root;
+  const ran = path.join(home.root, 'ran');
+  const { name, plugin } = marketplace(market);
+  const upgraded = async () => {
+    upgrade(plugin, `#!/bin/sh\necho "$1" >>"${ran}"\nexec "${programIn(PACKAGED)}" "$@"\n`);
+    home.publish(market);
+    await home.must('plugin', 'marketplace', 'update', name);
+    await home.must('plugin', 'update', `keyhole@${name}`);
+    return spawn('scanner', SCANNER);
+  };
+  assert.equal((await scan(home, { parent: [upgraded, say('Done.')] })).got.text, CATALOG);
+  assert.ok(!fs.existsSync(ran), 'a program of the new version ran');
+
+  assert.notEqual(home.installed('keyhole').root, before);
+  assert.equal((await scan(home)).got.text, CATALOG);
+  const commands = new Set(fs.readFileSync(ran, 'utf8').trim().split('\n'));
+  assert.deepEqual([...commands].sort(), [...(loads ? ['agents'] : []), 'check', 'guard', 'serve', 'tickets']);
+});
+
+/** Makes the plugin in the folder `plugin` the next version, with `server` as its program. */
+function upgrade(plugin, server) {
+  const manifest = path.join(plugin, 'manifest.sha256');
+  const lines = fs.readFileSync(manifest, 'utf8').replace(/^\w+(?=\s+\*?(server\/.*))/gm, (_, file) => {
+    fs.writeFileSync(path.join(plugin, file), server);
+    return createHash('sha256').update(server).digest('hex');
+  });
+  fs.writeFileSync(manifest, lines);
+  const described = path.join(plugin, '.claude-plugin/plugin.json');
+  fs.writeFileSync(described, JSON.stringify({ ...JSON.parse(fs.readFileSync(described)), version: '99.0.0' }));
+}
+
+const unexecutable = (home) => fs.chmodSync(programIn(home.installed('keyhole').root), 0o644);
+
+onEachClient('8d: a program that lost its execute bit gives no document, and its line says what to do', async ({ home, client, loads, way }) => {
+  unexecutable(home);
+  const session = await home.session(plain(client));
+  assert.equal(session.answer('scanner', way.tool).error, true);
+  session.assertOnlyIn(CANARY);
+  assert.match(session.stdout, /run chmod u\+x on it/);
+  fs.chmodSync(programIn(home.installed('keyhole').root), 0o755);
+  // 2.1.197 remembers a server that did not start, for a quarter of an hour.
+  if (loads) assert.equal((await scan(home)).got.text, CATALOG);
+});
+
+for (const [name, prepare, words, options] of [
+  ['8f: the line about such a program', unexecutable, ['maynotberun', 'chmodu+x']],
+  ["16b: the module's line about an agent that it does not know", (home) => home.change(home.plugin(AGENT_FILE), OTHER_AGENT), ['behindtheguard', 'updateorreinstalltheplugin'], { modules: true }],
+  ['26d: the line about a missing map', () => {}, ['map-missing'], { map: false }],
+]) {
+  onEachClient(`${name} is on the screen of a terminal`, { terminal: true, ...options }, async ({ home }) => {
+    prepare(home);
+    const said = ({ drawn }) => words.every((word) => drawn.includes(word));
+    const session = await home.terminal({ parent: [say('Done.')] }, said);
+    assert.ok(said(session), session.drawn);
+  });
+}
+
+// It overlooks much (a missing script, an unknown variable, a wrong tool name); the Rust tests
+// of the package find these.
+onEachClient('9: plugin validate --strict passes on the marketplace and on the plugin', BARE, async ({ home }) => {
+  for (const folder of [DIST, PACKAGED]) await home.must('plugin', 'validate', '--strict', folder);
+});
+
+// There the client does not wait for servers and could ask for permission.
+onEachClient('10: the first interactive session loads the catalog and asks for nothing', { terminal: true }, async ({ home, loads, way }) => {
+  const start = spawn('scanner', SCANNER);
+  const session = await home.terminal(
+    {
+      // With a module, the client starts the server with the agent, and waits for it. Newer
+      // clients run an agent in the background, and tell the parent when it ends.
+      parent: loads ? [start, say('Done.'), say('Done.')] : onceFound(TOOL, start),
+      scanner: [way.load, say('One finding.')],
+    },
+    // Sent to a parent that has nothing more to do: the scanner's own last words.
+    ({ requests }) => requests.some(({ actor, text }) => actor === 'parent' && text.includes('One finding.')),
+  );
+  assert.equal(session.answer('scanner', way.tool).text, CATALOG);
+  session.assertOnlyIn(CANARY, 'scanner');
+  session.assertOnlyIn(KEY, ...(loads ? [] : ['scanner']));
+});
+
+/** The first block of README in the given language, without its indent. */
+function block(language) {
+  const found = README.match(new RegExp(`^( *)\`\`\`${language}\\n([^]*?)^ *\`\`\`$`, 'm'));
+  assert.ok(found, `README has a block of ${language || 'commands'}`);
+  return found[2].replaceAll(new RegExp(`^${found[1]}`, 'gm'), '');
+}
+
+// Its two commands, its catalog, its map, its rules and its check. Only the repository
+// differs: it is this package.
+onEachClient("11: the plugin's README works word for word", BARE, async ({ home }) => {
+  const commands = block('').trim().split('\n');
+  const [, repository, branch] = commands[0].match(/ ([\w-]+\/[\w-]+)@(\w+)$/);
+  home.publish(DIST, `https://github.com/${repository}.git`, branch);
+  // Otherwise the client would ask that host by SSH first.
+  fs.chmodSync(home.write(home.root, 'shims/ssh', '#!/bin/sh\nexit 1\n'), 0o755);
+  fs.symlinkSync(home.client.program, path.join(home.root, 'shims/claude'));
+  const PATH = `${path.join(home.root, 'shims')}:${process.env.PATH}`;
+  for (const command of commands) {
+    const { code, stdout, stderr } = await home.run('/bin/sh', ['-c', command], { PATH });
+    assert.equal(code, 0, `${command}\n${stdout}\n${stderr}`);
+  }
+  const text = block('markdown');
+  home.write(home.configured, 'context-map.toml', block('toml'));
+  home.write(home.home, block('toml').match(/"~\/(.*?)"/)[1], text);
+  assert.equal((await scan(home)).got.text, text);
+
+  // Its rules, of step 4, as `check` wants them, and its command for a failure.
+  // TMPDIR is set here, so its path stands for /tmp, as the step says.
+  home.set(JSON.parse(block('json').replace('//tmp/claude-', `/${path.join(home.root, 'tmp')}/claude-`)));
+  const check = await home.run('/bin/sh', ['-c', `'${home.plugin('bin/keyhole')}' check`]);
+  assert.equal(check.code, 0, check.stdout + check.stderr);
+  assert.match(check.stdout, /\nkeyhole:privacy-scanner: would be served, /);
+  assert.doesNotMatch(check.stdout, /permissions\.deny/);
+});
+
+/**
+ * The marketplace with the plugin as packed for Windows: no script, and the client starts the
+ * program itself. Here it is this system's program, since no client for Windows runs here.
+ */
+function withoutShell(home) {
+  const dist = path.join(home.root, 'no shell');
+  const pack = path.resolve(import.meta.dirname, '../../release/packages/plugin.py');
+  const { status, stderr } = spawnSync('python3', [pack, DIST, dist], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  assert.equal(fs.existsSync(path.join(dist, 'plugin/start.sh')), false);
+  return dist;
+}
+
+/**
+ * A session says first what is missing. In the next one, the parent's call is denied, and the
+ * agent, which makes `its` call, has the catalog.
+ */
+async function first(home, its) {
+  assert.match((await home.session({ parent: [say('Done.')] })).stdout, /map-missing/);
+  catalog(home);
+  const parent = [load(KEY), spawn('scanner', SCANNER), say('Reported.')];
+  const session = await home.play({ parent, scanner: [its, say('Done.')] });
+  const [{ error, text }] = session.answers('scanner');
+  assert.deepEqual([error, text], [false, CATALOG]);
+  assert.equal(session.answers('parent')[0].error, true);
+  session.assertOnlyIn(CANARY, 'scanner');
+  const { data } = home.installed('keyhole');
+  assert.deepEqual(fs.readdirSync(data), ['tickets'], 'nothing is installed');
+  assert.deepEqual(fs.readdirSync(path.join(data, 'tickets')), [], 'the guard looked after the call, too');
+}
+
+onEachClient('22a: without a shell, the first session loads the catalog, for the subagent alone', BARE, async ({ home, way }) => {
+  await home.install(withoutShell(home));
+  await first(home, way.load);
+});
+
+// In a client that loads none, that is 22a.
+onEachClient('22b: without a shell, the guard alone is enough where no module is loaded', { plugin: 'none', modules: true }, async ({ home }) => {
+  await home.installGuarded(withoutShell(home));
+  await first(home, load(KEY));
+});
