@@ -1,6 +1,6 @@
 //! The sandbox in this process, compared with the same guest run natively.
 
-use crate::{measure::What, numbers::median};
+use crate::measure::{microseconds, quantile};
 use keyhole_benches::{
     Native,
     files::{Files, LARGE_NAME, SMALL_NAME, grant},
@@ -16,11 +16,8 @@ use std::{
 };
 
 /// Names in the results.
-pub(crate) const NATIVE: &str = "native, inside";
-pub(crate) const SANDBOX: &str = "sandbox, inside";
-
-/// What was measured, of which guest, and its median.
-type Medians = Vec<(What, &'static str, f64)>;
+pub(crate) const NATIVE: &str = "native";
+pub(crate) const SANDBOX: &str = "in the sandbox";
 
 /// A sandbox for each size, since one keeps the memory that its calls have used.
 pub(crate) struct Inside([Sandbox; 2]);
@@ -31,24 +28,26 @@ impl Inside {
         Ok(Self([sandbox()?, sandbox()?]))
     }
 
-    /// The medians of one round, in microseconds. Both are measured in turn, so that a
-    /// disturbance affects both.
-    pub(crate) fn round(&self, files: &Files, calls: usize) -> Result<Medians, Box<dyn Error>> {
-        let mut results = Vec::new();
-        for (sandbox, what, name, calls) in [
-            (&self.0[0], What::Small50, SMALL_NAME, calls),
-            (&self.0[1], What::Large50, LARGE_NAME, calls.div_ceil(10)),
-        ] {
+    /// The medians of one round, for each size, natively and in the sandbox. Both are
+    /// measured in turn, so that a disturbance affects both.
+    pub(crate) fn round(
+        &self,
+        files: &Files,
+        calls: usize,
+    ) -> Result<[Vec<f64>; 2], Box<dyn Error>> {
+        let mut medians = [Vec::new(), Vec::new()];
+        let sizes = [(SMALL_NAME, calls), (LARGE_NAME, calls.div_ceil(10))];
+        for (sandbox, (name, calls)) in self.0.iter().zip(sizes) {
             let mut times = [Vec::new(), Vec::new()];
             for _ in 0..calls {
                 times[0].push(once(&Native, files, name)?);
                 times[1].push(once(sandbox, files, name)?);
             }
-            let [native, sandbox] = times.map(|mut times| median(&mut times));
-            results.push((what, NATIVE, native.ok_or("no calls")?));
-            results.push((what, SANDBOX, sandbox.ok_or("no calls")?));
+            for (medians, mut times) in medians.iter_mut().zip(times) {
+                medians.push(quantile(&mut times, 0.5));
+            }
         }
-        Ok(results)
+        Ok(medians)
     }
 }
 
@@ -64,5 +63,5 @@ fn once(
     let text = guest.run("k-1", Some(grant), began + Duration::from_secs(5));
     let took = began.elapsed();
     text.map_err(|code| code.to_string())?;
-    Ok(took.as_secs_f64() * 1e6)
+    Ok(microseconds(took))
 }

@@ -6,22 +6,21 @@
 //! chart. No number makes it fail.
 //!
 //! - `server`: the list of servers, and how to start and call each
-//! - `inside`, `hooks`: what is measured besides servers
-//! - `measure`, `numbers`: the rounds, and what they give
+//! - `inside`, `plugin`: what is measured besides servers
+//! - `measure`: the rounds, and what they give
 //! - `report`, `chart`: the results
 
 mod chart;
-mod hooks;
 mod inside;
 mod measure;
-mod numbers;
+mod plugin;
 mod report;
 mod server;
 
 use keyhole_benches::files::Files;
-use measure::{FULL, Plan, SHORT, measure};
+use measure::{FULL, SHORT, measure};
 use server::Programs;
-use std::{env, error::Error, fs, path::PathBuf, process::exit, thread, time::Duration};
+use std::{env, error::Error, fs, path::PathBuf};
 
 const USAGE: &str = "usage: keyhole-bench [--short] [--peers DIR] [--packaged FILE]";
 
@@ -29,9 +28,7 @@ const USAGE: &str = "usage: keyhole-bench [--short] [--peers DIR] [--packaged FI
 const PAGE: &str = "docs/performance.md";
 const CHART: &str = "docs/performance.svg";
 
-/// A server that does not answer must not block whoever waits for the result.
-const PATIENCE: Duration = Duration::from_secs(60 * 60);
-
+#[allow(clippy::print_stdout, reason = "this program reports to a terminal")]
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut plan, mut peers, mut packaged) = (FULL, None, None);
     let mut arguments = env::args().skip(1);
@@ -43,53 +40,25 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => return Err(USAGE.into()),
         }
     }
-    thread::spawn(|| {
-        thread::sleep(PATIENCE);
-        say(&format!("gave up after {PATIENCE:?}"));
-        exit(1);
-    });
-    // The servers are in this program's directory, built with its profile.
-    let own = env::current_exe()?.with_file_name("");
-    let profile = own.file_name().unwrap_or_default().to_string_lossy();
     let programs = Programs {
-        own: own.clone(),
+        // The servers are in this program's directory, built with its profile.
+        own: env::current_exe()?.with_file_name(""),
         packaged,
-        // Each server starts in a folder of its own, so the path must be absolute.
         peers: peers.map(fs::canonicalize).transpose()?,
     };
-    bench(plan, &programs, &profile)
-}
-
-fn bench(plan: Plan, programs: &Programs, profile: &str) -> Result<(), Box<dyn Error>> {
-    let files = Files::new()?.at_rest();
-    let measured = measure(plan, &files, programs)?;
-    let released = programs.packaged.clone();
-    let released = released.unwrap_or_else(|| programs.own.join("keyhole"));
-    // Only this profile strips all.
-    let size = (profile == "dist")
-        .then(|| fs::metadata(released))
-        .transpose()?;
-    let conditions = report::conditions(profile, plan.rounds);
-    let size = size.map(|program| program.len());
-    let tables = report::tables(&measured, size, &conditions);
-    let chart = chart::chart(&measured);
-    if plan.rounds == SHORT.rounds {
-        for (name, why) in &measured.absent {
-            say(&format!("skipped: {name} ({why})"));
+    let measured = measure(plan, &Files::beneath("").at_rest(), &programs)?;
+    let tables = report::tables(&measured, &programs, plan.rounds)?;
+    let chart = chart::chart(&measured)?;
+    println!("{tables}");
+    if plan == SHORT {
+        for absent in &measured.absent {
+            println!("skipped: {absent}");
         }
-        say("everything can be measured; nothing was written");
+        println!("everything can be measured; nothing was written");
         return Ok(());
     }
-    say(&tables);
     let page = fs::read_to_string(PAGE)?;
-    let page =
-        report::insert(&page, &tables).ok_or("docs/performance.md has no place for tables")?;
+    let page = report::insert(&page, &tables).ok_or("the page has no place for tables")?;
     fs::write(PAGE, page)?;
-    fs::write(CHART, chart)?;
-    Ok(())
-}
-
-#[allow(clippy::print_stdout, reason = "this program reports to a terminal")]
-fn say(text: &str) {
-    println!("{text}");
+    Ok(fs::write(CHART, chart)?)
 }

@@ -1,118 +1,130 @@
 //! The rounds: every server in turn, so that a disturbance affects all of them.
 
 use crate::{
-    hooks::Hooks,
-    inside::Inside,
-    numbers::{Spread, median, quantile},
-    server::{self, Absent, Programs, Server, Session},
+    inside::{Inside, NATIVE, SANDBOX},
+    plugin::Plugin,
+    server::{self, KEYHOLE, PACKAGED, Programs, Server, Session},
 };
 use keyhole_benches::files::{Files, KEYS};
 use std::{collections::BTreeMap, error::Error, fs, io, time::Duration};
 
 /// How much is measured.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
-    /// Slow servers take part in one of this many rounds.
-    slow_every: usize,
+    /// In each round.
     starts: usize,
-    small_calls: usize,
-    large_calls: usize,
-    flood_calls: usize,
+    /// For the small file. There are fewer for the large one, and more at once.
+    calls: usize,
 }
 
 pub(crate) const FULL: Plan = Plan {
     rounds: 21,
-    slow_every: 3,
     starts: 8,
-    small_calls: 400,
-    large_calls: 40,
-    flood_calls: 3000,
+    calls: 400,
 };
 
 /// Shows that it works, not how fast.
 pub(crate) const SHORT: Plan = Plan {
     rounds: 2,
-    slow_every: 1,
     starts: 1,
-    small_calls: 20,
-    large_calls: 2,
-    flood_calls: 128,
+    calls: 20,
 };
 
-impl Plan {
-    fn of_slow(self) -> Self {
-        Self {
-            starts: 1,
-            small_calls: self.small_calls.min(200),
-            large_calls: self.large_calls.min(20),
-            flood_calls: self.flood_calls.min(500),
-            ..self
-        }
-    }
-}
+/// Slow servers take part in one of so many rounds.
+const SLOW_EVERY: usize = 3;
+
+/// What is measured of a server: each number's title, in the order of [`one_round`].
+pub(crate) const COLUMNS: [&str; 8] = [
+    "start to handshake, ms",
+    "start to first answer, ms",
+    "1 KiB p50, µs",
+    "1 KiB p99, µs",
+    "1 MiB p50, µs",
+    "1 MiB p99, µs",
+    "64 in flight, /s",
+    "peak, MiB",
+];
 
 /// How many calls are in flight.
 const WIDTH: usize = 64;
 
-/// What is measured for a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum What {
-    /// Start to handshake, and to the first answer, in milliseconds.
-    Handshake,
-    First,
-    /// Calls one by one, in microseconds.
-    Small50,
-    Small99,
-    Large50,
-    Large99,
-    /// Calls a second.
-    Flood,
-    /// MiB.
-    Peak,
-}
-
-/// For each measure and name, one value a round.
+/// By name and round, the numbers of all columns.
 #[derive(Default)]
-pub(crate) struct Results(BTreeMap<(What, String), BTreeMap<usize, f64>>);
+pub(crate) struct Results(BTreeMap<String, BTreeMap<usize, Vec<f64>>>);
 
 impl Results {
-    fn add(&mut self, what: What, name: &str, round: usize, value: f64) {
-        let values = self.0.entry((what, name.to_owned())).or_default();
-        values.insert(round, value);
+    fn add(&mut self, name: &str, round: usize, numbers: Vec<f64>) {
+        let rounds = self.0.entry(name.to_owned()).or_default();
+        rounds.insert(round, numbers);
     }
 
-    pub(crate) fn spread(&self, what: What, name: &str) -> Option<Spread> {
-        Spread::of(self.0.get(&(what, name.to_owned()))?.values().copied())
+    /// The numbers of each column.
+    pub(crate) fn of(&self, name: &str) -> [Option<Spread>; COLUMNS.len()] {
+        self.compare(name, name, |of, _| of)
     }
 
-    /// `of` compared with `to`, round by round.
+    /// `of` compared with `to` in each column, round by round.
     pub(crate) fn compare(
         &self,
-        what: What,
         of: &str,
         to: &str,
         how: impl Fn(f64, f64) -> f64,
-    ) -> Option<Spread> {
-        let of = self.0.get(&(what, of.to_owned()))?;
-        let to = self.0.get(&(what, to.to_owned()))?;
-        let both = of
-            .iter()
-            .filter_map(|(round, of)| Some((of, to.get(round)?)));
-        Spread::of(both.map(|(of, to)| how(*of, *to)))
+    ) -> [Option<Spread>; COLUMNS.len()] {
+        let rounds = |name| self.0.get(name).into_iter().flatten();
+        std::array::from_fn(|column| {
+            let both = rounds(of).filter_map(|(round, of)| {
+                let to = self.0.get(to)?.get(round)?;
+                Some(how(*of.get(column)?, *to.get(column)?))
+            });
+            Spread::of(both.collect())
+        })
     }
 }
 
-/// The name in the results for keyhole with a map of this many keys.
-pub(crate) fn with_keys(keys: usize) -> String {
-    format!("keyhole, {keys} keys")
+/// A median, and the middle half of the values around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) low: f64,
+    pub(crate) median: f64,
+    pub(crate) high: f64,
+}
+
+impl Spread {
+    /// None if there are no values.
+    fn of(mut values: Vec<f64>) -> Option<Self> {
+        let mut quantile = |part| quantile(&mut values, part);
+        let [low, median, high] = [0.25, 0.5, 0.75].map(&mut quantile);
+        (!values.is_empty()).then_some(Self { low, median, high })
+    }
+}
+
+/// The smallest value that at least this `part` of all values does not exceed (nearest
+/// rank). No number if there are no values.
+pub(crate) fn quantile(values: &mut [f64], part: f64) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a count of measurements, and a part between 0 and 1"
+    )]
+    let rank = (values.len() as f64 * part).ceil() as usize;
+    let value = values.get(rank.saturating_sub(1));
+    value.copied().unwrap_or(f64::NAN)
 }
 
 /// All results.
 pub(crate) struct Measured {
     pub(crate) servers: Vec<Server>,
-    pub(crate) absent: Absent,
+    /// What is not measured, and why.
+    pub(crate) absent: Vec<String>,
     pub(crate) results: Results,
+}
+
+/// The name in the results for keyhole with a map of this many keys.
+pub(crate) fn with_keys(keys: usize) -> String {
+    format!("{keys} keys")
 }
 
 pub(crate) fn measure(
@@ -120,59 +132,53 @@ pub(crate) fn measure(
     files: &Files,
     programs: &Programs,
 ) -> Result<Measured, Box<dyn Error>> {
-    let (all, mut absent) = server::all(files, programs)?;
     let texts = [
         fs::read_to_string(files.small())?,
         fs::read_to_string(files.large())?,
     ];
-    // After this, the file cache is warm, so a slow start has another cause. A server
-    // that does not answer is not measured, but our own must answer.
-    let mut servers = Vec::new();
-    for server in all {
-        match try_out(&server, &texts) {
-            Ok(()) => servers.push(server),
-            Err(error) if server.is_slow => absent.push((server.title(), error.to_string())),
-            Err(error) => return Err(format!("{}: {error}", server.name).into()),
+    let (mut servers, mut absent) = (server::own(files, programs), Vec::new());
+    // After this, the file cache is warm, so a slow start has another cause.
+    for server in &servers {
+        try_out(server, &texts).map_err(|error| format!("{}: {error}", server.name))?;
+    }
+    if programs.packaged.is_none() {
+        absent.push(format!("{PACKAGED} (not built)"));
+    }
+    if let Some(folder) = &programs.peers {
+        for peer in server::peers(files, folder)? {
+            match try_out(&peer, &texts) {
+                Ok(()) => servers.push(peer),
+                Err(why) => absent.push(format!("{} ({why})", peer.title())),
+            }
         }
     }
-    let keyhole = programs.own.join("keyhole");
+    let keyhole = programs.own.join(KEYHOLE);
+    let maps = KEYS.map(|keys| server::keyhole(&with_keys(keys), &keyhole, &files.map(keys)));
     let inside = Inside::new()?;
-    let hooks = Hooks::new(files, &keyhole)?;
-    if hooks.is_none() {
-        let why = "no C compiler that links statically";
-        absent.push(("launcher and guard".to_owned(), why.to_owned()));
+    let plugin = Plugin::new(files, &keyhole)?;
+    if plugin.is_none() {
+        absent.push("launcher and guard (no C compiler that links statically)".to_owned());
     }
-    // Only the results tell them apart.
-    let maps = KEYS.map(|keys| server::keyhole(server::KEYHOLE, &keyhole, &files.map(keys)));
 
     let mut results = Results::default();
     for round in 0..plan.rounds {
-        let (slow, fast): (Vec<_>, Vec<_>) = servers
-            .iter()
-            .map(|server| (server.name.to_owned(), server))
-            .partition(|(_, server)| server.is_slow);
-        let mut turn = fast;
-        turn.extend(KEYS.map(with_keys).into_iter().zip(&maps));
+        let mut turn: Vec<&Server> = servers.iter().chain(&maps).collect();
         // The server that comes first in one round comes last in the next.
         if round % 2 == 1 {
             turn.reverse();
         }
-        one_round(plan, &turn, &texts[0], round, &mut results)?;
-        if round % plan.slow_every == 0 {
-            for server in slow {
-                one_round(plan.of_slow(), &[server], &texts[0], round, &mut results)?;
+        for server in turn {
+            if !server.is_slow || round % SLOW_EVERY == 0 {
+                results.add(&server.name, round, one_round(plan, server, &texts[0])?);
             }
         }
-        for (what, name, value) in inside.round(files, plan.small_calls)? {
-            results.add(what, name, round, value);
-        }
-        for (name, value) in hooks
-            .iter()
-            .map(|hooks| hooks.round(round))
-            .collect::<io::Result<Vec<_>>>()?
-            .concat()
-        {
-            results.add(What::First, name, round, value);
+        let [native, sandbox] = inside.round(files, plan.calls)?;
+        results.add(NATIVE, round, native);
+        results.add(SANDBOX, round, sandbox);
+        if let Some(plugin) = &plugin {
+            for (name, time) in plugin.round(round)? {
+                results.add(name, round, vec![time]);
+            }
         }
     }
     Ok(Measured {
@@ -185,84 +191,65 @@ pub(crate) fn measure(
 /// Fails unless the server serves both files unchanged.
 fn try_out(server: &Server, texts: &[String; 2]) -> io::Result<()> {
     let mut session = Session::start(server)?;
-    session.check(&server.small, &texts[0])?;
-    session.check(&server.large, &texts[1])?;
+    for (call, text) in server.calls.iter().zip(texts) {
+        session.client.check(call, text)?;
+    }
     Ok(())
 }
 
-fn one_round(
-    plan: Plan,
-    turn: &[(String, &Server)],
-    small: &str,
-    round: usize,
-    results: &mut Results,
-) -> Result<(), Box<dyn Error>> {
-    let mut starts = vec![[const { Vec::new() }; 2]; turn.len()];
-    for _ in 0..plan.starts {
-        for ((_, server), [handshakes, firsts]) in turn.iter().zip(&mut starts) {
-            let mut session = Session::start(server)?;
-            firsts.push(milliseconds(session.check(&server.small, small)?));
-            handshakes.push(milliseconds(session.handshake));
-        }
-    }
-    for ((name, _), [mut handshakes, mut firsts]) in turn.iter().zip(starts) {
-        let handshake = median(&mut handshakes).ok_or("no starts")?;
-        results.add(What::Handshake, name, round, handshake);
-        let first = median(&mut firsts).ok_or("no starts")?;
-        results.add(What::First, name, round, first);
-    }
-
-    // All sessions at once. Only the one that gets calls works, in small portions.
-    let mut sessions = Vec::new();
-    for (name, server) in turn {
+/// A server's numbers.
+fn one_round(plan: Plan, server: &Server, text: &str) -> Result<Vec<f64>, Box<dyn Error>> {
+    let (starts, calls) = match server.is_slow {
+        true => (1, plan.calls.min(200)),
+        false => (plan.starts, plan.calls),
+    };
+    let [small, large] = &server.calls;
+    let (mut handshakes, mut firsts) = (Vec::new(), Vec::new());
+    for _ in 0..starts {
         let mut session = Session::start(server)?;
-        // Warms up caches, allocators and just-in-time compilers.
-        session.check(&server.small, small)?;
-        session.client()?.calls(&server.small, 20)?;
-        sessions.push((name, *server, session));
+        session.client.check(small, text)?;
+        firsts.push(microseconds(session.began.elapsed()) / 1e3);
+        handshakes.push(microseconds(session.handshake) / 1e3);
     }
-    for (is_small, calls, p50, p99) in [
-        (true, plan.small_calls, What::Small50, What::Small99),
-        (false, plan.large_calls, What::Large50, What::Large99),
-    ] {
-        let mut times = vec![Vec::new(); turn.len()];
-        for _ in 0..10 {
-            for ((_, server, session), times) in sessions.iter_mut().zip(&mut times) {
-                let params = if is_small {
-                    &server.small
-                } else {
-                    &server.large
-                };
-                let took = session.client()?.calls(params, calls.div_ceil(10))?;
-                times.extend(took.into_iter().map(|took| milliseconds(took) * 1e3));
-            }
-        }
-        for ((name, _), mut times) in turn.iter().zip(times) {
-            for (what, part) in [(p50, 0.5), (p99, 0.99)] {
-                let value = quantile(&mut times, part).ok_or("no calls")?;
-                results.add(what, name, round, value);
-            }
-        }
+    let mut numbers = vec![quantile(&mut handshakes, 0.5), quantile(&mut firsts, 0.5)];
+    let mut session = Session::start(server)?;
+    let client = &mut session.client;
+    // Warms up caches, allocators and just-in-time compilers.
+    client.calls(small, 20)?;
+    for (call, calls) in [(small, calls), (large, calls.div_ceil(10))] {
+        let took = client.calls(call, calls)?;
+        let mut times: Vec<f64> = took.into_iter().map(microseconds).collect();
+        numbers.extend([0.5, 0.99].map(|part| quantile(&mut times, part)));
     }
-    let (portion, mut floods) = (
-        plan.flood_calls.div_ceil(3),
-        vec![Duration::ZERO; turn.len()],
-    );
-    for _ in 0..3 {
-        for ((_, server, session), flood) in sessions.iter_mut().zip(&mut floods) {
-            *flood += session.client()?.flood(&server.small, portion, WIDTH)?;
-        }
-    }
-    for ((name, _, session), flood) in sessions.iter().zip(floods) {
-        let rate = u32::try_from(3 * portion).map(f64::from)? / flood.as_secs_f64();
-        results.add(What::Flood, name, round, rate);
-        if let Some(mib) = session.peak() {
-            results.add(What::Peak, name, round, mib);
-        }
-    }
-    Ok(())
+    let many = 8 * calls;
+    let flood = client.flood(small, many, WIDTH)?;
+    numbers.push(f64::from(u32::try_from(many)?) / flood.as_secs_f64());
+    numbers.extend(session.peak());
+    Ok(numbers)
 }
 
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
+pub(crate) fn microseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::float_cmp, reason = "tests")]
+
+    use super::{Spread, quantile};
+
+    #[test]
+    fn a_quantile_is_one_of_the_values_and_a_spread_the_middle_half() {
+        let mut values = [4.0, 1.0, 3.0, 2.0];
+        let found = [0.5, 0.99].map(|part| quantile(&mut values, part));
+        assert_eq!(found, [2.0, 4.0]);
+        let middle = Spread {
+            low: 25.0,
+            median: 50.0,
+            high: 75.0,
+        };
+        let values = (1..=100).map(f64::from).collect();
+        assert_eq!(Spread::of(values), Some(middle));
+        assert_eq!(Spread::of(Vec::new()), None);
+    }
 }

@@ -1,29 +1,17 @@
 //! The tables of docs/performance.md.
 
 use crate::{
-    hooks::{EMPTY, GUARD, LAUNCHER},
     inside::{NATIVE, SANDBOX},
-    measure::{Measured, What, with_keys},
-    numbers::{Spread, show},
-    server::{HYPER, KEYHOLE, NPM, PACKAGED, PACKAGED_TWIN, PYTHON, RUST, TWIN},
+    measure::{COLUMNS, Measured, Spread, with_keys},
+    plugin::{EMPTY, GUARD, LAUNCHER},
+    server::{HYPER, KEYHOLE, NPM, PACKAGED, PACKAGED_TWIN, PYTHON, Programs, RUST, TWIN},
 };
 use keyhole_benches::files::KEYS;
-use std::{fmt::Write as _, fs, process::Command};
+use std::{error::Error, fmt::Write as _, fs, process::Command, thread};
 
 /// The program writes the page between these. The rest is written by hand.
 const BEGIN: &str = "<!-- measured: begin; written by `./x bench`, never by hand -->";
 const END: &str = "<!-- measured: end -->";
-
-const COLUMNS: [(What, &str); 8] = [
-    (What::Handshake, "start to handshake, ms"),
-    (What::First, "start to first answer, ms"),
-    (What::Small50, "1 KiB p50, µs"),
-    (What::Small99, "1 KiB p99, µs"),
-    (What::Large50, "1 MiB p50, µs"),
-    (What::Large99, "1 MiB p99, µs"),
-    (What::Flood, "64 in flight, /s"),
-    (What::Peak, "peak, MiB"),
-];
 
 /// The page with new tables in it. None if it has no place for them.
 pub(crate) fn insert(page: &str, tables: &str) -> Option<String> {
@@ -42,74 +30,82 @@ const PAIRS: [(&str, &str); 6] = [
     (PACKAGED, PACKAGED_TWIN),
 ];
 
-/// All tables, as Markdown. `program` is the size of a released program, in bytes.
-pub(crate) fn tables(measured: &Measured, program: Option<u64>, conditions: &str) -> String {
+/// A row's title, and its numbers by column.
+type Row = (String, [Option<Spread>; COLUMNS.len()]);
+
+/// All tables, as Markdown.
+pub(crate) fn tables(
+    measured: &Measured,
+    programs: &Programs,
+    rounds: usize,
+) -> Result<String, Box<dyn Error>> {
+    let profile = programs.own.file_name().unwrap_or_default();
+    let mut text = conditions(&profile.to_string_lossy(), rounds);
     let results = &measured.results;
-    let mut text = format!("{conditions}\n## Servers, whole processes over stdio\n\n");
-    let by_name = |what, name: &String| results.spread(what, name);
-    let servers = measured
-        .servers
-        .iter()
-        .map(|server| (server.name.to_owned(), server.title()));
-    table(&mut text, "server", &COLUMNS, servers, by_name);
+    let of = |name: &str, title: &str| -> Row { (title.to_owned(), results.of(name)) };
+
+    text += "\n## Servers, whole processes over stdio\n\n";
+    let servers = measured.servers.iter();
+    let servers = servers.map(|server| of(&server.name, &server.title()));
+    table(&mut text, "server", &COLUMNS, servers)?;
 
     text += "\n## Against each, round by round\n\n\
         Below 1, keyhole is better; of calls a second, above 1.\n\n";
-    let pairs = PAIRS.map(|(of, to)| ((of, to), format!("{of}, against {to}")));
-    table(&mut text, "what", &COLUMNS, pairs, |what, (of, to)| {
-        results.compare(what, of, to, |of, to| of / to)
+    let pairs = PAIRS.map(|(of, to)| {
+        let ratios = results.compare(of, to, |of, to| of / to);
+        (format!("{of}, against {to}"), ratios)
     });
+    table(&mut text, "what", &COLUMNS, pairs)?;
 
     text += "\n## Inside one process, from an open directory to the text\n\n";
-    let inside = [(NATIVE, "native"), (SANDBOX, "in the sandbox")];
-    let inside = inside.map(|(name, title)| (name.to_owned(), title.to_owned()));
-    let columns = [
-        (What::Small50, "1 KiB p50, µs"),
-        (What::Large50, "1 MiB p50, µs"),
-    ];
-    table(&mut text, "guest", &columns, inside, by_name);
+    let inside = [NATIVE, SANDBOX].map(|name| of(name, name));
+    table(&mut text, "guest", &[COLUMNS[2], COLUMNS[4]], inside)?;
 
     text += "\n## keyhole, by the number of keys in the map\n\n";
-    let maps = KEYS.map(|keys| (with_keys(keys), format!("{keys} keys")));
-    table(&mut text, "map", &COLUMNS, maps, by_name);
+    let maps = KEYS.map(with_keys).map(|name| of(&name, &name));
+    table(&mut text, "map", &COLUMNS, maps)?;
 
     text += "\n## Besides\n\n";
-    for (title, name) in [("launcher", LAUNCHER), ("guard", GUARD)] {
-        let over = results.compare(What::First, name, EMPTY, |of, to| of - to);
+    for name in [LAUNCHER, GUARD] {
+        let [over, ..] = results.compare(name, EMPTY, |of, to| of - to);
         if let Some(over) = over {
-            let over = cell(over);
-            let _ = writeln!(text, "- {title}, over an empty static program: {over} ms");
+            writeln!(text, "- {name}, over {EMPTY}: {} ms", cell(over))?;
         }
     }
-    if let Some(bytes) = program.and_then(|bytes| u32::try_from(bytes).ok()) {
-        let size = show(f64::from(bytes) / 1e6);
-        let _ = writeln!(text, "- the stripped program, as released: {size} MB");
+    // Only this profile strips all.
+    if profile == "dist" {
+        let packaged = programs.packaged.clone();
+        let released = packaged.unwrap_or_else(|| programs.own.join(KEYHOLE));
+        let size = f64::from(u32::try_from(fs::metadata(released)?.len())?) / 1e6;
+        writeln!(
+            text,
+            "- the stripped program, as released: {} MB",
+            show(size)
+        )?;
     }
-    for (name, why) in &measured.absent {
-        let _ = writeln!(text, "- not measured here: {name} ({why})");
+    for absent in &measured.absent {
+        writeln!(text, "- not measured here: {absent}")?;
     }
-    text
+    Ok(text)
 }
 
-/// Each row has what `find` looks its numbers up by, and a title.
-fn table<R>(
+fn table(
     text: &mut String,
     first: &str,
-    columns: &[(What, &str)],
-    rows: impl IntoIterator<Item = (R, String)>,
-    find: impl Fn(What, &R) -> Option<Spread>,
-) {
-    let titles: Vec<&str> = columns.iter().map(|(_, title)| *title).collect();
-    let _ = writeln!(text, "| {first} | {} |", titles.join(" | "));
-    let _ = writeln!(text, "|---|{}", "---|".repeat(columns.len()));
-    for (row, title) in rows {
-        let _ = write!(text, "| {title} |");
-        for (what, _) in columns {
-            let found = find(*what, &row);
-            let _ = write!(text, " {} |", found.map_or("–".to_owned(), cell));
-        }
-        text.push('\n');
+    columns: &[&str],
+    rows: impl IntoIterator<Item = Row>,
+) -> std::fmt::Result {
+    writeln!(text, "| {first} | {} |", columns.join(" | "))?;
+    writeln!(text, "|---|{}", "---|".repeat(columns.len()))?;
+    for (title, numbers) in rows {
+        let numbers = numbers.map(|number| number.map_or("–".to_owned(), cell));
+        writeln!(
+            text,
+            "| {title} | {} |",
+            numbers[..columns.len()].join(" | ")
+        )?;
     }
+    Ok(())
 }
 
 /// A median, and the middle half in brackets if that differs.
@@ -121,30 +117,35 @@ fn cell(spread: Spread) -> String {
     }
 }
 
-/// The machine and what was measured on it.
-pub(crate) fn conditions(profile: &str, rounds: usize) -> String {
-    let run = |program: &str, arguments: &[&str]| {
-        Command::new(program)
-            .args(arguments)
-            .output()
-            .ok()
-            .and_then(|out| String::from_utf8(out.stdout).ok())
-            .map(|text| text.trim().to_owned())
-            .filter(|text| !text.is_empty())
-            .unwrap_or_else(|| "unknown".to_owned())
+/// Three significant digits, without an exponent.
+pub(crate) fn show(value: f64) -> String {
+    let digits = match value.abs() {
+        100.0.. => 0,
+        10.0.. => 1,
+        1.0.. => 2,
+        _ => 3,
     };
-    let processor = fs::read_to_string("/proc/cpuinfo")
-        .ok()
-        .and_then(|text| {
-            let line = text.lines().find(|line| line.starts_with("model name"))?;
-            Some(line.split_once(':')?.1.trim().to_owned())
-        })
-        .unwrap_or_else(|| run("sysctl", &["-n", "machdep.cpu.brand_string"]));
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let load = fs::read_to_string("/proc/loadavg")
-        .ok()
-        .and_then(|text| text.split(' ').next().map(str::to_owned))
-        .unwrap_or_else(|| "unknown".to_owned());
+    format!("{value:.digits$}")
+}
+
+/// The machine and what was measured on it.
+fn conditions(profile: &str, rounds: usize) -> String {
+    let said = |script: &str| {
+        let ran = Command::new("sh").args(["-c", script]).output();
+        let said = ran.map(|ran| String::from_utf8_lossy(&ran.stdout).trim().to_owned());
+        said.ok().filter(|said| !said.is_empty())
+    };
+    let [processor, load, system, rustc, node] = [
+        "sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1 | grep . || \
+         sysctl -n machdep.cpu.brand_string",
+        "cut -d' ' -f1 /proc/loadavg",
+        // Without the suffix that a distribution or a host appends.
+        "uname -sr | cut -d- -f1",
+        "rustc --version",
+        "node --version",
+    ]
+    .map(|script| said(script).unwrap_or_else(|| "unknown".to_owned()));
+    let cores = thread::available_parallelism().map_or(0, usize::from);
     format!(
         "\
 - machine: {processor}, {cores} cores, {system}
@@ -153,17 +154,13 @@ pub(crate) fn conditions(profile: &str, rounds: usize) -> String {
 - {rounds} rounds; a number is the median over the rounds, in brackets the middle
   half of them. Slow servers take part in a third of the rounds. A ratio is taken
   round by round, so that what disturbs one server disturbs the other.
-",
-        // Without the suffix that a distribution or a host appends.
-        system = run("uname", &["-sr"]).split('-').next().unwrap_or_default(),
-        rustc = run("rustc", &["--version"]),
-        node = run("node", &["--version"]),
+"
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BEGIN, END, insert};
+    use super::{BEGIN, END, insert, show};
 
     #[test]
     fn what_is_written_by_hand_stays() {
@@ -171,5 +168,11 @@ mod tests {
         let new = insert(&page, "new");
         assert_eq!(new, Some(format!("before\n{BEGIN}\n\nnew\n{END}\nafter\n")));
         assert_eq!(insert("no place", "new"), None);
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let shown = [1234.5, 12.345, 1.2345, 0.0123].map(show);
+        assert_eq!(shown, ["1234", "12.3", "1.23", "0.012"]);
     }
 }

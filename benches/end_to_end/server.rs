@@ -6,28 +6,25 @@ use keyhole_benches::{
 };
 use serde_json::{Value, json};
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs, io,
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    thread,
     time::{Duration, Instant},
 };
 
 /// One server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Server {
     /// Its name in the tables.
-    pub(crate) name: &'static str,
-    /// Its version, as in the tables.
-    pub(crate) version: &'static str,
+    pub(crate) name: String,
+    version: &'static str,
     command: Vec<OsString>,
     /// Two pairs of sockets lead to it, as Node does, and not two pipes, as most clients do.
     has_sockets: bool,
     /// The params of `tools/call` for the small and for the large file.
-    pub(crate) small: Value,
-    pub(crate) large: Value,
+    pub(crate) calls: [Value; 2],
     /// Whether it takes so long that it is measured in fewer rounds, with fewer calls.
     pub(crate) is_slow: bool,
 }
@@ -52,160 +49,147 @@ pub(crate) struct Programs {
     pub(crate) peers: Option<PathBuf>,
 }
 
-/// What is not measured, and why.
-pub(crate) type Absent = Vec<(String, String)>;
-
-/// All servers that are installed, and those that are not.
-pub(crate) fn all(files: &Files, programs: &Programs) -> io::Result<(Vec<Server>, Absent)> {
-    let own = |name: &str| programs.own.join(name);
-    let [map, small, large] = [files.map(10), files.small(), files.large()];
-    let keyhole = keyhole(KEYHOLE, &own("keyhole"), &map);
-    let twin = ours(TWIN, &own("keyhole-twin"), &[&map]);
-    let constant = own("keyhole-constant");
-    let sockets = |name, server: &Server| Server {
-        name,
+/// Our own servers.
+pub(crate) fn own(files: &Files, programs: &Programs) -> Vec<Server> {
+    let (map, folder) = (files.map(10), &programs.own);
+    let keyhole = keyhole(KEYHOLE, &folder.join("keyhole"), &map);
+    let twin = Server::new(TWIN, [folder.join("keyhole-twin"), map.clone()]);
+    let constants = [
+        folder.join("keyhole-constant"),
+        files.small(),
+        files.large(),
+    ];
+    let constant = Server::new("constant answers (the ceiling)", constants);
+    let sockets = |name: &str, server: &Server| Server {
+        name: name.to_owned(),
         has_sockets: true,
         ..server.clone()
     };
-    let mut servers = vec![
-        keyhole.clone(),
-        twin.clone(),
-        ours(
-            "constant answers (the ceiling)",
-            &constant,
-            &[&small, &large],
-        ),
+    let over_sockets = [
         sockets("keyhole, over sockets", &keyhole),
         sockets("twin, over sockets", &twin),
     ];
-    let mut absent = Absent::new();
-    match &programs.packaged {
-        Some(program) => servers.extend([
-            self::keyhole(PACKAGED, program, &map),
-            ours(
-                PACKAGED_TWIN,
-                &program.with_file_name("keyhole-twin"),
-                &[&map],
-            ),
-        ]),
-        None => absent.push((PACKAGED.to_owned(), "not built".to_owned())),
+    let mut servers = vec![keyhole, twin, constant];
+    servers.extend(over_sockets);
+    if let Some(program) = &programs.packaged {
+        let twin = program.with_file_name("keyhole-twin");
+        servers.push(self::keyhole(PACKAGED, program, &map));
+        servers.push(Server::new(PACKAGED_TWIN, [twin, map]));
     }
-    if let Some(peers) = &programs.peers {
-        for peer in others(files, peers)? {
-            match peer.is_installed() {
-                true => servers.push(peer),
-                false => absent.push((peer.title(), "not installed".to_owned())),
-            }
-        }
-    }
-    Ok((servers, absent))
+    servers
 }
 
-/// The servers that people use instead.
-fn others(files: &Files, peers: &Path) -> io::Result<[Server; 4]> {
-    let peer = |name, version, command: &[&Path], tool, paths: [&Path; 2]| {
-        let [small, large] =
-            paths.map(|path| json!({ "name": tool, "arguments": { "path": path } }));
-        Server {
-            name,
-            version,
-            command: command.iter().map(Into::into).collect(),
-            has_sockets: false,
-            small,
-            large,
-            is_slow: true,
-        }
+/// keyhole, with this map.
+pub(crate) fn keyhole(name: &str, program: &Path, map: &Path) -> Server {
+    let command: [&OsStr; 4] = [
+        program.as_ref(),
+        "serve".as_ref(),
+        "--map".as_ref(),
+        map.as_ref(),
+    ];
+    Server::new(name, command)
+}
+
+/// The servers that people use instead. They may not be installed.
+pub(crate) fn peers(files: &Files, peers: &Path) -> io::Result<[Server; 4]> {
+    let home = files.home();
+    let reads = |tool: &str, paths: [&Path; 2]| {
+        paths.map(|path| json!({ "name": tool, "arguments": { "path": path } }))
     };
-    let (home, paths) = (files.home(), [&*files.small(), &files.large()]);
+    let (small, large) = (files.small(), files.large());
+    let by_path = reads("read_text_file", [&small, &large]);
     let python = [
         peers.join("python/bin/python"),
         peers.join("server.py"),
         files.map(10),
     ];
-    let module =
-        peers.join("npm/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js");
-    let (rust, hyper) = (
-        peers.join("rust/bin/rust-mcp-filesystem"),
-        peers.join("hyper/bin/hyper-mcp"),
-    );
+    let module = "npm/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
+    let npm = [PathBuf::from("node"), peers.join(module), home.to_owned()];
+    let rust = [peers.join("rust/bin/rust-mcp-filesystem"), home.to_owned()];
     // hyper-mcp has one plugin, which may read here. Its tools have the plugin's name in
     // theirs, and its paths are the plugin's.
-    let plugin = peers.join("hyper.wasm");
-    let (told, url) = (
-        home.join("hyper-mcp.json"),
-        format!("file://{}", plugin.display()),
-    );
+    let plugins = home.join("hyper-mcp.json");
+    let url = format!("file://{}", peers.join("hyper.wasm").display());
     let may = json!({ "allowed_paths": [format!("{}:/", home.display())] });
-    let plugins = json!({ "plugins": { "files": { "url": url, "runtime_config": may } } });
-    if plugin.exists() {
-        fs::write(&told, plugins.to_string())?;
-    }
-    let hyper = [&hyper, Path::new("--config-file"), &told];
-    let within = [Path::new(SMALL_NAME), Path::new(LARGE_NAME)];
-    let read = "read_text_file";
+    let files = json!({ "url": url, "runtime_config": may });
+    fs::write(
+        &plugins,
+        json!({ "plugins": { "files": files } }).to_string(),
+    )?;
+    let hyper = [
+        peers.join("hyper/bin/hyper-mcp"),
+        PathBuf::from("--config-file"),
+        plugins,
+    ];
+    let names = [SMALL_NAME, LARGE_NAME].map(Path::new);
+    let peer = |name, version, command: &[PathBuf], calls: &[Value; 2]| Server {
+        version,
+        calls: calls.clone(),
+        is_slow: true,
+        ..Server::new(name, command)
+    };
     Ok([
-        Server {
-            small: of_key(SMALL_KEY),
-            large: of_key(LARGE_KEY),
-            ..peer(
-                PYTHON,
-                "(mcp 2.3.0)",
-                &python.each_ref().map(|part| &**part),
-                read,
-                paths,
-            )
-        },
+        peer(PYTHON, "(mcp 2.3.0)", &python, &by_key()),
+        peer(NPM, "2026.8.31", &npm, &by_path),
+        peer(RUST, "0.4.5", &rust, &by_path),
         peer(
-            NPM,
-            "2026.8.31",
-            &[Path::new("node"), &module, home],
-            read,
-            paths,
+            HYPER,
+            "0.8.3",
+            &hyper,
+            &reads("files-read_text_file", names),
         ),
-        peer(RUST, "0.4.5", &[&rust, home], read, paths),
-        peer(HYPER, "0.8.3", &hyper, "files-read_text_file", within),
     ])
 }
 
-/// keyhole, with this map.
-pub(crate) fn keyhole(name: &'static str, program: &Path, map: &Path) -> Server {
-    ours(
-        name,
-        program,
-        &[Path::new("serve"), Path::new("--map"), map],
-    )
-}
-
-fn ours(name: &'static str, program: &Path, arguments: &[&Path]) -> Server {
-    let command = [program].into_iter().chain(arguments.iter().copied());
-    Server {
-        name,
-        version: env!("CARGO_PKG_VERSION"),
-        command: command.map(Into::into).collect(),
-        has_sockets: false,
-        small: of_key(SMALL_KEY),
-        large: of_key(LARGE_KEY),
-        is_slow: false,
-    }
+fn by_key() -> [Value; 2] {
+    [SMALL_KEY, LARGE_KEY].map(of_key)
 }
 
 impl Server {
+    /// One of our own.
+    fn new<S: AsRef<OsStr>>(name: &str, command: impl IntoIterator<Item = S>) -> Self {
+        let command = command.into_iter();
+        Self {
+            name: name.to_owned(),
+            version: env!("CARGO_PKG_VERSION"),
+            command: command.map(|word| word.as_ref().to_owned()).collect(),
+            has_sockets: false,
+            calls: by_key(),
+            is_slow: false,
+        }
+    }
+
     /// Its name and version.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
 
-    fn is_installed(&self) -> bool {
-        let mut parts = self.command.iter().map(Path::new);
-        parts.all(|part| part.exists() || part.is_relative())
+    /// The two ends of a stream: to read from, and to write to.
+    fn stream(&self) -> io::Result<(OwnedFd, OwnedFd)> {
+        if self.has_sockets {
+            let (from, to) = UnixStream::pair()?;
+            return Ok((from.into(), to.into()));
+        }
+        let (from, to) = io::pipe()?;
+        Ok((from.into(), to.into()))
     }
 }
 
 /// A running server. Drop stops it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A session with a server.
 pub(crate) struct Session {
-    child: Child,
-    client: Option<Client>,
-    began: Instant,
+    server: Running,
+    pub(crate) client: Client,
+    pub(crate) began: Instant,
     /// From before the start to the handshake's answer.
     pub(crate) handshake: Duration,
 }
@@ -213,79 +197,29 @@ pub(crate) struct Session {
 impl Session {
     /// Starts `server` and shakes hands.
     pub(crate) fn start(server: &Server) -> io::Result<Self> {
-        let (program, arguments) = server
-            .command
-            .split_first()
-            .ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = Command::new(program);
-        command.args(arguments).stderr(Stdio::null());
-        let sockets = match server.has_sockets {
-            false => {
-                command.stdin(Stdio::piped()).stdout(Stdio::piped());
-                None
-            }
-            true => {
-                let (to, stdin) = UnixStream::pair()?;
-                let (from, stdout) = UnixStream::pair()?;
-                command
-                    .stdin(OwnedFd::from(stdin))
-                    .stdout(OwnedFd::from(stdout));
-                Some((OwnedFd::from(to), OwnedFd::from(from)))
-            }
-        };
+        let mut words = server.command.iter();
+        let mut command = Command::new(words.next().ok_or(io::ErrorKind::InvalidInput)?);
+        let ((stdin, to), (from, stdout)) = (server.stream()?, server.stream()?);
+        command.args(words).stdin(stdin).stdout(stdout);
         let began = Instant::now();
-        let mut child = command.spawn()?;
+        let running = Running(command.stderr(Stdio::null()).spawn()?);
         // This closes our copy of the server's ends.
         drop(command);
-        let pipes = child.stdin.take().zip(child.stdout.take());
-        let (to, from) = sockets
-            .or_else(|| pipes.map(|(to, from)| (to.into(), from.into())))
-            .ok_or(io::ErrorKind::BrokenPipe)?;
-        let mut session = Self {
-            child,
-            client: None,
+        Ok(Self {
+            server: running,
+            client: Client::new(to, from)?,
             began,
-            handshake: Duration::ZERO,
-        };
-        session.client = Some(Client::new(to, from)?);
-        session.handshake = session.began.elapsed();
-        Ok(session)
-    }
-
-    /// Its client.
-    pub(crate) fn client(&mut self) -> io::Result<&mut Client> {
-        self.client.as_mut().ok_or(io::ErrorKind::BrokenPipe.into())
-    }
-
-    /// Calls the tool once. Returns the time since the start.
-    pub(crate) fn check(&mut self, params: &Value, expected: &str) -> io::Result<Duration> {
-        self.client()?.check(params, expected)?;
-        Ok(self.began.elapsed())
+            handshake: began.elapsed(),
+        })
     }
 
     /// The most memory that was resident at any time, in MiB. None if the system does not
     /// tell.
     pub(crate) fn peak(&self) -> Option<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let status = fs::read_to_string(format!("/proc/{}/status", self.server.0.id())).ok()?;
+        let mut lines = status.lines();
+        let line = lines.find_map(|line| line.strip_prefix("VmHWM:"))?;
         let kib: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
         Some(kib / 1024.0)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        // A server should end with its input. One that does not is killed.
-        self.client = None;
-        for _ in 0..20 {
-            if matches!(self.child.try_wait(), Ok(Some(_))) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

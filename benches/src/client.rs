@@ -23,9 +23,6 @@ pub struct Client {
 
 impl Client {
     /// Shakes hands with the server that reads `to` and writes `from`.
-    ///
-    /// # Errors
-    /// The streams' own, and that the server refuses.
     pub fn new(to: impl Into<OwnedFd>, from: impl Into<OwnedFd>) -> io::Result<Self> {
         let mut client = Self {
             to: to.into().into(),
@@ -48,9 +45,6 @@ impl Client {
     }
 
     /// Calls the tool once.
-    ///
-    /// # Errors
-    /// The streams' own, and that the answer is not `expected`.
     pub fn check(&mut self, params: &Value, expected: &str) -> io::Result<()> {
         let answer = self.ask("tools/call", params)?;
         match answer.pointer("/result/content/0/text") {
@@ -60,17 +54,11 @@ impl Client {
     }
 
     /// Makes calls one after the other. Returns the time of each.
-    ///
-    /// # Errors
-    /// The streams' own, and that a call is refused.
     pub fn calls(&mut self, params: &Value, number: usize) -> io::Result<Vec<Duration>> {
         (0..number).map(|_| self.flood(params, 1, 1)).collect()
     }
 
     /// Makes `number` calls, with up to `width` in flight. Returns the time of all.
-    ///
-    /// # Errors
-    /// The streams' own, and that a call is refused.
     pub fn flood(&mut self, params: &Value, number: usize, width: usize) -> io::Result<Duration> {
         let requests: Vec<_> = (0..number)
             .map(|_| self.request("tools/call", params))

@@ -2,16 +2,15 @@
 
 use cap_std::fs::Dir;
 use keyhole_core::{Grant, limits::DEFAULT_MAX_BYTES};
+use keyhole_tree::Tree;
 use keyhole_walk::RECENT;
 use std::{
-    fs::{self, DirBuilder, File},
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    fs::File,
+    io,
     path::{Path, PathBuf},
     thread::sleep,
     time::{Duration, Instant},
 };
-use tempfile::TempDir;
 
 /// The sizes of the two files, in bytes.
 pub const SMALL: usize = 1 << 10;
@@ -34,45 +33,29 @@ pub const KEYS: [usize; 3] = [10, 1_000, 10_000];
 /// A folder with all that the servers serve. Drop removes it.
 #[derive(Debug)]
 pub struct Files {
-    _temp: TempDir,
+    _tree: Tree,
     home: PathBuf,
     made: Instant,
 }
 
 impl Files {
-    /// The files, in a new folder.
-    ///
-    /// # Errors
-    /// As the system says.
-    pub fn new() -> io::Result<Self> {
-        Self::beneath(0)
-    }
-
-    /// The files, this many folders further down.
-    ///
-    /// # Errors
-    /// As the system says.
-    pub fn beneath(folders: usize) -> io::Result<Self> {
-        let temp = tempfile::tempdir()?;
-        // Its real path, because a server that guards a folder may insist on that.
-        let mut home = fs::canonicalize(temp.path())?;
-        home.extend((0..folders).map(|_| "folder"));
-        // Nobody else may change what is served, whatever the umask is.
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&home)?;
-        write(&home.join(SMALL_NAME), &text(SMALL))?;
-        write(&home.join(LARGE_NAME), &text(LARGE))?;
+    /// The files, in this folder of a new one: a path that ends with a slash, or nothing.
+    #[must_use]
+    pub fn beneath(folder: &str) -> Self {
+        let tree = Tree::empty();
+        // Without the slash.
+        let home = tree.path(folder).components().collect();
+        let write = |name: &str, text| tree.write(&format!("{folder}{name}"), text);
+        write(SMALL_NAME, text(SMALL));
+        write(LARGE_NAME, text(LARGE));
         for keys in KEYS {
-            write(&map_in(&home, keys), &map_of(keys))?;
+            write(&map_name(keys), map_of(keys));
         }
-        let made = Instant::now();
-        Ok(Self {
-            _temp: temp,
+        Self {
+            _tree: tree,
             home,
-            made,
-        })
+            made: Instant::now(),
+        }
     }
 
     /// Waits until Keyhole takes the files to be at rest. Until then it reads them twice.
@@ -83,16 +66,10 @@ impl Files {
         self
     }
 
-    /// The folder.
+    /// The folder, by its real path: a server that guards a folder may insist on that.
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
-    }
-
-    /// How many directories, `/` among them, lead to a file in it.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.home.components().count()
     }
 
     /// The small file.
@@ -110,30 +87,17 @@ impl Files {
     /// The map of this many keys: one of [`KEYS`].
     #[must_use]
     pub fn map(&self, keys: usize) -> PathBuf {
-        map_in(&self.home, keys)
+        self.home.join(map_name(keys))
     }
 }
 
 /// The right to read one file of a folder.
-///
-/// # Errors
-/// As the system says.
 pub fn grant(folder: &Path, name: &str) -> io::Result<Grant> {
     Ok(Grant {
         directory: Dir::from_std_file(File::open(folder)?),
         name: name.to_owned(),
         max_bytes: DEFAULT_MAX_BYTES,
     })
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = File::options();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
-    file.write_all(text.as_bytes())
 }
 
 /// Exactly this many bytes that look like a Markdown list: with line ends, and with
@@ -151,13 +115,12 @@ fn text(bytes: usize) -> String {
     text
 }
 
-fn map_in(home: &Path, keys: usize) -> PathBuf {
-    home.join(format!("map-{keys}.toml"))
+fn map_name(keys: usize) -> String {
+    format!("map-{keys}.toml")
 }
 
-/// The text of a map of this many keys, [`SMALL_KEY`] and [`LARGE_KEY`] among them.
-#[must_use]
-pub fn map_of(keys: usize) -> String {
+/// The text of a map of this many keys, those of both files among them.
+fn map_of(keys: usize) -> String {
     let mut map =
         format!("[keys]\n\"{SMALL_KEY}\" = \"{SMALL_NAME}\"\n\"{LARGE_KEY}\" = \"{LARGE_NAME}\"\n");
     for key in 2..keys {

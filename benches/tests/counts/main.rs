@@ -20,11 +20,9 @@ mod trace;
 use keyhole_benches::files::Files;
 use std::sync::LazyLock;
 
-/// How many more directories lead to the second folder of files.
-const DEEPER: usize = 4;
+/// The second folder of files lies this much deeper, by four directories.
+const DEEPER: &str = "a/b/c/d/";
 
 /// The files, at rest, in two folders. So a call reads them once, however busy the machine is.
-static FILES: LazyLock<[Files; 2]> = LazyLock::new(|| {
-    let files = [0, DEEPER].map(|folders| Files::beneath(folders).unwrap());
-    files.map(Files::at_rest)
-});
+static FILES: LazyLock<[Files; 2]> =
+    LazyLock::new(|| ["", DEEPER].map(Files::beneath).map(Files::at_rest));

@@ -30,9 +30,9 @@ use std::{
 /// The system does not let us follow a program.
 #[allow(clippy::zombie_processes, reason = "the follower waits for it")]
 pub(crate) fn count_calls(
-    mut command: Command,
+    command: &mut Command,
     client: impl FnOnce(ChildStdin, ChildStdout) + Send,
-) -> io::Result<usize> {
+) -> io::Result<u32> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     // SAFETY: the child makes one system call here, and touches no memory.
     unsafe { command.pre_exec(|| Ok(ptrace::traceme()?)) };
@@ -43,40 +43,33 @@ pub(crate) fn count_calls(
         let client = scope.spawn(|| client(to, from));
         let calls = follow(first).unwrap();
         client.join().unwrap();
-        Ok(calls.into_iter().filter(|call| call.counts()).count())
+        Ok(calls)
     })
 }
 
-/// A system call: its number, and its third argument.
-struct Call(i64, u64);
-
-impl Call {
-    fn counts(&self) -> bool {
-        match self.0 {
-            libc::SYS_futex | libc::SYS_fcntl | libc::SYS_epoll_pwait => false,
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_epoll_wait => false,
-            // Of an eventfd, by which a thread wakes the one that waits. Nothing else is so
-            // short.
-            libc::SYS_read | libc::SYS_write => self.1 != 8,
-            _ => true,
-        }
-    }
-
-    /// The one that a thread begins. None if it was killed.
-    fn of(thread: Pid) -> Option<Self> {
-        let registers = ptrace::getregs(thread).ok()?;
+/// Whether the call counts that a thread begins. It may have been killed.
+fn counts(thread: Pid) -> bool {
+    let Ok(registers) = ptrace::getregs(thread) else {
+        return false;
+    };
+    #[cfg(target_arch = "x86_64")]
+    let (number, third) = (registers.orig_rax, registers.rdx);
+    #[cfg(target_arch = "aarch64")]
+    let (number, third) = (registers.regs[8], registers.regs[2]);
+    match number.cast_signed() {
+        libc::SYS_futex | libc::SYS_fcntl | libc::SYS_epoll_pwait => false,
         #[cfg(target_arch = "x86_64")]
-        let (number, third) = (registers.orig_rax, registers.rdx);
-        #[cfg(target_arch = "aarch64")]
-        let (number, third) = (registers.regs[8], registers.regs[2]);
-        Some(Self(number.cast_signed(), third))
+        libc::SYS_epoll_wait => false,
+        // Of an eventfd, by which a thread wakes the one that waits. Nothing else is so
+        // short.
+        libc::SYS_read | libc::SYS_write => third != 8,
+        _ => true,
     }
 }
 
-/// All calls of a program that stands behind its `exec`, and of its threads.
+/// The number of calls of a program that stands behind its `exec`, and of its threads.
 /// It is followed by the thread that started it, which is this one.
-fn follow(first: Pid) -> Result<Vec<Call>, Errno> {
+fn follow(first: Pid) -> Result<u32, Errno> {
     // Processes of other threads are theirs to wait for.
     let ours = WaitPidFlag::__WNOTHREAD | WaitPidFlag::__WALL;
     waitpid(first, Some(ours))?;
@@ -84,7 +77,7 @@ fn follow(first: Pid) -> Result<Vec<Call>, Errno> {
         Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACECLONE | Options::PTRACE_O_EXITKILL;
     ptrace::setoptions(first, options)?;
     ptrace::syscall(first, None)?;
-    let mut calls = Vec::new();
+    let mut calls = 0;
     // The threads that are in the kernel.
     let mut inside = BTreeSet::new();
     loop {
@@ -95,7 +88,7 @@ fn follow(first: Pid) -> Result<Vec<Call>, Errno> {
             Ok(WaitStatus::PtraceSyscall(thread)) => {
                 if !inside.remove(&thread) {
                     inside.insert(thread);
-                    calls.extend(Call::of(thread));
+                    calls += u32::from(counts(thread));
                 }
                 thread
             }

@@ -98,6 +98,3 @@ impl Default for Limits {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

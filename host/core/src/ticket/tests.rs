@@ -1,23 +1,17 @@
 #![cfg(unix)]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{
     AgentName, Key, LIFE, RECEIPT_LIFE, Ticket, TicketError, Tickets, name, receipt,
     system::is_private_to,
 };
+use keyhole_tree::Tree;
 use std::{
-    fs::{self, File, Permissions},
-    os::unix::fs::{PermissionsExt, symlink},
-    path::{Path, PathBuf},
+    fs::{self, File},
+    os::unix::fs::PermissionsExt as _,
     process::Command,
     time::{Duration, SystemTime},
 };
-use tempfile::TempDir;
 
 const AGENT: &str = "keyhole:privacy-scanner";
 
@@ -30,39 +24,30 @@ fn ticket(agent: &str) -> Ticket {
 }
 
 /// A plugin's data folder.
-struct Data(TempDir);
+struct Data(Tree);
+
+/// The place of the ticket for the call `id`.
+fn place(id: &str) -> String {
+    format!("tickets/{}", name(id))
+}
 
 impl Data {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(Tree::empty())
     }
 
     fn tickets(&self) -> Tickets {
-        Tickets::under(self.0.path())
-    }
-
-    fn folder(&self) -> PathBuf {
-        self.0.path().join("tickets")
-    }
-
-    /// The path of the ticket for the call `id`.
-    fn ticket(&self, id: &str) -> PathBuf {
-        self.folder().join(name(id))
+        Tickets::under(self.0.directory())
     }
 
     /// Writes a ticket that the guard would not write.
     fn forge(&self, id: &str, content: &[u8]) {
-        let ticket = self.ticket(id);
-        if !self.folder().exists() {
-            fs::create_dir(self.folder()).unwrap();
-            mode(&self.folder(), 0o700);
-        }
-        fs::write(&ticket, content).unwrap();
-        mode(&ticket, 0o600);
+        self.0.write(&place(id), content);
+        self.0.mode("tickets", 0o700);
     }
 
-    fn leave(&self, id: &str, agent: &str) -> Result<(), TicketError> {
-        self.tickets().leave(id, &ticket(agent))
+    fn leave(&self, id: &str) -> Result<(), TicketError> {
+        self.tickets().leave(id, &ticket(AGENT))
     }
 
     /// The agent that a ticket names.
@@ -72,34 +57,40 @@ impl Data {
 
     /// Tickets and receipts.
     fn count(&self) -> usize {
-        fs::read_dir(self.folder()).map_or(0, Iterator::count)
+        fs::read_dir(self.0.path("tickets")).map_or(0, Iterator::count)
+    }
+
+    fn set_time(&self, place: &str, time: SystemTime) {
+        let file = File::open(self.0.path(place)).unwrap();
+        file.set_modified(time).unwrap();
+    }
+
+    /// In this folder no ticket is left, and none that is there is redeemed.
+    #[track_caller]
+    fn is_used_for_nothing(&self) {
+        let left = self.leave("toolu_2");
+        assert!(matches!(left, Err(TicketError::NotPrivate)), "{left:?}");
+        assert_eq!(self.redeem("toolu_1"), None);
     }
 }
 
-fn mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
-
-fn mode_of(path: &Path) -> u32 {
-    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
-}
-
-fn set_age(path: &Path, age: Duration) {
-    File::open(path)
-        .unwrap()
-        .set_modified(SystemTime::now() - age)
-        .unwrap();
-}
-
 #[test]
-fn a_ticket_carries_the_key_that_the_guard_judged() {
+fn a_ticket_carries_the_key_that_the_guard_judged_and_is_private() {
     let data = Data::new();
     let ticket = Ticket {
         key: Some("k".repeat(Key::MAX_LEN).try_into().unwrap()),
         ..ticket(&"a".repeat(AgentName::MAX_BYTES))
     };
     data.tickets().leave("toolu_1", &ticket).unwrap();
+    for (place, mode) in [("tickets", 0o700), (&place("toolu_1"), 0o600)] {
+        let found = fs::symlink_metadata(data.0.path(place)).unwrap();
+        assert_eq!(found.permissions().mode() & 0o7777, mode);
+    }
+    // Nor does a second question change it.
+    let again = data.leave("toolu_1");
+    assert!(matches!(again, Err(TicketError::Again)));
     assert_eq!(data.tickets().redeem("toolu_1"), Some(ticket));
+    assert_eq!(data.redeem("toolu_1"), None);
 }
 
 #[test]
@@ -107,12 +98,12 @@ fn only_a_receipt_whose_ticket_was_redeemed_says_so_and_it_does_once() {
     let data = Data::new();
     let was_redeemed = || data.tickets().was_redeemed("toolu_1");
     assert!(!was_redeemed());
-    data.leave("toolu_1", AGENT).unwrap();
+    data.leave("toolu_1").unwrap();
     assert!(!was_redeemed());
     // Now it is void.
     assert_eq!(data.redeem("toolu_1"), None);
 
-    data.leave("toolu_1", AGENT).unwrap();
+    data.leave("toolu_1").unwrap();
     data.redeem("toolu_1").unwrap();
     assert!(!data.tickets().was_redeemed("toolu_2"));
     assert!(was_redeemed());
@@ -120,9 +111,10 @@ fn only_a_receipt_whose_ticket_was_redeemed_says_so_and_it_does_once() {
     assert_eq!(data.count(), 0);
 
     // A ticket that is so old has been cleaned up, perhaps.
-    data.leave("toolu_1", AGENT).unwrap();
+    data.leave("toolu_1").unwrap();
     data.redeem("toolu_1").unwrap();
-    set_age(&data.folder().join(receipt("toolu_1")), RECEIPT_LIFE * 2);
+    let written = SystemTime::now() - RECEIPT_LIFE * 2;
+    data.set_time(&format!("tickets/{}", receipt("toolu_1")), written);
     assert!(!was_redeemed());
 }
 
@@ -135,9 +127,8 @@ fn an_old_ticket_is_void_and_so_is_one_from_the_future() {
         (now + Duration::from_secs(3600), false),
     ] {
         let data = Data::new();
-        data.leave("toolu_1", AGENT).unwrap();
-        let ticket = File::open(data.ticket("toolu_1")).unwrap();
-        ticket.set_modified(written).unwrap();
+        data.leave("toolu_1").unwrap();
+        data.set_time(&place("toolu_1"), written);
         assert_eq!(data.redeem("toolu_1").is_some(), is_valid);
     }
 }
@@ -145,34 +136,16 @@ fn an_old_ticket_is_void_and_so_is_one_from_the_future() {
 #[test]
 fn old_tickets_are_cleaned_up_and_nothing_else() {
     let data = Data::new();
-    for id in ["old", "young"] {
-        data.leave(id, AGENT).unwrap();
+    data.leave("old").unwrap();
+    data.leave("young").unwrap();
+    data.0.write("tickets/other", "");
+    for old in ["tickets/other", &place("old")] {
+        data.set_time(old, SystemTime::now() - 10 * LIFE);
     }
-    let other = data.folder().join("other");
-    fs::write(&other, "").unwrap();
-    set_age(&other, 10 * LIFE);
-    set_age(&data.ticket("old"), 10 * LIFE);
-    data.leave("new", AGENT).unwrap();
-    assert!(!data.ticket("old").exists());
-    assert!(data.ticket("young").exists());
-    assert!(other.exists());
-}
-
-#[test]
-fn a_call_is_asked_about_once() {
-    let data = Data::new();
-    data.leave("toolu_1", AGENT).unwrap();
-    let again = data.leave("toolu_1", "a:thief");
-    assert!(matches!(again, Err(TicketError::Again)));
-    assert_eq!(data.redeem("toolu_1").as_deref(), Some(AGENT));
-}
-
-#[test]
-fn the_folder_and_the_tickets_are_private() {
-    let data = Data::new();
-    data.leave("toolu_1", AGENT).unwrap();
-    assert_eq!(mode_of(&data.folder()), 0o700);
-    assert_eq!(mode_of(&data.ticket("toolu_1")), 0o600);
+    data.leave("new").unwrap();
+    let is_there = |place: &str| data.0.path(place).exists();
+    assert!(!is_there(&place("old")));
+    assert!(is_there(&place("young")) && is_there("tickets/other"));
 }
 
 #[test]
@@ -185,37 +158,23 @@ fn private_is_what_the_user_owns_and_nobody_else_may_touch() {
     }
 }
 
-/// In this folder no ticket is left, and none that is there is redeemed.
-#[track_caller]
-fn is_used_for_nothing(data: &Data) {
-    let left = data.leave("toolu_2", AGENT);
-    assert!(matches!(left, Err(TicketError::NotPrivate)), "{left:?}");
-    assert_eq!(data.redeem("toolu_1"), None);
-}
-
 #[test]
-fn a_folder_that_others_can_enter_is_used_for_nothing() {
+fn a_folder_that_others_can_enter_a_link_to_one_and_a_file_are_used_for_nothing() {
     let data = Data::new();
-    data.leave("toolu_1", AGENT).unwrap();
+    data.leave("toolu_1").unwrap();
     for open in [0o750, 0o711, 0o777] {
-        mode(&data.folder(), open);
-        is_used_for_nothing(&data);
+        data.0.mode("tickets", open);
+        data.is_used_for_nothing();
     }
-    mode(&data.folder(), 0o700);
+    data.0.mode("tickets", 0o700);
+    let linked = Data::new();
+    linked.0.link("tickets", data.0.path("tickets"));
+    linked.is_used_for_nothing();
+    assert_eq!(data.count(), 2);
     assert_eq!(data.redeem("toolu_1").as_deref(), Some(AGENT));
-}
-
-#[test]
-fn a_link_or_a_file_in_the_folders_place_is_not_followed() {
-    let (real, data) = (Data::new(), Data::new());
-    real.leave("toolu_1", AGENT).unwrap();
-    symlink(real.folder(), data.folder()).unwrap();
-    is_used_for_nothing(&data);
-    assert_eq!(real.count(), 2);
-    fs::remove_file(data.folder()).unwrap();
-    fs::write(data.folder(), "").unwrap();
-    mode(&data.folder(), 0o600);
-    is_used_for_nothing(&data);
+    let file = Data::new();
+    file.0.write("tickets", "");
+    file.is_used_for_nothing();
 }
 
 #[test]
@@ -226,7 +185,7 @@ fn what_is_no_ticket_or_not_the_users_alone_is_void_and_hangs_nothing() {
     for content in [
         &b""[..],
         b"\n",
-        // Only half of the ticket was written.
+        // Only a part of the ticket was written.
         b"keyhole:privacy-scan",
         b"a:b\n",
         b"a:b\nk-half-of-a-ke",
@@ -243,10 +202,11 @@ fn what_is_no_ticket_or_not_the_users_alone_is_void_and_hangs_nothing() {
     for id in ["real", "open"] {
         data.forge(id, b"a:b\n\n");
     }
-    mode(&data.ticket("open"), 0o640);
-    symlink(data.ticket("real"), data.ticket("link")).unwrap();
-    fs::create_dir(data.ticket("directory")).unwrap();
-    let made = Command::new("mkfifo").arg(data.ticket("fifo")).status();
+    data.0.mode(&place("open"), 0o640);
+    data.0.link(&place("link"), data.0.path(&place("real")));
+    fs::create_dir(data.0.path(&place("directory"))).unwrap();
+    let mut mkfifo = Command::new("mkfifo");
+    let made = mkfifo.arg(data.0.path(&place("fifo"))).status();
     assert!(made.unwrap().success());
     for id in ["open", "link", "directory", "fifo"] {
         assert_eq!(data.redeem(id), None, "{id}");
@@ -256,37 +216,27 @@ fn what_is_no_ticket_or_not_the_users_alone_is_void_and_hangs_nothing() {
 
 #[test]
 fn a_link_in_a_tickets_place_is_not_written_through() {
-    let data = Data::new();
-    data.forge("other", b"");
-    let victim = data.0.path().join("victim");
-    for target in [&victim, &data.0.path().join("gone")] {
-        fs::write(&victim, "precious").unwrap();
-        symlink(target, data.ticket("toolu_1")).unwrap();
-        let left = data.leave("toolu_1", AGENT);
+    for target in ["../victim", "../gone"] {
+        let data = Data::new();
+        data.forge("other", b"");
+        data.0.write("victim", "precious");
+        data.0.link(&place("toolu_1"), target);
+        let left = data.leave("toolu_1");
         assert!(matches!(left, Err(TicketError::Again)), "{left:?}");
-        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
-        fs::remove_file(data.ticket("toolu_1")).unwrap();
+        let victim = fs::read_to_string(data.0.path("victim"));
+        assert_eq!(victim.unwrap(), "precious");
+        assert!(!data.0.path("gone").exists());
     }
-    assert!(!data.0.path().join("gone").exists());
 }
 
 #[test]
 fn an_id_is_never_a_path() {
     let long = "x".repeat(1 << 20);
-    for id in [
-        "",
-        ".",
-        "..",
-        "../../up",
-        "/etc/passwd",
-        "a\0b",
-        "a\n",
-        &long,
-    ] {
+    for id in ["", "..", "../../up", "/etc/passwd", "a\0b\n", &long] {
         let data = Data::new();
-        data.leave(id, AGENT).unwrap();
+        data.leave(id).unwrap();
         assert_eq!(data.count(), 2);
-        assert_eq!(fs::read_dir(data.0.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(data.0.directory()).unwrap().count(), 1);
         assert_eq!(data.redeem(id).as_deref(), Some(AGENT));
     }
 }

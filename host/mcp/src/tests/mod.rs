@@ -1,11 +1,6 @@
 //! Sessions over in-memory streams: what a client sends, and what it gets.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "tests"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod output;
 mod pending;
@@ -15,13 +10,7 @@ mod tool;
 use super::{SessionError, Surface, run_session, server::Load};
 use keyhole_core::{CallPermit, Caller, Code, Content, Target};
 use serde_json::{Value, json};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex},
     sync::Semaphore,
@@ -40,43 +29,37 @@ const DOCUMENT: &str = "# Title\r\n\n\u{feff}\"quoted\" \\ text, \u{1f511}\t  \n
 const ESCAPED: &str = "\"\u{1f511}\"\n";
 
 /// More than any test holds.
-const CALL_PERMITS: usize = 10_000;
+const PERMITS: usize = 10_000;
 
 /// A fake loader. The key says what it does.
 struct Fake {
     /// Lets `slow` calls go on, one for each permit.
     gate: Semaphore,
-    /// The number of calls that ever began.
-    begun: AtomicUsize,
-    /// The number of calls that load now.
-    loading: Arc<AtomicUsize>,
-    call_permits: Arc<Semaphore>,
+    /// One permit is taken for each call that loads now.
+    loading: Semaphore,
+    /// One is taken for each place that is held.
+    places: Arc<Semaphore>,
 }
 
 impl Default for Fake {
     fn default() -> Self {
         Self {
             gate: Semaphore::new(0),
-            begun: AtomicUsize::new(0),
-            loading: Arc::default(),
-            call_permits: Arc::new(Semaphore::new(CALL_PERMITS)),
+            loading: Semaphore::new(PERMITS),
+            places: Arc::new(Semaphore::new(PERMITS)),
         }
     }
 }
 
-/// Adds one to a count as long as it lives.
-struct One(Arc<AtomicUsize>);
-
-impl One {
-    fn of(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count.clone())
+impl Fake {
+    /// The number of calls that load now.
+    fn loading(&self) -> usize {
+        PERMITS - self.loading.available_permits()
     }
-}
 
-impl Drop for One {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+    /// The number of places that are held now.
+    fn held(&self) -> usize {
+        PERMITS - self.places.available_permits()
     }
 }
 
@@ -85,8 +68,7 @@ impl Load for Fake {
         let Target::Key(key) = target else {
             return Err(Code::Internal);
         };
-        self.begun.fetch_add(1, Ordering::SeqCst);
-        let _loading = One::of(&self.loading);
+        let _loading = self.loading.acquire().await.unwrap();
         let text = match &key[..] {
             "document" => DOCUMENT.to_owned(),
             "big" => "x".repeat(100_000),
@@ -95,15 +77,12 @@ impl Load for Fake {
                 self.gate.acquire().await.unwrap().forget();
                 "slow".to_owned()
             }
-            name => {
-                let code = Code::ALL.iter().find(|code| code.as_str() == name);
-                return Err(code.copied().unwrap_or(Code::UnknownKey));
-            }
+            _ => return Err(Code::UnknownKey),
         };
-        let call_permit = Arc::clone(&self.call_permits).acquire_owned();
+        let place = Arc::clone(&self.places).acquire_owned().await;
         Ok(Content {
             text,
-            permit: CallPermit::new(call_permit.await.unwrap()),
+            permit: CallPermit::new(place.unwrap()),
         })
     }
 }
@@ -175,70 +154,27 @@ impl Client {
         self.send(cancel(id)).await;
     }
 
-    /// The next message from the server. None means the end of its output.
-    async fn next(&mut self) -> Option<Value> {
+    /// The next message from the server.
+    async fn answer(&mut self) -> Value {
         let mut line = String::new();
         let read = timeout(PATIENCE, self.from.read_line(&mut line)).await;
-        if read.unwrap().unwrap() == 0 {
-            return None;
-        }
+        read.unwrap().unwrap();
         assert!(line.ends_with('\n'), "half a line");
-        let message: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(message["jsonrpc"], "2.0");
-        Some(message)
+        serde_json::from_str(&line).unwrap()
     }
 
-    async fn answer(&mut self) -> Value {
-        self.next().await.expect("an answer")
-    }
-
-    /// The next message. It must be an error with this code and id.
-    async fn error(&mut self, code: i32, id: impl Into<Value>) {
+    /// The next message, which must be the answer to the call `id`, with this document.
+    async fn is(&mut self, id: impl Into<Value>, document: &str) {
         let answer = self.answer().await;
-        assert_eq!(answer["error"]["code"], code, "{answer}");
-        assert_eq!(answer.get("id"), Some(&id.into()), "{answer}");
+        assert_eq!(answer["id"], id.into());
+        assert_eq!(answer["result"]["content"][0]["text"], document);
     }
 
     /// Asserts that the server has sent nothing and that the session goes on: the
-    /// next message is the answer to a ping.
+    /// next message is the answer to this call.
     async fn is_quiet(&mut self) {
-        self.send(json!({"jsonrpc": "2.0", "id": "quiet?", "method": "ping"}))
-            .await;
-        let answer = self.answer().await;
-        assert_eq!(answer["id"], "quiet?", "{answer}");
-    }
-
-    /// Ends the input. Returns the remaining answers, and how the session ended.
-    async fn end(self) -> (Vec<Value>, Result<(), SessionError>) {
-        let Self {
-            to,
-            mut from,
-            session,
-            ..
-        } = self;
-        drop(to);
-        let mut text = String::new();
-        let all = tokio::io::AsyncReadExt::read_to_string(&mut from, &mut text);
-        timeout(PATIENCE, all).await.unwrap().unwrap();
-        let answers = text
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
-        let ended = timeout(PATIENCE, session).await.unwrap().unwrap();
-        (answers, ended)
-    }
-
-    fn begun(&self) -> usize {
-        self.loader.begun.load(Ordering::SeqCst)
-    }
-
-    fn loading(&self) -> usize {
-        self.loader.loading.load(Ordering::SeqCst)
-    }
-
-    /// The number of permits that are held now.
-    fn call_permits(&self) -> usize {
-        CALL_PERMITS - self.loader.call_permits.available_permits()
+        self.call("quiet?", "document").await;
+        self.is("quiet?", DOCUMENT).await;
     }
 }
 
@@ -267,21 +203,14 @@ fn initialize() -> Value {
     }})
 }
 
-fn request(id: impl Into<Value>, method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params})
-}
-
 fn cancel(id: impl Into<Value>) -> Value {
     let params = json!({"requestId": id.into()});
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
 }
 
 fn call(id: impl Into<Value>, key: &str) -> Value {
-    request(
-        id,
-        "tools/call",
-        json!({"name": "load_context", "arguments": {"key": key}}),
-    )
+    let params = json!({"name": "load_context", "arguments": {"key": key}});
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": params})
 }
 
 /// `message` as a request of the stateless protocol.

@@ -1,17 +1,11 @@
-//! Tests of the tool through the protocol.
+//! What the tool says of itself.
 
-use super::{Client, request};
+use crate::tool;
 use keyhole_core::Code;
-use serde_json::json;
 
-#[tokio::test(start_paused = true)]
-async fn the_description_names_every_code_that_is_worth_calling_again() {
-    let mut client = Client::initialized().await;
-    client.send(request(1, "tools/list", json!({}))).await;
-    let answer = client.answer().await;
-    let description = answer["result"]["tools"][0]["description"]
-        .as_str()
-        .unwrap();
+#[test]
+fn the_description_names_every_code_that_is_worth_calling_again() {
+    let description = tool::general().description.unwrap();
     for code in Code::ALL {
         assert_eq!(
             description.contains(&format!("`{}`", code.as_str())),

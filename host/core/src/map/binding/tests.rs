@@ -5,7 +5,7 @@
 use super::{BadBindingName, BindingError, BindingName};
 use crate::{
     code::Code,
-    map::{Map, tests::location},
+    map::{Key, Map, tests::location},
 };
 use keyhole_tree::Tree;
 use keyhole_walk::SystemError;
@@ -59,27 +59,31 @@ fn one_line_end_after_the_key_is_not_part_of_it() {
     }
 }
 
+/// Its own key, however short, and a long key of the map, whoever has it. A short key of
+/// another entry may be any word.
 #[test]
 fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
     let tree = Tree::empty();
-    let shows = |name: &str, texts: &str, own: Option<&str>| {
-        let text = format!(
+    for (name, text, own, shows) in [
+        ("a", "title = 'any word'", Some("k-own"), false),
+        ("a", "title = 'it is k-own'", Some("k-own"), true),
+        ("a-k-own", "", Some("k-own"), true),
+        ("a", "description = 'k-long-and-random-7f3a'", None, true),
+        ("a", "description = 'a word'", None, false),
+    ] {
+        let map = format!(
             "[keys]\nk-long-and-random-7f3a = '/a.md'\nword = '/b.md'\n\
-             [bindings.{name}]\nkey_env = 'OWN'\n{texts}\n"
+             [bindings.{name}]\nkey_env = 'OWN'\n{text}\n"
         );
-        let map = Map::parse(text.as_bytes(), &location(&tree)).unwrap();
-        let own = own.map(|key| crate::map::Key::try_from(key).unwrap());
-        map.binding(name)
-            .unwrap()
-            .shows_a_key(name, own.as_ref(), &map)
-    };
-    assert!(!shows("a", "title = 'any word'", Some("k-own")));
-    // Its own key, however short; and a long key of the map, whoever has it.
-    assert!(shows("a", "title = 'it is k-own'", Some("k-own")));
-    assert!(shows("a-k-own", "", Some("k-own")));
-    assert!(shows("a", "description = 'k-long-and-random-7f3a'", None));
-    // A short key of another entry may be any word.
-    assert!(!shows("a", "description = 'a word'", None));
+        let map = Map::parse(map.as_bytes(), &location(&tree)).unwrap();
+        let own = own.map(|own| Key::try_from(own).unwrap());
+        let binding = map.binding(name).unwrap();
+        assert_eq!(
+            binding.shows_a_key(name, own.as_ref(), &map),
+            shows,
+            "{text}"
+        );
+    }
 }
 
 #[test]

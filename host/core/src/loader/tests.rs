@@ -1,0 +1,245 @@
+//! How calls delay each other: here with files that hang. The guest is a fake that hangs
+//! when a test wants it. Its threads are real. The clock stands still while one of them is
+//! busy, unless a test moves it: so no answer depends on how busy the machine is.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use super::Loader;
+use crate::{
+    call::Target,
+    caller::Caller,
+    code::Code,
+    grant::{Executor, Grant},
+    limits::Limits,
+    map::{LiveMap, tests::live},
+};
+use cap_std::fs::Dir;
+use keyhole_tree::Tree;
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    thread,
+    time::{Duration, Instant},
+};
+use tokio::{
+    task::{JoinSet, yield_now},
+    time::advance,
+};
+
+type Answer = Result<String, Code>;
+
+/// A key that nobody can guess.
+fn key(of: &str) -> String {
+    format!("k-2c1f8a96d0e34b57-{of}").replace('.', "-")
+}
+
+/// The deadline comes only if a test lets it.
+fn limits() -> Limits {
+    Limits {
+        deadline: Duration::from_secs(3600),
+        ..Limits::default()
+    }
+}
+
+const HUNG: [&str; 3] = ["hung-0.md", "hung-1.md", "hung-2.md"];
+
+/// The guest. Files whose names begin with `hung` hang until they are released.
+#[derive(Clone, Default)]
+struct Files(Arc<(Mutex<State>, Condvar)>);
+
+#[derive(Default)]
+struct State {
+    released: bool,
+    /// The number of calls that hang.
+    hung: usize,
+}
+
+impl Files {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.0.lock().unwrap()
+    }
+
+    fn release(&self) {
+        self.state().released = true;
+        self.0.1.notify_all();
+    }
+}
+
+impl Drop for Files {
+    /// So that a failing test ends too.
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Executor for Files {
+    type Directory = Dir;
+
+    fn run(&self, _: &str, grant: Option<Grant>, _: Instant) -> Answer {
+        let name = grant.ok_or(Code::UnknownKey)?.name;
+        assert!(name != "panic.md", "as it was told");
+        if name.starts_with("hung") {
+            let mut state = self.state();
+            state.hung += 1;
+            let wait = self.0.1.wait_while(state, |state| !state.released);
+            wait.unwrap().hung -= 1;
+        }
+        Ok(name)
+    }
+
+    fn interrupt(&self) {}
+}
+
+struct World {
+    _tree: Tree,
+    files: Files,
+    loader: Arc<Loader<LiveMap, Files>>,
+}
+
+impl World {
+    /// A world whose map has a key for each file.
+    fn new() -> Self {
+        let names = [&["honest.md", "panic.md"], &HUNG[..]].concat();
+        let tree = Tree::of(&names);
+        let entries = names
+            .iter()
+            .map(|name| format!("{} = '{name}'\n", key(name)));
+        let map: String = entries.collect();
+        tree.write("map.toml", format!("[keys]\n{map}"));
+        let files = Files::default();
+        let loader = Loader::new(live(&tree).into(), files.clone(), limits());
+        Self {
+            _tree: tree,
+            files,
+            loader: Arc::new(loader),
+        }
+    }
+
+    /// Starts calls with these keys, all at once.
+    fn calls(&self, keys: impl IntoIterator<Item = String>) -> JoinSet<Answer> {
+        let call = |key: String| {
+            let (loader, target) = (self.loader.clone(), Target::Key(key.into()));
+            async move {
+                let content = loader.load(target, Caller::Nobody).await;
+                content.map(|content| content.text)
+            }
+        };
+        keys.into_iter().map(call).collect()
+    }
+
+    async fn load(&self, key: &str) -> Answer {
+        self.calls([key.to_owned()]).join_all().await.remove(0)
+    }
+
+    /// How many calls count as running, and how many as slow.
+    fn held(&self) -> (usize, usize) {
+        let running = limits().running - self.loader.running.available_permits();
+        (
+            running,
+            limits().slow - self.loader.slow.available_permits(),
+        )
+    }
+
+    /// Waits until all calls that run hang and count as slow. They are so many then.
+    async fn hang(&self, calls: usize) {
+        until(|| self.files.state().hung == calls).await;
+        advance(limits().slow_after).await;
+        until(|| self.held() == (0, calls)).await;
+    }
+
+    /// Releases what hangs, and waits until nothing is held any more.
+    async fn comes_to_rest(&self) {
+        self.files.release();
+        let queue = limits().running + limits().waiting;
+        let free = || self.loader.queue.available_permits();
+        until(|| self.held() == (0, 0) && free() == queue).await;
+    }
+}
+
+/// Waits until `what` holds. It polls, because other threads change the state and notify
+/// nobody; and it does not ask the clock, which stands still.
+async fn until(mut what: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !what() {
+        assert!(began.elapsed() < Duration::from_secs(60), "never");
+        thread::sleep(Duration::from_millis(1));
+        yield_now().await;
+    }
+}
+
+/// All of these calls get the content of this file.
+async fn get(mut calls: JoinSet<Answer>, file: &str) {
+    until(|| {
+        while let Some(answer) = calls.try_join_next() {
+            assert_eq!(answer.unwrap(), Ok(file.to_owned()));
+        }
+        calls.is_empty()
+    })
+    .await;
+}
+
+/// The walk lets no more than `running` calls wait for one file system.
+#[tokio::test(start_paused = true)]
+async fn three_file_systems_that_hang_leave_all_that_may_run_to_the_others() {
+    let world = World::new();
+    let most = limits().running;
+    let mut calls = Vec::new();
+    for (number, file) in HUNG.iter().enumerate() {
+        calls.push(world.calls(vec![key(file); most]));
+        world.hang((number + 1) * most).await;
+    }
+    get(world.calls(vec![key("honest.md"); 40]), "honest.md").await;
+    world.files.release();
+    for (calls, file) in calls.into_iter().zip(HUNG) {
+        get(calls, file).await;
+    }
+    world.comes_to_rest().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_holds_its_permit_until_its_thread_ends() {
+    let world = World::new();
+    let most = limits().running;
+    for (number, file) in HUNG.iter().enumerate() {
+        // Before it counts as slow, and then.
+        let mut calls = world.calls(vec![key(file); most]);
+        until(|| world.files.state().hung == (number + 1) * most).await;
+        calls.shutdown().await;
+        assert_eq!(world.held().0, most);
+        world.hang((number + 1) * most).await;
+    }
+    assert_eq!(world.held(), (0, limits().slow));
+    assert_eq!(world.load(&key("honest.md")).await, Ok("honest.md".into()));
+    world.comes_to_rest().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_internal_and_holds_nothing() {
+    let world = World::new();
+    for _ in 0..5 {
+        assert_eq!(world.load(&key("panic.md")).await, Err(Code::Internal));
+    }
+    world.comes_to_rest().await;
+    assert_eq!(world.load(&key("honest.md")).await, Ok("honest.md".into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_key_never_waits_for_those_who_guess_short_ones_and_a_short_one_does() {
+    let world = World::new();
+    let mut guesses = world.calls((0..1000).map(|guess| format!("k-{guess}")));
+    let mut wrong = 0;
+    // Then there are only those that wait for a guess, and no place for another.
+    until(|| {
+        while let Some(answer) = guesses.try_join_next() {
+            match answer.unwrap() {
+                Err(Code::UnknownKey) => wrong += 1,
+                answer => assert_eq!(answer, Err(Code::Busy)),
+            }
+        }
+        guesses.len() == limits().waiting_guesses
+    })
+    .await;
+    assert_eq!(wrong, limits().free_guesses);
+    get(world.calls(vec![key("honest.md"); 100]), "honest.md").await;
+    // A wrong long key does not wait either.
+    assert_eq!(world.load(&key("wrong")).await, Err(Code::UnknownKey));
+    assert_eq!(world.load("k").await, Err(Code::Busy));
+}
