@@ -6,7 +6,7 @@ use std::{io::Write as _, process::Command};
 
 /// A command's outcome. Each check is exact and returns the outcome, for the next
 /// check.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ran {
     /// Standard output, with `HOME` in place of the world's home.
     pub stdout: String,

@@ -171,6 +171,3 @@ fn refusal(why: String) -> String {
          Do not go on without the document: stop, and report this. There is nothing to call; to try again, the agent has to be started again."
     )
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,6 @@
 //! The `keyhole` command: its subcommands, and their exit codes. `arguments` has what they
 //! take.
 #![forbid(unsafe_code)]
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 
 mod arguments;
 mod aside;
@@ -15,8 +14,6 @@ mod serve;
 mod setup;
 mod signals;
 mod terminal;
-#[cfg(test)]
-mod tests;
 
 use arguments::{Check, Cli, Color, Command, Contract, Guard, Later, MapArg, Serve};
 use check::{Report, brief, check, foreign_map, load};

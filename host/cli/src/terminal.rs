@@ -49,6 +49,3 @@ pub(crate) fn plain(text: &str) -> String {
         plain + part.split_once('m').map_or("", |(_, rest)| rest)
     })
 }
-
-#[cfg(test)]
-mod tests;

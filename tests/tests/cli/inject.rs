@@ -2,47 +2,65 @@
 //! read behind.
 
 use crate::secrecy::{conceals, talkative};
-use keyhole_tests::{MARKER, PATIENCE, Ran, World, binary};
+use keyhole_tests::{MARKER, PATIENCE, Ran, World};
 use serde_json::{Value, json};
-use std::{fs, process::Command, thread, time::Instant};
+use std::{fs, thread, time::Instant};
 
 const AGENT: &str = "acme:reviewer";
+/// The ids of agents in Claude Code, and in Codex and Copilot.
+const CLAUDE: &str = "a3f29c07b1d4e8560";
+const CODEX: &str = "01a20a86-fc8c-7a90-9a39-0261fd42f0be";
 
-fn start(agent: &str) -> Value {
+const ENTRY: &str = "{ path = '~/hunter2.md', agents = ['acme:reviewer'] }";
+
+fn start(id: &str, agent: &str) -> Value {
     json!({
         "session_id": "s",
-        "cwd": "/c",
+        "cwd": {"hook_event_name": "PreToolUse"},
         "hook_event_name": "SubagentStart",
-        "agent_id": "a3f29c07b1d4e8560",
+        "agent_id": id,
         "agent_type": agent,
     })
 }
 
-/// The command of a hook that is told of this agent.
-fn inject(world: &World, agent: &str) -> Ran {
-    world.run_with(["inject"], start(agent).to_string().as_bytes())
+/// The command of a hook that is told this.
+fn inject(world: &World, input: &Value) -> Ran {
+    world.run_with(["inject"], input.to_string().as_bytes())
 }
 
 /// What the agent reads.
 #[track_caller]
-fn read(world: &World, agent: &str) -> String {
-    let ran = inject(world, agent).exits(0).says_nothing_on_stderr();
+fn read_by(world: &World, input: &Value) -> String {
+    let ran = inject(world, input).exits(0).says_nothing_on_stderr();
     context(&ran)
 }
 
 #[track_caller]
+fn read(world: &World, agent: &str) -> String {
+    read_by(world, &start(CLAUDE, agent))
+}
+
+#[track_caller]
 fn context(ran: &Ran) -> String {
-    let output = &ran.json()["hookSpecificOutput"];
-    assert_eq!(output["hookEventName"], "SubagentStart");
-    output["additionalContext"].as_str().unwrap().to_owned()
+    let mut answer = ran.json();
+    let output = answer["hookSpecificOutput"].take();
+    assert_eq!(answer, json!({ "hookSpecificOutput": null }));
+    let text = &output["additionalContext"];
+    let whole = json!({ "hookEventName": "SubagentStart", "additionalContext": text });
+    assert_eq!(output, whole);
+    text.as_str().unwrap().to_owned()
 }
 
 #[track_caller]
 fn refuses(world: &World, agent: &str, code: &str) {
-    let said = read(world, agent);
+    is_refusal(&read(world, agent), code);
+}
+
+#[track_caller]
+fn is_refusal(said: &str, code: &str) {
     assert!(said.contains(&format!("not loaded. {code}: ")), "{said}");
     assert!(said.contains("Do not go on without the document"), "{said}");
-    conceals(&said);
+    conceals(said);
 }
 
 /// A user with a document, and this entry for it.
@@ -67,18 +85,52 @@ fn the_agent_that_one_entry_names_reads_its_document_and_no_other_agent_does() {
     ] {
         refuses(&world, other, "unknown-key");
     }
-    for other in ["fork", ""] {
-        refuses(&world, other, "caller-not-verified");
-    }
+    // An entry for anyone is nobody's document, and of two entries neither is.
+    refuses(&user("'~/hunter2.md'"), AGENT, "unknown-key");
+    let two = format!("{ENTRY}\nk-other-hunter2-0123456 = {ENTRY}");
+    refuses(&user(&two), AGENT, "unknown-key");
 }
 
 #[test]
-fn an_entry_for_anyone_is_nobodys_document_and_of_two_entries_neither_is() {
-    refuses(&user("'~/hunter2.md'"), AGENT, "unknown-key");
-    let world = user(
-        "{ path = '~/hunter2.md', agents = ['acme:reviewer'] }\nk-other-hunter2-0123456 = { path = '~/hunter2.md', agents = ['acme:reviewer'] }",
-    );
-    refuses(&world, AGENT, "unknown-key");
+fn who_is_no_subagent_by_its_id_or_type_gets_a_refusal() {
+    let world = user("{ path = '~/hunter2.md', agents = ['reader'] }");
+    let by_id = [
+        "areader-3f29c07b1d4e8560",
+        "a3f29c07b1d4e856",
+        "",
+        "01a20a86-fc8c-7a90-9a39-0261fd42f0b",
+        "01A20a86-fc8c-7a90-9a39-0261fd42f0be",
+        "01a20a86-fc8c-7a90-9a39-0261fd42f0be-",
+        "01a20a86fc8c-7a90-9a39-0261fd42f0be0",
+        "a01a20a8-fc8c-7a90-9a39-0261fd42f0be7a90",
+    ]
+    .map(|id| start(id, "reader"));
+    let by_type = ["fork", "hunter2\n", ""].map(|agent| start(CLAUDE, agent));
+    let without = ["agent_id", "agent_type"].map(|field| {
+        let mut input = start(CLAUDE, "reader");
+        input[field].take();
+        input
+    });
+    for input in by_id.iter().chain(&by_type).chain(&without) {
+        is_refusal(&read_by(&world, input), "caller-not-verified");
+    }
+}
+
+/// Copilot names no event, has a parent's id, and reads an answer without a name.
+#[test]
+fn copilot_is_answered_in_its_own_form_and_takes_no_id_of_another_form() {
+    let world = user(ENTRY);
+    let answer = |id| {
+        let mut input = start(id, AGENT);
+        input.as_object_mut().unwrap().remove("hook_event_name");
+        input["parent_agent_id"] = CODEX.into();
+        inject(&world, &input).exits(0).json()
+    };
+    let document = format!("# {MARKER}\n");
+    assert_eq!(answer(CODEX), json!({ "additionalContext": document }));
+    let refusal = answer(CLAUDE);
+    let refusal = refusal["additionalContext"].as_str().unwrap();
+    is_refusal(refusal, "caller-not-verified");
 }
 
 /// The client does not tell a hook which marketplace it is.
@@ -101,12 +153,12 @@ fn an_entry_for_a_plugin_of_one_marketplace_is_nobodys_document() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_cannot_start_tells_the_agent_to_stop() {
-    let mut world = user("{ path = '~/hunter2.md', agents = ['acme:reviewer'] }");
+    let mut world = user(ENTRY);
     let mut refused = 0;
     for most in 4..=24 {
         world = world.after(&format!("ulimit -n {most}"));
         // The program itself may not have been loaded.
-        let ran = inject(&world, AGENT);
+        let ran = inject(&world, &start(CLAUDE, AGENT));
         if ran.exit != Some(0) {
             assert!(most < 5 && !ran.stderr.contains("panicked"), "{ran:#?}");
             let _ = ran.says("");
@@ -114,47 +166,31 @@ fn what_cannot_start_tells_the_agent_to_stop() {
         }
         let said = context(&ran);
         if said != format!("# {MARKER}\n") {
-            let code = "not loaded. out-of-resources: ";
-            assert!(said.contains(code) && !said.contains(MARKER), "{said}");
+            is_refusal(&said, "out-of-resources");
             refused += 1;
         }
     }
     assert!(refused > 1, "{refused}");
-    let homeless = user("'~/hunter2.md'").without_env("HOME");
+    let homeless = user(ENTRY).without_env("HOME");
     let homeless = homeless.without_env("XDG_CONFIG_HOME");
-    let said = context(&inject(&homeless, AGENT));
-    assert!(said.contains("not loaded. map-missing: "), "{said}");
+    is_refusal(
+        &context(&inject(&homeless, &start(CLAUDE, AGENT))),
+        "map-missing",
+    );
 }
 
 #[test]
 fn what_a_call_would_refuse_is_refused() {
-    let entry = "{ path = '~/hunter2.md', agents = ['acme:reviewer'] }";
-    let world = user(entry);
-    world.remove_map();
-    refuses(&world, AGENT, "map-missing");
-    world.write_map("[keys");
-    refuses(&world, AGENT, "map-invalid");
-    refuses(
-        &user(&entry.replace("hunter2.md", "hunter2.txt")),
-        AGENT,
-        "not-markdown",
-    );
-    refuses(
-        &user(&entry.replace("hunter2.md", "hunter3.md")),
-        AGENT,
-        "not-found",
-    );
-    refuses(
-        &user(&entry.replace(" }", ", max_bytes = 6 }")),
-        AGENT,
-        "too-large",
-    );
-    for (text, code) in [(vec![b'a'; 10_001], "too-large"), (vec![0xff], "not-utf8")] {
-        let world = user(entry);
-        world.write("hunter2.md", text);
-        refuses(&world, AGENT, code);
+    for (old, new, code) in [
+        ("hunter2.md", "hunter2.txt", "not-markdown"),
+        ("hunter2.md", "hunter3.md", "not-found"),
+        (" }", ", max_bytes = 6 }", "too-large"),
+    ] {
+        refuses(&user(&ENTRY.replace(old, new)), AGENT, code);
     }
-    let world = talkative(user(entry));
+    let world = talkative(user(ENTRY));
+    world.write("hunter2.md", [0xff]);
+    refuses(&world, AGENT, "not-utf8");
     for blank in ["", " \n"] {
         world.write("hunter2.md", blank);
         let said = read(&world, AGENT);
@@ -163,42 +199,70 @@ fn what_a_call_would_refuse_is_refused() {
             "{said}"
         );
     }
-    world.write("hunter2.md", "a".repeat(10_000));
-    assert_eq!(read(&world, AGENT), "a".repeat(10_000));
+    world.write_map("[keys");
+    refuses(&world, AGENT, "map-invalid");
+    world.remove_map();
+    refuses(&world, AGENT, "map-missing");
+}
+
+/// Claude Code counts in UTF-16 units, the others in bytes.
+#[test]
+fn a_document_at_the_clients_limit_comes_whole_and_unchanged_and_a_longer_one_is_refused() {
+    let world = user(ENTRY);
+    for (id, most, longer) in [
+        (CLAUDE, "🔑".repeat(5_000), "a"),
+        (CODEX, "ä".repeat(5_000), "a"),
+        (
+            CODEX,
+            "- \"a\" \\ {$1}\n\u{feff}\r\n\0\u{2028}\n".to_owned(),
+            &"a".repeat(10_000),
+        ),
+    ] {
+        world.write("hunter2.md", &most);
+        assert_eq!(read_by(&world, &start(id, AGENT)), most);
+        world.write("hunter2.md", most + longer);
+        is_refusal(&read_by(&world, &start(id, AGENT)), "too-large");
+    }
 }
 
 #[test]
-fn what_is_no_hooks_input_gets_no_answer_and_tells_nothing() {
-    let world = user("{ path = '~/hunter2.md', agents = ['acme:reviewer'] }");
-    let other = start(AGENT)
-        .to_string()
-        .replace("SubagentStart", "SubagentStop");
-    let _ = world
-        .run_with(["inject"], other.as_bytes())
-        .exits(0)
-        .says("")
-        .says_nothing_on_stderr();
+fn what_is_not_one_object_with_each_field_once_gets_no_answer_and_tells_nothing() {
+    let world = user(ENTRY);
+    let good = start(CLAUDE, AGENT).to_string();
+    let stop = good.replace("SubagentStart", "SubagentStop");
+    let other = world.run_with(["inject"], stop.as_bytes());
+    let _ = other.exits(0).says("").says_nothing_on_stderr();
+
+    let fields = json!(["SubagentStart", CLAUDE, AGENT]).to_string();
+    let twice = |field: &str| good.replacen('{', &format!("{{{field},"), 1);
+    let with = |field: &str, value: Value| {
+        let mut input = start(CLAUDE, AGENT);
+        input[field] = value;
+        input.to_string()
+    };
     for input in [
         "",
         MARKER,
+        "null",
         "[]",
         "{}",
-        r#"["SubagentStart", "a3f29c07b1d4e8560", "acme:reviewer"]"#,
+        &fields,
+        &twice(r#""agent_type":"fork""#),
+        &twice(r#""agent_id":"a3f29c07b1d4e8561""#),
+        &twice(r#""hook_event_name":"SubagentStop""#),
+        &format!("{good}{good}"),
+        &format!("[{good}]"),
+        &format!("{good}x"),
+        &with("agent_id", json!([CLAUDE])),
+        &with("agent_type", json!({})),
+        &with("hook_event_name", json!(1)),
     ] {
         let ran = world.run_with(["inject"], input.as_bytes());
-        let ran = ran.exits(1).says("");
-        conceals(&ran.stderr);
+        conceals(&ran.exits(1).says("").stderr);
     }
     // More than a hook is ever told.
-    let long = start(&"x".repeat(17 << 20)).to_string();
-    world.write("input", long);
-    let input = fs::File::open(world.path("input")).unwrap();
-    let ran = Command::new(binary())
-        .arg("inject")
-        .stdin(input)
-        .output()
-        .unwrap();
-    assert_eq!((ran.status.code(), &*ran.stdout), (Some(1), &[][..]));
+    world.write("input", good + &" ".repeat(17 << 20));
+    let _ = world.typed("keyhole inject <input").exits(1).says("");
 }
 
 #[cfg(target_os = "linux")]

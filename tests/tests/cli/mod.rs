@@ -9,7 +9,7 @@ mod setup_example;
 mod setup_key;
 mod setup_page;
 
-use keyhole_tests::{MARKER, World};
+use keyhole_tests::{MARKER, Ran, World, skipped};
 
 #[test]
 fn version_is_the_packages() {
@@ -22,27 +22,11 @@ fn version_is_the_packages() {
 
 #[test]
 fn help_names_every_command_and_gives_examples() {
-    let mut ran = World::new()
-        .run(["--help"])
-        .exits(0)
-        .says_nothing_on_stderr();
-    for text in [
-        "serve",
-        "check",
-        "contract",
-        "demo",
-        "setup",
-        "Examples:",
-        "context-map.toml",
-    ] {
-        ran = ran.mentions(text);
-    }
+    let world = World::new();
+    let help = |arguments: &[&str]| world.run(arguments).exits(0).says_nothing_on_stderr();
+    insta::assert_snapshot!(help(&["--help"]).stdout);
     for command in ["serve", "check", "contract", "demo", "setup"] {
-        World::new()
-            .run([command, "--help"])
-            .exits(0)
-            .mentions(&format!("Usage: keyhole {command}"))
-            .says_nothing_on_stderr();
+        let _ = help(&[command, "--help"]).mentions(&format!("Usage: keyhole {command}"));
     }
 }
 
@@ -134,57 +118,53 @@ fn help_fits_a_narrow_terminal() {
     assert!(widest.unwrap() <= 40, "{ran:#?}");
 }
 
-#[cfg(target_os = "linux")]
+/// What a command prints on a terminal, if there can be one here.
+pub(crate) fn on_a_terminal(world: &World, command: &str) -> Option<Ran> {
+    let script = "command -v script >/dev/null || exit 77; script -qec";
+    let ran = world.typed(&format!("{script} '{command}' /dev/null"));
+    if ran.exit == Some(77) || cfg!(not(target_os = "linux")) {
+        skipped("`script` is not here");
+        return None;
+    }
+    Some(ran)
+}
+
 #[test]
 fn a_server_on_a_terminal_says_that_it_waits_for_a_client_and_how_to_end_it() {
-    let on_a_terminal =
-        "command -v script >/dev/null || exit 77; script -qec 'keyhole serve' /dev/null";
-    let ran = World::new().typed(on_a_terminal);
-    if ran.exit == Some(77) {
-        keyhole_tests::skipped("`script` is not here");
-        return;
+    if let Some(ran) = on_a_terminal(&World::new(), "keyhole serve") {
+        let _ = ran
+            .mentions("keyhole: waiting for an MCP client on standard input;")
+            .mentions("Ctrl-C ends it");
     }
-    let _ = ran
-        .mentions("keyhole: waiting for an MCP client on standard input;")
-        .mentions("Ctrl-C ends it");
 }
 
 #[test]
 fn without_a_home_check_exits_as_for_a_missing_map_and_says_what_to_set() {
-    let mut check = std::process::Command::new(keyhole_tests::binary());
-    let ran = keyhole_tests::Ran::of(check.arg("check").env_clear(), b"");
-    let _ = ran.exits(2).only_complains("set HOME");
-    let mut quiet = std::process::Command::new(keyhole_tests::binary());
-    let ran = keyhole_tests::Ran::of(quiet.args(["check", "-q"]).env_clear(), b"");
-    let _ = ran.exits(2).says("").says_nothing_on_stderr();
+    let world = World::new().without_env("HOME");
+    let world = world.without_env("XDG_CONFIG_HOME");
+    let _ = world.run(["check"]).exits(2).only_complains("set HOME");
+    let quiet = world.run(["check", "-q"]).exits(2).says("");
+    let _ = quiet.says_nothing_on_stderr();
 }
 
 #[test]
 fn a_server_that_finds_no_map_says_where_it_looked_and_nothing_of_the_user() {
-    for (set, looked) in [
-        (None, "~/.config/keyhole/context-map.toml"),
-        (
-            Some("elsewhere"),
-            "$XDG_CONFIG_HOME/keyhole/context-map.toml",
-        ),
+    let set = |name: &str| {
+        let world = World::new();
+        let place = world.path(name);
+        world.env("XDG_CONFIG_HOME", place)
+    };
+    for (world, looked) in [
+        (set(".config"), "~/.config/keyhole/context-map.toml"),
+        (set("other"), "$XDG_CONFIG_HOME/keyhole/context-map.toml"),
     ] {
         for arguments in [&["serve"][..], &["serve", "--bind", "a"]] {
-            let world = World::new();
-            let world = match set {
-                None => world,
-                Some(set) => {
-                    let set = world.path(set);
-                    world.env("XDG_CONFIG_HOME", set)
-                }
-            };
             let ran = world.run(arguments).exits(0).says("");
             let said =
                 format!("keyhole: map-missing: there is no context map at {looked}; create it;");
             // A server whose client hangs up at once may end before it has looked.
-            assert!(
-                ran.stderr.starts_with(&said) || (ran.stderr.is_empty() && arguments.len() == 1),
-                "{ran:#?}"
-            );
+            let has_ended = ran.stderr.is_empty() && arguments.len() == 1;
+            assert!(ran.stderr.starts_with(&said) || has_ended, "{ran:#?}");
         }
     }
 }

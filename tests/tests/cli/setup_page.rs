@@ -5,9 +5,17 @@ use super::setup::{CLIENTS, setup};
 use keyhole_tests::{World, workspace};
 use std::fs;
 
+/// Who gets the document: in the list, and in the first words of the output.
+const WHO: [(&str, &str); 4] = [
+    ("only one agent", "Only the agent "),
+    ("one agent, by rules", "Only the agent "),
+    ("one session", "The whole session "),
+    ("the whole client", "The whole client "),
+];
+
 /// Compares the page's table with the list, the examples and the output.
 #[test]
-fn the_pages_table_says_of_each_client_what_setup_says() {
+fn the_pages_table_and_the_list_say_of_each_client_what_setup_says() {
     let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
     let rows: Vec<Vec<&str>> = page
         .lines()
@@ -35,6 +43,8 @@ fn the_pages_table_says_of_each_client_what_setup_says() {
             assert!(how.contains(&format!("(examples/{file})")), "{file}");
         }
         let ran = setup(&World::new(), client, &["--bind", "a"]);
+        let (_, first) = WHO.iter().find(|(listed, _)| listed == who).unwrap();
+        assert!(ran.stdout.starts_with(first), "{ran:#?}");
         match longest.strip_suffix(" bytes") {
             Some(bytes) => {
                 let option = format!(" --max-bytes {} ", bytes.replace(',', ""));

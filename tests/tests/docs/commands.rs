@@ -50,8 +50,10 @@ fn every_command_of_ours_does_something() {
 }
 
 #[test]
-fn every_command_of_the_repository_is_there() {
-    let (own, of_release) = (branches("x"), branches("release/run.sh"));
+fn every_command_of_the_repository_is_there_and_the_usage_lists_all() {
+    let own = branches("x", &["help"], "usage: ./x COMMAND");
+    let arguments = &["release", "help"];
+    let of_release = branches("release/run.sh", arguments, "usage: ./x release COMMAND");
     for command in DOCUMENTS.into_iter().flat_map(commands) {
         let exists = match command.split(' ').collect::<Vec<_>>()[..] {
             ["./x", "help", ..] | ["./x", "release", "help", ..] => true,
@@ -64,46 +66,35 @@ fn every_command_of_the_repository_is_there() {
         };
         assert!(exists, "{command}");
     }
-    for (arguments, says) in [
-        (&["help"][..], "usage: ./x COMMAND"),
-        (&["release", "help"], "usage: ./x release COMMAND"),
-        (&["counts"], "an hour: "),
-    ] {
-        let mut x = Command::new("./x");
-        let x = x.args(arguments).current_dir(workspace());
-        let _ = Ran::of(x, b"").exits(0).mentions(says);
-    }
+    let _ = x(&["counts"]).mentions("an hour: ");
 }
 
-/// The branches of a script's own table of commands.
-fn branches(script: &str) -> BTreeSet<String> {
-    let script = read(script);
-    let (_, table) = script.split_once("\ncase $command in\n").unwrap();
+fn x(arguments: &[&str]) -> Ran {
+    let mut x = Command::new("./x");
+    Ran::of(x.args(arguments).current_dir(workspace()), b"").exits(0)
+}
+
+/// The branches of a script's own table of commands. What the script prints as its usage
+/// begins so, and lists them.
+fn branches(script: &str, arguments: &[&str], begins: &str) -> BTreeSet<String> {
+    let text = read(script);
+    let (_, table) = text.split_once("\ncase $command in\n").unwrap();
+    let is_name = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase());
     let names = table
         .lines()
-        .filter_map(|line| line.strip_prefix("    ")?.split_once(')'))
-        .map(|(name, _)| name.to_owned());
-    names
-        .filter(|name| name.chars().all(|c| c.is_ascii_lowercase()))
-        .collect()
-}
+        .filter_map(|line| Some(line.strip_prefix("    ")?.split_once(')')?.0))
+        .filter(is_name);
+    let names: BTreeSet<String> = names.map(str::to_owned).collect();
 
-#[test]
-fn the_usage_of_x_lists_its_commands() {
-    for script in ["x", "release/run.sh"] {
-        let text = read(script);
-        let (_, usage) = text.split_once("<<'USAGE'\n").unwrap();
-        let (usage, _) = usage.split_once("\nUSAGE\n").unwrap();
-        let mut listed: BTreeSet<String> = usage
-            .lines()
-            .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect();
-        if script == "x" {
-            // The other commands call it.
-            listed.insert("setup".to_owned());
-        }
-        assert_eq!(listed, branches(script), "{script}");
+    let usage = x(arguments).mentions(begins).stdout;
+    let listed = usage
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let mut listed: BTreeSet<_> = listed.filter(|name| !name.is_empty()).collect();
+    if script == "x" {
+        // The other commands call it.
+        listed.insert("setup");
     }
+    assert!(names.iter().eq(listed), "{script}: {names:?}");
+    names
 }

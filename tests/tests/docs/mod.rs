@@ -112,11 +112,3 @@ fn quotes(text: &str) -> Vec<String> {
     }
     quotes
 }
-
-#[test]
-fn blocks_and_quotes_are_found() {
-    let text = "a `b` c\n   ```sh\n   d `e`\n     f\n   ```\n```\ng\n```\n`h`\n";
-    assert_eq!(blocks(text, "sh"), ["d `e`\n  f\n"]);
-    assert_eq!(blocks(text, ""), ["g\n"]);
-    assert_eq!(quotes(text), ["b", "h"]);
-}

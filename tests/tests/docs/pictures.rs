@@ -20,28 +20,24 @@ const STYLES: [(&str, &str); 6] = [
     ("36", "fill:#8ab4f8"),
 ];
 
-/// A character, and the numbers of the styles in which it is printed.
-type Printed = (char, Vec<String>);
+/// A character, and the classes of the styles in which it is printed.
+type Printed = (char, String);
 
 /// The characters of a line, without the escape sequences that set their styles.
 fn characters(line: &str) -> Vec<Printed> {
-    let mut parts = line.split('\x1b');
+    let mut parts = line.split("\x1b[");
+    let first = parts.next().unwrap_or_default().chars();
+    let mut all: Vec<Printed> = first.map(|c| (c, String::new())).collect();
     let mut styles = Vec::new();
-    let mut all: Vec<Printed> = Vec::new();
-    let mut add = |text: &str, styles: &[String]| {
-        all.extend(text.chars().map(|c| (c, styles.to_vec())));
-    };
-    add(parts.next().unwrap_or_default(), &styles);
     for part in parts {
-        let sequence = part.strip_prefix('[').and_then(|part| part.split_once('m'));
-        let (style, text) = sequence.unwrap();
+        let (style, text) = part.split_once('m').unwrap();
         if style == "0" {
             styles.clear();
         } else {
             assert!(STYLES.iter().any(|(known, _)| *known == style), "{style}");
-            styles.push(style.to_owned());
+            styles.push(format!("s{style}"));
         }
-        add(text, &styles);
+        all.extend(text.chars().map(|c| (c, styles.join(" "))));
     }
     all
 }
@@ -61,33 +57,29 @@ fn rows(line: &str) -> Vec<Vec<Printed>> {
                 end = end - 20 + blank + 1;
             }
         }
-        let mut row = vec![(' ', Vec::new()); indent];
+        let mut row = vec![(' ', String::new()); indent];
         row.extend(rest.drain(..end));
         rows.push(row);
     }
     if let (Some(last), false) = (rows.last_mut(), rest.is_empty()) {
         last.truncate(COLUMNS - 1);
-        last.push(('…', Vec::new()));
+        last.push(('…', String::new()));
     }
     rows
 }
 
 /// The text of a row, each run of one style as an element.
 fn spans(row: &[Printed]) -> String {
-    let mut text = String::new();
-    for run in row.chunk_by(|one, next| one.1 == next.1) {
+    let runs = row.chunk_by(|one, next| one.1 == next.1).map(|run| {
         let plain: String = run.iter().map(|(c, _)| *c).collect();
-        let plain = plain
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
-        let classes: Vec<String> = run[0].1.iter().map(|style| format!("s{style}")).collect();
-        match classes.is_empty() {
-            true => text += &plain,
-            false => text += &format!("<tspan class=\"{}\">{plain}</tspan>", classes.join(" ")),
+        let plain = plain.replace('&', "&amp;").replace('<', "&lt;");
+        let plain = plain.replace('>', "&gt;");
+        match &*run[0].1 {
+            "" => plain,
+            classes => format!("<tspan class=\"{classes}\">{plain}</tspan>"),
         }
-    }
-    text
+    });
+    runs.collect()
 }
 
 /// A terminal with `command` and what it printed, as SVG.

@@ -50,36 +50,26 @@ fn its_limits_are_those_of_the_program() {
     let (map, memory) = (size(MAX_MAP_BYTES), size(memory_bytes as u64));
     let host_call = size(host_call_bytes as u64);
     let (length, different) = (Key::STRONG_LEN, Key::STRONG_CHARS);
+    let rows = format!(
+        "\
+| size of a file | {default} | `max_bytes` in the map, up to {most} | `too-large` |
+| size of the map | {map} | | `map-invalid` |
+| time of a call, computing and blocked reads alike | {seconds} s | | `timed-out` |
+| calls that run at once | {running} | | they wait |
+| calls that wait | {waiting}, for {seconds} s at most | | `busy` |
+| slow calls, which let others run meanwhile | {slow} | | they count as running |
+| threads for calls, those that are stuck in the kernel among them | {threads} | | |
+| threads that wait for one file system that hangs | {running} | | `timed-out` |
+| the guest's memory | {memory} | | `internal` |
+| the guest's handles | {handles} | | `internal` |
+| the guest's tables | {tables} of {table_elements} elements | | `internal` |
+| bytes in one call to the host | the file's limit + {host_call} | | `internal` |
+| wrong keys that are looked up, of fewer than {length} characters or fewer than {different} \
+different ones | {free_guesses} at once, then one a second | | {waiting_guesses} wait, \
+for {seconds} s at most; then `busy` |"
+    );
     let page = read("docs/refusals.md");
-    for row in [
-        format!(
-            "| size of a file | {default} | `max_bytes` in the map, up to {most} | `too-large` |"
-        ),
-        format!("| size of the map | {map} | | `map-invalid` |"),
-        format!(
-            "| time of a call, computing and blocked reads alike | {seconds} s | | `timed-out` |"
-        ),
-        format!("| calls that run at once | {running} | | they wait |"),
-        format!("| calls that wait | {waiting}, for {seconds} s at most | | `busy` |"),
-        format!(
-            "| slow calls, which let others run meanwhile | {slow} | | they count as running |"
-        ),
-        format!(
-            "| threads for calls, those that are stuck in the kernel among them | {threads} | | |"
-        ),
-        format!("| threads that wait for one file system that hangs | {running} | | `timed-out` |"),
-        format!("| the guest's memory | {memory} | | `internal` |"),
-        format!("| the guest's handles | {handles} | | `internal` |"),
-        format!("| the guest's tables | {tables} of {table_elements} elements | | `internal` |"),
-        format!(
-            "| bytes in one call to the host | the file's limit + {host_call} | | `internal` |"
-        ),
-        format!(
-            "| wrong keys that are looked up, of fewer than {length} characters or fewer than \
-             {different} different ones | {free_guesses} at once, then one a second | | \
-             {waiting_guesses} wait, for {seconds} s at most; then `busy` |"
-        ),
-    ] {
-        assert!(page.contains(&row), "not in docs/refusals.md: {row}");
+    for row in rows.lines() {
+        assert!(page.contains(row), "not in docs/refusals.md: {row}");
     }
 }

@@ -1,121 +1,71 @@
 //! The agents of the package: what they may do, and what they know.
 
 use super::{
-    Package,
+    Package, in_home,
     package::{files, tool},
 };
 use crate::examples;
 use keyhole_core::Code;
-use serde_json::Value;
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use keyhole_tests::{Ran, World};
+use std::{fs, process::Command};
 
 /// Tools of the client that can only read.
 const READ_ONLY: [&str; 3] = ["Read", "Grep", "Glob"];
 
-/// An agent's file.
-struct Agent {
-    fields: Value,
-    head: String,
-    body: String,
-}
-
-impl Agent {
-    fn read(path: &Path) -> Self {
-        let text = fs::read_to_string(path).unwrap();
+#[test]
+fn each_agent_has_tools_that_only_read_and_a_key_that_stands_only_in_its_body() {
+    let package = Package::shared();
+    let plugin = package.plugin();
+    let tool = tool(&plugin);
+    let agents = files(&plugin.join("agents"));
+    assert!(!agents.is_empty());
+    for file in agents {
+        let text = fs::read_to_string(plugin.join("agents").join(&file)).unwrap();
         let (head, body) = text.split_once("\n---\n").unwrap();
-        Self {
-            fields: examples::parse("agent.md", &text).unwrap(),
-            head: head.to_owned(),
-            body: body.to_owned(),
-        }
-    }
-
-    fn field(&self, name: &str) -> &str {
-        self.fields[name].as_str().unwrap()
-    }
-
-    /// The key in the call that the body shows.
-    fn key(&self) -> &str {
-        let (_, call) = self.body.split_once("{ \"key\": \"").unwrap();
-        call.split('"').next().unwrap()
-    }
-}
-
-fn agents(plugin: &Path) -> Vec<(PathBuf, Agent)> {
-    let names = files(&plugin.join("agents"));
-    assert!(!names.is_empty());
-    names
-        .into_iter()
-        .map(|name| plugin.join("agents").join(name))
-        .map(|path| (path.clone(), Agent::read(&path)))
-        .collect()
-}
-
-#[test]
-fn each_agent_has_fields_that_count_in_a_plugin_and_tools_that_only_read() {
-    let package = Package::shared();
-    let tool = tool(&package.plugin());
-    for (path, agent) in agents(&package.plugin()) {
-        let names: Vec<_> = agent.fields.as_object().unwrap().keys().collect();
+        let fields = examples::parse(&file, &text).unwrap();
+        // No other field counts in a plugin.
+        let names: Vec<_> = fields.as_object().unwrap().keys().collect();
         assert_eq!(names, ["description", "name", "tools"]);
-        assert_eq!(
-            Some(agent.field("name")),
-            path.file_stem().unwrap().to_str()
-        );
-        let tools: Vec<_> = agent.field("tools").split(", ").collect();
-        let (ours, others) = tools.split_first().unwrap();
-        assert_eq!(*ours, tool);
-        assert!(
-            others.iter().all(|tool| READ_ONLY.contains(tool)),
-            "{tools:?}"
-        );
-        let unique: BTreeSet<_> = tools.iter().collect();
-        assert_eq!(unique.len(), tools.len());
-    }
-}
+        let tools: Vec<_> = fields["tools"].as_str().unwrap().split(", ").collect();
+        assert_eq!(tools[0], tool);
+        let can_write = tools[1..].iter().find(|tool| !READ_ONLY.contains(tool));
+        assert_eq!(can_write, None);
+        assert!(body.contains(&tool));
 
-#[test]
-fn an_agents_key_stands_in_its_body_only_and_its_call_is_exact() {
-    let package = Package::shared();
-    for (path, agent) in agents(&package.plugin()) {
-        let key = agent.key().to_owned();
-        assert!(!agent.head.contains(&key));
-        assert!(agent.body.contains(&tool(&package.plugin())));
-        for name in files(&package.plugin()) {
-            let bytes = fs::read(package.plugin().join(&name)).unwrap();
-            let held = String::from_utf8_lossy(&bytes).contains(&key);
-            let may = package.plugin().join(&name) == path
-                || name == "README.md"
-                || name.starts_with("server/");
-            assert!(!held || may, "the key is in {name}");
+        let (_, call) = body.split_once("{ \"key\": \"").unwrap();
+        let key = call.split('"').next().unwrap();
+        assert!(!head.contains(key));
+        for name in files(&plugin) {
+            let bytes = fs::read(plugin.join(&name)).unwrap();
+            let holds = String::from_utf8_lossy(&bytes).contains(key);
+            let may = name.ends_with(&file) || name == "README.md" || name.starts_with("server/");
+            assert!(!holds || may, "the key is in {name}");
         }
-    }
-}
-
-#[test]
-fn an_agent_knows_what_to_do_on_every_code() {
-    let package = Package::shared();
-    for (_, agent) in agents(&package.plugin()) {
         for code in Code::ALL {
             let name = format!("`{}`", code.as_str());
-            assert_eq!(agent.body.matches(&name).count(), 1, "{name}");
+            assert_eq!(body.matches(&name).count(), 1, "{name}");
         }
-    }
-}
 
-#[test]
-fn the_readme_shows_a_map_that_binds_the_agents_key_to_it() {
-    let package = Package::shared();
-    let readme = fs::read_to_string(package.plugin().join("README.md")).unwrap();
-    for (_, agent) in agents(&package.plugin()) {
-        let (_, entry) = readme
-            .split_once(&format!("[keys.{}]\n", agent.key()))
-            .unwrap();
-        let binding = format!("agents = [\"keyhole:{}\"]", agent.field("name"));
-        assert_eq!(entry.lines().nth(1).unwrap().trim(), binding);
+        // The map that the page shows is the one that the program asks for.
+        let agent = format!("keyhole:{}", fields["name"].as_str().unwrap());
+        assert_eq!(file, format!("{}.md", fields["name"].as_str().unwrap()));
+        let page = fs::read_to_string(plugin.join("README.md")).unwrap();
+        let (_, entry) = page.split_once(&format!("[keys.{key}]\n")).unwrap();
+        let entry: String = entry
+            .lines()
+            .take(2)
+            .map(|line| line.trim().to_owned() + "\n")
+            .collect();
+        let entry = format!("[keys.{key}]\n{entry}");
+        let world = World::new().file("private/identifiers.md", "- Jane Q. Example\n");
+        let check = |exit| {
+            let mut command = Command::new(plugin.join("bin/keyhole"));
+            Ran::of(in_home(command.arg("check"), &world), b"").exits(exit)
+        };
+        let _ = check(2)
+            .mentions(&format!("{agent}: the map has no entry"))
+            .mentions(&entry);
+        world.write_map(entry);
+        let _ = check(0).mentions(&format!("\n{agent}: would be served, line 1\n"));
     }
 }

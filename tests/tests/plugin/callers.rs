@@ -1,18 +1,17 @@
 //! Who gets which file: guard, tickets and binding, with the real programs.
 
-use super::{Package, ask, call, decision, in_home, is_allowed, leave, question};
-use keyhole_tests::{Answer, MARKER, Protocol, Ran, Session, World};
+use super::{AGENT, ask, call, decision, is_allowed, leave, question};
+use keyhole_tests::{Answer, MARKER, Session, World};
 use serde_json::{Value, json};
-use std::{fs, path::PathBuf, process::Command};
+use std::path::PathBuf;
 
-const AGENT: &str = "keyhole:privacy-scanner";
-const BOUND: &str = "k-hunter2-bound-0123456789";
-const UNBOUND: &str = "k-hunter2-unbound-01234567";
-const WRONG: &str = "k-hunter2-wrong-0123456789";
+pub(super) const BOUND: &str = "k-hunter2-bound-0123456789";
+pub(super) const UNBOUND: &str = "k-hunter2-unbound-01234567";
+pub(super) const WRONG: &str = "k-hunter2-wrong-0123456789";
 
 /// A user with one key for anyone and one for [`AGENT`], and the plugin's data
 /// folder. Servers require tickets if `ticketed`.
-fn user(ticketed: bool) -> World {
+pub(super) fn user(ticketed: bool) -> World {
     let world = World::new()
         .file("bound.md", "bound\n")
         .file("unbound.md", "unbound\n")
@@ -32,7 +31,7 @@ fn user(ticketed: bool) -> World {
     }
 }
 
-fn data(world: &World) -> PathBuf {
+pub(super) fn data(world: &World) -> PathBuf {
     world.path("data")
 }
 
@@ -77,21 +76,47 @@ fn the_key_is_in_the_ticket_and_what_the_call_says_does_not_count() {
 fn after_a_call_an_answer_that_our_server_did_not_give_is_taken_away() {
     let world = user(true);
     let mut client = world.client();
-    let after = |id: &str| {
+    let is_taken = |said: &str| {
+        world.write("said", said);
+        let ran = world.typed("keyhole guard --after <said").exits(0);
+        let ran = ran.says_nothing_on_stderr();
+        assert!(!ran.stdout.contains(MARKER), "{ran:?}");
+        if ran.stdout.is_empty() {
+            return false;
+        }
+        let output = &ran.json()["hookSpecificOutput"];
+        assert_eq!(output["hookEventName"], "PostToolUse");
+        let instead = output["updatedToolOutput"].as_str().unwrap();
+        instead.starts_with("keyhole: this answer was not from Keyhole's server")
+    };
+    let answered = |id: &str| {
         let mut said = question(id, AGENT, BOUND);
         said["hook_event_name"] = "PostToolUse".into();
         said["tool_response"] = json!(MARKER);
-        let ran = world.run_with(["guard", "--after"], said.to_string().as_bytes());
-        let ran = ran.says_nothing_on_stderr();
-        assert!(!ran.stdout.contains(MARKER), "{ran:?}");
-        ran.exits(0).stdout.contains("updatedToolOutput")
+        said
     };
-    assert!(after("toolu_1"));
+    assert!(is_taken(&answered("toolu_1").to_string()));
     allows(&world, "toolu_2", AGENT, BOUND);
-    assert!(after("toolu_2"));
+    assert!(is_taken(&answered("toolu_2").to_string()));
     allows(&world, "toolu_3", AGENT, BOUND);
     load(&mut client, BOUND, "toolu_3").is("bound\n");
-    assert!(!after("toolu_3"));
+    // What cannot be read, or is about another call, does not use the receipt up.
+    for (field, value) in [
+        ("tool_name", json!("Read")),
+        ("hook_event_name", json!("PreToolUse")),
+        ("tool_use_id", json!("toolu_4")),
+        ("tool_use_id", json!(["toolu_3"])),
+    ] {
+        let mut other = answered("toolu_3");
+        other[field] = value;
+        assert!(is_taken(&other.to_string()), "{other}");
+    }
+    let good = answered("toolu_3").to_string();
+    assert!(is_taken("") && is_taken(&(good.clone() + &" ".repeat(16 << 20))));
+    world.write("said", &good);
+    let unset = "unset CLAUDE_PLUGIN_DATA; keyhole guard --after <said";
+    let _ = world.typed(unset).exits(0).mentions("updatedToolOutput");
+    assert!(!is_taken(&good));
     client.end();
 }
 
@@ -132,21 +157,6 @@ fn a_ticket_that_names_another_agent_opens_no_bound_key() {
 }
 
 #[test]
-fn a_key_that_is_bound_meanwhile_is_refused_at_the_very_next_call() {
-    let world = user(true);
-    let mut client = world.client();
-    for id in ["toolu_1", "toolu_2"] {
-        allows(&world, id, "anyone", UNBOUND);
-    }
-    load(&mut client, UNBOUND, "toolu_1").is("unbound\n");
-    world.replace_map(format!(
-        "[keys]\n{UNBOUND} = {{ path = '~/unbound.md', agents = ['{AGENT}'] }}\n"
-    ));
-    load(&mut client, UNBOUND, "toolu_2").refused("unknown-key");
-    client.end();
-}
-
-#[test]
 fn the_guard_denies_in_the_servers_words() {
     let world = user(true);
     let mut client = world.client();
@@ -154,50 +164,17 @@ fn the_guard_denies_in_the_servers_words() {
     leave(&data(&world), "toolu_8", "x");
     let unknown = load(&mut client, WRONG, "toolu_8");
     client.end();
-    let left = || fs::read_dir(data(&world).join("tickets")).unwrap().count();
-    let before = left();
-
     let mut parent = question("toolu_1", AGENT, BOUND);
     parent["agent_id"].take();
-    let denials = [
-        (parent, unverified),
-        (question("toolu_1", "impostor", BOUND), unknown),
-    ];
-    for (question, answer) in denials {
+    let impostor = question("toolu_1", "impostor", BOUND);
+    for (question, answer) in [(parent, unverified), (impostor, unknown)] {
         let ran = ask(&world, &question).exits(0);
         assert_eq!(decision(&ran), "deny");
-        let said = ran.json();
         assert_eq!(
-            said["hookSpecificOutput"]["permissionDecisionReason"],
+            ran.json()["hookSpecificOutput"]["permissionDecisionReason"],
             answer.result()["content"][0]["text"]
         );
     }
-    assert_eq!(left(), before);
-}
-
-#[test]
-fn the_guard_ends_with_2_and_one_line_where_anything_is_amiss() {
-    let world = user(true);
-    let good = question("toolu_1", AGENT, BOUND);
-    let mut other = good.clone();
-    other["tool_name"] = MARKER.into();
-    let mut bare = good.clone();
-    bare["tool_input"] = json!({ MARKER: 1 });
-    let fails = |ran: Ran| {
-        let ran = ran.says("").exits(2);
-        let line = ran.stderr.strip_suffix('\n').unwrap();
-        assert!(line.starts_with("keyhole: ") && !line.contains('\n'));
-        assert!(!line.contains(MARKER), "{line}");
-    };
-    let lines = question("toolu_1", &format!("{MARKER}\n"), UNBOUND);
-    for question in [&other, &bare, &lines, &json!(MARKER), &json!({})] {
-        fails(ask(&world, question));
-    }
-    fails(ask(&user(false), &good));
-    let homeless = user(true).without_env("HOME");
-    fails(ask(&homeless.without_env("XDG_CONFIG_HOME"), &good));
-    fs::write(data(&world).join("tickets"), "").unwrap();
-    fails(ask(&world, &good));
 }
 
 #[test]
@@ -251,33 +228,4 @@ fn a_server_that_needs_tickets_is_told_where_they_are() {
              only the Claude Code plugin sets it: serve without --require-ticket\n"
         );
     }
-}
-
-#[test]
-fn the_packaged_plugin_hands_out_what_its_guard_allowed() {
-    let package = Package::shared();
-    let world = user(true);
-    let start = |arguments: &[&str], input: &str| {
-        let mut sh = Command::new("sh");
-        let sh = sh
-            .arg(package.plugin().join("start.sh"))
-            .arg(data(&world))
-            .args(arguments);
-        Ran::of(in_home(sh, &world), input.as_bytes())
-    };
-    let _ = start(&["install"], "").says("").exits(0);
-    let asked = question("toolu_1", AGENT, BOUND).to_string();
-    let ran = start(&["guard"], &asked).says_nothing_on_stderr().exits(0);
-    assert_eq!(decision(&ran), "allow");
-    let call = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": Protocol::Discover.params(json!({
-            "name": "load_context",
-            "arguments": { "key": BOUND },
-            "_meta": { "claudecode/toolUseId": "toolu_1" },
-        })),
-    });
-    let ran = start(&["serve", "--require-ticket"], &format!("{call}\n"));
-    let ran = ran.says_nothing_on_stderr().exits(0);
-    assert_eq!(ran.json()["result"]["content"][0]["text"], "bound\n");
 }

@@ -5,6 +5,8 @@
 mod agents;
 /// Who gets which file: guard, tickets, binding.
 mod callers;
+/// What the guard decides.
+mod guard;
 /// The launcher, whatever happens to an installation.
 pub(crate) mod launcher;
 /// The agent's own server, for clients that load the plugin's module.
@@ -59,6 +61,9 @@ impl Package {
         self.marketplace().join("plugin")
     }
 }
+
+/// The agent that the plugin brings.
+const AGENT: &str = "keyhole:privacy-scanner";
 
 /// The tool of the plugin's server that all agents share, as the client names it.
 pub(crate) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";

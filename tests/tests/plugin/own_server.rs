@@ -1,12 +1,11 @@
 //! The bundled agent's own server, which the client starts for the plugin's module: it
 //! has the key, and serves one agent.
 
-use super::{ask, call, is_allowed, leave};
+use super::{AGENT, call, is_allowed, leave};
 use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
 use serde_json::{Value, json};
 
 const TOOL: &str = "mcp__keyhole_privacy_scanner__load_context";
-const AGENT: &str = "keyhole:privacy-scanner";
 const KEY: &str = "k-hunter2-of-the-agent-01234";
 const VARIABLE: &str = "KEYHOLE_KEY";
 
@@ -31,7 +30,7 @@ fn bound() -> World {
 }
 
 /// The client's question to the guard about a call of the tool.
-fn question(id: &str, agent: &str) -> Value {
+pub(super) fn question(id: &str, agent: &str) -> Value {
     let mut question = super::question(id, agent, "");
     question["tool_name"] = TOOL.into();
     question["tool_input"] = json!({});
@@ -77,7 +76,6 @@ fn a_ticket_of_any_other_agent_opens_nothing() {
         ];
         for (id, other) in others.into_iter().enumerate() {
             let id = format!("toolu_{id}");
-            let _ = ask(&world, &question(&id, other)).says("").exits(2);
             leave(&world.path("data"), &id, other);
             load(&mut client, &id).refused("caller-not-verified");
         }
@@ -86,22 +84,8 @@ fn a_ticket_of_any_other_agent_opens_nothing() {
 }
 
 #[test]
-fn the_guard_denies_it_to_others_than_subagents() {
-    let world = bound();
-    let mut parent = question("toolu_1", AGENT);
-    parent.as_object_mut().unwrap().remove("agent_id");
-    let ran = ask(&world, &parent).exits(0);
-    assert!(ran.stdout.contains("caller-not-verified"), "{ran:?}");
-    let _ = ask(&world, &question("toolu_1", "fork")).says("").exits(2);
-    load(&mut world.client(), "toolu_1").refused("caller-not-verified");
-}
-
-#[test]
 fn it_takes_no_argument_and_shows_no_key() {
     let world = bound();
-    let mut asked = question("toolu_1", AGENT);
-    asked["tool_input"] = json!({ "key": KEY });
-    let _ = ask(&world, &asked).says("").exits(2);
     let mut client = world.client();
     allows(&world, "toolu_2", AGENT);
     for arguments in [json!({ "key": KEY }), json!({ "x": 1 })] {

@@ -1,13 +1,14 @@
 //! The files of the package, and that they fit together: what the client's own
 //! validation does not check.
 
-use super::{Package, dist};
-use keyhole_tests::{Ran, World, binary, workspace};
+use super::{
+    AGENT, Package,
+    callers::{BOUND, data, user},
+    decision, dist, in_home, question,
+};
+use keyhole_tests::{Protocol, Ran, World, workspace};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
-
-/// The variables that the client replaces in a plugin's files.
-const VARIABLES: [&str; 2] = ["CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"];
 
 fn json_of(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
@@ -32,16 +33,6 @@ pub(super) fn files(root: &Path) -> BTreeSet<String> {
     found
 }
 
-/// Every string in `value`.
-fn strings(value: &Value) -> Vec<&str> {
-    match value {
-        Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().flat_map(strings).collect(),
-        Value::Object(fields) => fields.values().flat_map(strings).collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// The tool's name in the client, made from what the package says.
 pub(super) fn tool(plugin: &Path) -> String {
     let name = json_of(&plugin.join(".claude-plugin/plugin.json"))["name"].clone();
@@ -57,7 +48,7 @@ pub(super) fn tool(plugin: &Path) -> String {
 }
 
 #[test]
-fn the_package_holds_what_it_should_and_no_more() {
+fn the_package_holds_what_it_should_and_its_manifest_has_the_sum_of_every_program() {
     let package = Package::shared();
     let plugin = package.plugin();
     let mut expected: BTreeSet<String> = [
@@ -87,27 +78,18 @@ fn the_package_holds_what_it_should_and_no_more() {
         files(&package.marketplace().join(".claude-plugin")),
         ["marketplace.json".to_owned()].into()
     );
+    let manifest = fs::read_to_string(plugin.join("manifest.sha256")).unwrap();
+    let named = manifest.lines().map(|line| &line[66..]).collect();
+    expected.retain(|name| name.starts_with("server/") || name.starts_with("contract/"));
+    assert_eq!(
+        expected.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        named
+    );
     // A copy made by packaging, not a second file in the repository.
     for name in files(&workspace().join("plugin")) {
         let source = fs::read(workspace().join("plugin").join(&name)).unwrap();
         assert_eq!(fs::read(plugin.join(&name)).unwrap(), source, "{name}");
     }
-}
-
-#[test]
-fn the_manifest_has_the_sum_of_every_server_and_of_the_contract() {
-    let package = Package::shared();
-    let plugin = package.plugin();
-    let manifest = fs::read_to_string(plugin.join("manifest.sha256")).unwrap();
-    let named: BTreeSet<_> = manifest
-        .lines()
-        .map(|line| line.split_once("  ").unwrap().1.to_owned())
-        .collect();
-    let there: BTreeSet<_> = files(&plugin)
-        .into_iter()
-        .filter(|name| name.starts_with("server/") || name.starts_with("contract/"))
-        .collect();
-    assert_eq!(named, there);
 }
 
 #[test]
@@ -124,109 +106,62 @@ fn the_component_in_the_package_is_the_one_that_the_server_runs() {
     );
 }
 
+/// In a folder whose name breaks a command that does not quote it.
 #[test]
-fn the_marketplace_leads_to_the_plugin_in_this_version() {
+fn the_commands_of_hooks_and_server_install_and_hand_out_what_the_guard_allowed() {
     let package = Package::shared();
-    let marketplace = json_of(
-        &package
-            .marketplace()
-            .join(".claude-plugin/marketplace.json"),
-    );
-    let [entry] = &marketplace["plugins"].as_array().unwrap()[..] else {
-        panic!("one plugin: {marketplace}");
+    let plugin = package.plugin();
+    let world = user(true);
+    let run = |program: &str, arguments: &[String], input: &str| {
+        let mut command = Command::new(program);
+        let command = in_home(command.args(arguments), &world);
+        let ran = Ran::of(command.env("CLAUDE_PLUGIN_ROOT", &plugin), input.as_bytes());
+        ran.says_nothing_on_stderr().exits(0)
     };
-    let root = package
-        .marketplace()
-        .join(entry["source"].as_str().unwrap());
-    let plugin = json_of(&root.join(".claude-plugin/plugin.json"));
-    assert_eq!(plugin["name"], entry["name"]);
-    assert_eq!(plugin["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(plugin["license"], "MIT OR Apache-2.0");
-}
-
-#[test]
-fn every_variable_is_one_of_the_clients_and_every_path_is_there() {
-    let package = Package::shared();
-    let plugin = package.plugin();
-    for name in files(&plugin).iter().filter(|name| name.ends_with(".json")) {
-        let json = json_of(&plugin.join(name));
-        for text in strings(&json) {
-            for part in text.split("${").skip(1) {
-                let (variable, rest) = part.split_once('}').unwrap();
-                assert!(VARIABLES.contains(&variable), "{name}: {text}");
-                if variable == "CLAUDE_PLUGIN_ROOT" {
-                    let path = rest.split(['"', ' ']).next().unwrap();
-                    let path = path.strip_prefix('/').unwrap();
-                    assert!(plugin.join(path).is_file(), "{name}: {path}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn the_commands_are_quoted_and_ones_that_launcher_and_server_know() {
-    let package = Package::shared();
-    let plugin = package.plugin();
-    let server = json_of(&plugin.join(".mcp.json"))["mcpServers"]["context"].clone();
-    let mcp: Vec<String> = std::iter::once(&server["command"])
-        .chain(server["args"].as_array().unwrap())
-        .map(|word| word.as_str().unwrap().to_owned())
-        .collect();
+    // A shell reads the hooks' commands.
     let hooks = json_of(&plugin.join("hooks/hooks.json"))["hooks"].clone();
-    let hook = |event: &str| {
-        let groups = hooks[event].as_array().unwrap();
-        let commands: BTreeSet<_> = groups
-            .iter()
-            .map(|group| {
-                let hooks = group["hooks"].as_array().unwrap();
-                assert_eq!(hooks.len(), 1, "{event}");
-                assert_eq!(hooks[0]["type"], "command");
-                hooks[0]["command"].as_str().unwrap().to_owned()
-            })
-            .collect();
-        commands.into_iter().collect::<Vec<_>>()
+    let each = |event: &str, input: &Value| -> Vec<Ran> {
+        let groups = hooks[event].as_array().unwrap().iter();
+        let commands = groups.map(|group| {
+            let command = &group["hooks"].as_array().unwrap()[..];
+            assert_eq!(command.len(), 1, "{event}");
+            assert_eq!(command[0]["type"], "command");
+            command[0]["command"].as_str().unwrap()
+        });
+        let unique: BTreeSet<_> = commands.collect();
+        let run = |command: &str| run("sh", &["-c".into(), command.into()], &input.to_string());
+        unique.into_iter().map(run).collect()
     };
-    assert_eq!(hooks.as_object().unwrap().len(), 3);
-    assert_eq!(
-        mcp,
-        [
-            "sh",
-            "${CLAUDE_PLUGIN_ROOT}/start.sh",
-            "${CLAUDE_PLUGIN_DATA}",
-            "serve",
-            "--require-ticket"
-        ]
-    );
-    let line = |command| {
-        format!("sh \"${{CLAUDE_PLUGIN_ROOT}}/start.sh\" \"${{CLAUDE_PLUGIN_DATA}}\" {command}")
-    };
-    assert_eq!(
-        hook("SessionStart"),
-        [line("check --brief"), line("install")]
-    );
-    assert_eq!(hook("PreToolUse"), [line("guard")]);
-    assert_eq!(hook("PostToolUse"), [line("guard --after")]);
-    for arguments in [
-        &["serve", "--require-ticket", "--help"][..],
-        &["guard", "--after", "--help"],
-        &["tickets", "--help"],
-        &["agents", "--help"],
-        &["check", "--brief", "--help"],
-        &[
-            "serve",
-            "--bind",
-            "b",
-            "--key-env",
-            "K",
-            "--agent",
-            "a",
-            "--require-ticket",
-            "--help",
-        ],
-    ] {
-        let _ = Ran::of(Command::new(binary()).args(arguments), b"").exits(0);
+    for ran in each("SessionStart", &json!({})) {
+        let _ = ran.says("");
     }
+    assert!(data(&world).join("manifest.sha256").exists());
+    let mut asked = question("toolu_1", AGENT, BOUND);
+    let [ran] = &each("PreToolUse", &asked)[..] else {
+        panic!("one guard")
+    };
+    assert_eq!(decision(ran), "allow");
+
+    // The client itself replaces variables in those of the server.
+    let server = json_of(&plugin.join(".mcp.json"))["mcpServers"]["context"].clone();
+    let arguments = server["args"].as_array().unwrap().iter();
+    let arguments = arguments.map(|word| {
+        let word = word.as_str().unwrap();
+        let word = word.replace("${CLAUDE_PLUGIN_ROOT}", plugin.to_str().unwrap());
+        word.replace("${CLAUDE_PLUGIN_DATA}", data(&world).to_str().unwrap())
+    });
+    let arguments: Vec<_> = arguments.collect();
+    let mut call = Protocol::Discover.call(1, "in-the-ticket");
+    call["params"]["_meta"]["claudecode/toolUseId"] = "toolu_1".into();
+    let command = server["command"].as_str().unwrap();
+    let ran = run(command, &arguments, &format!("{call}\n"));
+    assert_eq!(ran.json()["result"]["content"][0]["text"], "bound\n");
+
+    asked["hook_event_name"] = "PostToolUse".into();
+    let [ran] = &each("PostToolUse", &asked)[..] else {
+        panic!("one guard")
+    };
+    assert_eq!(ran.stdout, "");
 }
 
 #[test]

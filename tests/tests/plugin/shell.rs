@@ -1,14 +1,36 @@
 //! The command that the plugin gives to a session's shell.
 
 use super::{Package, in_home};
+use crate::cli::on_a_terminal;
 use keyhole_tests::{Ran, World};
 use std::process::Command;
+
+const KEY: &str = "keyhole-privacy-catalog";
 
 fn keyhole(package: &Package, world: &World, arguments: &[&str]) -> Ran {
     let mut command = Command::new("/bin/sh");
     command.arg(package.plugin().join("bin/keyhole"));
     Ran::of(in_home(command.args(arguments), world), b"")
 }
+
+/// Also without any arguments.
+const REFUSED: &str = "
+serve
+guard
+inject
+agents
+demo
+--help
+setup
+setup claude-code
+check --map m.toml
+check --map=m.toml
+check --brief
+check --plugin=x
+contract --save x
+contract --save=x
+--map m.toml check
+";
 
 #[test]
 fn it_checks_shows_the_contract_and_makes_a_key_and_does_nothing_else() {
@@ -20,48 +42,27 @@ fn it_checks_shows_the_contract_and_makes_a_key_and_does_nothing_else() {
     let _ = keyhole(&package, &world, &["setup", "key", "~/notes/a.md"])
         .exits(0)
         .mentions("[keys.\"k-");
-    for refused in [
-        &["serve"][..],
-        &["guard"],
-        &["inject"],
-        &["agents"],
-        &["demo"],
-        &[],
-        &["--help"],
-        &["setup"],
-        &["setup", "claude-code"],
-        &["check", "--map", "m.toml"],
-        &["check", "--map=m.toml"],
-        &["check", "--brief"],
-        &["check", "--plugin=x"],
-        &["contract", "--save", "x"],
-        &["contract", "--save=x"],
-        &["--map", "m.toml", "check"],
-    ] {
-        let _ = keyhole(&package, &world, refused)
-            .exits(2)
-            .only_complains("in a session");
+    for refused in REFUSED.lines() {
+        let words: Vec<&str> = refused.split_whitespace().collect();
+        let ran = keyhole(&package, &world, &words).exits(2);
+        let _ = ran.only_complains("in a session");
     }
 }
 
-/// The README's entry, and the same with mistakes that a reader makes.
+/// An entry with this key, for these agents.
+fn entry(key: &str, rest: &str) -> World {
+    World::new()
+        .file("secret-place/a.md", "- private words\n")
+        .map(format!(
+            "[keys.{key}]\npath = '~/secret-place/a.md'\n{rest}\n"
+        ))
+}
+
+/// Mistakes that a reader makes; `agents` has the README's own entry.
 #[test]
 fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
     let package = Package::shared();
-    let entry = |name: &str, agents: &str| {
-        World::new()
-            .file("secret-place/a.md", "- private words\n")
-            .map(format!(
-                "[keys.{name}]\npath = '~/secret-place/a.md'\n{agents}\n"
-            ))
-    };
-    const KEY: &str = "keyhole-privacy-catalog";
     for (world, exit, says) in [
-        (
-            entry(KEY, "agents = ['keyhole:privacy-scanner']"),
-            0,
-            "would be served, line 1\n",
-        ),
         (
             entry(KEY, "agents = ['privacy-scanner']"),
             1,
@@ -93,22 +94,47 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
             1,
             "the map has no entry with its key. Put this at its end, with the path of your file:\n\n[keys.keyhole-privacy-catalog]\n",
         ),
-        (World::new(), 2, "the map has no entry with its key."),
         (World::new().map("[keys"), 2, "map-invalid\n"),
     ] {
-        let ran = keyhole(&package, &world, &["check"])
+        let _ = keyhole(&package, &world, &["check"])
             .exits(exit)
             .mentions(&format!("\nkeyhole:privacy-scanner: {says}"))
             .conceals("secret-place")
             .conceals("setup key")
             .mentions("bin/keyhole' check\n")
             .conceals("k-2c1f")
-            .conceals("private words");
-        assert_eq!(ran.stderr, "", "{ran:?}");
+            .conceals("private words")
+            .says_nothing_on_stderr();
     }
     let world = entry(KEY, "agents = ['keyhole:privacy-scanner']");
     let ran = keyhole(&package, &world, &["check", "--json"]).exits(0);
     let report = ran.conceals("secret-place").json();
     assert_eq!(report["agents"][0]["name"], "keyhole:privacy-scanner");
     assert_eq!(report["agents"][0]["ok"], true);
+}
+
+#[test]
+fn on_a_terminal_of_the_users_own_it_names_the_paths() {
+    let world = entry(KEY, "max_bytes = 1");
+    if let Some(ran) = on_a_terminal(&world, "keyhole check --plugin /p") {
+        let _ = ran
+            .mentions("~/secret-place/a.md")
+            .mentions(": too-large, line 1\r\n")
+            .conceals("terminal of your own");
+    }
+}
+
+#[test]
+fn a_session_is_told_of_a_map_that_cannot_be_used_and_of_nothing_else() {
+    let world = World::new();
+    let brief = || world.run(["check", "--brief"]).exits(0);
+    for (map, code) in [(None, "map-missing"), (Some("[keys"), "map-invalid")] {
+        map.map(|map| world.write_map(map));
+        let told = brief().json();
+        let said = told["systemMessage"].as_str().unwrap();
+        assert!(said.starts_with(&format!("keyhole: {code}, ")), "{said}");
+        assert_eq!(told.as_object().unwrap().len(), 1);
+    }
+    world.write_map("[keys]\nk = 'gone.md'\n");
+    let _ = brief().says("");
 }

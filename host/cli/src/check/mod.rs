@@ -474,6 +474,3 @@ const fn remedy(code: Code) -> &'static str {
         Code::Internal => "an error in Keyhole; if it happens again, please report it",
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -185,6 +185,3 @@ pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
     }
     Ok(names.iter().map(|name| format!("{name}\n")).collect())
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,9 +3,7 @@
 use super::super::{mode, temporary};
 use keyhole_tests::{MARKER, NOBODY, Ran, copy_program, workspace};
 use std::{
-    env, fs,
-    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
-    path::{Path, PathBuf},
+    collections::BTreeSet, env, fs, os::unix::process::CommandExt as _, path::PathBuf,
     process::Command,
 };
 use tempfile::TempDir;
@@ -99,10 +97,14 @@ impl Machine {
 
     /// With the real program as this machine's own server of `v1`.
     pub(crate) fn real(self) -> Self {
-        // The built program itself may be in a place that only root can enter.
-        copy_program(&self.server("v1"));
-        self.sum("v1");
+        self.make_real("v1");
         self
+    }
+
+    pub(crate) fn make_real(&self, version: &str) {
+        // The built program itself may be in a place that only root can enter.
+        copy_program(&self.server(version));
+        self.sum(version);
     }
 
     /// Writes the manifest as packaging does.
@@ -130,6 +132,8 @@ impl Machine {
     }
 
     pub(crate) fn command(&self, version: &str, arguments: &[&str]) -> Command {
+        let shims = self.temp.path().join("shims");
+        let path = format!("{}:{}", shims.display(), env::var("PATH").unwrap());
         let mut command = Command::new(self.shell[0]);
         command
             .args(&self.shell[1..])
@@ -138,14 +142,7 @@ impl Machine {
             .args(arguments)
             .current_dir("/")
             .env_clear()
-            .env(
-                "PATH",
-                format!(
-                    "{}/shims:{}",
-                    self.temp.path().display(),
-                    env::var("PATH").unwrap()
-                ),
-            );
+            .env("PATH", path);
         if self.nobody {
             command.uid(NOBODY).gid(NOBODY);
         }
@@ -211,15 +208,10 @@ impl Machine {
 
     /// The names in the data folder.
     pub(crate) fn installed(&self) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(self.data())
-            .map(|entries| {
-                entries
-                    .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-                    .collect()
-            })
-            .unwrap_or_default();
-        names.sort();
-        names
+        let entries = fs::read_dir(self.data()).into_iter().flatten();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names: BTreeSet<String> = names.collect();
+        names.into_iter().collect()
     }
 }
 
@@ -238,10 +230,4 @@ pub(crate) fn real(command: &str) -> PathBuf {
         .map(|directory| directory.join(command))
         .find(|path| path.exists())
         .unwrap_or_else(|| panic!("no {command} on this machine"))
-}
-
-/// What changes if somebody writes the file again.
-pub(crate) fn identity(path: &Path) -> (u64, i64, i64) {
-    let metadata = fs::metadata(path).unwrap();
-    (metadata.ino(), metadata.mtime(), metadata.mtime_nsec())
 }

@@ -3,34 +3,49 @@
 //! The servers here are small scripts that print their name, so that the test sees
 //! what runs; all the rest is the plugin's own.
 
-/// What cannot be installed.
-mod amiss;
 pub(crate) mod machine;
 
 use super::mode;
-use keyhole_tests::{Ran, skipped};
-use machine::{Machine, identity, own, real, servers};
-use std::{collections::BTreeSet, env, fs, path::Path, thread};
+use keyhole_tests::{NOBODY, Ran, skipped};
+use machine::{Machine, own, real, servers};
+use rustix::process::geteuid;
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    os::unix::fs::{MetadataExt as _, chown, symlink},
+    path::Path,
+    process::Command,
+    thread,
+};
 
 /// Every command that the launcher runs in an installation.
 const COMMANDS: [&str; 7] = ["cmp", "grep", "sha256sum", "mkdir", "cp", "mv", "rm"];
 
-#[test]
-fn the_program_runs_from_the_plugins_own_folder_before_anything_is_installed() {
-    let machine = Machine::new();
-    machine.runs("v1");
-    assert_eq!(machine.installed(), [] as [&str; 0]);
-}
+const DAMAGED: &str = "the program in this copy of the plugin is damaged; reinstall the plugin";
 
 #[test]
-fn an_installation_makes_the_folder_for_tickets_and_copies_the_manifest() {
+fn each_version_runs_its_own_program_in_its_own_folder_whatever_is_installed() {
     let machine = Machine::new();
+    machine.runs("v1");
+    assert!(machine.installed().is_empty());
     machine.installs("v1");
     assert_eq!(machine.installed(), ["manifest.sha256", "tickets"]);
-    // The next session finds all as it should be.
-    let before = identity(&machine.data().join("manifest.sha256"));
+    // The next session finds all as it should be, and writes nothing.
+    let number = || {
+        fs::metadata(machine.data().join("manifest.sha256"))
+            .unwrap()
+            .ino()
+    };
+    let before = number();
     machine.installs("v1");
-    assert_eq!(identity(&machine.data().join("manifest.sha256")), before);
+    assert_eq!(number(), before);
+    // A session from before an upgrade goes on.
+    machine.release("v2");
+    machine.installs("v2");
+    machine.runs("v1");
+    machine.runs("v2");
+    machine.installs("v1");
+    machine.runs("v2");
 }
 
 /// Each program that the script runs takes as long as all the rest of it. Times would
@@ -38,25 +53,19 @@ fn an_installation_makes_the_folder_for_tickets_and_copies_the_manifest() {
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "elsewhere, it asks uname")]
 fn a_start_runs_no_other_program() {
+    if !Path::new("/proc/sys/kernel/arch").exists() {
+        return skipped("Linux before 6.1 does not say which machine it is");
+    }
     let machine = Machine::new();
-    let ran = machine.temp.path().join("ran");
     for command in COMMANDS
-        .into_iter()
-        .chain(["uname", "ls", "id", "cat", "chmod"])
+        .iter()
+        .chain(&["uname", "ls", "id", "cat", "chmod"])
     {
         machine.shim(command, "echo \"$0\" >>\"${0%/*}/../ran\"; exit 1");
     }
-    for arguments in [
-        &["serve"][..],
-        &["guard"],
-        &["guard", "--after"],
-        &["agents"],
-    ] {
-        // Linux before 6.1 does not say which machine it is.
-        if Path::new("/proc/sys/kernel/arch").exists() {
-            machine.start("v1", arguments).exits(0);
-            assert!(!ran.exists());
-        }
+    for arguments in [&["serve"][..], &["guard", "--after"], &["agents"]] {
+        machine.start("v1", arguments).exits(0);
+        assert!(!machine.temp.path().join("ran").exists());
     }
 }
 
@@ -69,28 +78,12 @@ fn arguments_streams_and_exit_code_are_the_programs_own() {
         "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done; cat; echo no >&2\n\
          echo \"$CLAUDE_PLUGIN_DATA\"; exit 7\n",
     );
-    let data = machine.data();
+    let data = machine.data().display().to_string();
     let ran = machine
         .start("v1", &["serve", "", "a b", "*", "$x", "'\"\\"])
-        .says(&format!(
-            "<serve><><a b><*><$x><'\"\\>input\n{}\n",
-            data.display()
-        ))
+        .says(&format!("<serve><><a b><*><$x><'\"\\>input\n{data}\n"))
         .exits(7);
     assert_eq!(ran.stderr, "no\n");
-}
-
-#[test]
-fn a_session_from_before_an_upgrade_goes_on_with_its_own_program() {
-    let machine = Machine::new();
-    machine.release("v2");
-    machine.installs("v1");
-    machine.installs("v2");
-    for version in ["v1", "v2"] {
-        machine.runs(version);
-    }
-    machine.installs("v1");
-    machine.runs("v2");
 }
 
 /// Each command of the launcher is a point at which it may be killed, before or
@@ -98,18 +91,19 @@ fn a_session_from_before_an_upgrade_goes_on_with_its_own_program() {
 #[test]
 fn an_installation_that_was_killed_at_any_point_is_made_again() {
     let mut killed = BTreeSet::new();
-    for (when, after) in [("before", false), ("after", true)] {
+    for when in ["before", "after"] {
         for command in COMMANDS {
             let machine = Machine::new();
             machine.release("v2");
             if command != "mkdir" {
                 machine.installs("v1");
             }
-            let work = format!("'{}' \"$@\"", real(command).display());
-            let work_first = if after { &work } else { ":" };
-            machine.shim(command, &format!("{work_first}\nkill -9 $PPID"));
-            let ran = machine.start("v2", &["install"]);
-            if ran.exit != Some(0) {
+            let work = match when {
+                "after" => format!("'{}' \"$@\"", real(command).display()),
+                _ => ":".to_owned(),
+            };
+            machine.shim(command, &format!("{work}\nkill -9 $PPID"));
+            if machine.start("v2", &["install"]).exit != Some(0) {
                 killed.insert((when, command));
                 let done = machine.manifest() == machine.own_manifest("v2");
                 assert_eq!(done, (when, command) == ("after", "mv"), "{when} {command}");
@@ -125,40 +119,24 @@ fn an_installation_that_was_killed_at_any_point_is_made_again() {
 }
 
 #[test]
-fn ten_sessions_of_two_versions_that_start_at_once_each_install_and_run_their_own() {
+fn ten_sessions_of_two_versions_that_start_at_once_are_all_installed() {
     let machine = Machine::new();
     machine.release("v2");
-    let both = ["v1", "v2"].map(|version| machine.own_manifest(version));
+    let versions = ["v1", "v2"];
+    let manifests = versions.map(|version| {
+        machine.make_real(version);
+        machine.own_manifest(version)
+    });
     for _ in 0..4 {
         let _ = fs::remove_dir_all(machine.data());
         thread::scope(|scope| {
-            for version in ["v1", "v2"].repeat(5) {
-                let machine = &machine;
-                scope.spawn(move || {
-                    machine
-                        .start(version, &["install"])
-                        .says_nothing_on_stderr()
-                        .exits(0);
-                    machine.runs(version);
-                });
+            for version in versions.repeat(5) {
+                let install = || machine.start(version, &["install"]);
+                scope.spawn(move || install().says_nothing_on_stderr().exits(0));
             }
         });
         assert_eq!(machine.installed(), ["manifest.sha256", "tickets"]);
-        assert!(both.contains(&machine.manifest()));
-    }
-}
-
-#[test]
-fn ten_sessions_that_start_the_real_program_at_once_are_all_installed() {
-    let machine = Machine::new().real();
-    for _ in 0..4 {
-        let _ = fs::remove_dir_all(machine.data());
-        thread::scope(|scope| {
-            for _ in 0..10 {
-                scope.spawn(|| machine.installs("v1"));
-            }
-        });
-        assert_eq!(machine.installed(), ["manifest.sha256", "tickets"]);
+        assert!(manifests.contains(&machine.manifest()));
     }
 }
 
@@ -181,6 +159,28 @@ fn each_system_gets_its_own_program() {
 }
 
 #[test]
+fn a_program_that_is_not_there_or_may_not_be_run_is_one_clear_line() {
+    let machine = Machine::new();
+    mode(&machine.server("v1"), 0o644);
+    machine.fails(&format!(
+        "server/{} in the plugin's folder may not be run: run chmod u+x on it, or, if its file \
+         system is mounted noexec, keep the plugin on another",
+        own()
+    ));
+    mode(&machine.server("v1"), 0o744);
+    machine.installs("v1");
+
+    fs::remove_file(machine.server("v1")).unwrap();
+    let system = Ran::of(Command::new("uname").arg("-sm"), b"").stdout;
+    machine.fails(&format!(
+        "this copy of the plugin holds no program for this system ({}); install a release of it",
+        system.trim()
+    ));
+    machine.shim("uname", "echo Plan9 mips");
+    machine.fails("there is no program for this system (Plan9 mips)");
+}
+
+#[test]
 fn a_damaged_program_is_found_before_a_version_counts_as_installed() {
     let machine = Machine::new();
     machine.release("v2");
@@ -188,16 +188,15 @@ fn a_damaged_program_is_found_before_a_version_counts_as_installed() {
     fs::write(machine.root("v1").join("server/other"), "").unwrap();
     machine.sum("v1");
     fs::write(machine.server("v1"), "#!/bin/sh\necho evil\n").unwrap();
-    let line = "the program in this copy of the plugin is damaged; reinstall the plugin";
-    machine.refuses(line);
+    machine.refuses(DAMAGED);
     // A power cut can leave a file without its content.
     fs::write(machine.server("v1"), "").unwrap();
-    machine.fails(line);
+    machine.fails(DAMAGED);
     // The manifest is missing.
     machine.release("v3");
     fs::remove_file(machine.root("v3").join("manifest.sha256")).unwrap();
     let ran = machine.start("v3", &["install"]).says("").exits(1);
-    assert_eq!(ran.stderr, format!("keyhole: {line}\n"));
+    assert_eq!(ran.stderr, format!("keyhole: {DAMAGED}\n"));
 }
 
 #[test]
@@ -212,21 +211,61 @@ fn a_guard_that_cannot_be_run_denies() {
 }
 
 #[test]
+fn a_full_disk_is_one_clear_line_and_leaves_nothing() {
+    let full = "head -c 9 \"$1\" >\"$2\"; echo 'No space left on device' >&2; exit 1";
+    for (command, script) in [("cp", full), ("mv", "exit 1")] {
+        let machine = Machine::new();
+        machine.shim(command, script);
+        machine.refuses("the plugin's data folder cannot be written to; is the disk full, or the folder read-only?");
+        assert_eq!(machine.installed(), ["tickets"]);
+        machine.remove_shims();
+        machine.installs("v1");
+    }
+}
+
+#[test]
+fn a_data_folder_that_is_not_named_not_made_or_read_only_is_one_clear_line() {
+    let machine = Machine::new();
+    let line = "keyhole: the client did not say where the plugin's data folder is\n";
+    for data in ["", "relative", "${CLAUDE_PLUGIN_DATA}"] {
+        for (command, status) in [("serve", 1), ("guard", 2)] {
+            let start = machine.root("v1").join("start.sh");
+            let ran = Ran::of(Command::new("sh").arg(start).args([data, command]), b"");
+            assert_eq!(ran.says("").exits(status).stderr, line);
+        }
+    }
+    fs::write(machine.data(), "").unwrap();
+    machine.refuses("the plugin's data folder cannot be made");
+
+    let mut machine = Machine::new().real();
+    fs::create_dir(machine.data()).unwrap();
+    if geteuid().is_root() {
+        // Permissions do not stop root.
+        machine.nobody = true;
+        chown(machine.data(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    mode(&machine.data(), 0o500);
+    machine.refuses(
+        "no ticket can be left in the plugin's data folder: the operating system denies it",
+    );
+    mode(&machine.data(), 0o700);
+    machine.installs("v1");
+    // Now all is there already.
+    mode(&machine.data(), 0o500);
+    machine.installs("v1");
+    mode(&machine.data(), 0o700);
+}
+
+#[test]
 fn it_installs_without_sha256sum_as_on_macos() {
-    let Some(shasum) = env::split_paths(&env::var_os("PATH").unwrap())
-        .map(|directory| directory.join("shasum"))
-        .find(|path| path.exists())
-    else {
-        panic!("no shasum on this machine: install perl, which brings it");
-    };
     let machine = Machine::new();
     let tools = machine.temp.path().join("tools");
     fs::create_dir(&tools).unwrap();
     let commands = COMMANDS.into_iter().filter(|name| *name != "sha256sum");
-    for command in commands.chain(["sh", "perl", "uname"]) {
-        std::os::unix::fs::symlink(real(command), tools.join(command)).unwrap();
+    // Perl brings `shasum`.
+    for command in commands.chain(["sh", "perl", "uname", "shasum"]) {
+        symlink(real(command), tools.join(command)).unwrap();
     }
-    std::os::unix::fs::symlink(shasum, tools.join("shasum")).unwrap();
     for (status, change) in [(0, ""), (1, "changed")] {
         let _ = fs::remove_dir_all(machine.data());
         let whole = fs::read_to_string(machine.server("v1")).unwrap();
@@ -248,9 +287,9 @@ fn it_works_in_every_shell_that_is_here() {
         &["ksh"],
         &["zsh", "--emulate", "sh"],
     ] {
-        let there = env::split_paths(&env::var_os("PATH").unwrap())
-            .any(|directory| directory.join(shell[0]).exists());
-        if !there {
+        let mut paths = env::split_paths(&env::var_os("PATH").unwrap()).collect::<Vec<_>>();
+        paths.retain(|directory| directory.join(shell[0]).exists());
+        if paths.is_empty() {
             skipped(format!("{} is not on this machine", shell[0]));
             continue;
         }
