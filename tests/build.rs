@@ -64,17 +64,10 @@ fn run() -> Result<()> {
     }
     println!("cargo::rerun-if-env-changed=KEYHOLE_GUEST_CARGO");
     let manifest = fs::canonicalize("hostile/Cargo.toml")?;
-    let guest = component(&core_module(
-        &manifest,
-        "keyhole_hostile",
-        &out.join("hostile"),
-    )?)?;
-    let image = image(&out, &target, "guest", &guest)?;
-    fs::write(
-        out.join("guest.rs"),
-        format!("static IMAGE: &[u8] = {image};"),
-    )?;
-
+    let guest = core_module(&manifest, "keyhole_hostile", &out.join("hostile"))?;
+    let image = image(&out, &target, "guest", &component(&guest)?)?;
+    let image = format!("static IMAGE: &[u8] = {image};");
+    fs::write(out.join("guest.rs"), image)?;
     fs::write(out.join("elsewhere.wasm"), elsewhere(&out)?)?;
 
     let mut list = String::from("imports! {\n");
@@ -153,19 +146,13 @@ fn packages() -> Result<Resolve> {
 /// For every interface, a component that imports all of it.
 fn imports() -> Result<Vec<(String, Vec<u8>)>> {
     let mut resolve = packages()?;
-    let mut interfaces = Vec::new();
-    for (_, interface) in resolve.interfaces.iter() {
-        let (Some(name), Some(package)) = (&interface.name, interface.package) else {
-            continue;
-        };
-        let package = &resolve.packages[package].name;
-        if package.namespace == "wasi" {
-            interfaces.push((
-                format!("wasi:{}/{name}", package.name),
-                package.interface_id(name),
-            ));
-        }
-    }
+    let named = resolve.interfaces.iter().filter_map(|(_, interface)| {
+        let name = interface.name.as_ref()?;
+        let package = &resolve.packages[interface.package?].name;
+        let id = package.interface_id(name);
+        (package.namespace == "wasi").then(|| (format!("wasi:{}/{name}", package.name), id))
+    });
+    let mut interfaces: Vec<_> = named.collect();
     interfaces.sort_unstable();
     interfaces.retain(|(interface, _)| interface != ALLOWED);
 
@@ -201,22 +188,16 @@ fn shape(fields: &str) -> Result<Vec<u8>> {
             "func $load",
             "(func $load (param i32 i32) (result i32) i32.const 0)",
         ),
-        (
-            "",
-            "(export \"keyhole:context/loader@0.3.0#load\" (func $load)))",
-        ),
     ] {
-        if unless.is_empty() || !fields.contains(unless) {
+        if !fields.contains(unless) {
             text += field;
         }
     }
+    text += "(export \"keyhole:context/loader@0.3.0#load\" (func $load)))";
     let resolve = packages()?;
-    let world = resolve
-        .worlds
-        .iter()
-        .find(|(_, world)| world.name == "context-loader")
-        .map(|(id, _)| id)
-        .ok_or("the contract has no world")?;
+    let mut worlds = resolve.worlds.iter();
+    let world = worlds.find(|(_, world)| world.name == "context-loader");
+    let (world, _) = world.ok_or("the contract has no world")?;
     encode(wat::parse_str(text)?, &resolve, world)
 }
 

@@ -44,72 +44,52 @@ impl Answer {
     /// The document `text`, and nothing else.
     #[track_caller]
     pub fn is(&self, text: &str) {
-        let result = self.result();
-        self.check(self.text() == Some(text), || {
-            format!("the document {text:?}")
-        });
-        let [block] = &result["content"].as_array().expect("content")[..] else {
-            self.fail("one block");
-        };
-        self.check(block["type"] == "text", || "a block of text".into());
-        self.check(result["isError"] == false, || "no error".into());
-        self.has_only("content isError");
+        self.has(json!({ "content": [{ "type": "text", "text": text }], "isError": false }));
     }
 
     /// The document, if it is one.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        let result = self.message.get("result")?;
-        match result["isError"] == true {
-            true => None,
-            false => result["content"][0]["text"].as_str(),
-        }
+        let result = &self.message["result"];
+        (result["isError"] != true).then(|| result["content"][0]["text"].as_str())?
     }
 
     /// The code of a refusal, if it is one.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
-        let result = self.message.get("result")?;
-        (result["isError"] == true)
-            .then(|| result["structuredContent"]["code"].as_str())
-            .flatten()
+        let result = &self.message["result"];
+        (result["isError"] == true).then(|| result["structuredContent"]["code"].as_str())?
     }
 
     /// The refusal with this code: in the text, for clients that pass on only the
     /// text of an error, and as data.
     #[track_caller]
     pub fn refused(&self, code: &str) {
-        let expected = Code::ALL.iter().find(|known| known.as_str() == code);
-        let expected = expected.unwrap_or_else(|| panic!("{code} is no code"));
-        let result = self.result();
-        self.check(self.code() == Some(code), || format!("the refusal {code}"));
-        let text = json!([{ "type": "text", "text": format!("{code}: {}", expected.advice()) }]);
-        self.check(result["content"] == text, || format!("content: {text}"));
-        let data = json!({ "code": code, "message": expected.advice() });
-        self.check(result["structuredContent"] == data, || format!("{data}"));
-        self.has_only("content isError structuredContent");
+        let known = Code::ALL.iter().find(|known| known.as_str() == code);
+        let advice = known
+            .unwrap_or_else(|| panic!("{code} is no code"))
+            .advice();
+        self.has(json!({
+            "content": [{ "type": "text", "text": format!("{code}: {advice}") }],
+            "isError": true,
+            "structuredContent": { "code": code, "message": advice },
+        }));
     }
 
     /// The refusal of arguments that the tool does not take, with this text and no code.
     #[track_caller]
     pub fn refused_arguments(&self, advice: &str) {
-        let result = self.result();
-        self.check(result["isError"] == true, || "an error of the tool".into());
-        let text = json!([{ "type": "text", "text": advice }]);
-        self.check(result["content"] == text, || format!("content: {text}"));
-        self.has_only("content isError");
+        self.has(json!({ "content": [{ "type": "text", "text": advice }], "isError": true }));
     }
 
-    /// The result has these fields, and else only what its protocol adds.
+    /// The result is this, and what its protocol adds.
     #[track_caller]
-    fn has_only(&self, fields: &str) {
-        let result = self.result().as_object().expect("an object");
-        let added = ["_meta", "resultType"];
-        let found = result
-            .keys()
-            .filter(|field| !added.contains(&field.as_str()));
-        let found: Vec<_> = found.map(String::as_str).collect();
-        self.check(found.join(" ") == fields, || fields.into());
+    fn has(&self, expected: Value) {
+        let mut found = self.result().clone();
+        if let Some(fields) = found.as_object_mut() {
+            fields.retain(|name, _| !["_meta", "resultType"].contains(&&**name));
+        }
+        self.check(found == expected, &expected);
     }
 
     /// The protocol error that begins with these words, and nothing else.
@@ -118,49 +98,41 @@ impl Answer {
         let known = ERRORS.iter().find(|(message, _)| message.starts_with(says));
         let (message, code) = known.unwrap_or_else(|| panic!("nothing says {says}"));
         let error = json!({ "code": code, "message": message });
-        self.check(
-            self.message["error"] == error && self.message.get("result").is_none(),
-            || error.to_string(),
-        );
+        let is_alone = self.message.get("result").is_none();
+        self.check(is_alone && self.message["error"] == error, &error);
     }
 
     /// The result, with what its protocol wants in each.
     #[must_use]
     #[track_caller]
     pub fn result(&self) -> &Value {
-        let result = match self.message.get("result") {
-            Some(result) if self.message.get("error").is_none() => result,
-            _ => self.fail("a result"),
-        };
-        let name = json!({ "name": "keyhole", "version": env!("CARGO_PKG_VERSION") });
+        let result = &self.message["result"];
+        let is_alone = self.message.get("error").is_none();
+        self.check(is_alone && result.is_object(), &json!("a result"));
         let added = match self.protocol {
-            Protocol::Initialize => [Value::Null, Value::Null],
-            Protocol::Discover => [
-                "complete".into(),
-                json!({ "io.modelcontextprotocol/serverInfo": name }),
-            ],
+            Protocol::Initialize => json!([null, null]),
+            Protocol::Discover => {
+                let name = json!({ "name": "keyhole", "version": env!("CARGO_PKG_VERSION") });
+                json!(["complete", { "io.modelcontextprotocol/serverInfo": name }])
+            }
         };
-        let fields = ["resultType", "_meta"].map(|field| result[field].clone());
-        self.check(fields == added, || format!("{added:?}"));
+        self.check(
+            json!([result["resultType"], result["_meta"]]) == added,
+            &added,
+        );
         result
     }
 
     #[track_caller]
-    fn check(&self, holds: bool, expected: impl FnOnce() -> String) {
-        if !holds {
-            self.fail(&expected());
-        }
-    }
-
-    #[track_caller]
-    fn fail(&self, expected: &str) -> ! {
+    fn check(&self, holds: bool, expected: &Value) {
         // A document can be long.
-        let short = |text: &str| text.chars().take(2000).collect::<String>();
-        let got = short(&self.message.to_string());
-        panic!(
-            "expected {}\ngot {got}\n{}",
+        let short = |value: &Value| value.to_string().chars().take(2000).collect::<String>();
+        assert!(
+            holds,
+            "expected {}\ngot {}\n{}",
             short(expected),
+            short(&self.message),
             self.transcript
-        )
+        );
     }
 }

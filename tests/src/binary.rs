@@ -1,10 +1,9 @@
 //! Which program is tested, and the cargo that builds it.
 
-use serde_json::Value;
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     sync::OnceLock,
 };
 
@@ -17,11 +16,7 @@ use std::{
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match env::var_os("KEYHOLE_BIN") {
-        Some(named) => {
-            let named = PathBuf::from(named);
-            assert!(named.is_file(), "KEYHOLE_BIN names no file: {named:?}");
-            named.canonicalize().expect("KEYHOLE_BIN's real path")
-        }
+        Some(named) => fs::canonicalize(named).expect("KEYHOLE_BIN names a file"),
         None => build(),
     })
 }
@@ -43,10 +38,9 @@ pub fn cargo() -> Command {
     cargo.current_dir(workspace());
     // Cargo's variables for this test must not reach the next cargo.
     for (name, _) in env::vars_os() {
-        if name.to_str().is_some_and(|name| {
-            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
-        }) {
-            cargo.env_remove(name);
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
         }
     }
     cargo
@@ -65,34 +59,20 @@ pub fn workspace() -> &'static Path {
 fn build() -> PathBuf {
     // <target directory>/<profile>/deps/<this test>
     let this = env::current_exe().expect("this test's path");
-    let mut above = this.ancestors().skip(2);
-    let profile = above.next().expect("a profile's directory");
-    let target = above.next().expect("a target directory");
-    let profile = match profile.file_name().and_then(|name| name.to_str()) {
+    let built = this.ancestors().nth(2).expect("a profile's directory");
+    let profile = match built.file_name().and_then(|name| name.to_str()) {
         Some("debug") => "dev",
         Some(name) => name,
-        None => panic!("{profile:?} is no profile's directory"),
+        None => panic!("{built:?} is no profile's directory"),
     };
-    let built = cargo()
-        .args([
-            "build",
-            "--locked",
-            "--package",
-            "keyhole",
-            "--bin",
-            "keyhole",
-        ])
-        .args(["--message-format", "json-render-diagnostics"])
-        .args(["--profile", profile, "--target-dir"])
-        .arg(target)
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("cargo runs");
-    assert!(built.status.success(), "keyhole does not compile");
-    String::from_utf8_lossy(&built.stdout)
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "keyhole")
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .expect("cargo names the program it built")
+    let status = cargo()
+        .args(["build", "--locked", "--package", "keyhole"])
+        .args(["--bin", "keyhole", "--profile", profile, "--target-dir"])
+        .arg(built.parent().expect("a target directory"))
+        .status();
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "keyhole does not compile"
+    );
+    built.join("keyhole")
 }

@@ -53,7 +53,7 @@ pub use session::{Ended, Session};
 pub use world::{NOBODY, World};
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::mpsc::{self, TryRecvError},
     thread,
     time::Duration,
 };
@@ -83,23 +83,14 @@ pub fn skipped(why: impl std::fmt::Display) {
 
 /// Does something again and again in another thread, from the beginning of `then` to its end.
 pub fn while_repeating<T>(mut again: impl FnMut() + Send, then: impl FnOnce() -> T) -> T {
-    let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        // If `then` fails, the other thread ends too.
-        let _done = SetOnDrop(&done);
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
+        // Dropped at the end, also if `then` fails.
+        let (_until, ended) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            while ended.try_recv() == Err(TryRecvError::Empty) {
                 again();
             }
         });
         then()
     })
-}
-
-struct SetOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }

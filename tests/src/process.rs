@@ -4,7 +4,7 @@ use crate::PATIENCE;
 use std::{
     env,
     io::{BufRead as _, BufReader, Read},
-    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     thread,
     time::{Duration, Instant},
@@ -17,7 +17,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(2);
 pub(crate) struct Process {
     child: Child,
     pub(crate) stdin: Option<ChildStdin>,
-    stdout: Option<Box<dyn Read + Send>>,
+    stdout: Option<ChildStdout>,
     lines: Option<Receiver<Vec<u8>>>,
     stderr: Receiver<Vec<u8>>,
 }
@@ -32,7 +32,6 @@ impl Process {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
-        let stdout = child.stdout.take().expect("piped");
         let mut from = child.stderr.take().expect("piped");
         let (to, stderr) = mpsc::channel();
         thread::spawn(move || {
@@ -43,7 +42,7 @@ impl Process {
         });
         Self {
             stdin: child.stdin.take(),
-            stdout: Some(Box::new(stdout)),
+            stdout: child.stdout.take(),
             lines: None,
             stderr,
             child,

@@ -27,8 +27,6 @@ pub struct Session {
     /// Answers that came while the client waited for another.
     early: HashMap<u64, Value>,
     transcript: Transcript,
-    /// Whether the last line may be cut off.
-    half: bool,
     /// Keeps the server's home until the server has ended.
     _home: Arc<TempDir>,
 }
@@ -52,7 +50,6 @@ impl Session {
             last_id: 0,
             early: HashMap::new(),
             transcript: Transcript::default(),
-            half: false,
             _home: home,
         }
     }
@@ -159,8 +156,9 @@ impl Session {
             let answer = self.receive();
             match answer.message["id"].as_u64() {
                 Some(early) => {
-                    let twice = self.early.insert(early, answer.message);
-                    self.check(twice.is_none(), "one answer to each request");
+                    if self.early.insert(early, answer.message).is_some() {
+                        self.fail("one answer to each request");
+                    }
                 }
                 None => self.fail("an answer with an id"),
             }
@@ -171,14 +169,12 @@ impl Session {
     /// The next message, whatever it is.
     #[track_caller]
     pub fn receive(&mut self) -> Answer {
-        match self.receive_unless_ended() {
-            Some(answer) => answer,
-            None => {
-                let said = self.process.end().map(|end| end.stderr).unwrap_or_default();
-                let said = String::from_utf8_lossy(&said);
-                self.fail(&format!("an answer; the server ended, and said: {said}"))
-            }
+        if let Some(answer) = self.receive_unless_ended() {
+            return answer;
         }
+        let said = self.process.end().map(|end| end.stderr).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        self.fail(&format!("an answer; the server ended, and said: {said}"))
     }
 
     /// The next message. None means that the server ended its output.
@@ -252,21 +248,33 @@ impl Session {
     pub fn ends_quietly(self) {
         let transcript = self.transcript.clone();
         let ended = self.ended();
-        assert_eq!(ended.messages, [] as [Value; 0], "{transcript}");
-        assert_eq!(ended.stderr, "", "{transcript}");
-        assert_eq!(ended.exit, Some(0), "{transcript}");
+        let quiet = (Some(0), Vec::<Value>::new(), "");
+        let found = (ended.exit, ended.messages, &*ended.stderr);
+        assert_eq!(found, quiet, "{transcript}");
     }
 
     /// Waits until the server ends. Its input may still be open.
     #[track_caller]
-    pub fn ended(mut self) -> Ended {
+    pub fn ended(self) -> Ended {
+        self.ended_after(|_| {})
+    }
+
+    /// As [`Self::ended`], if a signal came while answers were on their way: the last
+    /// line may be cut off, and is then left out.
+    #[track_caller]
+    pub fn ended_with_half_an_answer(self) -> Ended {
+        self.ended_after(|lines| {
+            lines.pop_if(|line| !line.ends_with(b"\n"));
+        })
+    }
+
+    #[track_caller]
+    fn ended_after(mut self, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Ended {
         let mut end = match self.process.end() {
             Ok(end) => end,
             Err(hung) => self.fail(hung),
         };
-        if self.half {
-            end.stdout.pop_if(|line| !line.ends_with(b"\n"));
-        }
+        change(&mut end.stdout);
         for line in &end.stdout {
             self.transcript.note("<-", line);
         }
@@ -283,20 +291,11 @@ impl Session {
     #[track_caller]
     pub fn does_not_start(self) -> String {
         let ended = self.ended();
-        assert_eq!(
-            (ended.exit, &ended.messages[..]),
-            (Some(1), &[][..]),
+        assert!(
+            ended.exit == Some(1) && ended.messages.is_empty(),
             "{ended:?}"
         );
         ended.stderr
-    }
-
-    /// As [`Self::ended`], if a signal came while answers were on their way: the last
-    /// line may be cut off, and is then left out.
-    #[track_caller]
-    pub fn ended_with_half_an_answer(mut self) -> Ended {
-        self.half = true;
-        self.ended()
     }
 
     /// A line of standard output, which carries JSON-RPC and nothing else.
@@ -313,13 +312,6 @@ impl Session {
             message,
             protocol: self.protocol,
             transcript: self.transcript.clone(),
-        }
-    }
-
-    #[track_caller]
-    fn check(&self, holds: bool, expected: &str) {
-        if !holds {
-            self.fail(expected);
         }
     }
 

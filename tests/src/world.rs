@@ -8,7 +8,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     os::unix::{
-        fs::{PermissionsExt as _, lchown, symlink},
+        fs::{DirBuilderExt as _, PermissionsExt as _, symlink},
         process::CommandExt as _,
     },
     path::{Path, PathBuf},
@@ -20,6 +20,9 @@ use tempfile::TempDir;
 /// The number of a user and of a group that have no name and own nothing. It is not the
 /// number that the system shows for unknown owners: that user trusts nothing.
 pub const NOBODY: u32 = 54_320;
+
+/// The map's usual place.
+const MAP: &str = ".config/keyhole/context-map.toml";
 
 /// The place where the program runs. Chained calls make it; later changes go
 /// through `&self`, while servers run. Names of files are relative to the home.
@@ -45,11 +48,8 @@ impl World {
             .tempdir()
             .expect("a temporary directory");
         // The real path, so that output can be compared if `/tmp` is a link.
-        let home = temp
-            .path()
-            .canonicalize()
-            .expect("it is there")
-            .join("home");
+        let real = temp.path().canonicalize().expect("it is there");
+        let home = real.join("home");
         private_directory(&home);
         let environment = BTreeMap::from([
             ("HOME".into(), home.clone().into()),
@@ -156,11 +156,14 @@ impl World {
     /// this. Call it when all files are made.
     pub fn run_by(mut self, user: u32) -> Self {
         self.user = Some(user);
-        fs::set_permissions(self.temp.path(), fs::Permissions::from_mode(0o711))
-            .expect("our own directory");
+        self.mode("..", 0o711);
         // The built program may be in a place that only root can enter.
         copy_program(&self.outside("keyhole"));
-        give_away(&self.home, user);
+        // Links themselves, too.
+        let mut chown = Command::new("chown");
+        chown.args(["-hR", &format!("{user}:{user}")]);
+        let given = chown.arg(&self.home).status();
+        assert!(given.is_ok_and(|status| status.success()), "root may do it");
         self
     }
 
@@ -185,7 +188,7 @@ impl World {
     /// The map's usual place.
     #[must_use]
     pub fn map_path(&self) -> PathBuf {
-        self.path(".config/keyhole/context-map.toml")
+        self.path(MAP)
     }
 
     /// Writes a file in place, and makes its directories.
@@ -204,7 +207,7 @@ impl World {
 
     /// Writes the map in place.
     pub fn write_map(&self, text: impl AsRef<[u8]>) {
-        self.write(".config/keyhole/context-map.toml", text);
+        self.write(MAP, text);
     }
 
     /// Replaces the map by renaming another file, as careful editors do.
@@ -328,22 +331,7 @@ impl World {
 /// Makes a directory, and those above it, so that nobody else can write into them,
 /// whatever the umask is: otherwise the program would refuse the map's directory.
 fn private_directory(path: &Path) {
-    if !path.is_dir() {
-        private_directory(path.parent().expect("not the root"));
-        fs::create_dir(path).expect("a directory");
-        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("our own directory");
-    }
-}
-
-/// Gives `path` and everything in it to `user`, also links themselves.
-fn give_away(path: &Path, user: u32) {
-    lchown(path, Some(user), Some(user)).expect("root may do this");
-    if path.is_symlink() {
-        return;
-    }
-    if path.is_dir() {
-        for entry in fs::read_dir(path).expect("our own directory") {
-            give_away(&entry.expect("an entry").path(), user);
-        }
-    }
+    let mut private = fs::DirBuilder::new();
+    let made = private.recursive(true).mode(0o700).create(path);
+    made.expect("a directory");
 }

@@ -73,10 +73,9 @@ fn tools_where_the_map_says_nothing_of_the_binding() {
 #[test]
 fn the_handshake_is_that_of_the_general_server() {
     for protocol in Protocol::ALL {
-        let general = world().speaking(protocol).serve().handshake();
-        let bound = bound(world().speaking(protocol), "plain")
-            .serve()
-            .handshake();
+        let general = world().speaking(protocol);
+        let bound = bound(world().speaking(protocol), "plain");
+        let [general, bound] = [general, bound].map(|world| world.serve().handshake());
         assert_eq!(general.result(), bound.result());
     }
 }
@@ -111,16 +110,6 @@ fn nothing_is_on_a_bound_surface_that_is_not_admitted_here() {
 }
 
 #[test]
-fn a_call_without_arguments_gets_the_one_document() {
-    for (_world, mut client) in World::in_each_protocol(|| bound(world(), "scanner-catalog")) {
-        client.load_bound().is("# A\n");
-        let empty = json!({ "name": "load_context", "arguments": {} });
-        client.request("tools/call", empty).is("# A\n");
-        client.end();
-    }
-}
-
-#[test]
 fn any_argument_is_refused_and_a_right_key_too() {
     for (_world, mut client) in World::in_each_protocol(|| bound(world(), "scanner-catalog")) {
         let call = |arguments: Value| json!({ "name": "load_context", "arguments": arguments });
@@ -143,6 +132,8 @@ fn any_argument_is_refused_and_a_right_key_too() {
             answer.error(says);
         }
         client.load_bound().is("# A\n");
+        let answer = client.request("tools/call", call(json!({})));
+        answer.is("# A\n");
         client.end();
     }
 }
@@ -202,23 +193,12 @@ fn a_sealed_server_can_be_bound() {
 fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
     let map = format!("[keys]\n{KEY} = '~/a.md'\n[bindings.later]\nkey = '{KEY}'\n");
     let of_another = map.replace("later", "of-others");
+    let without = World::new().file("a.md", "# A\n");
     for (world, code, says) in [
-        (
-            self::world().map(of_another),
-            "unknown-key",
-            "has no binding of the name given",
-        ),
-        (self::world().map(""), "unknown-key", "has no binding"),
-        (
-            World::new().file("a.md", "# A\n"),
-            "map-missing",
-            "map-missing",
-        ),
-        (
-            self::world().map("bindings = 1"),
-            "map-invalid",
-            "map-invalid",
-        ),
+        (world().map(of_another), "unknown-key", "has no binding of"),
+        (world().map(""), "unknown-key", "has no binding of"),
+        (without, "map-missing", "map-missing"),
+        (world().map("bindings = 1"), "map-invalid", "map-invalid"),
     ] {
         let world = bound(world, "later");
         let mut client = world.client();

@@ -2,7 +2,9 @@
 
 use crate::docs::is_committed;
 use keyhole_core::sandbox::COMPONENT;
+use std::collections::BTreeSet;
 use wit_component::{DecodedWasm, WitPrinter, decode};
+use wit_parser::WorldKey;
 
 /// Everything that the component may import. From the clock it imports only a type:
 /// that of a file's modification time.
@@ -40,13 +42,8 @@ fn what_is_no_regular_file_is_not_even_opened() {
 fn described() -> String {
     let decoded = decode(COMPONENT).unwrap();
     let main = decoded.package();
-    let others: Vec<_> = decoded
-        .resolve()
-        .packages
-        .iter()
-        .map(|(id, _)| id)
-        .filter(|id| *id != main)
-        .collect();
+    let packages = decoded.resolve().packages.iter().map(|(id, _)| id);
+    let others: Vec<_> = packages.filter(|id| *id != main).collect();
     let mut printer = WitPrinter::default();
     printer
         .emit_docs(false)
@@ -66,18 +63,11 @@ fn the_component_imports_what_it_must_and_nothing_else() {
         panic!("not a component");
     };
     let world = &resolve.worlds[world];
-    let names = |items: Vec<_>| -> Vec<String> {
-        let mut names: Vec<_> = items
-            .into_iter()
-            .map(|key| resolve.name_world_key(key))
-            .collect();
-        names.sort();
-        names
-    };
-    let mut imports = IMPORTS;
-    imports.sort_unstable();
-    assert_eq!(names(world.imports.keys().collect()), imports);
-    assert_eq!(names(world.exports.keys().collect()), EXPORTS);
+    let name = |key: &WorldKey| resolve.name_world_key(key);
+    let imports: BTreeSet<_> = world.imports.keys().map(name).collect();
+    let exports: BTreeSet<_> = world.exports.keys().map(name).collect();
+    assert_eq!(imports, IMPORTS.map(str::to_owned).into());
+    assert_eq!(exports, EXPORTS.map(str::to_owned).into());
     for (_, interface) in &resolve.interfaces {
         if interface.name.as_deref() == Some("wall-clock") {
             assert!(interface.functions.is_empty(), "{:?}", interface.functions);

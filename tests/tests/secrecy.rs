@@ -35,25 +35,14 @@ pub(crate) fn conceals(text: &str) {
 /// What the server says in a session in which it serves nothing, and how it ends.
 fn exchange(mut client: Session) -> Vec<String> {
     let mut said = vec![client.handshake().message().to_string()];
+    let call = |arguments: Value| json!({ "name": "load_context", "arguments": arguments });
     for (method, params) in [
         ("tools/list", json!({})),
         ("tools/call", json!({ "name": KEY, "arguments": {} })),
-        (
-            "tools/call",
-            json!({ "name": "load_context", "arguments": { KEY: KEY } }),
-        ),
-        (
-            "tools/call",
-            json!({ "name": "load_context", "arguments": { "key": [KEY] } }),
-        ),
-        (
-            "tools/call",
-            json!({ "name": "load_context", "arguments": KEY }),
-        ),
-        (
-            "tools/call",
-            json!({ "name": "load_context", "arguments": { "key": "k-other" } }),
-        ),
+        ("tools/call", call(json!({ KEY: KEY }))),
+        ("tools/call", call(json!({ "key": [KEY] }))),
+        ("tools/call", call(json!(KEY))),
+        ("tools/call", call(json!({ "key": "k-other" }))),
         ("tools/call", json!([KEY])),
         ("tools/list", json!({ "cursor": KEY })),
         ("resources/read", json!({ "uri": KEY })),
@@ -80,23 +69,16 @@ fn exchange(mut client: Session) -> Vec<String> {
 }
 
 #[test]
-fn what_was_sent_does_not_come_back_in_errors() {
+fn what_was_sent_does_not_come_back_and_nothing_depends_on_how_many_keys_there_are() {
     for protocol in Protocol::ALL {
-        let world = talkative(World::new().speaking(protocol)).map(mapped("hunter2.md"));
-        let _ = exchange(world.serve());
-    }
-}
-
-#[test]
-fn what_is_said_is_the_same_however_many_keys_there_are() {
-    for protocol in Protocol::ALL {
-        let world = || talkative(World::new().speaking(protocol));
-        let none = exchange(world().map("[keys]\n").serve());
+        let exchange = |keys: &str| {
+            let world = talkative(World::new().speaking(protocol));
+            exchange(world.map(format!("[keys]\n{keys}")).serve())
+        };
         let many: String = (0..500)
             .map(|n| format!("k-{n:032} = '~/hunter2/{n}.md'\n"))
             .collect();
-        let many = exchange(world().map(format!("[keys]\n{many}")).serve());
-        assert_eq!(none, many);
+        assert_eq!(exchange(""), exchange(&many));
     }
 }
 
@@ -107,9 +89,7 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
             .file("hunter2.md", MARKER)
             .map(mapped("hunter2.md"))
     }) {
-        let long = "k".repeat(129);
-        let huge = "hunter2".repeat(100_000);
-        let near = [
+        for key in [
             &KEY[..KEY.len() - 1],
             &KEY[1..],
             &format!("{KEY}x"),
@@ -118,24 +98,16 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
             &KEY.to_uppercase(),
             &KEY.replace('a', "\u{430}"),
             &KEY.replace('k', "\u{212a}"),
-            &huge,
+            &"k".repeat(129),
+            &"hunter2".repeat(100_000),
             "hunter2\u{1b}[31m\r\n",
             "\u{202e}hunter2",
             "",
             "\0",
-            &long,
             "~/hunter2.md",
-            "../hunter2.md",
-        ];
-        let said: Vec<Value> = near
-            .iter()
-            .map(|key| client.load(key).result().clone())
-            .collect();
-        for result in &said {
-            assert_eq!(result, &said[0]);
-            conceals(&result.to_string());
+        ] {
+            client.load(key).refused("unknown-key");
         }
-        client.load(near[0]).refused("unknown-key");
         client.end();
     }
 }

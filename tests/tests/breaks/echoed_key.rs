@@ -3,10 +3,7 @@
 
 use keyhole_tests::{MARKER, Ran, World};
 use serde_json::Value;
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt as _,
-};
+use std::{ffi::OsString, os::unix::ffi::OsStringExt as _};
 
 const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
 /// A name that neither a binding nor an option can have.
@@ -23,46 +20,46 @@ fn conceals(ran: Ran) -> Ran {
     ran
 }
 
-/// Every way to write `text` as something that a command line does not accept.
-fn misplaced(text: &str) -> Vec<Vec<OsString>> {
-    let odd = [text.as_bytes(), b"\xff"].concat();
-    let lines = [
-        vec![text.to_owned()],
-        vec![format!("-{text}")],
-        vec![format!("--{text}")],
-        vec![format!("--{text}=x")],
-        vec!["--".to_owned(), text.to_owned()],
-        vec!["--help=".to_owned() + text],
-        vec!["--json=".to_owned() + text],
-        vec!["--sealed=".to_owned() + text],
-        vec!["--require-ticket=".to_owned() + text],
-        vec!["--show-keys".to_owned(), text.to_owned()],
-        vec!["--map".to_owned(), "m".to_owned(), text.to_owned()],
-        vec!["--map=m".to_owned(), format!("--map={text}")],
-        vec![format!("--ma{text}")],
-        vec![format!("--bind=a b{text}")],
-        vec!["--bind".to_owned(), text.to_owned(), text.to_owned()],
-        vec![format!("--bind={}", text.repeat(9))],
-        vec![format!("--agent=a b{text}")],
-        vec![format!("--agent={}", text.repeat(9))],
-        vec![format!("--agent={text}"), "--require-ticket".to_owned()],
-        vec![format!("--agent={text}"), format!("--agent={text}")],
-        vec!["--save".to_owned(), "/dev/null".to_owned(), text.to_owned()],
-    ];
-    let mut lines: Vec<Vec<OsString>> = lines
-        .into_iter()
-        .map(|line| line.into_iter().map(Into::into).collect())
-        .collect();
-    for option in ["", "--bind", "--agent", "--map", "--save"] {
-        let value = OsStr::from_bytes(&odd).to_owned();
-        lines.push(
-            [option.into(), value]
-                .into_iter()
-                .filter(|argument| !argument.is_empty())
-                .collect(),
-        );
-    }
-    lines
+/// Ways to write a key that a command line does not accept. `KEY` is the key, `BYTES` the key
+/// with a byte that is not UTF-8, and in an argument, `·` is a blank.
+const MISPLACED: &str = "
+KEY
+-KEY
+--KEY
+--KEY=x
+-- KEY
+--help=KEY
+--json=KEY
+--sealed=KEY
+--require-ticket=KEY
+--show-keys KEY
+--map m KEY
+--map=m --map=KEY
+--maKEY
+--bind=a·bKEY
+--bind KEY KEY
+--bind=KEYKEYKEYKEYKEYKEYKEYKEYKEY
+--agent=a·bKEY
+--agent=KEYKEYKEYKEYKEYKEYKEYKEYKEY
+--agent=KEY --require-ticket
+--agent=KEY --agent=KEY
+--save /dev/null KEY
+BYTES
+--bind BYTES
+--agent BYTES
+--map BYTES
+--save BYTES
+";
+
+/// The arguments that a line of [`MISPLACED`] means.
+fn arguments<'a>(line: &'a str, key: &'a str) -> impl Iterator<Item = OsString> + use<'a> {
+    line.split_whitespace().map(move |argument| {
+        let argument = argument.replace("KEY", key).replace('·', " ");
+        match argument == "BYTES" {
+            true => OsString::from_vec([key.as_bytes(), b"\xff"].concat()),
+            false => argument.into(),
+        }
+    })
 }
 
 #[test]
@@ -79,16 +76,15 @@ fn no_argument_comes_back_whatever_is_wrong_with_it() {
         "setup key",
         "setup cursor",
     ] {
-        for text in [KEY, ODD] {
-            for line in misplaced(text) {
-                let words = command.split(' ').filter(|word| !word.is_empty());
-                let mut arguments: Vec<OsString> = words.map(Into::into).collect();
-                arguments.extend(line);
+        for key in [KEY, ODD] {
+            for line in MISPLACED.trim().lines() {
+                let words = command.split_whitespace().map(OsString::from);
+                let line: Vec<OsString> = words.chain(arguments(line, key)).collect();
                 // Some of these a command does accept, such as a name of a map.
-                let ran = conceals(World::new().run(&arguments));
-                assert!(matches!(ran.exit, Some(0..=2)), "{arguments:?} {ran:?}");
+                let ran = conceals(World::new().run(&line));
+                assert!(matches!(ran.exit, Some(0..=2)), "{line:?} {ran:?}");
                 if ran.exit == Some(2) && command != "check" {
-                    assert_eq!(ran.stdout, "", "{arguments:?}");
+                    assert_eq!(ran.stdout, "", "{line:?}");
                 }
             }
         }
@@ -131,17 +127,10 @@ fn check_says_nothing_of_a_key_wherever_it_stands() {
             let _ = conceals(world.run(arguments).says_nothing_on_stderr());
         }
     }
-    for arguments in [
-        &["check", "--map", KEY][..],
-        &["check", "--json", "--map", KEY],
-    ] {
-        let ran = conceals(
-            World::new()
-                .run(arguments)
-                .exits(2)
-                .says_nothing_on_stderr(),
-        );
-        assert!(ran.stdout.contains("map-missing"), "{ran:?}");
+    for option in [None, Some("--json")] {
+        let check = ["check", "--map", KEY].into_iter().chain(option);
+        let ran = World::new().run(check).exits(2).says_nothing_on_stderr();
+        let _ = conceals(ran).mentions("map-missing");
     }
 }
 
@@ -149,14 +138,10 @@ fn check_says_nothing_of_a_key_wherever_it_stands() {
 #[test]
 fn check_tells_neither_a_keys_length_nor_its_marks() {
     let said = |key: &str, value: &str| {
-        ["", "--json"].map(|option| {
-            let arguments = ["check", option];
-            World::new()
-                .file("notes/a.md", "a")
-                .map(format!("[keys]\n'{key}' = {value}\n"))
-                .run(arguments.iter().filter(|argument| !argument.is_empty()))
-                .says_nothing_on_stderr()
-                .stdout
+        [&["check"][..], &["check", "--json"]].map(|arguments| {
+            let world = World::new().file("notes/a.md", "a");
+            let world = world.map(format!("[keys]\n'{key}' = {value}\n"));
+            world.run(arguments).says_nothing_on_stderr().stdout
         })
     };
     for value in [

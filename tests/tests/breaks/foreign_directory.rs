@@ -3,14 +3,14 @@
 //! older map, another key, another of the victim's own files. So nothing there is used,
 //! whoever owns it, and `check` names the directory.
 
-use keyhole_tests::{NOBODY, Session, World, skipped, while_repeating};
+use keyhole_tests::{Answer, NOBODY, Session, World, skipped, while_repeating};
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
     process::geteuid,
 };
 use std::{
     fs::{self, Permissions},
-    os::unix::fs::{PermissionsExt as _, chown, symlink},
+    os::unix::fs::{PermissionsExt as _, chown, lchown, symlink},
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -36,29 +36,44 @@ pub(super) fn owned(path: &Path, user: u32, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
+#[derive(Clone, Copy)]
+pub(super) enum Thing<'a> {
+    Directory,
+    File(&'a str),
+    Link(&'a Path),
+}
+
+/// Makes something that belongs to `user`.
+pub(super) fn make(path: &Path, thing: Thing<'_>, user: u32, mode: u32) {
+    match thing {
+        Thing::Directory => fs::create_dir(path).unwrap(),
+        Thing::File(text) => fs::write(path, text).unwrap(),
+        Thing::Link(target) => {
+            symlink(target, path).unwrap();
+            return lchown(path, Some(user), Some(user)).unwrap();
+        }
+    }
+    owned(path, user, mode);
+}
+
 /// The stranger's directory. In it are two directories of the victim's, with other files.
 fn shared(world: &World) -> PathBuf {
     let shared = world.outside("shared");
-    fs::create_dir(&shared).unwrap();
-    owned(&shared, STRANGER, 0o755);
+    make(&shared, Thing::Directory, STRANGER, 0o755);
     let private = world.path("private.md").display().to_string();
     for (name, more, key) in [
         ("now", String::new(), KEY),
         ("old", format!("{REVOKED} = '{private}'\n"), REVOKED),
     ] {
         let directory = shared.join(name);
-        fs::create_dir(&directory).unwrap();
-        fs::write(
-            directory.join("map.toml"),
-            format!("[keys]\n{KEY} = 'a.md'\n{more}"),
-        )
-        .unwrap();
-        fs::write(directory.join("key"), key).unwrap();
-        fs::write(directory.join("a.md"), format!("hunter2, {name}")).unwrap();
-        for file in ["map.toml", "key", "a.md"] {
-            owned(&directory.join(file), NOBODY, 0o600);
+        make(&directory, Thing::Directory, NOBODY, 0o755);
+        for (file, text) in [
+            ("map.toml", format!("[keys]\n{KEY} = 'a.md'\n{more}")),
+            ("key", key.to_owned()),
+            ("a.md", format!("hunter2, {name}")),
+        ] {
+            make(&directory.join(file), Thing::File(&text), NOBODY, 0o600);
         }
-        owned(&directory, NOBODY, 0o755);
     }
     shared
 }
@@ -68,40 +83,20 @@ fn nothing_below_somebody_elses_directory_is_used() {
     if !can_be_two_users() {
         return;
     }
-    let key = |client: &mut Session, key| client.load(key);
-    let bound = |client: &mut Session, _| client.load_bound();
-    type Call = fn(&mut Session, &'static str) -> keyhole_tests::Answer;
+    type Call = fn(&mut Session, &str) -> Answer;
+    let bound: Call = |client, _| client.load_bound();
+    let named_map = ["--map", "SHARED/map.toml"];
+    let key_file = format!(
+        "[keys]\n{KEY} = '~/a.md'\n{REVOKED} = '~/private.md'\n[bindings.b]\nkey_file = 'SHARED/key'\n"
+    );
+    let file = format!("[keys]\n{KEY} = 'SHARED/a.md'\n{REVOKED} = 'SHARED/a.md'\n");
+    let root =
+        format!("roots = ['SHARED']\n[keys]\n{KEY} = 'SHARED/a.md'\n{REVOKED} = '~/link/a.md'\n");
     for (map, arguments, call, code) in [
-        (
-            None,
-            &["--map", "SHARED/map.toml"][..],
-            key as Call,
-            "map-invalid",
-        ),
-        (
-            Some(format!(
-                "[keys]\n{KEY} = '~/a.md'\n{REVOKED} = '~/private.md'\n[bindings.b]\nkey_file = 'SHARED/key'\n"
-            )),
-            &["--bind", "b"],
-            bound,
-            "unknown-key",
-        ),
-        (
-            Some(format!(
-                "[keys]\n{KEY} = 'SHARED/a.md'\n{REVOKED} = 'SHARED/a.md'\n"
-            )),
-            &[],
-            key,
-            "untrusted",
-        ),
-        (
-            Some(format!(
-                "roots = ['SHARED']\n[keys]\n{KEY} = 'SHARED/a.md'\n{REVOKED} = '~/link/a.md'\n"
-            )),
-            &[],
-            key,
-            "untrusted",
-        ),
+        (None, &named_map[..], Session::load as Call, "map-invalid"),
+        (Some(key_file), &["--bind", "b"], bound, "unknown-key"),
+        (Some(file), &[], Session::load, "untrusted"),
+        (Some(root), &[], Session::load, "untrusted"),
     ] {
         let world = World::new()
             .file("a.md", "a\n")

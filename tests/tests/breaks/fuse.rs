@@ -1,6 +1,7 @@
 //! A file system whose reads hang until the test releases them. It speaks the
 //! kernel's FUSE protocol itself, as much of it as one flat directory needs.
 
+use keyhole_tests::skipped;
 use keyhole_walk::{Policy, System, WalkError, Walker, Why};
 use rustix::{
     fs::{Mode, OFlags},
@@ -10,6 +11,7 @@ use std::{
     ffi::CString,
     fs::File,
     io::{Read as _, Write as _},
+    os::fd::AsRawFd as _,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -26,21 +28,14 @@ const ROOT: u64 = 1;
 /// How many seconds the kernel may keep answers about attributes and names.
 const VALID: u64 = 3600;
 
-mod opcode {
-    pub(super) const LOOKUP: u32 = 1;
-    pub(super) const FORGET: u32 = 2;
-    pub(super) const GETATTR: u32 = 3;
-    pub(super) const OPEN: u32 = 14;
-    pub(super) const READ: u32 = 15;
-    pub(super) const STATFS: u32 = 17;
-    pub(super) const RELEASE: u32 = 18;
-    pub(super) const INIT: u32 = 26;
-    pub(super) const OPENDIR: u32 = 27;
-    pub(super) const RELEASEDIR: u32 = 29;
-    pub(super) const INTERRUPT: u32 = 36;
-    pub(super) const BATCH_FORGET: u32 = 42;
-}
-
+// What the kernel asks for, and what it may be told, as `linux/fuse.h` numbers it.
+const LOOKUP: u32 = 1;
+const GETATTR: u32 = 3;
+const OPEN: u32 = 14;
+const READ: u32 = 15;
+const STATFS: u32 = 17;
+const INIT: u32 = 26;
+const FOPEN_DIRECT_IO: u64 = 1;
 const ENOENT: i32 = 2;
 const ENOSYS: i32 = 38;
 
@@ -53,40 +48,29 @@ pub(super) struct Hanging {
 
 struct Channel {
     kernel: File,
-    /// The reads that hang, each with the offset and length that it asks for. None
-    /// means that the test has released them.
-    hung: Mutex<Option<Vec<Ask>>>,
+    /// The requests to read that hang. None means that the test has released them.
+    hung: Mutex<Option<Vec<Vec<u8>>>>,
     /// Whether it answers nothing at all.
     ignores: AtomicBool,
 }
 
-#[derive(Clone, Copy)]
-struct Ask {
-    unique: u64,
-    offset: usize,
-    size: usize,
-}
-
 impl Hanging {
-    /// Mounts one at `at`. Fails with the reason if this system cannot do this.
-    pub(super) fn mount(at: &Path) -> Result<Self, String> {
+    /// Mounts one at `at`. None means that this system cannot do this, and says why.
+    pub(super) fn mount(at: &Path) -> Option<Self> {
         Self::mount_as("0,default_permissions", at)
     }
 
     /// The same, mounted by a user who lets all others use it, perhaps with more options.
-    pub(super) fn mount_as(user: &str, at: &Path) -> Result<Self, String> {
+    pub(super) fn mount_as(user: &str, at: &Path) -> Option<Self> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        let kernel = rustix::fs::open("/dev/fuse", flags, Mode::empty())
-            .map_err(|error| format!("/dev/fuse: {error}"))?;
-        let kernel = File::from(kernel);
+        let kernel = rustix::fs::open("/dev/fuse", flags, Mode::empty());
+        let kernel = kernel.map_err(|error| skipped(format!("/dev/fuse: {error}")));
+        let kernel = File::from(kernel.ok()?);
         let options = format!(
             "fd={},rootmode=40000,user_id={user},group_id=0,allow_other",
-            std::os::fd::AsRawFd::as_raw_fd(&kernel)
+            kernel.as_raw_fd()
         );
-        let options = CString::new(options).unwrap();
-        let flags = MountFlags::NOSUID | MountFlags::NODEV;
-        mount("hanging", at, "fuse", flags, options.as_c_str())
-            .map_err(|error| format!("mount: {error}"))?;
+        mounted("fuse", at, MountFlags::NOSUID | MountFlags::NODEV, &options)?;
         let channel = Arc::new(Channel {
             kernel,
             hung: Mutex::new(Some(Vec::new())),
@@ -97,7 +81,7 @@ impl Hanging {
             channel: Arc::clone(&channel),
         };
         thread::spawn(move || channel.serve());
-        Ok(hanging)
+        Some(hanging)
     }
 
     /// From now on, it answers nothing at all, and the kernel keeps no answer of before.
@@ -107,19 +91,15 @@ impl Hanging {
 
     /// How many reads hang.
     pub(super) fn hung(&self) -> usize {
-        self.channel
-            .hung
-            .lock()
-            .unwrap()
-            .as_ref()
-            .map_or(0, Vec::len)
+        let hung = self.channel.hung.lock().unwrap();
+        hung.as_ref().map_or(0, Vec::len)
     }
 
     /// Answers the reads that hang. From now on none does.
     pub(super) fn let_go(&self) {
         let hung = self.channel.hung.lock().unwrap().take();
-        for ask in hung.into_iter().flatten() {
-            self.channel.read(ask);
+        for request in hung.into_iter().flatten() {
+            self.channel.answer(&request, Ok(part(&request)));
         }
     }
 }
@@ -128,21 +108,22 @@ impl Hanging {
 pub(super) struct Overlay(PathBuf);
 
 impl Overlay {
-    /// Mounts at `at` what is at `lower`. Fails with the reason if this system cannot do this.
-    pub(super) fn mount(lower: &Path, at: &Path) -> Result<Self, String> {
+    /// Mounts at `at` what is at `lower`. None means that this system cannot do this, and says
+    /// why.
+    pub(super) fn mount(lower: &Path, at: &Path) -> Option<Self> {
         // It wants two layers.
         let options = format!("lowerdir={}:{}", lower.display(), at.display());
-        let options = CString::new(options).unwrap();
-        mount(
-            "overlay",
-            at,
-            "overlay",
-            MountFlags::NODEV,
-            options.as_c_str(),
-        )
-        .map_err(|error| format!("mount of overlayfs: {error}"))?;
-        Ok(Self(at.to_owned()))
+        mounted("overlay", at, MountFlags::NODEV, &options)?;
+        Some(Self(at.to_owned()))
     }
+}
+
+fn mounted(kind: &str, at: &Path, flags: MountFlags, options: &str) -> Option<()> {
+    let options = CString::new(options).unwrap();
+    let mounted = mount(kind, at, kind, flags, &*options);
+    mounted
+        .map_err(|error| skipped(format!("mount of {kind}: {error}")))
+        .ok()
 }
 
 impl Drop for Overlay {
@@ -168,135 +149,74 @@ impl Channel {
         }
     }
 
+    /// Takes a request: its length, what it asks for, its own number, a file's number, who
+    /// asks, and what else belongs to it.
     fn take(&self, request: &[u8]) {
-        let (head, body) = request.split_at(40);
-        let opcode = u32_at(head, 4);
-        let unique = u64_at(head, 8);
-        let node = u64_at(head, 16);
-        match opcode {
-            opcode::INIT => self.answer(unique, &init(body)),
-            opcode::LOOKUP => {
-                let name = body.strip_suffix(b"\0").unwrap_or(body);
-                match name.ends_with(b".md") {
-                    true => self.answer(unique, &entry(node_of(name))),
-                    false => self.refuse(unique, ENOENT),
-                }
+        let (node, rest) = (u64_at(request, 16), &request[40..]);
+        let answer = match u32_at(request, 4) {
+            INIT => Ok(init(u32_at(rest, 4))),
+            LOOKUP if rest.ends_with(b".md\0") => {
+                // A number for each name.
+                let number = |node, byte: &u8| node * 257 + u64::from(*byte);
+                Ok(entry(rest.iter().fold(2, number)))
             }
-            opcode::GETATTR => self.answer(unique, &attributes(node)),
-            // A handle, and `FOPEN_DIRECT_IO`: the kernel asks us for each read.
-            opcode::OPEN => {
-                self.answer(unique, &join(&[&7_u64.to_ne_bytes(), &1_u64.to_ne_bytes()]))
-            }
-            opcode::STATFS => self.answer(unique, &[0; 80]),
-            opcode::OPENDIR => self.answer(unique, &[0; 16]),
-            opcode::READ => {
-                let ask = Ask {
-                    unique,
-                    offset: usize::try_from(u64_at(body, 8)).unwrap(),
-                    size: u32_at(body, 16) as usize,
-                };
-                let mut hung = self.hung.lock().unwrap();
-                match &mut *hung {
-                    Some(hung) => hung.push(ask),
-                    None => self.read(ask),
-                }
-            }
-            opcode::RELEASE | opcode::RELEASEDIR => self.answer(unique, &[]),
-            opcode::FORGET | opcode::BATCH_FORGET | opcode::INTERRUPT => {}
-            _ => self.refuse(unique, ENOSYS),
-        }
+            LOOKUP => Err(ENOENT),
+            GETATTR => Ok(attributes(node)),
+            // The kernel asks us for each read.
+            OPEN => Ok([7, FOPEN_DIRECT_IO].map(u64::to_ne_bytes).concat()),
+            STATFS => Ok(vec![0; 80]),
+            READ => match &mut *self.hung.lock().unwrap() {
+                Some(hung) => return hung.push(request.to_vec()),
+                None => Ok(part(request)),
+            },
+            _ => Err(ENOSYS),
+        };
+        self.answer(request, answer);
     }
 
-    fn read(
-        &self,
-        Ask {
-            unique,
-            offset,
-            size,
-        }: Ask,
-    ) {
-        let rest = TEXT.as_bytes().get(offset..).unwrap_or_default();
-        self.answer(unique, &rest[..rest.len().min(size)]);
-    }
-
-    fn answer(&self, unique: u64, body: &[u8]) {
-        self.write(unique, 0, body);
-    }
-
-    fn refuse(&self, unique: u64, errno: i32) {
-        self.write(unique, -errno, &[]);
-    }
-
-    /// Sends an answer. The kernel may have interrupted and dropped the request by then.
-    fn write(&self, unique: u64, error: i32, body: &[u8]) {
-        let length = u32::try_from(16 + body.len()).unwrap();
-        let head = join(&[
-            &length.to_ne_bytes(),
-            &error.to_ne_bytes(),
-            &unique.to_ne_bytes(),
-        ]);
-        let _ = (&self.kernel).write(&join(&[&head, body]));
+    /// Sends an answer, or an error's number.
+    fn answer(&self, request: &[u8], answer: Result<Vec<u8>, i32>) {
+        let error = answer.as_ref().map_or_else(|number| -number, |_| 0);
+        let body = answer.unwrap_or_default();
+        let length = u32::try_from(16 + body.len()).unwrap().to_ne_bytes();
+        let whole = [&length[..], &error.to_ne_bytes(), &request[8..16], &body].concat();
+        // The kernel may have interrupted and dropped the request by now.
+        let _ = (&self.kernel).write(&whole);
     }
 }
 
-/// `fuse_init_out`: protocol 7.31, and the least of everything else.
-fn init(body: &[u8]) -> Vec<u8> {
-    let mut out = vec![0; 64];
-    out[..4].copy_from_slice(&7_u32.to_ne_bytes());
-    out[4..8].copy_from_slice(&31_u32.min(u32_at(body, 4)).to_ne_bytes());
-    out[20..24].copy_from_slice(&4096_u32.to_ne_bytes());
-    out[24..28].copy_from_slice(&1_u32.to_ne_bytes());
+/// What a request to read asks for.
+fn part(request: &[u8]) -> Vec<u8> {
+    let (offset, size) = (u64_at(request, 48), u32_at(request, 56) as usize);
+    let text = TEXT.bytes().skip(usize::try_from(offset).unwrap());
+    text.take(size).collect()
+}
+
+/// `fuse_init_out`: protocol 7.31 at most, writes of 4096 bytes, and times in nanoseconds.
+fn init(minor: u32) -> Vec<u8> {
+    let known = [7, minor.min(31), 0, 0, 0, 4096, 1];
+    let mut out = known.map(u32::to_ne_bytes).concat();
+    out.resize(64, 0);
     out
-}
-
-/// A number for each name.
-fn node_of(name: &[u8]) -> u64 {
-    name.iter()
-        .fold(2, |node, byte| node * 257 + u64::from(*byte))
 }
 
 /// `fuse_entry_out`.
 fn entry(node: u64) -> Vec<u8> {
-    let (zero, valid) = (0_u64.to_ne_bytes(), VALID.to_ne_bytes());
-    join(&[
-        &node.to_ne_bytes(),
-        &zero,
-        &valid,
-        &valid,
-        &zero,
-        &attr(node),
-    ])
+    let about = [node, 0, VALID].map(u64::to_ne_bytes).concat();
+    [about, attributes(node)].concat()
 }
 
-/// `fuse_attr_out`.
+/// `fuse_attr_out`: a directory or a file that belongs to root and has long been at rest.
 fn attributes(node: u64) -> Vec<u8> {
-    join(&[&VALID.to_ne_bytes(), &0_u64.to_ne_bytes(), &attr(node)])
-}
-
-/// `fuse_attr`: a directory or a file that belongs to root and has long been at rest.
-fn attr(node: u64) -> Vec<u8> {
     let (mode, size) = match node {
-        ROOT => (0o040_755_u32, 0),
+        ROOT => (0o040_755, 0),
         _ => (0o100_644, TEXT.len() as u64),
     };
-    let time = 1_000_000_000_u64.to_ne_bytes();
-    let nothing = 0_u32.to_ne_bytes();
-    join(&[
-        &node.to_ne_bytes(),
-        &size.to_ne_bytes(),
-        &1_u64.to_ne_bytes(),
-        &[time; 3].concat(),
-        &[nothing; 3].concat(),
-        &mode.to_ne_bytes(),
-        &1_u32.to_ne_bytes(),
-        &[nothing; 3].concat(),
-        &4096_u32.to_ne_bytes(),
-        &nothing,
-    ])
-}
-
-fn join(parts: &[&[u8]]) -> Vec<u8> {
-    parts.concat()
+    let time = 1_000_000_000;
+    let long = [VALID, 0, node, size, 1, time, time, time];
+    let short = [0, 0, 0, mode, 1, 0, 0, 0, 4096, 0_u32];
+    let long = long.map(u64::to_ne_bytes).concat();
+    [long, short.map(u32::to_ne_bytes).concat()].concat()
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -318,9 +238,8 @@ fn a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted() {
     ] {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().canonicalize().unwrap();
-        let _mounted = match Hanging::mount_as(user, &path) {
-            Ok(mounted) => mounted,
-            Err(why) => return keyhole_tests::skipped(why),
+        let Some(_mounted) = Hanging::mount_as(user, &path) else {
+            return;
         };
         let walked = Walker::new(System).walk(&path, Policy::DIRECTORY);
         let distrusted = match walked.map(drop) {

@@ -29,7 +29,7 @@ mod odd_bytes;
 /// What others put into the plugin's data folder was run, or believed.
 mod open_data_folder;
 /// A file that is saved in place, in each of the usual ways, while it is read.
-mod saved_in_place;
+pub(crate) mod saved_in_place;
 /// Somebody renames the victim's own files in a directory that he may write to.
 mod shared_directory;
 /// Somebody else's folder in the place of the plugin's.

@@ -10,7 +10,6 @@
 use keyhole_tests::{PATIENCE, World, while_repeating};
 use keyhole_walk::APART;
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
     io::Write as _,
     os::unix::fs::FileExt as _,
@@ -34,13 +33,6 @@ fn cp(version: &Path, file: &Path) {
     run(Command::new("cp").args([version, file]));
 }
 
-fn cat(version: &Path, file: &Path) {
-    let mut shell = Command::new("/bin/sh");
-    run(shell
-        .args(["-c", "cat \"$0\" > \"$1\""])
-        .args([version, file]));
-}
-
 fn dd(version: &Path, file: &Path) {
     let named = |name: &str, path: &Path| format!("{name}={}", path.display());
     run(Command::new("dd")
@@ -61,119 +53,99 @@ fn rename(version: &Path, file: &Path) {
     fs::rename(new, file).unwrap();
 }
 
-/// Takes the name away, and gives it to a new file.
-fn remove_and_restore(version: &Path, file: &Path) {
-    fs::remove_file(file).unwrap();
-    rename(version, file);
-}
-
-/// The start and end of a saving, or of a call.
-type Span = (Instant, Instant);
-
-/// Reads the file while `save` saves two versions of it in turn. Each answer is one of
-/// them, or `changed`; and at least one answer is a version.
-fn saved_by(save: fn(&Path, &Path)) {
-    saved_with_rests(save, some_rest, &["changed"]);
-}
-
-/// Sometimes long enough for the file to come to rest.
-fn some_rest(round: u32) -> Duration {
-    APART * (round % 4) / 2 * longer(round)
-}
-
 /// How many times as long a rest is in later rounds, so that a slow machine can use one too.
 fn longer(round: u32) -> u32 {
     1 + round / 40
 }
 
-/// The same, with a rest after each saving, and other codes that a call may get.
-fn saved_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration, codes: &[&str]) {
-    // They have one length, because some writers do not truncate the file.
-    let [a, b] = ["a", "b"].map(|letter| letter.repeat(SIZE));
-    let world = World::new()
-        .file("a", &a)
-        .file("b", &b)
-        .file("x.md", &a)
-        .map("[keys]\nk = '~/x.md'\n");
-    let mut client = world.client();
-    let mut got = BTreeMap::<String, usize>::new();
-    let mut not_whole = Vec::<Span>::new();
-    let mut savings = Vec::<Span>::new();
-    let mut rounds = (1..).zip(["b", "a"].iter().cycle());
+/// A rest that is sometimes long enough for the file to come to rest.
+pub(crate) fn some_rest(round: u32) -> Duration {
+    APART * (round % 4) / 2 * longer(round)
+}
+
+/// Makes calls while `save` saves version 0 and version 1 in turn, with a rest after each.
+/// Each call gets one of the two, or this refusal; and at least one call gets a version.
+pub(crate) fn each_call_gets(
+    whole: [&str; 2],
+    refusal: &str,
+    mut save: impl FnMut(usize) + Send,
+    rest: fn(u32) -> Duration,
+    mut call: impl FnMut() -> String,
+) {
+    let mut savings = Vec::new();
+    let mut rounds = (1..).zip([1, 0].into_iter().cycle());
     let write = || {
         let (round, version) = rounds.next().unwrap();
         let began = Instant::now();
-        save(&world.path(version), &world.path("x.md"));
+        save(version);
         savings.push((began, Instant::now()));
         thread::sleep(rest(round));
     };
+    let mut got = Vec::new();
+    let mut met_a_version = false;
     while_repeating(write, || {
         let began = Instant::now();
-        let is_whole = |got: &BTreeMap<_, _>| got.contains_key("a") || got.contains_key("b");
-        for call in 0.. {
-            if call >= CALLS && is_whole(&got) || began.elapsed() > PATIENCE {
-                break;
-            }
+        while (got.len() < CALLS || !met_a_version) && began.elapsed() < PATIENCE {
             let asked = Instant::now();
-            let answer = client.load("k");
-            let outcome = match answer.text() {
-                Some(text) if text == a => "a",
-                Some(text) if text == b => "b",
-                Some(_) => {
-                    not_whole.push((asked, Instant::now()));
-                    "not whole"
-                }
-                None => answer.code().unwrap(),
-            };
-            *got.entry(outcome.to_owned()).or_default() += 1;
+            let outcome = call();
+            met_a_version |= whole.contains(&&*outcome);
+            got.push((outcome, asked, Instant::now()));
+        }
+    });
+    assert!(met_a_version, "{got:?}");
+    // The writer may have paused for so long that the file was at rest.
+    savings.retain(|(began, ended)| *ended - *began >= APART);
+    for (outcome, asked, answered) in got {
+        let is_right = whole.contains(&&*outcome) || outcome == refusal;
+        let mut savings = savings.iter();
+        let paused = savings.any(|(began, ended)| asked <= *ended && *began <= answered);
+        assert!(is_right || paused, "{outcome}");
+    }
+}
+
+fn is_served_whole(save: fn(&Path, &Path)) {
+    is_served_whole_with_rests(save, some_rest);
+}
+
+fn is_served_whole_with_rests(save: fn(&Path, &Path), rest: fn(u32) -> Duration) {
+    // They have one length, because some writers do not truncate the file.
+    let versions = ["a", "b"].map(|letter| letter.repeat(SIZE));
+    let world = World::new()
+        .file("a", &versions[0])
+        .file("b", &versions[1])
+        .file("x.md", &versions[0])
+        .map("[keys]\nk = '~/x.md'\n");
+    let mut client = world.client();
+    let save = |version: usize| save(&world.path(["a", "b"][version]), &world.path("x.md"));
+    each_call_gets(["a", "b"], "changed", save, rest, || {
+        let answer = client.load("k");
+        match answer.text() {
+            Some(text) if versions.iter().any(|version| text == version) => text[..1].to_owned(),
+            Some(_) => "not whole".to_owned(),
+            None => answer.code().unwrap().to_owned(),
         }
     });
     client.end();
-    // The writer may have paused for so long that the file was at rest.
-    let is_a_pause = |(asked, answered): &Span| {
-        let mut savings = savings.iter();
-        savings
-            .any(|(began, ended)| *ended - *began >= APART && asked <= ended && began <= answered)
-    };
-    not_whole.retain(|answer| !is_a_pause(answer));
-    assert!(not_whole.is_empty(), "{} of {got:?}", not_whole.len());
-    let known = [&["a", "b", "not whole"], codes].concat();
-    assert!(
-        got.keys().all(|outcome| known.contains(&&**outcome)),
-        "{got:?}"
-    );
-    assert!(got.contains_key("a") || got.contains_key("b"), "{got:?}");
 }
 
 #[test]
-fn a_file_that_cp_saves_is_served_whole() {
-    saved_by(cp);
+fn a_file_that_cp_empties_and_writes_is_served_whole() {
+    is_served_whole(cp);
 }
 
 #[test]
-fn a_file_that_the_shell_saves_is_served_whole() {
-    saved_by(cat);
-}
-
-#[test]
-fn a_file_that_dd_saves_is_served_whole() {
-    saved_by(dd);
+fn a_file_that_dd_writes_over_is_served_whole() {
+    is_served_whole(dd);
 }
 
 #[test]
 fn a_file_that_is_saved_by_one_write_is_served_whole() {
-    saved_by(pwrite);
+    is_served_whole(pwrite);
 }
 
 #[test]
 fn a_file_that_an_editor_replaces_is_served_whole() {
-    saved_by(rename);
-}
-
-/// To lose its name is a change of the file that is open.
-#[test]
-fn a_file_that_is_removed_and_restored_is_served_whole_or_not_at_all() {
-    saved_with_rests(remove_and_restore, some_rest, &["changed", "not-found"]);
+    is_served_whole(rename);
 }
 
 /// Then both readings of a call may find the file empty, each in another saving.
@@ -190,7 +162,7 @@ fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
         0 => APART * 3 * longer(round),
         _ => APART - EMPTY,
     };
-    saved_with_rests(save, rest, &["changed"]);
+    is_served_whole_with_rests(save, rest);
 }
 
 /// What is *not* promised: only saving by renaming is safe, whatever the writer does.

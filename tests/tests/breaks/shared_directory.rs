@@ -2,14 +2,14 @@
 //! write there renamed two of the victim's own directories, or moved one of his own files or
 //! links to a mapped name: so he chose which of the victim's files was served.
 
-use super::foreign_directory::{STRANGER, can_be_two_users, owned};
+use super::foreign_directory::{
+    STRANGER,
+    Thing::{Directory, File, Link},
+    can_be_two_users, make, owned,
+};
 use keyhole_tests::{NOBODY, World};
 use std::{
-    fs,
-    os::unix::{
-        fs::{lchown, symlink},
-        process::CommandExt as _,
-    },
+    os::unix::{fs::lchown, process::CommandExt as _},
     path::Path,
     process::{Command, Stdio},
 };
@@ -38,16 +38,15 @@ fn two_of_the_victims_directories_that_somebody_renames_lead_nowhere() {
     ] {
         let world = World::new().file("diary.md", "hunter2");
         let shared = world.outside("shared");
-        for name in ["now", "old"] {
-            fs::create_dir_all(shared.join(name)).unwrap();
+        for (name, thing) in [
+            ("", Directory),
+            ("now", Directory),
+            ("old", Directory),
+            ("now/a.md", File("now\n")),
+            ("old/a.md", Link(&world.path("diary.md"))),
+        ] {
+            make(&shared.join(name), thing, NOBODY, 0o755);
         }
-        fs::write(shared.join("now/a.md"), "now\n").unwrap();
-        symlink(world.path("diary.md"), shared.join("old/a.md")).unwrap();
-        for name in ["now", "old", "now/a.md"] {
-            owned(&shared.join(name), NOBODY, 0o755);
-        }
-        lchown(shared.join("old/a.md"), Some(NOBODY), None).unwrap();
-        owned(&shared, NOBODY, 0o755);
         let map = format!("{roots}[keys]\n{KEY} = 'SHARED/now/a.md'\n");
         let world = world.map(map.replace("SHARED", shared.to_str().unwrap()));
         let world = world.unprivileged();
@@ -74,38 +73,31 @@ fn what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_
     }
     let world = World::new().file("private/b.md", "hunter2");
     let (shared, sticky) = (world.outside("shared"), world.outside("sticky"));
-    for (directory, mode) in [(&shared, 0o777), (&sticky, 0o1777)] {
-        fs::create_dir(directory).unwrap();
-        owned(directory, 0, mode);
-    }
-    fs::create_dir(sticky.join("own")).unwrap();
-    for name in ["directory", "box"] {
-        fs::create_dir(shared.join(name)).unwrap();
-    }
-    // Others may make names in it, and so move it.
-    fs::create_dir(shared.join("box/notes")).unwrap();
-    symlink(world.path("private/b.md"), shared.join("box/notes/a.md")).unwrap();
-    fs::write(sticky.join("own/c.md"), "own\n").unwrap();
-    fs::write(shared.join("diary.md"), "hunter2").unwrap();
+    let private = world.path("private");
     let map = format!("[keys]\n{KEY} = '~/private/b.md'\n");
-    fs::write(shared.join("map.toml"), map).unwrap();
-    symlink(world.path("private"), shared.join("link")).unwrap();
-    for path in [
-        sticky.join("own"),
-        sticky.join("own/c.md"),
-        shared.join("directory"),
-        shared.join("box/notes"),
-        shared.join("diary.md"),
-        shared.join("map.toml"),
+    make(&shared, Directory, 0, 0o777);
+    make(&sticky, Directory, 0, 0o1777);
+    for (path, thing, mode) in [
+        (sticky.join("own"), Directory, 0o700),
+        (sticky.join("own/c.md"), File("own\n"), 0o700),
+        (shared.join("diary.md"), File("hunter2"), 0o700),
+        (shared.join("link"), Link(&private), 0),
+        (shared.join("map.toml"), File(&map), 0o700),
+        (shared.join("directory"), Directory, 0o700),
+        // Others may make names in it, and so move it.
+        (shared.join("box"), Directory, 0o1777),
+        (shared.join("box/notes"), Directory, 0o700),
+        (
+            shared.join("box/notes/a.md"),
+            Link(&private.join("b.md")),
+            0,
+        ),
     ] {
-        owned(&path, NOBODY, 0o700);
-    }
-    owned(&shared.join("box"), NOBODY, 0o1777);
-    for link in ["link", "box/notes/a.md"] {
-        lchown(shared.join(link), Some(NOBODY), None).unwrap();
+        make(&path, thing, NOBODY, mode);
     }
     let keys = format!(
-        "[keys]\n{KEY} = 'STICKY/a.md'\n{LINKED} = 'STICKY/notes/b.md'\n{BOXED} = 'STICKY/box/notes/a.md'\n{OWN} = 'STICKY/own/c.md'\n"
+        "[keys]\n{KEY} = 'STICKY/a.md'\n{LINKED} = 'STICKY/notes/b.md'\n\
+         {BOXED} = 'STICKY/box/notes/a.md'\n{OWN} = 'STICKY/own/c.md'\n"
     );
     let world = world.map(keys.replace("STICKY", sticky.to_str().unwrap()));
     let world = world.unprivileged();

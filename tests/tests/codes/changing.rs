@@ -1,6 +1,6 @@
-//! Files that change during a call: `changed` and `timed-out`.
+//! What takes time to earn: `changed`, `timed-out` and `busy`.
 
-use super::{Client, Earned, Surface, mapped};
+use super::Client;
 use crate::opens::Opens;
 use keyhole_core::limits::Limits;
 use keyhole_tests::{Answer, MARKER, PATIENCE, World, while_repeating};
@@ -13,64 +13,70 @@ use std::{
 };
 
 /// A file that somebody writes to while it is read.
-pub(super) fn written(surface: Surface, world: World) -> Earned {
-    meanwhile(surface, world, |client| until("changed", || client.load()))
+pub(super) fn written(client: &mut Client) -> Answer {
+    let writer = writer(&client.world);
+    while_repeating(writer, || until("changed", || client.load()))
 }
 
 /// A call that waits for a file to come to rest while the whole server is stopped,
 /// for longer than a call may take. A laptop's sleep has the same effect.
-pub(super) fn stopped(surface: Surface, world: World) -> Earned {
-    meanwhile(surface, world, |client| {
-        until("timed-out", || {
-            let opens = Opens::of(&client.world.path("hunter2.md"));
-            let call = client.call();
-            // The call gives up a second later.
-            opens.wait();
-            client.session.signal(Signal::STOP);
-            thread::sleep(Limits::default().deadline + Duration::from_millis(200));
-            client.session.signal(Signal::CONT);
-            client.session.answer(call)
-        })
-    })
+pub(super) fn stopped(client: &mut Client) -> Answer {
+    let writer = writer(&client.world);
+    let call = || {
+        let opens = Opens::of(&client.world.path("hunter2.md"));
+        let call = client.call();
+        // The call gives up a second later.
+        opens.wait();
+        client.session.signal(Signal::STOP);
+        thread::sleep(Limits::default().deadline + Duration::from_millis(200));
+        client.session.signal(Signal::CONT);
+        client.session.answer(call)
+    };
+    while_repeating(writer, || until("timed-out", call))
 }
 
-/// Makes `calls` while somebody writes to the file: no two readings of it are the same.
-fn meanwhile(
-    surface: Surface,
-    world: World,
-    calls: impl FnOnce(&mut Client) -> Vec<Answer>,
-) -> Earned {
-    let world = world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
+/// Writes to the file: no two readings of it are the same.
+fn writer(world: &World) -> impl FnMut() + Send + use<> {
     let path = world.path("hunter2.md");
     let file = File::options().write(true).open(path).unwrap();
-    let mut client = Client::of(surface, surface.of(world));
     let mut version = 0_u64;
-    let write = || {
+    move || {
         let text = format!("{MARKER} {version:020}");
         file.write_all_at(text.as_bytes(), 0).unwrap();
         version += 1;
-        // Many tests do so at once: one that never slept would have to wait.
+        // Others do so at the same time: one that never slept would have to wait.
         thread::sleep(Duration::from_millis(1));
-    };
-    let answers = while_repeating(write, || calls(&mut client));
-    (client, answers)
+    }
 }
 
-/// Calls again and again until one is refused with `code`. Returns the documents and
-/// that refusal.
-fn until(code: &str, mut call: impl FnMut() -> Answer) -> Vec<Answer> {
+/// Calls again and again until one is refused with `code`.
+fn until(code: &str, mut call: impl FnMut() -> Answer) -> Answer {
     let began = Instant::now();
-    let mut kept = Vec::new();
-    while began.elapsed() < PATIENCE {
+    loop {
         let answer = call();
         if answer.code() == Some(code) {
-            kept.push(answer);
-            return kept;
+            return answer;
         }
-        // Other refusals do not matter here.
-        if answer.text().is_some() {
-            kept.push(answer);
-        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "nothing was refused with {code}"
+        );
     }
-    panic!("nothing was refused with {code}");
+}
+
+/// More calls than may run and wait, and no answer is read until all are sent. The documents
+/// are larger than the pipe back, so no call can finish and release its permit to another.
+pub(super) fn crowded(client: &mut Client) -> Answer {
+    let ids: Vec<u64> = (0..400)
+        .map(|_| {
+            let mut params = client.params();
+            // So the pipe to the server cannot hold them: once all are sent, the server has
+            // read all but the last 64 KiB, some 30 of them.
+            params["_meta"]["padding"] = "x".repeat(2000).into();
+            client.session.ask("tools/call", params)
+        })
+        .collect();
+    let answers = ids.into_iter().map(|id| client.session.answer(id));
+    let busy = answers.filter(|answer| answer.code() == Some("busy"));
+    busy.last().expect("too many calls")
 }
