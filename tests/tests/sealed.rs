@@ -1,8 +1,12 @@
 //! `serve` behind the second wall, and on systems that lack a part of it. What a process
 //! can try there is in `host/wall/tests/sealed`.
 
-use keyhole_tests::{Session, World, fail_calls, skipped};
-use keyhole_wall::Standing;
+use crate::docs::is_committed;
+use keyhole_tests::{Session, World, fail_calls, skipped, workspace};
+use keyhole_wall::{
+    Rights, Standing,
+    list::{CALLS, Call},
+};
 use rustix::io::Errno;
 use serde_json::Value;
 use std::{
@@ -200,4 +204,24 @@ fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce() -> T + Send) -> 
         });
         done.join().unwrap()
     })
+}
+
+/// The page contains calls that only one architecture has.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_page_shows_the_list() {
+    let path = "docs/second-wall.md";
+    let page = fs::read_to_string(workspace().join(path)).unwrap();
+    let head = page.find("| `openat` |").unwrap();
+    let end = head + page[head..].find("\n\n").unwrap();
+    let row = |call: &Call| {
+        let yes = |rights| call.within.contains(&rights).then_some("yes");
+        let [plain, tickets, sealed] =
+            [Rights::Read, Rights::Tickets, Rights::Sealed].map(|rights| yes(rights).unwrap_or(""));
+        let (name, condition, why) = (call.name, call.condition, call.why);
+        format!("| `{name}` | {plain} | {tickets} | {sealed} | {condition} | {why} |")
+    };
+    let rows: Vec<_> = CALLS.iter().map(row).collect();
+    let rows = rows.join("\n");
+    is_committed(path, &format!("{}{rows}{}", &page[..head], &page[end..]));
 }

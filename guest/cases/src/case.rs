@@ -1,70 +1,95 @@
 //! One case: the files, the call, and the result that must come back.
 
 use crate::{
-    table::{Number, RawCase, Table},
     text::Text,
     tree::{Entry, system},
 };
+use serde::{Deserialize, Deserializer};
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-/// The table's `max-bytes` for a grant without one.
-const DEFAULT_MAX_BYTES: u64 = 65_536;
-/// The table's `key` for a case without one.
-const DEFAULT_KEY: &str = "k-good";
 /// The directory of a case that is preopened.
 const ROOT: &str = "root";
+
+/// The whole of `guest/cases.toml`. An unknown field is an error.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    case: Vec<Case>,
+}
 
 /// Every case of the table, in its order.
 ///
 /// # Panics
-/// If the table is not well formed: it says which case, and why.
+/// If the table is not well formed.
 #[must_use]
 pub fn cases() -> Vec<Case> {
-    parse(include_str!("../../cases.toml")).unwrap_or_else(|error| panic!("cases.toml: {error}"))
+    let table: Table = toml::from_str(include_str!("../../cases.toml")).unwrap();
+    table.case
 }
 
-/// What [`cases`] does, for any table.
-pub(crate) fn parse(table: &str) -> Result<Vec<Case>, String> {
-    let table: Table = toml::from_str(table).map_err(|error| error.to_string())?;
-    table
-        .case
-        .into_iter()
-        .map(|raw| {
-            let name = raw.name.clone();
-            Case::try_from(raw).map_err(|error| format!("{name:?}: {error}"))
-        })
-        .collect()
-}
-
-/// One case of the table.
-#[derive(Clone, Debug)]
+/// One case of the table. The table's top explains each field.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Case {
     name: String,
     why: Option<String>,
+    #[serde(default)]
     tree: Vec<Entry>,
-    key: String,
-    granted_key: String,
+    #[serde(default = "default_key")]
+    key: Text,
+    granted_key: Option<Text>,
     grant: Option<Grant>,
+    #[serde(default = "default_preopen")]
     preopen: bool,
-    expected: Expected,
+    ok: Option<Text>,
+    ok_hex: Option<Text>,
+    ok_from: Option<Text>,
+    error: Option<String>,
 }
 
 /// The host's answer for the granted key: the contract's `grant`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Grant {
     /// The granted name, well formed or not.
+    #[serde(deserialize_with = "text")]
     pub name: String,
     /// The largest file that may be returned, in bytes.
+    #[serde(default = "default_max_bytes", deserialize_with = "number")]
     pub max_bytes: u64,
 }
 
-#[derive(Clone, Debug)]
-enum Expected {
-    Answer(Vec<u8>),
-    Error(String),
+fn default_key() -> Text {
+    Text("k-good".into())
+}
+
+fn default_preopen() -> bool {
+    true
+}
+
+fn default_max_bytes() -> u64 {
+    65_536
+}
+
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(Text::deserialize(from)?.0)
+}
+
+/// A number is digits in a string if it is beyond TOML's 63 bits.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Number {
+        Plain(u64),
+        Digits(String),
+    }
+    Ok(match Number::deserialize(from)? {
+        Number::Plain(number) => number,
+        Number::Digits(digits) => digits.parse().unwrap(),
+    })
 }
 
 impl Case {
@@ -83,7 +108,7 @@ impl Case {
     /// The key that the caller asks for. It need not be well formed.
     #[must_use]
     pub fn key(&self) -> &str {
-        &self.key
+        &self.key.0
     }
 
     /// The host's answer for `asked`: the case's grant for the granted key, and nothing
@@ -91,9 +116,8 @@ impl Case {
     /// so that the guest has to refuse it.
     #[must_use]
     pub fn grant_for(&self, asked: &str) -> Option<&Grant> {
-        self.grant
-            .as_ref()
-            .filter(|_| asked.as_bytes() == self.granted_key.as_bytes())
+        let granted_key = self.granted_key.as_ref().unwrap_or(&self.key);
+        self.grant.as_ref().filter(|_| asked == granted_key.0)
     }
 
     /// What must come back: the answer's bytes, or the contract's name of the
@@ -101,17 +125,28 @@ impl Case {
     ///
     /// # Errors
     /// Not a failure: the case expects this error.
+    ///
+    /// # Panics
+    /// If the table does not say this, or says it twice.
     pub fn expected(&self) -> Result<Vec<u8>, &str> {
-        match &self.expected {
-            Expected::Answer(bytes) => Ok(bytes.clone()),
-            Expected::Error(name) => Err(name),
+        match (&self.ok, &self.ok_hex, &self.ok_from, &self.error) {
+            (Some(text), None, None, None) => Ok(text.0.clone().into_bytes()),
+            (None, Some(hex), None, None) => Ok(hex.unhex()),
+            // From the table and not from the disk, so that a file that was written wrongly
+            // does not confirm itself.
+            (None, None, Some(path), None) => {
+                let entry = self.tree.iter().find(|entry| entry.path.0 == path.0);
+                Ok(entry.and_then(Entry::content).unwrap())
+            }
+            (None, None, None, Some(name)) => Err(name),
+            _ => panic!("{}: needs one of ok, ok-hex, ok-from, error", self.name),
         }
     }
 
     /// Why the case's files cannot be on this system, if so. On Linux and macOS all can.
     #[must_use]
     pub fn lacks(&self) -> Option<&'static str> {
-        self.tree.iter().find_map(Entry::lacks)
+        self.tree.iter().find_map(system::lacks)
     }
 
     /// Creates the case's files in `fresh`, which must be an empty directory,
@@ -126,152 +161,5 @@ impl Case {
             entry.create(&root)?;
         }
         Ok(self.preopen.then_some(root))
-    }
-}
-
-impl TryFrom<RawCase> for Case {
-    type Error = String;
-
-    fn try_from(raw: RawCase) -> Result<Self, String> {
-        let tree: Vec<Entry> = raw
-            .tree
-            .into_iter()
-            .map(Entry::try_from)
-            .collect::<Result<_, _>>()?;
-        let expected = match (raw.ok, raw.ok_hex, raw.ok_from, raw.error) {
-            (Some(text), None, None, None) => Expected::Answer(text.join().into_bytes()),
-            (None, Some(hex), None, None) => Expected::Answer(hex.unhex()?),
-            (None, None, Some(path), None) => Expected::Answer(content_of(&path, &tree)?),
-            (None, None, None, Some(name)) => Expected::Error(name),
-            _ => return Err("needs one of ok, ok-hex, ok-from, error".into()),
-        };
-        if let Expected::Answer(bytes) = &expected
-            && str::from_utf8(bytes).is_err()
-        {
-            return Err("no answer can be other than UTF-8".into());
-        }
-        let grant = match raw.grant {
-            None => None,
-            Some(grant) => Some(Grant {
-                name: grant.name.join(),
-                max_bytes: match grant.max_bytes {
-                    None => DEFAULT_MAX_BYTES,
-                    Some(Number::Plain(number)) => number,
-                    Some(Number::Digits(digits)) => digits
-                        .parse()
-                        .map_err(|error| format!("max-bytes {digits:?}: {error}"))?,
-                },
-            }),
-        };
-        if grant.is_none() && raw.granted_key.is_some() {
-            return Err("a granted-key needs a grant".into());
-        }
-        let key = raw.key.map_or_else(|| DEFAULT_KEY.into(), |key| key.join());
-        Ok(Self {
-            name: raw.name,
-            why: raw.why,
-            tree,
-            granted_key: raw
-                .granted_key
-                .map_or_else(|| key.clone(), |key| key.join()),
-            key,
-            grant,
-            preopen: raw.preopen.unwrap_or(true),
-            expected,
-        })
-    }
-}
-
-/// The content of the tree's file at this path. It comes from the table and not from the
-/// disk, so that a file that was written wrongly does not confirm itself.
-fn content_of(path: &Text, tree: &[Entry]) -> Result<Vec<u8>, String> {
-    let path = PathBuf::from(path.join());
-    tree.iter()
-        .find(|entry| entry.path == path)
-        .and_then(Entry::content)
-        .ok_or_else(|| format!("ok-from: the tree has no file {path:?}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_case_is_what_the_table_says() {
-        let [case] = &parse(
-            r#"
-            [[case]]
-            name = "n"
-            tree = [{ path = "x.md", hex = ["61", { text = "62", times = 2 }], mode = 0o640 }]
-            key = ["a", { text = "k", times = 3 }]
-            granted-key = "other"
-            grant = { name = "x.md", max-bytes = "18446744073709551615" }
-            ok-from = "x.md"
-            "#,
-        )
-        .unwrap()[..] else {
-            panic!("one case")
-        };
-        assert_eq!(case.key(), "akkk");
-        assert_eq!(case.grant_for("akkk"), None);
-        let grant = case.grant_for("other").unwrap();
-        assert_eq!((grant.name.as_str(), grant.max_bytes), ("x.md", u64::MAX));
-        assert_eq!(case.expected(), Ok(b"abb".to_vec()));
-
-        // Windows has no modes.
-        assert_eq!(case.lacks().is_some(), cfg!(windows));
-        if case.lacks().is_some() {
-            return;
-        }
-        let fresh = tempfile::tempdir().unwrap();
-        let root = case.build(fresh.path()).unwrap().unwrap();
-        assert_eq!(std::fs::read(root.join("x.md")).unwrap(), b"abb");
-    }
-
-    #[test]
-    fn a_table_with_a_mistake_is_refused() {
-        for (mistake, says) in [
-            ("ok = ''\nextra = 1", "unknown field"),
-            ("", "needs one of ok"),
-            ("ok = ''\nerror = 'internal'", "needs one of ok"),
-            ("ok-hex = '6'", "half a byte"),
-            ("ok-hex = 'zz'", "hexadecimal"),
-            ("ok-hex = 'ff'", "UTF-8"),
-            ("ok-from = 'x.md'", "no file"),
-            ("ok = ''\ngranted-key = 'k'", "needs a grant"),
-            ("ok = [{ text = 'a' }]", "did not match"),
-            ("ok = [{ text = 'a', times = 1, x = 1 }]", "did not match"),
-            ("ok = ''\ngrant = { name = 'x', max = 1 }", "unknown field"),
-            (
-                "ok = ''\ngrant = { name = 'x', max-bytes = -1 }",
-                "did not match",
-            ),
-            (
-                "ok = ''\ngrant = { name = 'x', max-bytes = 'x' }",
-                "invalid digit",
-            ),
-            ("ok = ''\ntree = [{ path = 'x' }]", "needs one of text"),
-            (
-                "ok = ''\ntree = [{ path = 'x', text = '', size = 1 }]",
-                "needs one of text",
-            ),
-            (
-                "ok = ''\ntree = [{ path = 'x', make = 'device' }]",
-                "unknown variant",
-            ),
-            (
-                "ok = ''\ntree = [{ path = 'x', make = 'fifo', mode = 0 }]",
-                "not a file",
-            ),
-            ("ok = ''\ntree = [{ path = '/x', text = '' }]", "no path"),
-            (
-                "ok = ''\ntree = [{ path = 'a/../../x', text = '' }]",
-                "no path",
-            ),
-            ("ok = ''\ntree = [{ path = '..', text = '' }]", "no path"),
-        ] {
-            let error = parse(&format!("[[case]]\nname = 'n'\n{mistake}\n")).unwrap_err();
-            assert!(error.contains(says), "{mistake}: {error}");
-        }
     }
 }

@@ -22,7 +22,6 @@
 
 mod case;
 mod run;
-mod table;
 mod text;
 mod tree;
 

@@ -1,5 +1,6 @@
 //! What a tree can hold on Linux and macOS.
 
+use super::Entry;
 use std::{
     fs, io,
     os::unix::{
@@ -11,17 +12,9 @@ use std::{
     process::Command,
 };
 
-/// What there is here: all of it.
-pub(super) struct Has;
-
-impl Has {
-    pub(super) const LINKS: Result<(), &str> = Ok(());
-    pub(super) const SPECIAL: Result<(), &str> = Ok(());
-    pub(super) const MODES: Result<(), &str> = Ok(());
-
-    pub(super) fn name(_: &Path) -> Result<(), &'static str> {
-        Ok(())
-    }
+/// Why this system cannot have it: it can have all of it.
+pub(crate) fn lacks(_: &Entry) -> Option<&'static str> {
+    None
 }
 
 pub(super) fn link(target: &Path, path: &Path) -> io::Result<()> {

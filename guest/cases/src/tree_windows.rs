@@ -1,24 +1,23 @@
 //! What a tree can hold on Windows: files and directories, by names that mean themselves.
 
+use super::{Entry, Make};
 use std::{fs, io, path::Path};
 
-/// What there is here, and why not.
-pub(super) struct Has;
-
-impl Has {
-    pub(super) const LINKS: Result<(), &str> =
-        Err("to make a link takes a right that users do not have");
-    pub(super) const SPECIAL: Result<(), &str> = Err("Windows has no such files");
-    pub(super) const MODES: Result<(), &str> = Err("Windows has no modes");
-
-    pub(super) fn name(path: &Path) -> Result<(), &'static str> {
-        let path = path.to_str().unwrap_or("*");
-        let is_odd = |c: char| c < ' ' || "<>:\"\\|?*".contains(c);
-        let is_cut = |name: &str| name != ".." && name.ends_with(['.', ' ']);
-        match path.contains(is_odd) || path.split('/').any(is_cut) {
-            true => Err("Windows has no such names"),
-            false => Ok(()),
-        }
+/// Why this system cannot have it, if so.
+pub(crate) fn lacks(entry: &Entry) -> Option<&'static str> {
+    let path = &*entry.path.0;
+    let is_odd = |c: char| c < ' ' || "<>:\"\\|?*".contains(c);
+    let is_cut = |name: &str| name != ".." && name.ends_with(['.', ' ']);
+    if entry.link.is_some() {
+        Some("to make a link takes a right that users do not have")
+    } else if let Some(Make::Fifo | Make::Socket) = entry.make {
+        Some("Windows has no such files")
+    } else if entry.mode.is_some() {
+        Some("Windows has no modes")
+    } else if path.contains(is_odd) || path.split('/').any(is_cut) {
+        Some("Windows has no such names")
+    } else {
+        None
     }
 }
 

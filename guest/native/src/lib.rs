@@ -5,25 +5,6 @@
 //! two is what the sandbox does, or costs. It is for tests and benchmarks; Keyhole itself
 //! never reads a user's file natively.
 //!
-//! ```
-//! use keyhole_guest::{Grant, Grants, load};
-//! use keyhole_native::NativeDirectory;
-//!
-//! struct Map;
-//! impl Grants for Map {
-//!     fn find(&self, key: &str) -> Option<Grant> {
-//!         (key == "k-1").then(|| Grant { name: "note.md".into(), max_bytes: 64 })
-//!     }
-//! }
-//!
-//! # let fresh = tempfile::tempdir()?;
-//! # let path = fresh.path();
-//! std::fs::write(path.join("note.md"), "# Note\n")?;
-//! let directory = NativeDirectory::open(path)?;
-//! assert_eq!(load("k-1", &Map, Some(&directory)).unwrap(), b"# Note\n");
-//! # Ok::<(), std::io::Error>(())
-//! ```
-//!
 //! [`load`]: keyhole_guest::load
 #![forbid(unsafe_code)]
 

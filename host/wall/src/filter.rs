@@ -48,6 +48,3 @@ fn condition(test: &Test) -> Result<SeccompCondition> {
     };
     Ok(SeccompCondition::new(argument, length, operator, number)?)
 }
-
-#[cfg(test)]
-mod tests;

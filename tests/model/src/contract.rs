@@ -1,23 +1,21 @@
 //! What the guest has to decide, in a second version: written only from the text of the
 //! contract (`wit/context.wit`), which it quotes.
 
-use crate::decision::{Oracle, Read};
-use keyhole_guest::LoadError;
+use keyhole_guest::{Directory, File, Grant, LoadError};
 
 /// "After four such attempts it gives up."
 const ATTEMPTS: usize = 4;
 
 /// What the contract says, in its own order. `key` is whether the key is well formed.
-pub(crate) fn contract(
-    oracle: &mut Oracle,
+pub(crate) fn contract<D: Directory>(
     key: bool,
-    grant: Option<&str>,
-    preopen: bool,
+    grant: Option<Grant>,
+    directory: Option<&D>,
 ) -> Result<Vec<u8>, LoadError> {
     // "No grant answers to the key, or the key is not well formed."
-    let name = grant.filter(|_| key).ok_or(LoadError::UnknownKey)?;
+    let Grant { name, max_bytes } = grant.filter(|_| key).ok_or(LoadError::UnknownKey)?;
     // "It is not empty, `.` or `..`, and contains no `/`, `\` or NUL."
-    if ["", ".", ".."].contains(&name) || name.bytes().any(|b| b"/\\\0".contains(&b)) {
+    if ["", ".", ".."].contains(&&*name) || name.bytes().any(|b| b"/\\\0".contains(&b)) {
         return Err(LoadError::OutsideRoot);
     }
     // "It is a stem and `.md`, in exactly these bytes."
@@ -25,35 +23,31 @@ pub(crate) fn contract(
         return Err(LoadError::NotMarkdown);
     }
     // "There is a grant, but no preopened directory."
-    if !preopen {
-        return Err(LoadError::NotFound);
-    }
+    let directory = directory.ok_or(LoadError::NotFound)?;
     // "The name is a directory, FIFO, socket or device, not a regular file."
-    if !oracle.look()? {
+    if !directory.is_regular(&name)? {
         return Err(LoadError::NotAFile);
     }
-    oracle.open()?;
+    let file = directory.open(&name)?;
     // "What counts is the opened file, not its name."
-    let mut before = oracle.stat(0)?;
-    let mut reads = 0;
-    for attempt in 1..=ATTEMPTS {
+    let mut before = file.stat()?;
+    for _ in 0..ATTEMPTS {
         if !before.regular {
             return Err(LoadError::NotAFile);
         }
         // "The file is larger than the grant's `max-bytes`."
-        if before.size > oracle.most {
+        if before.size > max_bytes {
             return Err(LoadError::TooLarge);
         }
-        let text = whole(oracle, &mut reads, before.size)?;
-        let after = oracle.stat(attempt)?;
+        let text = whole(&file, before.size)?;
+        let after = file.stat()?;
         // "Before and after it has read the whole of it. If the two differ, somebody wrote in
         // between."
         if let Some(text) = text
             && after == before
             // "`stat` has no change time […] Then the guest reads the whole file twice in
             // each attempt […], and both readings must be the same."
-            && (before.changed.is_some()
-                || whole(oracle, &mut reads, before.size)?.as_ref() == Some(&text))
+            && (before.changed.is_some() || whole(&file, before.size)?.as_ref() == Some(&text))
         {
             return Ok(text);
         }
@@ -64,21 +58,22 @@ pub(crate) fn contract(
 }
 
 /// Everything up to the end. None if "it is not as long as it says".
-fn whole(oracle: &mut Oracle, reads: &mut usize, size: u64) -> Result<Option<Vec<u8>>, LoadError> {
+fn whole(file: &impl File, size: u64) -> Result<Option<Vec<u8>>, LoadError> {
     let mut text = Vec::new();
     loop {
         let have = text.len() as u64;
-        let read = oracle.read(*reads, size + 1 - have, have)?;
-        *reads += 1;
-        match read {
-            // "The file system […] broke its own rules."
-            Read::TooMuch => return Err(LoadError::Internal),
-            Read::Bytes(bytes) if bytes.is_empty() => break,
-            Read::Bytes(bytes) => text.extend(bytes),
+        let want = size + 1 - have;
+        let read = file.read(want, have)?;
+        // "The file system […] broke its own rules."
+        if read.len() as u64 > want {
+            return Err(LoadError::Internal);
         }
+        if read.is_empty() {
+            return Ok((have == size).then_some(text));
+        }
+        text.extend(read);
         if text.len() as u64 > size {
             return Ok(None);
         }
     }
-    Ok((text.len() as u64 == size).then_some(text))
 }

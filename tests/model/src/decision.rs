@@ -2,9 +2,9 @@
 //! that was written only from the contract's text (`wit/context.wit`).
 //!
 //! A world is everything that the guest may ask, with the answers. The questions create
-//! it: each one branches into all its answers, first for the guest, then for whatever
-//! else the second version asks. So no two worlds are the same for both versions, and
-//! no world within the bound is left out:
+//! it: each one branches into all its answers. The second version must then ask the same
+//! questions, in the same order, and decide the same: so the guest opens and reads nothing
+//! that the contract does not want. No world within the bound is left out:
 //!
 //! - keys: well formed, empty, with a blank, of 128 and of 129 characters;
 //! - no grant, or one for each of `NAMES` and so many bytes; a preopen or none;
@@ -19,10 +19,7 @@
 
 use crate::contract::contract;
 use keyhole_guest::{Directory, File, Grant, Grants, LoadError, Stat, load};
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeMap,
-};
+use std::{cell::RefCell, collections::BTreeMap};
 
 /// Names that a grant may have: two good ones, and one for each way to be bad.
 const NAMES: [&str; 12] = [
@@ -40,15 +37,17 @@ const FAULTS: [LoadError; 6] = [
     LoadError::Internal,
 ];
 
-/// The result of a read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Read {
-    Bytes(Vec<u8>),
-    TooMuch,
+/// What is asked of the file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Question {
+    Look,
+    Open,
+    Stat,
+    /// With the number of bytes that are asked for, and the offset.
+    Read(u64, u64),
 }
 
 /// How many answers there are to a question about an open file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Menu {
     All,
     Few,
@@ -56,142 +55,91 @@ enum Menu {
     One,
 }
 
-/// The answers that were given in this world, and the choices that led to them.
-pub(crate) struct Oracle {
-    /// The largest file that is granted, in bytes.
-    pub(crate) most: u64,
+/// The world as the guest sees it.
+struct World {
+    /// The granted name, and the largest file that is granted, in bytes.
+    grant: Option<&'static str>,
+    most: u64,
     /// Whether each attempt has a few answers; or the first has all.
     is_deep: bool,
     /// What a read can return, by the number of bytes that it asks for.
-    texts: Vec<Vec<Read>>,
-    /// In order: the choice, and the number of choices.
-    choices: Vec<(usize, usize)>,
-    made: usize,
-    look: Option<Result<bool, LoadError>>,
-    open: Option<Result<(), LoadError>>,
-    stats: Vec<Result<Stat, LoadError>>,
-    /// With the number of bytes that were asked for, and the offset.
-    reads: Vec<((u64, u64), Result<Read, LoadError>)>,
+    texts: Vec<Vec<Vec<u8>>>,
+    state: RefCell<State>,
 }
 
-impl Oracle {
-    fn new(most: u64, is_deep: bool) -> Self {
-        // All texts of up to as many bytes as are asked for.
-        let mut texts = vec![vec![Read::TooMuch]];
-        let mut longest = vec![vec![]];
-        for _ in 0..=most + 1 {
-            let mut reads = texts.last().cloned().unwrap_or_default();
-            reads.extend(longest.iter().cloned().map(Read::Bytes));
-            texts.push(reads);
-            let longer = |text: &Vec<u8>| b"ab".map(|byte| [&text[..], &[byte]].concat());
-            longest = longest.iter().flat_map(longer).collect();
-        }
-        Self {
-            most,
-            is_deep,
-            texts,
-            choices: Vec::new(),
-            made: 0,
-            look: None,
-            open: None,
-            stats: Vec::new(),
-            reads: Vec::new(),
-        }
-    }
+#[derive(Default)]
+struct State {
+    /// For each question in order: the choice, and the number of choices.
+    choices: Vec<(usize, usize)>,
+    asked: Vec<Question>,
+    /// What the file said of itself.
+    stats: Vec<Stat>,
+}
 
+impl World {
     /// One of these answers or faults.
-    fn choose<T: Clone>(&mut self, answers: &[T], faults: &[LoadError]) -> Result<T, LoadError> {
-        if self.made == self.choices.len() {
-            self.choices.push((0, answers.len() + faults.len()));
+    fn answer<T: Clone>(
+        &self,
+        question: Question,
+        answers: &[T],
+        faults: &[LoadError],
+    ) -> Result<T, LoadError> {
+        let mut state = self.state.borrow_mut();
+        let at = state.asked.len();
+        state.asked.push(question);
+        if at == state.choices.len() {
+            state.choices.push((0, answers.len() + faults.len()));
         }
-        let choice = self.choices[self.made].0;
-        self.made += 1;
+        let choice = state.choices[at].0;
         match answers.get(choice) {
             Some(answer) => Ok(answer.clone()),
             None => Err(faults[choice - answers.len()]),
         }
     }
 
+    /// The same world from the beginning. Returns what was asked in it.
+    fn rewind(&self) -> Vec<Question> {
+        let mut state = self.state.borrow_mut();
+        state.stats.clear();
+        std::mem::take(&mut state.asked)
+    }
+
     /// The next world. False means that this was the last.
-    fn turn(&mut self) -> bool {
-        (self.made, self.look, self.open) = (0, None, None);
-        self.stats.clear();
-        self.reads.clear();
-        while let Some((choice, options)) = self.choices.last_mut() {
+    fn turn(&self) -> bool {
+        let choices = &mut self.state.borrow_mut().choices;
+        while let Some((choice, options)) = choices.last_mut() {
             *choice += 1;
             if choice < options {
                 return true;
             }
-            self.choices.pop();
+            choices.pop();
         }
         false
     }
 
     /// How many answers there are to the next question about the open file.
     fn menu(&self) -> Menu {
-        let is_second_reading = self.stats.len() == 2 && self.stats[0] == self.stats[1];
+        let stats = &self.state.borrow().stats;
+        let is_second_reading = stats.len() == 2 && stats[0] == stats[1];
         match self.is_deep {
             true => Menu::Few,
-            false if self.stats.len() < 2 || is_second_reading => Menu::All,
+            false if stats.len() < 2 || is_second_reading => Menu::All,
             false => Menu::One,
         }
     }
+}
 
-    pub(crate) fn look(&mut self) -> Result<bool, LoadError> {
-        let known = self.look;
-        let look = known.unwrap_or_else(|| self.choose(&[true, false], &FAULTS));
-        *self.look.insert(look)
+/// All texts of up to so many bytes, and one that is too long.
+fn texts(want: u64) -> Vec<Vec<u8>> {
+    let mut longest = vec![Vec::new()];
+    let mut all = longest.clone();
+    for _ in 0..want {
+        let longer = |text: &Vec<u8>| b"ab".map(|byte| [&text[..], &[byte]].concat());
+        longest = longest.iter().flat_map(longer).collect();
+        all.extend(longest.clone());
     }
-
-    pub(crate) fn open(&mut self) -> Result<(), LoadError> {
-        let known = self.open;
-        let open = known.unwrap_or_else(|| self.choose(&[()], &FAULTS));
-        *self.open.insert(open)
-    }
-
-    pub(crate) fn stat(&mut self, index: usize) -> Result<Stat, LoadError> {
-        if index == self.stats.len() {
-            let mut answers = match self.stats.last() {
-                None => first_stats(self.most),
-                Some(last) => next_stats((*last)?),
-            };
-            let faults = match self.menu() {
-                Menu::All => &FAULTS[..],
-                Menu::Few if index == 0 => {
-                    answers.retain(|stat| stat.regular && stat.size == self.most);
-                    &[]
-                }
-                Menu::Few => &FAULTS[5..],
-                Menu::One => {
-                    answers.truncate(1);
-                    &[]
-                }
-            };
-            let answer = self.choose(&answers, faults);
-            self.stats.push(answer);
-        }
-        self.stats[index]
-    }
-
-    pub(crate) fn read(&mut self, index: usize, want: u64, from: u64) -> Result<Read, LoadError> {
-        if index == self.reads.len() {
-            let all = |byte| Read::Bytes(vec![byte; want as usize - 1]);
-            let none = Read::Bytes(Vec::new());
-            let answer = match self.menu() {
-                Menu::All => {
-                    let texts = self.texts[want as usize + 1].clone();
-                    self.choose(&texts, &FAULTS)
-                }
-                Menu::Few if want == 1 => self.choose(&[none], &FAULTS[5..]),
-                Menu::Few => self.choose(&[all(b'a'), all(b'b'), none], &FAULTS[5..]),
-                Menu::One => Ok(all(b'a')),
-            };
-            self.reads.push(((want, from), answer));
-        }
-        let (asked, answer) = self.reads[index].clone();
-        assert_eq!(asked, (want, from), "they ask for different bytes");
-        answer
-    }
+    all.push(vec![b'a'; want as usize + 1]);
+    all
 }
 
 /// What a file may report first.
@@ -225,56 +173,57 @@ fn next_stats(last: Stat) -> Vec<Stat> {
     stats
 }
 
-/// The world as the guest sees it.
-struct World<'a> {
-    oracle: &'a RefCell<Oracle>,
-    grant: Option<&'static str>,
-}
-
-impl Grants for World<'_> {
+impl Grants for World {
     fn find(&self, _: &str) -> Option<Grant> {
         self.grant.map(|name| Grant {
             name: name.into(),
-            max_bytes: self.oracle.borrow().most,
+            max_bytes: self.most,
         })
     }
 }
 
-impl<'a> Directory for World<'a> {
-    type File = Opened<'a>;
+impl<'a> Directory for &'a World {
+    type File = &'a World;
 
     fn is_regular(&self, _: &str) -> Result<bool, LoadError> {
-        self.oracle.borrow_mut().look()
+        self.answer(Question::Look, &[true, false], &FAULTS)
     }
 
-    fn open(&self, _: &str) -> Result<Opened<'a>, LoadError> {
-        self.oracle.borrow_mut().open()?;
-        Ok(Opened {
-            oracle: self.oracle,
-            asked: Cell::default(),
-        })
+    fn open(&self, _: &str) -> Result<&'a World, LoadError> {
+        self.answer(Question::Open, &[*self], &FAULTS)
     }
 }
 
-struct Opened<'a> {
-    oracle: &'a RefCell<Oracle>,
-    /// How many looks and reads there were.
-    asked: Cell<(usize, usize)>,
-}
-
-impl File for Opened<'_> {
+impl File for &World {
     fn stat(&self) -> Result<Stat, LoadError> {
-        let (stats, reads) = self.asked.get();
-        self.asked.set((stats + 1, reads));
-        self.oracle.borrow_mut().stat(stats)
+        let last = self.state.borrow().stats.last().copied();
+        let mut answers = last.map_or_else(|| first_stats(self.most), next_stats);
+        let faults = match self.menu() {
+            Menu::All => &FAULTS[..],
+            Menu::Few if last.is_none() => {
+                answers.retain(|stat| stat.regular && stat.size == self.most);
+                &[]
+            }
+            Menu::Few => &FAULTS[5..],
+            Menu::One => {
+                answers.truncate(1);
+                &[]
+            }
+        };
+        let stat = self.answer(Question::Stat, &answers, faults)?;
+        self.state.borrow_mut().stats.push(stat);
+        Ok(stat)
     }
 
-    fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, LoadError> {
-        let (stats, reads) = self.asked.get();
-        self.asked.set((stats, reads + 1));
-        match self.oracle.borrow_mut().read(reads, len, offset)? {
-            Read::Bytes(bytes) => Ok(bytes),
-            Read::TooMuch => Ok(vec![b'a'; len as usize + 1]),
+    fn read(&self, want: u64, from: u64) -> Result<Vec<u8>, LoadError> {
+        let question = Question::Read(want, from);
+        let all = |byte| vec![byte; want as usize - 1];
+        let none = Vec::new();
+        match self.menu() {
+            Menu::All => self.answer(question, &self.texts[want as usize], &FAULTS),
+            Menu::Few if want == 1 => self.answer(question, &[none], &FAULTS[5..]),
+            Menu::Few => self.answer(question, &[all(b'a'), all(b'b'), none], &FAULTS[5..]),
+            Menu::One => self.answer(question, &[all(b'a')], &[]),
         }
     }
 }
@@ -282,8 +231,6 @@ impl File for Opened<'_> {
 /// What was decided in all worlds.
 #[derive(Debug, Default)]
 pub struct Decided {
-    /// How many there are.
-    pub worlds: usize,
     /// How many of them end in each case, by its name; `served` is one.
     pub ends: BTreeMap<&'static str, usize>,
     /// That in which guest and contract differ.
@@ -302,19 +249,22 @@ pub fn decide(most: u64) -> Decided {
         (&*too_long, false),
     ];
     let mut decided = Decided::default();
-    for (index, (key, good)) in keys.into_iter().enumerate() {
+    for (index, key) in keys.into_iter().enumerate() {
         for grant in std::iter::once(None).chain(NAMES.map(Some)) {
             for preopen in [false, true] {
                 // What follows is the same for any other good key and name.
-                if index > 0 && good && grant == Some(NAMES[0]) && preopen {
+                if index > 0 && key.1 && grant == Some(NAMES[0]) && preopen {
                     continue;
                 }
                 for is_deep in [false, true] {
-                    if decided.differs.is_some() {
-                        return decided;
-                    }
-                    let oracle = RefCell::new(Oracle::new(most, is_deep));
-                    decide_in(&mut decided, &oracle, (key, good), grant, preopen);
+                    let world = World {
+                        grant,
+                        most,
+                        is_deep,
+                        texts: (0..=most + 1).map(texts).collect(),
+                        state: RefCell::default(),
+                    };
+                    decide_in(&mut decided, &world, key, preopen);
                 }
             }
         }
@@ -322,30 +272,24 @@ pub fn decide(most: u64) -> Decided {
     decided
 }
 
-fn decide_in(
-    decided: &mut Decided,
-    oracle: &RefCell<Oracle>,
-    key: (&str, bool),
-    grant: Option<&'static str>,
-    preopen: bool,
-) {
-    loop {
-        let world = World { oracle, grant };
-        let found = load(key.0, &world, preopen.then_some(&world));
-        let expected = contract(&mut oracle.borrow_mut(), key.1, grant, preopen);
-        decided.worlds += 1;
+fn decide_in(decided: &mut Decided, world: &World, key: (&str, bool), preopen: bool) {
+    while decided.differs.is_none() {
+        let directory = preopen.then_some(&world);
+        let found = load(key.0, world, directory);
+        let asked = world.rewind();
+        let expected = contract(key.1, world.find(key.0), directory);
+        let should_ask = world.rewind();
         let end = expected
             .as_ref()
             .map_or_else(|error| error.name(), |_| "served");
         *decided.ends.entry(end).or_default() += 1;
-        if found != expected {
-            let oracle = oracle.borrow();
+        if (&found, &asked) != (&expected, &should_ask) {
+            let (grant, choices) = (world.grant, &world.state.borrow().choices);
             decided.differs = Some(format!(
-                "{key:?} {grant:?} {preopen} {:?} {:?} {:?}: {found:?}, and the contract says {expected:?}",
-                oracle.stats, oracle.reads, oracle.choices
+                "{key:?} {grant:?} {preopen} {choices:?}: {asked:?} and {found:?}, and the contract says {should_ask:?} and {expected:?}",
             ));
         }
-        if decided.differs.is_some() || !oracle.borrow_mut().turn() {
+        if !world.turn() {
             return;
         }
     }

@@ -55,8 +55,6 @@ pub(crate) enum Node {
     File(File),
     Directory(BTreeMap<Arc<str>, Id>),
     Link(Arc<str>),
-    /// A FIFO that nobody has open.
-    Fifo,
 }
 
 /// A regular file.
@@ -69,8 +67,6 @@ pub(crate) struct File {
     pub(crate) writing: Option<Arc<[u8]>>,
     /// Whether the content is the whole of a saved version.
     pub(crate) whole: bool,
-    /// Who holds a write lease on it.
-    pub(crate) lease: Option<u32>,
     /// Since when it has had this content. The time stamps are coarser, and say when a write
     /// began.
     pub(crate) since: u64,
@@ -163,7 +159,6 @@ impl Inode {
                 Node::File(_) => Kind::File,
                 Node::Directory(_) => Kind::Directory,
                 Node::Link(_) => Kind::Link,
-                Node::Fifo => Kind::Other,
             },
             mode: self.mode,
             owner: self.uid,
@@ -216,7 +211,6 @@ impl File {
             label,
             writing: None,
             whole: true,
-            lease: None,
             since,
             piece: usize::MAX,
         }

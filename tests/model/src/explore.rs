@@ -29,37 +29,18 @@ use crate::{
 };
 use std::{
     collections::{BTreeSet, HashSet},
-    fmt,
     hash::{DefaultHasher, Hash, Hasher as _},
     ops::RangeInclusive,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
 };
 
-/// What was explored, and, as text, the effort.
+/// What was explored.
 #[derive(Debug, Default)]
 pub struct Explored {
     /// The first broken promise, with the fewest moves.
     pub violation: Option<Violation>,
     /// The outcomes of the calls, in all runs.
     pub answers: BTreeSet<Answer>,
-    /// The number of runs from the start.
-    pub runs: usize,
-    /// How many moves were tried in one run, the number of different states, and the time.
-    depth: usize,
-    states: usize,
-    time: Duration,
-}
-
-impl fmt::Display for Explored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.time.as_secs_f64();
-        let (runs, states, depth) = (self.runs, self.states, self.depth);
-        write!(
-            f,
-            "{states} states, {runs} runs, {depth} moves, {seconds:.2} s"
-        )
-    }
 }
 
 /// Explores a scene with up to `depth` moves, one more each time, until the first
@@ -80,7 +61,6 @@ fn search(
     depths: RangeInclusive<usize>,
     plain: bool,
 ) -> Explored {
-    let began = Instant::now();
     let mut explored = Explored::default();
     for depth in depths {
         let search = Arc::new(Mutex::new(Search {
@@ -88,11 +68,9 @@ fn search(
             plain,
             ..Search::default()
         }));
-        explored.depth = depth;
         loop {
             search.lock().unwrap().restart();
             let (violation, files) = play(scene, program, search.clone(), false);
-            explored.runs += 1;
             explored.answers.extend(files.world().answers.drain(..));
             explored.violation = explored.violation.or(violation);
             let is_over = explored.violation.is_some() && !plain;
@@ -100,12 +78,10 @@ fn search(
                 break;
             }
         }
-        explored.states += search.lock().unwrap().seen.len();
         if explored.violation.is_some() {
             break;
         }
     }
-    explored.time = began.elapsed();
     explored
 }
 
@@ -235,35 +211,28 @@ impl Chooser for Search {
     }
 }
 
-/// Plays a script that was written down.
+/// Plays a script: moves, each with the step that it comes before.
 pub(crate) struct Script {
-    moves: Vec<(usize, usize)>,
-    at: usize,
+    moves: std::vec::IntoIter<(usize, usize)>,
 }
 
 impl Script {
-    /// This script.
-    pub(crate) fn new(script: &[(usize, usize)]) -> Self {
+    pub(crate) fn new(script: Vec<(usize, usize)>) -> Self {
         Self {
-            moves: script.to_vec(),
-            at: 0,
+            moves: script.into_iter(),
         }
     }
 }
 
 impl Chooser for Script {
     fn next(&mut self, world: &World, _: &dyn Fn(&Disk) -> Vec<Part>) -> Next {
-        while let Some((step, index)) = self.moves.get(self.at) {
-            if *step > world.step {
-                break;
-            }
-            self.at += 1;
-            // A move that is no longer possible, as after shortening a trace, is left out.
-            if *step == world.step
-                && *index < world.scene.moves.len()
-                && plan(world, *index).is_some()
-            {
-                return Next::Move(*index);
+        while let Some((step, index)) = self.moves.as_slice().first().copied()
+            && step <= world.step
+        {
+            self.moves.next();
+            // A move that is not possible is left out.
+            if plan(world, index).is_some() {
+                return Next::Move(index);
             }
         }
         Next::Proceed

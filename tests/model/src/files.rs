@@ -4,6 +4,7 @@
 use crate::{
     disk::{Disk, Id, JANE, Mounted, Node, R, STICKY},
     lookup::Part,
+    play::Program,
     world::World,
 };
 use keyhole_walk::{FileSystem, Kind, Mount, Stat, SystemError};
@@ -103,22 +104,6 @@ impl Files {
             |world, _| format!("{what} {name} in {}", world.disk.name_of(directory)),
         )
     }
-
-    /// Opens a node for reading, and never waits.
-    pub(crate) fn open_node(world: &World, id: Id) -> Result<Handle, SystemError> {
-        let inode = &world.disk.nodes[id];
-        let lease = inode.file().and_then(|file| file.lease);
-        if let Node::Link(_) = inode.node {
-            return Err(SystemError::IsLink);
-        }
-        if !inode.lets(JANE, R) {
-            return Err(SystemError::Denied);
-        }
-        match lease {
-            Some(holder) if holder != JANE.uid => Err(SystemError::Busy),
-            _ => Ok(Self::handle(world, id)),
-        }
-    }
 }
 
 impl FileSystem for Files {
@@ -155,7 +140,11 @@ impl FileSystem for Files {
 
     fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
         let opened = self.child(directory, name, ("opens", true), |world, id| {
-            Self::open_node(world, id)
+            match &world.disk.nodes[id] {
+                inode if matches!(inode.node, Node::Link(_)) => Err(SystemError::IsLink),
+                inode if inode.lets(JANE, R) => Ok(Self::handle(world, id)),
+                _ => Err(SystemError::Denied),
+            }
         })?;
         let stat = self.stat(&opened)?;
         Ok((opened, stat))
@@ -165,7 +154,13 @@ impl FileSystem for Files {
         let id = handle.id;
         let report = self.step(
             |_| vec![Part::Node(id)],
-            |world| Ok(Report(world.disk.nodes[id].stat())),
+            |world| {
+                let mut stat = world.disk.nodes[id].stat();
+                if world.program == Program::Trusting {
+                    (stat.owner, stat.mode) = (JANE.uid, 0o700);
+                }
+                Ok(Report(stat))
+            },
             |world, _| format!("looks at {}", world.disk.name_of(id)),
         )?;
         Ok(report.0)
@@ -183,6 +178,7 @@ impl FileSystem for Files {
         let world = self.world();
         let disk = &world.disk;
         Ok(match disk.mounts[disk.nodes[handle.id].device] {
+            _ if world.program == Program::Trusting => Mount::Ordinary,
             Mounted::By(uid) if uid != JANE.uid => Mount::AnothersOwn,
             Mounted::Ordinary | Mounted::By(_) => Mount::Ordinary,
             Mounted::WithoutOwners => Mount::WithoutOwners,
@@ -190,10 +186,9 @@ impl FileSystem for Files {
         })
     }
 
-    fn has_hidden_writers(&self, handle: &Handle, _: &Stat) -> Result<bool, SystemError> {
-        let world = self.world();
-        let inode = &world.disk.nodes[handle.id];
-        Ok(inode.acl.is_some() && inode.mode & 0o020 != 0 && inode.mode & STICKY == 0)
+    fn has_hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<bool, SystemError> {
+        let has_list = self.world().disk.nodes[handle.id].acl.is_some();
+        Ok(has_list && stat.mode & 0o020 != 0 && stat.mode & STICKY == 0)
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
@@ -225,7 +220,11 @@ impl FileSystem for Files {
             |world| Ok(world.disk.clock),
             |_, _| "looks at the clock".into(),
         );
-        UNIX_EPOCH + Duration::from_nanos(now.unwrap_or(0))
+        let later = match self.world().program {
+            Program::Hasty => Duration::from_secs(1 << 30),
+            _ => Duration::ZERO,
+        };
+        UNIX_EPOCH + Duration::from_nanos(now.unwrap_or(0)) + later
     }
 
     fn pause(&self, time: Duration) {

@@ -2,7 +2,7 @@
 
 use crate::files::{Files, Handle};
 use keyhole_core::{Code, Executor, Grant};
-use keyhole_guest::{Directory, Grants, load};
+use keyhole_guest::{Grants, load};
 use keyhole_native::NativeDirectory;
 use std::time::{Duration, Instant};
 
@@ -15,34 +15,25 @@ pub(crate) struct Guest(pub(crate) Files);
 impl Executor for Guest {
     type Directory = Handle;
 
+    /// For a file that others could change, the guest says `outside-root`; the sandbox would
+    /// tell the host the cause.
     fn run(&self, key: &str, grant: Option<Grant<Handle>>, _: Instant) -> Result<String, Code> {
-        ask(key, grant, |directory| {
-            Ok(NativeDirectory::granted(self.0.clone(), directory, LONG)?)
-        })
+        let (directory, grant) = grant.map_or((None, None), |grant| {
+            let (name, max_bytes) = (grant.name, grant.max_bytes);
+            let granted = keyhole_guest::Grant { name, max_bytes };
+            (Some(grant.directory), Some(granted))
+        });
+        let granted = |directory| NativeDirectory::granted(self.0.clone(), directory, LONG);
+        let directory = directory.map(granted).transpose()?;
+        let found = load(key, &Granted(grant), directory.as_ref());
+        let bytes = found.map_err(|error| {
+            let mut codes = Code::ALL.into_iter();
+            codes.find(|code| code.as_str() == error.name()).unwrap()
+        })?;
+        String::from_utf8(bytes).map_err(|_| Code::NotUtf8)
     }
 
     fn interrupt(&self) {}
-}
-
-/// Asks the guest for a file, and turns its answer into the host's. For a file that others
-/// could change, the guest says `outside-root`; the sandbox would tell the host the cause.
-pub(crate) fn ask<D: Directory>(
-    key: &str,
-    grant: Option<Grant<Handle>>,
-    directory: impl FnOnce(Handle) -> Result<D, Code>,
-) -> Result<String, Code> {
-    let (held, grant) = grant.map_or((None, None), |grant| {
-        let (name, max_bytes) = (grant.name, grant.max_bytes);
-        let granted = keyhole_guest::Grant { name, max_bytes };
-        (Some(grant.directory), Some(granted))
-    });
-    let directory = held.map(directory).transpose()?;
-    let found = load(key, &Granted(grant), directory.as_ref());
-    let bytes = found.map_err(|error| {
-        let mut codes = Code::ALL.into_iter();
-        codes.find(|code| code.as_str() == error.name()).unwrap()
-    })?;
-    String::from_utf8(bytes).map_err(|_| Code::NotUtf8)
 }
 
 /// The call's own grant.

@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, sync::Arc};
 pub(crate) type Path = &'static str;
 
 /// One step of somebody else. All but the last two are the attacker's.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
     /// `rename(a, b)`
     Rename(Path, Path),
@@ -34,10 +34,6 @@ pub(crate) enum Move {
     Write(Path, &'static str),
     /// `chmod`
     Chmod(Path, u32),
-    /// `mkfifo`
-    Fifo(Path),
-    /// `fcntl(F_SETLEASE, F_WRLCK)`
-    Lease(Path),
     /// This many milliseconds pass.
     Wait(u64),
     /// The next step of the user's save with this index.
@@ -67,7 +63,6 @@ pub(crate) fn all(names: &[Path], targets: &[Path], text: &'static str) -> Vec<M
         moves.extend([Move::Remove(a), Move::Mkdir(a), Move::Create(a, text)]);
         moves.extend([Move::Write(a, text), Move::Write(a, "")]);
         moves.extend([0o666, 0o777, 0].map(|mode| Move::Chmod(a, mode)));
-        moves.extend([Move::Fifo(a), Move::Lease(a)]);
         moves.extend(targets.iter().map(|target| Move::Symlink(target, a)));
         for &b in names {
             if a != b {
@@ -95,9 +90,7 @@ impl Move {
             Self::Rename(a, b) => effect.rename(disk, a, b),
             Self::Swap(a, b) => effect.swap(disk, a, b),
             Self::Link(a, b) => effect.link(disk, a, b),
-            Self::Symlink(_, at) | Self::Mkdir(at) | Self::Create(at, _) | Self::Fifo(at) => {
-                effect.create(disk, at)
-            }
+            Self::Symlink(_, at) | Self::Mkdir(at) | Self::Create(at, _) => effect.create(disk, at),
             Self::Remove(path) => effect.remove(disk, path),
             Self::Write(path, text) => effect.node(disk, path).filter(|id| {
                 let inode = &disk.nodes[*id];
@@ -109,10 +102,6 @@ impl Move {
             Self::Chmod(path, mode) => effect
                 .node(disk, path)
                 .filter(|id| own(id) && disk.nodes[*id].mode != mode),
-            Self::Lease(path) => effect.node(disk, path).filter(|id| {
-                let file = disk.nodes[*id].file();
-                own(id) && file.is_some_and(|file| file.lease.is_none())
-            }),
         };
         if effect.writes.iter().any(|w| matches!(w, Part::Name(..))) || disk.has_nameless() {
             effect.writes.push(Part::Numbers);
@@ -161,7 +150,6 @@ impl Move {
             }
             Self::Symlink(target, at) => make(disk, at, Node::Link(target.into()), 0o777),
             Self::Mkdir(at) => make(disk, at, Node::Directory(BTreeMap::new()), 0o755),
-            Self::Fifo(at) => make(disk, at, Node::Fifo, 0o666),
             Self::Create(at, text) => {
                 let file = File::with(MALLORYS, text, disk.clock);
                 make(disk, at, Node::File(file), 0o644);
@@ -176,10 +164,6 @@ impl Move {
                 let id = disk.at(path);
                 disk.nodes[id].mode = mode;
                 disk.touch(id, false);
-            }
-            Self::Lease(path) => {
-                let id = disk.at(path);
-                disk.file_mut(id).lease = Some(MALLORY.uid);
             }
             Self::Wait(_) | Self::Save(_) => {}
         }

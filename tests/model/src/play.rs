@@ -5,7 +5,6 @@ use crate::{
     explore::Script,
     files::{Files, Handle},
     guest::{Guest, LONG},
-    old::{ByPath, OldGuest},
     scene::{Ask, OTHER_KEY, OTHER_TEXT, Scene},
     world::{Chooser, World},
 };
@@ -26,16 +25,10 @@ use std::{
 pub enum Program {
     /// The one that ships.
     Keyhole,
-    /// The bad example: the look-ups by path of 0.1.0.
-    ByPath,
-}
-
-impl Program {
-    /// The program of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        let mut all = [Self::Keyhole, Self::ByPath].into_iter();
-        all.find(|program| format!("{program:?}") == name)
-    }
+    /// A bad example: the same, but everything seems to be the user's own.
+    Trusting,
+    /// A bad example: the same, but nothing seems to have been changed lately.
+    Hasty,
 }
 
 /// The outcome of one call: a text, or the reason for none.
@@ -46,8 +39,8 @@ pub type Answer = Result<String, Code>;
 pub struct Violation {
     /// Which one, and how.
     pub what: String,
-    /// How to play it again.
-    pub script: Vec<(usize, usize)>,
+    /// The moves that were made, each with the step that it came before.
+    pub(crate) script: Vec<(usize, usize)>,
 }
 
 /// The place of the scene's map, in its user's home.
@@ -58,9 +51,8 @@ fn location(scene: &Scene) -> Location {
     .unwrap()
 }
 
-/// The maps of a program. They tell the world which map the host believes.
+/// The host's maps. They tell the world which map the host believes.
 struct Watched {
-    program: Program,
     live: LiveMap<Files>,
     files: Files,
 }
@@ -69,11 +61,8 @@ impl Maps for Watched {
     type Directory = Handle;
 
     fn map_now(&self) -> Result<Arc<Map>, Code> {
-        let found = match self.program {
-            Program::ByPath => ByPath(&self.files).map(self.live.location()),
-            // As `LiveMap::map_now` does, which forgets the error.
-            Program::Keyhole => self.live.current(),
-        };
+        // As `LiveMap::map_now` does, which forgets the error.
+        let found = self.live.current();
         let mut world = self.files.world();
         if !world.is_over() && !is_whole(&world, &found) {
             let what = "the host believed a map that its owner never saved so";
@@ -83,18 +72,11 @@ impl Maps for Watched {
     }
 
     fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
-        match self.program {
-            Program::ByPath => ByPath(&self.files).key(),
-            Program::Keyhole => self.live.bound(map, name),
-        }
+        self.live.bound(map, name)
     }
 
     fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Handle>, Code> {
-        let location = self.live.location();
-        match self.program {
-            Program::Keyhole => self.live.resolve(map, key, entry),
-            Program::ByPath => ByPath(&self.files).resolve(location, map, entry),
-        }
+        self.live.resolve(map, key, entry)
     }
 }
 
@@ -148,7 +130,7 @@ pub(crate) fn play(
     chooser: Arc<Mutex<dyn Chooser>>,
     tell: bool,
 ) -> (Option<Violation>, Files) {
-    let mut world = World::new(scene, chooser);
+    let mut world = World::new(scene, program, chooser);
     world.story = tell.then(Vec::new);
     let files = Files::new(world);
     let violation = run(scene, program, &files).map(|what| Violation {
@@ -160,12 +142,10 @@ pub(crate) fn play(
 
 fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
     let maps = Watched {
-        program,
         live: LiveMap::over(files.clone(), location(scene)),
         files: files.clone(),
     };
     let guest = Guest(files.clone());
-    let old_guest = OldGuest(files.clone());
     let ask = |call: usize, ask: Ask| {
         files.world().begin(call);
         let target = match ask {
@@ -173,10 +153,7 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
             Ask::Bound(name) => Target::Bound(BindingName::try_from(name).unwrap()),
         };
         let call = Call::new(target, Caller::Nobody, Instant::now() + LONG);
-        let answer = match program {
-            Program::Keyhole => call.run(&maps, &guest),
-            Program::ByPath => call.run(&maps, &old_guest),
-        };
+        let answer = call.run(&maps, &guest);
         let mut world = files.world();
         world.tell(|_| format!("  answer: {answer:?}"));
         let broken = judge(&world, &answer);
@@ -227,16 +204,11 @@ fn judge(world: &World, answer: &Answer) -> Option<String> {
     }
 }
 
-/// The run of a script in words.
-pub fn story(scene: &Arc<Scene>, program: Program, script: &[(usize, usize)]) -> String {
-    let chooser = Arc::new(Mutex::new(Script::new(script)));
-    let (violation, files) = play(scene, program, chooser, true);
-    let (name, script) = (scene.name, crate::story::written(script));
+/// The run of a broken promise in words.
+pub fn story(scene: &Arc<Scene>, program: Program, violation: &Violation) -> String {
+    let script = Script::new(violation.script.clone());
+    let (_, files) = play(scene, program, Arc::new(Mutex::new(script)), true);
     let story = files.world().story.take().unwrap_or_default().join("\n");
-    let end = violation.map_or("all was kept".into(), |violation| {
-        format!("NOT KEPT: {}", violation.what)
-    });
-    format!(
-        "scene {name}, {program:?}:\n{story}\n{end}\nto play it again: ./x model --replay {name} {program:?} '{script}'"
-    )
+    let (name, what) = (&scene.name, &violation.what);
+    format!("scene {name}, {program:?}:\n{story}\nNOT KEPT: {what}")
 }

@@ -21,7 +21,7 @@ pub(crate) struct Save {
 }
 
 /// One step of it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// `open(O_TRUNC)`
     Truncate,

@@ -18,8 +18,8 @@ pub(crate) enum Ask {
 
 /// See the module.
 pub struct Scene {
-    /// Its name in tests and seeds.
-    pub name: &'static str,
+    /// Its name in tests.
+    pub name: String,
     /// The disk before the first call.
     pub(crate) disk: Disk,
     /// Where the map is.
@@ -49,13 +49,13 @@ pub(crate) const OTHER_TEXT: &str = "the other document";
 
 impl Scene {
     /// A scene with the user's note, other document and diary, before anything of its own.
-    pub(crate) fn new(name: &'static str, map: Path) -> Self {
+    pub(crate) fn new(name: &str, map: Path) -> Self {
         let mut disk = Disk::default();
         disk.file(NOTE, JANE, 0o600, "note", "a note");
         disk.file("/home/jane/other.md", JANE, 0o600, "other", OTHER_TEXT);
         disk.file("/home/jane/diary.md", JANE, 0o600, "diary", "dear diary");
         Self {
-            name,
+            name: name.into(),
             disk,
             map,
             moves: Vec::new(),
@@ -80,9 +80,9 @@ impl Scene {
         self.refused(Code::MapInvalid)
     }
 
-    /// How many moves there are to choose from.
+    /// How many moves there are to choose from, in all calls.
     pub fn width(&self) -> usize {
-        self.moves.len()
+        self.moves.len() * self.asks.len()
     }
 
     /// Adds a save, and its steps to the moves.

@@ -49,10 +49,6 @@ impl Disk {
         self.node(path).device = self.mounts.len() - 1;
     }
 
-    pub(crate) fn fifo(&mut self, path: &str, who: Who) {
-        self.make(path, Node::Fifo, who, 0o666);
-    }
-
     fn make(&mut self, path: &str, node: Node, who: Who, mode: u32) -> Id {
         let (directory, name) = self.parent(path, ROOT, &mut Vec::new()).unwrap();
         let before = self.find(path, ROOT, false, &mut Vec::new());

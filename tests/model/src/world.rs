@@ -5,7 +5,7 @@ use crate::{
     disk::{Disk, Label, MS, Node, ROOT},
     lookup::Part,
     moves::{MALLORYS, Move},
-    play::Answer,
+    play::{Answer, Program},
     save::Stage,
     scene::Scene,
 };
@@ -44,8 +44,9 @@ const MOST_TIME: u64 = 24 * APART;
 
 /// See the module.
 pub(crate) struct World {
-    /// The scene that is played.
+    /// What is played.
     pub(crate) scene: Arc<Scene>,
+    pub(crate) program: Program,
     /// The disk as it is.
     pub(crate) disk: Disk,
     /// How many steps of each save are done.
@@ -66,7 +67,7 @@ pub(crate) struct World {
     waited: u64,
     /// Whether another run has seen all that can follow.
     pub(crate) cut: bool,
-    /// What has already gone wrong: the host hangs, or does not end.
+    /// What has already gone wrong: the host believes a wrong map, or does not end.
     pub(crate) trouble: Option<String>,
     /// The moves that were made, each with the step that it came before.
     pub(crate) script: Vec<(usize, usize)>,
@@ -80,9 +81,14 @@ pub(crate) struct World {
 
 impl World {
     /// The scene before its first call.
-    pub(crate) fn new(scene: &Arc<Scene>, chooser: Arc<Mutex<dyn Chooser>>) -> Self {
+    pub(crate) fn new(
+        scene: &Arc<Scene>,
+        program: Program,
+        chooser: Arc<Mutex<dyn Chooser>>,
+    ) -> Self {
         Self {
             scene: scene.clone(),
+            program,
             disk: scene.disk.clone(),
             progress: vec![0; scene.saves.len()],
             moved: vec![0; scene.saves.len()],
@@ -224,7 +230,7 @@ impl World {
                 self.tell(|_| format!("{ms} ms have passed"));
             }
             _ => {
-                self.tell(|_| format!("mallory: {made}"));
+                self.tell(|_| format!("mallory: {made:?}"));
                 made.perform(&mut self.disk);
                 if let Move::Write(_, text) | Move::Create(_, text) = made {
                     self.versions.insert(text.as_bytes().into(), MALLORYS);
@@ -244,7 +250,7 @@ impl World {
     fn save(&mut self, index: usize) {
         let scene = self.scene.clone();
         let (save, done) = (&scene.saves[index], self.progress[index]);
-        self.tell(|_| format!("jane, in {}: {}", save.path, save.steps[done]));
+        self.tell(|_| format!("jane, in {}: {:?}", save.path, save.steps[done]));
         let content = |world: &Self| {
             let id = world.disk.find(save.path, ROOT, true, &mut Vec::new());
             id.map(|id| world.disk.nodes[id].file().map(|file| file.bytes.clone()))

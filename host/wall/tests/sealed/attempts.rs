@@ -2,7 +2,7 @@
 
 use crate::{
     reach::{no_memory_can_be_executed, no_socket_is_made},
-    world::{FILTERED, SEALED, WALLS, Wall, World},
+    world::{Attempt, Does::Behind, FILTERED, SEALED, WALLS, Wall, World},
 };
 use rustix::{
     fs::{AtFlags, CWD, FileType, Mode, OFlags},
@@ -17,26 +17,23 @@ use std::{
     path::Path,
 };
 
-/// A name, the attempt, and the walls that must withstand it.
-pub(crate) type Attempt = (&'static str, fn(&World), &'static [Wall]);
-
 /// Each attempt under its function's name.
 macro_rules! attempts {
-    ($($name:ident: $walls:expr,)+) => { [$((stringify!($name), $name, $walls)),+] };
+    ($($name:ident: $walls:expr,)+) => { [$((stringify!($name), Behind($name), $walls)),+] };
 }
 
 pub(crate) const ATTEMPTS: [Attempt; 11] = attempts! {
-    the_mapped_file_is_read: &WALLS,
+    the_mapped_file_is_read: WALLS,
     no_other_file_is_read: SEALED,
     no_directory_is_listed: SEALED,
-    nothing_is_written: &WALLS,
+    nothing_is_written: WALLS,
     only_a_ticket_is_deleted: &[Wall::Tickets],
-    nothing_is_executed: &WALLS,
+    nothing_is_executed: WALLS,
     no_memory_can_be_executed: FILTERED,
     no_socket_is_made: FILTERED,
-    a_socket_from_before_reaches_nobody: &WALLS,
+    a_socket_from_before_reaches_nobody: WALLS,
     a_panic_still_says_its_line: FILTERED,
-    what_is_left_is_what_security_says: &WALLS,
+    what_is_left_is_what_security_says: WALLS,
 };
 
 /// The number of an error, whichever library it comes from.

@@ -1,35 +1,60 @@
-//! What every command gives up first, each in a process of its own.
+//! When a process gets a wall, and what every command gives up first.
 
-use crate::world::{Wall, in_a_process, without};
-use keyhole_wall::{close_inherited, hide_memory};
-use libtest_mimic::Trial;
-use rustix::{
-    io::Errno,
-    process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit},
-};
-use std::{fs::File, os::fd::IntoRawFd as _};
+use crate::world::{Attempt, Does::Itself, SEALED, Wall, World, without};
+use keyhole_wall::{WallError, close_inherited};
+use rustix::{io::Errno, process::geteuid};
+use std::{fs::File, os::fd::IntoRawFd as _, sync::mpsc, thread, time::Duration};
 
-const ATTEMPTS: [(&str, fn()); 3] = [
-    ("what_was_left_open_is_closed", inherited),
+pub(crate) const ATTEMPTS: [Attempt; 4] = [
+    (
+        "only_without_any_wall_a_second_thread_is_allowed",
+        Itself(second_thread),
+        &[Wall::Plain, Wall::Sealed, Wall::Neither],
+    ),
+    (
+        "a_thread_that_is_ending_is_waited_for",
+        Itself(ending_thread),
+        SEALED,
+    ),
+    (
+        "without_proc_there_is_a_wall_but_none_that_is_sealed",
+        Itself(without_proc),
+        &[Wall::Plain, Wall::Sealed],
+    ),
     (
         "what_was_left_open_is_closed_on_an_older_kernel",
-        inherited_by_name,
+        Itself(inherited),
+        &[Wall::Plain],
     ),
-    ("no_core_is_left_and_no_memory_is_shown", memory),
 ];
 
-pub(crate) fn trials() -> Vec<Trial> {
-    let trial = |(name, _)| Trial::test(name, move || in_a_process(name, Wall::Plain));
-    ATTEMPTS.map(trial).into()
+fn second_thread(world: &World, wall: Wall) {
+    let (_stop, stopped) = mpsc::channel::<()>();
+    thread::spawn(move || stopped.recv());
+    match (wall, world.put_up(wall)) {
+        (Wall::Neither, Ok(())) | (_, Err(WallError::NotAlone)) => {}
+        (_, other) => panic!("{other:?}"),
+    }
 }
 
-/// The attempt of this name.
-pub(crate) fn attempt(name: &str) -> Option<fn()> {
-    let known = ATTEMPTS.into_iter().find(|(known, _)| *known == name);
-    known.map(|(_, attempt)| attempt)
+fn ending_thread(world: &World, wall: Wall) {
+    thread::spawn(|| thread::sleep(Duration::from_millis(50)));
+    world.put_up(wall).unwrap();
 }
 
-fn inherited() {
+fn without_proc(world: &World, wall: Wall) {
+    if !geteuid().is_root() {
+        return eprintln!("skipped: only root can leave /proc behind");
+    }
+    rustix::process::chroot(&world.root).unwrap();
+    match (wall, world.put_up(wall)) {
+        (Wall::Plain, Ok(())) | (Wall::Sealed, Err(WallError::NotAlone)) => {}
+        (_, other) => panic!("{other:?}"),
+    }
+}
+
+fn inherited(_: &World, _: Wall) {
+    without(libc::SYS_close_range, Errno::NOSYS);
     let left = |name| File::open(name).unwrap().into_raw_fd();
     let left = [left("/"), left("/dev/null"), left("/etc/passwd")];
     // SAFETY: it makes another descriptor, which nobody owns.
@@ -42,15 +67,4 @@ fn inherited() {
     };
     assert!(!left.into_iter().chain([far]).any(is_open));
     assert!((0..3).all(is_open));
-}
-
-fn inherited_by_name() {
-    without(libc::SYS_close_range, Errno::NOSYS);
-    inherited();
-}
-
-fn memory() {
-    hide_memory().unwrap();
-    assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
-    assert_eq!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
 }

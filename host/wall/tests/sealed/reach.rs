@@ -2,10 +2,7 @@
 //! has broken out would do. What is on the list of allowed calls is tried with the arguments
 //! that it must not have.
 
-use crate::{
-    attempts::Attempt,
-    world::{FILTERED, SEALED, World},
-};
+use crate::world::{Attempt, Does::Behind, FILTERED, SEALED, World};
 use libc::*;
 use nix::errno::Errno;
 
@@ -19,6 +16,8 @@ const SET_VERSION: u64 = 0x4008_6604;
 const SYS_OPEN_TREE_ATTR: i64 = 467;
 /// All memory that can be read can then be executed.
 const READ_IMPLIES_EXEC: u64 = 0x0040_0000;
+/// A look at 32 bits alone would not see it.
+const HIGH_BIT: u64 = 1 << 32;
 
 /// Makes a call by its number.
 pub(crate) fn call(number: i64, arguments: &[u64]) -> Result<i64, i32> {
@@ -46,11 +45,11 @@ macro_rules! never {
     (|$parent:ident| $($name:ident, $walls:expr => $(
         $(#[$here:meta])? $call:ident($($argument:expr),*)
     )*;)*) => {
-        [$((stringify!($name), |world| {
+        [$((stringify!($name), Behind(|world| {
             let $parent = world.parent.as_raw_nonzero().get();
             let _ = $parent;
             $($(#[$here])? never($call, &[$($argument as u64),*]);)*
-        }, $walls)),*]
+        }), $walls)),*]
     };
 }
 
@@ -59,10 +58,13 @@ pub(crate) const ATTEMPTS: [Attempt; 13] = never! { |parent|
         SYS_socketpair(AF_UNIX, SOCK_DGRAM)
         // A pair from before the wall can be written to, but not with an address.
         SYS_sendto(0, 0, 0, 0, 1, 19)
+        SYS_sendto(0, 0, 0, 0, HIGH_BIT, 19)
         SYS_recvfrom(0, 0, 0, 0, 1)
+        SYS_recvfrom(0, 0, 0, 0, HIGH_BIT)
         SYS_bind() SYS_connect() SYS_listen() SYS_accept4();
     no_descriptor_is_passed_in_or_out, FILTERED =>
-        SYS_sendmsg() SYS_sendmmsg() SYS_recvmsg() SYS_recvmmsg() SYS_pidfd_getfd();
+        SYS_sendmsg() SYS_sendmmsg() SYS_recvmsg() SYS_recvmmsg() SYS_pidfd_getfd()
+        SYS_fcntl(0, F_SETFD) SYS_fcntl(0, F_DUPFD);
     no_system_v_ipc_is_used_by_its_number, FILTERED =>
         SYS_shmget(1, 4096) SYS_shmat() SYS_shmctl()
         SYS_msgrcv() SYS_msgsnd() SYS_msgctl()
@@ -72,19 +74,22 @@ pub(crate) const ATTEMPTS: [Attempt; 13] = never! { |parent|
         SYS_kill(parent)
         SYS_tgkill(parent, parent)
         SYS_tgkill(parent, parent, SIGABRT)
+        SYS_tgkill(std::process::id(), parent, SIGTERM)
         SYS_pidfd_open(parent)
         SYS_ptrace(PTRACE_ATTACH, parent)
         SYS_process_vm_readv(parent)
         SYS_process_vm_writev(parent)
         SYS_prlimit64(parent)
         SYS_prlimit64(0, 0, 1)
+        SYS_prlimit64(0, 0, HIGH_BIT)
         SYS_setpriority(0, parent, 19)
         SYS_ioprio_set(1, parent, 3 << 13)
         SYS_sched_setaffinity(parent)
         SYS_sched_setscheduler(parent, 3)
         SYS_sched_setattr(parent)
         // The time that it has used.
-        SYS_clock_gettime(!(parent as u64) << 3 | 2);
+        SYS_clock_gettime(!(parent as u64) << 3 | 2)
+        SYS_clock_nanosleep(!(parent as u64) << 3 | 2);
     no_process_outlives_the_server, FILTERED =>
         SYS_clone(SIGCHLD)
         SYS_clone(CLONE_VM | CLONE_VFORK | SIGCHLD)
@@ -98,7 +103,10 @@ pub(crate) const ATTEMPTS: [Attempt; 13] = never! { |parent|
     no_attribute_is_changed, FILTERED =>
         SYS_fchmodat() SYS_fchmod() SYS_fchownat() SYS_fchown()
         SYS_utimensat() SYS_setxattr() SYS_removexattr()
-        SYS_ioctl(0, SET_FLAGS);
+        SYS_ioctl(0, SET_FLAGS)
+        SYS_unlinkat(0, 0, AT_REMOVEDIR)
+        #[cfg(target_arch = "x86_64")] SYS_open(0, O_RDWR)
+        #[cfg(target_arch = "x86_64")] SYS_open(0, O_CREAT);
     no_link_or_attribute_is_read_by_path, SEALED =>
         SYS_readlinkat() SYS_getxattr() SYS_listxattr() SYS_faccessat()
         #[cfg(target_arch = "x86_64")] SYS_readlink();
@@ -127,7 +135,9 @@ pub(crate) const ATTEMPTS: [Attempt; 13] = never! { |parent|
         SYS_personality(READ_IMPLIES_EXEC)
         SYS_memfd_create()
         SYS_seccomp(1, 1)
-        SYS_prctl(PR_SET_DUMPABLE, 1);
+        SYS_prctl(PR_SET_DUMPABLE, 1)
+        SYS_madvise(0, 0, MADV_REMOVE)
+        SYS_madvise(0, 0, MADV_DONTFORK);
 };
 
 /// The sandbox's code is in place when the wall is put up. Nothing adds to it.

@@ -1,20 +1,21 @@
-//! Makes every system call behind each wall: the result is what the list says, and
-//! docs/second-wall.md shows the list.
+//! Makes every system call behind each wall: the result is what the list says.
 
 use crate::{
     reach::call,
-    world::{Wall, World, in_a_process},
+    world::{Attempt, Does::Itself, Wall, World},
 };
 use keyhole_wall::{
     Rights,
     list::{CALLS, Call},
 };
-use libtest_mimic::{Failed, Trial};
 use nix::{
-    sys::wait::{WaitStatus, waitpid},
+    sys::{
+        signal::Signal,
+        wait::{WaitStatus, waitpid},
+    },
     unistd::{ForkResult, fork},
 };
-use std::{env, fmt::Write as _, fs, path::Path, process::ExitCode};
+use std::thread;
 
 /// The call numbers that are tried: all of Linux 6.18, and a hundred more.
 const NUMBERS: std::ops::Range<i64> = 0..570;
@@ -34,56 +35,21 @@ const X32: i64 = 0x4000_0000;
 /// The seconds that one call may take.
 const PATIENCE: u32 = 20;
 
-pub(crate) fn trials() -> Vec<Trial> {
-    let walks = [Wall::Plain, Wall::Tickets, Wall::Sealed];
-    let walks = walks.map(every_call_is_answered_as_the_list_says);
-    let page = Trial::test("the_page_shows_the_list", the_page_shows_the_list);
-    // The page contains calls that only one architecture has.
-    walks
-        .into_iter()
-        .chain([page.with_ignored_flag(cfg!(not(target_arch = "x86_64")))])
-        .collect()
-}
+const WALKED: &[Wall] = &[Wall::Plain, Wall::Tickets, Wall::Sealed];
 
-fn every_call_is_answered_as_the_list_says(wall: Wall) -> Trial {
-    let name = format!("every_call_is_answered_as_the_list_says ({wall:?})");
-    Trial::test(name, move || in_a_process("walk", wall))
-}
-
-fn rights(wall: Wall) -> Rights {
-    match wall {
-        Wall::Tickets => Rights::Tickets,
-        Wall::Sealed => Rights::Sealed,
-        _ => Rights::Read,
-    }
-}
-
-/// The result of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// The filter refused it.
-    Refused,
-    /// The call reached the kernel.
-    Allowed,
-}
-
-impl Outcome {
-    fn of(result: Result<i64, i32>) -> Self {
-        match result {
-            Err(libc::ENOSYS) => Self::Refused,
-            _ => Self::Allowed,
-        }
-    }
-
-    /// The result that the list states.
-    fn expected(number: i64, rights: Rights) -> Self {
-        let listed = |call: &&Call| call.number == number && call.within.contains(&rights);
-        match CALLS.iter().find(listed) {
-            Some(_) => Self::Allowed,
-            None => Self::Refused,
-        }
-    }
-}
+pub(crate) const ATTEMPTS: &[Attempt] = &[
+    (
+        "every_call_is_answered_as_the_list_says",
+        Itself(every_call_is_answered_as_the_list_says),
+        WALKED,
+    ),
+    #[cfg(target_arch = "x86_64")]
+    (
+        "a_call_by_another_architectures_convention_ends_the_process",
+        Itself(a_call_by_another_architectures_convention_ends_the_process),
+        WALKED,
+    ),
+];
 
 /// Arguments with which an allowed call passes its tests and does nothing. Other calls
 /// get arguments with which they would do nothing either if the wall let them through.
@@ -100,139 +66,89 @@ fn harmless(number: i64) -> [u64; 3] {
     }
 }
 
-/// Tries all calls, each in a process of its own.
-pub(crate) fn child(world: &World, wall: Wall) -> ExitCode {
+/// Each call is made in a process of its own.
+fn every_call_is_answered_as_the_list_says(world: &World, wall: Wall) {
     // A call that is let through by mistake must not reach a terminal.
     let _ = nix::unistd::setsid();
+    let rights = match wall {
+        Wall::Tickets => Rights::Tickets,
+        Wall::Sealed => Rights::Sealed,
+        _ => Rights::Read,
+    };
     let mut wrong = Vec::new();
     for number in NUMBERS.filter(|number| !UNFILTERED.contains(number)) {
-        let outcome = tried(world, wall, number);
-        let expected = Outcome::expected(number, rights(wall));
-        if outcome != Ok(expected) {
-            wrong.push(format!("{number}: {outcome:?} instead of {expected:?}"));
+        let is_listed = |call: &Call| call.number == number && call.within.contains(&rights);
+        let expected = match CALLS.iter().any(is_listed) {
+            true => ALLOWED,
+            false => REFUSED,
+        };
+        let answered = match in_a_fork(world, wall, || answer(number)) {
+            WaitStatus::Exited(_, answer) => Ok(answer),
+            // It ends so, because there is no handler from which it could return.
+            WaitStatus::Signaled(_, Signal::SIGSEGV, _) if number == libc::SYS_rt_sigreturn => {
+                Ok(ALLOWED)
+            }
+            other => Err(other),
+        };
+        if answered != Ok(expected) {
+            wrong.push(format!("{number}: {answered:?} instead of {expected}"));
         }
     }
-    println!("{wrong:#?}");
-    match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The call reached the kernel. `exit` and `exit_group` end with this too.
+const ALLOWED: i32 = 0;
+/// The filter refused it.
+const REFUSED: i32 = 1;
+const X32_ALLOWED: i32 = 2;
+
+fn answer(number: i64) -> i32 {
+    let is_refused = |number| call(number, &harmless(number)) == Err(libc::ENOSYS);
+    if cfg!(target_arch = "x86_64") && !is_refused(X32 | number) {
+        return X32_ALLOWED;
+    }
+    let is_refused = match number {
+        // A real thread is started, because it has no arguments with which it does nothing.
+        libc::SYS_clone => thread::Builder::new().spawn(|| ()).is_err(),
+        _ => is_refused(number),
+    };
+    match is_refused {
+        true => REFUSED,
+        false => ALLOWED,
     }
 }
 
-fn tried(world: &World, wall: Wall, number: i64) -> Result<Outcome, String> {
+/// How a process ended that put the wall up, did this, and made its answer its status.
+fn in_a_fork(world: &World, wall: Wall, does: impl FnOnce() -> i32) -> WaitStatus {
     // SAFETY: this process has one thread, so its child may do all that it may do.
     let forked = unsafe { fork() };
     match forked.unwrap() {
         ForkResult::Child => {
-            let answer = in_child(world, wall, number);
+            // SAFETY: it sets a timer, which ends this process if a call hangs.
+            unsafe { libc::alarm(PATIENCE) };
+            world.put_up(wall).unwrap();
+            let status = does();
             // `_exit` skips the usual end of a program, which would make other calls.
             // SAFETY: it ends the process, and nothing else.
-            unsafe { libc::_exit(answer) }
+            unsafe { libc::_exit(status) }
         }
-        ForkResult::Parent { child } => match waitpid(child, None) {
-            Ok(WaitStatus::Exited(_, REFUSED)) => Ok(Outcome::Refused),
-            // `exit` and `exit_group` end with 0 too.
-            Ok(WaitStatus::Exited(_, 0)) => Ok(Outcome::Allowed),
-            // `rt_sigreturn` ends so, because there is no handler from which it
-            // could return.
-            Ok(WaitStatus::Signaled(_, nix::sys::signal::Signal::SIGSEGV, _))
-                if number == libc::SYS_rt_sigreturn =>
-            {
-                Ok(Outcome::Allowed)
-            }
-            other => Err(format!("{other:?}")),
-        },
+        ForkResult::Parent { child } => waitpid(child, None).unwrap(),
     }
 }
 
-const REFUSED: i32 = 1;
-const X32_ALLOWED: i32 = 2;
-
-fn in_child(world: &World, wall: Wall, number: i64) -> i32 {
-    // SAFETY: it sets a timer, which ends this process if a call hangs.
-    unsafe { libc::alarm(PATIENCE) };
-    world.put_up(wall).unwrap();
-    if cfg!(target_arch = "x86_64") && call(X32 | number, &harmless(number)) != Err(libc::ENOSYS) {
-        return X32_ALLOWED;
-    }
-    // A real thread is started, because `clone` has no arguments with which it does
-    // nothing.
-    if number == libc::SYS_clone {
-        let thread = std::thread::Builder::new().spawn(|| ());
-        return match thread.map(std::thread::JoinHandle::join) {
-            Ok(Ok(())) => 0,
-            _ => REFUSED,
-        };
-    }
-    let answer = call(number, &harmless(number));
-    match Outcome::of(answer) {
-        Outcome::Refused => REFUSED,
-        Outcome::Allowed => 0,
-    }
-}
-
-const HEAD: &str = "\
-# The second wall
-
-Whatever happens to `keyhole serve`, it can make these system calls, and no others.
-The top of [host/wall/src/lib.rs](../host/wall/src/lib.rs) says why this wall exists,
-and what else is part of it. `./x bless` makes this page from
-[list.rs](../host/wall/src/list.rs). The tests try every number of a system call,
-behind each wall, and compare the answers with the list
-(`sealed::walk::every_call_is_answered_as_the_list_says`).
-
-All other calls do not exist for the process (`ENOSYS`). So a library that has another
-way takes it: the C library uses `clone` instead of `clone3`, whose flags are in memory,
-where no filter sees them. Two calls are never filtered by the kernel, `uretprobe` and
-`uprobe`: they end the process or fail. A call by another architecture's convention ends
-the process, and a call by the x32 convention is refused.
-
-*plain* is `keyhole serve`, *tickets* is `serve --require-ticket` of the Claude Code
-plugin, *sealed* is `serve --sealed`. Landlock decides which files a call can reach:
-*plain* reads any file, *tickets* also deletes in the folder of tickets, *sealed*
-opens only the files in the mapped files' directories.
-
-| call | plain | tickets | sealed | on condition that | what for |
-|---|---|---|---|---|---|
-";
-
-const END: &str = "
-The server puts the wall up when everything is loaded, and before it reads anything from
-the client. So nothing behind it needs to make machine code.
-
-What *sealed* can still do: for any path, `statx`, `newfstatat` and `fstatfs` tell
-whether it exists, what it is, its size, owner, mode and times; and `openat` with
-`O_PATH` tells whether it exists. None of them can read a file's content. Landlock does
-not restrict them, and the filter cannot see a path.
-";
-
-fn page() -> String {
-    let mut page = String::from(HEAD);
-    for call in CALLS {
-        let [plain, tickets, sealed] =
-            [Rights::Read, Rights::Tickets, Rights::Sealed].map(|rights| {
-                match call.within.contains(&rights) {
-                    true => "yes",
-                    false => "",
-                }
-            });
-        let (name, condition, why) = (call.name, call.condition, call.why);
-        let _ = writeln!(
-            page,
-            "| `{name}` | {plain} | {tickets} | {sealed} | {condition} | {why} |"
-        );
-    }
-    page.push_str(END);
-    page
-}
-
-fn the_page_shows_the_list() -> Result<(), Failed> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/second-wall.md");
-    if env::var_os("KEYHOLE_BLESS").is_some() {
-        fs::write(&path, page())?;
-    }
-    match fs::read_to_string(&path)? == page() {
-        true => Ok(()),
-        false => Err("docs/second-wall.md differs: see ./x bless".into()),
+/// A program of 32 bits makes its calls by `int 0x80`, and any program can.
+#[cfg(target_arch = "x86_64")]
+fn a_call_by_another_architectures_convention_ends_the_process(world: &World, wall: Wall) {
+    let ended = in_a_fork(world, wall, || {
+        // SAFETY: 20 is `getpid` there, which takes nothing and gives a number.
+        unsafe { std::arch::asm!("int 0x80", inlateout("eax") 20 => _, options(nostack)) };
+        0
+    });
+    match ended {
+        WaitStatus::Signaled(_, Signal::SIGSYS, _) => {}
+        // The kernel has no such calls.
+        WaitStatus::Signaled(_, Signal::SIGSEGV, _) => eprintln!("skipped: no 32-bit calls here"),
+        other => panic!("{other:?}"),
     }
 }

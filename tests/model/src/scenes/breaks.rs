@@ -15,8 +15,6 @@ pub(super) fn all() -> Vec<Scene> {
         map_directory(),
         map_from_procfs(),
         key_file(),
-        fifo(),
-        lease(),
         own_directories(),
     ]
 }
@@ -95,33 +93,6 @@ fn key_file() -> Scene {
     scene.moves = moves(&["/data/keys", "/data/his"], &["/home/jane"], "k-diary");
     scene.depth = 3;
     scene.refused(Code::UnknownKey)
-}
-
-/// A note in a directory that the attacker may write.
-fn shared(name: &'static str) -> Scene {
-    let mut scene = Scene::new(name, MAP);
-    let disk = &mut scene.disk;
-    disk.directory("/srv", ROOT, 0o755);
-    disk.directory("/srv/share", JANE, 0o777);
-    disk.file("/srv/share/a.md", JANE, 0o644, "note", "a note of jane's");
-    map(disk, MAP, "[keys]\n\"k\" = \"/srv/share/a.md\"\n");
-    scene.refused(Code::Untrusted)
-}
-
-/// The attacker puts a FIFO there.
-fn fifo() -> Scene {
-    let mut scene = shared("fifo");
-    scene.disk.fifo("/srv/share/b.md", MALLORY);
-    scene.moves = vec![Move::Swap("/srv/share/a.md", "/srv/share/b.md")];
-    scene
-}
-
-/// The attacker owns the mapped file.
-fn lease() -> Scene {
-    let mut scene = shared("lease");
-    scene.disk.node("/srv/share/a.md").uid = MALLORY.uid;
-    scene.moves = vec![Move::Lease("/srv/share/a.md")];
-    scene
 }
 
 /// The attacker may rename two of the user's own directories. A file of the mapped name is

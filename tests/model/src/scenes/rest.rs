@@ -16,33 +16,39 @@ const SECOND: &str = "second text,  second text, 2";
 const LONG: usize = 28;
 
 pub(super) fn all() -> Vec<Scene> {
-    let in_place = Save::in_place(NOTE, SECOND);
-    let over = Save::over(NOTE, SECOND);
-    let in_two = Save::in_pieces(NOTE, SECOND, 2);
-    vec![
-        saved("save-in-place", in_place.clone()),
-        saved("save-over", over.clone()),
-        saved("save-in-two", in_two.clone()),
+    let note = [
+        ("save-in-place", Save::in_place(NOTE, SECOND)),
+        ("save-over", Save::over(NOTE, SECOND)),
+        ("save-in-two", Save::in_pieces(NOTE, SECOND, 2)),
+    ];
+    let map = [
+        ("edit-in-place", Save::in_place(MAP, EDITED)),
+        ("edit-over", Save::over(MAP, EDITED)),
+        ("edit-in-two", Save::in_pieces(MAP, EDITED, 2)),
+    ];
+    let mut scenes = Vec::new();
+    for (kind, saves) in [(saved as Kind, note), (edit, map)] {
+        for (name, save) in saves {
+            scenes.push(kind(name, save.clone()));
+            if name != "edit-in-place" {
+                scenes.push(in_seconds(kind(name, save)));
+            }
+        }
+    }
+    scenes.extend([
         saved_by_rename(),
-        in_seconds(saved("save-in-place-in-whole-seconds", in_place)),
-        in_seconds(saved("save-over-in-whole-seconds", over.clone())),
-        in_seconds(saved("save-in-two-in-whole-seconds", in_two)),
-        in_future(saved("save-in-the-future", over)),
+        in_future(saved("save-in-the-future", Save::over(NOTE, SECOND))),
         saved_again(),
         begun(saved("save-for-long", Save::in_pieces(NOTE, SECOND, LONG))),
-        edit("edit-in-place", Save::in_place(MAP, EDITED)),
-        edit("edit-over", Save::over(MAP, EDITED)),
-        edit("edit-in-two", Save::in_pieces(MAP, EDITED, 2)),
         edit("edit-by-mapping", Save::by_mapping(MAP, OVERWRITTEN)),
-        in_seconds(edit("edit-over-in-whole-seconds", Save::over(MAP, EDITED))),
-        in_seconds(edit(
-            "edit-in-two-in-whole-seconds",
-            Save::in_pieces(MAP, EDITED, 2),
-        )),
         begun(edit("edit-for-long", Save::in_pieces(MAP, EDITED, LONG))),
         edited_twice(),
-    ]
+    ]);
+    scenes
 }
+
+/// A file that the user saves.
+type Kind = fn(&str, Save) -> Scene;
 
 /// What is not promised.
 pub(super) fn not_promised() -> Vec<Scene> {
@@ -64,7 +70,7 @@ pub(super) fn not_promised() -> Vec<Scene> {
 }
 
 /// A note that the user saves, and that the host reads in halves.
-fn saved(name: &'static str, save: Save) -> Scene {
+fn saved(name: &str, save: Save) -> Scene {
     let mut scene = Scene::new(name, MAP);
     let disk = &mut scene.disk;
     let id = disk.at(NOTE);
@@ -89,6 +95,7 @@ fn saved_by_rename() -> Scene {
 
 /// A file system that keeps only whole seconds, and time that passes.
 fn in_seconds(mut scene: Scene) -> Scene {
+    scene.name += "-in-whole-seconds";
     scene.disk.tick = 1000 * MS;
     scene.moves.truncate(1);
     scene.moves.push(Move::Wait(500));
@@ -123,7 +130,7 @@ const EDITED: &str = "[keys]\n\"k-other\" = \"/home/jane/other.md\"\n# the key k
 const OVERWRITTEN: &str = "[keys]\n#k\" = \"~/note.md\"\n\"k-other\" = \"/home/jane/other.md\"\n";
 
 /// The owner removes a key, in each way in which a file is saved.
-fn edit(name: &'static str, save: Save) -> Scene {
+fn edit(name: &str, save: Save) -> Scene {
     let mut scene = Scene::new(name, MAP);
     let disk = &mut scene.disk;
     map(disk, MAP, GRANTS);

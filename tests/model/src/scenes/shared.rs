@@ -5,19 +5,12 @@ use super::{MAP, map, map_with_root};
 use crate::{
     disk::{Disk, JANE, MALLORY, Mounted, ROOT, TEAM},
     moves::{FORGED_TEXT, MALLORYS, Move, all as moves},
-    scene::{NOTE, Scene},
+    scene::Scene,
 };
 use keyhole_core::Code;
 
 pub(super) fn all() -> Vec<Scene> {
-    let mut scenes = vec![
-        root_that_others_fill(),
-        link_among_others(),
-        link_in_tmp(),
-        directory_in_tmp(),
-        hard_links_in_tmp(),
-        long_way(),
-    ];
+    let mut scenes = vec![link_in_tmp(), directory_in_tmp(), long_way()];
     scenes.extend(notes_that_others_change());
     scenes
 }
@@ -74,70 +67,30 @@ fn notes_that_others_change() -> Vec<Scene> {
     scenes
 }
 
-/// A root that others cannot replace, but in which they may do anything.
-fn root_that_others_fill() -> Scene {
-    let mut scene = Scene::new("shared-root", MAP);
+/// The mapped name is the user's own link, in a directory like `/tmp`. There, nobody can move
+/// what belongs to others; but anybody can move it there, from a directory that is not sticky,
+/// or make a hard link to it, if the system lets them. The user's own link is not there: the
+/// user's editor removed it, and makes it again.
+fn link_in_tmp() -> Scene {
+    let mut scene = Scene::new("link-in-tmp", MAP);
     let disk = &mut scene.disk;
+    disk.free_links = true;
+    disk.directory("/tmp", ROOT, 0o1777);
+    disk.link("/tmp/b.md", JANE, "/home/jane/diary.md");
     disk.directory("/srv", ROOT, 0o755);
     disk.directory("/srv/share", JANE, 0o777);
-    disk.directory("/srv/share/notes", JANE, 0o755);
-    disk.file("/srv/share/notes/a.md", JANE, 0o644, "note", "a note");
-    disk.directory("/srv/share/his", MALLORY, 0o777);
-    disk.link("/srv/share/his/a.md", MALLORY, "/home/jane/diary.md");
-    disk.link("/srv/share/home", MALLORY, "/home/jane");
-    map_with_root(disk, "/srv/share", "/srv/share/notes/a.md");
-    scene.moves = moves(
-        &[
-            "/srv/share/notes",
-            "/srv/share/his",
-            "/srv/share/home",
-            "/srv/share/his/a.md",
-        ],
-        &["/home/jane"],
-        FORGED_TEXT,
-    );
-    scene.depth = 3;
-    scene.refused(Code::Untrusted)
-}
-
-/// The mapped name is the user's own link, in a directory that all may write to.
-fn links(name: &'static str, mode: u32) -> Scene {
-    let mut scene = Scene::new(name, MAP);
-    let disk = &mut scene.disk;
-    disk.directory("/tmp", ROOT, mode);
-    disk.link("/tmp/a.md", JANE, NOTE);
-    disk.link("/tmp/b.md", JANE, "/home/jane/diary.md");
+    disk.link("/srv/share/d.md", JANE, "/home/jane/diary.md");
     map(disk, MAP, "[keys]\n\"k\" = \"/tmp/a.md\"\n");
     scene.moves = moves(
         &["/tmp/a.md", "/tmp/b.md", "/tmp/c.md"],
         &["/home/jane/diary.md"],
         FORGED_TEXT,
     );
+    scene.moves.extend([
+        Move::Rename("/srv/share/d.md", "/tmp/a.md"),
+        Move::Link("/home/jane/diary.md", "/tmp/a.md"),
+    ]);
     scene.depth = 3;
-    scene
-}
-
-fn link_among_others() -> Scene {
-    let mut scene = links("link-among-others", 0o777);
-    scene.depth = 2;
-    scene.refused(Code::Untrusted)
-}
-
-/// In a sticky directory, nobody can move what belongs to others; but anybody can move it
-/// there, from a directory that is not sticky. The user's own link is not there: the user's
-/// editor removed it, and makes it again.
-fn link_in_tmp() -> Scene {
-    let mut scene = links("link-in-tmp", 0o1777);
-    let tmp = scene.disk.at("/tmp");
-    scene.disk.remove(tmp, "a.md");
-    scene.disk.directory("/srv", ROOT, 0o755);
-    scene.disk.directory("/srv/share", JANE, 0o777);
-    scene
-        .disk
-        .link("/srv/share/d.md", JANE, "/home/jane/diary.md");
-    scene
-        .moves
-        .push(Move::Rename("/srv/share/d.md", "/tmp/a.md"));
     scene.refused(Code::NotFound)
 }
 
@@ -159,19 +112,6 @@ fn directory_in_tmp() -> Scene {
         FORGED_TEXT,
     );
     scene.depth = 3;
-    scene.refused(Code::NotFound)
-}
-
-/// The same if users can link others' links, while the user's own link is not there: the
-/// user's editor removed it, and makes it again.
-fn hard_links_in_tmp() -> Scene {
-    let mut scene = links("hard-links-in-tmp", 0o1777);
-    scene.disk.free_links = true;
-    let tmp = scene.disk.at("/tmp");
-    scene.disk.remove(tmp, "a.md");
-    scene
-        .moves
-        .push(Move::Link("/home/jane/diary.md", "/tmp/a.md"));
     scene.refused(Code::NotFound)
 }
 

@@ -22,7 +22,6 @@ pub(super) fn all() -> Vec<Scene> {
         mounted("volume-without-owners", Mounted::WithoutOwners),
         // In procfs, a program of root's may say what another user told it.
         mounted("kernel-file-system", Mounted::Kernel),
-        key_beside_tmp(),
     ]
 }
 
@@ -47,7 +46,7 @@ fn own_group() -> Scene {
 /// The same, with a group in which the attacker is as well.
 fn team_group() -> Scene {
     let mut scene = own_group();
-    scene.name = "team-group";
+    scene.name = "team-group".into();
     scene.disk.node("/home/jane").gid = TEAM;
     scene.disk.node(MAP).gid = TEAM;
     scene.without_map()
@@ -56,7 +55,7 @@ fn team_group() -> Scene {
 /// An access control list lets the attacker write the map.
 fn access_list() -> Scene {
     let mut scene = own_group();
-    scene.name = "access-list";
+    scene.name = "access-list".into();
     scene.disk.node(MAP).acl = Some(MALLORY.uid);
     scene.depth = 3;
     scene.without_map()
@@ -127,7 +126,7 @@ fn dotfile_manager() -> Scene {
 }
 
 /// A mount that says that all of it is jane's, and lets others write.
-fn mounted(name: &'static str, mounted: Mounted) -> Scene {
+fn mounted(name: &str, mounted: Mounted) -> Scene {
     let mut scene = Scene::new(name, "/tmp/mnt/map.toml");
     let disk = &mut scene.disk;
     disk.directory("/tmp", ROOT, 0o1777);
@@ -137,28 +136,4 @@ fn mounted(name: &'static str, mounted: Mounted) -> Scene {
     scene.moves = moves(&["/tmp/mnt", "/tmp/his"], &["/tmp/mnt"], FORGED_MAP);
     scene.depth = 3;
     scene.without_map()
-}
-
-/// A binding's key file behind a link in `/tmp`.
-fn key_beside_tmp() -> Scene {
-    let mut scene = Scene::new("key-beside-tmp", MAP);
-    let disk = &mut scene.disk;
-    disk.directory("/tmp", ROOT, 0o1777);
-    for (name, key) in [("keys", "k\n"), ("private", "k-diary\n")] {
-        let directory = format!("/home/jane/{name}");
-        disk.directory(&directory, JANE, 0o700);
-        disk.file(&format!("{directory}/b.key"), JANE, 0o600, "key", key);
-        disk.link(&format!("/tmp/{name}"), JANE, &directory);
-    }
-    let text = "[bindings.b]\nkey_file = \"/tmp/keys/b.key\"\n[keys]\n\"k\" = \"~/note.md\"\n\"k-diary\" = \"~/diary.md\"\n";
-    map(disk, MAP, text);
-    disk.free_links = true;
-    scene.asks = vec![Ask::Bound("b")];
-    scene.moves = moves(
-        &["/tmp/keys", "/tmp/private", "/tmp/his"],
-        &["/home/jane/private"],
-        "k-diary",
-    );
-    scene.depth = 3;
-    scene.refused(Code::UnknownKey)
 }
