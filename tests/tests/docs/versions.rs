@@ -1,7 +1,7 @@
 use super::read;
 
 /// What stands directly before the version, in each file that repeats it.
-const REPEATED: [(&str, &str); 9] = [
+const REPEATED: [(&str, &str); 8] = [
     ("Cargo.toml", "[workspace.package]\nversion = \""),
     ("Cargo.lock", "name = \"keyhole\"\nversion = \""),
     (
