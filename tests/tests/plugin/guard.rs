@@ -231,10 +231,12 @@ fn a_question_may_be_long_but_not_endless() {
 
 #[test]
 fn of_what_is_wrong_with_the_map_only_subagents_learn_and_only_from_the_server() {
-    for map in [Some("[keys"), None] {
+    for is_there in [true, false] {
         let world = user(true);
-        world.remove_map();
-        map.map(|map| world.write_map(map));
+        match is_there {
+            true => world.write_map("[keys"),
+            false => world.remove_map(),
+        }
         let mut parent = question("toolu_1", AGENT, BOUND);
         parent["agent_id"].take();
         answers(&world, &parent, "deny caller-not-verified");
