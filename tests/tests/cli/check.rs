@@ -220,21 +220,6 @@ fn no_key_is_shown_wherever_it_stands() {
     }
 }
 
-/// What `check` prints for a missing map, typed as it stands.
-#[test]
-fn the_two_lines_that_make_a_map_make_one() {
-    let world = World::new().file("my notes/a.md", "a");
-    let said = said(&world, &[], 2);
-    let lines = said.split("\n\n").nth(1).unwrap();
-    let _ = world
-        .typed(&lines.replace("FILE", "~/'my notes/a.md'"))
-        .exits(0);
-    let _ = world
-        .run(["check"])
-        .exits(0)
-        .mentions("1 of 1 would be served.\n");
-}
-
 #[test]
 fn quiet_prints_nothing_and_colours_are_for_a_terminal_or_who_asks() {
     let world = World::new();

@@ -57,29 +57,27 @@ fn collect(directory: &Path, sources: &mut Vec<Source>) {
     }
 }
 
-/// The module and the name in `module::name`, the form in which documents cite tests.
-fn citation(quoted: &str) -> Option<(PathBuf, &str)> {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);
-    let (module, name) = quoted.rsplit_once("::")?;
-    quoted
-        .chars()
-        .all(is_plain)
-        .then(|| (module.replace("::", "/").into(), name))
-}
-
-/// The tests that are cited between backticks.
+/// The tests that are cited between backticks, in the form `module::name`.
 fn citations(text: &str) -> Vec<&str> {
-    text.split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(|quoted| citation(quoted).is_some())
-        .collect()
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);
+    let quoted = text.split('`').skip(1).step_by(2);
+    let is_one = |quoted: &&str| quoted.contains("::") && quoted.chars().all(is_plain);
+    quoted.filter(is_one).collect()
 }
 
+/// Marks of a test. The last two: what a list makes, and the wall's tests, each in a process
+/// of its own.
+const TESTS: [&str; 5] = [
+    "#[test]",
+    "#[tokio::test",
+    "Trial::test(",
+    "\n| `",
+    ": &World) {",
+];
+
+/// Whether there is such a test, or a module in which there are tests, or below which.
 fn is_there(cited: &str, sources: &[Source]) -> bool {
-    let Some((module, name)) = citation(cited) else {
-        return false;
-    };
+    let (module, name) = cited.rsplit_once("::").unwrap();
     let definitions = [
         format!("fn {name}("),
         format!("Trial::test(\"{name}\""),
@@ -87,32 +85,13 @@ fn is_there(cited: &str, sources: &[Source]) -> bool {
         format!("onEachClient(\"{name}: "),
         format!("\n| `{name}` | "),
     ];
-    let is_named = sources
-        .iter()
-        .filter(|source| source.module.ends_with(&module))
-        .any(|source| definitions.iter().any(|known| source.text.contains(known)));
-    is_named || is_room_of_tests(&module.join(name), sources)
-}
-
-/// Whether there are tests in `module`, or in a file below it.
-fn is_room_of_tests(module: &Path, sources: &[Source]) -> bool {
-    // The last two: what a list makes, and the wall's tests, each in a process of its own.
-    let marks = [
-        "#[test]",
-        "#[tokio::test",
-        "Trial::test(",
-        "\n| `",
-        ": &World) {",
-    ];
-    sources
-        .iter()
-        .filter(|source| {
-            source
-                .module
-                .ancestors()
-                .any(|above| above.ends_with(module))
-        })
-        .any(|source| marks.iter().any(|mark| source.text.contains(mark)))
+    let module = Path::new(&module.replace("::", "/")).to_owned();
+    let whole = module.join(name);
+    sources.iter().any(|Source { module: its, text }| {
+        let is_beneath = its.ancestors().any(|above| above.ends_with(&whole));
+        (its.ends_with(&module) && definitions.iter().any(|known| text.contains(known)))
+            || (is_beneath && TESTS.iter().any(|mark| text.contains(mark)))
+    })
 }
 
 #[test]

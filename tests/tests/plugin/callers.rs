@@ -198,15 +198,6 @@ fn the_operator_can_state_who_calls_and_no_parameter_can() {
     let mut client = world.client();
     let call = json!({
         "name": "load_context",
-        "arguments": { "key": BOUND, "agent": AGENT },
-    });
-    let answer = client.request("tools/call", call);
-    assert_eq!(
-        (answer.text(), answer.result()["isError"] == true),
-        (None, true)
-    );
-    let call = json!({
-        "name": "load_context",
         "arguments": { "key": BOUND },
         "_meta": { "agent": AGENT, "agent_type": AGENT, "claudecode/agentType": AGENT },
     });

@@ -157,11 +157,14 @@ fn the_shared_servers_tool_is_for_a_subagent_that_may_use_the_key_and_only_its_t
     all_answer(SHARED, |id| question(id, AGENT, BOUND));
     all_answer(UNBOUND_KEY, |id| question(id, AGENT, UNBOUND));
     let world = user(true);
-    let mut parent = question("toolu_1", AGENT, UNBOUND);
-    for field in ["agent_id", "agent_type"] {
-        parent[field].take();
+    // Of a wrong key, too, the parent learns nothing.
+    for key in [UNBOUND, WRONG] {
+        let mut parent = question("toolu_1", AGENT, key);
+        for field in ["agent_id", "agent_type"] {
+            parent[field].take();
+        }
+        answers(&world, &parent, "deny caller-not-verified");
     }
-    answers(&world, &parent, "deny caller-not-verified");
 }
 
 #[test]
@@ -223,18 +226,20 @@ fn a_question_may_be_long_but_not_endless() {
         world.write("input", good.clone() + &" ".repeat(length - good.len()));
         let _ = world.typed("keyhole guard <input").exits(exit);
     }
-    if cfg!(target_os = "linux") {
-        let endless = "ulimit -v 2000000; keyhole guard </dev/zero";
-        let _ = world.typed(endless).exits(2);
-    }
+    let endless = "{ head -c 99999999 /dev/zero && touch all; } | keyhole guard";
+    let ran = world.typed(endless).exits(2);
+    let _ = ran.only_complains("this is not a question");
+    assert!(!world.path("all").exists());
 }
 
 #[test]
 fn of_what_is_wrong_with_the_map_only_subagents_learn_and_only_from_the_server() {
-    for map in [Some("[keys"), None] {
+    for is_there in [true, false] {
         let world = user(true);
-        world.remove_map();
-        map.map(|map| world.write_map(map));
+        match is_there {
+            true => world.write_map("[keys"),
+            false => world.remove_map(),
+        }
         let mut parent = question("toolu_1", AGENT, BOUND);
         parent["agent_id"].take();
         answers(&world, &parent, "deny caller-not-verified");

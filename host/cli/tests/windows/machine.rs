@@ -5,10 +5,10 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
     thread,
     time::Duration,
 };
+use tempfile::TempDir;
 
 /// Where the programs run, with their environment.
 pub(crate) struct Machine {
@@ -62,19 +62,16 @@ impl Machine {
 
     /// A directory that nobody else may write to.
     pub(crate) fn place(&self) -> Place {
-        static LAST: AtomicU32 = AtomicU32::new(0);
-        let number = LAST.fetch_add(1, Ordering::Relaxed);
-        let name = format!("keyhole-test-{}-{number}", std::process::id());
-        let (directory, seen) = match &self.wine {
-            Some((_, drive)) => (drive.join(&name), format!(r"C:\{name}")),
+        let (above, seen) = match &self.wine {
+            Some((_, drive)) => (drive.clone(), "C:".to_owned()),
             None => {
                 let home = env::var("USERPROFILE").unwrap();
-                let directory = Path::new(&home).join(&name);
-                let seen = directory.to_str().unwrap().to_owned();
-                (directory, seen)
+                (home.clone().into(), home)
             }
         };
-        fs::create_dir_all(&directory).unwrap();
+        let directory = TempDir::with_prefix_in("keyhole-test-", above).unwrap();
+        let name = directory.path().file_name().unwrap().to_str().unwrap();
+        let seen = format!(r"{seen}\{name}");
         Place { directory, seen }
     }
 
@@ -168,7 +165,7 @@ impl Drop for Writer {
 
 /// A directory that is removed at the end.
 pub(crate) struct Place {
-    directory: PathBuf,
+    directory: TempDir,
     seen: String,
 }
 
@@ -183,18 +180,12 @@ impl Place {
 
     /// The same, as these tests see it.
     pub(crate) fn here(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
+        self.directory.path().join(name)
     }
 
     pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         let file = self.here(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.directory);
     }
 }

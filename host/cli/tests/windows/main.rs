@@ -24,7 +24,7 @@ mod tickets;
 /// Who may write to the places that a map leads through.
 mod trust;
 
-use machine::{Machine, Place, Ran, machine};
+use machine::{Machine, Place, machine};
 use serde_json::{Value, json};
 
 const KEY: &str = "k-3f9c27e1b6a84d05";
@@ -68,17 +68,18 @@ fn answer(out: &str, id: u64) -> Result<String, String> {
     }
 }
 
-/// A session with the map in `place`, in which these keys are called.
-fn served(machine: &Machine, place: &Place, keys: &[&str]) -> Ran {
-    let ran = machine.run(&["serve", "--map", &place.path("map.toml")], &session(keys));
+/// What a call with the one key gets if the map is this one.
+fn load_by(machine: &Machine, place: &Place, map: String) -> Result<String, String> {
+    place.write("map.toml", map);
+    let map = place.path("map.toml");
+    let ran = machine.run(&["serve", "--map", &map], &session(&[KEY]));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    ran
+    answer(&ran.out, 1)
 }
 
 /// What a call with the one key gets if the map leads to `path`.
 fn load(machine: &Machine, place: &Place, path: &str) -> Result<String, String> {
-    place.write("map.toml", map_of(path));
-    answer(&served(machine, place, &[KEY]).out, 1)
+    load_by(machine, place, map_of(path))
 }
 
 /// What `check` says of this map. It exits with `code`.
@@ -103,26 +104,16 @@ fn content_comes_byte_for_byte_and_lines_end_as_the_protocol_says() {
     let place = machine.place();
     let text = "a\r\nb\n\u{1a}\u{feff}é\r\r\n";
     place.write("notes/a.md", text);
-    place.write("map.toml", map_of(r"notes\a.md"));
-    let ran = served(&machine, &place, &[KEY, "k-guessed", KEY]);
-    assert_eq!(ran.err, "");
+    // Those of the map and of requests may end as lines do on Windows.
+    let windows = |text: &str| text.replace('\n', "\r\n");
+    place.write("map.toml", windows(&map_of(r"notes\a.md")));
+    let requests = windows(&session(&[KEY, "k-guessed", KEY]));
+    let ran = machine.run(&["serve", "--map", &place.path("map.toml")], &requests);
+    assert_eq!((ran.code, &*ran.err), (0, ""));
     assert!(!ran.out.contains('\r'), "{:?}", ran.out);
     assert_eq!(answer(&ran.out, 1).as_deref(), Ok(text));
     assert_eq!(answer(&ran.out, 2), Err("unknown-key".to_owned()));
     assert_eq!(answer(&ran.out, 3).as_deref(), Ok(text));
-}
-
-#[test]
-fn a_request_that_ends_as_lines_do_on_windows_is_answered() {
-    let Some(machine) = machine() else { return };
-    let place = machine.place();
-    place.write("a.md", "# A\n");
-    place.write("map.toml", map_of("a.md").replace('\n', "\r\n"));
-    let ran = machine.run(
-        &["serve", "--map", &place.path("map.toml")],
-        &session(&[KEY]).replace('\n', "\r\n"),
-    );
-    assert_eq!(answer(&ran.out, 1).as_deref(), Ok("# A\n"), "{}", ran.err);
 }
 
 #[test]
@@ -171,14 +162,9 @@ fn roots_hold_what_lies_in_them_and_nothing_else() {
         (r"notes\..\b.md", Err("outside-root")),
         ("b.md", Err("outside-root")),
     ] {
-        let map = map_of(path);
-        place.write(
-            "map.toml",
-            format!("roots = ['{}']\n{map}", place.path("notes")),
-        );
-        let ran = served(&machine, &place, &[KEY]);
+        let map = format!("roots = ['{}']\n{}", place.path("notes"), map_of(path));
         let gets = gets.map(str::to_owned).map_err(str::to_owned);
-        assert_eq!(answer(&ran.out, 1), gets, "{path}");
+        assert_eq!(load_by(&machine, &place, map), gets, "{path}");
     }
 }
 
@@ -191,11 +177,8 @@ fn what_windows_has_not_is_refused_and_said() {
     let map = place.path("map.toml");
     let sealed = machine.run(&["serve", "--sealed", "--map", &map], "");
     assert_eq!(sealed.code, 1);
-    assert!(
-        sealed.err.contains("--sealed needs Linux"),
-        "{}",
-        sealed.err
-    );
+    let said = sealed.err;
+    assert!(said.contains("--sealed needs Linux"), "{said}");
     let said = checked(&machine, &map, 0);
     assert!(said.contains("second wall: none on this system"), "{said}");
 }

@@ -1,5 +1,5 @@
 use crate::machine;
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, ffi::CStr, fs};
 
 /// Libraries that are part of every Windows that Rust supports.
 const LIBRARIES: [&str; 11] = [
@@ -55,12 +55,8 @@ impl Image {
         let mut all = BTreeSet::new();
         while self.u32(at + 12) != 0 {
             let name = &self.0[self.file(self.u32(at + 12))..];
-            let end = name.iter().position(|byte| *byte == 0).unwrap();
-            all.insert(
-                String::from_utf8(name[..end].to_vec())
-                    .unwrap()
-                    .to_lowercase(),
-            );
+            let name = CStr::from_bytes_until_nul(name).unwrap();
+            all.insert(name.to_str().unwrap().to_lowercase());
             at += 20;
         }
         all

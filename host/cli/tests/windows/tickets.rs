@@ -1,20 +1,28 @@
-use crate::{KEY, Machine, Place, answer, machine};
+use crate::{
+    KEY, answer,
+    machine::{Machine, Place, Ran, machine},
+};
 use serde_json::{Value, json};
 use std::time::Instant;
 
 const AGENT: &str = "keyhole:privacy-scanner";
 
-/// What the client says to the guard before a call, or after it.
-fn question(event: &str, id: &str) -> String {
-    json!({
+/// What the guard says of a call before it, or after it.
+fn guard(machine: &Machine, place: &Place, event: &str, id: &str) -> Ran {
+    let question = json!({
         "hook_event_name": event,
         "tool_name": "mcp__plugin_keyhole_context__load_context",
         "tool_use_id": id,
         "tool_input": {"key": KEY},
         "agent_id": "a0123456789abcdef",
         "agent_type": AGENT,
-    })
-    .to_string()
+    });
+    let map = place.path("map.toml");
+    let arguments = match event {
+        "PostToolUse" => &["guard", "--after"][..],
+        _ => &["guard", "--map", &map],
+    };
+    machine.run(arguments, &question.to_string())
 }
 
 fn call(machine: &Machine, place: &Place, id: &str) -> Result<String, String> {
@@ -44,9 +52,7 @@ fn a_ticket_that_the_guard_leaves_is_redeemed_once() {
     );
     place.write("data/x", "");
     let machine = machine.with("CLAUDE_PLUGIN_DATA", &place.path("data"));
-    let map = place.path("map.toml");
-    let guard = |id: &str| machine.run(&["guard", "--map", &map], &question("PreToolUse", id));
-    let after = |id: &str| machine.run(&["guard", "--after"], &question("PostToolUse", id));
+    let before = |id: &str| guard(&machine, &place, "PreToolUse", id);
     let denied = Err("caller-not-verified".to_owned());
 
     assert_eq!(call(&machine, &place, "toolu_0"), denied);
@@ -54,16 +60,16 @@ fn a_ticket_that_the_guard_leaves_is_redeemed_once() {
     // A machine may be so busy that the call is stopped, or that its ticket is void by then.
     for id in (1..=10).map(|number| format!("toolu_{number}")) {
         let began = Instant::now();
-        let asked = guard(&id);
+        let asked = before(&id);
         assert_eq!((asked.code, &*asked.err), (0, ""));
         let decision: Value = serde_json::from_str(&asked.out).unwrap_or_default();
         assert_ne!(decision["hookSpecificOutput"]["permissionDecision"], "deny");
         // The client has asked about it before.
-        assert_eq!(guard(&id).code, 2);
+        assert_eq!(before(&id).code, 2);
         assert_eq!(call(&machine, &place, "toolu_0"), denied);
         served = call(&machine, &place, &id);
         assert_eq!(call(&machine, &place, &id), denied);
-        let answered = after(&id);
+        let answered = guard(&machine, &place, "PostToolUse", &id);
         let is_ours = (answered.code, &*answered.out) == (0, "");
         assert!(is_ours || served.is_err(), "{}", answered.out);
         let stopped = served == Err("timed-out".to_owned());
@@ -91,16 +97,7 @@ fn no_ticket_is_left_in_a_folder_that_others_can_read() {
         assert_eq!(ran.code, 0, "{}", ran.out);
     }
     let machine = machine.with("CLAUDE_PLUGIN_DATA", &place.path("data"));
-    let asked = machine.run(
-        &["guard", "--map", &place.path("map.toml")],
-        &question("PreToolUse", "toolu_1"),
-    );
-    let refused = asked.code == 2 || asked.out.contains("deny");
-    assert!(refused, "{} {}", asked.out, asked.err);
-    assert!(
-        asked.err.contains("not private"),
-        "{} {}",
-        asked.out,
-        asked.err
-    );
+    let Ran { code, out, err } = guard(&machine, &place, "PreToolUse", "toolu_1");
+    assert!(code == 2 || out.contains("deny"), "{out} {err}");
+    assert!(err.contains("not private"), "{out} {err}");
 }
