@@ -33,6 +33,7 @@
 )]
 
 mod answer;
+pub mod beside;
 mod binary;
 #[cfg(target_os = "linux")]
 mod lacking;

@@ -44,18 +44,18 @@ fn documents_and_refusals_in_flight_are_not_mixed_up() {
     }
 }
 
-/// With few descriptors, a server that kept one of each call, whatever its end, could not
-/// answer the last of many.
+/// With few descriptors, a server that kept one of each call with some end could not answer
+/// the last of many.
 #[test]
 fn a_server_keeps_no_descriptor_of_a_call_that_has_ended() {
     let (world, files) = files(Protocol::Initialize);
-    let world = world.file("notes/0.md", [0xFF]).after("ulimit -n 64");
+    let world = world.file("notes/0.md", [0xFF]).after("ulimit -n 32");
     let mut client = world.client();
-    for _ in 0..8 {
+    for (at, (key, content)) in files.iter().enumerate() {
         client.load(&files[0].0).refused("not-utf8");
-        for (key, content) in &files[1..] {
+        client.load(&format!("{key}-wrong")).refused("unknown-key");
+        if at > 0 {
             client.load(key).is(content);
-            client.load(&format!("{key}-wrong")).refused("unknown-key");
         }
     }
     client.end();

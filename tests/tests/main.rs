@@ -6,8 +6,6 @@
     reason = "tests"
 )]
 
-/// A process that does something beside the server.
-mod beside;
 /// A server for one context, with no key in its surface.
 mod bound;
 /// Attacks that once worked.
@@ -55,3 +53,5 @@ mod sealed;
 mod secrecy;
 /// What a client sees of the server and its tool, to the letter.
 mod surface;
+
+use keyhole_tests::beside;

@@ -110,17 +110,17 @@ fn nothing_below_somebody_elses_directory_is_used() {
         let arguments: Vec<_> = arguments.iter().map(|argument| named(argument)).collect();
         let world = world.arguments(&arguments).unprivileged();
         let mut client = world.client();
-        let mut each_is_refused = || {
-            for _ in 0..300 {
+        let mut each_is_refused = |times| {
+            for _ in 0..times {
                 for key in [KEY, REVOKED] {
                     call(&mut client, key).refused(code);
                 }
             }
         };
-        each_is_refused();
+        each_is_refused(1);
         let [now, old] = ["now", "old"].map(|name| shared.join(name));
         let flip = || renameat_with(CWD, &now, CWD, &old, RenameFlags::EXCHANGE).unwrap();
-        while_repeating(flip, each_is_refused);
+        while_repeating(flip, || each_is_refused(300));
         client.end();
         let mut check = vec!["check".to_owned()];
         if map.is_none() {

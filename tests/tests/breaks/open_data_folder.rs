@@ -60,11 +60,13 @@ fn a_folder_that_others_could_change_is_refused_by_the_program_itself() {
         if planted {
             machine.installs("v1");
         }
-        for directory in [&above, &above.join("home"), &data] {
-            for bits in [0o777, 0o757, 0o773] {
-                mode(directory, bits);
-                machine.refuses(REFUSED);
-            }
+        for (directory, bits) in [
+            (&above, 0o777),
+            (&above.join("home"), 0o757),
+            (&data, 0o773),
+        ] {
+            mode(directory, bits);
+            machine.refuses(REFUSED);
             mode(directory, 0o755);
         }
         // Whoever may make names there makes those that the launcher will write.
