@@ -6,7 +6,7 @@ use crate::{
     lookup::Part,
     world::World,
 };
-use keyhole_walk::{FileSystem, Kind, Mount, Stat, SystemError};
+use keyhole_walk::{FileSystem, Kind, Mount, Stat, SystemError, Why};
 use std::{
     ffi::{OsStr, OsString},
     hash::{Hash, Hasher},
@@ -190,10 +190,11 @@ impl FileSystem for Files {
         })
     }
 
-    fn has_hidden_writers(&self, handle: &Handle, _: &Stat) -> Result<bool, SystemError> {
+    fn hidden_writers(&self, handle: &Handle, _: &Stat) -> Result<Option<Why>, SystemError> {
         let world = self.world();
         let inode = &world.disk.nodes[handle.id];
-        Ok(inode.acl.is_some() && inode.mode & 0o020 != 0 && inode.mode & STICKY == 0)
+        let is_open = inode.acl.is_some() && inode.mode & 0o020 != 0 && inode.mode & STICKY == 0;
+        Ok(is_open.then_some(Why::WritableByOthers))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
