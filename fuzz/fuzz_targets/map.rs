@@ -73,7 +73,10 @@ fn check(parsed: Result<Map, MapMistake>, confined: bool) {
     };
     let walker = Walker::new(System);
     for (key, entry) in map.entries() {
-        assert!(map.find(key).is_some_and(|found| std::ptr::eq(found, entry)));
+        assert!(
+            map.find(key)
+                .is_some_and(|found| std::ptr::eq(found, entry))
+        );
         assert!(entry.max_bytes() <= MAX_MAX_BYTES);
         let Ok(grant) = locate(&walker, &map, entry) else {
             continue;

@@ -8,6 +8,7 @@ use crate::{
     error::SystemError,
     hung::Obstacle,
     system::{FileSystem, Kind, Mount, Stat},
+    trust::Why,
 };
 use cap_std::fs::Dir;
 use rustix::{
@@ -261,9 +262,9 @@ impl FileSystem for System {
 
     /// An ACL gives nobody more rights than the group bits of the mode, which here
     /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
-    fn has_hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<bool, SystemError> {
+    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
         if stat.mode & 0o020 == 0 || stat.mode & 0o1000 != 0 {
-            return Ok(false);
+            return Ok(None);
         }
         let asked = handle.obstacle().ask(|| match stat.kind {
             // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
@@ -274,9 +275,9 @@ impl FileSystem for System {
             _ => acl(&handle.fd),
         });
         match asked {
-            Ok(is_there) => Ok(is_there),
+            Ok(is_there) => Ok(is_there.then_some(Why::WritableByOthers)),
             Err(error @ (SystemError::OutOfResources | SystemError::Hangs)) => Err(error),
-            Err(_) => Ok(true),
+            Err(_) => Ok(Some(Why::WritableByOthers)),
         }
     }
 

@@ -38,6 +38,7 @@
 use crate::{
     error::SystemError,
     system::{FileSystem, Kind, Mount, Stat},
+    trust::Why,
 };
 use cap_std::fs::Dir;
 use exacl::{AclOption, Perm};
@@ -203,27 +204,28 @@ impl FileSystem for System {
     /// the one that was looked up last, and anybody can give a second name to a file
     /// that they can reach. So the answer for such a file is that it is unknown. And
     /// the object at the path must be the one that is open.
-    fn has_hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<bool, SystemError> {
+    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
         if stat.kind != Kind::Directory && stat.names != 1 {
-            return Ok(true);
+            return Ok(Some(Why::SecondName));
         }
+        let unknown = Ok(Some(Why::WritableByOthers));
         let path = match rustix::fs::getpath(&handle.0).map_err(SystemError::from) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
             Err(error @ SystemError::OutOfResources) => return Err(error),
-            Err(_) => return Ok(true),
+            Err(_) => return unknown,
         };
         let Ok(entries) = exacl::getfacl(&path, AclOption::SYMLINK_ACL) else {
-            return Ok(true);
+            return unknown;
         };
         // Checks that the path led to the object that is open, and that a file still has
         // one name only. Otherwise the ACL could be that of another user's object, which
         // was at the path for a moment.
         let Ok(there) = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) else {
-            return Ok(true);
+            return unknown;
         };
         let is_alone = stat.kind == Kind::Directory || self.stat(handle)?.names == 1;
         if Stat::of(&there).id() != stat.id() || !is_alone {
-            return Ok(true);
+            return unknown;
         }
         let change = Perm::WRITE
             | Perm::DELETE
@@ -233,9 +235,10 @@ impl FileSystem for System {
             | Perm::WRITEEXTATTR
             | Perm::WRITESECURITY
             | Perm::CHOWN;
-        Ok(entries
+        let is_open = entries
             .iter()
-            .any(|entry| entry.allow && entry.perms.intersects(change)))
+            .any(|entry| entry.allow && entry.perms.intersects(change));
+        Ok(is_open.then_some(Why::WritableByOthers))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {

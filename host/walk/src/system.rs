@@ -1,6 +1,6 @@
 //! What the walk asks of the operating system: the one small interface.
 
-use crate::error::SystemError;
+use crate::{error::SystemError, trust::Why};
 use std::{
     ffi::{OsStr, OsString},
     time::{Duration, SystemTime},
@@ -72,13 +72,17 @@ pub trait FileSystem {
     /// The kind of mount that a handle is in.
     fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Mount, SystemError>;
 
-    /// Whether an access control list may let somebody write whom the mode does not
-    /// cover: not the owner, nor the group alone, nor all others. True if this is
-    /// unknown.
+    /// Why an access control list may let somebody write whom the mode does not cover: not
+    /// the owner, nor the group alone, nor all others; or why this is unknown. None if it
+    /// lets nobody.
     ///
     /// # Errors
     /// [`SystemError::OutOfResources`] and [`SystemError::Hangs`] only.
-    fn has_hidden_writers(&self, handle: &Self::Handle, stat: &Stat) -> Result<bool, SystemError>;
+    fn hidden_writers(
+        &self,
+        handle: &Self::Handle,
+        stat: &Stat,
+    ) -> Result<Option<Why>, SystemError>;
 
     /// Reads into `bytes`, from `offset`. 0 means the end of the file.
     fn read(

@@ -139,13 +139,8 @@ impl<F: FileSystem> Walker<F> {
             Mount::Ordinary if shared && (!is_directory || stat.is_shared()) => Some(Why::Movable),
             // A link has no mode of its own: only its owner counts.
             Mount::Ordinary if stat.kind == Kind::Link => None,
-            Mount::Ordinary if self.files().has_hidden_writers(handle, stat)? => {
-                // On macOS, the ACL of a file is only known if the file has one name.
-                let by_name = cfg!(target_os = "macos") && !is_directory && stat.names != 1;
-                Some(match by_name {
-                    true => Why::SecondName,
-                    false => Why::WritableByOthers,
-                })
+            Mount::Ordinary if let Some(why) = self.files().hidden_writers(handle, stat)? => {
+                Some(why)
             }
             Mount::Ordinary if is_directory && stat.mode & STICKY != 0 => None,
             Mount::Ordinary if stat.mode & OTHERS_WRITE != 0 => Some(Why::WritableByOthers),

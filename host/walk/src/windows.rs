@@ -27,6 +27,7 @@ mod time;
 use crate::{
     error::SystemError,
     system::{FileSystem, Kind, Mount, Stat},
+    trust::Why,
 };
 pub use api::How;
 use cap_std::fs::Dir;
@@ -186,8 +187,8 @@ impl FileSystem for System {
     }
 
     /// The mode covers all of them.
-    fn has_hidden_writers(&self, _: &Handle, _: &Stat) -> Result<bool, SystemError> {
-        Ok(false)
+    fn hidden_writers(&self, _: &Handle, _: &Stat) -> Result<Option<Why>, SystemError> {
+        Ok(None)
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {

@@ -7,7 +7,7 @@ use crate::{
     play::Program,
     world::World,
 };
-use keyhole_walk::{FileSystem, Kind, Mount, Stat, SystemError};
+use keyhole_walk::{FileSystem, Kind, Mount, Stat, SystemError, Why};
 use std::{
     ffi::{OsStr, OsString},
     hash::{Hash, Hasher},
@@ -186,9 +186,10 @@ impl FileSystem for Files {
         })
     }
 
-    fn has_hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<bool, SystemError> {
+    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
         let has_list = self.world().disk.nodes[handle.id].acl.is_some();
-        Ok(has_list && stat.mode & 0o020 != 0 && stat.mode & STICKY == 0)
+        let is_open = has_list && stat.mode & 0o020 != 0 && stat.mode & STICKY == 0;
+        Ok(is_open.then_some(Why::WritableByOthers))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {

@@ -1,6 +1,6 @@
 //! The real file system, except for what it is told to report.
 
-use crate::{FileSystem, Handle, Kind, Mount, Stat, System, SystemError};
+use crate::{FileSystem, Handle, Kind, Mount, Stat, System, SystemError, Why};
 use cap_std::fs::Dir;
 use std::{
     cell::{Cell, RefCell},
@@ -143,8 +143,8 @@ impl FileSystem for Told {
         System.mount(handle, stat)
     }
 
-    fn has_hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<bool, SystemError> {
-        System.has_hidden_writers(handle, stat)
+    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
+        System.hidden_writers(handle, stat)
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
