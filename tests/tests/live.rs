@@ -46,8 +46,10 @@ fn no_call_sees_half_of_a_change() {
         thread::sleep(APART / 4);
         map.write_all(rest.as_bytes()).unwrap();
     };
-    each_call_gets(["too-large", "one"], "map-invalid", save, some_rest, || {
-        let answer = client.load("k-1");
+    let whole = ["too-large", "one"];
+    let half = ["half a map", "unknown-key"];
+    each_call_gets(whole, "map-invalid", &half, save, some_rest, || {
+        let answer = client.load_at_last("k-1");
         answer.text().or(answer.code()).unwrap().to_owned()
     });
     // Whatever the server saw before, the last map counts.
