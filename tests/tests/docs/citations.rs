@@ -96,13 +96,14 @@ fn is_there(cited: &str, sources: &[Source]) -> bool {
 
 /// Whether there are tests in `module`, or in a file below it.
 fn is_room_of_tests(module: &Path, sources: &[Source]) -> bool {
-    // The last two: what a list makes, and the wall's tests, each in a process of its own.
+    // The last three: what a list makes, and the wall's tests, each in a process of its own.
     let marks = [
         "#[test]",
         "#[tokio::test",
         "Trial::test(",
         "\n| `",
         ": &World) {",
+        "(world: &World, wall: Wall) {",
     ];
     sources
         .iter()
