@@ -3,16 +3,8 @@
 //! The table is `guest/cases.toml`, plain data, which its top explains. An engine is
 //! anything that runs the guest: natively, in wasmtime, in another runtime. Each calls
 //! [`run_all`] with a function that runs one case, so a case cannot exist for one engine
-//! and not for another:
-//!
-//! ```
-//! keyhole_cases::run_all("one that knows the answers", |case, _directory| {
-//!     case.expected().map_err(str::to_owned)
-//! });
-//! ```
-//!
-//! Only tests use this crate, so it panics where a library
-//! would return an error.
+//! and not for another. Only tests use this crate, so it panics where a library would
+//! return an error.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -71,31 +71,13 @@ pub(crate) fn surroundings() -> String {
         .to_string()
 }
 
-/// The names in a directory, sorted.
-pub(crate) fn names(directory: &Descriptor) -> Result<Vec<String>, ErrorCode> {
-    let entries = directory.read_directory()?;
-    let mut names = Vec::new();
-    while let Some(entry) = entries.read_directory_entry()? {
-        names.push(entry.name);
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
 /// The outcome of an `open`: the refusal, or the start of the file.
 pub(crate) fn got(opened: Result<Descriptor, ErrorCode>) -> String {
-    let look = || -> Result<String, ErrorCode> {
-        let opened = opened?;
-        if let Ok(names) = names(&opened) {
-            return Ok(format!("OPENED A DIRECTORY with {names:?}"));
-        }
-        let start = start_of(&opened)?;
-        Ok(format!(
-            "read {:?}",
-            start.lines().next().unwrap_or_default()
-        ))
-    };
-    look().unwrap_or_else(|error| error.name().to_string())
+    match opened.map(|opened| start_of(&opened)) {
+        Ok(Ok(start)) => format!("read {:?}", start.lines().next().unwrap_or_default()),
+        Ok(Err(error)) => format!("OPENED, then {}", error.name()),
+        Err(error) => error.name().to_string(),
+    }
 }
 
 /// `3 not-permitted, 1 no-entry`: how often each outcome came, in alphabetical order.

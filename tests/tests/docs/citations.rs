@@ -65,14 +65,15 @@ fn citations(text: &str) -> Vec<&str> {
     quoted.filter(is_one).collect()
 }
 
-/// Marks of a test. The last two: what a list makes, and the wall's tests, each in a process
+/// Marks of a test. The last three: what a list makes, and the wall's tests, each in a process
 /// of its own.
-const TESTS: [&str; 5] = [
+const TESTS: [&str; 6] = [
     "#[test]",
     "#[tokio::test",
     "Trial::test(",
     "\n| `",
     ": &World) {",
+    "(world: &World, wall: Wall) {",
 ];
 
 /// Whether there is such a test, or a module in which there are tests, or below which.

@@ -186,23 +186,15 @@ pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Code> {
 
 fn describe(path: &Path, state: &mut BTreeMap<PathBuf, String>) {
     let metadata = fs::symlink_metadata(path).unwrap();
-    let content = if metadata.is_symlink() {
-        fs::read_link(path)
-            .unwrap()
-            .into_os_string()
-            .into_encoded_bytes()
-    } else if metadata.is_file() {
-        fs::read(path).unwrap()
-    } else {
-        Vec::new()
-    };
+    // A link that leads elsewhere is another link.
+    let content = metadata.is_file().then(|| fs::read(path).unwrap());
+    let which = (metadata.ino(), metadata.mode(), metadata.nlink());
     let times = (
-        metadata.mtime(),
         metadata.mtime_nsec(),
+        metadata.ctime(),
         metadata.ctime_nsec(),
     );
-    let about = (metadata.mode(), metadata.nlink(), metadata.size(), times);
-    state.insert(path.to_owned(), format!("{about:?} {content:?}"));
+    state.insert(path.to_owned(), format!("{which:?} {times:?} {content:?}"));
     if metadata.is_dir() {
         for entry in fs::read_dir(path).unwrap() {
             describe(&entry.unwrap().path(), state);

@@ -14,16 +14,17 @@ use std::{
 
 world_attacks! {
     "A hostile map";
-    missing: "there is no map" => harmed("map-missing", gone);
+    missing: "there is no map" => "`map-missing`" = harmed("map-missing", gone);
     fifo: "the map is a FIFO that nobody writes to" =>
-        replaced(|world| ground::fifo(&world.map_path()));
+        "`map-invalid`" = replaced(|world| ground::fifo(&world.map_path()));
     directory: "the map is a directory" =>
-        replaced(|world| fs::create_dir(world.map_path()).unwrap());
+        "`map-invalid`" = replaced(|world| fs::create_dir(world.map_path()).unwrap());
     socket: "the map is a socket" =>
-        replaced(|world| drop(UnixListener::bind(world.map_path()).unwrap()));
+        "`map-invalid`" = replaced(|world| drop(UnixListener::bind(world.map_path()).unwrap()));
     device: "the map is a link to `/dev/zero`" =>
-        replaced(|world| symlink("/dev/zero", world.map_path()).unwrap());
-    link: "the map is a link to a map of the same user" => {
+        "`map-invalid`" = replaced(|world| symlink("/dev/zero", world.map_path()).unwrap());
+    link: "the map is a link to a map of the same user" =>
+        "served: what counts is the real file, its owner and its mode" = {
         let world = world().file("dotfiles/map.toml", HONEST);
         gone(&world);
         symlink(world.path("dotfiles/map.toml"), world.map_path()).unwrap();
@@ -32,19 +33,21 @@ world_attacks! {
         client.end();
         Ok("served: what counts is the real file, its owner and its mode".to_owned())
     };
-    link_to_nothing: "the map is a link to nothing" => harmed("map-missing", |world| {
+    link_to_nothing: "the map is a link to nothing" =>
+        "`map-missing`" = harmed("map-missing", |world| {
         gone(world);
         symlink("nothing.toml", world.map_path()).unwrap();
     });
-    another_users: "the map belongs to another user" => {
+    another_users: "the map belongs to another user" => "`map-invalid`" = {
         root_only()?;
         harmed("map-invalid", |world| chown(world.map_path(), STRANGER, None).unwrap())
     };
-    another_users_directory: "the map's directory belongs to another user" => {
+    another_users_directory: "the map's directory belongs to another user" => "`map-invalid`" = {
         root_only()?;
         harmed("map-invalid", |world| chown(world.path(DIRECTORY), STRANGER, None).unwrap())
     };
-    link_to_another_users: "the map is a link to one that belongs to another user" => {
+    link_to_another_users: "the map is a link to one that belongs to another user" =>
+        "`map-invalid`" = {
         root_only()?;
         replaced(|world| {
             world.write("dotfiles/map.toml", HONEST);
@@ -53,16 +56,17 @@ world_attacks! {
         })
     };
     writable_by_others: "others may write to the map" =>
-        harmed("map-invalid", |world| world.mode(MAP, 0o666));
+        "`map-invalid`" = harmed("map-invalid", |world| world.mode(MAP, 0o666));
     directory_writable_by_others: "others may replace the map" =>
-        harmed("map-invalid", |world| world.mode(DIRECTORY, 0o777));
+        "`map-invalid`" = harmed("map-invalid", |world| world.mode(DIRECTORY, 0o777));
     link_that_others_may_replace: "the map is reached through a link in a directory that others may write to" =>
-        replaced(|world| link_in(world, 0o777, None));
-    another_users_link: "the map is reached through a link of another user in `/tmp`'s manner" => {
+        "`map-invalid`" = replaced(|world| link_in(world, 0o777, None));
+    another_users_link: "the map is reached through a link of another user in `/tmp`'s manner" =>
+        "`map-invalid`" = {
         root_only()?;
         replaced(|world| link_in(world, 0o1777, STRANGER))
     };
-    unreadable: "the map may not be read" => {
+    unreadable: "the map may not be read" => "`map-invalid`" = {
         let world = world();
         world.mode(MAP, 0);
         let world = world.unprivileged();
@@ -75,15 +79,17 @@ world_attacks! {
     };
     // There is memory for the server and its calls, but not for such a map.
     of_100_mb: "the map is 100 MB long, with 500 MB of address space for the server" =>
-        harmed_in(&world().after("ulimit -v 500000"), "map-invalid", |world| {
+        "`map-invalid`" = harmed_in(&world().after("ulimit -v 500000"), "map-invalid", |world| {
             let comment = "# 32 bytes of a comment, no more.\n".repeat(3_000_000);
             world.write_map(format!("{HONEST}{comment}"));
         });
-    sparse_terabyte: "the map is a sparse file of 1 TiB" => harmed("map-invalid", |world| {
+    sparse_terabyte: "the map is a sparse file of 1 TiB" =>
+        "`map-invalid`" = harmed("map-invalid", |world| {
         let map = fs::File::options().write(true).open(world.map_path());
         map.unwrap().set_len(1 << 40).unwrap();
     });
-    of_10_000_keys: "the map has 10,000 keys" => {
+    of_10_000_keys: "the map has 10,000 keys" =>
+        "served: the first and the last key get their files" = {
         let world = world().file("notes/file-0.md", "first").file("notes/file-9999.md", "last");
         let entry = |key| format!("\"k-{key:032}\" = '~/notes/file-{key}.md'\n");
         let mut client = world.client();
@@ -97,18 +103,22 @@ world_attacks! {
         Ok("served: the first and the last key get their files".to_owned())
     };
     deep_nesting: "the map nests half a million arrays" =>
-        text(format!("{HONEST}x = {}", "[".repeat(500_000)));
+        "`map-invalid`" = text(format!("{HONEST}x = {}", "[".repeat(500_000)));
     deep_tables: "the map nests a table in a hundred thousand others" =>
-        text(format!("[{}a]\n", "a.".repeat(100_000)));
-    not_utf8: "the map is not UTF-8" => text([HONEST.as_bytes(), b"k-1 = '\xff.md'\n"].concat());
+        "`map-invalid`" = text(format!("[{}a]\n", "a.".repeat(100_000)));
+    not_utf8: "the map is not UTF-8" =>
+        "`map-invalid`" = text([HONEST.as_bytes(), b"k-1 = '\xff.md'\n"].concat());
     nul_in_path: "a path in the map holds a NUL" =>
-        text(format!("{HONEST}k-1 = \"~/notes/honest.md\\u0000.txt\"\n"));
+        "`map-invalid`" = text(format!("{HONEST}k-1 = \"~/notes/honest.md\\u0000.txt\"\n"));
     key_twice: "a key stands twice, with two files" =>
-        text(format!("{HONEST}k-honest = '~/notes/other.md'\n"));
-    unknown_field: "the map has a field that is not known" => text(format!("root = ['~']\n{HONEST}"));
-    half_written: "the map ends in the middle of a line" => text(format!("{HONEST}k-1 = '~/no"));
-    emptied: "the map is empty" => harmed("unknown-key", |world| world.write_map(""));
-    deleted_in_session: "the key is deleted from the map between two calls" =>
+        "`map-invalid`" = text(format!("{HONEST}k-honest = '~/notes/other.md'\n"));
+    unknown_field: "the map has a field that is not known" =>
+        "`map-invalid`" = text(format!("root = ['~']\n{HONEST}"));
+    half_written: "the map ends in the middle of a line" =>
+        "`map-invalid`" = text(format!("{HONEST}k-1 = '~/no"));
+    emptied: "the map is empty" =>
+        "`unknown-key`" = harmed("unknown-key", |world| world.write_map(""));
+    deleted_in_session: "the key is deleted from the map between two calls" => "`unknown-key`" =
         harmed("unknown-key", |world| world.write_map("[keys]\nk-other = '~/notes/honest.md'\n"));
 }
 

@@ -13,39 +13,41 @@ use std::{
 
 world_attacks! {
     "Hostile names";
-    over_long_path: "the path is 5,000 bytes long" => {
+    over_long_path: "the path is 5,000 bytes long" => "`not-found`" = {
         let long = format!("~/notes/{}.md", "a".repeat(5000));
         let deep = format!("~/notes/{}a.md", "a/".repeat(2500));
         refused(world(), &[(&long, "not-found"), (&deep, "not-found")])
     };
     control_characters: "the names hold a newline, a tab, an escape sequence and a right-to-left mark" =>
+        "served: the file of exactly that name" =
         each_is_itself(&["a\nb.md", "a\tb.md", "\u{1b}[31mred\u{1b}[0m.md", "\u{202e}dm.md", " .md"]);
-    look_alikes: "two names that look alike, one with a Cyrillic letter, and one composed and one decomposed" => {
+    look_alikes: "two names that look alike, one with a Cyrillic letter, and one composed and one decomposed" =>
+        "served: the file of exactly that name" = {
         if !cfg!(target_os = "linux") {
             return Err("this file system takes composed and decomposed for one");
         }
         each_is_itself(&["scope.md", "s\u{441}ope.md", "caf\u{e9}.md", "cafe\u{301}.md"])
     };
     upper_case_ending: "the names end in `.MD` and `.Md`" =>
-        refused(of(&["a.MD", "b.Md"]), &[
+        "`not-markdown`" = refused(of(&["a.MD", "b.Md"]), &[
             ("~/notes/a.MD", "not-markdown"),
             ("~/notes/b.Md", "not-markdown"),
         ]);
     trailing_dots_and_blanks: "the names end in `.md.`, `.md ` and `.md/`" =>
-        refused(of(&["a.md.", "a.md "]), &[
+        "`not-markdown`" = refused(of(&["a.md.", "a.md "]), &[
             ("~/notes/a.md.", "not-markdown"),
             ("~/notes/a.md ", "not-markdown"),
             ("~/notes/honest.md/", "not-markdown"),
             ("~/notes/honest.md/.", "not-markdown"),
         ]);
     ending_alone: "the name is `.md` alone" =>
-        refused(of(&[".md"]), &[("~/notes/.md", "not-markdown")]);
+        "`not-markdown`" = refused(of(&[".md"]), &[("~/notes/.md", "not-markdown")]);
     backslash: "the name holds a backslash" =>
-        refused(of(&["a\\b.md"]), &[
+        "`outside-root`, `not-found`" = refused(of(&["a\\b.md"]), &[
             ("~/notes/a\\b.md", "outside-root"),
             ("~/notes\\..\\outside.md", "not-found"),
         ]);
-    name_not_utf8: "a link leads to a file whose name is not UTF-8" => {
+    name_not_utf8: "a link leads to a file whose name is not UTF-8" => "`not-markdown`" = {
         let world = world();
         let name = OsStr::from_bytes(b"caf\xe9.md");
         if fs::write(world.path("notes").join(name), "a").is_err() {
@@ -54,7 +56,8 @@ world_attacks! {
         symlink(name, world.path("notes/a.md")).unwrap();
         refused(world, &[("~/notes/a.md", "not-markdown")])
     };
-    directory_not_utf8: "a link leads into a directory whose name is not UTF-8" => {
+    directory_not_utf8: "a link leads into a directory whose name is not UTF-8" =>
+        "served: the file of exactly that name" = {
         let world = world();
         let name = OsStr::from_bytes(b"caf\xe9");
         let directory = world.path("notes").join(name);

@@ -2,25 +2,18 @@
 //!
 //! These components are in `tests/hostile/shapes.wat`.
 
-use super::{
-    ground::{Ground, component, limits_for, outcome},
-    table::Section,
-};
+use super::ground::{Ground, component, limits_for, outcome};
 use keyhole_core::sandbox::Sandbox;
 
 /// A test for each component that the build script found.
 macro_rules! shapes {
     ($($name:ident: $about:literal => $promise:literal = $image:expr;)*) => {
-        pub(super) const SECTION: Section = Section {
-            heading: "A component that breaks the rules",
-            attacks: &[$((stringify!($name), $about)),*],
-        };
+        pub(super) const ATTACKS: &[[&str; 3]] = &[$([stringify!($name), $about, $promise]),*];
 
         $(#[test]
         fn $name() {
             static IMAGE: &[u8] = $image;
             call(IMAGE, $promise);
-            SECTION.record(stringify!($name), $promise);
         })*
     };
 }

@@ -2,7 +2,7 @@
 //! real program answers.
 
 use super::{Outcome, ground, world_attacks};
-use keyhole_tests::{Session, World};
+use keyhole_tests::World;
 use std::{
     fs,
     os::unix::net::UnixListener,
@@ -11,7 +11,8 @@ use std::{
 
 world_attacks! {
     "A hostile tree";
-    cve_2025_53109_symlink_escape: "a link in the root leads out of it: to a file, through a directory, and to nothing" => {
+    cve_2025_53109_symlink_escape: "a link in the root leads out of it: to a file, through a directory, and to nothing" =>
+        "`outside-root`, `not-markdown`, `not-found`" = {
         let world = world()
             .link("notes/file.md", "../outside.md")
             .link("notes/directory", "../notes-private")
@@ -25,39 +26,42 @@ world_attacks! {
         ])
     };
     cve_2025_53110_prefix_sibling: "a file in `notes-private`, where the root is `notes`: its own path, and by `..`" =>
-        refused(world(), &[
+        "`outside-root`" = refused(world(), &[
             ("~/notes-private/secret.md", "outside-root"),
             ("~/notes/../notes-private/secret.md", "outside-root"),
             ("~/notes/./../notes-private//secret.md", "outside-root"),
         ]);
-    chained_links: "a link in the root leads to a link outside, which leads to a file outside" => {
+    chained_links: "a link in the root leads to a link outside, which leads to a file outside" =>
+        "`outside-root`" = {
         let world = world().link("notes/a.md", "../step.md").link("step.md", "outside.md");
         refused(world, &[("~/notes/a.md", "outside-root")])
     };
-    link_and_back: "a link leads out of the root, to a link that leads back to a file in it" => {
+    link_and_back: "a link leads out of the root, to a link that leads back to a file in it" =>
+        "served: what counts is the real file, and that lies in the root" = {
         let world = world().link("notes/a.md", "../step.md").link("step.md", "notes/honest.md");
         read(world, &[("~/notes/a.md", "honest\n")])?;
         Ok("served: what counts is the real file, and that lies in the root".to_owned())
     };
-    link_loop: "the name is a link to itself" =>
+    link_loop: "the name is a link to itself" => "`not-found`" =
         refused(world().link("notes/a.md", "a.md"), &[("~/notes/a.md", "not-found")]);
-    hard_link: "the name is a hard link to a file outside the root" => {
+    hard_link: "the name is a hard link to a file outside the root" =>
+        "served: a hard link is the file, which lies here as much as there" = {
         let world = world();
         fs::hard_link(world.path("outside.md"), world.path("notes/a.md")).unwrap();
         read(world, &[("~/notes/a.md", OUTSIDE)])?;
         Ok("served: a hard link is the file, which lies here as much as there".to_owned())
     };
-    fifo: "the name is a FIFO that nobody writes to" => {
+    fifo: "the name is a FIFO that nobody writes to" => "`not-a-file`" = {
         let world = world();
         ground::fifo(&world.path("notes/a.md"));
         refused(world, &[("~/notes/a.md", "not-a-file")])
     };
-    socket: "the name is a socket" => {
+    socket: "the name is a socket" => "`not-a-file`" = {
         let world = world();
         let _listener = UnixListener::bind(world.path("notes/a.md")).unwrap();
         refused(world, &[("~/notes/a.md", "not-a-file")])
     };
-    device: "the name is a device (`/dev/zero` under another name)" => {
+    device: "the name is a device (`/dev/zero` under another name)" => "`not-a-file`" = {
         let world = world();
         let mut mknod = Command::new("mknod");
         mknod.arg(world.path("notes/a.md")).args(["c", "1", "5"]).stderr(Stdio::null());
@@ -66,17 +70,17 @@ world_attacks! {
         }
         refused(world, &[("~/notes/a.md", "not-a-file")])
     };
-    directory: "the name is a directory called `x.md`" =>
+    directory: "the name is a directory called `x.md`" => "`not-a-file`" =
         refused(world().directory("notes/x.md"), &[("~/notes/x.md", "not-a-file")]);
     file_as_directory: "the path goes through a file" =>
-        refused(world(), &[("~/notes/honest.md/x.md", "not-found")]);
-    unreadable_file: "the file may not be read" => {
+        "`not-found`" = refused(world(), &[("~/notes/honest.md/x.md", "not-found")]);
+    unreadable_file: "the file may not be read" => "`permission-denied`" = {
         let world = world().file("notes/a.md", "shut");
         world.mode("notes/a.md", 0);
         let paths = [("~/notes/a.md", "permission-denied")];
         asked(&mapped(world, &paths).unprivileged(), &paths)
     };
-    unreadable_directory: "the file's directory may not be searched" => {
+    unreadable_directory: "the file's directory may not be searched" => "`permission-denied`" = {
         let paths = [("~/notes/shut/a.md", "permission-denied")];
         let world = mapped(world().file("notes/shut/a.md", "shut"), &paths).unprivileged();
         world.mode("notes/shut", 0);
@@ -84,7 +88,8 @@ world_attacks! {
         world.mode("notes/shut", 0o700); // it could not be removed otherwise
         got
     };
-    writable_by_others: "others may write to the file, to its directory, or to one that a link passes" => {
+    writable_by_others: "others may write to the file, to its directory, or to one that a link passes" =>
+        "`untrusted`" = {
         let world = world()
             .file("notes/open.md", "text")
             .file("notes/shared/a.md", "text")
@@ -105,14 +110,15 @@ world_attacks! {
             ("~/notes/link.md", "untrusted"),
         ])
     };
-    deleted_file: "the file was deleted" => refused(world(), &[("~/notes/a.md", "not-found")]);
-    sparse_terabyte: "the file is a sparse one of 1 TiB" => {
+    deleted_file: "the file was deleted" =>
+        "`not-found`" = refused(world(), &[("~/notes/a.md", "not-found")]);
+    sparse_terabyte: "the file is a sparse one of 1 TiB" => "`too-large`" = {
         let world = world().file("notes/a.md", "");
         let file = fs::File::options().write(true).open(world.path("notes/a.md")).unwrap();
         file.set_len(1 << 40).unwrap();
         refused(world, &[("~/notes/a.md", "too-large")])
     };
-    not_text: "the file is not UTF-8" =>
+    not_text: "the file is not UTF-8" => "`not-utf8`" =
         refused(world().file("notes/a.md", b"caf\xe9"), &[("~/notes/a.md", "not-utf8")]);
 }
 
@@ -128,18 +134,13 @@ pub(super) fn world() -> World {
 }
 
 /// Adds a map of these paths as `k-0`, `k-1` and so on.
-pub(super) fn mapped(world: World, paths: &[(&str, &str)]) -> World {
+fn mapped(world: World, paths: &[(&str, &str)]) -> World {
     let mut map = "roots = ['~/notes']\n[keys]\nk-honest = '~/notes/honest.md'\n".to_owned();
     for (at, (path, _)) in paths.iter().enumerate() {
         // A string of JSON is also one of TOML.
         map += &format!("k-{at} = {}\n", serde_json::json!(path));
     }
     world.map(map)
-}
-
-/// Asserts that the honest call is served.
-pub(super) fn served(client: &mut Session) {
-    client.load("k-honest").is("honest\n");
 }
 
 /// Asks for every path twice, with an honest call after each, and checks that the caller
@@ -154,7 +155,7 @@ fn asked(world: &World, paths: &[(&str, &str)]) -> Outcome {
     for _ in 0..2 {
         for (at, (_, code)) in paths.iter().enumerate() {
             client.load(&format!("k-{at}")).refused(code);
-            served(&mut client);
+            client.load("k-honest").is("honest\n");
         }
     }
     client.end();
@@ -169,7 +170,7 @@ pub(super) fn read(world: World, paths: &[(&str, &str)]) -> Outcome {
     let mut client = world.client();
     for (at, (_, text)) in paths.iter().enumerate() {
         client.load(&format!("k-{at}")).is(text);
-        served(&mut client);
+        client.load("k-honest").is("honest\n");
     }
     client.end();
     Ok("served: the file of exactly that name".to_owned())
