@@ -61,7 +61,7 @@ fn the_input_may_end_after_any_byte_and_what_was_whole_is_answered() {
     };
     thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(&cut);
+            scope.spawn(cut);
         }
     });
     assert!(next.into_inner() > whole.len());
