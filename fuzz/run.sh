@@ -1,19 +1,27 @@
 # shellcheck shell=sh
 # ./x fuzz: each fuzz target for a while. ./x runs this in its own shell.
 
+# So that libFuzzer sees which code an input reaches. These are cargo-fuzz's own flags: to
+# install it would take longer than a short run. No sanitizer: our code has no unsafe code
+# to check, and a sanitizer needs a nightly toolchain.
+COVERAGE="--cfg fuzzing -Cpasses=sancov-module -Cdebug-assertions \
+-Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+-Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
+-Cllvm-args=-sanitizer-coverage-stack-depth"
+
 # Runs each target for this many seconds, starting from the committed corpus. New inputs
 # go to fuzz/found, and inputs that fail to fuzz/artifacts.
 fuzz() {
-    tool cargo-fuzz 0.13.2
     # For a short run, optimising the target would take longer than the run itself.
-    profile=--release
-    [ "$1" -ge 120 ] || profile=--dev
+    profile=release
+    [ "$1" -ge 120 ] || profile=dev
     for target in map session; do
-        mkdir -p fuzz/found/$target
-        # No sanitizer: our code has no unsafe code to check, and a sanitizer needs a
-        # nightly toolchain.
-        cargo fuzz run $profile --sanitizer none $target fuzz/found/$target fuzz/corpus/$target -- \
-            -max_total_time="$1" -timeout=20 -max_len=4096 -print_final_stats=1
+        mkdir -p fuzz/found/$target fuzz/artifacts/$target
+        # With a target that is named, these flags leave build scripts as they are.
+        RUSTFLAGS=$COVERAGE cargo run --locked -p keyhole-fuzz --bin $target --profile $profile \
+            --target "$(rustc --print host-tuple)" -- fuzz/found/$target fuzz/corpus/$target \
+            -artifact_prefix=fuzz/artifacts/$target/ -max_total_time="$1" -timeout=20 -max_len=4096 \
+            -print_final_stats=1
     done
 }
 

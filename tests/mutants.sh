@@ -36,7 +36,7 @@ mutants() {
         fi
         git diff "$base" -- host guest >"$mutants/diff"
         set -- --in-place --in-diff "$mutants/diff" --baseline skip --timeout 60
-        limit=$(($(date +%s) + ${KEYHOLE_MUTANTS_SECONDS:-150}))
+        limit=$(($(date +%s) + ${KEYHOLE_MUTANTS_SECONDS:-120}))
     fi
     survived=
     for package in $rooms; do

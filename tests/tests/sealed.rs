@@ -71,6 +71,25 @@ fn it_refuses_what_is_in_a_directory_that_a_group_may_write_to() {
     client.end();
 }
 
+/// Who is in a group is read at the start: behind the wall nobody can ask.
+#[test]
+fn it_serves_what_a_group_of_the_user_alone_may_write_to() {
+    if !stands() {
+        return;
+    }
+    let world = world();
+    world.mode("notes/a.md", 0o664);
+    let mut client = world.client();
+    let is_alone = client.load("k-1").code().is_none();
+    client.end();
+    if !is_alone {
+        return skipped("this user's group is not his alone");
+    }
+    let mut client = world.argument("--sealed").client();
+    client.load("k-1").is("first");
+    client.end();
+}
+
 /// Runs `look` on each kind of server that has a wall, after a call.
 fn each_server(look: impl Fn(&Session)) {
     for arguments in [
