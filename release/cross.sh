@@ -84,7 +84,7 @@ arm64() {
     # These are the program's flags, so that its dependencies are compiled once.
     # shellcheck disable=SC2086 # commands and arguments
     before=$as_arm64 zig_quick test $ARM64 --no-fail-fast $PROGRAM $GUEST \
-        --lib --bins --test table --test native --test faults "$@" -- $skip || failed=yes
+        --lib --bins --test table --test native "$@" -- $skip || failed=yes
     # shellcheck disable=SC2086 # commands and arguments
     KEYHOLE_EMULATED=yes $as_arm64 cargo test --locked --no-fail-fast $TESTED --test outside "$@" -- $skip || failed=yes
     [ -z "$failed" ] || die "tests of the program for arm64 failed"

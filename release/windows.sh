@@ -69,5 +69,5 @@ windows() {
     KEYHOLE_WINE=$wine cargo test --locked $TESTED --test windows
     # The unit tests, and the table of cases: in the sandbox, and natively.
     CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=$wine windows_linted test --no-fail-fast \
-        --lib --bins --test table --test native --test faults
+        --lib --bins --test table --test native
 }

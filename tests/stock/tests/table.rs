@@ -2,7 +2,10 @@
 //! a read-only preopen of the whole directory. It must pass every case of the table that it
 //! passes in our host: it is an ordinary WASI component, and needs nothing of ours but the
 //! grant. What our host adds is about files that others could change.
-#![deny(warnings, reason = "`./x interop` compiles it with clippy, `./x lint` does not")]
+#![deny(
+    warnings,
+    reason = "`./x interop` compiles it with clippy, `./x lint` does not"
+)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use keyhole_cases::{Case, run_all};

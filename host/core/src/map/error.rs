@@ -188,3 +188,6 @@ impl fmt::Debug for MapMistake {
 }
 
 impl std::error::Error for MapMistake {}
+
+#[cfg(test)]
+mod tests;

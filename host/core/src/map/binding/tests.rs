@@ -9,6 +9,7 @@ use crate::{
 };
 use keyhole_tree::Tree;
 use keyhole_walk::SystemError;
+use std::io::ErrorKind;
 
 /// The key that the map of `tree` gives the binding `b`.
 fn key(tree: &Tree, source: &str) -> Result<String, BindingError> {
@@ -91,6 +92,8 @@ fn a_key_that_nobody_can_look_up_now_is_not_called_unknown() {
     for (error, code) in [
         (SystemError::OutOfResources, Code::OutOfResources),
         (SystemError::Hangs, Code::TimedOut),
+        (SystemError::Busy, Code::Changed),
+        (SystemError::Failed(ErrorKind::Other), Code::Internal),
         (SystemError::Missing, Code::UnknownKey),
     ] {
         assert_eq!(BindingError::Unreadable(error).code(), code);
