@@ -141,7 +141,7 @@ max_bytes = 1¶max_bytes = 2 ⇒ 2 line 2 repeats line 1
 [keys]¶k = { path = 'a.md', path = 'b.md' } ⇒ 2 not TOML: duplicate key
 [keys.k]¶path = ~/a.md ⇒ 2 not TOML: string values must be quoted, expected literal string ⇒ put straight quotes around the value: path = "…"
 [keys]¶k = "a.md ⇒ 2 not TOML: invalid basic string, expected `"`
-[keys¶ ⇒ 1 not TOML: unclosed table, expected `]`
+[keys¶ ⇒ 1 not TOML: unclosed table, expected `]` ⇒ write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\
 [keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ remove one; the lines under a [header] go to the end of those under the other
 max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 line 5 repeats line 2
 [keys.k]¶path = 'a.md'¶roots = ['/a'] ⇒ 3 unknown field ⇒ move this line to the top of the map
