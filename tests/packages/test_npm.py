@@ -10,7 +10,7 @@ import subprocess
 import tarfile
 
 from registry import registry
-from world import BEGIN, Case, packages, project, sha256, sum_in_manifest
+from world import BEGIN, LASTING, Case, packages, project, sha256, sum_in_manifest
 
 NAME = project.NAMES["NPM"]
 
@@ -44,7 +44,7 @@ class Npm(Case):
 
     def test_from_a_registry_npm_takes_the_package_of_this_system_and_no_other(self):
         with registry(packages()) as address:
-            home = self.home()
+            home = self.home(LASTING)
             more = {"network": True, "environment": {"npm_config_registry": address}}
             prefix = self.globally(home, NAME, **more)
             self.works(home, prefix / "bin" / NAME)
@@ -54,12 +54,12 @@ class Npm(Case):
             said = self.run_in(home, prefix / "bin/keyhole", "setup", "claude-code")
             [program] = prefix.rglob("lib/**/bin/keyhole")
             self.assertIn(f'"command": "{program}"', said)
-            self.assertNotIn("lies in a cache", said)
             # The line that users type, with nothing installed before.
-            said = self.run_in(home, "npx", "-y", NAME, "--version", **more)
-            self.assertEqual(said, f"keyhole {project.VERSION}\n")
-            said = self.run_in(home, "npx", "-y", NAME, "setup", "vscode", **more)
-            self.assertIn("Careful: this program lies in a cache", said)
+            typed = self.run_in(home, "npx", "-y", NAME, "--version", **more)
+            self.assertEqual(typed, f"keyhole {project.VERSION}\n")
+            typed = self.run_in(home, "npx", "-y", NAME, "setup", "vscode", **more)
+            self.assertIn("Careful: this program lies in a cache", typed)
+            self.lasts(said)
 
     def test_nothing_is_run_when_it_is_installed(self):
         for file in packages().glob("*.tgz"):

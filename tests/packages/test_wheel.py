@@ -7,7 +7,7 @@ import io
 import sys
 import zipfile
 
-from world import TOOLS, Case, packages, project, sha256, sum_in_manifest
+from world import LASTING, TOOLS, Case, packages, project, sha256, sum_in_manifest
 
 NAME = project.NAMES["PYPI"]
 
@@ -47,16 +47,16 @@ class Wheel(Case):
 
     def test_uv_installs_it_without_a_network_and_setup_tells_clients_the_name_that_stays(self):
         uv = self.tool("uv")
-        home = self.home()
+        home = self.home(LASTING)
         self.run_in(home, uv, "tool", "install", "--offline", *self.from_files(), NAME)
         self.is_the_program(home / ".local/bin/keyhole")
         self.works(home, NAME, path=[home / ".local/bin"])
-        said = self.run_in(home, NAME, "setup", "claude-code", path=[home / ".local/bin"])
-        self.assertIn(f'"command": "{home}/.local/bin/keyhole"', said)
-        self.assertNotIn("lies in a cache", said)
         uvx = [self.tool("uvx"), "--isolated", "--offline", *self.from_files(), NAME]
         said = self.run_in(home, *uvx, "setup", "vscode")
         self.assertIn("Careful: this program lies in a cache", said)
+        said = self.run_in(home, NAME, "setup", "claude-code", path=[home / ".local/bin"])
+        self.lasts(said)
+        self.assertIn(f'"command": "{home}/.local/bin/keyhole"', said)
 
     def test_pipx_installs_it_without_a_network(self):
         pipx = self.tool("pipx")

@@ -36,13 +36,18 @@ KEY = "k-2c1f8a96d0e34b57"
 DOCUMENT = "# Identifiers\n\nJane Q. Example\n"
 MAP = f'[keys]\n"{KEY}" = "~/notes/identifiers.md"\n'
 
+# Not under a folder for temporary files: `keyhole setup` warns about those.
+LASTING = ROOT / "target"
+
 # An address where nothing answers, for tools that would still contact a server.
 NOWHERE = "http://127.0.0.1:9/"
 
 
-def folder():
+def folder(place=None):
     """One that is gone when the tests end. Its name has a space, as a home may."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="keyhole packages-")).resolve()
+    if place:
+        place.mkdir(exist_ok=True)
+    path = pathlib.Path(tempfile.mkdtemp(prefix="keyhole packages-", dir=place)).resolve()
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
 
@@ -94,9 +99,9 @@ class Case(unittest.TestCase):
             if not shutil.which(tool):
                 self.skip(f"no {tool} here")
 
-    def home(self, file_mode=0o600, folder_mode=0o700):
+    def home(self, place=None, file_mode=0o600, folder_mode=0o700):
         """A home with a map, and the document that it names."""
-        home = folder()
+        home = folder(place)
         for path, text in {".config/keyhole/context-map.toml": MAP, "notes/identifiers.md": DOCUMENT}.items():
             (home / path).parent.mkdir(parents=True)
             (home / path).write_text(text)
@@ -121,6 +126,12 @@ class Case(unittest.TestCase):
         )
         self.assertEqual(ran.returncode, exits, f"{command}: {ran.stdout}{ran.stderr}")
         return ran.stdout + ran.stderr
+
+    def lasts(self, said):
+        """That `setup`, which said this in a home in LASTING, believes that the program stays."""
+        if "Careful: this program lies in a folder for temporary files" in said:
+            self.skip("the clone lies in a folder for temporary files")
+        self.assertNotIn("Careful", said)
 
     def works(self, home, *command, path=()):
         """That `command` is this version, likes the map, and serves its document."""

@@ -67,8 +67,8 @@ fn counts(thread: Pid) -> bool {
     }
 }
 
-/// The number of calls of a program that stands behind its `exec`, and of its threads.
-/// It is followed by the thread that started it, which is this one.
+/// Counts the system calls of a program and its threads, from its `exec` on. Only the thread
+/// that started it may follow it.
 fn follow(first: Pid) -> Result<u32, Errno> {
     // Processes of other threads are theirs to wait for.
     let ours = WaitPidFlag::__WNOTHREAD | WaitPidFlag::__WALL;

@@ -43,10 +43,10 @@ pub struct NativeFile<F: FileSystem = System> {
 
 impl NativeDirectory {
     /// Opens the directory at `path`, as the host's preopen for the component. `path` itself
-    /// is resolved like any path, following links.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    /// is resolved like any path, following links. For `patience`, see [`Self::granted`].
+    pub fn open(path: &Path, patience: Duration) -> io::Result<Self> {
         let directory = Dir::open_ambient_dir(path, ambient_authority())?;
-        directory.try_into().map_err(io::Error::other)
+        Self::granted(System, directory, patience).map_err(io::Error::other)
     }
 }
 

@@ -46,8 +46,8 @@ pub(super) fn invalid_params() -> ErrorData {
     ErrorData::invalid_params("params do not have the form that this method takes", None)
 }
 
-/// What stands for the protocol version is none. The same as rmcp says of a version that it
-/// does not know, with another text in place of the client's: the schema demands one.
+/// The protocol version is not a date. This is rmcp's error for an unknown version, but without
+/// the client's text: the schema demands some text there.
 pub(super) fn not_a_version() -> ErrorData {
     let data = json!({ "requested": "not a date", "supported": ProtocolVersion::KNOWN_VERSIONS });
     ErrorData::new(

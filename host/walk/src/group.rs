@@ -127,8 +127,8 @@ fn fields(line: &[u8]) -> [&[u8]; 4] {
     std::array::from_fn(|_| fields.next().unwrap_or_default())
 }
 
-/// Some(None) if there is nothing. What is no plain number may still be one for the C
-/// library, so its line may count: that is None.
+/// `Some(None)` for an empty field. None if it is not a plain number: the C library may still
+/// accept it, so its line may count.
 fn number(field: &[u8]) -> Option<Option<u32>> {
     if field.is_empty() {
         return Some(None);

@@ -102,7 +102,7 @@ impl Why {
             Self::KernelFileSystem => format!(
                 "{path} is in a file system of the kernel, where no files are kept; use another place"
             ),
-            Self::NobodysUser => "you are the user as whom this system shows every owner that it cannot name, so nothing proves that a file is yours; run keyhole as another user".to_owned(),
+            Self::NobodysUser => "this system shows every unknown owner as your user, so nothing proves that a file is yours; run keyhole as another user".to_owned(),
         }
     }
 }

@@ -61,7 +61,7 @@ impl Tree {
     /// Writes a file that is the user's own, and makes its directories.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        private_directory(path.parent().unwrap());
         fs::write(&path, content).unwrap();
         #[cfg(unix)]
         self.mode(name, 0o600);
@@ -78,7 +78,15 @@ impl Tree {
     #[cfg(unix)]
     pub fn link(&self, name: &str, target: impl AsRef<Path>) {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        private_directory(path.parent().unwrap());
         std::os::unix::fs::symlink(target, path).unwrap();
     }
+}
+
+/// Makes a directory, and those above it, that only the user may write to, whatever the umask.
+fn private_directory(path: &Path) {
+    let mut private = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+    private.recursive(true).create(path).unwrap();
 }

@@ -1,5 +1,6 @@
 //! A machine that runs programs for Windows: this one, or wine.
 
+use crate::skipped;
 use std::{
     env, fs,
     io::Write as _,
@@ -40,7 +41,9 @@ pub(crate) fn machine() -> Option<Machine> {
     let Some((program, wine)) = found else {
         let test = thread::current();
         let test = test.name().unwrap_or_default();
-        eprintln!("skipped: {test} on Windows (./x release windows runs it under wine)");
+        skipped(&format!(
+            "{test} on Windows (./x release windows runs it under wine)"
+        ));
         return None;
     };
     Some(Machine {

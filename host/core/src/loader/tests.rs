@@ -138,7 +138,7 @@ impl World {
         )
     }
 
-    /// Waits until all calls that run hang and count as slow. They are so many then.
+    /// Waits until exactly `calls` calls hang, and all count as slow.
     async fn hang(&self, calls: usize) {
         until(|| self.files.state().hung == calls).await;
         advance(limits().slow_after).await;

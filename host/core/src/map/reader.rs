@@ -34,7 +34,7 @@ const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = 
 
 const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
 const REPEATED: &str =
-    "remove one; the lines under a [header] go to the end of those under the other";
+    "remove one; first move the lines under a [header] to the end of those under the other";
 
 /// The message about a text that cannot be a root.
 const ROOT: &str = match cfg!(windows) {
@@ -70,8 +70,8 @@ pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
     Reader { lines, location }.map(document.get_ref())
 }
 
-/// Where the name stands first that the line at `byte` repeats. What comes before that line
-/// is a map by itself.
+/// Where the name that the line at `byte` repeats stands for the first time. The text before
+/// that line can be parsed alone.
 fn repeated(text: &str, byte: usize) -> Option<usize> {
     let (before, rest) = text.split_at_checked(text.get(..byte)?.rfind('\n')? + 1)?;
     let line = rest.lines().next()?;
@@ -320,7 +320,7 @@ impl Reader<'_> {
         let message = if !(1..=most).contains(&text.chars().count()) {
             format!("this text must have 1 to {most} characters")
         } else if text.chars().any(is_unprintable) {
-            "this text holds a control or direction character; write it in one line, without".into()
+            "this text holds a control or direction character; write it as one line, without such characters".into()
         } else if secret.is_some_and(|key| text.contains(key.expose())) {
             "this text holds the key, and clients show it".into()
         } else {

@@ -3,9 +3,12 @@
 #[cfg(shuttle)]
 pub(super) mod orders;
 
-use super::{MOST, Obstacle};
+use super::{LATE, MOST, Obstacle};
 use crate::SystemError;
-use std::{sync::mpsc::channel, thread::scope};
+use std::{
+    sync::mpsc::channel,
+    thread::{scope, sleep},
+};
 
 /// Its threads are not those of `shuttle`.
 #[cfg_attr(not(shuttle), test)]
@@ -39,6 +42,19 @@ fn nobody_joins_so_many_who_hang_and_others_go_on() {
         assert_eq!(refused, Err(SystemError::Hangs));
         assert_eq!(ask(other), Ok(()));
         drop(waiting);
+        // Three hang for long, and the fourth has just begun: whoever comes then waits for it.
+        // On a busy machine, it may be late as well, so there are some tries.
+        let _late = hang(MOST - 1);
+        sleep(2 * LATE);
+        let is_waited_for = (0..20).any(|_| {
+            let fourth = hang(1);
+            threads.spawn(|| {
+                sleep(LATE / 3);
+                drop(fourth);
+            });
+            ask(hung).is_ok()
+        });
+        assert!(is_waited_for);
     });
     assert_eq!(ask(hung), Ok(()));
 }

@@ -148,7 +148,9 @@ fn a_call_by_another_architectures_convention_ends_the_process(world: &World, wa
     match ended {
         WaitStatus::Signaled(_, Signal::SIGSYS, _) => {}
         // The kernel has no such calls.
-        WaitStatus::Signaled(_, Signal::SIGSEGV, _) => eprintln!("skipped: no 32-bit calls here"),
+        WaitStatus::Signaled(_, Signal::SIGSEGV, _) => {
+            eprintln!("skipped: a_call_by_another_architectures_convention (no 32-bit calls here)")
+        }
         other => panic!("{other:?}"),
     }
 }
