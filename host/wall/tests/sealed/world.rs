@@ -130,7 +130,7 @@ fn in_a_process(title: &str) -> Result<(), Failed> {
         true => 2,
         false => 0,
     };
-    let panics = said.matches("attempts.rs:").count();
+    let panics = said.matches("panicked at ").count();
     match output.status.success() && panics == lines {
         true => Ok(()),
         false => Err(said.into()),

@@ -133,16 +133,16 @@ max-bytes = 1 ⇒ 1 unknown field ⇒ did you mean max_bytes?
 [keys]¶k = { path = 'a.md', title = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents
 [keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ did you mean path?
 [keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path ⇒ add a line: path = "…"
-[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; the lines under a [header] go to the end of those under the other
-[keys]¶k = 'a.md'¶[bindings.k]¶key = 'k'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one; the lines under a [header] go to the end of those under the other
-[keys."k"]¶path = 'a.md'¶[bindings.k]¶key = 'k'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one; the lines under a [header] go to the end of those under the other
-[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; first move the lines under a [header] to the end of those under the other
+[keys]¶k = 'a.md'¶[bindings.k]¶key = 'k'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one; first move the lines under a [header] to the end of those under the other
+[keys."k"]¶path = 'a.md'¶[bindings.k]¶key = 'k'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one; first move the lines under a [header] to the end of those under the other
+[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one; first move the lines under a [header] to the end of those under the other
 max_bytes = 1¶max_bytes = 2 ⇒ 2 line 2 repeats line 1
 [keys]¶k = { path = 'a.md', path = 'b.md' } ⇒ 2 not TOML: duplicate key
 [keys.k]¶path = ~/a.md ⇒ 2 not TOML: string values must be quoted, expected literal string ⇒ put straight quotes around the value: path = "…"
 [keys]¶k = "a.md ⇒ 2 not TOML: invalid basic string, expected `"`
 [keys¶ ⇒ 1 not TOML: unclosed table, expected `]` ⇒ write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\
-[keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ remove one; the lines under a [header] go to the end of those under the other
+[keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ remove one; first move the lines under a [header] to the end of those under the other
 max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 line 5 repeats line 2
 [keys.k]¶path = 'a.md'¶roots = ['/a'] ⇒ 3 unknown field ⇒ move this line to the top of the map
 [keys]¶'' = 'a.md' ⇒ 2 a key is empty
@@ -189,8 +189,8 @@ bindings = 1 ⇒ 1 expected a table: write [bindings.NAME]; found: integer
 [bindings.a]¶key_env = 'E-F' ⇒ 2 key_env is the name of a variable: letters, digits and _
 [bindings.a]¶key_file = '' ⇒ 2 a path is empty
 [bindings.a]¶key = 'k'¶title = '' ⇒ 3 this text must have 1 to 80 characters
-[bindings.a]¶key = 'k'¶title = "a\nb" ⇒ 3 this text holds a control or direction character; write it in one line, without
-[bindings.a]¶key = 'k'¶description = "\u202E" ⇒ 3 this text holds a control or direction character; write it in one line, without
+[bindings.a]¶key = 'k'¶title = "a\nb" ⇒ 3 this text holds a control or direction character; write it as one line, without such characters
+[bindings.a]¶key = 'k'¶description = "\u202E" ⇒ 3 this text holds a control or direction character; write it as one line, without such characters
 [bindings.a]¶key = 'k-1'¶title = 'use k-1' ⇒ 3 this text holds the key, and clients show it
 [bindings.k-1]¶key = 'k-1' ⇒ 1 this name holds the key, and clients show it
 [bindings.a]¶title = 7 ⇒ 1 this binding has no key ⇒ write key = "…", or key_file or key_env
