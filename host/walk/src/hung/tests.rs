@@ -48,11 +48,15 @@ fn nobody_joins_so_many_who_hang_and_others_go_on() {
         sleep(2 * LATE);
         let is_waited_for = (0..20).any(|_| {
             let fourth = hang(1);
-            threads.spawn(|| {
+            let ends = threads.spawn(|| {
                 sleep(LATE / 3);
                 drop(fourth);
             });
-            ask(hung).is_ok()
+            let answer = ask(hung);
+            ends.join().unwrap();
+            // Until the fourth has gone.
+            while ask(hung).is_err() {}
+            answer.is_ok()
         });
         assert!(is_waited_for);
     });
