@@ -8,11 +8,17 @@ from archives import zip_file
 from project import DESCRIPTION, HOME_PAGE, LICENCE, LICENCE_FILES, NAMES, ROOT, VERSION
 
 # `uvx NAME` looks for a command of that name. The wheel contains the program once, so
-# the command is a script, and its shell is replaced by the program.
+# the command is a script, and its shell is replaced by the program. An installer may link to
+# it from a folder with another `keyhole`.
 BESIDE = b"""\
 #!/bin/sh
 case $0 in */*) ;; *) echo 'keyhole: started without a path' >&2; exit 1 ;; esac
-exec "${0%/*}/keyhole" "$@"
+it=$0
+while [ -h "$it" ]; do
+    to=$(readlink "$it")
+    case $to in /*) it=$to ;; *) it=${it%/*}/$to ;; esac
+done
+exec "${it%/*}/keyhole" "$@"
 """
 
 METADATA = f"""\

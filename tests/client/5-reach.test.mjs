@@ -134,8 +134,13 @@ onEachClient('26b: a session says one line if there is no map, and none if there
 });
 
 onEachClient('26c: /keyhole:check runs the check, and needs no other permission', async ({ home }) => {
-  const script = { parent: [bash('keyhole check'), say('Done.')] };
-  const session = await home.play(script, [], {}, `/keyhole:check ${mark('parent')}`);
+  // The command of the page, as the model reads it there. A user's own `keyhole` is not run.
+  const foreign = home.write(home.root, 'foreign/keyhole', '#!/bin/sh\necho /a/path.md\n');
+  fs.chmodSync(foreign, 0o755);
+  const typed = ({ messages }) => /Run `(.*?)` with/.exec(messages.flatMap(({ texts }) => texts).join('\n'))[1];
+  const script = { parent: [(request) => bash(typed(request)), say('Done.')] };
+  const variables = { PATH: `${path.dirname(foreign)}:${process.env.PATH}` };
+  const session = await home.play(script, [], variables, `/keyhole:check ${mark('parent')}`);
   assert.match(session.answer('parent', 'Bash').text, SERVED);
 });
 

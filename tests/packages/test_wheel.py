@@ -51,6 +51,13 @@ class Wheel(Case):
         self.run_in(home, uv, "tool", "install", "--offline", *self.from_files(), NAME)
         self.is_the_program(home / ".local/bin/keyhole")
         self.works(home, NAME, path=[home / ".local/bin"])
+        # Another program of that name does not count.
+        beside = home / "beside"
+        beside.mkdir()
+        (beside / "keyhole").write_text("#!/bin/sh\necho foreign\n")
+        (beside / "keyhole").chmod(0o755)
+        (beside / NAME).symlink_to(f"../.local/bin/{NAME}")
+        self.works(home, beside / NAME)
         uvx = [self.tool("uvx"), "--isolated", "--offline", *self.from_files(), NAME]
         said = self.run_in(home, *uvx, "setup", "vscode")
         self.assertIn("Careful: this program lies in a cache", said)

@@ -384,8 +384,29 @@ fn settings_that_deny_too_little_are_told_of() {
             says => drop(ran.mentions(says)),
         }
     }
-    let world = World::new().map("").env("CLAUDE_CONFIG_DIR", "/c/d");
-    let _ = world.run(["check", "--plugin", "/p/keyhole"]).mentions(
-        "Add to permissions.deny in /c/d/settings.json: Read(//c/d/projects/**), Read(//tmp/",
-    );
+    let elsewhere = || World::new().map("").env("CLAUDE_CONFIG_DIR", "/c/d");
+    let own_shell = || elsewhere().env("TMPDIR", "/t/claude-7");
+    for (world, tasks) in [
+        (elsewhere(), "//tmp/claude-*/**"),
+        (own_shell(), "//t/claude-*/**"),
+        (
+            own_shell().env("CLAUDE_CODE_TMPDIR", "/x"),
+            "//x/claude-*/**",
+        ),
+    ] {
+        let _ = world.run(["check", "--plugin", "/p/keyhole"]).mentions(&format!(
+            "Add to permissions.deny in /c/d/settings.json: Read(//c/d/projects/**), Read({tasks})"
+        ));
+    }
+    let linked = World::new()
+        .file("dotfiles/a.md", "a")
+        .link("private/a.md", "../dotfiles/a.md")
+        .map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n")
+        .file(
+            ".claude/settings.json",
+            r#"{"permissions":{"deny":["Read(~/private/**)"]}}"#,
+        );
+    let _ = linked
+        .run(["check", "--plugin", "/p/keyhole"])
+        .mentions("Read(FOLDER/**) with the folder of your file\n");
 }

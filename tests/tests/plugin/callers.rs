@@ -63,7 +63,10 @@ fn a_call_that_the_guard_allowed_gets_its_document_once() {
 #[test]
 fn the_key_is_in_the_ticket_and_what_the_call_says_does_not_count() {
     for (world, mut client) in World::in_each_protocol(|| user(true)) {
-        for (id, sent) in ["in-the-ticket", UNBOUND, WRONG, ""].iter().enumerate() {
+        for (id, sent) in ["the-key-is-in-the-ticket", UNBOUND, WRONG, ""]
+            .iter()
+            .enumerate()
+        {
             let id = format!("toolu_{id}");
             allows(&world, &id, AGENT, BOUND);
             load(&mut client, sent, &*id).is("bound\n");

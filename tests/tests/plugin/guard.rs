@@ -98,7 +98,7 @@ fn answers(world: &World, question: &Value, says: &str) {
         assert_eq!(answer, json!({ "hookSpecificOutput": null }));
         assert_eq!(output["hookEventName"], "PreToolUse");
         let sent = match says == "allow" && question["tool_name"] == TOOL {
-            true => json!({ "key": "in-the-ticket" }),
+            true => json!({ "key": "the-key-is-in-the-ticket" }),
             false => Value::Null,
         };
         assert_eq!(output["updatedInput"], sent, "{question}");

@@ -151,7 +151,7 @@ fn the_commands_of_hooks_and_server_install_and_hand_out_what_the_guard_allowed(
         word.replace("${CLAUDE_PLUGIN_DATA}", data(&world).to_str().unwrap())
     });
     let arguments: Vec<_> = arguments.collect();
-    let mut call = Protocol::Discover.call(1, "in-the-ticket");
+    let mut call = Protocol::Discover.call(1, "the-key-is-in-the-ticket");
     call["params"]["_meta"]["claudecode/toolUseId"] = "toolu_1".into();
     let command = server["command"].as_str().unwrap();
     let ran = run(command, &arguments, &format!("{call}\n"));

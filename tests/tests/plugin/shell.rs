@@ -42,6 +42,17 @@ fn it_checks_shows_the_contract_and_makes_a_key_and_does_nothing_else() {
     let _ = keyhole(&package, &world, &["setup", "key", "~/notes/a.md"])
         .exits(0)
         .mentions("[keys.\"k-");
+    // Whether a text is a key of the map shows in no answer.
+    let world = world.map("[keys]\nsecret = '~/notes/a.md'\n");
+    for agent in ["secret", "public"] {
+        let _ = keyhole(
+            &package,
+            &world,
+            &["setup", "key", "~/notes/a.md", "--agent", agent],
+        )
+        .exits(0)
+        .says_nothing_on_stderr();
+    }
     for refused in REFUSED.lines() {
         let words: Vec<&str> = refused.split_whitespace().collect();
         let ran = keyhole(&package, &world, &words).exits(2);

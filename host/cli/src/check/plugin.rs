@@ -167,7 +167,7 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
             })
         })
     };
-    let temporary = env::temp_dir().join("claude-*");
+    let temporary = folder_of_tasks();
     let mut missing = Vec::new();
     if !is_denied(&folder.join("projects")) {
         let slash = if shown.starts_with('~') { "" } else { "/" };
@@ -180,7 +180,18 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
         .iter()
         .filter_map(|(_, key, _)| Key::try_from(*key).ok());
     let files = keys.filter_map(|key| location.expand(map.find(&key)?.path()));
-    if files.into_iter().any(|file| !is_denied(&file)) {
+    // A rule for a link is none for what it leads to.
+    let is_open = |file: PathBuf| {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "what the client may be asked to read"
+        )]
+        let look = move || (fs::canonicalize(&file).ok(), file);
+        within_deadline(look).is_none_or(|(real, file)| {
+            !is_denied(&file) || real.is_some_and(|real| !is_denied(&real))
+        })
+    };
+    if files.into_iter().any(is_open) {
         missing.push("Read(FOLDER/**) with the folder of your file".to_owned());
     }
     (!missing.is_empty()).then(|| {
@@ -189,6 +200,17 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
             missing.join(", ")
         )
     })
+}
+
+/// Where the client keeps what its tasks print. It sets both variables for its own shell, to the
+/// folder itself.
+fn folder_of_tasks() -> PathBuf {
+    let above = env::var_os("CLAUDE_CODE_TMPDIR").map_or_else(env::temp_dir, PathBuf::from);
+    let name = above.file_name().unwrap_or_default().to_string_lossy();
+    match above.parent() {
+        Some(parent) if name.starts_with("claude-") => parent.join("claude-*"),
+        _ => above.join("claude-*"),
+    }
 }
 
 /// For the start of a session: a line if the map cannot be used, as the client shows it to

@@ -117,7 +117,7 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
         Code::NotUtf8 => {
             let word = word(&real)?;
             format!(
-                "if it is Latin-1, run: iconv -f latin1 -t utf-8 {word} >{word}.new && mv {word}.new {word}"
+                "if it is Latin-1, run: (umask 077; iconv -f latin1 -t utf-8 {word} >{word}.new) && mv {word}.new {word}"
             )
         }
         _ => return None,

@@ -35,7 +35,7 @@ const MAX_INPUT_BYTES: u64 = 16 << 20;
 
 /// What the client sends instead of the key. The server takes the key from the ticket, so
 /// another server that has its name gets none.
-const KEY_IN_TICKET: &str = "in-the-ticket";
+const KEY_IN_TICKET: &str = "the-key-is-in-the-ticket";
 
 /// What an agent gets instead of an answer that is not ours.
 const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so it was taken \
