@@ -128,7 +128,7 @@ impl Watch {
         let hung = format!("{engine}: the case hangs: {case}");
         thread::spawn(move || {
             if receiver.recv_timeout(HANG) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("{hung}");
+                say(&hung);
                 process::abort();
             }
         });

@@ -18,6 +18,8 @@ use std::{
         unix::{net::UnixStream, process::CommandExt as _},
     },
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 /// The variable that tells the second process what it is.
@@ -62,12 +64,18 @@ pub(crate) fn ask() -> Option<Vec<u8>> {
         .stdin(OwnedFd::from(there))
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // Nobody waits for its end.
-    again.spawn().ok()?;
+    let mut second = again.spawn().ok()?;
     // This has the other end of the stream.
     drop(again);
     let mut told = Vec::new();
     here.read_to_end(&mut told).ok()?;
+    // It ends at once now, or hangs: then nobody waits for its end.
+    for _ in 0..100 {
+        match second.try_wait() {
+            Ok(None) => thread::sleep(Duration::from_millis(1)),
+            _ => break,
+        }
+    }
     (!told.is_empty()).then_some(told)
 }
 

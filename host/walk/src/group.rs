@@ -49,7 +49,7 @@ impl<F: FileSystem> Walker<F> {
 
     /// Why the group may be somebody else than `user` and root. None if it is not.
     pub(crate) fn others_in(&self, group: u32, user: u32) -> Result<Option<Why>, WalkError> {
-        if cfg!(not(target_os = "linux")) {
+        if cfg!(not(target_os = "linux")) || !self.files().is_known(group) {
             return Ok(Some(Why::WritableByGroup));
         }
         let now;

@@ -188,6 +188,21 @@ impl Handle {
     }
 }
 
+/// In a user namespace, the kernel shows every user without a number there as this one, and
+/// every group as this. So what seems to be theirs may be anybody's.
+fn overflow() -> (u32, u32) {
+    // Read before the wall, behind which nobody can.
+    static IDS: OnceLock<(u32, u32)> = OnceLock::new();
+    *IDS.get_or_init(|| {
+        let [user, group] = ["uid", "gid"].map(|what| {
+            let set = std::fs::read_to_string(format!("/proc/sys/kernel/overflow{what}"));
+            let set = set.ok().and_then(|set| set.trim().parse().ok());
+            set.unwrap_or(65_534)
+        });
+        (user, group)
+    })
+}
+
 impl FileSystem for System {
     type Handle = Handle;
     type Directory = Dir;
@@ -263,7 +278,8 @@ impl FileSystem for System {
     /// An ACL gives nobody more rights than the group bits of the mode, which here
     /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
     fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
-        if stat.mode & 0o020 == 0 || stat.mode & 0o1000 != 0 {
+        let is_sticky = stat.kind == Kind::Directory && stat.mode & 0o1000 != 0;
+        if stat.mode & 0o020 == 0 || is_sticky {
             return Ok(None);
         }
         let asked = handle.obstacle().ask(|| match stat.kind {
@@ -286,17 +302,15 @@ impl FileSystem for System {
         obstacle.ask(|| retry_on_intr(|| rustix::io::pread(&file.fd, &mut *bytes, offset)))
     }
 
-    /// In a user namespace, the kernel shows every owner without a number there as the
-    /// overflow user. So what seems to be that user's own may be anybody's.
     fn user(&self) -> Option<u32> {
-        // No command changes its user.
-        static USER: OnceLock<Option<u32>> = OnceLock::new();
-        *USER.get_or_init(|| {
-            let set = std::fs::read_to_string("/proc/sys/kernel/overflowuid");
-            let overflow = set.ok().and_then(|set| set.trim().parse().ok());
-            let user = rustix::process::geteuid().as_raw();
-            (user != overflow.unwrap_or(65_534)).then_some(user)
-        })
+        let (overflow, _) = overflow();
+        let user = rustix::process::geteuid().as_raw();
+        (user != overflow).then_some(user)
+    }
+
+    fn is_known(&self, group: u32) -> bool {
+        let (_, overflow) = overflow();
+        group != overflow
     }
 
     fn now(&self) -> SystemTime {

@@ -96,6 +96,13 @@ pub trait FileSystem {
     /// every owner that it cannot name, so that what is theirs may be anybody's.
     fn user(&self) -> Option<u32>;
 
+    /// Whether this is one group, and not the one as which the system shows every group that
+    /// it cannot name.
+    fn is_known(&self, group: u32) -> bool {
+        let _ = group;
+        true
+    }
+
     /// The clock by which the kernel stamps files.
     fn now(&self) -> SystemTime;
 

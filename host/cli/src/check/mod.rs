@@ -203,7 +203,7 @@ pub(crate) async fn check(
 }
 
 /// The map as it is now.
-fn current(live: &Arc<LiveMap>) -> Result<Arc<Map>, MapError> {
+pub(crate) fn current(live: &Arc<LiveMap>) -> Result<Arc<Map>, MapError> {
     let reader = Arc::clone(live);
     let read = within_deadline(move || reader.current());
     read.unwrap_or_else(|| Err(MapError::hangs(live.location().file())))

@@ -3,7 +3,7 @@
 use super::{BindingName, Entry, Key, LiveMap, Map, MapError, Maps, locate};
 use crate::{aside::patiently, code::Code, grant::Grant, limits::Limits};
 use cap_std::fs::Dir;
-use keyhole_walk::{FileSystem as _, System, SystemError, Walker, paths::is_exhaustion};
+use keyhole_walk::{FileSystem as _, Handle, System, SystemError, Walker, paths::is_exhaustion};
 use std::{
     collections::{BTreeSet, HashMap},
     io,
@@ -107,7 +107,7 @@ impl FrozenMap {
                 hung.insert(number);
             }
             let file = match found {
-                Ok(grant) => Ok(grant.reopen(|directory| directories.keep(directory))?),
+                Ok(grant) => Ok(grant?.reopen(|held| directories.keep(held))?),
                 Err(code) => Err(code),
             };
             files.insert(key, file);
@@ -161,6 +161,13 @@ fn key_of(map: &Arc<Map>, name: &BindingName, until: Instant) -> io::Result<Resu
     Ok(key.unwrap_or(Err(Code::TimedOut)))
 }
 
+/// A grant whose directory is open, and was looked at: its handle, and its number. Or why the
+/// directory could not be looked at.
+type Held = Result<Grant<(Handle, Id)>, SystemError>;
+
+/// The device and the number of a directory.
+type Id = (u64, u64);
+
 /// The grant of each key's entry, in the same order, except of those that are `hung`.
 ///
 /// One thread looks them up. Each time it takes long, another one goes on beside it: so all
@@ -170,7 +177,7 @@ fn look_up(
     keys: &[Key],
     hung: &BTreeSet<usize>,
     until: Instant,
-) -> io::Result<Vec<Result<Grant, Code>>> {
+) -> io::Result<Vec<Result<Held, Code>>> {
     let asked = (0..keys.len()).filter(|number| !hung.contains(number));
     let asked: Arc<[(usize, Key)]> = asked.map(|number| (number, keys[number].clone())).collect();
     let mut found: Vec<_> = keys.iter().map(|_| Err(Code::TimedOut)).collect();
@@ -186,13 +193,14 @@ fn look_up(
                         let located = locate(&Walker::new(System), &map, entry);
                         located.map_err(|error| error.code())
                     });
+                    let held = grant.map(|grant| grant.reopen(look_at));
                     // Nobody waits any more if the time is over.
-                    let _ = send.send((*number, grant));
+                    let _ = send.send((*number, held));
                 }
             })?);
         }
-        while let Ok((number, grant)) = receive.recv_timeout(LATE) {
-            found[number] = grant;
+        while let Ok((number, held)) = receive.recv_timeout(LATE) {
+            found[number] = held;
             left -= 1;
             if left == 0 {
                 break;
@@ -205,10 +213,17 @@ fn look_up(
     Ok(found)
 }
 
+/// What the file system says of an open directory. It may hang there.
+fn look_at(directory: Dir) -> Result<(Handle, Id), SystemError> {
+    let handle = System.granted(directory)?;
+    let id = System.stat(&handle)?.id();
+    Ok((handle, id))
+}
+
 /// The directories that are kept open, each once.
 struct Directories {
     most: usize,
-    kept: HashMap<(u64, u64), Arc<Dir>>,
+    kept: HashMap<Id, Arc<Dir>>,
 }
 
 impl Directories {
@@ -219,9 +234,7 @@ impl Directories {
         Self { most, kept }
     }
 
-    fn keep(&mut self, directory: Dir) -> Result<Arc<Dir>, FreezeError> {
-        let handle = System.granted(directory)?;
-        let id = System.stat(&handle)?.id();
+    fn keep(&mut self, (handle, id): (Handle, Id)) -> Result<Arc<Dir>, FreezeError> {
         if let Some(known) = self.kept.get(&id) {
             return Ok(Arc::clone(known));
         }

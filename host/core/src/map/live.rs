@@ -5,7 +5,7 @@ use crate::{code::Code, grant::Grant, limits::MAX_MAP_BYTES};
 use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use zeroize::Zeroizing;
 
@@ -28,7 +28,7 @@ use zeroize::Zeroizing;
 pub struct LiveMap<F = System> {
     location: Location,
     walker: Walker<F>,
-    seen: Mutex<Option<Seen>>,
+    seen: Mutex<Option<Arc<Seen>>>,
 }
 
 /// The result of the last reading of the file.
@@ -67,22 +67,30 @@ impl<F: FileSystem> LiveMap<F> {
     /// # Errors
     /// [`MapError`]: why every key is refused until the map is fixed.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
-        // The lock is held all the time, so that one reading serves all calls. A thread
-        // that panicked with the lock left a complete value behind.
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // A map that is not found again is forgotten, whatever happens next.
-        let known = seen.take();
-        let (bytes, stat) = self.read(known.as_ref())?;
+        // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
+        let known = self.seen().clone();
+        let read = self.read(known.as_deref());
+        if read.is_err() {
+            // A map that is not found again is forgotten.
+            *self.seen() = None;
+        }
+        let (bytes, stat) = read?;
         let outcome = match known {
-            Some(seen) if seen.bytes == bytes => seen.outcome,
+            Some(seen) if seen.bytes == bytes => seen.outcome.clone(),
             _ => self.parse(&bytes).map(Arc::new),
         };
-        *seen = Some(Seen {
+        let seen = Seen {
             bytes,
             stat,
             outcome: outcome.clone(),
-        });
+        };
+        *self.seen() = Some(seen.into());
         outcome
+    }
+
+    /// A thread that panicked with the lock left a complete value behind.
+    fn seen(&self) -> MutexGuard<'_, Option<Arc<Seen>>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The map as it would be with `more` at its end. A map that is not there counts as

@@ -190,6 +190,18 @@ fn the_groups_that_are_remembered_count_and_not_those_of_now() {
 
 /// Otherwise the file that lists the group's members would be judged by that same file,
 /// for ever.
+/// What is not mapped in a user namespace seems to be of that group.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_group_that_stands_for_every_unknown_group_is_nobodys_own() {
+    let tree = Tree::of(&["d/e/map.toml"]);
+    let shared = |stat: &mut Stat| (stat.group, stat.mode) = (65_534, 0o775);
+    let (me, alone) = ("me:x:54321:65534::/:\n", "me:x:65534:\n");
+    let told = in_a_group(&tree, shared, me, alone);
+    let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE).unwrap();
+    assert_eq!(found.why, Why::WritableByGroup);
+}
+
 #[test]
 fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it() {
     let told = Told {
@@ -313,9 +325,16 @@ fn file_systems_of_the_kernel_are_no_place_for_anything() {
 fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
     let tree = Tree::of(&["d/e/map.toml"]);
     // The mask takes away what the ACL lets STRANGER do, and with it the group bits of
-    // the mode.
-    for (mode, mask, trusted) in [(0o775, 7, false), (0o755, 5, true), (0o1775, 7, true)] {
-        tree.mode("d", mode);
+    // the mode. The sticky bit of a file says nothing.
+    for (name, mode, mask, trusted) in [
+        ("d", 0o775, 7, false),
+        ("d", 0o755, 5, true),
+        ("d", 0o1775, 7, true),
+        ("d/e/map.toml", 0o660, 6, false),
+        ("d/e/map.toml", 0o640, 4, true),
+        ("d/e/map.toml", 0o1660, 6, false),
+    ] {
+        tree.mode(name, mode);
         // Version 2; user::rwx, user:54321:rwx, group::rwx, mask, other::r-x.
         let mut acl = 2_u32.to_le_bytes().to_vec();
         for (tag, right, id) in [
@@ -330,7 +349,7 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
             acl.extend(id.to_le_bytes());
         }
         let flags = rustix::fs::XattrFlags::empty();
-        match rustix::fs::setxattr(tree.path("d"), "system.posix_acl_access", &acl, flags) {
+        match rustix::fs::setxattr(tree.path(name), "system.posix_acl_access", &acl, flags) {
             Ok(()) => {}
             Err(rustix::io::Errno::OPNOTSUPP) => {
                 // Not `eprintln`, which the test harness hides.
@@ -343,6 +362,6 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
         let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE);
         let why = found.map(|found| found.why);
         let expected = (!trusted).then_some(Why::WritableByOthers);
-        assert_eq!(why, expected, "{mode:o}");
+        assert_eq!(why, expected, "{name} {mode:o}");
     }
 }

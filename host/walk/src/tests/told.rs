@@ -171,6 +171,10 @@ impl FileSystem for Told {
         self.user
     }
 
+    fn is_known(&self, group: u32) -> bool {
+        System.is_known(group)
+    }
+
     fn now(&self) -> SystemTime {
         self.now.get()
     }

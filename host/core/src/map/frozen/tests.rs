@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::{Directories, FreezeError, FrozenMap};
+use super::{Directories, FreezeError, FrozenMap, look_at};
 use crate::{
     code::Code,
     grant::Grant,
@@ -56,7 +56,10 @@ fn each_file_that_is_there_is_found_and_never_one_in_another_directory_of_that_n
 #[test]
 fn more_directories_than_can_be_held_are_refused_with_their_number() {
     let tree = tree();
-    let open = |name| Dir::open_ambient_dir(tree.path(name), ambient_authority()).unwrap();
+    let open = |name| {
+        let directory = Dir::open_ambient_dir(tree.path(name), ambient_authority());
+        look_at(directory.unwrap()).unwrap()
+    };
     let mut directories = Directories {
         most: 1,
         ..Directories::new(Limits::default())
