@@ -1,9 +1,10 @@
 //! `keyhole check`: whether each entry of the map would load, and if not, why.
 
-use keyhole_tests::{NOBODY, World, fail_calls, skipped};
-use rustix::io::Errno;
+use keyhole_tests::{NOBODY, World, skipped};
 use serde_json::Value;
-use std::{os::unix::fs::lchown, thread};
+use std::os::unix::fs::lchown;
+#[cfg(target_os = "linux")]
+use {keyhole_tests::fail_calls, rustix::io::Errno, std::thread};
 
 const STRONG: &str = "k-7f3a9c55aa01beef";
 const ALSO_STRONG: &str = "m-91c09c55aa01beef";
