@@ -22,8 +22,6 @@ mod hung_read;
 mod low_resources;
 /// A store through a mapping of the map, for which the kernel notes no time.
 mod mapped_store;
-/// A teammate with an agent's name got what was bound to that agent.
-mod named_teammate;
 /// Somebody else's map, in a user namespace.
 mod namespace;
 /// A byte that is not UTF-8, in lists that other users may write to.

@@ -183,16 +183,21 @@ fn no_key_is_shown_wherever_it_stands() {
     let long = format!("[keys]\n{} = 1", "SECRET".repeat(1000));
     for map in [
         &b"[keys]\n'SECRET-SECRET-SECRET' = 'a.md'\nSECRET = 'gone.md'"[..],
+        b"[keys]\nSECRET-SECRET-SECRET = '~/a.md'",
         b"[keys]\nSECRET = 'SECRET/a.md'",
         b"[keys]\n'~/a.md' = 'k-SECRET-SECRET'",
         b"[keys]\n'k' = { path = 'a.md', agents = ['x:y', 'k-SECRET'] }",
         b"[keys]\nsecret = 'a.md'\nshort = 'x/secret.md'\n[bindings.secret]\nkey = 'short'",
+        b"[keys]\nk = 'a.md'\n[bindings.SECRET]\nkey = 'SECRET'",
         b"[bindings.b]\nkey = 'SECRET'\ntitle = 'SECRET'\n[keys]\nk = 'SECRET.md'",
         b"[bindings.b]\nkey_file = 'SECRET'",
         b"[bindings.b]\nkey_env = 'SECRET'",
         b"roots = ['/SECRET']\n[keys]\nk = 'a.md'",
         // In an invalid map.
         b"[SECRET]",
+        b"SECRET = 'a.md'",
+        b"[keys]\nSECRET = 'a.md'\nSECRET = 'b.md'",
+        b"[keys]\n'SECRET = 'a.md'",
         b"[keys]\nSECRET = 1",
         b"[keys]\nSECRET.md = 'a.md'",
         b"[keys]\nSECRET\n",
@@ -212,7 +217,7 @@ fn no_key_is_shown_wherever_it_stands() {
         b"[bindings.b]\nkey = 1979-SECRET",
         long.as_bytes(),
     ] {
-        let world = World::new().map(map);
+        let world = World::new().file("a.md", "a").map(map);
         for arguments in [&["check"][..], &["check", "--json"]] {
             let ran = world.run(arguments).says_nothing_on_stderr();
             let shown = ran.stdout.to_lowercase();
