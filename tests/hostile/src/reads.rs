@@ -217,6 +217,14 @@ pub(crate) fn about_the_file() -> Answer {
     tally(outcomes)
 }
 
+pub(crate) fn what_is_preopened() -> Answer {
+    tally(
+        preopens::get_directories()
+            .into_iter()
+            .map(|(_, name)| name),
+    )
+}
+
 pub(crate) fn find_other_keys() -> Answer {
     let long = "x".repeat(10_000);
     let keys = [

@@ -29,9 +29,10 @@ attacks! {
         // For the granted name, and for the file that it opened.
         access_times: "asks when the file, its directory and its neighbour were last read" => "2 no time, 2 not-permitted";
         about_the_file: "asks for links, identity, flags, type and hash of what it has open" => "1 1 link, 11 not-permitted, 2 same: false";
+        what_is_preopened: "asks which directories it has, and for their names" => "1 /";
         find_other_keys: "asks `find` for other keys, near and far" => "1 granted.md (its own), 9 nothing";
-        // It found nothing: otherwise its refusal would be another. Without a grant, the host
-        // does not even pass on the guest's own text.
+        // `internal` shows that it found nothing: a directory or a grant would give `not-a-file`
+        // or `not-found`. Its text is refused because, without a grant, the limit is 0 bytes.
         without_grant: "does all it can for a key that is not in the map" => "`internal`";
     }
     writes {

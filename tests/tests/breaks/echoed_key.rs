@@ -33,6 +33,7 @@ KEY
 --sealed=KEY
 --require-ticket=KEY
 --show-keys KEY
+--map KEY
 --map m KEY
 --map=m --map=KEY
 --maKEY
@@ -104,34 +105,6 @@ fn a_server_says_no_name_that_it_was_given() {
         assert_ne!(ran.stderr, "", "{arguments:?}");
     }
     let _ = conceals(world().run(["serve", "--agent", KEY]).says("").exits(0));
-}
-
-#[test]
-fn check_says_nothing_of_a_key_wherever_it_stands() {
-    for map in [
-        format!("[keys]\n{KEY} = '~/notes/a.md'\n"),
-        format!("[keys]\n{KEY} = '~/notes/{KEY}.md'\n"),
-        format!("[keys]\nk = '{KEY}'\n"),
-        format!("[keys]\n'~/notes/a.md' = '{KEY}'\n"),
-        format!("[keys]\nk = {{ path = '~/notes/a.md', agents = ['{KEY}'] }}\n"),
-        format!("[keys]\n{KEY} = 'a.md'\n[bindings.{KEY}]\nkey = '{KEY}x'\n"),
-        format!("[keys]\nk = 'a.md'\n[bindings.{KEY}]\nkey = '{KEY}'\n"),
-        format!("[keys]\n{KEY} = 7\n"),
-        format!("[keys]\n{KEY} = 'a.md'\n{KEY} = 'b.md'\n"),
-        format!("{KEY} = 'a.md'\n"),
-        format!("[{KEY}]\n"),
-        format!("[keys]\n'{KEY} = 'a.md'\n"),
-    ] {
-        for arguments in [&["check"][..], &["check", "--json"]] {
-            let world = World::new().file("notes/a.md", "a").map(&map);
-            let _ = conceals(world.run(arguments).says_nothing_on_stderr());
-        }
-    }
-    for option in [None, Some("--json")] {
-        let check = ["check", "--map", KEY].into_iter().chain(option);
-        let ran = World::new().run(check).exits(2).says_nothing_on_stderr();
-        let _ = conceals(ran).mentions("map-missing");
-    }
 }
 
 /// Two maps that differ only in a key's length and marks look the same.

@@ -12,8 +12,6 @@ use std::{
     fs::{self, Permissions},
     os::unix::fs::{PermissionsExt as _, chown, lchown, symlink},
     path::{Path, PathBuf},
-    process::Command,
-    thread,
 };
 
 const KEY: &str = "k-2c1f8a96d0e34b57";
@@ -161,34 +159,4 @@ fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they
         client.load(KEY).is("a\n");
         client.end();
     }
-}
-
-/// A process can have such a name that `/proc/PID/comm` reads as a map. That file
-/// belongs to root if the process does, and nobody else writes it.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_map_in_procfs_is_refused() {
-    if !can_be_two_users() {
-        return;
-    }
-    let world = World::new().file("a.md", "hunter2");
-    let named = world.outside("keys.k='a.md'");
-    // Another process copies it: while one thread here has the copy open for writing, a
-    // child of another thread would hold it open too.
-    let copied = Command::new("cp").arg("/bin/sleep").arg(&named).status();
-    assert!(copied.unwrap().success());
-    let mut child = Command::new(&named).arg("600").spawn().unwrap();
-    let comm = format!("/proc/{}/comm", child.id());
-    // The name is there once the new program runs.
-    while fs::read_to_string(&comm).unwrap() != "keys.k='a.md'\n" {
-        thread::sleep(std::time::Duration::from_millis(1));
-    }
-    symlink(&comm, world.path("map.toml")).unwrap();
-    let world = world.arguments(["--map", "map.toml"]).unprivileged();
-    let mut client = world.client();
-    client.load("k").refused("map-invalid");
-    client.end();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let _ = world.run(["check", "--map", "map.toml"]).exits(2);
 }

@@ -11,20 +11,21 @@ mod fifo_swap;
 /// A map, key file, root or mapped file below a directory that others could change.
 mod foreign_directory;
 /// A file system that never answers, made by the test itself.
+#[cfg(target_os = "linux")]
 mod fuse;
 /// A client that guesses, and does not wait for answers.
 mod guessing;
 /// A file that hangs must not affect other files.
+#[cfg(target_os = "linux")]
 mod hung_read;
 /// A server with almost no resources.
 mod low_resources;
 /// A store through a mapping of the map, for which the kernel notes no time.
 mod mapped_store;
-/// A teammate with an agent's name got what was bound to that agent.
-mod named_teammate;
 /// Somebody else's map, in a user namespace.
 mod namespace;
 /// A byte that is not UTF-8, in lists that other users may write to.
+#[cfg(target_os = "linux")]
 mod odd_bytes;
 /// What others put into the plugin's data folder was run, or believed.
 mod open_data_folder;
@@ -33,6 +34,7 @@ pub(crate) mod saved_in_place;
 /// Somebody renames the victim's own files in a directory that he may write to.
 mod shared_directory;
 /// Somebody else's folder in the place of the plugin's.
+#[cfg(target_os = "linux")]
 mod ticket_folder;
 /// What a hostile guest could carry from one call to the next, or exhaust.
 mod traces;

@@ -1,9 +1,10 @@
 //! `keyhole check`: whether each entry of the map would load, and if not, why.
 
-use keyhole_tests::{NOBODY, World, fail_calls, skipped};
-use rustix::io::Errno;
+use keyhole_tests::{NOBODY, World, skipped};
 use serde_json::Value;
-use std::{os::unix::fs::lchown, thread};
+use std::os::unix::fs::lchown;
+#[cfg(target_os = "linux")]
+use {keyhole_tests::fail_calls, rustix::io::Errno, std::thread};
 
 const STRONG: &str = "k-7f3a9c55aa01beef";
 const ALSO_STRONG: &str = "m-91c09c55aa01beef";
@@ -182,16 +183,21 @@ fn no_key_is_shown_wherever_it_stands() {
     let long = format!("[keys]\n{} = 1", "SECRET".repeat(1000));
     for map in [
         &b"[keys]\n'SECRET-SECRET-SECRET' = 'a.md'\nSECRET = 'gone.md'"[..],
+        b"[keys]\nSECRET-SECRET-SECRET = '~/a.md'",
         b"[keys]\nSECRET = 'SECRET/a.md'",
         b"[keys]\n'~/a.md' = 'k-SECRET-SECRET'",
         b"[keys]\n'k' = { path = 'a.md', agents = ['x:y', 'k-SECRET'] }",
         b"[keys]\nsecret = 'a.md'\nshort = 'x/secret.md'\n[bindings.secret]\nkey = 'short'",
+        b"[keys]\nk = 'a.md'\n[bindings.SECRET]\nkey = 'SECRET'",
         b"[bindings.b]\nkey = 'SECRET'\ntitle = 'SECRET'\n[keys]\nk = 'SECRET.md'",
         b"[bindings.b]\nkey_file = 'SECRET'",
         b"[bindings.b]\nkey_env = 'SECRET'",
         b"roots = ['/SECRET']\n[keys]\nk = 'a.md'",
         // In an invalid map.
         b"[SECRET]",
+        b"SECRET = 'a.md'",
+        b"[keys]\nSECRET = 'a.md'\nSECRET = 'b.md'",
+        b"[keys]\n'SECRET = 'a.md'",
         b"[keys]\nSECRET = 1",
         b"[keys]\nSECRET.md = 'a.md'",
         b"[keys]\nSECRET\n",
@@ -211,7 +217,7 @@ fn no_key_is_shown_wherever_it_stands() {
         b"[bindings.b]\nkey = 1979-SECRET",
         long.as_bytes(),
     ] {
-        let world = World::new().map(map);
+        let world = World::new().file("a.md", "a").map(map);
         for arguments in [&["check"][..], &["check", "--json"]] {
             let ran = world.run(arguments).says_nothing_on_stderr();
             let shown = ran.stdout.to_lowercase();

@@ -89,7 +89,7 @@ impl Surface {
             Code::CallerNotVerified => self != Self::OfAgent,
             // Once a call has a key, all servers are one, and these take time.
             Code::Changed | Code::TimedOut | Code::Busy => self != Self::General,
-            // Such a server does not start: `sealed` tests it.
+            // Such a server does not start: `bound` tests it.
             #[cfg(target_os = "linux")]
             Code::MapMissing | Code::MapInvalid => self == Self::Sealed,
             _ => false,
@@ -219,7 +219,11 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
             world = world.unprivileged();
         }
         let mut client = Client {
-            session: world.client(),
+            session: match code {
+                // It begins by itself.
+                Code::Busy => world.serve(),
+                _ => world.client(),
+            },
             surface,
             world,
         };

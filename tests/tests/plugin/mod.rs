@@ -97,7 +97,7 @@ pub(crate) fn ask(world: &World, question: &Value) -> Ran {
     ran
 }
 
-pub(crate) fn decision(ran: &Ran) -> String {
+fn decision(ran: &Ran) -> String {
     let decision = &ran.json()["hookSpecificOutput"]["permissionDecision"];
     decision.as_str().unwrap().to_owned()
 }
