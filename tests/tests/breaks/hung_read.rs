@@ -223,6 +223,28 @@ fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
     client.end();
 }
 
+/// As for a user who takes the map off a network that is gone: the reading that hangs there goes
+/// on to hang.
+#[test]
+fn a_map_that_hangs_keeps_nobody_from_the_map_that_takes_its_place() {
+    let Some((world, mounts)) = hung() else {
+        return;
+    };
+    mounts[0].ignore_all();
+    let map = std::fs::read(world.map_path()).unwrap();
+    world.remove_map();
+    std::os::unix::fs::symlink(world.path("hung/0/map.toml"), world.map_path()).unwrap();
+    let mut client = world.serve();
+    let mounts = mounts;
+    let _ = client.handshake();
+    client.load(HONEST).refused("timed-out");
+    world.replace_map(map);
+    client.load(HONEST).is("honest");
+    drop(mounts);
+    client.hang_up();
+    assert_eq!(client.ended().exit, Some(0));
+}
+
 /// What hangs is the key's file, not the map's. The start ends all the same, and says so.
 #[test]
 fn a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map() {
