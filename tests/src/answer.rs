@@ -47,6 +47,18 @@ impl Answer {
         self.has(json!({ "content": [{ "type": "text", "text": text }], "isError": false }));
     }
 
+    /// The document `text`, or a refusal for want of time, as a busy machine gives one.
+    /// Returns whether it is the document.
+    #[track_caller]
+    pub fn is_or_late(&self, text: &str) -> bool {
+        match self.code() {
+            Some("timed-out") => self.refused("timed-out"),
+            Some(_) => self.refused("busy"),
+            None => self.is(text),
+        }
+        self.code().is_none()
+    }
+
     /// The document, if it is one.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

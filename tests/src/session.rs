@@ -81,8 +81,8 @@ impl Session {
         }
     }
 
-    /// Waits until the server has looked for its map at the start. It does so on a thread
-    /// besides its own two, which then ends; or which hangs, so this does not wait for ever.
+    /// Waits until the server has looked for its map at the start. A third thread looks, and
+    /// then ends. It may hang, so this waits at most one second.
     pub(crate) fn has_looked(&self) {
         let tasks = format!("/proc/{}/task", self.process_id());
         let began = Instant::now();
@@ -106,7 +106,7 @@ impl Session {
     pub fn load_at_last(&mut self, key: &str) -> Answer {
         let mut answer = self.load(key);
         for _ in 0..5 {
-            if answer.code() == Some("timed-out") {
+            if let Some("timed-out" | "busy") = answer.code() {
                 answer = self.load(key);
             }
         }

@@ -3,7 +3,8 @@
 //! for ever, and soon the server served no key any more.
 
 use crate::{beside::Beside, hostile::ground::fifo};
-use keyhole_tests::World;
+use keyhole_tests::{PATIENCE, World};
+use std::{collections::BTreeSet, time::Instant};
 
 const ROUNDS: usize = 5;
 /// More calls than the server runs at once.
@@ -21,19 +22,30 @@ fn a_fifo_that_takes_the_files_place_holds_no_thread_and_no_other_key() {
         env!("CARGO_BIN_EXE_swap"),
         [world.path("notes/a.md"), world.path("notes/fifo")],
     );
-    for _ in 0..ROUNDS {
+    let mut got = BTreeSet::new();
+    // Until calls have met both, or the test would prove nothing.
+    let has_met = |got: &BTreeSet<String>| {
+        ["whole\n", "not-a-file"]
+            .iter()
+            .all(|met| got.contains(*met))
+    };
+    let began = Instant::now();
+    for round in 0.. {
+        if round >= ROUNDS && (has_met(&got) || began.elapsed() > PATIENCE) {
+            break;
+        }
         let calls: Vec<_> = (0..CALLS).map(|_| client.call("k-swapped")).collect();
-        client.load("k-other").is("other\n");
+        client.load_at_last("k-other").is("other\n");
         for call in calls {
             let answer = client.answer(call);
-            let got = answer.text().or(answer.code());
-            assert!(
-                matches!(got, Some("whole\n" | "not-a-file" | "changed")),
-                "{got:?}"
-            );
+            got.extend(answer.text().or(answer.code()).map(str::to_owned));
         }
     }
     swapper.end();
-    client.load("k-swapped").is("whole\n");
+    assert!(has_met(&got), "no call met the file, or the FIFO: {got:?}");
+    // The last two are for a busy machine.
+    let may_get = ["whole\n", "not-a-file", "changed", "timed-out", "busy"];
+    assert!(got.iter().all(|got| may_get.contains(&&**got)), "{got:?}");
+    client.load_at_last("k-swapped").is("whole\n");
     client.end();
 }

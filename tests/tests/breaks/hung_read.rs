@@ -78,14 +78,16 @@ fn flood(world: &World, mounts: Vec<Hanging>) {
         let answer = client.receive();
         let id = answer.message()["id"].as_u64().unwrap();
         if id == honest {
-            answer.is("honest");
+            // On a busy machine, it may be too late now and then.
+            answer.is_or_late("honest");
             honest = client.call(HONEST);
         } else if answer.code() != Some("timed-out") {
             answer.refused("busy");
         }
         calls.remove(&id);
     }
-    client.answer(honest).is("honest");
+    client.answer(honest).is_or_late("honest");
+    client.load_at_last(HONEST).is("honest");
     for mount in &mounts {
         assert_eq!(mount.hung(), AT_ONCE);
         mount.let_go();
@@ -129,20 +131,26 @@ fn an_overlay_of_a_file_system_that_hangs_keeps_no_other_key_waiting() {
     world.write_map(map);
     let mut client = world.client();
     let mounts = (mounts, overlays);
-    // At first only reads hang. Then not even other names can be looked up: they count with
-    // the files that hang.
+    // In the second round, looking up a new name hangs too, and counts towards the same limit.
     for first in [0, 5] {
         for call in 0..25 {
             for mount in 0..MOUNTS {
                 let _ = client.call(&key(mount, first + call % 5));
             }
         }
-        client.load(HONEST).is("honest");
+        let began = Instant::now();
+        loop {
+            client.load_at_last(HONEST).is("honest");
+            if mounts.0.iter().all(|mount| mount.hung() > 0) {
+                break;
+            }
+            assert!(began.elapsed() < PATIENCE, "no read hangs");
+        }
         mounts.0.iter().for_each(Hanging::ignore_all);
     }
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(2) {
-        client.load(HONEST).is("honest");
+        client.load_at_last(HONEST).is("honest");
     }
     drop(mounts);
     client.hang_up();
@@ -178,6 +186,9 @@ fn roots_that_hang_and_that_nobody_asks_for_delay_nothing() {
 /// The first answer of a sealed server comes after it has looked at all of its files.
 #[test]
 fn a_sealed_server_and_check_say_what_hangs_and_go_on() {
+    if !stands() {
+        return;
+    }
     let Some((world, mounts)) = hung() else {
         return;
     };

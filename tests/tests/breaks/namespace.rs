@@ -2,16 +2,17 @@
 //! overflow user. A program that runs as this one took everybody's files for its own.
 
 use super::foreign_directory::{STRANGER, can_be_two_users, owned};
-use keyhole_tests::{Ran, World, skipped};
-use std::process::Command;
+use keyhole_tests::{NOBODY, Ran, World, skipped};
+use std::{os::unix::process::CommandExt as _, process::Command};
 
 #[test]
 fn another_users_map_is_not_used_by_the_user_who_stands_for_all_that_have_no_number() {
     if !can_be_two_users() {
         return;
     }
-    let unshared = Ran::of(Command::new("unshare").args(["--user", "true"]), b"");
-    if unshared.exit != Some(0) {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "true"]).uid(NOBODY).gid(NOBODY);
+    if Ran::of(&mut unshare, b"").exit != Some(0) {
         return skipped("no user namespaces");
     }
     let world = World::new().with_k1("hunter2").unprivileged();

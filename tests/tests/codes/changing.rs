@@ -64,9 +64,11 @@ fn until(code: &str, mut call: impl FnMut() -> Answer) -> Answer {
     }
 }
 
-/// More calls than may run and wait, and no answer is read until all are sent. The documents
-/// are larger than the pipe back, so no call can finish and release its permit to another.
+/// More calls than may run and wait. The client reads nothing until all are sent, and a document
+/// is larger than the pipe back: so each call that runs waits for the client.
 pub(super) fn crowded(client: &mut Client) -> Answer {
+    // The test reads standard output only once it waits for the first answer.
+    let hello = client.session.begin();
     let ids: Vec<u64> = (0..400)
         .map(|_| {
             let mut params = client.params();
@@ -76,6 +78,7 @@ pub(super) fn crowded(client: &mut Client) -> Answer {
             client.session.ask("tools/call", params)
         })
         .collect();
+    let _ = client.session.answer(hello);
     let answers = ids.into_iter().map(|id| client.session.answer(id));
     let busy = answers.filter(|answer| answer.code() == Some("busy"));
     busy.last().expect("too many calls")

@@ -219,7 +219,11 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
             world = world.unprivileged();
         }
         let mut client = Client {
-            session: world.client(),
+            session: match code {
+                // It begins by itself.
+                Code::Busy => world.serve(),
+                _ => world.client(),
+            },
             surface,
             world,
         };

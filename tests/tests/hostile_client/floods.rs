@@ -1,4 +1,4 @@
-use super::{KEY, is_or_busy, settle, took_at_most, world};
+use super::{KEY, settle, took_at_most, world};
 use serde_json::json;
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ fn ten_thousand_calls_at_once_all_get_the_document_or_busy() {
     let mut session = world.client();
     let ids: Vec<u64> = (0..10_000).map(|_| session.call(KEY)).collect();
     let answers = ids.into_iter().map(|id| session.answer(id));
-    let documents = answers.filter(|answer| is_or_busy(answer, "text"));
+    let documents = answers.filter(|answer| answer.is_or_late("text"));
     assert!(documents.count() > 0);
     took_at_most(&session, 40);
     session.end();
@@ -25,11 +25,11 @@ fn a_client_that_reads_nothing_for_a_while_gets_every_answer_then() {
     let hello = session.begin();
     let ids: Vec<u64> = (0..300).map(|_| session.call(KEY)).collect();
     settle(&session);
-    // Eight documents of 1 MiB, with a few copies of each, and no more.
+    // At most 16 documents of 1 MiB are held.
     took_at_most(&session, 80);
     let _ = session.answer(hello);
     let answers = ids.into_iter().map(|id| session.answer(id));
-    let documents = answers.filter(|answer| is_or_busy(answer, &text));
+    let documents = answers.filter(|answer| answer.is_or_late(&text));
     assert!(documents.count() >= 8);
     took_at_most(&session, 80);
     session.end();
@@ -63,7 +63,7 @@ fn a_cancelled_call_is_answered_at_most_once_and_costs_no_other_its_answer() {
         let answer = session.receive();
         let id = answer.message()["id"].as_u64().expect("an id of ours");
         assert!(kept.remove(&id) || cancelled.remove(&id), "{id} again");
-        is_or_busy(&answer, "text");
+        answer.is_or_late("text");
     }
     session.load(KEY).is("text");
     session.hang_up();
@@ -79,7 +79,7 @@ fn a_valid_key_is_served_after_guesses_by_the_thousand() {
         .map(|number| session.call(&format!("k-hunter2-{number}")))
         .collect();
     // While the server refuses them. At first too many wait.
-    let served = (0..100).any(|_| is_or_busy(&session.load(KEY), "text"));
+    let served = (0..100).any(|_| session.load(KEY).is_or_late("text"));
     assert!(served);
     for id in guesses {
         let answer = session.answer(id);
