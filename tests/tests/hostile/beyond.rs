@@ -1,6 +1,6 @@
 //! Attacks that need more than one attack and one call after it.
 
-use super::ground::{GRANTED, Ground, SOON, call, component};
+use super::ground::{GRANTED, Ground, SOON, call, guest};
 use keyhole_core::{Code, Executor as _, limits::Limits, sandbox::Sandbox};
 use keyhole_tests::{PATIENCE, World};
 use std::{
@@ -10,14 +10,12 @@ use std::{
 };
 use tokio::{join, time::timeout};
 
-include!(concat!(env!("OUT_DIR"), "/guest.rs"));
-
 const KEYS: [(&str, u64); 2] = [("endless_loop", 1024), ("honest", 1024)];
 
 #[test]
 fn an_honest_call_is_served_while_a_guest_computes_for_ever() {
     let ground = Ground::new(KEYS);
-    let loader = ground.attacked_by(&component(IMAGE).unwrap(), Limits::default());
+    let loader = ground.attacked(Limits::default());
     let (attack, honest) = ground.run(async {
         let attack = async { (call(&loader, "endless_loop").await, Instant::now()) };
         let honest = async { (call(&loader, "honest").await, Instant::now()) };
@@ -37,7 +35,7 @@ fn a_guest_whose_caller_went_away_is_stopped() {
         slow: 0,
         ..Limits::default()
     };
-    let loader = ground.attacked_by(&component(IMAGE).unwrap(), one_at_a_time);
+    let loader = ground.attacked(one_at_a_time);
     ground.run(async {
         let given_up = timeout(SOON / 10, call(&loader, "endless_loop")).await;
         assert!(given_up.is_err(), "it was still computing");
@@ -49,7 +47,7 @@ fn a_guest_whose_caller_went_away_is_stopped() {
 #[test]
 fn all_guests_that_there_can_be_are_stopped_at_their_deadline_and_not_before() {
     let limits = Limits::default();
-    let sandbox = Arc::new(Sandbox::new(&component(IMAGE).unwrap(), limits).unwrap());
+    let sandbox = Arc::new(guest(&Sandbox::engine().unwrap(), limits));
     let deadline = Instant::now() + SOON / 2;
     let (stopped, all) = mpsc::channel();
     for _ in 0..limits.threads() {

@@ -1,7 +1,9 @@
 //! The files and the loader that components attack.
 
+use cap_std::fs::Dir;
 use keyhole_core::{
-    Caller, Code, LiveMap, Loader, Location, Target, limits::Limits, sandbox::Sandbox,
+    Caller, Code, Executor, Grant, LiveMap, Loader, Location, Target, limits::Limits,
+    sandbox::Sandbox,
 };
 use keyhole_tests::PATIENCE;
 use std::{
@@ -14,7 +16,9 @@ use std::{
 };
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
-use wasmtime::component::Component;
+use wasmtime::{Engine, component::Component};
+
+include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
 /// A word in everything that no attack may get.
 pub(super) const CANARY: &str = "canary";
@@ -45,11 +49,43 @@ pub(crate) fn fifo(path: &Path) {
 }
 
 /// Loads a component that this package's build script precompiled.
-pub(crate) fn component(image: &'static [u8]) -> wasmtime::Result<Component> {
-    let engine = Sandbox::engine().unwrap();
+pub(super) fn component(engine: &Engine, image: &'static [u8]) -> wasmtime::Result<Component> {
     // SAFETY: the image was made by `Engine::precompile_component` in this
     // package's own build script, and is part of this program.
-    unsafe { Component::deserialize(&engine, image) }
+    unsafe { Component::deserialize(engine, image) }
+}
+
+/// The guest of `tests/hostile/src/`: it attacks, and for the key `honest` it is honest.
+pub(super) fn guest(engine: &Engine, limits: Limits) -> Sandbox {
+    Sandbox::new(&component(engine, IMAGE).unwrap(), limits).unwrap()
+}
+
+/// The guest, and perhaps a component that can only attack. Both share an engine, and a loader's
+/// threads and permits.
+pub(super) struct Guests {
+    pub(super) guest: Sandbox,
+    pub(super) attacker: Option<Sandbox>,
+}
+
+/// The guest without another component.
+pub(super) fn alone(guest: Sandbox) -> Guests {
+    Guests {
+        guest,
+        attacker: None,
+    }
+}
+
+impl Executor for Guests {
+    type Directory = Dir;
+
+    fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+        let attacker = self.attacker.as_ref().filter(|_| key != "honest");
+        attacker.unwrap_or(&self.guest).run(key, grant, deadline)
+    }
+
+    fn interrupt(&self) {
+        self.guest.interrupt();
+    }
 }
 
 /// A directory `notes` with the granted file and many ways out of the directory, and
@@ -131,15 +167,16 @@ impl Ground {
         }
     }
 
-    pub(super) fn loader(&self, sandbox: Sandbox, limits: Limits) -> Ready {
+    pub(super) fn loader(&self, guests: Guests, limits: Limits) -> Ready {
         let map = self.home.join("map.toml");
         let location = Location::find(Some(&map), |_| None).unwrap();
-        Loader::new(LiveMap::new(location).into(), sandbox, limits)
+        Loader::new(LiveMap::new(location).into(), guests, limits)
     }
 
-    /// A loader with `component` instead of the guest.
-    pub(super) fn attacked_by(&self, component: &Component, limits: Limits) -> Ready {
-        self.loader(Sandbox::new(component, limits).unwrap(), limits)
+    /// A loader with the hostile guest.
+    pub(super) fn attacked(&self, limits: Limits) -> Ready {
+        let guest = guest(&Sandbox::engine().unwrap(), limits);
+        self.loader(alone(guest), limits)
     }
 
     /// One call.
@@ -175,7 +212,7 @@ impl Ground {
 }
 
 /// What a component attacks.
-pub(super) type Ready = Loader<LiveMap, Sandbox>;
+pub(super) type Ready = Loader<LiveMap, Guests>;
 
 /// One call, to be waited for.
 pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Code> {

@@ -3,9 +3,7 @@
 //! The attacks themselves are in `tests/hostile/src/`, and what each of them may get is in
 //! its list of them.
 
-use super::ground::{CANARY, Ground, component, limits_for, outcome};
-
-include!(concat!(env!("OUT_DIR"), "/guest.rs"));
+use super::ground::{CANARY, Ground, limits_for, outcome};
 
 /// Makes the sections of the table from the list, and a test for each attack.
 macro_rules! attacks {
@@ -29,8 +27,7 @@ fn attack(name: &str, promise: &str) {
     let max_bytes = if name == "long_answer" { 100 } else { 1 << 20 };
     let keys = [(name, max_bytes), ("honest", 1 << 20)];
     let ground = Ground::new(keys.into_iter().filter(|(key, _)| *key != "without_grant"));
-    let limits = limits_for(promise);
-    let loader = ground.attacked_by(&component(IMAGE).unwrap(), limits);
+    let loader = ground.attacked(limits_for(promise));
     let before = ground.state();
     for _ in 0..2 {
         let got = outcome(ground.load(&loader, name));

@@ -1,6 +1,6 @@
 //! A component that imports more than the host offers.
 
-use super::ground::{Ground, component};
+use super::ground::{Ground, alone, component, guest};
 use keyhole_core::{
     limits::Limits,
     sandbox::{Sandbox, SandboxError},
@@ -24,9 +24,11 @@ macro_rules! imports {
 }
 include!(concat!(env!("OUT_DIR"), "/imports.rs"));
 
-/// The sandbox cannot load the component, so that no call of it ever begins.
+/// The sandbox cannot load the component, so that no call of it ever begins. The engine still
+/// runs another.
 fn is_not_instantiated(image: &'static [u8]) {
-    let refused = Sandbox::new(&component(image).unwrap(), Limits::default())
+    let (engine, limits) = (Sandbox::engine().unwrap(), Limits::default());
+    let refused = Sandbox::new(&component(&engine, image).unwrap(), limits)
         .err()
         .unwrap();
     let SandboxError::Contract(error) = refused else {
@@ -38,8 +40,7 @@ fn is_not_instantiated(image: &'static [u8]) {
         "{error}"
     );
 
-    let ground = Ground::new([("key", 1024)]);
-    let limits = Limits::default();
-    let honest = ground.loader(Sandbox::embedded(limits).unwrap(), limits);
-    ground.is_served(&honest, "key");
+    let ground = Ground::new([("honest", 1024)]);
+    let loader = ground.loader(alone(guest(&engine, limits)), limits);
+    ground.is_served(&loader, "honest");
 }

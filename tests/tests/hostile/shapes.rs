@@ -2,7 +2,7 @@
 //!
 //! These components are in `tests/hostile/shapes.wat`.
 
-use super::ground::{Ground, component, limits_for, outcome};
+use super::ground::{Ground, Guests, alone, component, guest, limits_for, outcome};
 use keyhole_core::sandbox::Sandbox;
 
 /// A test for each component that the build script found.
@@ -19,18 +19,20 @@ macro_rules! shapes {
 }
 include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
 
-/// Calls the component twice, if it can be loaded, and the real guest after each call.
+/// Calls the component twice, if it can be loaded, and an honest one after each call.
 fn call(image: &'static [u8], promise: &str) {
-    let ground = Ground::new([("key", 1024)]);
+    let ground = Ground::new([("key", 1024), ("honest", 1024)]);
     let limits = limits_for(promise);
-    let honest = ground.loader(Sandbox::embedded(limits).unwrap(), limits);
-    let Ok(component) = component(image) else {
+    let engine = Sandbox::engine().unwrap();
+    let guest = guest(&engine, limits);
+    let Ok(attacker) = component(&engine, image) else {
         assert_eq!(promise, "not loaded");
-        return ground.is_served(&honest, "key");
+        return ground.is_served(&ground.loader(alone(guest), limits), "honest");
     };
-    let attacked = ground.attacked_by(&component, limits);
+    let attacker = Some(Sandbox::new(&attacker, limits).unwrap());
+    let loader = ground.loader(Guests { guest, attacker }, limits);
     for _ in 0..2 {
-        assert_eq!(outcome(ground.load(&attacked, "key")), promise);
-        ground.is_served(&honest, "key");
+        assert_eq!(outcome(ground.load(&loader, "key")), promise);
+        ground.is_served(&loader, "honest");
     }
 }
