@@ -1,9 +1,10 @@
 ;; Components that break the rules by which components talk to their host, written by hand,
-;; because no compiler makes them. Each block is one of them, as core modules are written; its
-;; first line has its name, what it does, and what becomes of it: it asks for more than any call
-;; may have and is not even loaded, or its caller gets a code and nothing else. build.rs adds what a block does not define: one
-;; page of memory, an allocator that returns 4096, and `load`, which returns the answer at 0.
-;; An answer is a byte, 0 for a text, and at 4 its address and length, or else its refusal.
+;; because no compiler makes them. Each block is one of them, as core modules are written.
+;; The first line of each block is `name: what it does => result`. The result is a code, or
+;; `not loaded` if the component asks for more than a call may have. build.rs adds what a block
+;; does not define: one page of memory, an allocator that returns 4096, and `load`, which
+;; returns the answer at 0. An answer is a byte, 0 for a text, and at 4 its address and length,
+;; or else its refusal.
 
 ;; answer_askew: returns the address of an answer that cannot stand there => `internal`
 (func $load (param i32 i32) (result i32) i32.const 1)

@@ -84,7 +84,7 @@ impl Hanging {
         Some(hanging)
     }
 
-    /// From now on, it answers nothing at all, and the kernel keeps no answer of before.
+    /// From now on, it answers nothing. Names that the kernel has cached can still be looked up.
     pub(super) fn ignore_all(&self) {
         self.channel.ignores.store(true, Ordering::Relaxed);
     }

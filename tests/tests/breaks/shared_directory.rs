@@ -52,7 +52,7 @@ fn two_of_the_victims_directories_that_somebody_renames_lead_nowhere() {
         let world = world.unprivileged();
         let mut client = world.client();
         client.load(KEY).is("now\n");
-        // The victim lets others in, who bring the group with them.
+        // The directory gets this mode, and the stranger's group.
         owned(&shared, NOBODY, mode);
         lchown(&shared, None, Some(STRANGER)).unwrap();
         client.load(KEY).refused("untrusted");
@@ -105,7 +105,7 @@ fn what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_
         ("diary.md", "a.md", true),
         ("link", "notes", true),
         ("map.toml", "map.toml", true),
-        // Its `..` would change, which only those may do who may write to it.
+        // Moving a directory changes its `..`; that needs write permission on the directory itself.
         ("directory", "directory", false),
         ("box", "box", true),
     ] {
