@@ -26,8 +26,8 @@ dist() {
         die "$out is there and is not a package; remove it, or name another place with --out"
     fi
     if [ -n "$quick" ]; then
-        cargo build --quiet --locked -p keyhole
-        server=$BUILD/debug/keyhole
+        build_alone
+        server=$alone
     fi
     # This comes first, so that a failure leaves no half-made package.
     if [ -n "$all" ]; then

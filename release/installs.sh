@@ -52,9 +52,9 @@ installs() {
 unoptimised() {
     rm -rf "$1"
     mkdir -p "$1"
-    cargo build --quiet --locked -p keyhole
+    build_alone
     # Without symbols, which are most of an unoptimised program.
-    strip -o "$1/$(server_name "$(rustc --print host-tuple)")" "$BUILD/debug/keyhole"
+    strip -o "$1/$(server_name "$(rustc --print host-tuple)")" "$alone"
     for target in "$ARM64" "$WINDOWS"; do
         program=$1/$(server_name "$target")
         if [ -e "$program" ]; then continue; fi

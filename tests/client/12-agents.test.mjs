@@ -65,33 +65,6 @@ onEachClient("12c: a project's agent in a folder that is not trusted gets nothin
   session.assertOnlyIn(CANARY, ...(started ? ['scanner'] : []));
 });
 
-onEachClient('12d: without leave the call is refused, and nothing is read', BARE, async ({ home }) => {
-  const session = await home.play(SCRIPT, [], bound(home, home.home));
-  assert.equal(session.answer('scanner', BOUND).error, true);
-  session.assertOnlyIn(CANARY);
-});
-
-/** The agent tries to start another, which tries the call. */
-const NESTED = {
-  parent: [spawn('scanner', AGENT), say('Done.')],
-  scanner: [read, spawn('nested', 'general-purpose'), say('Done.')],
-  nested: [read, say('Done.')],
-};
-
-onEachClient('12e: the agent can start no other, which would have its server too', BARE, async ({ home }) => {
-  const env = bound(home, home.home);
-  const kept = await home.play(NESTED, ALLOWED, env);
-  assert.equal(kept.answer('scanner', 'Agent').error, true);
-  assert.ok(!kept.has('nested'));
-  kept.assertOnlyIn(CANARY, 'scanner');
-
-  const open = example('claude-code-agent.md').replace(/^tools:.*\n/m, '');
-  home.write(home.home, `.claude/agents/${AGENT}.md`, open);
-  const session = await home.play(NESTED, ALLOWED, env);
-  assert.equal(session.answer('nested', BOUND).text, CATALOG, 'it hands nothing down any more: tell so in docs/use-from.md');
-  session.assertOnlyIn(CANARY, 'scanner', 'nested');
-});
-
 /** A plugin's agent and the user's, with a key each; each is an actor with its own name. */
 const AGENTS = { acme: 'acme:reviewer', reader: 'reader' };
 const ACTORS = Object.keys(AGENTS);

@@ -2,7 +2,6 @@
 // large catalog, and after a conversation was cut.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { processes } from '../harness/world.mjs';
 import { onEachClient } from './harness/case.mjs';
@@ -29,29 +28,6 @@ for (const run_in_background of [false, true]) {
     await home.until('the end of the servers', () => servers(home).length === 0);
   });
 }
-
-onEachClient('19b: no server is left, whatever ends the client', async ({ t, home, client, way }) => {
-  if (spawnSync('setsid', ['true']).status !== 0) return t.skip('setsid is not installed');
-  // The tests' usual way to end what they started uses the process group.
-  home.command = (...words) => ['setsid', ['--wait', ...words]];
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL']) {
-    let killed;
-    const kill = () => {
-      const running = servers(home);
-      assert.ok(running.length > 0, 'the server runs');
-      killed = running[0].parent;
-      process.kill(killed, signal);
-      return say('Done.');
-    };
-    await home.session(plain(client, { scanner: [way.load, kill, say('Done.')] }));
-    assert.ok(killed, signal);
-    try {
-      await home.until(`the end of the server after ${signal}`, () => servers(home).length === 0);
-    } finally {
-      for (const { id } of servers(home)) process.kill(id, 'SIGKILL');
-    }
-  }
-});
 
 onEachClient('20a: a resumed agent loads the catalog again', async ({ home, client, way }) => {
   const parent = [spawn('scanner', SCANNER), ...resume(home, 'resumed'), ...DONE];

@@ -95,6 +95,7 @@ onEachClient("24g: the guard gives a project's agent no permission for a server 
     middle: [call(OWN_TOOL, {}), say('Done.')],
   });
   assert.equal(session.answer('middle', OWN_TOOL).error, true);
+  assert.ok(sent().includes('tools/list'), 'the server runs');
   assert.ok(!sent().includes('tools/call'), sent());
   session.assertOnlyIn(POISON);
 });

@@ -188,7 +188,7 @@ const SWITCHES = {
 for (const [how, { user, managed, args, left, says, gone }] of Object.entries(SWITCHES)) {
   onEachClient('18: ' + how, async ({ t, home, client, loads }) => {
     if (user) home.set(user);
-    if (managed && !home.manage(managed)) return t.skip("an administrator's settings cannot be played here");
+    if (managed && !home.manage(managed)) return t.skip(`skipped: 18: ${how} (an administrator's settings cannot be played here)`);
     const both = [load(KEY), call(OWN_TOOL, {})];
     const session = await home.play(plain(client, { scanner: [both, say('Done.')] }), args);
     session.assertOnlyIn(CANARY, 'scanner');

@@ -138,7 +138,9 @@ onCase(client, "an agent's own server is not started, so nobody gets the documen
     ],
     scanner: [LIST, say('Nothing was found.')],
   });
-  assert.ok(!newer.answer('scanner', 'exec').text.includes(SERVER), 'Codex can do this now: make the agent its example');
+  const { text: list } = newer.answer('scanner', 'exec');
+  assert.match(list, /exec_command/, newer.report());
+  assert.ok(!list.includes(SERVER), 'Codex can do this now: make the agent its example');
 });
 
 onCase(client, 'every agent of a session with the profile gets the document as well', async ({ home, loaded }) => {
@@ -156,8 +158,10 @@ onCase(client, 'in a script a document at the limit arrives whole, and a session
   home.profile = PROFILE;
   const text = lines(client.limit.characters);
   home.document(text);
-  const session = await home.play({ main: [LOAD, say('Done.')] });
-  assert.ok(session.answer('main', 'exec').text.endsWith(`\nOutput:\n${text}`), session.report());
+  const session = await home.play({ main: [LIST, LOAD, say('Done.')] });
+  const [offered, whole] = session.answers('main');
+  assert.ok(offered.text.includes(SERVER), session.report());
+  assert.ok(whole.text.endsWith(`\nOutput:\n${text}`), session.report());
 
   home.document(`${text}.`);
   const cut = await home.play({ main: [LOAD, say('Done.')] });

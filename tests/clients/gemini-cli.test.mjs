@@ -9,7 +9,6 @@ import { adapter, named, other, pinned, task } from './harness/adapter.mjs';
 import { keyInEnvironment, onCase, onClient, plain } from './harness/cases.mjs';
 import { gemini } from './harness/dialects/gemini.mjs';
 import { CANARY } from './harness/home.mjs';
-import { TEXT, hookOf } from './harness/hooked.mjs';
 
 const found = pinned('@google/gemini-cli');
 const AGENT = '.gemini/agents/identifier-scanner.md';
@@ -106,10 +105,4 @@ for (const [what, policy] of [
 
 onCase(client, 'a key in a variable that is named like one does not reach the server', async ({ home }) => {
   assert.match(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), /unknown-key/);
-});
-
-onCase(client, 'it has no hook for the start of an agent', async ({ home }) => {
-  const session = await hookOf(client, home, SETTINGS);
-  assert.match(session.stderr, /Invalid hook event name: "SubagentStart"/, 'it has one by now: try it, and say so in docs/use-from.md');
-  session.assertOnlyIn(TEXT);
 });

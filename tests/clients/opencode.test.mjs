@@ -107,17 +107,3 @@ onCase(client, "the main conversation's reading the document is asked for, its s
   const shell = await home.play({ main: [call('bash', { command: `cat < '${file}'`, description: 'read' }), say('Done.')] });
   assert.ok(shell.answer('main', 'bash').text.includes(CANARY), `opencode asks by now: say so in docs/use-from.md; ${shell.report()}`);
 });
-
-// A plugin of opencode's is a program in its own process, not a command.
-onCase(client, "a plugin is told an agent's name, and can add to its prompt alone", async ({ home }) => {
-  home.write(home.home, '.config/opencode/plugins/hook.js', `export const Hook = async () => ({
-  'chat.message': async ({ agent }, { parts }) => { if (agent === 'identifier-scanner') parts.at(-1).text += ' ${CANARY}'; },
-});`);
-  const session = await home.play({
-    main: [spawn('scanner', 'scanner'), spawn('other', 'other'), say('Done.')],
-    scanner: [say('Done.')],
-    other: [say('Done.')],
-  });
-  assert.ok(session.of('scanner')[0].text.includes(CANARY), 'it cannot any more: say so in docs/use-from.md');
-  session.assertOnlyIn(CANARY, 'scanner');
-});

@@ -8,7 +8,6 @@ import { adapter, named, node, other, pinned, task, unlisted } from './harness/a
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
 import { CANARY } from './harness/home.mjs';
-import { TEXT, hookOf } from './harness/hooked.mjs';
 
 const found = pinned('@qwen-code/qwen-code');
 const { program, missing } = node(22);
@@ -75,13 +74,4 @@ onCase(client, 'in a folder that is not trusted nobody gets the document', async
   const session = await home.play(plain(client));
   session.answer('scanner', TOOL);
   session.assertOnlyIn(CANARY);
-});
-
-// By its documentation any agent would read it.
-onCase(client, 'of a SubagentStart hook only an agent whose own text has ${hook_context} reads the text', async ({ home }) => {
-  (await hookOf(client, home, SETTINGS)).assertOnlyIn(TEXT);
-  home.change(AGENT, (text) => `${text}\n\${hook_context}\n`);
-  const session = await hookOf(client, home, SETTINGS);
-  assert.ok(session.of('scanner')[0].text.includes(TEXT), 'it reads none any more: say so in docs/use-from.md');
-  session.assertOnlyIn(TEXT, 'scanner');
 });

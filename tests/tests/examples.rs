@@ -2,7 +2,7 @@
 //! them exists.
 
 use keyhole_tests::{World, workspace};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{collections::BTreeSet, fs};
 
 /// Each file, and the field in it that has the servers. The list is complete, with
@@ -162,31 +162,6 @@ fn each_server_in_an_example_starts_and_serves_its_context() {
         client.load_bound().is("- Jane Q. Example\n");
         client.end();
     }
-}
-
-#[test]
-fn an_agent_in_an_example_has_the_tool_of_its_own_server() {
-    let agent = data("claude-code-agent.md");
-    let tools = agent["tools"].as_str().unwrap();
-    assert!(
-        tools.contains("mcp__scanner-catalog__load_context"),
-        "{tools}"
-    );
-    for field in ["name", "description"] {
-        assert!(agent[field].is_string(), "{field}");
-    }
-}
-
-#[test]
-fn the_gateways_rules_name_the_server_and_the_tool_that_there_are() {
-    let rules = data("agent-mcp-gateway-rules.json");
-    let allow = &rules["agents"]["scanner"]["allow"];
-    assert_eq!(allow["servers"], json!(["scanner-catalog"]));
-    assert_eq!(
-        allow["tools"],
-        json!({ "scanner-catalog": ["load_context"] })
-    );
-    assert_eq!(rules["defaults"]["deny_on_missing_agent"], true);
 }
 
 #[test]

@@ -58,7 +58,7 @@ class Session extends Any {
   }
 }
 
-/** The homes in which DIST was just installed, kept without what follows, by the client's version. */
+/** For each client version, a copy of a home made right after DIST was installed in it. */
 const INSTALLED = new Map();
 process.on('exit', () => INSTALLED.forEach(({ copy }) => fs.rmSync(copy, { recursive: true, force: true })));
 

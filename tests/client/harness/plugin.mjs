@@ -251,5 +251,5 @@ export function compacted(parts) {
   return () => (asked++ ? say(`<summary>${mark('after')} The task is to scan a.txt.</summary>`) : parts);
 }
 
-/** The clients in which a project's plugin of our own name is the agent instead of ours. */
+/** Clients in which a project's plugin with our name replaces ours. */
 export const TAKES_OUR_NAME = ['2.1.197'];

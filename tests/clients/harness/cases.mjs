@@ -76,7 +76,7 @@ export const plain = ({ spawn, load, finish }, more) => ({
   ...more,
 });
 
-/** By what the client sends to it, and by the calls that it may try nevertheless; `client.keeps` are paths. */
+/** Checks what the client sends to the main conversation, and that its own calls of the tool get nothing. */
 async function main({ client, home, loaded }) {
   const session = await home.play(plain(client));
   loaded(session);
@@ -243,7 +243,7 @@ async function handsDown({ client, home, loaded }) {
   session.assertOnlyIn(CANARY, 'inner');
 }
 
-/** By the tool's name and by `names`, in the `file` of `other`; it has the tools that `has` matches. */
+/** `other` lists the tool and `names` in its file. It must get a tool that matches `has`, and not ours. */
 async function listed({ client, home }) {
   const { file, names, has } = client.listed;
   home.change(file, (text) => text.replace('\n---\n\n', `\ntools: ${JSON.stringify([...names, client.tool])}\n---\n\n`));
@@ -276,10 +276,13 @@ async function readBack({ client, home }) {
   };
   assert.deepEqual(await play(), [false, false], 'the document, and what is kept of it');
   const searches = places.map((place) => search(path.join(home.home, '/') + place));
-  const session = await home.play(plain(client, { main: [start, ...searches, end] }));
-  session.assertOnlyIn(`- ${CANARY}`, 'scanner');
-  assert.ok(!session.answers('main').some(({ text }) => /Found \d+ match/.test(text)), session.report());
+  const searched = async () => {
+    const session = await home.play(plain(client, { main: [start, ...searches, end] }));
+    return session.answers('main').slice(1).map(({ text }) => text.includes(`- ${CANARY}`) || /Found \d+ match/.test(text));
+  };
+  assert.deepEqual(await searched(), places.map(() => false));
   open(home);
+  assert.ok((await searched()).includes(true), 'without the rules, a search finds it');
   assert.deepEqual(await play(), [false, true], 'if the client asks by now, the rules are not needed');
 }
 

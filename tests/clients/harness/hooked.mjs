@@ -48,16 +48,3 @@ export function onHook(client, { setup = client.name, agent, file, start, config
     assert.ok(!/keyhole: |ZQ-/.test(await play(home)));
   });
 }
-
-/**
- * Of a client for which `setup` prints no hook: the session, of an agent for which a hook of
- * that event in the settings `file` has the text TEXT.
- */
-export const TEXT = 'ZQ-HOOK-2f61';
-export async function hookOf(client, home, file) {
-  const answer = { hookSpecificOutput: { hookEventName: 'SubagentStart', additionalContext: TEXT } };
-  const command = `cat '${home.write(home.root, 'answer', JSON.stringify(answer))}'`;
-  const hooks = { SubagentStart: [{ hooks: [{ type: 'command', command }] }] };
-  home.change(file, (text) => JSON.stringify({ ...JSON.parse(text), hooks }));
-  return home.play({ main: [client.spawn('scanner', 'scanner'), say('Done.')], scanner: [client.finish('Done.')] });
-}

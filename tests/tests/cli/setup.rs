@@ -73,8 +73,8 @@ fn with_no_client_it_lists_those_it_knows_and_which_are_here() {
     insta::assert_snapshot!(ran.says_nothing_on_stderr().stdout);
 }
 
-/// Command lines for which nothing is printed, with a map in which `KEY` is a key, and of a
-/// binding `a`.
+/// Commands that print nothing on standard output. The map has the key `KEY` and the binding
+/// `a`.
 const REFUSED: &str = "
 setup --bind a
 setup gemini-cli --inject a
@@ -261,7 +261,10 @@ fn the_output_has_a_hook_or_a_server_for_the_one_agent_and_rules_for_all_others(
         ("copilot-cli", &["--inject", "acme:reviewer"]),
     ] {
         let text = setup(&World::new(), client, names).stdout;
-        let text = text.replace(binary().to_str().unwrap(), "KEYHOLE");
+        let program = binary().to_str().unwrap();
+        // Some paths need quotes in a shell.
+        let text = text.replace(&format!("'{program}'"), "KEYHOLE");
+        let text = text.replace(program, "KEYHOLE");
         // Whether it says this depends on where the program was built.
         let parts = text.split("\n\n");
         let parts = parts.filter(|part| !part.starts_with("Careful: "));

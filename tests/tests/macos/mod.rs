@@ -1,7 +1,7 @@
 //! What the bytes of a program for macOS show, without running it.
 //!
 //! `./x release cross` and `./x release dist --all` build such programs on Linux;
-//! `KEYHOLE_MACOS` names them, a blank between two.
+//! `KEYHOLE_MACOS` names them, as `PATH` names folders.
 
 mod image;
 
@@ -14,13 +14,15 @@ const ARM64: u32 = 0x0100_000c;
 
 /// Each program that is there, with its name.
 fn programs() -> Vec<(String, Image)> {
-    let Ok(named) = env::var("KEYHOLE_MACOS") else {
+    let Some(named) = env::var_os("KEYHOLE_MACOS") else {
         skipped("./x release cross builds programs for macOS");
         return Vec::new();
     };
-    let programs: Vec<_> = named
-        .split_whitespace()
-        .map(|path| (path.to_owned(), Image::of(fs::read(path).unwrap())))
+    let programs: Vec<_> = env::split_paths(&named)
+        .map(|path| {
+            let image = Image::of(fs::read(&path).unwrap());
+            (path.display().to_string(), image)
+        })
         .collect();
     assert!(!programs.is_empty());
     programs

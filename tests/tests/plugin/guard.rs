@@ -10,8 +10,8 @@ use keyhole_tests::World;
 use serde_json::{Deserializer, Value, json};
 use std::fs;
 
-/// Answers, and what gets them: the question about the agent's call with its key, in which one
-/// field has each of these values in turn. What is "gone" is not there.
+/// Each section has the expected answer, then rows of a field and its values. Each value in
+/// turn replaces that field of a good question; "gone" removes it.
 const SHARED: &str = r#"
 allow
 effort {"level": "high"}

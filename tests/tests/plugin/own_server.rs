@@ -64,7 +64,7 @@ fn it_gives_its_agent_the_file_once_a_ticket_and_without_a_key() {
 
 #[test]
 fn a_ticket_of_any_other_agent_opens_nothing() {
-    // Not even an agent that may use the key elsewhere is served, nor any agent if the
+    // It serves no other agent: neither one that may use the key elsewhere, nor any if the
     // key is for all.
     for world in [bound(), user("'~/catalog.md'")] {
         let mut client = world.client();

@@ -1,7 +1,7 @@
 //! A machine on which the plugin is installed.
 
-use super::super::{mode, temporary};
-use keyhole_tests::{MARKER, NOBODY, Ran, copy_program, workspace};
+use super::super::temporary;
+use keyhole_tests::{MARKER, NOBODY, Ran, copy_program, workspace, write_program};
 use std::{
     collections::BTreeSet, env, fs, os::unix::process::CommandExt as _, path::PathBuf,
     process::Command,
@@ -85,8 +85,7 @@ impl Machine {
 
     pub(crate) fn replace_server(&self, version: &str, name: &str, script: &str) {
         let server = self.root(version).join("server").join(name);
-        fs::write(&server, script).unwrap();
-        mode(&server, 0o755);
+        write_program(&server, script);
         self.sum(version);
     }
 
@@ -121,8 +120,7 @@ impl Machine {
     /// Replaces a command by a script.
     pub(crate) fn shim(&self, command: &str, script: &str) {
         let shim = self.temp.path().join("shims").join(command);
-        fs::write(&shim, format!("#!/bin/sh\n{script}\n")).unwrap();
-        mode(&shim, 0o755);
+        write_program(&shim, &format!("#!/bin/sh\n{script}\n"));
     }
 
     pub(crate) fn remove_shims(&self) {
