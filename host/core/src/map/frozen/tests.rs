@@ -11,7 +11,7 @@ use crate::{
 };
 use cap_std::{ambient_authority, fs::Dir};
 use keyhole_tree::Tree;
-use std::{collections::BTreeSet, fs, sync::Arc};
+use std::{collections::BTreeSet, fs, sync::Arc, time::Duration};
 
 const MAP: &str = "[keys]\na = 'one/a.md'\nb = 'one/b.md'\nc = 'two/c.md'\nd = 'two/d.md'\n";
 
@@ -24,7 +24,12 @@ fn tree() -> Tree {
 
 fn freeze(tree: &Tree, binding: Option<&BindingName>) -> FrozenMap {
     let live = Arc::new(live(tree));
-    FrozenMap::freeze(&live, binding, &mut BTreeSet::new(), Limits::default()).unwrap()
+    // Whatever waits longer than it must waits for an hour.
+    let limits = Limits {
+        deadline: Duration::from_secs(3600),
+        ..Limits::default()
+    };
+    FrozenMap::freeze(&live, binding, &mut BTreeSet::new(), limits).unwrap()
 }
 
 fn grant(frozen: &FrozenMap, key: &str) -> Result<Grant, Code> {
