@@ -205,7 +205,8 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
 /// Where the client keeps what its tasks print. It sets both variables for its own shell, to the
 /// folder itself.
 fn folder_of_tasks() -> PathBuf {
-    let above = env::var_os("CLAUDE_CODE_TMPDIR").map_or_else(env::temp_dir, PathBuf::from);
+    let above = env::var_os("CLAUDE_CODE_TMPDIR").filter(|set| !set.is_empty());
+    let above = above.map_or_else(env::temp_dir, PathBuf::from);
     let name = above.file_name().unwrap_or_default().to_string_lossy();
     match above.parent() {
         Some(parent) if name.starts_with("claude-") => parent.join("claude-*"),

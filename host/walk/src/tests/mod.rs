@@ -188,8 +188,6 @@ fn the_groups_that_are_remembered_count_and_not_those_of_now() {
     assert!(walked.is_ok());
 }
 
-/// Otherwise the file that lists the group's members would be judged by that same file,
-/// for ever.
 /// What is not mapped in a user namespace seems to be of that group.
 #[cfg(target_os = "linux")]
 #[test]
@@ -202,6 +200,8 @@ fn the_group_that_stands_for_every_unknown_group_is_nobodys_own() {
     assert_eq!(found.why, Why::WritableByGroup);
 }
 
+/// Otherwise the file that lists the group's members would be judged by that same file,
+/// for ever.
 #[test]
 fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it() {
     let told = Told {
