@@ -188,19 +188,34 @@ impl Handle {
     }
 }
 
-/// In a user namespace, the kernel shows every user without a number there as this one, and
-/// every group as this. So what seems to be theirs may be anybody's.
-fn overflow() -> (u32, u32) {
-    // Read before the wall, behind which nobody can.
-    static IDS: OnceLock<(u32, u32)> = OnceLock::new();
-    *IDS.get_or_init(|| {
-        let [user, group] = ["uid", "gid"].map(|what| {
-            let set = std::fs::read_to_string(format!("/proc/sys/kernel/overflow{what}"));
-            let set = set.ok().and_then(|set| set.trim().parse().ok());
-            set.unwrap_or(65_534)
-        });
-        (user, group)
-    })
+/// The user of this process, and what the kernel shows in a user namespace for every user and
+/// for every group that has no number there. What seems to be theirs may be anybody's.
+#[derive(Clone, Copy)]
+struct Ids {
+    user: u32,
+    any_user: u32,
+    any_group: u32,
+}
+
+impl Ids {
+    /// No command changes its user. The files are read before the wall, behind which nobody
+    /// can.
+    fn get() -> Self {
+        static IDS: OnceLock<Ids> = OnceLock::new();
+        *IDS.get_or_init(|| {
+            let [any_user, any_group] = ["uid", "gid"].map(|what| {
+                let set = std::fs::read_to_string(format!("/proc/sys/kernel/overflow{what}"));
+                let set = set.ok().and_then(|set| set.trim().parse().ok());
+                set.unwrap_or(65_534)
+            });
+            let user = rustix::process::geteuid().as_raw();
+            Self {
+                user,
+                any_user,
+                any_group,
+            }
+        })
+    }
 }
 
 impl FileSystem for System {
@@ -303,14 +318,12 @@ impl FileSystem for System {
     }
 
     fn user(&self) -> Option<u32> {
-        let (overflow, _) = overflow();
-        let user = rustix::process::geteuid().as_raw();
-        (user != overflow).then_some(user)
+        let ids = Ids::get();
+        (ids.user != ids.any_user).then_some(ids.user)
     }
 
     fn is_known(&self, group: u32) -> bool {
-        let (_, overflow) = overflow();
-        group != overflow
+        group != Ids::get().any_group
     }
 
     fn now(&self) -> SystemTime {
