@@ -14,17 +14,17 @@ use std::{
 #[cfg_attr(not(shuttle), test)]
 #[cfg_attr(shuttle, expect(dead_code, reason = "no test there"))]
 fn nobody_joins_so_many_who_hang_and_others_go_on() {
-    let (hung, other) = (Obstacle::of("hung"), Obstacle::of("other"));
+    let [hung, other, later] = ["hung", "other", "later"].map(Obstacle::of);
     let ask = |obstacle: Obstacle| obstacle.ask(|| Ok::<_, SystemError>(()));
     scope(|threads| {
         let (begin, begun) = channel();
-        let hang = |count| {
+        let hang = |what: Obstacle, count| {
             (0..count)
                 .map(|_| {
                     let (answer, answered) = channel::<()>();
                     let begin = begin.clone();
                     threads.spawn(move || {
-                        hung.ask(|| {
+                        what.ask(|| {
                             begin.send(()).unwrap();
                             answered.recv().map_err(|_| SystemError::Denied)
                         })
@@ -34,9 +34,9 @@ fn nobody_joins_so_many_who_hang_and_others_go_on() {
                 })
                 .collect::<Vec<_>>()
         };
-        let mut waiting = hang(MOST - 1);
+        let mut waiting = hang(hung, MOST - 1);
         assert_eq!(ask(hung), Ok(()));
-        waiting.extend(hang(1));
+        waiting.extend(hang(hung, 1));
         // Whether or not they are late by now.
         let refused = hung.ask(|| -> Result<(), SystemError> { panic!("it was asked") });
         assert_eq!(refused, Err(SystemError::Hangs));
@@ -44,18 +44,18 @@ fn nobody_joins_so_many_who_hang_and_others_go_on() {
         drop(waiting);
         // Three hang for long, and the fourth has just begun: whoever comes then waits for it.
         // On a busy machine, it may be late as well, so there are some tries.
-        let _late = hang(MOST - 1);
+        let _late = hang(later, MOST - 1);
         sleep(2 * LATE);
         let is_waited_for = (0..20).any(|_| {
-            let fourth = hang(1);
+            let fourth = hang(later, 1);
             let ends = threads.spawn(|| {
                 sleep(LATE / 3);
                 drop(fourth);
             });
-            let answer = ask(hung);
+            let answer = ask(later);
             ends.join().unwrap();
             // Until the fourth has gone.
-            while ask(hung).is_err() {}
+            while ask(later).is_err() {}
             answer.is_ok()
         });
         assert!(is_waited_for);
