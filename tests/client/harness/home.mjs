@@ -218,11 +218,19 @@ export class Home extends World {
     return Session;
   }
 
-  /** Plays `script` to `claude -p`, and returns what could be observed. */
-  session(script, args = [], env = {}, prompt = `${mark('parent')} Begin.`) {
+  /**
+   * Plays `script` to `claude -p`, and returns what could be observed. On a busy machine,
+   * 2.1.197 may end before all of a long line is in the pipe: then it is played again.
+   */
+  async session(script, args = [], env = {}, prompt = `${mark('parent')} Begin.`) {
     const asked = ['-p', prompt, '--output-format', 'stream-json', '--verbose', ...args];
     const [program, words] = this.command(this.client.program, ...asked);
-    return this.playing(script, (model) => ({ program, args: words, env: { ...api(model), ...env } }), this.run);
+    const start = (model) => ({ program, args: words, env: { ...api(model), ...env } });
+    for (let tries = 5; ; tries -= 1) {
+      const session = await this.playing(script, start, this.run);
+      const isCut = session.code === 0 && !session.stdout.endsWith('\n');
+      if (!isCut || tries === 1) return session;
+    }
   }
 
   /**

@@ -15,11 +15,7 @@ use crate::{
     Walker, Why,
 };
 use keyhole_tree::Tree;
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::Path,
-};
+use std::{fs, path::Path};
 use told::Told;
 
 /// A user who is neither root nor this one, and a group that nobody knows.
@@ -354,7 +350,7 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
             Err(rustix::io::Errno::OPNOTSUPP) => {
                 // Not `eprintln`, which the test harness hides.
                 let skipped = b"skipped: an access list (this file system has none)\n";
-                return io::stderr().write_all(skipped).unwrap();
+                return std::io::Write::write_all(&mut std::io::stderr(), skipped).unwrap();
             }
             Err(error) => panic!("{error}"),
         }
