@@ -293,8 +293,7 @@ impl FileSystem for System {
     /// An ACL gives nobody more rights than the group bits of the mode, which here
     /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
     fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
-        let is_sticky = stat.kind == Kind::Directory && stat.mode & 0o1000 != 0;
-        if stat.mode & 0o020 == 0 || is_sticky {
+        if stat.mode & 0o020 == 0 || stat.is_sticky_directory() {
             return Ok(None);
         }
         let asked = handle.obstacle().ask(|| match stat.kind {

@@ -98,8 +98,7 @@ pub trait FileSystem {
 
     /// Whether this is one group, and not the one as which the system shows every group that
     /// it cannot name.
-    fn is_known(&self, group: u32) -> bool {
-        let _ = group;
+    fn is_known(&self, _group: u32) -> bool {
         true
     }
 

@@ -112,6 +112,11 @@ impl Stat {
     pub const fn is_shared(&self) -> bool {
         self.mode & STICKY != 0 && self.mode & (OTHERS_WRITE | GROUP_WRITE) != 0
     }
+
+    /// Whether others can only make names there, and move none. Of a file, the bit says nothing.
+    pub(crate) fn is_sticky_directory(&self) -> bool {
+        self.kind == Kind::Directory && self.mode & STICKY != 0
+    }
 }
 
 impl<F: FileSystem> Walker<F> {
@@ -142,7 +147,7 @@ impl<F: FileSystem> Walker<F> {
             Mount::Ordinary if let Some(why) = self.files().hidden_writers(handle, stat)? => {
                 Some(why)
             }
-            Mount::Ordinary if is_directory && stat.mode & STICKY != 0 => None,
+            Mount::Ordinary if stat.is_sticky_directory() => None,
             Mount::Ordinary if stat.mode & OTHERS_WRITE != 0 => Some(Why::WritableByOthers),
             Mount::Ordinary if stat.mode & GROUP_WRITE == 0 => None,
             Mount::Ordinary if groups => self.others_in(stat.group, user)?,

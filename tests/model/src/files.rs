@@ -188,7 +188,8 @@ impl FileSystem for Files {
 
     fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
         let has_list = self.world().disk.nodes[handle.id].acl.is_some();
-        let is_open = has_list && stat.mode & 0o020 != 0 && stat.mode & STICKY == 0;
+        let is_sticky = stat.kind == Kind::Directory && stat.mode & STICKY != 0;
+        let is_open = has_list && stat.mode & 0o020 != 0 && !is_sticky;
         Ok(is_open.then_some(Why::WritableByOthers))
     }
 
