@@ -294,6 +294,8 @@ fn detail(code: Code, map: &Arc<Map>, key: &Key, location: &Location) -> Option<
             Code::Untrusted => {
                 distrust_of_file(&map, &key, &file).map(|distrust| way::cure(&distrust, &file))
             }
+            // What hung would hang once more.
+            Code::TimedOut => None,
             _ => way::leads(code, entry, &file),
         }
     };

@@ -82,10 +82,6 @@ fn in_the_way(_: &Distrust, _: &Path) -> Vec<PathBuf> {
 
 /// What to type about this one file, if the code does not say it all.
 pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
-    // What hung would hang once more.
-    if code == Code::TimedOut {
-        return None;
-    }
     let path = entry.path();
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, found) = (printable(&real), real.metadata().ok());
