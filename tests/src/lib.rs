@@ -46,6 +46,7 @@ mod world;
 
 pub use answer::Answer;
 pub use binary::{binary, cargo, copy_program, workspace, write_program};
+pub use keyhole_tree::skipped;
 #[cfg(target_os = "linux")]
 pub use lacking::fail_calls;
 pub use protocol::Protocol;
@@ -70,17 +71,6 @@ pub const PATIENCE: Duration = Duration::from_secs(match option_env!("KEYHOLE_EM
 /// A word in the path of every [`World`]. Put it into every key, file name and
 /// content that must stay secret: if it turns up in an output, something leaked.
 pub const MARKER: &str = "hunter2";
-
-/// Says that the running test cannot run here, and why. The test harness gives each thread the
-/// name of its test, and hides what `eprintln!` writes in a test that passes, but not this.
-///
-/// # Panics
-/// If standard error cannot be written to.
-pub fn skipped(why: impl std::fmt::Display) {
-    let thread = thread::current();
-    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
-    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
-}
 
 /// Does something again and again in another thread, from the beginning of `then` to its end.
 pub fn while_repeating<T>(mut again: impl FnMut() + Send, then: impl FnOnce() -> T) -> T {

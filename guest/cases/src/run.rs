@@ -1,8 +1,8 @@
 //! Runs every case in one engine.
 
 use crate::{Case, cases};
+use keyhole_tree::say;
 use std::{
-    io::{self, Write as _},
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     process, str,
@@ -37,7 +37,7 @@ pub fn run_all<A: Into<Vec<u8>>>(
     cases.retain(|case| {
         let lacks = case.lacks();
         if let Some(why) = lacks {
-            say(&format!("skipped: {engine}: {} ({why})", case.name()));
+            say(format_args!("skipped: {engine}: {} ({why})", case.name()));
         }
         lacks.is_none()
     });
@@ -59,7 +59,7 @@ pub fn run_all<A: Into<Vec<u8>>>(
         let ended = started.into_iter().map(|thread| thread.join().unwrap());
         ended.flatten().collect()
     });
-    say(&format!("{engine}: {} cases ran", cases.len()));
+    say(format_args!("{engine}: {} cases ran", cases.len()));
     assert!(
         failures.is_empty(),
         "{engine}: {} of {} cases failed\n{}",
@@ -67,13 +67,6 @@ pub fn run_all<A: Into<Vec<u8>>>(
         cases.len(),
         failures.join("\n"),
     );
-}
-
-/// Says it, also in a test that passes: there the test harness hides what `eprintln` writes.
-fn say(line: &str) {
-    io::stderr()
-        .write_all(format!("{line}\n").as_bytes())
-        .unwrap();
 }
 
 /// What is wrong with this case. None if it is right.

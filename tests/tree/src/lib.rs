@@ -1,11 +1,32 @@
-//! For tests: files in a directory of their own, such as a map and what it names.
+//! For tests: files in a directory of their own, such as a map and what it names; and what a
+//! test says although it passes.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::{
+    fmt::Display,
     fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
+    thread,
 };
 use tempfile::TempDir;
+
+/// Says a line, also in a test that passes: there the test harness hides what `eprintln!`
+/// writes, but not this.
+pub fn say(line: impl Display) {
+    let line = format!("{line}\n");
+    io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
+/// Says that the running test cannot run here, and why. The test harness gives each thread the
+/// name of its test.
+pub fn skipped(why: impl Display) {
+    let thread = thread::current();
+    say(format_args!(
+        "skipped: {}: {why}",
+        thread.name().unwrap_or("a test")
+    ));
+}
 
 /// Such a directory. The map is `map.toml`, and need not be there.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! A machine that runs programs for Windows: this one, or wine.
 
-use crate::skipped;
+use keyhole_tree::skipped;
 use std::{
     env, fs,
     io::Write as _,
@@ -39,11 +39,7 @@ pub(crate) fn machine() -> Option<Machine> {
         false => under_wine(),
     };
     let Some((program, wine)) = found else {
-        let test = thread::current();
-        let test = test.name().unwrap_or_default();
-        skipped(&format!(
-            "{test} on Windows (./x release windows runs it under wine)"
-        ));
+        skipped("not on Windows (./x release windows runs it under wine)");
         return None;
     };
     Some(Machine {

@@ -26,12 +26,6 @@ mod trust;
 use machine::{Machine, Place, machine};
 use serde_json::{Value, json};
 
-/// Says that a test cannot run here. The test harness hides what `eprintln` writes.
-fn skipped(what: &str) {
-    let line = format!("skipped: {what}\n");
-    std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()).unwrap();
-}
-
 const KEY: &str = "k-3f9c27e1b6a84d05";
 
 /// A map with one key.

@@ -1,4 +1,5 @@
-use crate::{checked, load, machine, map_of, skipped};
+use crate::{checked, load, machine, map_of};
+use keyhole_tree::skipped;
 
 /// Other spellings of the one file's name, or names of something else: none is served.
 const NONE: [&str; 26] = [
@@ -82,7 +83,7 @@ fn an_8_3_name_is_not_the_files_name() {
         .find(|word| word.contains('~'));
     let Some(short) = short else {
         // A volume may be configured to create no such names.
-        return skipped("8.3 names on Windows (this volume has none)");
+        return skipped("this volume has no 8.3 names");
     };
     // Other programs accept it as a name of the file.
     let short = short.replace(".MD", ".md");

@@ -14,7 +14,7 @@ use crate::{
     Distrust, FileSystem, Handle, Mount, Policy, Stat, System, SystemError, WalkError, Walked,
     Walker, Why,
 };
-use keyhole_tree::Tree;
+use keyhole_tree::{Tree, skipped};
 use std::{fs, path::Path};
 use told::Told;
 
@@ -348,9 +348,7 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
         match rustix::fs::setxattr(tree.path(name), "system.posix_acl_access", &acl, flags) {
             Ok(()) => {}
             Err(rustix::io::Errno::OPNOTSUPP) => {
-                // Not `eprintln`, which the test harness hides.
-                let skipped = b"skipped: an access list (this file system has none)\n";
-                return std::io::Write::write_all(&mut std::io::stderr(), skipped).unwrap();
+                return skipped("this file system has no access lists");
             }
             Err(error) => panic!("{error}"),
         }
