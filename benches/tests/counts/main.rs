@@ -1,6 +1,6 @@
 //! What a call costs in things that can be counted: the same on every machine with such a file
-//! system, however busy it is. The most that each may be stands beside what it was when the limit was set.
-//! If a change makes something cheaper, lower its limit, so that the gain is kept.
+//! system, however busy it is. The most that each may be stands beside what it was when the
+//! limit was set. If a change makes something cheaper, lower its limit, so that the gain is kept.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod allocations;
