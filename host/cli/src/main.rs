@@ -252,7 +252,7 @@ fn live_map(map: &MapArg) -> Result<LiveMap, String> {
 fn key_in(variable: &str) -> Result<Key, &'static str> {
     std::env::var(variable)
         .ok()
-        .and_then(|text| Key::try_from(text).ok())
+        .and_then(|text| Key::try_from(&*text).ok())
         .ok_or("the variable that --key-env names is not set to a key")
 }
 

@@ -8,13 +8,12 @@ use crate::{
     map::{BindingName, Key, Maps},
 };
 use std::time::Instant;
-use zeroize::Zeroizing;
 
 /// What a call asks for.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// The file of this key. The key comes from the caller, and may be anything.
-    Key(Zeroizing<String>),
+    Key(String),
     /// The file of the binding of this name. The name comes from the operator.
     Bound(BindingName),
     /// The file of this key. The key comes from the operator.
@@ -66,7 +65,7 @@ impl Call {
         let (key, text) = match (self.target, ticketed) {
             // What the guard judged, whatever was sent.
             (Target::Key(_), Some(key)) => of_key(key),
-            (Target::Key(text), None) => (Key::try_from(text.as_str()).ok(), text),
+            (Target::Key(text), None) => (Key::try_from(&*text).ok(), text),
             (Target::Bound(name), _) => of_key(maps.bound(&map, &name)?),
             (Target::Given(key), _) => of_key(key),
             (Target::OfCaller, _) => {
@@ -91,7 +90,7 @@ impl Call {
     }
 }
 
-fn of_key(key: Key) -> (Option<Key>, Zeroizing<String>) {
-    let text = Zeroizing::new(key.expose().to_owned());
+fn of_key(key: Key) -> (Option<Key>, String) {
+    let text = key.expose().to_owned();
     (Some(key), text)
 }

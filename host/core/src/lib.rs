@@ -37,7 +37,7 @@
 //! runtime.block_on(async {
 //!     let load = |key: &str| {
 //!         // Nobody has said who asks: an entry that is bound to agents would be refused.
-//!         loader.load(Target::Key(key.to_owned().into()), Caller::Nobody)
+//!         loader.load(Target::Key(key.to_owned()), Caller::Nobody)
 //!     };
 //!     assert_eq!(load("k-2c1f8a96d0e34b57").await.unwrap().text, "- Jane Q. Example\n");
 //!     assert_eq!(load("k-2c1f8a96d0e34b58").await.unwrap_err(), Code::UnknownKey);

@@ -19,7 +19,6 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
-use zeroize::Zeroizing;
 
 #[cfg(unix)]
 #[path = "ticket/unix.rs"]
@@ -122,7 +121,7 @@ impl Tickets {
             })
         };
         let key = ticket.key.as_ref().map_or("", Key::expose);
-        let text = Zeroizing::new(format!("{}\n{key}\n", ticket.agent));
+        let text = format!("{}\n{key}\n", ticket.agent);
         write(&name(id), &text)?;
         // Last: a ticket without a receipt only means that an answer is not believed.
         write(&receipt(id), "").inspect_err(|_| system::remove(&folder, &name(id)))
@@ -137,7 +136,7 @@ impl Tickets {
         if !is_younger(&ticket, LIFE) {
             return None;
         }
-        let mut text = Zeroizing::new(String::new());
+        let mut text = String::new();
         (&ticket)
             .take((AgentName::MAX_BYTES + Key::MAX_LEN) as u64 + 3)
             .read_to_string(&mut text)

@@ -5,7 +5,6 @@ use keyhole_core::limits::MAX_CLAUDE_CHARS;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use zeroize::Zeroizing;
 
 /// The tool's name.
 pub(super) const NAME: &str = "load_context";
@@ -101,10 +100,10 @@ pub(super) fn object(value: Value) -> JsonObject {
 
 /// The key in `arguments`, which must be one string named `key` and nothing else. The
 /// error is the same whatever was wrong, so that it repeats no input.
-pub(super) fn key(arguments: Option<JsonObject>) -> Result<Zeroizing<String>, &'static str> {
+pub(super) fn key(arguments: Option<JsonObject>) -> Result<String, &'static str> {
     let mut arguments = arguments.unwrap_or_default();
     match (arguments.remove("key"), arguments.is_empty()) {
-        (Some(Value::String(key)), true) => Ok(Zeroizing::new(key)),
+        (Some(Value::String(key)), true) => Ok(key),
         _ => Err("Wrong arguments. Call again with exactly one, \"key\", which is a string."),
     }
 }

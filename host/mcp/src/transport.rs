@@ -45,7 +45,6 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::{Mutex, Semaphore, mpsc},
 };
-use zeroize::Zeroizing;
 
 /// The received and unanswered requests may take this many bytes, counted as lines.
 /// Beyond this limit, the server reads no more input. A parsed line can take some
@@ -210,8 +209,6 @@ where
             }
             match self.lines.next().await {
                 Ok(Line::Whole(line)) => {
-                    // The line may contain a key.
-                    let line = Zeroizing::new(line);
                     if let Some(message) = self.take_in(&line) {
                         return Some(message);
                     }

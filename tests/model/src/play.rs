@@ -149,7 +149,7 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
     let ask = |call: usize, ask: Ask| {
         files.world().begin(call);
         let target = match ask {
-            Ask::Key(key) => Target::Key(key.to_owned().into()),
+            Ask::Key(key) => Target::Key(key.to_owned()),
             Ask::Bound(name) => Target::Bound(BindingName::try_from(name).unwrap()),
         };
         let call = Call::new(target, Caller::Nobody, Instant::now() + LONG);

@@ -216,7 +216,7 @@ pub(super) type Ready = Loader<LiveMap, Guests>;
 
 /// One call, to be waited for.
 pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Code> {
-    let target = Target::Key(key.to_owned().into());
+    let target = Target::Key(key.to_owned());
     let content = loader.load(target, Caller::Nobody).await?;
     Ok(content.text)
 }

@@ -128,7 +128,7 @@ pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
     key: &Key,
     caller: &Caller,
 ) -> Result<String, Code> {
-    let target = Target::Key(key.expose().to_owned().into());
+    let target = Target::Key(key.expose().to_owned());
     Ok(loader.load(target, caller.clone()).await?.text)
 }
 

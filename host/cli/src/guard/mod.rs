@@ -77,7 +77,7 @@ pub(crate) fn guard(
         Ok(agent) => {
             let ticket = Ticket {
                 agent: agent.clone(),
-                key: request.key.and_then(|key| Key::try_from(key).ok()),
+                key: request.key.and_then(|key| Key::try_from(&*key).ok()),
             };
             tickets.leave(&request.id, &ticket)?;
             input = ticket.key.map(|_| json!({ "key": KEY_IN_TICKET }));

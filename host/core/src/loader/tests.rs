@@ -116,7 +116,7 @@ impl World {
     /// Starts calls with these keys, all at once.
     fn calls(&self, keys: impl IntoIterator<Item = String>) -> JoinSet<Answer> {
         let call = |key: String| {
-            let (loader, target) = (self.loader.clone(), Target::Key(key.into()));
+            let (loader, target) = (self.loader.clone(), Target::Key(key));
             async move {
                 let content = loader.load(target, Caller::Nobody).await;
                 content.map(|content| content.text)

@@ -5,7 +5,6 @@ use super::{Key, KeyError, Map, Position};
 use crate::code::Code;
 use keyhole_walk::{Distrust, FileSystem, Policy, System, SystemError, WalkError, Walker};
 use std::{borrow::Borrow, env, fmt, ops::Deref, str, sync::Arc};
-use zeroize::Zeroizing;
 
 /// The name of a binding: 1 to [`BindingName::MAX_CHARS`] of `a` to `z`, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -160,7 +159,7 @@ impl Binding {
                 // The longest key, with the longest line end.
                 let most = Key::MAX_LEN as u64 + 2;
                 let bytes = walker.read_at_rest(&file.handle, most, None)?;
-                let bytes = Zeroizing::new(bytes.ok_or(KeyError::TooLong)?);
+                let bytes = bytes.ok_or(KeyError::TooLong)?;
                 let text = str::from_utf8(&bytes).map_err(|_| KeyError::NotVisibleAscii)?;
                 // `echo` and editors end a file with a newline.
                 let line = text
@@ -170,7 +169,7 @@ impl Binding {
             }
             KeySource::Variable(name) => {
                 let value = env::var(&**name).map_err(|_| BindingError::NoVariable)?;
-                Ok(Key::try_from(value)?)
+                Ok(Key::try_from(&*value)?)
             }
         }
     }

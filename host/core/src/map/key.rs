@@ -17,10 +17,8 @@ use zeroize::Zeroizing;
 /// compared at all. There is no `Borrow<str>`, which would bring back the plain comparison
 /// of strings.
 ///
-/// It is overwritten with zeros when it is dropped. So are a map's text, and the loader's
-/// and the transport's own copies of what a caller sent. These are not: the kernel's pipes,
-/// the buffers of the parser and the protocol library, the sandbox's copy, which ends with
-/// the call, and what the client keeps, above all its transcript.
+/// It is overwritten with zeros when it is dropped, and so is a map's text. No other copy is:
+/// of a key that was used, the streams, the JSON parser and the sandbox keep some anyway.
 #[derive(Clone, Eq)]
 pub struct Key(Zeroizing<Box<str>>);
 
@@ -83,16 +81,6 @@ pub(super) fn check(text: &str) -> Result<(), KeyError> {
         _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => Err(KeyError::NotVisibleAscii),
         1..=Key::MAX_LEN => Ok(()),
         _ => Err(KeyError::TooLong),
-    }
-}
-
-impl TryFrom<String> for Key {
-    type Error = KeyError;
-
-    fn try_from(text: String) -> Result<Self, KeyError> {
-        // This copies and does not shrink: shrinking may move the text and leave the
-        // old one in memory.
-        Self::try_from(&**Zeroizing::new(text))
     }
 }
 

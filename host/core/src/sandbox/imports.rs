@@ -21,14 +21,13 @@ use wasmtime::{
     Result, StoreLimits,
     component::{HasSelf, Linker, Resource, ResourceTable},
 };
-use zeroize::Zeroizing;
 
 /// What one call owns. It goes when the call ends.
 pub(super) struct CallState {
     /// Memory, tables and instances that the guest may still take.
     pub(super) limits: StoreLimits,
     /// The one key that `find` answers to.
-    key: Zeroizing<String>,
+    key: String,
     pub(super) grant: Option<Grant<Handle>>,
     pub(super) walker: Arc<Walker<System>>,
     /// The guest's handles.
@@ -54,7 +53,7 @@ impl CallState {
         let grant = grant.map(|grant| grant.reopen(open)).transpose()?;
         Ok(Self {
             limits: store_limits(limits),
-            key: Zeroizing::new(key.to_owned()),
+            key: key.to_owned(),
             grant,
             walker,
             table,

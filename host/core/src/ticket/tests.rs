@@ -78,7 +78,7 @@ impl Data {
 fn a_ticket_carries_the_key_that_the_guard_judged_and_is_private() {
     let data = Data::new();
     let ticket = Ticket {
-        key: Some("k".repeat(Key::MAX_LEN).try_into().unwrap()),
+        key: Some("k".repeat(Key::MAX_LEN).as_str().try_into().unwrap()),
         ..ticket(&"a".repeat(AgentName::MAX_BYTES))
     };
     data.tickets().leave("toolu_1", &ticket).unwrap();

@@ -265,7 +265,7 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
     disk.hang(true);
     let mut calls = JoinSet::new();
     for _ in 0..limits.running + limits.waiting {
-        let (loader, target) = (loader.clone(), Target::Key(KEYS[0].to_owned().into()));
+        let (loader, target) = (loader.clone(), Target::Key(KEYS[0].to_owned()));
         calls.spawn(async move { loader.load(target, Caller::Nobody).await });
     }
     settle().await;

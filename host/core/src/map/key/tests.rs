@@ -14,7 +14,7 @@ fn a_key_is_1_to_128_visible_ascii_characters() {
         ("\u{7f}".to_owned(), KeyError::NotVisibleAscii),
         ("clé".to_owned(), KeyError::NotVisibleAscii),
     ] {
-        assert_eq!(Key::try_from(bad), Err(why));
+        assert_eq!(Key::try_from(&*bad), Err(why));
     }
 }
 
