@@ -1,7 +1,7 @@
 //! The arguments of each command, and their help.
 
 use crate::setup;
-use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use keyhole_core::{AgentName, BadBindingName, BindingName, Key};
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ file, you need not restart it.
 
 Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start or
 fails before that.")]
-    Serve(Later<Serve>),
+    Serve(Serve),
 
     /// Say for each entry in the map whether it would load, and if not, why
     #[command(after_help = "\
@@ -74,7 +74,7 @@ Examples:
   keyhole check -q || echo wrong
 
 Exit codes: 0 everything would load, 1 something would not, 2 no map, or an invalid one.")]
-    Check(Later<Check>),
+    Check(Check),
 
     /// Print what a client needs in its configuration, or an entry for the map
     #[command(after_help = "\
@@ -89,7 +89,7 @@ Examples:
 
 Exit codes: 0 printed, 1 not printed; standard error then says why, for example that a
 key would be shown.")]
-    Setup(Later<setup::Arguments>),
+    Setup(setup::Arguments),
 
     /// Decide, as a hook of the Claude Code plugin, whether a call may be made
     #[command(after_help = "\
@@ -97,7 +97,7 @@ Reads a PreToolUse question on standard input and answers on standard output.
 If it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the server.
 
 Exit codes: 0 decided, 2 denied because of an error.")]
-    Guard(Later<Guard>),
+    Guard(Guard),
 
     /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, if nobody else could change it
     ///
@@ -113,14 +113,14 @@ else with a text that tells the agent to stop. The agent gets it without a key a
 without a call. `keyhole setup claude-code --inject AGENT` prints the settings.
 
 Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
-    Inject(Later<MapArg>),
+    Inject(MapArg),
 
     /// Print the agents that the map names, one per line, and * if a key is for any
     ///
     /// For the Claude Code plugin, which shows the tool to no others. A missing map
     /// names nobody.
     #[command(hide = true)]
-    Agents(Later<MapArg>),
+    Agents(MapArg),
 
     /// Say what this program could touch with this map, now: read it before you allow it
     #[command(after_help = "\
@@ -129,35 +129,10 @@ be served, and which walls stand. It prints no key and no content.
 
 Exit codes: 0 printed, whatever the map is; 1 not printed, for example because nothing
 says where the map would be.")]
-    Contract(Later<Contract>),
+    Contract(Contract),
 
     /// Show a whole session over MCP, with its own map and files
-    Demo(Later<ColorArg>),
-}
-
-/// Arguments that are defined only if their command is used: to define those of all
-/// commands takes a tenth of the instructions of a server's start.
-#[derive(Debug)]
-pub(crate) struct Later<T>(pub(crate) T);
-
-impl<T: Args> Args for Later<T> {
-    fn augment_args(command: clap::Command) -> clap::Command {
-        command.defer(T::augment_args)
-    }
-
-    fn augment_args_for_update(command: clap::Command) -> clap::Command {
-        command.defer(T::augment_args_for_update)
-    }
-}
-
-impl<T: FromArgMatches> FromArgMatches for Later<T> {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        T::from_arg_matches(matches).map(Self)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.0.update_from_arg_matches(matches)
-    }
+    Demo(ColorArg),
 }
 
 #[derive(Debug, Args)]

@@ -9,21 +9,19 @@ mod contract;
 mod demo;
 mod guard;
 mod inject;
+mod mistake;
 mod resources;
 mod serve;
 mod setup;
 mod signals;
 mod terminal;
 
-use arguments::{Check, Cli, Color, Command, Contract, Guard, Later, MapArg, Serve};
+use arguments::{Check, Cli, Color, Command, Contract, Guard, MapArg, Serve};
 use check::{Report, brief, check, foreign_map, load};
-use clap::{
-    CommandFactory as _, Parser as _,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::Parser as _;
 use keyhole_core::{
-    AgentName, Caller, Key, LiveMap, Loader, Location, MapMistake,
-    limits::{Limits, MAX_MAX_BYTES},
+    AgentName, Caller, Key, LiveMap, Loader, Location,
+    limits::Limits,
     sandbox::{COMPONENT, Sandbox},
     ticket::Tickets,
 };
@@ -49,7 +47,7 @@ fn main() -> ExitCode {
     hide_panics();
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,
-        Err(error) => return explain(&error),
+        Err(error) => return mistake::explain(&error),
     };
     // The guard denies its call with this exit code.
     if let Err(error) = given_up {
@@ -57,28 +55,28 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let done = match command {
-        Command::Serve(Later(arguments)) => serve_session(arguments),
-        Command::Guard(Later(Guard { map, after })) => return guard_call(&map, after),
-        Command::Inject(Later(map)) => {
+        Command::Serve(arguments) => serve_session(arguments),
+        Command::Guard(Guard { map, after }) => return guard_call(&map, after),
+        Command::Inject(map) => {
             inject::inject(live_map(&map), io::stdin().lock(), io::stdout().lock())
                 .map_err(|error| error.to_string())
         }
         Command::Tickets => tickets()
             .and_then(|tickets| tickets.held().map(drop).map_err(|error| error.to_string())),
-        Command::Check(Later(arguments)) => {
+        Command::Check(arguments) => {
             return looked(arguments.color.color, || look(&arguments));
         }
-        Command::Agents(Later(map)) => live_map(&map)
+        Command::Agents(map) => live_map(&map)
             .and_then(|map| guard::agents(&map).map_err(|error| error.to_string()))
             .and_then(|agents| print(&agents)),
         #[expect(clippy::disallowed_methods, reason = "the file that the user names")]
-        Command::Contract(Later(Contract { save, wit, .. })) if wit || save.is_some() => save
+        Command::Contract(Contract { save, wit, .. }) if wit || save.is_some() => save
             .map_or(Ok(()), |file| std::fs::write(file, COMPONENT))
             .map_err(|error| {
                 format!("the component cannot be written: {error}; name another file with --save")
             })
             .and_then(|()| print(&contract::wit())),
-        Command::Contract(Later(Contract { map, color, .. })) => {
+        Command::Contract(Contract { map, color, .. }) => {
             return looked(color.color, || {
                 let map = Arc::new(live_map(&map).map_err(|message| (1, message))?);
                 let report = report(&map).map_err(|error| (1, error.to_string()))?;
@@ -86,13 +84,13 @@ fn main() -> ExitCode {
                 Ok((0, format!("{screen}\nWith this map, now:\n{text}")))
             });
         }
-        Command::Setup(Later(arguments)) => setup::run(&arguments)
+        Command::Setup(arguments) => setup::run(&arguments)
             .map_err(|error| error.to_string())
             .and_then(|said| {
                 said.warnings.iter().for_each(|warning| say(warning));
                 print(&said.text)
             }),
-        Command::Demo(Later(color)) => demo::run(color.color).map_err(|error| error.to_string()),
+        Command::Demo(color) => demo::run(color.color).map_err(|error| error.to_string()),
     };
     ended(done.map(|()| 0), 1)
 }
@@ -123,103 +121,6 @@ fn give_up() -> io::Result<()> {
 /// If standard error is closed, nobody is left to tell.
 fn say(message: &str) {
     let _ = writeln!(io::stderr(), "keyhole: {message}");
-}
-
-/// Only after `setup` can there be too many words.
-const TOO_MANY: &str =
-    "too many words; write `keyhole setup key FILE`, or `keyhole setup CLIENT --bind NAME`";
-
-/// Prints help or the version if the user asked for it. Otherwise it says what is wrong,
-/// and repeats no argument: a key in the wrong place must not end up in a log. 2 is the
-/// usual exit code for this; if the guard exits with it, the client denies the call.
-fn explain(error: &clap::Error) -> ExitCode {
-    use ErrorKind as Kind;
-    // Only what comes from our own list of arguments.
-    let own = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.clone(),
-        Some(ContextValue::Strings(texts)) => texts.join(", "),
-        _ => String::new(),
-    };
-    let is_odd = matches!(
-        error.kind(),
-        Kind::UnknownArgument | Kind::InvalidSubcommand
-    );
-    let argument = if is_odd {
-        String::new()
-    } else {
-        own(ContextKind::InvalidArg)
-    };
-    let message = match error.kind() {
-        Kind::DisplayHelp | Kind::DisplayVersion => {
-            return ended(print(&error.to_string()).map(|()| 0), 1);
-        }
-        Kind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-        Kind::InvalidSubcommand => "there is no such command".to_owned(),
-        Kind::UnknownArgument => "there is an unknown argument".to_owned(),
-        Kind::MissingRequiredArgument | Kind::MissingSubcommand => {
-            "an argument is missing".to_owned()
-        }
-        Kind::InvalidValue => match own(ContextKind::ValidValue) {
-            values if values.is_empty() => format!("{argument} needs a value"),
-            values if argument == "[CLIENT]" => {
-                format!("{argument} is one of: {values}; for an entry, write key FILE")
-            }
-            values => format!("{argument} is one of: {values}"),
-        },
-        Kind::ValueValidation if argument.ends_with("<BYTES>") => {
-            format!("{argument} is a number of bytes, 1 to {MAX_MAX_BYTES}")
-        }
-        // The reason comes from our own parsers, which return constant text.
-        Kind::ValueValidation => match std::error::Error::source(error) {
-            Some(why) => format!("{argument} cannot be used: {why}"),
-            None => format!("{argument} cannot be used"),
-        },
-        Kind::ArgumentConflict if argument.is_empty() => TOO_MANY.to_owned(),
-        Kind::ArgumentConflict => match own(ContextKind::PriorArg) {
-            other if other == argument => format!("use {argument} once"),
-            other => format!("use {argument} once, and not with {other}"),
-        },
-        Kind::TooManyValues | Kind::TooFewValues | Kind::WrongNumberOfValues => {
-            format!("{argument} has too many or too few values")
-        }
-        _ => "the arguments cannot be understood".to_owned(),
-    };
-    let meant = [
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedValue,
-    ];
-    let mut meant = meant.map(own).concat();
-    let mut command = Cli::command();
-    command.build();
-    for word in std::env::args_os().skip(1) {
-        let Some(next) = command.find_subcommand(&word).cloned() else {
-            break;
-        };
-        command = next;
-    }
-    if is_odd && meant.is_empty() {
-        // clap finds nothing after `help`, and no short word with two letters swapped.
-        let word = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
-            .map(own)
-            .concat();
-        let options = command.get_arguments().filter(|a| !a.is_hide_set());
-        let all = Cli::command();
-        let commands = all.get_subcommands().filter(|c| !c.is_hide_set());
-        let commands = commands.map(|command| command.get_name().to_owned());
-        let known = options.filter_map(|a| Some(format!("--{}", a.get_long()?)));
-        meant = MapMistake::meant(&word, known.chain(commands)).unwrap_or_default();
-    }
-    let meant = match meant.is_empty() || error.kind() == Kind::ArgumentConflict {
-        true => String::new(),
-        false => format!("; did you mean {meant}?"),
-    };
-    let (usage, name) = (command.render_usage(), command.get_bin_name());
-    let name = name.unwrap_or("keyhole");
-    say(&format!(
-        "{message}{meant}\n\n{usage}\n\nFor all arguments, see: {name} --help"
-    ));
-    ExitCode::from(2)
 }
 
 /// Serves one session.

@@ -35,9 +35,16 @@ const MISTAKES: &str = "
 list-keys
 zzz
 chekc
+init
+list
+doctor
+add
+install
 help chek
+help list
 serve --port 80
 serve extra
+serve --json
 serve --map
 serve --map=
 serve --bind K_hunter2=7f3a9c55aa01beef
@@ -56,12 +63,19 @@ check --show-keys
 check --jsno
 check --mpa x
 check --json --json
+check -q --json
+check context-map.toml
+check --map my notes.toml
+check --color
 check --color alway
+check --color=alway
 check --color k-hunter2
 contract x
 setup key
 setup kye a.md
+setup key ~/my notes/a.md
 setup key a.md --max-bytes 1MB
+setup key a.md --max-bytes 8388609
 setup claude-cod
 setup claude-code key a.md
 setup claude-code rules

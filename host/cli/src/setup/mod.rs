@@ -76,9 +76,17 @@ the map would be invalid with it.")]
         #[command(flatten)]
         names: Names,
         /// The largest size that is served, for a client that has a limit
-        #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=MAX_MAX_BYTES))]
+        #[arg(long, value_name = "BYTES", value_parser = max_bytes)]
         max_bytes: Option<u64>,
     },
+}
+
+/// Parses a size, as a map could have it.
+fn max_bytes(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().ok();
+    bytes
+        .filter(|bytes| (1..=MAX_MAX_BYTES).contains(bytes))
+        .ok_or_else(|| format!("a size is a number of bytes, 1 to {MAX_MAX_BYTES}"))
 }
 
 /// The output.
