@@ -24,7 +24,8 @@ use std::{
 ///
 /// Those that wait for another thread or for the client, or wake a thread, do not count: how
 /// many there are depends on who is faster. Nor do those that only unoptimised programs make:
-/// their standard library asks whether a descriptor is open before it closes it.
+/// their standard library asks whether a descriptor is open before it closes it. Nor does the
+/// time: whether the kernel answers it in memory depends on the processor's clock.
 ///
 /// # Errors
 /// The system does not let us follow a program.
@@ -57,7 +58,9 @@ fn counts(thread: Pid) -> bool {
     #[cfg(target_arch = "aarch64")]
     let (number, third) = (registers.regs[8], registers.regs[2]);
     match number.cast_signed() {
-        libc::SYS_futex | libc::SYS_fcntl | libc::SYS_epoll_pwait => false,
+        libc::SYS_futex | libc::SYS_fcntl | libc::SYS_epoll_pwait | libc::SYS_clock_gettime => {
+            false
+        }
         #[cfg(target_arch = "x86_64")]
         libc::SYS_epoll_wait => false,
         // Of an eventfd, by which a thread wakes the one that waits. Nothing else is so
