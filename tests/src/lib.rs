@@ -41,6 +41,8 @@ mod process;
 mod protocol;
 mod ran;
 mod session;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod transcript;
 mod world;
 

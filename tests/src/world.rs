@@ -1,19 +1,21 @@
 //! A home of its own for the program: files, a map, an environment.
 
-use crate::{MARKER, Protocol, Ran, Session, binary, copy_program};
+use crate::{MARKER, PATIENCE, Protocol, Ran, Session, binary, copy_program};
 use rustix::process::geteuid;
 use std::{
     collections::BTreeMap,
     env,
     ffi::{OsStr, OsString},
     fs,
+    io::Read as _,
     os::unix::{
         fs::{DirBuilderExt as _, PermissionsExt as _, symlink},
         process::CommandExt as _,
     },
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
+    sync::{Arc, mpsc},
+    thread,
 };
 use tempfile::TempDir;
 
@@ -277,6 +279,31 @@ impl World {
             .map(|argument| argument.as_ref().to_owned())
             .collect();
         Ran::with_input(&mut self.command(&arguments), input, self.home_in_utf8())
+    }
+
+    /// Runs `keyhole` to its end with a terminal for standard output, and returns what is
+    /// written there.
+    #[cfg(target_os = "linux")]
+    #[track_caller]
+    pub fn shown<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> String {
+        let (mut shown, terminal) = crate::terminal::open();
+        let arguments = arguments.into_iter();
+        let arguments: Vec<_> = arguments.map(|one| one.as_ref().to_owned()).collect();
+        let mut command = self.command(&arguments);
+        let mut run = command.stdout(terminal).spawn().expect("it starts");
+        // Its end of the terminal.
+        drop(command);
+        let (to, text) = mpsc::channel();
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            // When nobody has the other end any more, a read fails.
+            let _ = shown.read_to_end(&mut text);
+            to.send(text)
+        });
+        let text = text.recv_timeout(PATIENCE);
+        // Both fail if it has ended already.
+        let _ = (run.kill(), run.wait());
+        String::from_utf8(text.expect("it ends")).expect("output is text")
     }
 
     /// Types a text into a shell in which `keyhole` is a command. As in what the program
