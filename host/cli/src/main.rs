@@ -246,7 +246,7 @@ fn look(arguments: &Check) -> Looked {
     }
     let text = match (arguments.quiet, arguments.json) {
         (true, _) => String::new(),
-        (_, true) => format!("{:#}\n", report.to_json()),
+        (_, true) => report.to_json(),
         _ => report.to_text(arguments.verbose),
     };
     Ok((report.exit_code(), text))

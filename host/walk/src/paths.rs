@@ -14,7 +14,7 @@ pub(crate) const SHUT: &str = "keep your file in a folder that only you can writ
 
 /// What the user can do if a volume keeps no owners.
 pub(crate) const OWNERS: &str =
-    "use another place, or run: sudo diskutil enableOwnership on its volume";
+    "use another place, or have the volume keep owners (diskutil enableOwnership)";
 
 /// The names in a path, the last one first, with the empty ones.
 pub(crate) fn names(path: &OsStr) -> impl Iterator<Item = &OsStr> {

@@ -2,23 +2,44 @@
 
 use std::path::Path;
 
-/// A path in a form that is safe to show: control characters are escaped, so that a
-/// file name cannot move the cursor, change colours or reverse the line.
-pub fn printable(path: &Path) -> String {
-    printable_text(&path.to_string_lossy())
+/// The path as a reader sees it. None if it is not UTF-8, or if a character is not shown as
+/// itself: then a text with it may move the cursor, end the line, or name another path.
+pub fn visible(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| text.chars().all(is_visible))
 }
 
-/// Like [`printable`], but for text.
+/// The path if it is [`visible`], and words in its place if not. An escaped one would be
+/// another path.
+pub fn printable(path: &Path) -> String {
+    let shown = visible(path).unwrap_or("a path with a character that is not shown");
+    shown.to_owned()
+}
+
+/// A text on one line, with escapes for what is not shown as itself.
 pub fn printable_text(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_unprintable(c) {
-            shown.extend(c.escape_default());
-        } else {
+        if is_visible(c) {
             shown.push(c);
+        } else {
+            shown.extend(c.escape_default());
         }
     }
     shown
+}
+
+/// Whether a reader sees something of this character.
+pub fn is_visible(c: char) -> bool {
+    !is_unprintable(c) && !is_ignorable(c)
+}
+
+/// What is not shown where nothing knows it: Unicode's `Default_Ignorable_Code_Point`, and
+/// annotations.
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Control characters, line separators, and the marks that reorder text.

@@ -73,7 +73,7 @@ impl Why {
     fn says(self, path: &str) -> String {
         match self {
             Self::ForeignOwner => format!(
-                "{path} belongs to another user; make it your own, or use another place"
+                "{path} belongs to another user; use another place"
             ),
             Self::WritableByOthers => {
                 format!("others can write to {path}; {SHUT}")

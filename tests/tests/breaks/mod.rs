@@ -29,6 +29,8 @@ mod namespace;
 mod odd_bytes;
 /// What others put into the plugin's data folder was run, or believed.
 mod open_data_folder;
+/// A command or a path that `check` printed, which another user or a repository had chosen.
+mod pasted;
 /// A file that is saved in place, in each of the usual ways, while it is read.
 pub(crate) mod saved_in_place;
 /// Somebody renames the victim's own files in a directory that he may write to.

@@ -341,7 +341,7 @@ fn the_folder_that_roots_lacks_is_named() {
 }
 
 #[test]
-fn what_belongs_to_another_user_or_cannot_be_read_is_told_with_the_command() {
+fn what_belongs_to_another_user_or_cannot_be_read_is_told() {
     let map = format!("[keys]\n{STRONG} = '~/n/a.md'\n");
     let world = World::new().file("n/a.md", "a").map(&map);
     world.mode("n/a.md", 0o000);
@@ -358,7 +358,7 @@ fn what_belongs_to_another_user_or_cannot_be_read_is_told_with_the_command() {
     let _ = world
         .run(["check"])
         .exits(1)
-        .mentions("HOME/n/a.md belongs to another user. Run: sudo chown \"$USER\" HOME/n/a.md\n");
+        .mentions("HOME/n/a.md belongs to another user; use another place\n");
     lchown(world.home(), Some(NOBODY), None).unwrap();
     for arguments in [&["check"][..], &["setup", "claude-code"]] {
         let ran = world.run(arguments).says("");

@@ -2,14 +2,30 @@
 
 use super::{Report, Warning};
 use keyhole_core::{Code, MapError};
+use keyhole_walk::printable::is_visible;
 use serde_json::{Value, json};
 
 impl Report {
+    /// The report as JSON, with escapes for what a terminal would not show as itself.
+    pub(crate) fn to_json(&self) -> String {
+        let mut text = String::new();
+        for c in format!("{:#}\n", self.to_value()).chars() {
+            match c == '\n' || is_visible(c) {
+                true => text.push(c),
+                false => {
+                    let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                    text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+                }
+            }
+        }
+        text
+    }
+
     /// The report as JSON. Its shape is stable: within 0.3, fields may be added, but no
     /// field is renamed, removed or given another meaning. Every field is always there,
     /// and `null` if it does not apply, or its text may be a key. Each `line` is one of the
     /// map, from 1; each `message` and `help` is for people, and may be reworded.
-    pub(crate) fn to_json(&self) -> Value {
+    fn to_value(&self) -> Value {
         let entries = self.outcome.as_deref().ok();
         // Each fault is told once: an entry's is its code, so it is not among the warnings.
         let warnings = entries.map(|entries| {
@@ -27,8 +43,8 @@ impl Report {
             of_lines.chain(of_none).collect::<Value>()
         });
         json!({
-            // `null` if `--map` names it and no readable file is there.
-            "map": self.map.as_ref().map(|map| map.to_string_lossy()),
+            // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
+            "map": self.map.as_ref().and_then(|map| map.to_str()),
             // Whether everything would be served, as exit code 0 says.
             "ok": self.exit_code() == 0,
             // In the order of the map; `null` if the map itself is invalid.

@@ -245,14 +245,15 @@ fn key_of(map: &Arc<Map>, name: &str) -> Result<Key, BindingError> {
         .unwrap_or(Err(BindingError::Unreadable(SystemError::Hangs)))
 }
 
-/// Why a binding has no key, and what to type.
+/// Why a binding has no key. There is no command, because a link may lead to its key file.
 fn unbound(error: &BindingError) -> Told {
-    let BindingError::Untrusted(distrust) = error.clone() else {
-        return (error.to_string(), Vec::new());
-    };
-    let cured = within_deadline(move || way::cure(&distrust, &distrust.path));
-    let (text, paths) = cured.unwrap_or_else(|| (SystemError::Hangs.to_string(), Vec::new()));
-    (format!("its key_file cannot be trusted: {text}"), paths)
+    match error {
+        BindingError::Untrusted(distrust) => (
+            format!("its key_file cannot be trusted: {distrust}"),
+            vec![distrust.path.clone()],
+        ),
+        error => (error.to_string(), Vec::new()),
+    }
 }
 
 /// Why no file in this root is served, if others could put another directory in its place.

@@ -4,7 +4,7 @@
 use super::{EntryReport, Report, beside, current, way::to_a_missing_map, within_deadline};
 use crate::setup::shell_word;
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError};
-use keyhole_walk::printable::printable;
+use keyhole_walk::printable::visible;
 use serde_json::{Value, json};
 use std::{
     env, fs,
@@ -62,8 +62,8 @@ impl Report {
             self.notes.extend(missing_rules(live.location(), map));
         }
         if !is_private {
-            let command = printable(command);
-            self.unabridged = Some(shell_word(&command).unwrap_or(command));
+            let command = visible(command).and_then(shell_word);
+            self.unabridged = Some(command.unwrap_or_else(|| "keyhole".to_owned()));
             self.roots
                 .iter_mut()
                 .for_each(|root| *root = "others could replace one".to_owned());
@@ -137,7 +137,13 @@ fn agent_report(
 pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     let home = location.home()?;
     let own = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let shown = own.as_deref().map_or("~/.claude".to_owned(), printable);
+    let temporary = folder_of_tasks();
+    let shown = own.as_deref().map_or(Some("~/.claude"), visible);
+    let (Some(shown), Some(tasks)) = (shown.map(str::to_owned), visible(&temporary)) else {
+        return Some(
+            "CLAUDE_CONFIG_DIR, or the folder for temporary files, has a character that is not shown, so no rule for it can be told; use another place".to_owned(),
+        );
+    };
     let folder = own.unwrap_or_else(|| home.join(".claude"));
     let file = folder.join("settings.json");
     #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
@@ -167,14 +173,13 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
             })
         })
     };
-    let temporary = folder_of_tasks();
     let mut missing = Vec::new();
     if !is_denied(&folder.join("projects")) {
         let slash = if shown.starts_with('~') { "" } else { "/" };
         missing.push(format!("Read({slash}{shown}/projects/**)"));
     }
     if !is_denied(&temporary) {
-        missing.push(format!("Read(/{}/**)", printable(&temporary)));
+        missing.push(format!("Read(/{}/**)", tasks));
     }
     let keys = AGENTS
         .iter()

@@ -7,14 +7,17 @@
 use super::Told;
 use crate::setup::{quoted, shell_word};
 use keyhole_core::{Code, Entry, Location, MapError, limits::MAX_MAX_BYTES};
-use keyhole_walk::{Distrust, Why, printable::printable};
+use keyhole_walk::{
+    Distrust, Why,
+    printable::{printable, visible},
+};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// What is wrong, and the command that cures it: it closes all directories on the way to
-/// `file` to others at once. Nothing is decided by it.
+/// What is wrong, and the command that cures it, if there is one that is safe: it closes all
+/// directories on the way to `file` to others at once. Nothing is decided by it.
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Told {
     let (places, said) = (in_the_way(distrust, file), distrust.to_string());
     let text = match (command(distrust.why, &places), said.rsplit_once("; ")) {
@@ -32,7 +35,6 @@ fn command(why: Why, places: &[PathBuf]) -> Option<String> {
         Why::WritableByOthers | Why::WritableByGroup | Why::UnknownGroup(_) => {
             Some(format!("chmod go-w {words}"))
         }
-        Why::ForeignOwner => Some(format!("sudo chown \"$USER\" {words}")),
         Why::Movable => Some(format!(
             "mkdir -p -m 700 ~/private && mv {words} ~/private/"
         )),
@@ -40,23 +42,48 @@ fn command(why: Why, places: &[PathBuf]) -> Option<String> {
     }
 }
 
-fn word(path: &Path) -> Option<String> {
-    path.to_str().and_then(shell_word)
+/// The path as one word of a command. None if it is not safe to paste one with it: a reader
+/// does not see each character, or it may be about something else than the user's own.
+pub(crate) fn word(path: &Path) -> Option<String> {
+    let text = visible(path).filter(|_| is_own(path))?;
+    shell_word(text)
 }
 
-/// What a command can cure: all that others may write to of what leads to `file`, if it is
-/// the user's; or the one file.
+/// Whether the user owns what the path names as it stands, or if nothing is there, the
+/// directory in which it would be made; and nobody else owns a directory above. No link may
+/// lead there, also none of the user's: a repository may have brought it. Only root's may, such
+/// as macOS' `/tmp`.
+#[cfg(unix)]
+fn is_own(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let user = rustix::process::geteuid().as_raw();
+    let found = |at| fs::symlink_metadata(at).ok();
+    let mut found = path.ancestors().filter_map(found);
+    let is_own = |found: fs::Metadata| found.uid() == user && !found.is_symlink();
+    let is_systems = |found: &fs::Metadata| found.uid() == 0 && (user != 0 || !found.is_symlink());
+    found.next().is_some_and(is_own) && found.all(|above| is_systems(&above) || is_own(above))
+}
+
+#[cfg(windows)]
+fn is_own(_: &Path) -> bool {
+    true
+}
+
+/// What a command can cure: all that others may write to on the way to `file`; or the one
+/// file. Nothing if the way has a link.
 #[cfg(unix)]
 fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
     use std::{collections::BTreeSet, os::unix::fs::MetadataExt as _};
+    if !is_own(file) {
+        return Vec::new();
+    }
     if !matches!(
         distrust.why,
         Why::WritableByOthers | Why::WritableByGroup | Why::UnknownGroup(_)
     ) {
-        let real = distrust.path.canonicalize();
-        return real.into_iter().filter(|real| real.is_file()).collect();
+        let file = Some(distrust.path.clone()).filter(|file| file.is_file());
+        return file.into_iter().collect();
     }
-    let real = file.canonicalize().unwrap_or_default();
     let is_open = |path: &&Path| {
         let found = fs::symlink_metadata(path);
         found.is_ok_and(|found| {
@@ -64,15 +91,9 @@ fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
             !found.is_symlink() && mode & 0o022 != 0 && (found.is_file() || mode & 0o1000 == 0)
         })
     };
-    let on_the_way = file.ancestors().chain(real.ancestors());
-    let open = on_the_way.filter(is_open).map(Path::to_owned);
+    let open = file.ancestors().filter(is_open).map(Path::to_owned);
     let open: BTreeSet<_> = open.chain([distrust.path.clone()]).collect();
-    let user = rustix::process::geteuid();
-    let is_theirs = |path| fs::metadata(path).is_ok_and(|found| found.uid() != user.as_raw());
-    match !user.is_root() && open.iter().any(is_theirs) {
-        true => Vec::new(),
-        false => open.into_iter().collect(),
-    }
+    open.into_iter().collect()
 }
 
 #[cfg(windows)]
@@ -93,7 +114,7 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
         // If no file has the name, it may be something else, such as a key.
         Code::NotMarkdown if !path.ends_with(".md") => {
             let name = found.map(|_| file.with_extension("md"))?;
-            let name = printable(Path::new(name.file_name()?));
+            let name = visible(Path::new(name.file_name()?))?;
             format!("rename it to {name}, and write that in the map")
         }
         Code::NotMarkdown => format!(
@@ -103,9 +124,9 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
         Code::NotFound => return Some(nothing_there(path, file)),
         Code::OutsideRoot => format!(
             "the file is {place}: add {} to roots, or move the file",
-            quoted(real.parent()?.to_str()?)
+            quoted(visible(real.parent()?)?)
         ),
-        Code::PermissionDenied if found.is_some() => format!("run: chmod u+r {}", word(&real)?),
+        Code::PermissionDenied if found.is_some() => format!("run: chmod u+r {}", word(file)?),
         Code::TooLarge => {
             let size = found?.len();
             let text = match size > MAX_MAX_BYTES {
@@ -115,7 +136,7 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
             return Some((text, Vec::new()));
         }
         Code::NotUtf8 => {
-            let word = word(&real)?;
+            let word = word(file)?;
             format!(
                 "if it is Latin-1, run: (umask 077; iconv -f latin1 -t utf-8 {word} >{word}.new) && mv {word}.new {word}"
             )

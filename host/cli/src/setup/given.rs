@@ -1,19 +1,13 @@
 //! Texts from outside, in the form in which the output may contain them.
 
-use keyhole_walk::printable::is_unprintable;
+use keyhole_walk::printable::visible;
 use std::path::Path;
 
 /// A path in one line, as each client accepts it. In double quotes, as [`quoted`]
-/// writes it, such a text means the same in JSON, TOML, YAML and JavaScript.
+/// writes it, such a text means the same in JSON, TOML, YAML and JavaScript. U+FFFE and U+FFFF
+/// are not characters in YAML.
 pub(super) fn plain(path: &Path) -> Option<&str> {
-    path.to_str()
-        .filter(|text| !text.is_empty() && !text.chars().any(is_odd))
-}
-
-/// Whether some format needs another escape for `c` than `\"` or `\\`. U+FFFE and
-/// U+FFFF are not characters in YAML.
-fn is_odd(c: char) -> bool {
-    is_unprintable(c) || matches!(c, '\u{fffe}' | '\u{ffff}')
+    visible(path).filter(|text| !text.is_empty() && !text.contains(['\u{fffe}', '\u{ffff}']))
 }
 
 /// Whether clients could replace a part of the text, such as `${HOME}` or

@@ -146,7 +146,7 @@ pub(crate) enum SetupError {
     #[error("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md")]
     Placeholder,
     #[error(
-        "write the whole path, from /. Only ~/ may be short. A path is UTF-8, without control or direction characters"
+        "write the whole path, from /. Only ~/ may be short. A path is UTF-8, without control, direction or invisible characters"
     )]
     OddPath,
     #[error("with this entry, the map would be invalid: {0}")]

@@ -3,7 +3,7 @@
 use super::{
     Names, Said, SetupError, UserMap,
     clients::{Audience, Part, Recipe},
-    given::{is_expanded, plain, quoted, script_text, shell_word, yaml_text},
+    given::{is_expanded, quoted, script_text, shell_word, yaml_text},
     program::Program,
 };
 use crate::check::make;
@@ -99,13 +99,13 @@ pub(super) fn add_entry(
     let file = user.live.location().file();
     let program = shell_word(program).ok_or(SetupError::OddProgram)?;
     let key = format!("{program} setup key FILE{options}");
-    let lines = plain(file).and_then(|_| make(file, &format!("{key} >>")));
-    let (lines, shell) = (
-        lines.ok_or(SetupError::OddMap)?,
-        if cfg!(windows) { "bat" } else { "sh" },
-    );
+    let (how, lines) = match make(file, &format!("{key} >>")) {
+        Some(lines) => ("Add it", lines),
+        None => ("Put at its end what this prints", key),
+    };
+    let shell = if cfg!(windows) { "bat" } else { "sh" };
     Ok(format!(
-        "Your map, {}, {lacks} yet. Add it, with a fresh key for your Markdown file: replace FILE by its path.\n\n```{shell}\n{lines}\n```",
+        "Your map, {}, {lacks} yet. {how}, with a fresh key for your Markdown file: replace FILE by its path.\n\n```{shell}\n{lines}\n```",
         printable(file)
     ))
 }
