@@ -55,13 +55,20 @@ sum() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 
 install() {
     cmp -s "$root/manifest.sha256" "$CLAUDE_PLUGIN_DATA/manifest.sha256" && is_same=yes || is_same=
     # Whoever could have written that copy gains nothing: the program is the plugin's own.
-    [ "$is_same" ] || (cd "$root" && grep "[ *]server/$name\$" manifest.sha256 | sum -c) >/dev/null 2>&1 ||
+    # Apple's sha256sum needs the operand.
+    [ "$is_same" ] || (cd "$root" && grep "[ *]server/$name\$" manifest.sha256 | sum -c -) >/dev/null 2>&1 ||
         fail "the program in this copy of the plugin is damaged; reinstall the plugin"
     umask 077
     [ -d "$CLAUDE_PLUGIN_DATA" ] || mkdir -p "$CLAUDE_PLUGIN_DATA" 2>/dev/null ||
         fail "the plugin's data folder cannot be made"
-    # It says itself what is wrong.
-    "$program" tickets || exit 1
+    "$program" tickets
+    status=$?
+    # A shell reports 126 or more if a program did not start or a signal ended it. On macOS,
+    # that is what quarantine and a broken signature look like.
+    [ $status -lt 126 ] || fail "the program in this copy of the plugin cannot be run (status $status). If this is \
+macOS, run \`xattr -dr com.apple.quarantine FOLDER\` on the folder that you added as a marketplace, and reinstall the plugin"
+    # Otherwise the program has said what is wrong.
+    [ $status = 0 ] || exit 1
     [ "$is_same" ] && return
     copy=$CLAUDE_PLUGIN_DATA/manifest.$$.tmp
     { cp "$root/manifest.sha256" "$copy" && mv -f "$copy" "$CLAUDE_PLUGIN_DATA/manifest.sha256"; } 2>/dev/null || {

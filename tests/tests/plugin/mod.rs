@@ -131,18 +131,22 @@ pub(crate) fn call(session: &mut Session, arguments: Value, id: impl Into<Value>
 
 /// Packages the program under test.
 fn dist(out: &Path) -> Ran {
+    Ran::of(&mut to_package(out), b"")
+}
+
+pub(crate) fn to_package(out: &Path) -> Command {
     let mut x = Command::new("./x");
     x.current_dir(workspace())
         .args(["release", "dist", "--server"])
         .arg(binary())
         .arg("--out")
         .arg(out);
-    Ran::of(&mut x, b"")
+    x
 }
 
 /// A directory whose name would be visible in a message, and which breaks a script
 /// that does not quote it.
-fn temporary() -> TempDir {
+pub(crate) fn temporary() -> TempDir {
     let temp = tempfile::Builder::new()
         .prefix(&format!("key hole's $x *-{MARKER}-"))
         .tempdir()
