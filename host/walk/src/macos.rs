@@ -195,7 +195,8 @@ impl FileSystem for System {
 
     /// Any right to change counts, whoever has it: it is not worth the effort to
     /// recognize an ACL that names only the user, or an entry that only new files in a
-    /// directory inherit. A home's own ACL only denies.
+    /// directory inherit. A home's own ACL only denies. `exacl` asks the directory service
+    /// for the name in each entry, also in one that denies, and has no call that does not.
     ///
     /// This reads the ACL by the path that the descriptor has now (`F_GETPATH`). The
     /// call that reads it by the descriptor has no safe form in Rust, and `/dev/fd`
@@ -208,7 +209,7 @@ impl FileSystem for System {
         if stat.kind != Kind::Directory && stat.names != 1 {
             return Ok(Some(Why::SecondName));
         }
-        let unknown = Ok(Some(Why::WritableByOthers));
+        let unknown = Ok(Some(Why::AccessList));
         let path = match rustix::fs::getpath(&handle.0).map_err(SystemError::from) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
             Err(error @ SystemError::OutOfResources) => return Err(error),
@@ -238,7 +239,7 @@ impl FileSystem for System {
         let is_open = entries
             .iter()
             .any(|entry| entry.allow && entry.perms.intersects(change));
-        Ok(is_open.then_some(Why::WritableByOthers))
+        Ok(is_open.then_some(Why::AccessList))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {

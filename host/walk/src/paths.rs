@@ -13,8 +13,7 @@ use std::{
 pub(crate) const SHUT: &str = "keep your file in a folder that only you can write to";
 
 /// What the user can do if a volume keeps no owners.
-pub(crate) const OWNERS: &str =
-    "use another place, or have the volume keep owners (diskutil enableOwnership)";
+pub(crate) const OWNERS: &str = "use another place, or, unless it is FAT or exFAT, have the volume keep owners (diskutil enableOwnership)";
 
 /// The names in a path, the last one first, with the empty ones.
 pub(crate) fn names(path: &OsStr) -> impl Iterator<Item = &OsStr> {

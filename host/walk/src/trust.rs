@@ -54,6 +54,8 @@ pub enum Why {
     UnknownGroup(&'static str),
     /// It is in a directory where others may make names, and they could have moved it there.
     Movable,
+    /// It has an access list, on macOS, that lets somebody change it or cannot be read.
+    AccessList,
     /// It is a file with a second name, on macOS.
     SecondName,
     /// It is in a file system that another user mounted.
@@ -86,6 +88,9 @@ impl Why {
             ),
             Self::Movable => format!(
                 "others can add files beside {path}; move it into a folder of your own"
+            ),
+            Self::AccessList => format!(
+                "others may change {path} by its access list, or it cannot be read; ls -led shows each entry with its number, and chmod -a# NUMBER removes one that allows something (keep \"deny delete\")"
             ),
             Self::SecondName => format!(
                 "{path} has a second name, which others could have made; put a copy in its place, in a directory that only you can write to"

@@ -3,6 +3,7 @@
 
 mod json;
 mod plugin;
+mod system;
 mod text;
 mod way;
 

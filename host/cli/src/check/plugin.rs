@@ -1,13 +1,17 @@
 //! What Claude Code's plugin asks: whether its agents would be served, and what keeps a
 //! parent from reading what they read.
 
-use super::{EntryReport, Report, beside, current, way::to_a_missing_map, within_deadline};
+use super::{
+    EntryReport, Report, beside, current, system::folders_of_tasks, way::to_a_missing_map,
+    within_deadline,
+};
 use crate::setup::shell_word;
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::visible;
 use serde_json::{Value, json};
 use std::{
-    env, fs,
+    env::{self, consts::OS},
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -137,9 +141,13 @@ fn agent_report(
 pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     let home = location.home()?;
     let own = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let temporary = folder_of_tasks();
+    let temporary = env::var_os("CLAUDE_CODE_TMPDIR").map(PathBuf::from);
+    let tasks = folders_of_tasks(OS, temporary, env::temp_dir());
     let shown = own.as_deref().map_or(Some("~/.claude"), visible);
-    let (Some(shown), Some(tasks)) = (shown.map(str::to_owned), visible(&temporary)) else {
+    let (Some(shown), Some(_)) = (
+        shown.map(str::to_owned),
+        tasks.iter().map(|folder| visible(folder)).collect::<Option<Vec<_>>>(),
+    ) else {
         return Some(
             "CLAUDE_CONFIG_DIR, or the folder for temporary files, has a character that is not shown, so no rule for it can be told; use another place".to_owned(),
         );
@@ -178,8 +186,10 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
         let slash = if shown.starts_with('~') { "" } else { "/" };
         missing.push(format!("Read({slash}{shown}/projects/**)"));
     }
-    if !is_denied(&temporary) {
-        missing.push(format!("Read(/{}/**)", tasks));
+    for folder in &tasks {
+        if !is_denied(folder) {
+            missing.push(format!("Read(/{}/**)", visible(folder)?));
+        }
     }
     let keys = AGENTS
         .iter()
@@ -205,18 +215,6 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
             missing.join(", ")
         )
     })
-}
-
-/// Where the client keeps what its tasks print. It sets both variables for its own shell, to the
-/// folder itself.
-fn folder_of_tasks() -> PathBuf {
-    let above = env::var_os("CLAUDE_CODE_TMPDIR").filter(|set| !set.is_empty());
-    let above = above.map_or_else(env::temp_dir, PathBuf::from);
-    let name = above.file_name().unwrap_or_default().to_string_lossy();
-    match above.parent() {
-        Some(parent) if name.starts_with("claude-") => parent.join("claude-*"),
-        _ => above.join("claude-*"),
-    }
 }
 
 /// For the start of a session: a line if the map cannot be used, as the client shows it to

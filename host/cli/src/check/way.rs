@@ -4,7 +4,7 @@
     reason = "it says what stands in the way, and serves nothing"
 )]
 
-use super::Told;
+use super::{Told, system};
 use crate::setup::{quoted, shell_word};
 use keyhole_core::{Code, Entry, Location, MapError, limits::MAX_MAX_BYTES};
 use keyhole_walk::{
@@ -12,6 +12,7 @@ use keyhole_walk::{
     printable::{printable, visible},
 };
 use std::{
+    env::consts::OS,
     fs,
     path::{Path, PathBuf},
 };
@@ -35,6 +36,7 @@ fn command(why: Why, places: &[PathBuf]) -> Option<String> {
         Why::WritableByOthers | Why::WritableByGroup | Why::UnknownGroup(_) => {
             Some(format!("chmod go-w {words}"))
         }
+        Why::AccessList => Some(format!("ls -led {words} && chmod -N {words}")),
         Why::Movable => Some(format!(
             "mkdir -p -m 700 ~/private && mv {words} ~/private/"
         )),
@@ -126,6 +128,9 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
             "the file is {place}: add {} to roots, or move the file",
             quoted(visible(real.parent()?)?)
         ),
+        Code::PermissionDenied if system::keeps(OS, || fs::File::open(&real)) => {
+            system::KEPT.to_owned()
+        }
         Code::PermissionDenied if found.is_some() => format!("run: chmod u+r {}", word(file)?),
         Code::TooLarge => {
             let size = found?.len();
