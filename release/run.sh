@@ -7,6 +7,7 @@
 . release/windows.sh
 . release/dist.sh
 . release/installs.sh
+. release/mac.sh
 
 release_usage() {
     cat <<'USAGE'
@@ -29,6 +30,8 @@ usage: ./x release COMMAND
             examined, the one for arm64 tried under qemu
   arm       the Rust tests of a program for Linux on arm64, under qemu; [TEST]
   windows   the program for Windows: clippy, linked, and its tests under wine
+  mac       the first hour on a Mac: what a program does there, beside what it should, as
+            a text for an issue; [FOLDER] of a package (needs macOS)
   twice     the programs as released, built in two folders, of which each byte has to
             be the same; [TARGET]..., else those of all systems (needs Linux)
 
@@ -47,6 +50,7 @@ case $command in
     cross) setup; cross ;;
     arm) setup; arm64 "$@" ;;
     windows) setup; windows ;;
+    mac) mac "$@" ;;
     twice) setup; twice "$@" ;;
     help | -h | --help) release_usage ;;
     *) release_usage >&2; exit 2 ;;

@@ -3,6 +3,7 @@
 //! `./x release cross` and `./x release dist --all` build such programs on Linux;
 //! `KEYHOLE_MACOS` names them, as `PATH` names folders.
 
+mod first_hour;
 mod image;
 
 use image::Image;
