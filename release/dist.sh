@@ -8,7 +8,8 @@ sum() { if has sha256sum; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 date_of_source() { git log -1 --format=%ct 2>/dev/null || echo 315532800; }
 
 # Everything in the package is copied from here or made here, so that the tested, the
-# packaged and the released files are the same.
+# packaged and the released files are the same. It is made beside $out, which it replaces
+# when it is whole: a failure leaves there what was there.
 dist() {
     out=dist quick= all= server= servers= auditable=
     while [ $# -gt 0 ]; do
@@ -22,36 +23,53 @@ dist() {
             *) release_usage >&2 && exit 2 ;;
         esac
     done
-    if [ -e "$out" ] && [ ! -e "$out/plugin/manifest.sha256" ]; then
+    out=${out%/}
+    if [ -e "$out" ] && ! is_ours "$out"; then
         die "$out is there and is not a package; remove it, or name another place with --out"
     fi
     if [ -n "$quick" ]; then
         build_alone
         server=$alone
     fi
-    # This comes first, so that a failure leaves no half-made package.
     if [ -n "$all" ]; then
         programs "$out-programs"
         servers=$out-programs
     fi
 
-    rm -rf "$out"
-    mkdir -p "$out/plugin/server" "$out/plugin/contract"
-    cp -R .claude-plugin "$out/"
-    cp -R plugin/. "$out/plugin/"
-    cp LICENSE-MIT LICENSE-APACHE "$out/plugin/"
+    mkdir -p "$(dirname "$out")"
+    beside=$(mktemp -d "$out.XXXXXX")
+    trap 'rm -rf "$beside"' EXIT
+    trap 'exit 130' INT TERM
+    package=$beside/package
+    mkdir -p "$package/plugin/server" "$package/plugin/contract"
+    cp -R .claude-plugin "$package/"
+    cp -R plugin/. "$package/plugin/"
+    cp LICENSE-MIT LICENSE-APACHE "$package/plugin/"
     host=$(rustc --print host-tuple)
-    own=$out/plugin/server/$(server_name "$host")
+    name=$(server_name "$host")
+    own=$package/plugin/server/$name
     put_servers
     # The packaged server writes it, so it is the component that this server runs.
-    [ -x "$own" ] || die "no server could be built for this machine"
-    "$own" contract --wit --save "$out/plugin/contract/component.wasm" >"$out/plugin/contract/component.wit"
-    cp wit/context.wit "$out/plugin/contract/"
-    (cd "$out/plugin" && sum server/* contract/* >manifest.sha256)
+    [ -x "$own" ] || die "this machine needs $name, and ${servers:-$server} has none that may be run"
+    "$own" contract --wit --save "$package/plugin/contract/component.wasm" >"$package/plugin/contract/component.wit"
+    cp wit/context.wit "$package/plugin/contract/"
+    (cd "$package/plugin" && sum server/* contract/* >manifest.sha256)
+    if [ -e "$out" ]; then mv "$out" "$beside/old"; fi
+    mv "$package" "$out"
+    rm -rf "$beside"
     echo "packaged in $out:" "$out"/plugin/server/*
-    # A package that is only tried on this machine needs no bundle.
+    # A package that is only for this machine needs no bundle.
     if [ -z "$quick" ] && { [ -n "$servers" ] || [ -z "$server" ]; }; then bundle "$out" "$out-bundle" "$servers"; fi
     if [ -n "$all" ]; then everything "$out"; fi
+}
+
+# Whether the folder $1 is a package, or one that an older version did not finish: that has
+# our marketplace, and beside it only the plugin. A checkout has more.
+is_ours() {
+    [ -e "$1/plugin/manifest.sha256" ] || {
+        grep -qs '"The Keyhole project"' "$1/.claude-plugin/marketplace.json" &&
+            [ "$(ls -A "$1")" = "$(printf '.claude-plugin\nplugin')" ]
+    }
 }
 
 # Puts the servers into the package that `dist` makes.
@@ -60,9 +78,9 @@ put_servers() {
         # A script starts the plugin for all systems. Windows cannot run it, so it has
         # packages of its own.
         for program in "$servers"/keyhole-*; do
-            case $program in *.exe) ;; *) cp "$program" "$out/plugin/server/" ;; esac
+            case $program in *.exe) ;; *) cp "$program" "$package/plugin/server/" ;; esac
         done
-        chmod 755 "$out"/plugin/server/*
+        chmod 755 "$package"/plugin/server/*
         return
     fi
     if [ -n "$server" ]; then
@@ -78,7 +96,14 @@ put_servers() {
         if can_build "$target"; then
             # shellcheck disable=SC2086 # none or one
             cargo $auditable build --locked --profile dist -p keyhole --target "$target"
-            cp "$(built "$target" dist)" "$out/plugin/server/$(server_name "$target")"
+            cp "$(built "$target" dist)" "$package/plugin/server/$(server_name "$target")"
+        elif [ "$(server_name "$target")" = "$name" ]; then
+            server=$BUILD/dist/keyhole
+            echo "x: $name uses this system's C library, since a static one needs musl's compiler and Rust's library for" \
+                "$target: it runs here, and where that library is as new; do not give it to others" >&2
+            # shellcheck disable=SC2086 # none or one
+            cargo $auditable build --locked --profile dist -p keyhole
+            cp "$server" "$own"
         else
             echo "skipped: $target (no standard library or no C compiler for it here)"
         fi

@@ -13,7 +13,7 @@ systems() {
 # C library this machine has.
 server_name() {
     static=$1
-    case $1 in *-linux-*) static=${1%-*}-musl ;; esac
+    case $1 in *-linux-*) static=${1%%-*}-unknown-linux-musl ;; esac
     name=$(awk -v target="$static" '!/^#/ && $2 == target { print $1 }' release/systems.txt)
     [ -n "$name" ] || die "release/systems.txt has no program for $1"
     echo "$name"
@@ -23,16 +23,16 @@ SYSTEMS=$(systems 2)
 
 # Whether the server for $1 can be built here.
 can_build() {
-    has rustup && rustup target add "$1" >&2 || return 1
     case $1 in
         *-linux-musl)
             # Static, so that it runs on every Linux. wasmtime contains a C file.
             cc=${1%%-*}-linux-musl-gcc
-            if ! has "$cc" && [ "${1%%-*}" = "$(uname -m)" ]; then
+            if ! has "$cc" && [ "${1%%-*}" = "$(uname -m)" ] && [ "$(id -u)" = 0 ] && has apt-get; then
                 apt-get install -y --no-install-recommends musl-tools >&2 || true
             fi
-            has "$cc" ;;
+            has "$cc" || return ;;
     esac
+    has_target "$1"
 }
 
 # Puts zig and cargo-zigbuild into PATH. If this is impossible, prints that $1 is

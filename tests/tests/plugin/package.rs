@@ -225,9 +225,44 @@ fn packaging_replaces_a_package_and_nothing_else() {
     let _ = dist(&package.marketplace()).exits(0);
     assert_eq!(files(&package.marketplace()), before);
 
+    // What an older version left when it failed.
+    fs::remove_file(package.plugin().join("manifest.sha256")).unwrap();
+    fs::remove_dir_all(package.plugin().join("server")).unwrap();
+    let _ = dist(&package.marketplace()).exits(0);
+    assert_eq!(files(&package.marketplace()), before);
+
+    // A checkout has all of that, and more.
+    fs::remove_file(package.plugin().join("manifest.sha256")).unwrap();
     let precious = package.marketplace().join("precious");
-    fs::create_dir(&precious).unwrap();
-    fs::write(precious.join("file"), "").unwrap();
-    let _ = dist(&precious).exits(1);
-    assert_eq!(files(&precious), ["file".to_owned()].into());
+    fs::write(&precious, "").unwrap();
+    let _ = dist(&package.marketplace()).exits(1);
+    assert!(precious.exists());
+    fs::remove_dir_all(package.marketplace()).unwrap();
+    fs::create_dir(package.marketplace()).unwrap();
+    fs::write(&precious, "").unwrap();
+    let _ = dist(&package.marketplace()).exits(1);
+    assert_eq!(
+        files(&package.marketplace()),
+        ["precious".to_owned()].into()
+    );
+}
+
+#[test]
+fn packaging_that_fails_leaves_all_as_it_was() {
+    let package = Package::new();
+    let all = || files(package.temp.path());
+    let before = all();
+    // Another system's program.
+    let programs = temporary();
+    fs::write(programs.path().join("keyhole-other"), "").unwrap();
+    let fails = |out: &Path| {
+        let mut x = Command::new("./x");
+        x.current_dir(workspace());
+        x.args(["release", "dist", "--servers"]);
+        let ran = Ran::of(x.arg(programs.path()).arg("--out").arg(out), b"").exits(1);
+        assert!(ran.stderr.contains("needs keyhole-"), "{ran:?}");
+    };
+    fails(&package.marketplace());
+    fails(&package.temp.path().join("another"));
+    assert_eq!(all(), before);
 }
