@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
 import { DIST, marketplace } from './harness/home.mjs';
+import { CHECKOUT, ordinary } from './harness/ordinary.mjs';
 import { AGENT_FILE, CANARY, CATALOG, KEY, OTHER_AGENT, OWN_TOOL, PACKAGED, README, SCANNER, TOOL, catalog, load, onceFound, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
 
 const BARE = { plugin: 'none' };
@@ -49,6 +50,19 @@ onEachClient('2b: the same from the folder of an unpacked release', BARE, async 
   catalog(home);
   const listed = await listFirst(home);
   assert.ok(listed.includes(`${folder}/`), `it runs in that folder, which has to stay: ${listed}`);
+});
+
+/** README's lines that install the plugin from a checkout. */
+const LINES = fs.readFileSync(path.join(CHECKOUT, 'README.md'), 'utf8').match(/```sh\n(\.\/x release dist\n[^]*?)```/)[1];
+
+onEachClient("2c: README's lines, typed in a checkout by a user who has Rust and a C compiler, end in a served agent", { ...BARE, modules: true }, async ({ t, home }) => {
+  const user = ordinary(t, home);
+  if (!user) return;
+  const typed = await user.type(LINES);
+  assert.match(typed.stderr, /uses this system's C library/);
+  assert.deepEqual(fs.readdirSync(home.project).filter((name) => name.startsWith('dist')), ['dist']);
+  catalog(home);
+  assert.equal((await scan(home, {}, [], { PATH: user.PATH })).got.text, CATALOG);
 });
 
 // The server reads the map again, and nothing has to be restarted.
