@@ -6,8 +6,8 @@
 // without this file: the server of .mcp.json, for all, behind the guard and its
 // tickets. If anything fails here, the second way must still work.
 //
-// The client calls this interface early access: tests/client tries everything
-// that we use of it. `$` must stay in the function that gets it; the client
+// The client's interface may change: tests/client tries everything that we use
+// of it. `$` must stay in the function that gets it; the client
 // refuses a module that passes it on.
 
 import type { Register } from 'claude-code'

@@ -82,6 +82,7 @@ onEachClient("24f: a project's agent that starts the scanner hands its server do
   );
   session.assertOnlyIn(POISON);
   assert.ok(!sent().includes(KEY), sent());
+  assert.ok(!sent().includes('claudecode/agent'), 'only its maker\'s own servers are told which agent calls');
   session.assertOnlyIn(CANARY, 'scanner');
   // With a module, it inherits that server instead of getting its own.
   assert.equal(sent().includes('tools/call'), loads);

@@ -119,6 +119,22 @@ onEachClient('4: no content where the guard is broken, slow, replaced or gone', 
   assert.equal(session.answer('scanner', TOOL).text, CATALOG, 'and with the guard it works');
 });
 
+/** The clients that refuse the call if a hook fails that has `onFailure: "block"`. */
+const FAILS_CLOSED = ['2.1.332'];
+
+onEachClient('4b: a guard that fails and says that this blocks the call does so, or the client is known not to', GUARDED, async ({ home, client }) => {
+  home.change(home.plugin('hooks/hooks.json'), (text) => {
+    const config = JSON.parse(text);
+    config.hooks.PreToolUse[0].hooks = [{ type: 'command', command: 'exit 1', onFailure: 'block' }];
+    return JSON.stringify(config);
+  });
+  const session = await home.play(plain(client, { scanner: [load(KEY), say('Done.')] }), LEAVE);
+  const { text, error } = session.answer('scanner', TOOL);
+  assert.equal(error, true, text);
+  assert.equal(text.includes('caller-not-verified'), !FAILS_CLOSED.includes(client.version), text);
+  session.assertOnlyIn(CANARY);
+});
+
 const BOUND = 'key-of-reader-7c31d90a52';
 const UNBOUND = 'key-of-anyone-0b8e6f1d44';
 

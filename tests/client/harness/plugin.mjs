@@ -42,7 +42,7 @@ export const DONE = Array.from({ length: 12 }, () => say('Done.'));
 export const done = (...actors) => Object.fromEntries(actors.map((actor) => [actor, DONE]));
 
 /** The versions that load a plugin's module. The others ignore it. */
-const LOAD_MODULES = ['2.1.330'];
+const LOAD_MODULES = ['2.1.332'];
 export const loadsModules = ({ version }) => LOAD_MODULES.includes(version);
 
 /** How the bundled agent gets its catalog in this client: tool, and call. */
@@ -230,7 +230,7 @@ export const OTHER_AGENT = (text) => text.replace('once, with exactly', 'once wi
 /** The variables of a project nobody trusted that reach a server or a hook, by client. */
 export const REACH = {
   '2.1.197': ['HOME', 'LD_PRELOAD', 'PATH', 'XDG_CONFIG_HOME'],
-  '2.1.330': ['LD_PRELOAD', 'PATH'],
+  '2.1.332': ['LD_PRELOAD', 'PATH'],
 };
 
 /** Those of the variables `set` that are in what `env` wrote to `file`. */
@@ -240,7 +240,7 @@ export function reached(file, set) {
 }
 
 /** The clients in which we saw that a subagent's conversation was compacted. */
-export const COMPACTS = ['2.1.330'];
+export const COMPACTS = ['2.1.332'];
 
 /**
  * A turn with `parts`, which report a full conversation: before its next request, the client
