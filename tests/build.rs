@@ -202,6 +202,6 @@ fn shape(fields: &str) -> Result<Vec<u8>> {
 }
 
 fn encode(mut module: Vec<u8>, resolve: &Resolve, world: WorldId) -> Result<Vec<u8>> {
-    embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8)?;
+    embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8, false)?;
     Ok(component(&module)?)
 }
