@@ -1,10 +1,10 @@
 ;; Components that break the rules by which components talk to their host, written by hand,
 ;; because no compiler makes them. Each block is one of them, as core modules are written.
 ;; The first line of each block is `name: what it does => result`. The result is a code, or
-;; `not loaded` if the component asks for more than a call may have. build.rs adds what a block
-;; does not define: one page of memory, an allocator that returns 4096, and `load`, which
-;; returns the answer at 0. An answer is a byte, 0 for a text, and at 4 its address and length,
-;; or else its refusal.
+;; `not loaded` if the component asks for more than a call may have, or `not compiled` if it
+;; uses what the engine does not allow. build.rs adds what a block does not define: one page
+;; of memory, an allocator that returns 4096, and `load`, which returns the answer at 0. An
+;; answer is a byte, 0 for a text, and at 4 its address and length, or else its refusal.
 
 ;; answer_askew: returns the address of an answer that cannot stand there => `internal`
 (func $load (param i32 i32) (result i32) i32.const 1)
@@ -32,6 +32,17 @@
 
 ;; answer_over_limit: returns all of its memory, 64 times what may be returned => `internal`
 (data (i32.const 0) "\00\00\00\00\00\00\00\00\00\00\01\00")
+
+;; atomics: wakes up threads that wait for a place in its memory => not compiled
+(func $load (param i32 i32) (result i32) (memory.atomic.notify (i32.const 0) (i32.const 1)))
+
+;; call_of_a_subtype: calls a function of a type below the one that it names, which would abort the process => not compiled
+(type $above (sub (func (result i32))))
+(type $below (sub $above (func (result i32))))
+(table 1 funcref)
+(elem (i32.const 0) func $inner)
+(func $inner (type $below) i32.const -4)
+(func $load (param i32 i32) (result i32) (call_indirect (type $above) (i32.const 0)))
 
 ;; endless_recursion: calls itself for ever => `internal`
 (func $load (param i32 i32) (result i32)

@@ -21,6 +21,9 @@ include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
 
 /// Calls the component twice, if it can be loaded, and an honest one after each call.
 fn call(image: &'static [u8], promise: &str) {
+    if image.is_empty() {
+        return assert_eq!(promise, "not compiled");
+    }
     let ground = Ground::new([("key", 1024), ("honest", 1024)]);
     let limits = limits_for(promise);
     let engine = Sandbox::engine().unwrap();
