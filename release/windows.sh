@@ -64,6 +64,7 @@ windows() {
     KEYHOLE_WINDOWS=$(built "$WINDOWS" debug)
     export KEYHOLE_WINDOWS
     wine_tools "the tests of the program for Windows" || return 0
+    "$wine" "${KEYHOLE_WINDOWS%/*}/examples/demo.exe" >/dev/null
     # What `./x test` has built.
     # shellcheck disable=SC2086 # several
     KEYHOLE_WINE=$wine cargo test --locked $TESTED --test windows

@@ -27,7 +27,7 @@ counts() {
     unsafe_in "in the program for Windows, besides" --exclude-dir=tests host/walk/src/windows
     unsafe_in "in tests, benches and fuzzing" --exclude-dir=node_modules --exclude-dir=target benches fuzz/fuzz_targets \
         guest/cases guest/native guest/tests host/*/tests tests
-    echo "lines of Rust in the program, with comments: $(lines host guest/src ! -path '*tests*')"
+    echo "lines of Rust in the program, with comments: $(lines host guest/src ! -path '*tests*' ! -path '*examples*')"
     echo "lines of Rust in all: $(lines . '(' -name target -o -name node_modules ')' -prune -o)"
 }
 

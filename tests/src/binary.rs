@@ -17,7 +17,7 @@ pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match env::var_os("KEYHOLE_BIN") {
         Some(named) => fs::canonicalize(named).expect("KEYHOLE_BIN names a file"),
-        None => build(),
+        None => build("--bin", "keyhole").join("keyhole"),
     })
 }
 
@@ -65,9 +65,18 @@ pub fn workspace() -> &'static Path {
         .expect("tests lie in the workspace")
 }
 
-/// Builds `keyhole` alone: together with other packages, it could get features
-/// that we do not ship it with.
-fn build() -> PathBuf {
+/// The example that shows a session of the program that its argument names.
+///
+/// # Panics
+/// If it does not compile.
+pub fn demo() -> &'static Path {
+    static DEMO: OnceLock<PathBuf> = OnceLock::new();
+    DEMO.get_or_init(|| build("--example", "demo").join("examples/demo"))
+}
+
+/// Builds this target of `keyhole` alone: together with other packages, the program could
+/// get features that we do not ship it with. Returns the profile's directory.
+fn build(kind: &str, name: &str) -> PathBuf {
     // <target directory>/<profile>/deps/<this test>
     let this = env::current_exe().expect("this test's path");
     let built = this.ancestors().nth(2).expect("a profile's directory");
@@ -78,12 +87,12 @@ fn build() -> PathBuf {
     };
     let status = cargo()
         .args(["build", "--locked", "--package", "keyhole"])
-        .args(["--bin", "keyhole", "--profile", profile, "--target-dir"])
+        .args([kind, name, "--profile", profile, "--target-dir"])
         .arg(built.parent().expect("a target directory"))
         .status();
     assert!(
         status.is_ok_and(|status| status.success()),
-        "keyhole does not compile"
+        "{name} does not compile"
     );
-    built.join("keyhole")
+    built.to_owned()
 }

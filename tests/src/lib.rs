@@ -47,7 +47,7 @@ mod transcript;
 mod world;
 
 pub use answer::Answer;
-pub use binary::{binary, cargo, copy_program, workspace, write_program};
+pub use binary::{binary, cargo, copy_program, demo, workspace, write_program};
 pub use keyhole_tree::skipped;
 #[cfg(target_os = "linux")]
 pub use lacking::fail_calls;

@@ -14,7 +14,7 @@ mod breaks;
 mod build;
 /// Many calls at once, each with its own answer.
 mod calls;
-/// `keyhole check`, `contract`, `demo`, `setup`, and the command line itself.
+/// `keyhole check`, `contract`, `setup`, the command line itself, and the demonstration.
 mod cli;
 /// Every code, as the real program returns it, in both protocols.
 mod codes;

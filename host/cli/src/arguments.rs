@@ -25,7 +25,6 @@ macro_rules! after_help {
         concat!(
             "\
 Examples:
-  keyhole demo                       watch a whole session, with its own files
   keyhole check                      would every key in my map load?
   keyhole setup                      what do I tell my client?
 
@@ -130,9 +129,6 @@ be served, and which walls stand. It prints no key and no content.
 Exit codes: 0 printed, whatever the map is; 1 not printed, for example because nothing
 says where the map would be.")]
     Contract(Contract),
-
-    /// Show a whole session over MCP, with its own map and files
-    Demo(ColorArg),
 }
 
 #[derive(Debug, Args)]

@@ -18,21 +18,10 @@ pub(crate) fn wit() -> String {
     )
 }
 
-/// The component and what each call gives it. What the map adds is in the report of
-/// `keyhole check`.
+/// The component, what it can import, from its own bytes, and what each call gives it. What
+/// the map adds is in the report of `keyhole check`.
 #[must_use]
 pub(crate) fn screen() -> String {
-    format!(
-        "The component that reads: {} bytes, sha256:{}\n{}",
-        COMPONENT.len(),
-        hex(&Sha256::digest(COMPONENT)),
-        granted(),
-    )
-}
-
-/// What the component can import, from its own bytes, and the limits of a call.
-#[must_use]
-pub(crate) fn granted() -> String {
     let limits = Limits::default();
     let imports: String = COMPONENT_WIT
         .lines()
@@ -44,10 +33,13 @@ pub(crate) fn granted() -> String {
         })
         .collect();
     format!(
-        "{imports}\
+        "The component that reads: {} bytes, sha256:{}\n\
+         {imports}\
          each call gets one key; one grant; one directory, in which there is one name, to read\n\
          at most {} s of time, {} MiB of memory, {} handles\n\
          no arguments, environment, clocks, random numbers, sockets or standard streams\n",
+        COMPONENT.len(),
+        hex(&Sha256::digest(COMPONENT)),
         limits.deadline.as_secs(),
         limits.memory_bytes >> 20,
         limits.handles,

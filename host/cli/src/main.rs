@@ -6,7 +6,6 @@ mod arguments;
 mod aside;
 mod check;
 mod contract;
-mod demo;
 mod guard;
 mod inject;
 mod mistake;
@@ -90,7 +89,6 @@ fn main() -> ExitCode {
                 said.warnings.iter().for_each(|warning| say(warning));
                 print(&said.text)
             }),
-        Command::Demo(color) => demo::run(color.color).map_err(|error| error.to_string()),
     };
     ended(done.map(|()| 0), 1)
 }

@@ -73,7 +73,6 @@ fn no_argument_comes_back_whatever_is_wrong_with_it() {
         "check",
         "guard",
         "contract",
-        "demo",
         "help",
         "setup",
         "setup key",

@@ -1,8 +1,8 @@
-//! `keyhole demo`: shows a whole session, and fails if the session goes differently.
+//! `./x demo`: shows a whole session, and fails if the session goes differently.
 
-use keyhole_tests::World;
+use keyhole_tests::{World, demo};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 /// The refusals that the demo shows. The others need a disk or a client that
 /// misbehaves.
@@ -21,7 +21,11 @@ const SHOWN: [&str; 10] = [
 
 #[test]
 fn it_shows_a_success_and_each_refusal_as_they_were_sent() {
-    let ran = World::new().run(["demo"]).exits(0).says_nothing_on_stderr();
+    let ran = World::new()
+        .through([demo()])
+        .run([""; 0])
+        .exits(0)
+        .says_nothing_on_stderr();
     let received = ran
         .stdout
         .lines()
@@ -51,8 +55,17 @@ fn it_shows_a_success_and_each_refusal_as_they_were_sent() {
 fn it_leaves_the_home_and_the_temporary_directory_as_they_were() {
     let world = World::new().directory("tmp");
     let temporary = world.path("tmp");
-    let world = world.env("TMPDIR", &temporary);
-    let _ = world.run(["demo"]).exits(0);
+    let world = world.env("TMPDIR", &temporary).through([demo()]);
+    let _ = world.run([""; 0]).exits(0);
     let left = |path| std::fs::read_dir(path).unwrap().count();
     assert_eq!((left(temporary), left(world.path(""))), (0, 1));
+}
+
+#[test]
+fn it_fails_if_the_program_does_not_serve() {
+    for program in ["/bin/false", "/bin/cat", "/nonexistent"] {
+        let world = World::new().through([demo(), Path::new(program)]);
+        let ran = world.run([""; 0]).exits(1);
+        assert!(ran.stderr.contains("demo: stopped early: "), "{ran:#?}");
+    }
 }

@@ -1,4 +1,4 @@
-//! `keyhole check`, `contract`, `demo`, `setup`, and the command line itself.
+//! `keyhole check`, `contract`, `setup`, the command line itself, and the demonstration.
 
 mod check;
 mod contract;
@@ -25,7 +25,7 @@ fn help_names_every_command_and_gives_examples() {
     let world = World::new();
     let help = |arguments: &[&str]| world.run(arguments).exits(0).says_nothing_on_stderr();
     insta::assert_snapshot!(help(&["--help"]).stdout);
-    for command in ["serve", "check", "contract", "demo", "setup"] {
+    for command in ["serve", "check", "contract", "setup"] {
         let _ = help(&[command, "--help"]).mentions(&format!("Usage: keyhole {command}"));
     }
 }
@@ -108,7 +108,7 @@ fn each_mistake_on_the_command_line_has_words_of_its_own_and_repeats_no_argument
 #[test]
 fn a_full_disk_is_told_and_a_reader_that_has_seen_enough_is_not() {
     let world = World::new();
-    for command in ["check", "--help", "contract", "setup", "demo"] {
+    for command in ["check", "--help", "contract", "setup"] {
         let ran = world
             .typed(&format!("keyhole {command} >/dev/full"))
             .exits(1);

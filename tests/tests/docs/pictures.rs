@@ -1,7 +1,7 @@
 //! The pictures of a terminal in README show what the program really prints.
 
 use super::is_committed;
-use keyhole_tests::World;
+use keyhole_tests::{World, demo};
 use std::{fmt::Write as _, iter};
 
 /// A longer line goes on in the next row.
@@ -135,7 +135,8 @@ fn the_picture_of_check_is_what_it_prints() {
 fn the_picture_of_the_demo_is_what_it_prints() {
     let ran = World::new()
         .env("CLICOLOR_FORCE", "1")
-        .run(["demo"])
+        .through([demo()])
+        .run([""; 0])
         .exits(0);
     // Each run has a folder of its own.
     let (before, rest) = ran.stdout.split_once("roots = [\"").unwrap();
@@ -147,5 +148,5 @@ fn the_picture_of_the_demo_is_what_it_prints() {
         .unwrap();
     let (beginning, _) = beginning.rsplit_once('\n').unwrap();
     let printed = format!("{beginning}\n\n… and so on for every other refusal");
-    is_committed("docs/demo.svg", &picture("keyhole demo", &printed));
+    is_committed("docs/demo.svg", &picture("./x demo", &printed));
 }

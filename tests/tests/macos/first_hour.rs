@@ -87,8 +87,6 @@ usage: sha256sum
 Signature=adhoc
 K --version
 keyhole 0.
-K demo
-status 0
 checked private/a.md
 1 would be served
 1 lines, 0 with /etc/hosts

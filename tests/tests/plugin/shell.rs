@@ -19,7 +19,6 @@ serve
 guard
 inject
 agents
-demo
 --help
 setup
 setup claude-code

@@ -90,14 +90,6 @@ fn checked(machine: &Machine, map: &str, code: i32) -> String {
 }
 
 #[test]
-fn the_demonstration_shows_what_it_says() {
-    let Some(machine) = machine() else { return };
-    let ran = machine.run(&["demo"], "");
-    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
-    assert!(ran.out.contains("outside-root"), "{}", ran.out);
-}
-
-#[test]
 fn content_comes_byte_for_byte_and_lines_end_as_the_protocol_says() {
     let Some(machine) = machine() else { return };
     let place = machine.place();

@@ -1,43 +1,31 @@
-//! `keyhole demo`: a whole session, for a person to watch.
+//! A whole session, for a person to watch: `./x demo`.
 //!
-//! It starts this program as `serve` on a map and files in a temporary directory,
-//! and speaks MCP with it through its standard streams, as any client would.
-//! Nothing is simulated: every line that it shows was sent or received.
-#![expect(clippy::disallowed_methods, reason = "it makes its own files")]
+//! It starts the program as `serve` on a map and files in a temporary directory, and
+//! speaks MCP with it through its standard streams, as any client would. Nothing is
+//! simulated: every line that it shows was sent or received. The program is the one that
+//! the argument names, else the one that cargo has built.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a client of the program and no part of it: it makes its own files, and starts the server"
+)]
 
 mod session;
 
-use crate::{arguments::Color, contract::granted, terminal};
 use anstyle::{AnsiColor, Style};
-use keyhole_core::hex;
 use keyhole_walk::paths::plain_path;
 use serde_json::json;
 use session::Session;
 use std::{
-    fs, io,
+    env,
+    error::Error,
+    fs,
+    io::{self, IsTerminal as _, Write as _},
     path::{Path, PathBuf},
-    sync::OnceLock,
+    process::{Command, ExitCode},
 };
 
-/// Why the demo stopped early.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DemoError {
-    /// Nothing can be shown.
-    #[error("{0}")]
-    Screen(String),
-    /// A file or the server's process failed.
-    #[error("the demo stopped early: {0}")]
-    Io(#[from] io::Error),
-    /// The server answered something that is not JSON-RPC.
-    #[error("the demo stopped early: the server's answer cannot be read: {0}")]
-    Answer(#[from] serde_json::Error),
-    /// The server did not answer as expected.
-    #[error("the demo stopped early: expected {expected}, but got the answer above")]
-    Unexpected {
-        /// What the step should have shown.
-        expected: &'static str,
-    },
-}
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 const HEAD: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -74,23 +62,52 @@ const REFUSALS: [(&str, &str, &str); 7] = [
     ),
 ];
 
-/// Runs the demo on standard output.
-///
-/// # Errors
-/// [`DemoError`]. It is an error if the server does not do what the demo says, so
-/// the demo is a test as well.
-pub(crate) fn run(color: Color) -> Result<(), DemoError> {
-    COLOR.get_or_init(|| color);
-    let home = Home::new()?;
+/// It fails if the server does not do what is said here, so this is a test as well.
+fn main() -> ExitCode {
+    match program().and_then(|program| run(&program)) {
+        // Its reader has seen enough, such as `head`.
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "demo: stopped early: {error}");
+            ExitCode::FAILURE
+        }
+        Ok(()) => ExitCode::SUCCESS,
+    }
+}
+
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// The program to show. Cargo puts an example into a directory beside it.
+fn program() -> Result<PathBuf> {
+    if let Some(named) = env::args_os().nth(1) {
+        return Ok(named.into());
+    }
+    let example = env::current_exe()?;
+    let built = example.ancestors().nth(2).unwrap_or(Path::new("."));
+    let program = built.join(format!("keyhole{}", env::consts::EXE_SUFFIX));
+    match program.exists() {
+        true => Ok(program),
+        false => Err("keyhole is not built yet; use `./x demo`, or name a program".into()),
+    }
+}
+
+fn run(program: &Path) -> Result {
+    // What is made here, others may not change.
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    let home = tempfile::Builder::new().prefix("keyhole-demo-").tempdir()?;
     // The map has to name the real path.
-    let place = plain_path(&home.0.canonicalize()?);
+    let place = plain_path(&home.path().canonicalize()?);
     let map = lay_out(&place)?;
 
     head("1. The map: opaque keys to Markdown files. Only the user writes it.")?;
     show(&fs::read_to_string(&map)?)?;
 
     head("2. A client connects and asks what there is: one tool, and not one key.")?;
-    let mut session = Session::start(&map)?;
+    let mut session = Session::start(program, &map)?;
     session.request(
         "initialize",
         json!({
@@ -142,8 +159,13 @@ pub(crate) fn run(color: Color) -> Result<(), DemoError> {
     session.end()?;
 
     head("7. What the sandbox was given for each call")?;
-    say("read from the component's own bytes; `keyhole contract` says it of your map")?;
-    show(&granted())?;
+    say("read from the component's own bytes; `keyhole contract` also says it of your map")?;
+    let contract = Command::new(program).args(["contract", "--wit"]).output()?;
+    let contract = String::from_utf8(contract.stdout)?;
+    let lines = contract.lines().map(str::trim);
+    let imports: Vec<&str> = lines.filter(|line| line.starts_with("import ")).collect();
+    expect(!imports.is_empty(), "the component's imports")?;
+    show(&imports.join("\n"))?;
 
     head("Your own map")?;
     show(OWN_MAP)
@@ -166,35 +188,16 @@ keyhole check
 keyhole setup
 ";
 
-/// A new directory that only the user can enter. It is removed on drop.
-struct Home(PathBuf);
-
-impl Home {
-    fn new() -> Result<Self, DemoError> {
-        let mut name = [0; 8];
-        getrandom::fill(&mut name).map_err(io::Error::other)?;
-        let home = std::env::temp_dir().join(format!("keyhole-demo-{}", hex(&name)));
-        make_private_directory(&home)?;
-        Ok(Self(home))
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Makes the files and the map, and returns the map's path.
-fn lay_out(home: &Path) -> Result<PathBuf, DemoError> {
+fn lay_out(home: &Path) -> Result<PathBuf> {
     let notes = home.join("notes");
-    make_private_directory(&notes)?;
-    make_private_directory(&notes.join("directory.md"))?;
-    write_private(&notes.join("identifiers.md"), CATALOG.as_bytes())?;
-    write_private(&notes.join("run.sh"), b"#!/bin/sh\n")?;
-    write_private(&notes.join("large.md"), &[b'x'; 2000])?;
-    write_private(&notes.join("latin1.md"), b"caf\xe9\n")?;
-    write_private(&home.join("outside.md"), b"not for anybody\n")?;
+    fs::create_dir(&notes)?;
+    fs::create_dir(notes.join("directory.md"))?;
+    fs::write(notes.join("identifiers.md"), CATALOG)?;
+    fs::write(notes.join("run.sh"), b"#!/bin/sh\n")?;
+    fs::write(notes.join("large.md"), [b'x'; 2000])?;
+    fs::write(notes.join("latin1.md"), b"caf\xe9\n")?;
+    fs::write(home.join("outside.md"), b"not for anybody\n")?;
     // Not every user of Windows may make a link.
     let outside = match link("../outside.md", &notes.join("link.md")) {
         Ok(()) => "notes/link.md",
@@ -202,7 +205,7 @@ fn lay_out(home: &Path) -> Result<PathBuf, DemoError> {
         Err(error) => return Err(error.into()),
     };
     let map = home.join("context-map.toml");
-    write_private(
+    fs::write(
         &map,
         format!(
             "roots = [{}]\n\n\
@@ -214,39 +217,9 @@ fn lay_out(home: &Path) -> Result<PathBuf, DemoError> {
              [keys.\"k-not-text\"]\npath = \"notes/latin1.md\"\n\
              [keys.\"k-outside\"]\npath = \"{outside}\"\n",
             json!(notes.to_string_lossy())
-        )
-        .as_bytes(),
+        ),
     )?;
     Ok(map)
-}
-
-#[cfg(unix)]
-fn make_private_directory(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    fs::DirBuilder::new().mode(0o700).create(path)
-}
-
-/// A file in the user's own directory for temporary files is accessible to nobody else.
-#[cfg(windows)]
-fn make_private_directory(path: &Path) -> io::Result<()> {
-    fs::create_dir(path)
-}
-
-#[cfg(unix)]
-fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _};
-    let mut options = fs::OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
-    file.write_all(content)
-}
-
-#[cfg(windows)]
-fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
-    fs::write(path, content)
 }
 
 #[cfg(unix)]
@@ -261,35 +234,50 @@ fn link(target: &str, at: &Path) -> io::Result<()> {
     at.symlink_metadata().map(drop)
 }
 
-fn refused(answer: &serde_json::Value, code: &'static str) -> Result<(), DemoError> {
+fn refused(answer: &serde_json::Value, code: &'static str) -> Result {
     let result = &answer["result"];
     let as_it_should = result["isError"] == true && result["structuredContent"]["code"] == code;
     expect(as_it_should, code)
 }
 
-fn expect(holds: bool, expected: &'static str) -> Result<(), DemoError> {
-    holds
-        .then_some(())
-        .ok_or(DemoError::Unexpected { expected })
+fn expect(holds: bool, expected: &'static str) -> Result {
+    match holds {
+        true => Ok(()),
+        false => Err(format!("expected {expected}, but got the answer above").into()),
+    }
 }
 
-fn head(text: &str) -> Result<(), DemoError> {
+fn head(text: &str) -> Result {
     shown(&format!("\n{HEAD}{text}{HEAD:#}\n"))
 }
 
-fn say(text: &str) -> Result<(), DemoError> {
+fn say(text: &str) -> Result {
     shown(&format!("  {FAINT}# {text}{FAINT:#}\n"))
 }
 
-fn show(text: &str) -> Result<(), DemoError> {
+fn show(text: &str) -> Result {
     let lines: String = text.lines().map(|line| format!("  {line}\n")).collect();
     shown(&lines)
 }
 
-/// The colours that the user asked for.
-static COLOR: OnceLock<Color> = OnceLock::new();
-
-fn shown(text: &str) -> Result<(), DemoError> {
-    let color = COLOR.get().copied().unwrap_or(Color::Auto);
-    terminal::print(&terminal::colored(text, color)).map_err(DemoError::Screen)
+/// Prints it, with its colours only if standard output is a terminal that shows them, or
+/// `CLICOLOR_FORCE` asks for them; with `NO_COLOR` nowhere.
+fn shown(text: &str) -> Result {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    let mut stdout = io::stdout().lock();
+    let shows = is_set("CLICOLOR_FORCE") || (stdout.is_terminal() && cfg!(unix));
+    match shows && !is_set("NO_COLOR") {
+        true => stdout.write_all(text.as_bytes())?,
+        false => {
+            for (at, part) in text.split('\x1b').enumerate() {
+                let plain = if at == 0 {
+                    part
+                } else {
+                    part.split_once('m').map_or("", |it| it.1)
+                };
+                stdout.write_all(plain.as_bytes())?;
+            }
+        }
+    }
+    Ok(stdout.flush()?)
 }

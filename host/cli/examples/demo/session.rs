@@ -1,9 +1,8 @@
-//! The demo's client: one server process, one request at a time.
+//! The client: one server process, one request at a time.
 
-use super::{DemoError, RECEIVED, SENT};
+use super::{RECEIVED, Result, SENT};
 use serde_json::{Value, json};
 use std::{
-    env,
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -18,9 +17,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Starts this program as a server for `map`.
-    pub(super) fn start(map: &Path) -> Result<Self, DemoError> {
-        let mut server = Command::new(env::current_exe()?)
+    /// Starts the program as a server for `map`.
+    pub(super) fn start(program: &Path, map: &Path) -> Result<Self> {
+        let mut server = Command::new(program)
             .arg("serve")
             .arg("--map")
             .arg(map)
@@ -28,9 +27,7 @@ impl Session {
             .stdout(Stdio::piped())
             .spawn()?;
         let (Some(requests), Some(answers)) = (server.stdin.take(), server.stdout.take()) else {
-            return Err(DemoError::Unexpected {
-                expected: "the server's streams",
-            });
+            return Err("the server has no streams".into());
         };
         Ok(Self {
             server,
@@ -41,7 +38,7 @@ impl Session {
     }
 
     /// Calls the tool with `key`.
-    pub(super) fn load(&mut self, key: &str) -> Result<Value, DemoError> {
+    pub(super) fn load(&mut self, key: &str) -> Result<Value> {
         self.request(
             "tools/call",
             json!({ "name": "load_context", "arguments": { "key": key } }),
@@ -49,7 +46,7 @@ impl Session {
     }
 
     /// Sends a request, waits for its answer, and shows both.
-    pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Value, DemoError> {
+    pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Value> {
         self.last_id += 1;
         self.send(&json!({
             "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params,
@@ -62,21 +59,21 @@ impl Session {
     }
 
     /// Sends a notification, which has no answer.
-    pub(super) fn notify(&mut self, method: &str) -> Result<(), DemoError> {
+    pub(super) fn notify(&mut self, method: &str) -> Result {
         self.send(&json!({ "jsonrpc": "2.0", "method": method }))
     }
 
     /// Ends the session as a client does, by closing the server's input.
-    pub(super) fn end(mut self) -> Result<(), DemoError> {
+    pub(super) fn end(mut self) -> Result {
         self.requests = None;
         let status = self.server.wait()?;
         super::expect(status.success(), "a server that ends in order")
     }
 
-    fn send(&mut self, message: &Value) -> Result<(), DemoError> {
+    fn send(&mut self, message: &Value) -> Result {
         super::shown(&format!("  {SENT}->{SENT:#} {message}\n"))?;
         if let Some(requests) = &mut self.requests {
-            writeln!(requests, "{message}")?;
+            writeln!(requests, "{message}").map_err(|error| format!("the server: {error}"))?;
         }
         Ok(())
     }
@@ -84,7 +81,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // After `end` the server is gone already; otherwise the demo stopped early.
+        // After `end` the server is gone already; otherwise the session stopped early.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
