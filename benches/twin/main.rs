@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let _ = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), 256 << 10);
     let runtime = Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(limits.threads() + 2)
+        .max_blocking_threads(limits.running + 2)
         .thread_keep_alive(Duration::from_secs(u32::MAX.into()))
         .build()?;
     // The thread of the first call.

@@ -53,7 +53,7 @@ pub use keyhole_tree::skipped;
 pub use lacking::fail_calls;
 pub use protocol::Protocol;
 pub use ran::Ran;
-pub use session::{Ended, Session};
+pub use session::{Ended, Session, without_start};
 pub use world::{NOBODY, World};
 
 use std::{

@@ -1,22 +1,31 @@
 //! An MCP client, and the `keyhole serve` that it started.
 
-use crate::{
-    Answer, Protocol,
-    process::{LOOK, Process},
-    transcript::Transcript,
-};
+use crate::{Answer, Protocol, process::Process, transcript::Transcript};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
-    fs,
     io::{ErrorKind, Write as _},
     process::Command,
     sync::Arc,
-    thread,
-    time::{Duration, Instant},
 };
 use tempfile::TempDir;
+
+/// What a server has said on standard error, without what it may say of its map at its start:
+/// that it cannot be used, or has no roots. Of a map that is missing it also says where.
+#[must_use]
+pub fn without_start(said: &str) -> String {
+    const RESTART: &str =
+        ". After that, restart this server, which may read whatever its user may until then";
+    let mut said = said.replacen("keyhole: the map has no roots, so this server may read whatever its user may; add roots, and restart it\n", "", 1);
+    for restart in [RESTART, ""] {
+        let invalid = format!(
+            "keyhole: map-invalid: the context map cannot be used; `keyhole check` shows why; until then each call is refused{restart}\n"
+        );
+        said = said.replacen(&invalid, "", 1);
+    }
+    said
+}
 
 /// One client and its server. The server is killed on drop.
 #[must_use]
@@ -78,18 +87,6 @@ impl Session {
                 id
             }
             Protocol::Discover => self.ask("server/discover", json!({})),
-        }
-    }
-
-    /// Waits until the server has looked for its map at the start. A third thread looks, and
-    /// then ends. It may hang, so this waits at most one second.
-    pub(crate) fn has_looked(&self) {
-        let tasks = format!("/proc/{}/task", self.process_id());
-        let began = Instant::now();
-        while fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() > 2)
-            && began.elapsed() < Duration::from_secs(1)
-        {
-            thread::sleep(LOOK);
         }
     }
 
@@ -243,13 +240,15 @@ impl Session {
         self.ends_quietly();
     }
 
-    /// As [`Self::end`], if something else made the server end.
+    /// As [`Self::end`], if something else made the server end. It may have said that its map
+    /// has no roots.
     #[track_caller]
     pub fn ends_quietly(self) {
         let transcript = self.transcript.clone();
         let ended = self.ended();
         let quiet = (Some(0), Vec::<Value>::new(), "");
-        let found = (ended.exit, ended.messages, &*ended.stderr);
+        let said = without_start(&ended.stderr);
+        let found = (ended.exit, ended.messages, &*said);
         assert_eq!(found, quiet, "{transcript}");
     }
 

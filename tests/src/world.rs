@@ -242,7 +242,6 @@ impl World {
     pub fn client(&self) -> Session {
         let mut session = self.serve();
         let _ = session.handshake();
-        session.has_looked();
         session
     }
 

@@ -181,25 +181,6 @@ fn what_becomes_of_the_map_counts_at_the_next_call() {
     client.end();
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_sealed_server_can_be_bound() {
-    if !crate::sealed::stands() {
-        return;
-    }
-    let world = world().file("secret/key", KEY).argument("--sealed");
-    let world = bound(world, "from-file");
-    let mut client = world.client();
-    client.load_bound().is("# A\n");
-    // All of the map is as it was at the start, also the key's file.
-    world.remove_map();
-    world.write("secret/key", "k-other-9c55aa01beef");
-    client.load_bound().is("# A\n");
-    world.write("a.md", "new");
-    client.load_bound().is("new");
-    client.end();
-}
-
 #[test]
 fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
     let map = format!("[keys]\n{KEY} = '~/a.md'\n[bindings.later]\nkey = '{KEY}'\n");
@@ -230,28 +211,5 @@ fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
         }
         let shown = shown.to_string();
         assert!(!shown.contains("later") && !shown.contains(KEY), "{shown}");
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_sealed_server_without_a_usable_map_or_its_binding_does_not_start() {
-    if !crate::sealed::stands() {
-        return;
-    }
-    let invalid = || World::new().map("bindings = 1");
-    for (world, says) in [
-        (bound(world(), "none"), "has no binding of the name given"),
-        (bound(World::new(), "none"), "map-missing: "),
-        (bound(invalid(), "none"), "map-invalid: "),
-        (World::new(), "map-missing: "),
-        (invalid(), "map-invalid: "),
-    ] {
-        let said = world.argument("--sealed").serve().does_not_start();
-        assert!(said.contains("cannot start: "), "{said}");
-        assert!(said.contains(says), "{said}");
-        for secret in [KEY, "scanner-catalog", "none", "context-map", "/"] {
-            assert!(!said.contains(secret), "{said}");
-        }
     }
 }

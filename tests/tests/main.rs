@@ -46,12 +46,18 @@ mod places;
 mod plugin;
 /// Requests that are not quite right.
 mod requests;
-/// A server behind the second wall.
+/// What the kernel lets a server read, and what works all the same.
 #[cfg(target_os = "linux")]
-mod sealed;
+mod roots;
 /// Neither a refusal nor standard error contains a key, a path, content or a count.
 mod secrecy;
 /// What a client sees of the server and its tool, to the letter.
 mod surface;
+/// A server behind its wall.
+#[cfg(target_os = "linux")]
+mod wall;
+/// What a host with a bug reads.
+#[cfg(target_os = "linux")]
+mod wrong_host;
 
 use keyhole_tests::beside;

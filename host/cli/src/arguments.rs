@@ -50,14 +50,10 @@ pub(crate) enum Command {
 An MCP client starts this command: put it into the client's configuration.
 A call reads the map again if the map has changed; no restart is needed.
 
-On Linux the process first gives up all rights except reading: it can write nothing,
-start no program and reach no network and no other process, whatever happens to it.
-If the system cannot do all of that, it says so. `keyhole check` shows what it can.
-
-With --sealed (Linux 6.7 or newer) it can read only in the mapped files' directories
-and below. Of any other path it can still ask whether it exists, its size, owner and
-times. It then reads the map once: restart it if you change the map. If you change a
-file, you need not restart it.
+On Linux the process first gives up all rights except reading beneath the map's roots:
+it can write nothing, start no program and reach no network and no other process,
+whatever happens to it. If the map has no roots, or the system cannot do all of that,
+it says so. If you change the roots, restart it. `keyhole check` shows what it can do.
 
 Exit codes: 0 at the end of input or on SIGINT or SIGTERM, 1 if it cannot start or
 fails before that.")]
@@ -207,12 +203,7 @@ pub(crate) struct Serve {
     /// Each call then looks up nothing but this key in the map. The Claude Code
     /// plugin uses it, so that its users write a key into the map and no
     /// binding.
-    #[arg(
-        long,
-        value_name = "VARIABLE",
-        requires = "bind",
-        conflicts_with = "sealed"
-    )]
+    #[arg(long, value_name = "VARIABLE", requires = "bind")]
     pub(crate) key_env: Option<String>,
     /// Say that every caller is this agent, so that keys bound to it work
     ///
@@ -227,11 +218,12 @@ pub(crate) struct Serve {
     /// that the server and the guard share.
     #[arg(long)]
     pub(crate) require_ticket: bool,
-    /// Give up all rights except reading the mapped files' directories
+    /// Do not start unless the operating system confines the server to the map's roots
     ///
-    /// Not with --require-ticket: to use a ticket up, the server must delete it.
-    #[arg(long, conflicts_with = "require_ticket")]
-    pub(crate) sealed: bool,
+    /// Without this, the server says what is missing, and serves: a usable map, roots in it,
+    /// Landlock, or a filter of system calls.
+    #[arg(long)]
+    pub(crate) require_wall: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,13 +9,13 @@
 use crate::{
     guard::{GuardError, Object, Origin, is_subagents, origin, read_input},
     resources::{make_threads, runtime},
-    serve::{ServeError, say_what_lacks},
+    restrict::{Restricted, restrict},
+    say,
+    serve::{ServeError, lacks},
 };
-use cap_std::fs::Dir;
 use keyhole_core::{
     AgentName, Caller, Code, LiveMap, Loader, Target, limits::Limits, sandbox::Sandbox,
 };
-use keyhole_wall::{Rights, put_up};
 use serde::Deserialize;
 use serde_json::json;
 use std::{
@@ -69,8 +69,8 @@ pub(crate) fn inject(
     let limits = Limits::default();
     let mut started = map
         .map_err(|why| (Code::MapMissing, why))
-        .and_then(|map| match start(limits) {
-            Ok((sandbox, runtime)) => Ok((map, sandbox, runtime)),
+        .and_then(|map| match start(map, limits) {
+            Ok(started) => Ok(started),
             Err(why @ ServeError::OutOfResources(_)) => {
                 Err((Code::OutOfResources, why.to_string()))
             }
@@ -83,7 +83,7 @@ pub(crate) fn inject(
         });
     let answer = answer(&read_input(stdin)?, |agent| {
         let (map, sandbox, runtime) = std::mem::replace(&mut started, Err(Code::Internal))?;
-        let loader = Loader::new(Arc::new(map), sandbox, limits);
+        let loader = Loader::new(map, sandbox, limits);
         let loaded = runtime.block_on(loader.load(Target::OfCaller, Caller::Agent(agent)));
         // A read that hangs in the kernel must not keep the process alive.
         runtime.shutdown_background();
@@ -96,13 +96,18 @@ pub(crate) fn inject(
     .map_err(InjectError::Output)
 }
 
-/// In the order of `serve`: load, seal, and only then read what somebody else wrote.
-fn start(limits: Limits) -> Result<(Sandbox, Runtime), ServeError> {
+/// In the order of `serve`: load, restrict, and only then read what somebody else wrote.
+fn start(map: LiveMap, limits: Limits) -> Result<(Arc<LiveMap>, Sandbox, Runtime), ServeError> {
     let sandbox = Sandbox::embedded(limits)?;
-    let runtime = runtime(limits.threads())?;
-    say_what_lacks(put_up(Rights::Read, None::<Dir>)?);
+    let runtime = runtime(limits.running)?;
+    let live = Arc::new(map);
+    let Restricted { status, map } = restrict(&live, None, None)?;
+    // Of a map that cannot be used the agent reads.
+    if let (Ok(_), Some(lacks)) = (&map, lacks(status, &live, &map)) {
+        say(&lacks);
+    }
     make_threads(&runtime, true)?;
-    Ok((sandbox, runtime))
+    Ok((live, sandbox, runtime))
 }
 
 /// The answer to the input, with the document that `load` has for an agent. None if the

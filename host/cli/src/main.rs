@@ -3,13 +3,13 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod aside;
 mod check;
 mod contract;
 mod guard;
 mod inject;
 mod mistake;
 mod resources;
+mod restrict;
 mod serve;
 mod setup;
 mod signals;
@@ -24,9 +24,9 @@ use keyhole_core::{
     sandbox::{COMPONENT, Sandbox},
     ticket::Tickets,
 };
-use keyhole_wall::Standing;
-use resources::runtime;
-use serve::{Offer, ServeError, serve, serve_sealed};
+use keyhole_wall::{WallStatus, read_beneath};
+use resources::runtime_of;
+use serve::{Offer, ServeError, serve};
 use std::{
     io::{self, IsTerminal as _, Write as _},
     path::PathBuf,
@@ -130,15 +130,12 @@ fn serve_session(arguments: Serve) -> Result<(), String> {
     }
     let callers = callers(arguments.agent, arguments.require_ticket)?;
     let map = live_map(&arguments.map)?;
-    let served = match (arguments.sealed, arguments.bind, arguments.key_env) {
-        (true, bind, _) => serve_sealed(map, bind.as_ref(), callers),
-        (false, None, _) => serve(map, Offer::General, callers),
-        (false, Some(name), None) => serve(map, Offer::Bound(name), callers),
-        (false, Some(name), Some(variable)) => {
-            serve(map, Offer::Key(name, key_in(&variable)?), callers)
-        }
+    let offer = match (arguments.bind, arguments.key_env) {
+        (None, _) => Offer::General,
+        (Some(name), None) => Offer::Bound(name),
+        (Some(name), Some(variable)) => Offer::Key(name, key_in(&variable)?),
     };
-    served.map_err(|error| error.to_string())
+    serve(map, offer, callers, arguments.require_wall).map_err(|error| error.to_string())
 }
 
 fn live_map(map: &MapArg) -> Result<LiveMap, String> {
@@ -205,20 +202,9 @@ fn guard_call(map: &MapArg, after: bool) -> ExitCode {
 /// failure, and why.
 type Looked = Result<(u8, String), (u8, String)>;
 
-/// Prints what `look` found. A second process looks, so that this one ends also if a file
-/// system hangs.
-fn looked(color: Color, look: impl Fn() -> Looked) -> ExitCode {
-    if aside::is_here() {
-        // If this fails, the other process looks itself, and says why.
-        let told = look()
-            .is_ok_and(|(code, text)| aside::tell(&[&[code], text.as_bytes()].concat()).is_ok());
-        return ExitCode::from(u8::from(!told));
-    }
-    let told = aside::ask().and_then(|mut text| {
-        let code = text.remove(0);
-        Some((code, String::from_utf8(text).ok()?))
-    });
-    match told.map_or_else(look, Ok) {
+/// Prints what `look` found, in colours.
+fn looked(color: Color, look: impl FnOnce() -> Looked) -> ExitCode {
+    match look() {
         Ok((code, text)) => ended(print(&colored(&text, color)).map(|()| code), 1),
         Err((code, message)) => ended(Err(message), code),
     }
@@ -240,7 +226,7 @@ fn look(arguments: &Check) -> Looked {
     }
     let mut report = report(&map).map_err(|error| (1, error.to_string()))?;
     if let Some(command) = &arguments.plugin {
-        report = report.for_the_plugin(&map, command, aside::is_for_a_terminal());
+        report = report.for_the_plugin(&map, command, io::stdout().is_terminal());
     }
     let text = match (arguments.quiet, arguments.json) {
         (true, _) => String::new(),
@@ -253,11 +239,20 @@ fn look(arguments: &Check) -> Looked {
 fn report(map: &Arc<LiveMap>) -> Result<Report, ServeError> {
     let limits = Limits::default();
     let loader = Loader::new(Arc::clone(map), Sandbox::embedded(limits)?, limits);
-    let runtime = runtime(limits.threads())?;
+    // Each entry is loaded on a thread that may read what a server's threads may.
+    let reach = restrict::reach(map).map_err(ServeError::from)?;
+    let roots = reach.is_some();
+    let runtime = runtime_of(limits.running, move || {
+        if let Some(directories) = &reach {
+            read_beneath(directories);
+        }
+    })?;
     let checked = check(map, async |key, caller| load(&loader, key, caller).await);
     let mut report = runtime.block_on(checked);
     runtime.shutdown_background();
-    report.wall = Some(Standing::here());
+    let here = WallStatus::here();
+    let roots = roots && here.roots;
+    report.wall = Some(WallStatus { roots, ..here });
     Ok(report)
 }
 

@@ -29,9 +29,18 @@ const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
 /// # Errors
 /// What the operating system refuses. tokio would panic later.
 pub(crate) fn runtime(threads: usize) -> io::Result<Runtime> {
+    runtime_of(threads, || {})
+}
+
+/// The same. Each thread for calls does `start` first.
+pub(crate) fn runtime_of(
+    threads: usize,
+    start: impl Fn() + Send + Sync + 'static,
+) -> io::Result<Runtime> {
     spare_descriptors(DESCRIPTORS)?;
     Builder::new_current_thread()
         .enable_all()
+        .on_thread_start(start)
         .max_blocking_threads(threads + STREAM_THREADS)
         // Threads live as long as the process. So a thread that the system refuses
         // later is never the first one.

@@ -61,12 +61,12 @@ impl Call {
         // This comes first: a caller that is not verified learns nothing, not even
         // about the map.
         let (agent, ticketed) = self.caller.verify()?;
-        let map = maps.map_now()?;
+        let map = maps.map_now(self.deadline)?;
         let (key, text) = match (self.target, ticketed) {
             // What the guard judged, whatever was sent.
             (Target::Key(_), Some(key)) => of_key(key),
             (Target::Key(text), None) => (Key::try_from(&*text).ok(), text),
-            (Target::Bound(name), _) => of_key(maps.bound(&map, &name)?),
+            (Target::Bound(name), _) => of_key(maps.bound(&map, &name, self.deadline)?),
             (Target::Given(key), _) => of_key(key),
             (Target::OfCaller, _) => {
                 let key = agent.as_ref().and_then(|agent| map.only_key_of(agent));
@@ -84,7 +84,7 @@ impl Call {
         // Without an entry there is no grant, and the guest refuses. So a wrong key, and a
         // key that is bound to other agents, takes the same path as a right one.
         let grant = entry
-            .map(|(key, entry)| maps.resolve(&map, key, entry))
+            .map(|(_, entry)| maps.resolve(&map, entry, self.deadline))
             .transpose()?;
         guest.run(&text, grant, self.deadline)
     }

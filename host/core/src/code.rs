@@ -84,10 +84,14 @@ codes! {
     /// The file was written to while it was read.
     Changed "changed"
         "the mapped file was being written to. Call again.";
-    /// The call took longer than its deadline, or earlier calls hang in the same file
-    /// system.
+    /// The call took longer than its deadline, or all threads for calls belong to calls that
+    /// did, and hang in the kernel. To call again would only take another thread.
     TimedOut "timed-out"
-        "the mapped file could not be read in time. Call again; if it repeats, ask the user to check the file system.";
+        "the file system of the mapped file, or of the map, does not answer in time. Do not repeat the call: ask the user to look at that file system, and then to restart this server (in Claude Code: /mcp, reconnect).";
+    /// The server fixed at its start what it may read, and this file, or the map, is not in
+    /// it: a root that was made, moved or mounted again since, or added to the map.
+    RestartNeeded "restart-needed"
+        "this server may read only what the map's roots were when it started, and the file, or the map, is elsewhere now. Ask the user to restart this server (in Claude Code: /mcp, reconnect).";
     /// Too many calls wait, or the call has waited too long. Too many wrong guessable
     /// keys can cause it too.
     Busy "busy"
@@ -119,7 +123,8 @@ impl From<SystemError> for Code {
             SystemError::IsLink => Self::OutsideRoot,
             SystemError::NotAFile => Self::NotAFile,
             SystemError::Busy => Self::Changed,
-            SystemError::Hangs => Self::TimedOut,
+            SystemError::Late => Self::TimedOut,
+            SystemError::Confined => Self::RestartNeeded,
             SystemError::OutOfResources => Self::OutOfResources,
             SystemError::Failed(_) => Self::Internal,
         }

@@ -52,7 +52,6 @@
 compile_error!("Keyhole runs on Linux, macOS and Windows; other systems are not supported");
 
 mod agent;
-mod aside;
 mod call;
 mod caller;
 mod code;
@@ -66,7 +65,6 @@ pub mod sandbox;
 pub mod ticket;
 
 pub use agent::{AgentName, BadAgentName};
-pub use aside::patiently;
 pub use call::{Call, Target};
 pub use caller::Caller;
 pub use code::Code;
@@ -74,7 +72,6 @@ pub use grant::{Executor, Grant};
 pub use hex::hex;
 pub use loader::{CallPermit, Content, Loader};
 pub use map::{
-    BadBindingName, Binding, BindingError, BindingName, Entry, FreezeError, FrozenMap, Key,
-    KeyError, LiveMap, Location, LocationError, Map, MapError, MapMistake, Maps, Unresolved,
-    configuration, home, locate,
+    BadBindingName, Binding, BindingError, BindingName, Entry, Key, KeyError, LiveMap, Location,
+    LocationError, Map, MapError, MapMistake, Maps, Unresolved, configuration, home, locate,
 };

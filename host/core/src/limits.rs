@@ -12,24 +12,16 @@ pub const MAX_CLAUDE_CHARS: usize = 500_000;
 /// What one call, and all calls together, may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Wall-clock time of one call, from the moment it starts to run. It covers
-    /// the guest's own computing, which the host stops, and a read that hangs in the
-    /// kernel, which the host abandons. Code: `timed-out`.
+    /// Wall-clock time of one call, from the moment it starts to run. It covers the walk,
+    /// which takes no further step then, the guest's own computing, which the host stops, and
+    /// a read that hangs in the kernel, which the host abandons. Code: `timed-out`.
     pub deadline: Duration,
-    /// Calls that run at once. Each holds a permit until its answer is written, so a client
-    /// that stops reading cannot pile up answers; after [`Self::slow_after`], one for a slow
-    /// call, if [`Self::slow`] allows. With 3, four processors served a fifth fewer calls a
-    /// second; with more than 4 the protocol's one thread is busy.
+    /// Calls that run at once, and their threads. Each holds a permit until its answer is
+    /// written, so a client that stops reading cannot pile up answers; and at least until its
+    /// thread has ended, which may be never if it hangs in the kernel.
     pub running: usize,
     /// Calls that may wait. The answer to one more is `busy`.
     pub waiting: usize,
-    /// Slow calls that may go on without such a permit, so that they delay no other call.
-    /// They wait for a file system, or hang in the kernel. As many threads as may run wait
-    /// for one file system that hangs: so three can hang, and the others are served.
-    pub slow: usize,
-    /// After this time, a call counts as waiting, not computing. A file of the highest
-    /// limit takes some 20 ms.
-    pub slow_after: Duration,
     /// Linear memory that the guest may have, in bytes. The guest holds a file, and for a
     /// moment a second reading of it; the rest is its stack, data and allocator. This is
     /// address space: a call takes only the memory that it touches.
@@ -70,22 +62,12 @@ pub const MAX_MAX_BYTES: u64 = 8 << 20;
 /// compared at each call.
 pub const MAX_MAP_BYTES: u64 = 1 << 20;
 
-impl Limits {
-    /// The most threads that calls ever have: each has a permit, as a running or as a slow
-    /// call.
-    pub const fn threads(self) -> usize {
-        self.running + self.slow
-    }
-}
-
 impl Default for Limits {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(5),
-            running: 4,
+            running: 8,
             waiting: 256,
-            slow: 12,
-            slow_after: Duration::from_millis(100),
             memory_bytes: MAX_MEMORY,
             handles: 16,
             host_call_bytes: 64 << 10,

@@ -10,15 +10,21 @@ use crate::{
     map::{Key, Maps},
 };
 use std::{
-    future::pending,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 use tokio::{
-    pin, select,
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    task::{JoinError, JoinHandle, spawn, spawn_blocking},
-    time::{Instant, sleep_until, timeout_at},
+    task::{spawn, spawn_blocking},
+    time::{Instant, timeout_at},
 };
+
+/// How long after its deadline a thread counts as one that hangs. A guest that is stopped ends
+/// in far less.
+const TO_END: Duration = Duration::from_millis(100);
 
 /// Loads files for keys. All calls of a server share it.
 pub struct Loader<M, G> {
@@ -30,24 +36,21 @@ pub struct Loader<M, G> {
     guesses: GuessThrottle,
     /// One permit for each call that runs.
     running: Arc<Semaphore>,
-    /// One permit for each call that takes long, or hangs in the kernel.
-    slow: Arc<Semaphore>,
+    /// How many of those are past their deadline: their threads hang in the kernel.
+    late: Arc<AtomicUsize>,
 }
 
 /// A call's permit: it counts as running until the last clone is dropped. The call's thread
 /// has one, and so has its answer, until it is written.
 #[derive(Clone, Debug)]
-pub struct CallPermit(Arc<Mutex<OwnedSemaphorePermit>>);
+pub struct CallPermit(
+    #[expect(dead_code, reason = "it counts as long as it is there")] Arc<OwnedSemaphorePermit>,
+);
 
 impl CallPermit {
     /// A call that holds this.
     pub fn new(permit: OwnedSemaphorePermit) -> Self {
-        Self(Arc::new(Mutex::new(permit)))
-    }
-
-    /// Takes another permit for the one that it has, which is free then.
-    fn exchange(&self, permit: OwnedSemaphorePermit) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = permit;
+        Self(Arc::new(permit))
     }
 }
 
@@ -63,7 +66,7 @@ pub struct Content {
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
     /// A loader for the files of `maps`, read by `guest`. Its calls run on the blocking
-    /// threads of the runtime, which needs [`Limits::threads`] of them.
+    /// threads of the runtime, which needs [`Limits::running`] of them.
     pub fn new(maps: Arc<M>, guest: G, limits: Limits) -> Self {
         Self {
             maps,
@@ -72,7 +75,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             queue: Semaphore::new(limits.running + limits.waiting),
             guesses: GuessThrottle::new(limits),
             running: Arc::new(Semaphore::new(limits.running)),
-            slow: Arc::new(Semaphore::new(limits.slow)),
+            late: Arc::default(),
         }
     }
 
@@ -85,7 +88,10 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
     pub async fn load(&self, target: Target, caller: Caller) -> Result<Content, Code> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
-        let run = || by(until, Arc::clone(&self.running).acquire_owned());
+        let run = async || match self.all_hang() {
+            true => Err(Code::TimedOut),
+            false => by(until, Arc::clone(&self.running).acquire_owned()).await,
+        };
         let mut permit = run().await?;
         let guess = match &target {
             Target::Key(key) if Key::is_guessable(key) => match self.guesses.try_take() {
@@ -108,82 +114,39 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             ..Call::new(target, caller, deadline.into_std())
         };
         let (maps, guest, held) = (self.maps.clone(), self.guest.clone(), permit.clone());
-        let ran = spawn_blocking(move || {
+        let mut ran = spawn_blocking(move || {
             let text = call.run(&*maps, &*guest);
             // Before anybody learns the result, the permit is only the answer's.
             drop(held);
             text
         });
         let (tell, told) = oneshot::channel();
-        let slow = Arc::clone(&self.slow);
-        let guest = Arc::clone(&self.guest);
-        let watch = Watch {
-            slow_after: Instant::now() + self.limits.slow_after,
-            deadline,
-            slow,
-            permit,
-        };
+        let (guest, late) = (Arc::clone(&self.guest), Arc::clone(&self.late));
         // In a task of its own: so a guest whose caller went away is still stopped at its
-        // deadline, and gives up its permit if it takes long.
-        spawn(watch.run_until_deadline(ran, tell, move || guest.interrupt()));
+        // deadline.
+        spawn(async move {
+            let Ok(done) = timeout_at(deadline, &mut ran).await else {
+                guest.interrupt();
+                drop(tell.send(Err(Code::TimedOut)));
+                // A guest that computed ends now.
+                if timeout_at(deadline + TO_END, &mut ran).await.is_err() {
+                    late.fetch_add(1, Ordering::Relaxed);
+                    drop(ran.await);
+                    late.fetch_sub(1, Ordering::Relaxed);
+                }
+                return;
+            };
+            // It may have panicked.
+            let text = done.unwrap_or(Err(Code::Internal));
+            // If nobody wants the result any more, it is dropped, and its permit with it.
+            drop(tell.send(text.map(|text| Content { text, permit })));
+        });
         told.await.map_err(|_| Code::Internal)?
     }
-}
 
-/// Watches one call that runs on a thread.
-struct Watch {
-    /// From then on, the call counts as slow.
-    slow_after: Instant,
-    deadline: Instant,
-    slow: Arc<Semaphore>,
-    permit: CallPermit,
-}
-
-impl Watch {
-    /// Tells how the call ended, or at its deadline that it took too long. If it takes long,
-    /// it gives up its permit for that of a slow call, so that others can run; also after its
-    /// deadline, if its thread still hangs.
-    async fn run_until_deadline(
-        self,
-        mut ran: JoinHandle<Result<String, Code>>,
-        tell: oneshot::Sender<Result<Content, Code>>,
-        interrupt: impl Fn(),
-    ) {
-        let content = |done: Result<Result<String, Code>, JoinError>, permit| match done {
-            Ok(text) => text.map(|text| Content { text, permit }),
-            // It panicked.
-            Err(_) => Err(Code::Internal),
-        };
-        // Most calls end here. If nobody wants the result any more, it is dropped, and its
-        // permit with it.
-        if let Ok(done) = timeout_at(self.slow_after, &mut ran).await {
-            drop(tell.send(content(done, self.permit)));
-            return;
-        }
-        // Once it has exchanged the permit, it waits for ever.
-        let exchange = async {
-            if let Ok(slow) = self.slow.acquire_owned().await {
-                self.permit.exchange(slow);
-            }
-            pending::<()>().await;
-        };
-        pin!(exchange);
-        let done = select! {
-            biased;
-            done = &mut ran => Some(done),
-            () = &mut exchange => None,
-            () = sleep_until(self.deadline) => None,
-        };
-        if let Some(done) = done {
-            drop(tell.send(content(done, self.permit.clone())));
-            return;
-        }
-        interrupt();
-        drop(tell.send(Err(Code::TimedOut)));
-        select! {
-            _ = ran => {}
-            () = exchange => {}
-        }
+    /// Whether every thread for calls hangs in the kernel, so that nobody need wait for one.
+    fn all_hang(&self) -> bool {
+        self.late.load(Ordering::Relaxed) >= self.limits.running
     }
 }
 

@@ -92,10 +92,17 @@ impl Tickets {
         }
     }
 
-    /// Opens the folder, and creates it if it is missing. It is for a server that
-    /// will have only the right to delete in it.
+    /// Opens the folder, and creates it if it is missing.
     pub fn held(&self) -> Result<File, TicketError> {
         system::make_folder(&self.data()?)
+    }
+
+    /// Opens the plugin's data folder, for a server that may later read and delete only
+    /// beneath it. The folder of tickets may be made again, so that one is not enough.
+    pub fn data_folder(&self) -> Result<File, TicketError> {
+        let data = self.data()?;
+        system::make_folder(&data)?;
+        Ok(data)
     }
 
     /// Writes a ticket for the call with this `id`, and its receipt. It first cleans up

@@ -7,9 +7,8 @@ use wasmtime::{
     Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails,
 };
 
-/// Calls that can be in the sandbox at once: those that run, and those that hang in the
-/// kernel. `Limits::running` plus `Limits::slow` is at most this number.
-pub const SLOTS: u32 = 16;
+/// Calls that can be in the sandbox at once. `Limits::running` is at most this number.
+pub const SLOTS: u32 = 8;
 
 /// The most linear memory that `Limits::memory_bytes` can grant, in bytes: the largest
 /// file, and room to put it together. Each slot reserves this much address space;

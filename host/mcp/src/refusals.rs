@@ -12,8 +12,8 @@ use serde_json::json;
 
 /// What a model does on a refusal. Each tool's description holds it.
 pub(super) const WHAT_TO_DO: &str = "\
-A refusal reads `code: what to do`. On `changed`, `timed-out`, `busy`, `out-of-resources` \
-or `internal`, call again, at most twice. On any other code, stop: tell whoever gave you the task \
+A refusal reads `code: what to do`. On `changed`, `busy`, `out-of-resources` or `internal`, \
+call again, at most twice. On any other code, stop: tell whoever gave you the task \
 the code and its advice";
 
 /// The line is not JSON.

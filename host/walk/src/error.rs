@@ -22,9 +22,12 @@ pub enum SystemError {
     /// Another process has it locked for writing, or keeps changing it.
     #[error("another process is writing to it")]
     Busy,
-    /// Other threads have waited for this file system for a while, and hang there.
-    #[error("its file system does not answer")]
-    Hangs,
+    /// The time of the call was over: its file system is slow, or did not answer.
+    #[error("its file system does not answer in time")]
+    Late,
+    /// This process restricted itself at its start, and may not read there.
+    #[error("this process may not read there since its start")]
+    Confined,
     /// The process has too few descriptors, or too little memory.
     #[error("the process has too few file descriptors or too little memory")]
     OutOfResources,

@@ -135,6 +135,7 @@ impl<H> GrantedFile<H> {
         name: &str,
         most: u64,
     ) -> Result<Self, WalkError> {
+        walker.in_time()?;
         let name = plain_name(name).ok_or(SystemError::Missing)?;
         let trusted = |why: Option<Why>| match why {
             None => Ok(()),

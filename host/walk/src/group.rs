@@ -28,7 +28,8 @@ const GROUPS: &str = "/etc/group";
 
 /// The users and the groups, as the two files were at one moment; or which one could not be
 /// read.
-pub(crate) type GroupFiles = Result<(Vec<u8>, Vec<u8>), &'static str>;
+#[derive(Debug)]
+pub struct GroupFiles(Result<(Vec<u8>, Vec<u8>), &'static str>);
 
 impl<F: FileSystem> Walker<F> {
     /// Reads both files.
@@ -44,7 +45,7 @@ impl<F: FileSystem> Walker<F> {
             }
         };
         let (users, groups) = (read(USERS)?, read(GROUPS)?);
-        Ok(users.and_then(|users| Ok((users, groups?))))
+        Ok(GroupFiles(users.and_then(|users| Ok((users, groups?)))))
     }
 
     /// Why the group may be somebody else than `user` and root. None if it is not.
@@ -53,14 +54,14 @@ impl<F: FileSystem> Walker<F> {
             return Ok(Some(Why::WritableByGroup));
         }
         let now;
-        let files = match &self.groups {
+        let files = match self.files().groups() {
             Some(remembered) => remembered,
             None => {
                 now = self.group_files()?;
                 &now
             }
         };
-        let alone = match files {
+        let alone = match &files.0 {
             Ok((users, groups)) => holds_alone(users, groups, group, user),
             Err(file) => Err(*file),
         };

@@ -29,8 +29,6 @@ mod error;
 mod granted;
 mod group;
 #[cfg(target_os = "linux")]
-mod hung;
-#[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
@@ -57,7 +55,7 @@ mod windows {
 pub use error::{SystemError, WalkError};
 pub use granted::{APART, GrantedFile, Look, RECENT};
 #[cfg(target_os = "linux")]
-pub use linux::{Handle, System};
+pub use linux::{Handle, System, directories_of, directory_at, remember};
 #[cfg(target_os = "macos")]
 pub use macos::{Handle, System};
 pub use policy::Policy;
@@ -66,11 +64,13 @@ pub use trust::{Distrust, Why};
 #[cfg(windows)]
 pub use windows::{Handle, System, paths};
 
-use group::GroupFiles;
+pub use group::GroupFiles;
+
 use policy::End;
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
+    time::Instant,
 };
 use way::{Names, Step, Way};
 
@@ -80,6 +80,11 @@ const MAX_LINKS: usize = 40;
 /// How often the last name may change from a link into something else and back while
 /// the walk looks at it. Without an attacker, a name is replaced once.
 const ATTEMPTS: usize = 3;
+
+/// The names that one walk takes at most, with those of all links. A link of 800 names that
+/// ends at itself would lead through 32,000 directories otherwise. No path of a user has a
+/// tenth of this.
+const MAX_STEPS: usize = 1024;
 
 /// The end of a walk.
 #[derive(Debug)]
@@ -114,26 +119,29 @@ impl<H> Walked<H> {
 #[derive(Clone, Debug, Default)]
 pub struct Walker<F = System> {
     files: F,
-    /// The files that say who is in a group, if they can no longer be read.
-    groups: Option<GroupFiles>,
+    /// When its call has to end. None means that nobody waits.
+    until: Option<Instant>,
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// Walks in `files`.
+    /// Walks in `files`, as long as it takes.
     pub const fn new(files: F) -> Self {
-        Self {
-            files,
-            groups: None,
-        }
+        Self { files, until: None }
     }
 
-    /// Reads now who is in which group, for a process that later cannot.
-    ///
-    /// # Errors
-    /// [`WalkError`], only if the process has too few descriptors or too little memory.
-    pub fn remember_groups(self) -> Result<Self, WalkError> {
-        let groups = Some(self.group_files()?);
-        Ok(Self { groups, ..self })
+    /// The same, for a call that has to end at `deadline`. After that it takes no further
+    /// step: [`SystemError::Late`]. Nothing ends the step that it is in.
+    #[must_use]
+    pub fn until(self, deadline: Instant) -> Self {
+        let until = Some(deadline);
+        Self { until, ..self }
+    }
+
+    fn in_time(&self) -> Result<(), SystemError> {
+        match self.until {
+            Some(until) if Instant::now() >= until => Err(SystemError::Late),
+            _ => Ok(()),
+        }
     }
 
     /// The file system of these walks.
@@ -147,8 +155,13 @@ impl<F: FileSystem> Walker<F> {
         let mut way = Way::from_root(self, policy)?;
         let mut names = Names::default();
         names.push(path.as_os_str());
-        let (mut links, mut attempts) = (0, 0);
+        let (mut steps, mut links, mut attempts) = (0, 0, 0);
         while let Some(name) = names.pop() {
+            self.in_time()?;
+            steps += 1;
+            if steps > MAX_STEPS {
+                return Err(SystemError::Missing.into());
+            }
             if name == "." {
                 continue;
             }
@@ -234,6 +247,7 @@ impl<F: FileSystem> Walker<F> {
         let mut bytes = vec![0; guess];
         let mut have = 0;
         loop {
+            self.in_time()?;
             let room = bytes.get_mut(have..).unwrap_or_default();
             let got = self.files.read(file, room, have as u64)?;
             have += got;

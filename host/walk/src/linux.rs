@@ -5,14 +5,16 @@
 )]
 
 use crate::{
-    error::SystemError,
-    hung::Obstacle,
+    Walker,
+    error::{SystemError, WalkError},
+    group::GroupFiles,
+    paths::is_exhaustion,
     system::{FileSystem, Kind, Mount, Stat},
     trust::Why,
 };
 use cap_std::fs::Dir;
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, Statx, StatxFlags},
+    fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, StatxFlags},
     io::{Errno, retry_on_intr},
 };
 use std::{
@@ -20,9 +22,10 @@ use std::{
     fs::File,
     os::{
         fd::{AsFd, OwnedFd},
-        unix::ffi::OsStringExt as _,
+        unix::{ffi::OsStringExt as _, fs::FileExt as _},
     },
-    sync::OnceLock,
+    path::{Path, PathBuf},
+    sync::{Mutex, OnceLock, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -35,11 +38,70 @@ pub struct System;
 pub struct Handle {
     fd: OwnedFd,
     device: u64,
-    inode: u64,
     /// The type of its file system: see `linux/magic.h`. None if it does not even say that.
     kind: Option<u32>,
-    /// The device that whoever uses it waits for.
-    waits: u64,
+}
+
+/// What was read before the process lost the right to read it.
+struct Kept {
+    groups: GroupFiles,
+    /// `/proc/self/mountinfo`, which says what is mounted at the time when it is read. One
+    /// thread at a time reads it, from its beginning.
+    mounts: Option<Mutex<File>>,
+}
+
+static KEPT: OnceLock<Kept> = OnceLock::new();
+
+/// Reads now what this process cannot read any more when it may open files beneath its roots
+/// only: who is in which group, where file systems are mounted, and whose files may be
+/// anybody's. A user who joins a group later is noticed after a restart. All walks of this
+/// process share it, so none can be forgotten.
+///
+/// # Errors
+/// [`WalkError`], only if the process has too few descriptors or too little memory.
+pub fn remember() -> Result<(), WalkError> {
+    Ids::get();
+    let kept = Kept {
+        groups: Walker::new(System).group_files()?,
+        mounts: match File::open(MOUNTS) {
+            Ok(mounts) => Some(Mutex::new(mounts)),
+            Err(error) if is_exhaustion(&error) => return Err(SystemError::OutOfResources.into()),
+            // Then no FUSE file system is trusted.
+            Err(_) => None,
+        },
+    };
+    // It was read before, with the same result.
+    let _ = KEPT.set(kept);
+    Ok(())
+}
+
+/// Opens the directory at `path`, following links, for a rule of what this process may read:
+/// nobody can read by it, and it is not judged. A mount point that hangs is opened at once; a
+/// directory beneath it hangs.
+///
+/// # Errors
+/// [`SystemError`].
+pub fn directory_at(path: &Path) -> Result<File, SystemError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
+}
+
+/// The directories in which a file may come to lie when somebody saves it: the one that its
+/// path names, and, if it is a link, the one that this names, and so on. An editor may write a
+/// new file in place of a link, or in place of what the link leads to.
+pub fn directories_of(file: &Path) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
+    let mut path = file.to_owned();
+    while let Some(directory) = path.parent()
+        && directories.len() < crate::MAX_LINKS
+    {
+        directories.push(directory.to_owned());
+        let Ok(target) = rustix::fs::readlinkat(CWD, &path, Vec::new()) else {
+            break;
+        };
+        path = directory.join(OsString::from_vec(target.into_bytes()));
+    }
+    directories
 }
 
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -54,26 +116,8 @@ const OPEN: OFlags = OFlags::NOFOLLOW
 /// FUSE_SUPER_MAGIC, in `linux/magic.h` like all of these.
 const FUSE: u32 = 0x6573_5546;
 
-/// OVERLAYFS_SUPER_MAGIC. A file in it reports a device of its own.
-const OVERLAY: u32 = 0x794c_7630;
-
-/// File systems on this machine's own disks and memory. One that is not listed may be a
-/// network's, or lie over another, as overlayfs does: a look-up of a name in it may hang.
-const LOCAL: [u32; 13] = [
-    0x0000_ef53, // ext2, ext3, ext4
-    0x5846_5342, // xfs
-    0x9123_683e, // btrfs
-    0xca45_1a4e, // bcachefs
-    0xf2f5_2010, // f2fs
-    0x2fc1_2fc1, // zfs
-    0x0102_1994, // tmpfs
-    0x8584_58f6, // ramfs
-    0x7371_7368, // squashfs
-    0xe0f5_e1e2, // erofs
-    0x0000_4d44, // vfat
-    0x2011_bab0, // exfat
-    0x7366_746e, // ntfs3
-];
+/// See proc_pid_mountinfo(5).
+const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// File systems whose content the kernel makes up.
 const KERNEL: [u32; 26] = [
@@ -109,75 +153,29 @@ const KERNEL: [u32; 26] = [
 const ACL: &str = "system.posix_acl_access";
 
 impl Handle {
-    /// An object that was just opened, by its name in a directory, and what it reports.
-    fn of(fd: OwnedFd, found: Option<(&Self, &OsStr)>) -> Result<(Self, Stat), SystemError> {
-        // Asks for what the kernel knows already, and waits for no file system.
-        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-        let known = rustix::fs::statx(&fd, "", flags, StatxFlags::BASIC_STATS)?;
-        let mut stat = Stat::of(&known);
+    /// An object that was just opened in a directory, and what it reports.
+    fn of(fd: OwnedFd, directory: Option<&Self>) -> Result<(Self, Stat), SystemError> {
+        let flags = AtFlags::EMPTY_PATH;
+        let stat = Stat::of(&rustix::fs::statx(&fd, "", flags, StatxFlags::BASIC_STATS)?);
         let device = stat.device;
-        let kind = match found {
-            Some((directory, _)) if directory.device == device => directory.kind,
-            _ => {
-                let ask = || Obstacle::of(device).ask(|| rustix::fs::fstatfs(&fd));
-                // Whoever mounts there again and again makes a new device each time.
-                let asked = match found {
-                    Some((directory, name)) => directory.obstacle_at(name).ask(ask),
-                    None => ask(),
-                };
-                match asked {
-                    // Only 32 bits of it are the number; the kernel's type for it varies.
-                    Ok(found) => Some(found.f_type as u32),
-                    Err(error @ (SystemError::OutOfResources | SystemError::Hangs)) => {
-                        return Err(error);
-                    }
-                    Err(_) => None,
-                }
-            }
+        let kind = match directory {
+            Some(directory) if directory.device == device => directory.kind,
+            _ => match rustix::fs::fstatfs(&fd).map_err(SystemError::from) {
+                // Only 32 bits of it are the number; the kernel's type for it varies.
+                Ok(found) => Some(found.f_type as u32),
+                Err(error @ SystemError::OutOfResources) => return Err(error),
+                Err(_) => None,
+            },
         };
-        let waits = match found {
-            Some((directory, _)) if kind == Some(OVERLAY) && directory.kind == kind => {
-                directory.waits
-            }
-            _ => device,
-        };
-        let inode = stat.inode;
-        let handle = Self {
-            fd,
-            device,
-            inode,
-            kind,
-            waits,
-        };
-        if !handle.is_local() {
-            stat = System.stat(&handle)?;
-        }
-        Ok((handle, stat))
+        Ok((Self { fd, device, kind }, stat))
     }
 
-    fn is_local(&self) -> bool {
-        self.kind.is_some_and(|kind| LOCAL.contains(&kind))
-    }
-
-    /// What may keep those waiting who use this object: a disk may hang, too.
-    fn obstacle(&self) -> Obstacle {
-        Obstacle::of(self.waits)
-    }
-
-    /// What may keep those waiting who look up a name in this directory. Another file
-    /// system may be mounted there.
-    fn obstacle_at(&self, name: &OsStr) -> Obstacle {
-        match self.is_local() {
-            true => Obstacle::of((self.device, self.inode, name)),
-            false => self.obstacle(),
-        }
-    }
-
-    fn open(&self, name: &OsStr, flags: OFlags) -> Result<(Self, Stat), SystemError> {
-        let opened = self
-            .obstacle_at(name)
-            .ask(|| retry_on_intr(|| rustix::fs::openat(&self.fd, name, flags, Mode::empty())))?;
-        Self::of(opened, Some((self, name)))
+    /// Whether the file's permissions let this user read `name` in this directory. If so, and
+    /// the kernel refuses to open it, this process has restricted itself: Landlock judges what
+    /// is opened, and not this question.
+    fn lets_read(&self, name: &OsStr) -> bool {
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
+        rustix::fs::accessat(&self.fd, name, Access::READ_OK, flags).is_ok()
     }
 }
 
@@ -237,46 +235,45 @@ impl FileSystem for System {
     }
 
     fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
-        directory.open(name, HOLD)
+        let open = || rustix::fs::openat(&directory.fd, name, HOLD, Mode::empty());
+        Handle::of(retry_on_intr(open)?, Some(directory))
     }
 
     /// One system call instead of two, and no descriptor.
     fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind, SystemError> {
-        let found = directory.obstacle_at(name).ask(|| {
-            let flags = AtFlags::SYMLINK_NOFOLLOW;
-            rustix::fs::statx(&directory.fd, name, flags, StatxFlags::TYPE)
-        })?;
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let found = rustix::fs::statx(&directory.fd, name, flags, StatxFlags::TYPE)?;
         Ok(Stat::of(&found).kind)
     }
 
     /// Reading does not change the access time if the user owns the file: only they may
     /// ask for that.
     fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
-        let opened = directory.obstacle_at(name).ask(|| {
-            let open = |more| {
-                retry_on_intr(|| {
-                    rustix::fs::openat(&directory.fd, name, OPEN | more, Mode::empty())
-                })
-            };
-            match open(OFlags::NOATIME) {
-                Err(Errno::PERM) => open(OFlags::empty()),
-                opened => opened,
+        let open = |more| {
+            retry_on_intr(|| rustix::fs::openat(&directory.fd, name, OPEN | more, Mode::empty()))
+        };
+        let opened = match open(OFlags::NOATIME) {
+            Err(Errno::PERM) => open(OFlags::empty()),
+            opened => opened,
+        };
+        match opened {
+            Err(Errno::ACCESS) if KEPT.get().is_some() && directory.lets_read(name) => {
+                Err(SystemError::Confined)
             }
-        })?;
-        Handle::of(opened, Some((directory, name)))
+            opened => Handle::of(opened?, Some(directory)),
+        }
     }
 
     fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
-        let found = handle.obstacle().ask(|| {
-            rustix::fs::statx(&handle.fd, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
-        })?;
+        let flags = AtFlags::EMPTY_PATH;
+        let found = rustix::fs::statx(&handle.fd, "", flags, StatxFlags::BASIC_STATS)?;
         Ok(Stat::of(&found))
     }
 
     /// Reads by the descriptor: it does not matter what now has this name.
     fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, SystemError> {
-        let read = || rustix::fs::readlinkat(&link.fd, "", Vec::new());
-        Ok(OsString::from_vec(link.obstacle().ask(read)?.into_bytes()))
+        let target = rustix::fs::readlinkat(&link.fd, "", Vec::new())?;
+        Ok(OsString::from_vec(target.into_bytes()))
     }
 
     fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Mount, SystemError> {
@@ -296,24 +293,25 @@ impl FileSystem for System {
         if stat.mode & 0o020 == 0 || stat.is_sticky_directory() {
             return Ok(None);
         }
-        let asked = handle.obstacle().ask(|| match stat.kind {
+        let asked = match stat.kind {
             // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
             Kind::Directory => {
                 let flags = OPEN | OFlags::RDONLY | OFlags::DIRECTORY;
-                acl(rustix::fs::openat(&handle.fd, ".", flags, Mode::empty())?)
+                let opened = rustix::fs::openat(&handle.fd, ".", flags, Mode::empty());
+                opened.and_then(acl)
             }
             _ => acl(&handle.fd),
-        });
-        match asked {
+        };
+        match asked.map_err(SystemError::from) {
             Ok(is_there) => Ok(is_there.then_some(Why::WritableByOthers)),
-            Err(error @ (SystemError::OutOfResources | SystemError::Hangs)) => Err(error),
+            Err(error @ SystemError::OutOfResources) => Err(error),
             Err(_) => Ok(Some(Why::WritableByOthers)),
         }
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
-        let obstacle = file.obstacle();
-        obstacle.ask(|| retry_on_intr(|| rustix::io::pread(&file.fd, &mut *bytes, offset)))
+        let read = retry_on_intr(|| rustix::io::pread(&file.fd, &mut *bytes, offset));
+        Ok(read?)
     }
 
     fn user(&self) -> Option<u32> {
@@ -323,6 +321,10 @@ impl FileSystem for System {
 
     fn is_known(&self, group: u32) -> bool {
         group != Ids::get().any_group
+    }
+
+    fn groups(&self) -> Option<&GroupFiles> {
+        KEPT.get().map(|kept| &kept.groups)
     }
 
     fn now(&self) -> SystemTime {
@@ -343,9 +345,31 @@ fn acl(file: impl AsFd) -> Result<bool, Errno> {
     }
 }
 
+/// The bytes of the list of mounts, as they are now.
+fn mounts() -> std::io::Result<Vec<u8>> {
+    let Some(kept) = KEPT.get() else {
+        return std::fs::read(MOUNTS);
+    };
+    let file = kept.mounts.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
+    // A thread that panicked with the lock left the file as it was.
+    let file = file.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut bytes, mut have) = (vec![0; 64 << 10], 0);
+    loop {
+        match file.read_at(&mut bytes[have..], have as u64)? {
+            0 => break,
+            got => have += got,
+        }
+        if have == bytes.len() {
+            bytes.resize(have * 2, 0);
+        }
+    }
+    bytes.truncate(have);
+    Ok(bytes)
+}
+
 /// What the kernel says of this FUSE file system.
 fn fuse(device: u64, user: u32) -> Mount {
-    let Ok(mounts) = std::fs::read("/proc/self/mountinfo") else {
+    let Ok(mounts) = mounts() else {
         return Mount::AnothersOwn;
     };
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));

@@ -1,6 +1,6 @@
 //! What the walk asks of the operating system: the one small interface.
 
-use crate::{error::SystemError, trust::Why};
+use crate::{error::SystemError, group::GroupFiles, trust::Why};
 use std::{
     ffi::{OsStr, OsString},
     time::{Duration, SystemTime},
@@ -77,7 +77,7 @@ pub trait FileSystem {
     /// lets nobody.
     ///
     /// # Errors
-    /// [`SystemError::OutOfResources`] and [`SystemError::Hangs`] only.
+    /// [`SystemError::OutOfResources`] only.
     fn hidden_writers(
         &self,
         handle: &Self::Handle,
@@ -100,6 +100,11 @@ pub trait FileSystem {
     /// it cannot name.
     fn is_known(&self, _group: u32) -> bool {
         true
+    }
+
+    /// Who is in which group, if that was read before the process lost the right to read it.
+    fn groups(&self) -> Option<&GroupFiles> {
+        None
     }
 
     /// The clock by which the kernel stamps files.

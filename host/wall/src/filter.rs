@@ -1,7 +1,7 @@
 //! The filter of system calls, which `seccompiler` makes from the [list](crate::list).
 
 use crate::{
-    Rights, WallError,
+    Rights,
     list::{CALLS, Call, Test},
 };
 use seccompiler::{
@@ -14,8 +14,9 @@ type Result<T> = std::result::Result<T, seccompiler::Error>;
 
 /// The filter. It allows what is on the list, and says of all other calls that they do not
 /// exist. A call by another architecture's convention, such as `int 0x80`, ends the process.
-/// A call by the x32 convention has a number that is not on the list.
-pub(crate) fn filter(rights: Rights) -> std::result::Result<BpfProgram, WallError> {
+/// A call by the x32 convention has a number that is not on the list. None if there can be no
+/// filter for this machine.
+pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
     let filter = || -> Result<BpfProgram> {
         let mut allowed = BTreeMap::new();
         for call in CALLS.iter().filter(|call| call.within.contains(&rights)) {
@@ -25,7 +26,7 @@ pub(crate) fn filter(rights: Rights) -> std::result::Result<BpfProgram, WallErro
         let filter = SeccompFilter::new(allowed, refused, SeccompAction::Allow, ARCH.try_into()?)?;
         Ok(filter.try_into()?)
     };
-    filter().map_err(|error| WallError::Seccomp(error.into()))
+    filter().ok()
 }
 
 /// No rules: any arguments. Otherwise all tests of one of the rules must hold.

@@ -1,41 +1,32 @@
-//! The second wall: a process gives up its own rights before it serves.
+//! The wall around the server's own process: before it serves, it gives up its own rights.
 //!
-//! The sandbox limits a guest to one file. The second wall is behind it: if
-//! somebody broke out of the sandbox, or found a bug in the host, the operating
-//! system would still refuse them nearly everything. [`put_up`] puts it up when everything
-//! is loaded, before the server reads anything from the client, and nothing can take it
-//! down.
+//! The sandbox limits a guest to one file. This wall is around it: if somebody broke out of
+//! the sandbox, or found a bug in the host, the operating system would still refuse them
+//! nearly everything. [`restrict_process`] puts it up when everything is loaded, before the
+//! server reads anything from the client, and nothing can take it down. Behind it, a process
+//! can still
 //!
-//! Every server does this ([`Rights::Read`]). It can then still
+//! - open files for reading, beneath the map's roots and a few directories of the server's
+//!   own; if the map has no roots, wherever its user may;
+//! - ask for any path whether something is there, its size, owner, times and number of names,
+//!   and where a link leads, which Landlock does not restrict;
+//! - use its standard streams, memory and processor time, and start threads.
 //!
-//! - read what its user may read, and get its metadata: a map and its files may be
-//!   anywhere, and the server looks both up at each call;
-//! - use its standard streams;
-//! - use memory and processor time, and start threads.
+//! It cannot open files to write, delete or change anything, start a program or a process,
+//! make a socket, make machine code, or signal or trace another process. With
+//! [`Rights::Tickets`] it can also delete files in the plugin's data folder.
 //!
-//! It cannot open files to write, delete or change anything, start a program or a
-//! process, make a socket, make machine code, or signal or trace another process. With
-//! [`Rights::Tickets`] it can also delete files in the folder of tickets.
+//! Two mechanisms enforce this together. Landlock judges the object of a call: a file, a port,
+//! a process. It grants whole hierarchies, so a grant for a single file would not work: a file
+//! that is saved by renaming is another file each time. The filter judges the call itself, by
+//! a list of what is allowed, and also those of its arguments that are numbers. The list with
+//! its reasons is in `docs/second-wall.md`. If a kernel lacks one of the two, `serve` says so
+//! and serves; with `--require-wall` it does not start.
 //!
-//! `serve --sealed` ([`Rights::Sealed`]) reads the map once and gives up more. It
-//! can open files in the mapped files' directories, and in directories under them.
-//! Landlock grants whole hierarchies, and a grant for a single file would not work:
-//! a file that is saved by renaming is another file each time. For any path, the
-//! process can still ask whether something is there, and its size, owner, times and
-//! number of names, because Landlock does not restrict this. It can also open the path
-//! with `O_PATH`, which shows the same and no more. It can see neither where a symbolic
-//! link leads nor extended attributes.
-//!
-//! Two mechanisms enforce this together. Landlock judges the object of a call: a
-//! file, a port, a process. The filter judges the call itself, by a list of what is
-//! allowed, and also those of its arguments that are numbers. The list with its
-//! reasons is in `docs/second-wall.md`. If a kernel lacks one of the two, `serve`
-//! says so and serves; `serve --sealed` does not start.
-//!
-//! Only Linux can do this without a privileged helper. macOS has nothing like it
-//! for a program that is not packaged as an application: `sandbox_init` is
-//! deprecated and undocumented. Windows has job objects and app containers, which a
-//! parent puts around a program that it starts.
+//! Only Linux can do this without a privileged helper. macOS has nothing like it for a program
+//! that is not packaged as an application: `sandbox_init` is deprecated and undocumented.
+//! Windows has job objects and app containers, which a parent puts around a program that it
+//! starts.
 //!
 //! `process` has what every command gives up first.
 #![deny(unsafe_code)]
@@ -51,7 +42,7 @@ pub mod list;
 mod process;
 
 #[cfg(target_os = "linux")]
-pub use linux::put_up;
+pub use linux::{read_beneath, restrict_process};
 #[cfg(unix)]
 pub use process::{close_inherited, hide_memory};
 
@@ -60,54 +51,61 @@ use std::{fmt, io};
 /// Gives nothing up, because the system has no wall, and reports this.
 ///
 /// # Errors
-/// [`WallError::Elsewhere`] for [`Rights::Sealed`].
+/// None.
 #[cfg(not(target_os = "linux"))]
-pub fn put_up<D>(rights: Rights, _: impl IntoIterator<Item = D>) -> Result<Standing, WallError> {
-    match rights {
-        Rights::Sealed => Err(WallError::Elsewhere),
-        Rights::Read | Rights::Tickets => Ok(Standing::default()),
-    }
+pub fn restrict_process<D, R, T>(
+    _: Rights,
+    _: Option<D>,
+    look: impl FnOnce() -> (Option<Vec<R>>, T),
+) -> Result<(WallStatus, T), WallError> {
+    Ok((WallStatus::default(), look().1))
 }
 
-/// What a process can still do behind the wall.
+/// Gives nothing up, because the system has no wall, and says so.
+#[cfg(not(target_os = "linux"))]
+pub fn read_beneath<D>(_: impl IntoIterator<Item = D>) -> bool {
+    false
+}
+
+/// What a process can still change behind the wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
-    /// It can read whatever its user may read.
+    /// Nothing.
     Read,
-    /// The same, and it can delete files in the folder of tickets.
+    /// It can delete files in the plugin's data folder, where the tickets are.
     Tickets,
-    /// It can read in the mapped files' directories.
-    Sealed,
 }
 
 /// The parts of the wall that stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct WallStatus {
     /// The version of Landlock's interface that is in force.
     pub landlock: Option<u32>,
     /// Whether system calls are filtered.
     pub system_calls: bool,
+    /// Whether files can be opened only beneath the directories that were named.
+    pub roots: bool,
 }
 
-impl Standing {
-    /// The parts that would stand if a server put the wall up on this system now.
-    /// To find out, it does so in a thread that then ends.
+impl WallStatus {
+    /// The parts that would stand if a server put the wall up on this system now, for a map
+    /// with roots. To find out, it does so in a thread that then ends.
     pub fn here() -> Self {
         #[cfg(target_os = "linux")]
-        let standing = linux::standing();
+        let status = linux::status();
         #[cfg(not(target_os = "linux"))]
-        let standing = Self::default();
-        standing
+        let status = Self::default();
+        status
     }
 
-    /// Whether all parts stand.
+    /// Whether the system has all parts. Whether the map has roots is another question.
     pub fn is_whole(self) -> bool {
         self.landlock.is_some() && self.system_calls
     }
 }
 
-/// The parts, for people: `Landlock ABI 7, no system-call filter`.
-impl fmt::Display for Standing {
+/// The system's parts, for people: `Landlock ABI 7, no system-call filter`.
+impl fmt::Display for WallStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.landlock {
             Some(version) => write!(f, "Landlock ABI {version}")?,
@@ -120,31 +118,17 @@ impl fmt::Display for Standing {
     }
 }
 
-/// Why there is no wall, or not the whole wall.
+/// Why the wall was not put up as far as the system can.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WallError {
-    /// The system is not Linux.
-    #[error("--sealed needs Linux; serve without it here")]
-    Elsewhere,
-    /// Landlock is missing, switched off, or too old: `--sealed` needs its ABI 4,
-    /// of Linux 6.7.
-    #[error(
-        "--sealed needs Linux 6.7 or newer with Landlock switched on, and this system refused it ({0}); serve without --sealed, or on another system"
-    )]
-    Landlock(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The kernel accepts no filter of system calls.
-    #[error(
-        "--sealed needs a kernel with seccomp filters, and this system refused one ({0}); serve without --sealed, or on another system"
-    )]
-    Seccomp(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// There is no file descriptor, or no memory, for the wall.
     #[error(
         "too few file descriptors or too little memory ({0}); raise the limits (ulimit -n and -v)"
     )]
     OutOfResources(#[source] io::Error),
-    /// The process has another thread, or `/proc` is missing to count threads. The
-    /// wall covers only the thread that puts it up and the threads that it starts.
-    #[error("the second wall needs /proc, and a process with a single thread")]
+    /// The process has another thread. The wall covers only the thread that puts it up and
+    /// the threads that it starts.
+    #[error("the wall needs a process with a single thread")]
     NotAlone,
 }

@@ -1,55 +1,63 @@
-//! The wall on Linux: Landlock for files, TCP and signals, and a filter of system
-//! calls. Each enforces all that it can, because a kernel may lack the other.
+//! The wall on Linux: Landlock for files, TCP and signals, and a filter of system calls. Each
+//! enforces all that it can, because a kernel may lack the other.
 
-use crate::{Rights, Standing, WallError, filter::filter};
+use crate::{Rights, WallError, WallStatus, filter::filter};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
-    PathBeneath, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError,
-    RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetStatus, Scope,
 };
 use rustix::thread::set_no_new_privs;
-use seccompiler::apply_filter;
-use std::{error::Error, fs, io, os::fd::AsFd, thread, time::Duration};
+use seccompiler::{apply_filter, apply_filter_all_threads};
+use std::{
+    error::Error,
+    fs, io,
+    os::fd::{AsFd, AsRawFd as _, OwnedFd},
+    thread,
+};
 
-/// The version that [`Rights::Sealed`] needs: every right over files that it knows,
-/// and TCP, which is new in it.
-const NEEDED: ABI = ABI::V4;
+/// Why the kernel did not restrict this thread.
+type Refused = Box<dyn Error + Send + Sync>;
 
 /// The newest version that we use if the kernel has it.
 const NEWEST: ABI = ABI::V9;
 
-/// How often [`Rights::Sealed`] looks whether other threads have ended, once in a
-/// millisecond.
-const LOOKS: u32 = 1000;
-
-/// Gives up every system call that is not on the [list](crate::list), and every right
-/// over files except reading. With [`Rights::Sealed`], reading is allowed only in
-/// `directories`, otherwise everywhere. With [`Rights::Tickets`], the process may also
-/// delete files in `directories`. The directories may have been opened with `O_PATH`.
+/// Gives up every system call that is not on the [list](crate::list), and every right over
+/// files except reading. With [`Rights::Tickets`], the process may also delete files beneath
+/// `data`. Then `look` says beneath which directories it may still open files for reading;
+/// None means everywhere. What `look` does is behind the wall already, but for the filter and
+/// its own answer. A thread that it starts, and that never ends, can read wherever its user
+/// may; nothing else about it differs. The directories may have been opened with `O_PATH`.
+/// What else `look` found is returned.
 ///
 /// This cannot be undone. It covers this thread and the threads that it starts, so the
 /// process must have no other thread. Only if neither part of the wall can be put up, it
 /// may: an emulator of another processor has threads of its own, and offers neither part.
 ///
 /// # Errors
-/// [`WallError`] if the kernel cannot do all that [`Rights::Sealed`] needs, or if it lacks
-/// only descriptors or memory for the wall. For the other rights, what else the kernel
-/// lacks is left out. Some rights may be gone already, so the process should end.
-pub fn put_up<D: AsFd>(
+/// [`WallError`]. What the kernel lacks is no error: the status says it. Some rights may be
+/// gone already, so the process should end.
+pub fn restrict_process<D: AsFd, R: AsFd, T>(
     rights: Rights,
-    directories: impl IntoIterator<Item = D>,
-) -> Result<Standing, WallError> {
-    let is_alone = match rights {
-        Rights::Sealed => others_have_ended(),
-        // Our own program starts no thread before this.
-        Rights::Read | Rights::Tickets => threads().is_none_or(|count| count == 1),
+    data: Option<D>,
+    look: impl FnOnce() -> (Option<Vec<R>>, T),
+) -> Result<(WallStatus, T), WallError> {
+    let is_alone = threads().is_none_or(|count| count == 1);
+    // Both parts set this too. We set it here in case the kernel has neither part.
+    let _ = set_no_new_privs(true);
+    let landlock = write_nothing(rights, data)?;
+    let (reach, found) = look();
+    let roots = match reach {
+        Some(directories) => reading(directories)?,
+        None => false,
     };
-    if !is_alone && rights == Rights::Sealed {
-        return Err(WallError::NotAlone);
-    }
-    let standing = put_up_here(rights, directories)?;
-    match is_alone || standing == Standing::default() {
-        true => Ok(standing),
+    let status = WallStatus {
+        landlock,
+        system_calls: filter(rights)
+            .is_some_and(|filter| apply_filter_all_threads(&filter).is_ok()),
+        roots,
+    };
+    match is_alone || status == WallStatus::default() {
+        true => Ok((status, found)),
         false => Err(WallError::NotAlone),
     }
 }
@@ -61,110 +69,130 @@ fn threads() -> Option<usize> {
     Some(threads.count())
 }
 
-/// Whether the process has no other thread any more. One that was joined is still listed
-/// until the system has cleared it away, which on a busy machine takes its time.
-fn others_have_ended() -> bool {
-    for _ in 0..LOOKS {
-        match threads() {
-            Some(1) => return true,
-            Some(_) => thread::sleep(Duration::from_millis(1)),
-            None => return false,
-        }
-    }
-    false
-}
-
-/// Puts the wall up for this thread and the threads that it starts.
-fn put_up_here<D: AsFd>(
-    rights: Rights,
-    directories: impl IntoIterator<Item = D>,
-) -> Result<Standing, WallError> {
-    // Both parts set this too. We set it here in case the kernel has neither part.
-    let _ = set_no_new_privs(true);
-    let landlock = restrict(rights, directories);
-    let filter = filter(rights)
-        .and_then(|filter| apply_filter(&filter).map_err(|error| WallError::Seccomp(error.into())));
-    match (landlock, filter, rights) {
-        // A lack of resources is temporary, but the wall would be missing for the life of
-        // the process.
-        (Err(error @ WallError::OutOfResources(_)), _, _)
-        | (Err(error), _, Rights::Sealed)
-        | (Ok(_), Err(error), Rights::Sealed) => Err(error),
-        (landlock, filter, _) => Ok(Standing {
-            landlock: landlock.ok(),
-            system_calls: filter.is_ok(),
-        }),
-    }
-}
-
-/// The parts of the wall that stand on this system. To find out, it puts the wall up
-/// in a thread that then ends.
-pub(crate) fn standing() -> Standing {
-    let put_up = || put_up_here(Rights::Read, None::<io::Stdin>);
+/// The parts of the wall that stand on this system. To find out, it puts the wall up in a
+/// thread that then ends.
+pub(crate) fn status() -> WallStatus {
+    let put_up = || WallStatus {
+        landlock: write_nothing(Rights::Read, None::<io::Stdin>)
+            .ok()
+            .flatten(),
+        roots: read_beneath(None::<io::Stdin>),
+        system_calls: filter(Rights::Read).is_some_and(|filter| apply_filter(&filter).is_ok()),
+    };
     thread::Builder::new()
         .spawn(put_up)
         .ok()
         .and_then(|thread| thread.join().ok())
-        .and_then(Result::ok)
         .unwrap_or_default()
 }
 
-/// Restricts this thread, and returns the version of Landlock that is now in force.
-fn restrict<D: AsFd>(
-    rights: Rights,
-    directories: impl IntoIterator<Item = D>,
-) -> Result<u32, WallError> {
+/// From now on, this thread can open files for reading only beneath these directories, and so
+/// can the threads that it starts. Returns whether this is so.
+pub fn read_beneath<D: AsFd>(directories: impl IntoIterator<Item = D>) -> bool {
+    reading(directories).unwrap_or(false)
+}
+
+fn reading<D: AsFd>(directories: impl IntoIterator<Item = D>) -> Result<bool, WallError> {
+    let restricted = Ruleset::default()
+        .handle_access(AccessFs::ReadFile)
+        .and_then(Ruleset::create)
+        .map_err(Refused::from)
+        .and_then(|rules| restrict(rules, AccessFs::ReadFile.into(), directories));
+    Ok(if_there(restricted)?.is_some())
+}
+
+/// Restricts this thread: no right over files but to read them, to delete them beneath `data`
+/// with [`Rights::Tickets`]; no TCP, no signal to another process. Returns the version of
+/// Landlock that is now in force, if there is one.
+fn write_nothing(rights: Rights, data: Option<impl AsFd>) -> Result<Option<u32>, WallError> {
     let granted = match rights {
-        Rights::Sealed => BitFlags::from(AccessFs::ReadFile),
         Rights::Tickets => BitFlags::from(AccessFs::RemoveFile),
         Rights::Read => BitFlags::EMPTY,
     };
-    let mut rules = rules(rights).map_err(refused)?;
-    for directory in directories.into_iter().take_while(|_| !granted.is_empty()) {
-        let rule = PathBeneath::new(directory, granted);
-        rules = rules.add_rule(rule).map_err(refused)?;
-    }
-    let status = rules.restrict_self().map_err(refused)?;
-    let held = status.ruleset != RulesetStatus::NotEnforced && status.no_new_privs;
-    match status.landlock {
-        LandlockStatus::Available { effective_abi, .. } if held => Ok(effective_abi as u32),
-        _ => Err(WallError::Landlock("it was not enforced".into())),
-    }
-}
-
-fn rules(rights: Rights) -> Result<RulesetCreated, RulesetError> {
-    let handled = |abi| match rights {
-        Rights::Sealed => AccessFs::from_all(abi),
-        Rights::Read | Rights::Tickets => AccessFs::from_write(abi) | AccessFs::Execute,
-    };
-    let rules = match rights {
-        Rights::Sealed => Ruleset::default()
-            .set_compatibility(CompatLevel::HardRequirement)
-            .handle_access(handled(NEEDED))?
-            .handle_access(AccessNet::from_all(NEEDED))?
-            .set_compatibility(CompatLevel::BestEffort),
-        Rights::Read | Rights::Tickets => Ruleset::default(),
-    };
     // Uses as much as the kernel has.
-    rules
-        .handle_access(handled(NEWEST))?
-        .handle_access(AccessNet::from_all(NEWEST))?
-        .scope(Scope::from_all(NEWEST))?
-        .create()
+    let restricted = Ruleset::default()
+        .handle_access(AccessFs::from_write(NEWEST) | AccessFs::Execute)
+        .and_then(|rules| rules.handle_access(AccessNet::from_all(NEWEST)))
+        .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
+        .and_then(Ruleset::create)
+        .map_err(Refused::from)
+        .and_then(|rules| restrict(rules, granted, data.filter(|_| !granted.is_empty())));
+    if_there(restricted)
 }
 
-fn refused(error: RulesetError) -> WallError {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
-    while let Some(error) = cause {
-        match error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::raw_os_error)
-        {
-            Some(code @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) => {
-                return WallError::OutOfResources(io::Error::from_raw_os_error(code));
-            }
-            _ => cause = error.source(),
-        }
+/// Restricts this thread by these rules. Only beneath `directories` it keeps what is
+/// `granted`.
+fn restrict<D: AsFd>(
+    rules: RulesetCreated,
+    granted: BitFlags<AccessFs>,
+    directories: impl IntoIterator<Item = D>,
+) -> Result<Option<u32>, Refused> {
+    for directory in directories {
+        allow_beneath(&rules, &directory, granted)?;
     }
-    WallError::Landlock(error.into())
+    let status = rules.restrict_self()?;
+    let holds = status.ruleset != RulesetStatus::NotEnforced && status.no_new_privs;
+    Ok(match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } if holds => Some(effective_abi as u32),
+        _ => None,
+    })
+}
+
+/// Adds a rule. The library would first ask for the directory's type, and hang if its file system
+/// does; the kernel asks for nothing.
+#[expect(unsafe_code, reason = "the system call has no other interface")]
+fn allow_beneath(
+    rules: &RulesetCreated,
+    directory: impl AsFd,
+    granted: BitFlags<AccessFs>,
+) -> io::Result<()> {
+    /// `struct landlock_path_beneath_attr`, in `linux/landlock.h`.
+    #[repr(C, packed)]
+    struct PathBeneath {
+        allowed_access: u64,
+        parent_fd: i32,
+    }
+    /// `LANDLOCK_RULE_PATH_BENEATH`.
+    const PATH_BENEATH: libc::c_int = 1;
+    // The copy stands for the same rules. There is none if the kernel has no Landlock.
+    let rules: Option<OwnedFd> = rules.try_clone()?.into();
+    let Some(rules) = rules else { return Ok(()) };
+    let beneath = PathBeneath {
+        allowed_access: granted.bits(),
+        parent_fd: directory.as_fd().as_raw_fd(),
+    };
+    let (call, flags) = (libc::SYS_landlock_add_rule, 0);
+    // SAFETY: both descriptors are open, and the kernel reads one `PathBeneath`.
+    let added = unsafe {
+        libc::syscall(
+            call,
+            rules.as_raw_fd(),
+            PATH_BENEATH,
+            &raw const beneath,
+            flags,
+        )
+    };
+    match added {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// What the kernel lacks is left out. A lack of resources is temporary, but the wall would be
+/// missing for the life of the process.
+fn if_there(restricted: Result<Option<u32>, Refused>) -> Result<Option<u32>, WallError> {
+    let Err(error) = restricted else {
+        return Ok(restricted.unwrap_or_default());
+    };
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&*error);
+    while let Some(error) = cause {
+        let code = error.downcast_ref().and_then(io::Error::raw_os_error);
+        if let Some(code @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM)) = code {
+            return Err(WallError::OutOfResources(io::Error::from_raw_os_error(
+                code,
+            )));
+        }
+        cause = error.source();
+    }
+    Ok(None)
 }

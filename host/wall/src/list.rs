@@ -50,8 +50,7 @@ pub(crate) enum Test {
 }
 use Test::{AtMost, Is, IsLong, Own, Without};
 
-const ALL: &[Rights] = &[Rights::Read, Rights::Tickets, Rights::Sealed];
-const PLAIN: &[Rights] = &[Rights::Read, Rights::Tickets];
+const ALL: &[Rights] = &[Rights::Read, Rights::Tickets];
 const TICKETS: &[Rights] = &[Rights::Tickets];
 
 /// The flags with which glibc creates a thread. musl adds a flag that has no effect.
@@ -118,7 +117,8 @@ calls! {
     SYS_statx ALL "the same";
     SYS_fstatfs ALL "the file system of an open file";
     SYS_fgetxattr ALL "the access list of an open file";
-    SYS_readlinkat PLAIN "links in the path of a map or a mapped file";
+    SYS_readlinkat ALL "links in the path of a map or a mapped file";
+    SYS_faccessat2 ALL "whether permissions or this wall keep a file from being opened";
     SYS_close ALL "closing what was opened";
     SYS_fcntl ALL "copies of descriptors, and their flags"
         if "command: `F_DUPFD_CLOEXEC`, `F_GETFD`, `F_GETFL`, `F_SETFD` with 1"
@@ -190,7 +190,7 @@ calls! {
     SYS_getgid ALL "the same";
     SYS_getegid ALL "the same";
     // Older forms that only the older architecture has.
-    #[cfg(target_arch = "x86_64")] SYS_open PLAIN "what `openat` does, in musl"
+    #[cfg(target_arch = "x86_64")] SYS_open ALL "what `openat` does, in musl"
         if "flags: as for `openat`" [Without(1, WRITES)];
     #[cfg(target_arch = "x86_64")] SYS_epoll_wait ALL "what `epoll_pwait` does, in glibc";
 }

@@ -60,7 +60,7 @@ struct Watched {
 impl Maps for Watched {
     type Directory = Handle;
 
-    fn map_now(&self) -> Result<Arc<Map>, Code> {
+    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
         // As `LiveMap::map_now` does, which forgets the error.
         let found = self.live.current();
         let mut world = self.files.world();
@@ -71,12 +71,12 @@ impl Maps for Watched {
         found.map_err(|error| error.code())
     }
 
-    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
-        self.live.bound(map, name)
+    fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code> {
+        self.live.bound(map, name, deadline)
     }
 
-    fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Handle>, Code> {
-        self.live.resolve(map, key, entry)
+    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Result<Grant<Handle>, Code> {
+        self.live.resolve(map, entry, deadline)
     }
 }
 

@@ -2,7 +2,7 @@
 //! the same user could read the server's memory; and a command kept what its client had open.
 
 use super::fuse::Hanging;
-use crate::{hostile::ground::fifo, sealed::stands};
+use crate::hostile::ground::fifo;
 use keyhole_tests::{NOBODY, PATIENCE, Session, World, skipped};
 use rustix::{
     fs::{Mode, OFlags},
@@ -22,13 +22,12 @@ use std::{
 const CORES: &str = "ulimit -S -c \"$(ulimit -H -c)\"";
 
 /// Each command that reads a map. The first ones wait for input before they do.
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 8] = [
     &["serve"],
     &["serve", "--agent", "reader"],
     &["serve", "--require-ticket"],
     &["guard"],
     &["inject"],
-    &["serve", "--sealed"],
     &["check"],
     &["agents"],
     &["setup", "cursor"],
@@ -156,11 +155,7 @@ fn the_same_user_cannot_read_the_servers_memory() {
         (&[][..], true),
         (&["--agent", "reader"], true),
         (&["--require-ticket"], false),
-        (&["--sealed"], true),
     ] {
-        if arguments == ["--sealed"] && !stands() {
-            continue;
-        }
         let world = World::new().with_k1("content").directory("data");
         let data = world.path("data");
         let world = world.env("CLAUDE_PLUGIN_DATA", data).arguments(arguments);

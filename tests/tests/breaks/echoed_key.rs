@@ -30,7 +30,7 @@ KEY
 -- KEY
 --help=KEY
 --json=KEY
---sealed=KEY
+--require-wall=KEY
 --require-ticket=KEY
 --show-keys KEY
 --map KEY
@@ -98,9 +98,9 @@ fn a_server_says_no_name_that_it_was_given() {
     let world = || World::new().map(format!("[keys]\n{KEY} = '~/a.md'\n"));
     for (arguments, exit) in [
         (&["serve", "--bind", KEY][..], 0),
-        (&["serve", "--sealed", "--bind", KEY], 1),
+        (&["serve", "--require-wall", "--bind", KEY], 1),
         (&["serve", "--map", KEY, "--bind", "a"], 0),
-        (&["serve", "--sealed", "--map", KEY], 1),
+        (&["serve", "--require-wall", "--map", KEY], 1),
     ] {
         let ran = conceals(world().run(arguments).says("").exits(exit));
         assert_ne!(ran.stderr, "", "{arguments:?}");

@@ -268,13 +268,16 @@ fn the_closing_line_says_which_walls_stand_if_not_all_do_or_if_asked() {
     let closes = |says: &str| {
         let ran = World::new().map("").run(["check", "-v"]).exits(0);
         let last = ran.stdout.split_inclusive('\n').next_back().unwrap();
-        assert!(last.starts_with(&format!("second wall: {says}")), "{last}");
+        assert!(last.starts_with(&format!("wall: {says}")), "{last}");
     };
-    if crate::sealed::stands() {
-        closes(
-            "writing, sockets, programs and other processes are out of the server's reach (Landlock ABI ",
-        );
-        let _ = World::new().map("").run(["check"]).conceals("second wall");
+    if crate::wall::stands() {
+        let cannot = "a server cannot write, make sockets, start programs or reach other processes, and reads";
+        closes(&format!("{cannot} whatever you may (Landlock ABI "));
+        let _ = World::new().map("").run(["check"]).conceals("wall: ");
+        let rooted = World::new().directory("a").map("roots = ['~/a']\n");
+        let _ = rooted
+            .run(["check", "-v"])
+            .mentions(&format!("{cannot} in the roots only (Landlock ABI "));
     }
     let lacking = move || {
         fail_calls(
@@ -283,20 +286,9 @@ fn the_closing_line_says_which_walls_stand_if_not_all_do_or_if_asked() {
         );
         closes("not whole on this system (no Landlock, system-call filter)\n");
         fail_calls([(libc::SYS_seccomp, Vec::new())], Errno::INVAL);
-        closes("none on this system; the sandbox is the only one\n");
+        closes("none on this system; only the sandbox holds a call\n");
     };
     thread::spawn(lacking).join().unwrap();
-}
-
-/// The client's settings are not Keyhole's: their directory may be on a file system that
-/// hangs.
-#[test]
-fn settings_of_the_client_that_hang_keep_no_check_from_ending() {
-    let world = World::new().directory(".claude").map("");
-    crate::hostile::ground::fifo(&world.path(".claude/settings.json"));
-    let _ = world
-        .run(["check", "--plugin", "/p/keyhole"])
-        .mentions("permissions.deny in ~/.claude/settings.json: Read(");
 }
 
 /// What is printed for it, typed as it stands: for a file, and for the map.

@@ -6,7 +6,7 @@ use keyhole_tests::{MARKER, Ran, World};
 use serde_json::{Value, json};
 #[cfg(target_os = "linux")]
 use {
-    crate::sealed::{filters, stands},
+    crate::wall::{filters, stands},
     keyhole_tests::PATIENCE,
     std::{thread, time::Instant},
 };
@@ -72,7 +72,9 @@ fn is_refusal(said: &str, code: &str) {
 fn user(entry: &str) -> World {
     World::new()
         .file("hunter2.md", format!("# {MARKER}\n"))
-        .map(format!("[keys]\nk-hunter2-7f3a9c55aa01beef = {entry}\n"))
+        .map(format!(
+            "roots = ['~/']\n[keys]\nk-hunter2-7f3a9c55aa01beef = {entry}\n"
+        ))
 }
 
 #[test]

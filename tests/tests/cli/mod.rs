@@ -50,13 +50,11 @@ serve --map=
 serve --bind K_hunter2=7f3a9c55aa01beef
 serve --bind No·Name
 serve --key-env KEY
-serve --bind plain --key-env KEY --sealed
 serve --agent
 serve --agent=
 serve --agent a·k-hunter2
 serve --agent k-hunter2 --agent k-hunter2
-serve --sealed=k-hunter2
-serve --sealed --require-ticket
+serve --require-wall=k-hunter2
 serve --k-hunter2
 k-hunter2-7f3a9c55aa01beef
 check --show-keys

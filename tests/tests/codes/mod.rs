@@ -32,25 +32,12 @@ enum Surface {
     /// As the plugin starts its agent's own server: the environment names the key, and a
     /// call needs a ticket of this agent.
     OfAgent,
-    /// `--sealed`: a call names the key, and the map was read at the start.
-    #[cfg(target_os = "linux")]
-    Sealed,
 }
 
 /// The id of an agent's call, of which there is one.
 const CALL: &str = "toolu_1";
 
 impl Surface {
-    fn all() -> Vec<Self> {
-        vec![
-            Self::General,
-            Self::Bound,
-            Self::OfAgent,
-            #[cfg(target_os = "linux")]
-            Self::Sealed,
-        ]
-    }
-
     /// The world of such a server. Its map has been made, if it has one.
     fn of(self, world: World) -> World {
         match self {
@@ -75,8 +62,6 @@ impl Surface {
                     .env("CATALOG_KEY", KEY)
                     .env("CLAUDE_PLUGIN_DATA", data)
             }
-            #[cfg(target_os = "linux")]
-            Self::Sealed => world.argument("--sealed"),
         }
     }
 
@@ -89,9 +74,11 @@ impl Surface {
             Code::CallerNotVerified => self != Self::OfAgent,
             // Once a call has a key, all servers are one, and these take time.
             Code::Changed | Code::TimedOut | Code::Busy => self != Self::General,
-            // Such a server does not start: `bound` tests it.
+            // Only this wall keeps a file from the server that its user may read.
             #[cfg(target_os = "linux")]
-            Code::MapMissing | Code::MapInvalid => self == Self::Sealed,
+            Code::RestartNeeded => !crate::wall::stands(),
+            #[cfg(not(target_os = "linux"))]
+            Code::RestartNeeded => true,
             _ => false,
         }
     }
@@ -166,6 +153,10 @@ fn earn(code: Code, world: World) -> (&'static str, World) {
         }
         Code::Changed => ("changed", file(world)),
         Code::TimedOut => ("timed-out", file(world)),
+        Code::RestartNeeded => {
+            let map = format!("roots = ['~/later']\n{}", mapped("later/hunter2.md"));
+            ("restart-needed", world.map(map))
+        }
         Code::Busy => {
             let large = "hunter2 ".repeat(62_000);
             ("busy", file(world).file("hunter2.md", large))
@@ -194,13 +185,8 @@ fn failing_disk(world: World) -> World {
 /// path and content in these worlds contains the marker, and so does the path of each
 /// world itself.
 fn every_code_is_earned_and_tells_nothing(protocol: Protocol) {
-    let surfaces = Surface::all();
-    #[cfg(target_os = "linux")]
-    let surfaces = surfaces
-        .into_iter()
-        .filter(|surface| *surface != Surface::Sealed || crate::sealed::stands());
     thread::scope(|scope| {
-        for surface in surfaces {
+        for surface in [Surface::General, Surface::Bound, Surface::OfAgent] {
             scope.spawn(move || every_refusal(protocol, surface));
         }
     });
@@ -232,6 +218,10 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
             Code::Changed => changing::written(&mut client),
             Code::TimedOut => changing::stopped(&mut client),
             Code::Busy => changing::crowded(&mut client),
+            Code::RestartNeeded => {
+                client.world = client.world.file("later/hunter2.md", MARKER);
+                client.load()
+            }
             _ => client.load(),
         };
         answer.refused(name);

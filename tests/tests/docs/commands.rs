@@ -13,8 +13,12 @@ const PLACEHOLDERS: [(&str, &str); 3] = [
 ];
 
 /// Those that do nothing without the input that a client gives them, or without the whole
-/// second wall. Tests of their own run them.
-const ELSEWHERE: [&str; 3] = ["keyhole guard", "keyhole inject", "keyhole serve --sealed"];
+/// wall. Tests of their own run them.
+const ELSEWHERE: [&str; 3] = [
+    "keyhole guard",
+    "keyhole inject",
+    "keyhole serve --require-wall",
+];
 
 /// The commands of a document: the lines of its shell blocks, and each quoted text that
 /// begins with a program and continues. What follows a `#` or changes the output is left out.

@@ -26,9 +26,6 @@ fn its_limits_are_those_of_the_program() {
         deadline,
         running,
         waiting,
-        slow,
-        // When a call counts as slow only affects other calls.
-        slow_after: _,
         memory_bytes,
         handles,
         host_call_bytes,
@@ -44,7 +41,7 @@ fn its_limits_are_those_of_the_program() {
         0 => format!("{} MiB", bytes >> 20),
         _ => format!("{} KiB", bytes >> 10),
     };
-    let (seconds, threads) = (deadline.as_secs(), running + slow);
+    let seconds = deadline.as_secs();
     assert_eq!(guess_every, Duration::from_secs(1));
     let (default, most) = (size(DEFAULT_MAX_BYTES), size(MAX_MAX_BYTES));
     let (map, memory) = (size(MAX_MAP_BYTES), size(memory_bytes as u64));
@@ -55,11 +52,9 @@ fn its_limits_are_those_of_the_program() {
 | size of a file | {default} | `max_bytes` in the map, up to {most} | `too-large` |
 | size of the map | {map} | | `map-invalid` |
 | time of a call, computing and blocked reads alike | {seconds} s | | `timed-out` |
-| calls that run at once | {running} | | they wait |
+| calls that run at once, those that hang in the kernel among them | {running} | | they wait; \
+if all hang, `timed-out` |
 | calls that wait | {waiting}, for {seconds} s at most | | `busy` |
-| slow calls, which let others run meanwhile | {slow} | | they count as running |
-| threads for calls, those that are stuck in the kernel among them | {threads} | | |
-| threads that wait for one file system that hangs | {running} | | `timed-out` |
 | the guest's memory | {memory} | | `internal` |
 | the guest's handles | {handles} | | `internal` |
 | the guest's tables | {tables} of {table_elements} elements | | `internal` |

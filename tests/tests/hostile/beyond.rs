@@ -32,7 +32,6 @@ fn a_guest_whose_caller_went_away_is_stopped() {
     let one_at_a_time = Limits {
         deadline: SOON,
         running: 1,
-        slow: 0,
         ..Limits::default()
     };
     let loader = ground.attacked(one_at_a_time);
@@ -50,14 +49,14 @@ fn all_guests_that_there_can_be_are_stopped_at_their_deadline_and_not_before() {
     let sandbox = Arc::new(guest(&Sandbox::engine().unwrap(), limits));
     let deadline = Instant::now() + SOON / 2;
     let (stopped, all) = mpsc::channel();
-    for _ in 0..limits.threads() {
+    for _ in 0..limits.running {
         let (sandbox, stopped) = (Arc::clone(&sandbox), stopped.clone());
         thread::spawn(move || {
             let got = sandbox.run("endless_loop", None, deadline);
             stopped.send((got, Instant::now())).unwrap();
         });
     }
-    let mut running = limits.threads();
+    let mut running = limits.running;
     while running > 0 {
         assert!(deadline.elapsed() < PATIENCE, "{running} are not stopped");
         sandbox.interrupt();

@@ -11,18 +11,23 @@ use std::{collections::BTreeSet, fs, os::unix::fs::symlink, thread, time::Instan
 world_attacks! {
     "A directory or file that is swapped with a link by another process";
     directory: "a directory is swapped with a link to one outside the root, for 500 calls: the file's own, and one two further up" =>
-        "the file, or `outside-root`; never a byte from outside" =
-        swap(&["a/b/c", "a"], 500, &["the file", "outside-root"]);
+        "the file, or `outside-root`, or `restart-needed`; never a byte from outside" =
+        swap(&["a/b/c", "a"], 500, &["the file", "outside-root", "restart-needed"]);
     // Each swap changes the file, so that each call reads it twice.
     file: "the file is swapped with a link to one outside the root, for 150 calls" =>
-        "the file, or `outside-root`, or `changed`; never a byte from outside" =
-        swap(&["a/b/c/file.md"], 150, &["the file", "outside-root", "changed"]);
+        "the file, or `outside-root`, or `changed`, or `restart-needed`; never a byte from outside" =
+        swap(
+            &["a/b/c/file.md"],
+            150,
+            &["the file", "outside-root", "changed", "restart-needed"],
+        );
 }
 
 const INSIDE: &str = "inside\n";
 
 /// Makes calls while a name in the root is swapped with a link to what is outside: one name
-/// after the other. A call gets the file or one of these codes.
+/// after the other. A call gets the file or one of these codes: `restart-needed` if it
+/// left the root behind the walk's back, so that only the kernel could see it.
 fn swap(names: &[&str], calls: usize, may_get: &[&str]) -> Outcome {
     let world = World::new()
         .file("notes/honest.md", "honest\n")

@@ -21,7 +21,7 @@ impl Report {
         text
     }
 
-    /// The report as JSON. Its shape is stable: within 0.3, fields may be added, but no
+    /// The report as JSON. Its shape is stable: within 0.4, fields may be added, but no
     /// field is renamed, removed or given another meaning. Every field is always there,
     /// and `null` if it does not apply, or its text may be a key. Each `line` is one of the
     /// map, from 1; each `message` and `help` is for people, and may be reworded.
@@ -82,10 +82,11 @@ impl Report {
                 "line": match error { MapError::Parse { source, .. } => Some(source.line()), _ => None },
                 "help": self.help,
             })),
-            // What a server on this system gives up: the version of Landlock's interface,
-            // and whether system calls are filtered; `null` if the check did not look.
+            // What a server with this map gives up on this system: the version of Landlock's
+            // interface, whether system calls are filtered, and whether it can read beneath
+            // the map's roots only; `null` if the check did not look.
             "second_wall": self.wall.map(|wall| json!({
-                "landlock": wall.landlock, "system_calls": wall.system_calls,
+                "landlock": wall.landlock, "system_calls": wall.system_calls, "roots": wall.roots,
             })),
         })
     }

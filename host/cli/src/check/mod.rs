@@ -9,19 +9,16 @@ mod way;
 
 use keyhole_core::{
     BindingError, Caller, Code, Entry, Executor, Key, LiveMap, Loader, Location, Map, MapError,
-    Maps, Target, Unresolved, limits::Limits, limits::MAX_CLAUDE_CHARS, locate, patiently,
+    Maps, Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
-use keyhole_walk::{
-    Distrust, FileSystem as _, GrantedFile, Policy, System, SystemError, WalkError, Walker,
-};
-use keyhole_wall::Standing;
+use keyhole_walk::{Distrust, FileSystem as _, GrantedFile, Policy, System, WalkError, Walker};
+use keyhole_wall::WallStatus;
 use plugin::AgentReport;
 pub(crate) use plugin::brief;
 use std::{
     collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, Instant},
 };
 pub(crate) use way::make;
 
@@ -45,8 +42,8 @@ pub(crate) struct Report {
     agents: Vec<AgentReport>,
     /// The command that shows the paths, if this report does not.
     unabridged: Option<String>,
-    /// The parts of the second wall that stand. None if the check did not look.
-    pub(crate) wall: Option<Standing>,
+    /// The parts of the wall that a server has. None if the check did not look.
+    pub(crate) wall: Option<WallStatus>,
 }
 
 /// The result for one binding.
@@ -110,15 +107,7 @@ pub(crate) enum Warning {
         "in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large"
     )]
     LongForClaude,
-    /// The file's directory is the user's home, or a directory above it.
-    #[error(
-        "the file lies directly in your home, or above it: `serve --sealed` would keep all of that directory readable; move the file into a directory of its own"
-    )]
-    WideDirectory,
 }
-
-/// How long it looks for what only makes the report more helpful.
-const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// A text, and the paths that it names.
 type Told = (String, Vec<PathBuf>);
@@ -135,8 +124,6 @@ pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
 
 /// Checks the map, and loads every file in it, one after another, with `load`. It must load
 /// files as calls do, so that the report says what a caller would get.
-///
-/// Nothing that it looks at delays it longer than a call may take: see [`within_deadline`].
 pub(crate) async fn check(
     live: &Arc<LiveMap>,
     load: impl AsyncFn(&Key, &Caller) -> Result<String, Code>,
@@ -148,16 +135,15 @@ pub(crate) async fn check(
         help: None,
         bindings: Vec::new(),
         roots: Vec::new(),
-        notes: beside(location, way::surroundings).unwrap_or_default(),
+        notes: way::surroundings(location),
         agents: Vec::new(),
         unabridged: None,
         wall: None,
     };
-    let map = match current(live) {
+    let map = match live.current() {
         Ok(map) => map,
         Err(error) => {
-            let why = error.clone();
-            report.help = beside(location, move |location| way::to_a_map(&why, location)).flatten();
+            report.help = way::to_a_map(&error, location);
             let is_there = !matches!(
                 error,
                 MapError::Missing { .. } | MapError::Unreadable { .. }
@@ -170,11 +156,15 @@ pub(crate) async fn check(
     let keys: Vec<_> = map
         .bindings()
         .iter()
-        .map(|(name, _)| key_of(&map, name))
+        .map(|(_, binding)| binding.key(&map))
         .collect();
     let secrets = Secrets::of(&map, keys.iter().flatten());
-    let roots = map.roots().into_iter();
+    let roots = map.roots();
+    if roots.is_empty() && cfg!(target_os = "linux") {
+        report.notes.push(NO_ROOTS.to_owned());
+    }
     report.roots = roots
+        .iter()
         .filter_map(|root| why_not_root(root, &secrets))
         .collect();
     let mut entries = Vec::new();
@@ -203,47 +193,12 @@ pub(crate) async fn check(
     report
 }
 
-/// The map as it is now.
-pub(crate) fn current(live: &Arc<LiveMap>) -> Result<Arc<Map>, MapError> {
-    let reader = Arc::clone(live);
-    let read = within_deadline(move || reader.current());
-    read.unwrap_or_else(|| Err(MapError::hangs(live.location().file())))
-}
-
-/// What `look` finds, if it is done when a call would have to be. Its file system may hang;
-/// then its thread is left there.
-fn within_deadline<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    within(Limits::default().deadline, look)
-}
-
-fn within<T: Send + 'static>(
-    time: Duration,
-    look: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    patiently(Instant::now() + time, look).ok().flatten()
-}
-
-/// What `look` finds around the map, which only helps to understand the rest.
-fn beside<T: Send + 'static>(
-    location: &Location,
-    look: impl FnOnce(&Location) -> T + Send + 'static,
-) -> Option<T> {
-    let location = location.clone();
-    within(A_MOMENT, move || look(&location))
-}
+/// What a map without roots gives away.
+const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you may. Name the folders of your files at the top of the map, as in roots = [\"~/private\"]";
 
 /// That the map is in another user's home, if it is.
 pub(crate) fn foreign_map(location: &Location) -> Option<String> {
-    beside(location, way::foreign_map).flatten()
-}
-
-/// The key of the binding of this name.
-fn key_of(map: &Arc<Map>, name: &str) -> Result<Key, BindingError> {
-    let (map, name) = (Arc::clone(map), name.to_owned());
-    let look = move || map.binding(&name).map(|binding| binding.key(&map));
-    within_deadline(look)
-        .flatten()
-        .unwrap_or(Err(BindingError::Unreadable(SystemError::Hangs)))
+    way::foreign_map(location)
 }
 
 /// Why a binding has no key. There is no command, because a link may lead to its key file.
@@ -258,19 +213,16 @@ fn unbound(error: &BindingError) -> Told {
 }
 
 /// Why no file in this root is served, if others could put another directory in its place.
-fn why_not_root(root: PathBuf, secrets: &Secrets<'_>) -> Option<String> {
-    let look = move || match Walker::new(System).walk(&root, Policy::DIRECTORY) {
-        Err(WalkError::Untrusted(distrust)) => Some(way::cure(&distrust, &root)),
+fn why_not_root(root: &Path, secrets: &Secrets<'_>) -> Option<String> {
+    match Walker::new(System).walk(root, Policy::DIRECTORY) {
+        Err(WalkError::Untrusted(distrust)) => Some(secrets.hidden_in(way::cure(&distrust, root))),
         _ => None,
-    };
-    within_deadline(look)
-        .flatten()
-        .map(|why| secrets.hidden_in(why))
+    }
 }
 
 /// What others could change of this entry's file, or of what leads to it.
-fn distrust_of_file(map: &Map, key: &Key, file: &Path) -> Option<Distrust> {
-    let (entry, walker) = (map.find(key)?, Walker::new(System));
+fn distrust_of_file(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
+    let walker = Walker::new(System);
     let grant = match locate(&walker, map, entry) {
         Ok(grant) => grant,
         Err(Unresolved::Walk(WalkError::Untrusted(distrust))) => return Some(distrust),
@@ -287,26 +239,21 @@ fn distrust_of_file(map: &Map, key: &Key, file: &Path) -> Option<Distrust> {
 }
 
 /// What keeps this one entry's file from being served, if the code does not say it all.
-fn detail(code: Code, map: &Arc<Map>, key: &Key, location: &Location) -> Option<Told> {
-    let (map, key, location) = (Arc::clone(map), key.clone(), location.clone());
-    let look = move || {
-        let entry = map.find(&key)?;
-        let file = location.expand(entry.path())?;
-        match code {
-            Code::Untrusted => {
-                distrust_of_file(&map, &key, &file).map(|distrust| way::cure(&distrust, &file))
-            }
-            // What hung would hang once more.
-            Code::TimedOut => None,
-            _ => way::leads(code, entry, &file),
+fn detail(code: Code, map: &Map, entry: &Entry, location: &Location) -> Option<Told> {
+    let file = location.expand(entry.path())?;
+    match code {
+        Code::Untrusted => {
+            distrust_of_file(map, entry, &file).map(|distrust| way::cure(&distrust, &file))
         }
-    };
-    within_deadline(look).flatten()
+        // What hung would hang once more.
+        Code::TimedOut => None,
+        _ => way::leads(code, entry, &file),
+    }
 }
 
 /// Loads one entry as a call would.
 pub(crate) async fn entry_report(
-    map: &Arc<Map>,
+    map: &Map,
     key: &Key,
     entry: &Entry,
     secrets: &Secrets<'_>,
@@ -323,7 +270,7 @@ pub(crate) async fn entry_report(
     let text = loaded.as_deref();
     let detail = text
         .err()
-        .and_then(|code| detail(*code, map, key, location));
+        .and_then(|code| detail(*code, map, entry, location));
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
     let warnings = [
         (has(|text| text.trim().is_empty()), Warning::Blank),
@@ -331,10 +278,6 @@ pub(crate) async fn entry_report(
         (
             has(|text| text.len() > MAX_CLAUDE_CHARS),
             Warning::LongForClaude,
-        ),
-        (
-            text.is_ok() && is_wide(path, location),
-            Warning::WideDirectory,
         ),
     ];
     EntryReport {
@@ -403,20 +346,6 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// Whether the real file's directory is the user's home or one above it.
-fn is_wide(path: &str, location: &Location) -> bool {
-    let (path, location) = (path.to_owned(), location.clone());
-    let look = move || {
-        let walker = Walker::new(System);
-        let file = walker.walk(&location.expand(&path)?, Policy::NAME).ok()?;
-        // A process without a home can still have a file in `/`.
-        let home = location.home().unwrap_or(Path::new("/"));
-        let home = walker.walk(home, Policy::DIRECTORY).ok()?;
-        Some(home.is_beneath(&file))
-    };
-    within(A_MOMENT, look).flatten().unwrap_or(false)
-}
-
 impl Report {
     /// The exit code for the process: 0 if every file, binding and agent of the plugin
     /// would be served (also if the map has no keys), 1 if one would not, 2 if there is
@@ -471,6 +400,7 @@ const fn remedy(code: Code) -> &'static str {
         Code::NotUtf8 => "the file is not UTF-8 text; convert it",
         Code::Changed => "the file was being written to; check again",
         Code::TimedOut => "the file could not be read in time; look at the file system it is on",
+        Code::RestartNeeded => "the kernel keeps it from a server that starts now; check again",
         Code::Busy => "the system was too busy; check again",
         Code::OutOfResources => {
             "too few file descriptors, threads or memory are allowed; raise the limits (ulimit -n, -u and -v)"

@@ -1,10 +1,7 @@
 //! What Claude Code's plugin asks: whether its agents would be served, and what keeps a
 //! parent from reading what they read.
 
-use super::{
-    EntryReport, Report, beside, current, system::folders_of_tasks, way::to_a_missing_map,
-    within_deadline,
-};
+use super::{EntryReport, Report, system::folders_of_tasks, way::to_a_missing_map};
 use crate::setup::shell_word;
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError};
 use keyhole_walk::printable::visible;
@@ -40,7 +37,7 @@ impl Report {
         command: &Path,
         is_private: bool,
     ) -> Self {
-        let map = current(live).ok();
+        let map = live.current().ok();
         let entries = self.outcome.as_deref().unwrap_or_default();
         let unusable = match &self.outcome {
             Err(MapError::Missing { .. }) | Ok(_) => None,
@@ -57,10 +54,7 @@ impl Report {
         self.agents = judged.collect();
         if let Err(MapError::Missing { .. }) = &self.outcome {
             let what = "run this. Then paste the lines below into that file.";
-            let help = beside(live.location(), move |location| {
-                to_a_missing_map(location, what, "echo")
-            });
-            self.help = help.flatten();
+            self.help = to_a_missing_map(live.location(), what, "echo");
         }
         if let Some(map) = &map {
             self.notes.extend(missing_rules(live.location(), map));
@@ -146,7 +140,10 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     let shown = own.as_deref().map_or(Some("~/.claude"), visible);
     let (Some(shown), Some(_)) = (
         shown.map(str::to_owned),
-        tasks.iter().map(|folder| visible(folder)).collect::<Option<Vec<_>>>(),
+        tasks
+            .iter()
+            .map(|folder| visible(folder))
+            .collect::<Option<Vec<_>>>(),
     ) else {
         return Some(
             "CLAUDE_CONFIG_DIR, or the folder for temporary files, has a character that is not shown, so no rule for it can be told; use another place".to_owned(),
@@ -155,7 +152,7 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     let folder = own.unwrap_or_else(|| home.join(".claude"));
     let file = folder.join("settings.json");
     #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
-    let settings = within_deadline(move || fs::read(file).unwrap_or_default()).unwrap_or_default();
+    let settings = fs::read(file).unwrap_or_default();
     let settings: Value = match serde_json::from_slice(&settings) {
         Err(_) if !settings.is_empty() => {
             return Some(format!(
@@ -201,10 +198,8 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
             clippy::disallowed_methods,
             reason = "what the client may be asked to read"
         )]
-        let look = move || (fs::canonicalize(&file).ok(), file);
-        within_deadline(look).is_none_or(|(real, file)| {
-            !is_denied(&file) || real.is_some_and(|real| !is_denied(&real))
-        })
+        let real = fs::canonicalize(&file);
+        !is_denied(&file) || real.is_ok_and(|real| !is_denied(&real))
     };
     if files.into_iter().any(is_open) {
         missing.push("Read(FOLDER/**) with the folder of your file".to_owned());
@@ -220,7 +215,7 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
 /// For the start of a session: a line if the map cannot be used, as the client shows it to
 /// its user; otherwise nothing.
 pub(crate) fn brief(live: &Arc<LiveMap>) -> Option<String> {
-    let code = current(live).err()?.code();
+    let code = live.current().err()?.code();
     let said = format!(
         "keyhole: {}, so its agents get no file; /keyhole:check says what to write",
         code.as_str()

@@ -4,7 +4,7 @@ use super::{Report, Warning, remedy};
 use anstyle::{AnsiColor, Style};
 use keyhole_core::{Code, MapError};
 use keyhole_walk::printable::{printable, printable_text};
-use keyhole_wall::Standing;
+use keyhole_wall::WallStatus;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::{self, Write},
@@ -170,16 +170,20 @@ impl Report {
             Some(wall) if wall.is_whole() => match is_verbose {
                 true => writeln!(
                     out,
-                    "second wall: writing, sockets, programs and other processes are out of the server's reach ({wall})"
+                    "wall: a server cannot write, make sockets, start programs or reach other processes, and reads {} ({wall})",
+                    match wall.roots {
+                        true => "in the roots only",
+                        false => "whatever you may",
+                    }
                 ),
                 false => Ok(()),
             },
-            Some(wall) if cfg!(target_os = "linux") && wall != Standing::default() => {
-                writeln!(out, "second wall: not whole on this system ({wall})")
+            Some(wall) if cfg!(target_os = "linux") && wall != WallStatus::default() => {
+                writeln!(out, "wall: not whole on this system ({wall})")
             }
             Some(_) => writeln!(
                 out,
-                "second wall: none on this system; the sandbox is the only one"
+                "wall: none on this system; only the sandbox holds a call"
             ),
             None => Ok(()),
         }

@@ -17,6 +17,7 @@ use std::{
     io::{self, IsTerminal as _},
     path::Path,
     sync::Arc,
+    time::Instant,
 };
 
 /// The number of random bytes in a key: 128 bits.
@@ -107,7 +108,7 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let map = Arc::new(map);
     let planned = Planned(Arc::clone(&map)).into();
     let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
-    let runtime = runtime(limits.threads())?;
+    let runtime = runtime(limits.running)?;
     let load = async |key: &Key, caller: &Caller| load(&loader, key, caller).await;
     let secrets = Secrets::of(&map, [].into_iter());
     let location = user.live.location();
@@ -131,15 +132,16 @@ struct Planned(Arc<Map>);
 impl Maps for Planned {
     type Directory = cap_std::fs::Dir;
 
-    fn map_now(&self) -> Result<Arc<Map>, Code> {
+    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
         Ok(Arc::clone(&self.0))
     }
 
-    fn bound(&self, _: &Map, _: &BindingName) -> Result<Key, Code> {
+    fn bound(&self, _: &Map, _: &BindingName, _: Instant) -> Result<Key, Code> {
         Err(Code::UnknownKey)
     }
 
-    fn resolve(&self, map: &Map, _: &Key, entry: &Entry) -> Result<Grant, Code> {
-        locate(&Walker::new(System), map, entry).map_err(|error| error.code())
+    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Result<Grant, Code> {
+        let walker = Walker::new(System).until(deadline);
+        locate(&walker, map, entry).map_err(|error| error.code())
     }
 }

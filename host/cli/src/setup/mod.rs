@@ -17,7 +17,7 @@ mod tests;
 
 use crate::{
     arguments::{agent_name, binding_name},
-    check::{Secrets, current, foreign_map},
+    check::{Secrets, foreign_map},
 };
 use clap::builder::PossibleValuesParser;
 use clients::Recipe;
@@ -223,7 +223,7 @@ impl UserMap {
             return Err(SetupError::ForeignHome(why));
         }
         let live = Arc::new(LiveMap::new(location));
-        let map = match current(&live) {
+        let map = match live.current() {
             Ok(map) => Some(map),
             Err(MapError::Missing { .. }) => None,
             Err(error) => return Err(SetupError::Map(error)),

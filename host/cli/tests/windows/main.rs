@@ -166,12 +166,12 @@ fn what_windows_has_not_is_refused_and_said() {
     place.write("a.md", "# A\n");
     place.write("map.toml", map_of("a.md"));
     let map = place.path("map.toml");
-    let sealed = machine.run(&["serve", "--sealed", "--map", &map], "");
-    assert_eq!(sealed.code, 1);
-    let said = sealed.err;
-    assert!(said.contains("--sealed needs Linux"), "{said}");
+    let walled = machine.run(&["serve", "--require-wall", "--map", &map], "");
+    assert_eq!(walled.code, 1);
+    let said = walled.err;
+    assert!(said.contains("asks for the whole wall"), "{said}");
     let said = checked(&machine, &map, 0);
-    assert!(said.contains("second wall: none on this system"), "{said}");
+    assert!(said.contains("wall: none on this system"), "{said}");
 }
 
 #[test]

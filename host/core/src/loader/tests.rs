@@ -3,7 +3,7 @@
 //! busy, unless a test moves it: so no answer depends on how busy the machine is.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::Loader;
+use super::{Loader, TO_END};
 use crate::{
     call::Target,
     caller::Caller,
@@ -39,7 +39,7 @@ fn limits() -> Limits {
     }
 }
 
-const HUNG: [&str; 3] = ["hung-0.md", "hung-1.md", "hung-2.md"];
+const HUNG: &str = "hung.md";
 
 /// The guest. Files whose names begin with `hung` hang until they are released.
 #[derive(Clone, Default)]
@@ -97,7 +97,7 @@ struct World {
 impl World {
     /// A world whose map has a key for each file.
     fn new() -> Self {
-        let names = [&["honest.md", "panic.md"], &HUNG[..]].concat();
+        let names = ["honest.md", "panic.md", HUNG];
         let tree = Tree::of(&names);
         let entries = names
             .iter()
@@ -129,20 +129,14 @@ impl World {
         self.calls([key.to_owned()]).join_all().await.remove(0)
     }
 
-    /// How many calls count as running, and how many as slow.
-    fn held(&self) -> (usize, usize) {
-        let running = limits().running - self.loader.running.available_permits();
-        (
-            running,
-            limits().slow - self.loader.slow.available_permits(),
-        )
+    /// How many calls count as running.
+    fn held(&self) -> usize {
+        limits().running - self.loader.running.available_permits()
     }
 
-    /// Waits until exactly `calls` calls hang, and all count as slow.
+    /// Waits until exactly `calls` calls hang.
     async fn hang(&self, calls: usize) {
         until(|| self.files.state().hung == calls).await;
-        advance(limits().slow_after).await;
-        until(|| self.held() == (0, calls)).await;
     }
 
     /// Releases what hangs, and waits until nothing is held any more.
@@ -150,7 +144,7 @@ impl World {
         self.files.release();
         let queue = limits().running + limits().waiting;
         let free = || self.loader.queue.available_permits();
-        until(|| self.held() == (0, 0) && free() == queue).await;
+        until(|| self.held() == 0 && free() == queue).await;
     }
 }
 
@@ -176,37 +170,49 @@ async fn get(mut calls: JoinSet<Answer>, file: &str) {
     .await;
 }
 
-/// The walk lets no more than `running` calls wait for one file system.
 #[tokio::test(start_paused = true)]
-async fn three_file_systems_that_hang_leave_all_that_may_run_to_the_others() {
+async fn as_long_as_one_thread_is_left_calls_are_served() {
     let world = World::new();
-    let most = limits().running;
-    let mut calls = Vec::new();
-    for (number, file) in HUNG.iter().enumerate() {
-        calls.push(world.calls(vec![key(file); most]));
-        world.hang((number + 1) * most).await;
-    }
+    let most = limits().running - 1;
+    let hung = world.calls(vec![key(HUNG); most]);
+    world.hang(most).await;
     get(world.calls(vec![key("honest.md"); 40]), "honest.md").await;
     world.files.release();
-    for (calls, file) in calls.into_iter().zip(HUNG) {
-        get(calls, file).await;
-    }
+    get(hung, HUNG).await;
     world.comes_to_rest().await;
+}
+
+/// Nothing is left to wait for: the answer comes without the clock, which stands still.
+#[tokio::test(start_paused = true)]
+async fn if_all_threads_hang_a_call_is_answered_at_once_until_one_goes_on() {
+    let world = World::new();
+    let most = limits().running;
+    let mut hung = world.calls(vec![key(HUNG); most]);
+    world.hang(most).await;
+    advance(limits().deadline).await;
+    let mut late = 0;
+    until(|| {
+        while let Some(answer) = hung.try_join_next() {
+            assert_eq!(answer.unwrap(), Err(Code::TimedOut));
+            late += 1;
+        }
+        late == most
+    })
+    .await;
+    advance(TO_END).await;
+    until(|| world.loader.all_hang()).await;
+    assert_eq!(world.load(&key("honest.md")).await, Err(Code::TimedOut));
+    world.comes_to_rest().await;
+    assert_eq!(world.load(&key("honest.md")).await, Ok("honest.md".into()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_holds_its_permit_until_its_thread_ends() {
     let world = World::new();
-    let most = limits().running;
-    for (number, file) in HUNG.iter().enumerate() {
-        // Before it counts as slow, and then.
-        let mut calls = world.calls(vec![key(file); most]);
-        until(|| world.files.state().hung == (number + 1) * most).await;
-        calls.shutdown().await;
-        assert_eq!(world.held().0, most);
-        world.hang((number + 1) * most).await;
-    }
-    assert_eq!(world.held(), (0, limits().slow));
+    let mut calls = world.calls(vec![key(HUNG); 3]);
+    world.hang(3).await;
+    calls.shutdown().await;
+    assert_eq!(world.held(), 3);
     assert_eq!(world.load(&key("honest.md")).await, Ok("honest.md".into()));
     world.comes_to_rest().await;
 }

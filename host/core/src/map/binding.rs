@@ -4,7 +4,7 @@
 use super::{Key, KeyError, Map, Position};
 use crate::code::Code;
 use keyhole_walk::{Distrust, FileSystem, Policy, System, SystemError, WalkError, Walker};
-use std::{borrow::Borrow, env, fmt, ops::Deref, str, sync::Arc};
+use std::{borrow::Borrow, env, fmt, ops::Deref, path::PathBuf, str, sync::Arc};
 
 /// The name of a binding: 1 to [`BindingName::MAX_CHARS`] of `a` to `z`, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,6 +130,14 @@ impl Binding {
         self.description.as_deref()
     }
 
+    /// The file that holds the key, if it is in a file of its own.
+    pub fn key_file(&self, map: &Map) -> Option<PathBuf> {
+        match &self.source {
+            KeySource::File(path) => map.location.expand(path),
+            KeySource::Here(_) | KeySource::Variable(_) => None,
+        }
+    }
+
     /// The line in the map on which the binding stands, from 1.
     pub fn line(&self) -> u32 {
         self.at.line
@@ -181,7 +189,8 @@ impl BindingError {
     pub const fn code(&self) -> Code {
         match self {
             Self::Unreadable(SystemError::OutOfResources) => Code::OutOfResources,
-            Self::Unreadable(SystemError::Hangs) => Code::TimedOut,
+            Self::Unreadable(SystemError::Late) => Code::TimedOut,
+            Self::Unreadable(SystemError::Confined) => Code::RestartNeeded,
             Self::Unreadable(SystemError::Busy) => Code::Changed,
             Self::Unreadable(SystemError::Failed(_)) => Code::Internal,
             _ => Code::UnknownKey,

@@ -55,20 +55,21 @@ pub enum MapError {
 }
 
 impl MapError {
-    /// The file system of the map at `path` does not answer.
-    pub fn hangs(path: &Path) -> Self {
-        let (path, source) = (path.to_owned(), SystemError::Hangs);
+    /// The file system of the map at `path` does not answer in time.
+    pub fn late(path: &Path) -> Self {
+        let (path, source) = (path.to_owned(), SystemError::Late);
         Self::Unreadable { path, source }
     }
 
-    /// What a caller learns: `map-missing`, `map-invalid`, `out-of-resources` or
-    /// `timed-out`.
+    /// What a caller learns: `map-missing`, `map-invalid`, `out-of-resources`,
+    /// `restart-needed` or `timed-out`.
     pub const fn code(&self) -> Code {
         match self {
             Self::Missing { .. } => Code::MapMissing,
             Self::Unreadable { source, .. } => match source {
                 SystemError::OutOfResources => Code::OutOfResources,
-                SystemError::Hangs => Code::TimedOut,
+                SystemError::Late => Code::TimedOut,
+                SystemError::Confined => Code::RestartNeeded,
                 _ => Code::MapInvalid,
             },
             _ => Code::MapInvalid,
@@ -97,7 +98,8 @@ const fn what_to_do(source: SystemError) -> &'static str {
     match source {
         SystemError::NotAFile => "if it is a directory, add the file's name",
         SystemError::Busy => "save it by renaming a finished file over it",
-        SystemError::Hangs => "look at that file system",
+        SystemError::Late => "look at that file system",
+        SystemError::Confined => "start this program again",
         SystemError::OutOfResources => "raise the limits (ulimit -n and -v)",
         _ => "fix its permissions, or name another file with --map",
     }

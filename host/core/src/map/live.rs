@@ -6,6 +6,7 @@ use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Wal
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 use zeroize::Zeroizing;
 
@@ -27,7 +28,7 @@ use zeroize::Zeroizing;
 /// opened; NFS asks the server then, unless it is mounted `nocto`.
 pub struct LiveMap<F = System> {
     location: Location,
-    walker: Walker<F>,
+    files: F,
     seen: Mutex<Option<Arc<Seen>>>,
 }
 
@@ -46,12 +47,12 @@ impl LiveMap {
     }
 }
 
-impl<F: FileSystem> LiveMap<F> {
+impl<F: FileSystem + Clone> LiveMap<F> {
     /// Like [`LiveMap::new`], in any file system.
     pub fn over(files: F, location: Location) -> Self {
         Self {
             location,
-            walker: Walker::new(files),
+            files,
             seen: Mutex::new(None),
         }
     }
@@ -67,9 +68,13 @@ impl<F: FileSystem> LiveMap<F> {
     /// # Errors
     /// [`MapError`]: why every key is refused until the map is fixed.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
+        self.current_in(&Walker::new(self.files.clone()))
+    }
+
+    fn current_in(&self, walker: &Walker<F>) -> Result<Arc<Map>, MapError> {
         // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
         let known = self.seen().clone();
-        let read = self.read(known.as_deref());
+        let read = self.read(walker, known.as_deref());
         if read.is_err() {
             // A map that is not found again is forgotten.
             *self.seen() = None;
@@ -96,7 +101,7 @@ impl<F: FileSystem> LiveMap<F> {
     /// The map as it would be with `more` at its end. A map that is not there counts as
     /// empty.
     pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
-        let mut bytes = match self.read(None) {
+        let mut bytes = match self.read(&Walker::new(self.files.clone()), None) {
             Err(MapError::Missing { .. }) => Zeroizing::default(),
             read => read?.0,
         };
@@ -104,15 +109,17 @@ impl<F: FileSystem> LiveMap<F> {
         self.parse(&bytes)
     }
 
-    fn read(&self, known: Option<&Seen>) -> Result<(Zeroizing<Vec<u8>>, Stat), MapError> {
+    fn read(
+        &self,
+        walker: &Walker<F>,
+        known: Option<&Seen>,
+    ) -> Result<(Zeroizing<Vec<u8>>, Stat), MapError> {
         let read = || {
-            let file = self.walker.walk(self.location.file(), Policy::FILE)?;
+            let file = walker.walk(self.location.file(), Policy::FILE)?;
             // If it was changed since, an equal reading may be a mixture of later versions.
             let known = known.filter(|seen| seen.stat == file.stat);
             let known = known.map(|seen| &**seen.bytes);
-            let bytes = self
-                .walker
-                .read_at_rest(&file.handle, MAX_MAP_BYTES, known)?;
+            let bytes = walker.read_at_rest(&file.handle, MAX_MAP_BYTES, known)?;
             Ok((bytes, file.stat))
         };
         let (bytes, stat) = read().map_err(|error| self.error(error))?;
@@ -146,24 +153,31 @@ impl<F: FileSystem> LiveMap<F> {
 
 impl<F> Maps for LiveMap<F>
 where
-    F: FileSystem + Send + Sync + 'static,
+    F: FileSystem + Clone + Send + Sync + 'static,
     F::Handle: Send,
 {
     type Directory = F::Directory;
 
-    fn map_now(&self) -> Result<Arc<Map>, Code> {
-        self.current().map_err(|error| error.code())
+    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
+        let walker = Walker::new(self.files.clone()).until(deadline);
+        self.current_in(&walker).map_err(|error| error.code())
     }
 
-    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code> {
+    fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code> {
+        let walker = Walker::new(self.files.clone()).until(deadline);
         let binding = map.binding(name).ok_or(Code::UnknownKey)?;
-        binding
-            .key_in(&self.walker, map)
-            .map_err(|error| error.code())
+        let key = binding.key_in(&walker, map);
+        key.map_err(|error| error.code())
     }
 
-    fn resolve(&self, map: &Map, _: &Key, entry: &Entry) -> Result<Grant<F::Directory>, Code> {
-        locate(&self.walker, map, entry).map_err(|error| error.code())
+    fn resolve(
+        &self,
+        map: &Map,
+        entry: &Entry,
+        deadline: Instant,
+    ) -> Result<Grant<F::Directory>, Code> {
+        let walker = Walker::new(self.files.clone()).until(deadline);
+        locate(&walker, map, entry).map_err(|error| error.code())
     }
 }
 

@@ -2,12 +2,10 @@
 //!
 //! [`Location`] says where the map is. [`LiveMap`] reads it at each call. [`Map::parse`]
 //! turns its text into entries. [`locate()`] turns one entry into an open directory and a
-//! name in it. A server gets its map from a [`LiveMap`], or, if it is sealed, from a
-//! [`FrozenMap`], which keeps what it has read once; both are [`Maps`].
+//! name in it.
 
 mod binding;
 mod error;
-mod frozen;
 mod key;
 mod live;
 mod location;
@@ -17,7 +15,6 @@ mod resolve;
 pub use binding::{BadBindingName, Binding, BindingError, BindingName};
 use error::{Lines, Position};
 pub use error::{MapError, MapMistake};
-pub use frozen::{FreezeError, FrozenMap};
 pub use key::{Key, KeyError};
 pub use live::LiveMap;
 pub use location::{Location, LocationError, configuration, home};
@@ -28,10 +25,11 @@ use std::{
     collections::{BTreeMap, HashMap},
     fmt,
     sync::Arc,
+    time::Instant,
 };
 
-/// Where a call gets its map from, and how its entries are resolved: at each call, or once
-/// at the start.
+/// Where a call gets its map from, and how its entries are resolved: a [`LiveMap`], or what
+/// takes its place in a test. After `deadline`, nobody waits for the answer any more.
 pub trait Maps: Send + Sync + 'static {
     /// An open directory.
     type Directory;
@@ -40,7 +38,7 @@ pub trait Maps: Send + Sync + 'static {
     ///
     /// # Errors
     /// The [`Code`] of a map that cannot be used.
-    fn map_now(&self) -> Result<Arc<Map>, Code>;
+    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code>;
 
     /// The key that a binding stands for.
     ///
@@ -48,13 +46,18 @@ pub trait Maps: Send + Sync + 'static {
     /// [`Code::UnknownKey`] if the binding is gone, or the file or variable that held its
     /// key, as if the key had left the map; [`Code::OutOfResources`] and
     /// [`Code::TimedOut`] if nobody can tell.
-    fn bound(&self, map: &Map, name: &BindingName) -> Result<Key, Code>;
+    fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code>;
 
-    /// The grant for an entry of that map, which stands for `key`.
+    /// The grant for an entry of that map.
     ///
     /// # Errors
     /// As for [`locate()`].
-    fn resolve(&self, map: &Map, key: &Key, entry: &Entry) -> Result<Grant<Self::Directory>, Code>;
+    fn resolve(
+        &self,
+        map: &Map,
+        entry: &Entry,
+        deadline: Instant,
+    ) -> Result<Grant<Self::Directory>, Code>;
 }
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.

@@ -102,7 +102,7 @@ fn is_in<F: FileSystem>(
     for root in roots {
         match walker.walk(&root, Policy::DIRECTORY) {
             Ok(root) if file.is_beneath(&root) => return Ok(true),
-            Err(error @ WalkError::System(SystemError::OutOfResources)) => {
+            Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
                 return Err(error.into());
             }
             Ok(_) | Err(_) => {}
@@ -112,7 +112,7 @@ fn is_in<F: FileSystem>(
 }
 
 impl Map {
-    /// The roots, as absolute paths. Only for the user's own `check`.
+    /// The roots, as absolute paths; none if files may be anywhere.
     pub fn roots(&self) -> Vec<PathBuf> {
         let roots = self.roots.iter().flatten();
         roots.filter_map(|root| self.expand(root).ok()).collect()

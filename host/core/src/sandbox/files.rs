@@ -190,11 +190,11 @@ impl Host for CallState {
             WalkError::System(SystemError::NotAFile) => ErrorCode::NoSuchDevice,
             WalkError::System(SystemError::Busy) => ErrorCode::WouldBlock,
             WalkError::System(SystemError::Failed(_)) => ErrorCode::Io,
-            WalkError::System(SystemError::Hangs | SystemError::OutOfResources) => {
+            WalkError::System(SystemError::Late | SystemError::OutOfResources) => {
                 self.cause = Some(Code::from(&error));
                 ErrorCode::Io
             }
-            WalkError::Untrusted(_) => {
+            WalkError::System(SystemError::Confined) | WalkError::Untrusted(_) => {
                 self.cause = Some(Code::from(&error));
                 ErrorCode::NotPermitted
             }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{code::Code, grant::Grant, limits::Limits};
 use keyhole_walk::{FileSystem as _, Handle, System, Walker};
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 use subtle::ConstantTimeEq;
 use wasmtime::{
     Result, StoreLimits,
@@ -29,7 +29,7 @@ pub(super) struct CallState {
     /// The one key that `find` answers to.
     key: String,
     pub(super) grant: Option<Grant<Handle>>,
-    pub(super) walker: Arc<Walker<System>>,
+    pub(super) walker: Walker<System>,
     /// The guest's handles.
     pub(super) table: ResourceTable,
     /// Why the last file call that failed did so, if the contract has no name for it.
@@ -42,11 +42,11 @@ impl CallState {
     /// # Errors
     /// The [`Code`] of a directory that cannot be used any more.
     pub(super) fn new(
-        walker: Arc<Walker<System>>,
         limits: Limits,
         (key, deadline): (&str, Instant),
         grant: Option<Grant>,
     ) -> std::result::Result<Self, Code> {
+        let walker = Walker::new(System).until(deadline);
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
         let open = |directory| walker.files().granted(directory);

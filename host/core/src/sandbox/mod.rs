@@ -16,8 +16,7 @@ use crate::{
 use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use cap_std::fs::Dir;
 use imports::CallState;
-use keyhole_walk::{System, WalkError, Walker};
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 use wasmtime::{
     Engine, Store, StoreLimitsBuilder, UpdateDeadline,
     component::{Component, Linker},
@@ -49,7 +48,6 @@ mod bindings {
 /// no instance.
 pub struct Sandbox {
     component: ContextLoaderPre<CallState>,
-    walker: Arc<Walker<System>>,
     limits: Limits,
 }
 
@@ -99,20 +97,7 @@ impl Sandbox {
             .instantiate_pre(component)
             .and_then(ContextLoaderPre::new)
             .map_err(SandboxError::Contract)?;
-        Ok(Self {
-            component,
-            walker: Arc::new(Walker::new(System)),
-            limits,
-        })
-    }
-
-    /// Reads now who is in which group, for a process that later cannot.
-    ///
-    /// # Errors
-    /// [`WalkError`], only if the process has too few descriptors or too little memory.
-    pub fn remember_groups(self) -> Result<Self, WalkError> {
-        let walker = Arc::new(Walker::new(System).remember_groups()?);
-        Ok(Self { walker, ..self })
+        Ok(Self { component, limits })
     }
 
     /// A store in which nothing is instantiated yet.
@@ -144,12 +129,7 @@ impl Executor for Sandbox {
     /// that breaks the contract.
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
-        let state = CallState::new(
-            Arc::clone(&self.walker),
-            self.limits,
-            (key, deadline),
-            grant,
-        )?;
+        let state = CallState::new(self.limits, (key, deadline), grant)?;
         let mut store = self.store(state);
         // How many bytes the guest may pass to the host in one call.
         let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);

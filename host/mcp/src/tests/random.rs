@@ -43,7 +43,6 @@ fn limits() -> Limits {
         deadline: Duration::from_secs(2),
         running: 2,
         waiting: 3,
-        slow: 1,
         free_guesses: 1,
         waiting_guesses: 1,
         ..Limits::default()
@@ -59,8 +58,6 @@ enum Event {
     Cancel(usize),
     /// The files that may hang do so from now on, or do so no more.
     Hang(bool),
-    /// Calls that run count as slow from now on.
-    SlowAfter,
     /// Calls that run are answered, and those that wait are refused.
     Deadline,
     /// The client reads a line.
@@ -72,7 +69,6 @@ fn event() -> impl Strategy<Value = Event> {
         5 => (0..KEYS.len()).prop_map(Event::Call),
         2 => (0..12_usize).prop_map(Event::Cancel),
         1 => any::<bool>().prop_map(Event::Hang),
-        1 => Just(Event::SlowAfter),
         1 => Just(Event::Deadline),
         2 => Just(Event::Read),
     ]
@@ -138,15 +134,15 @@ impl Default for Keys {
 impl Maps for Keys {
     type Directory = ();
 
-    fn map_now(&self) -> Result<Arc<Map>, Code> {
+    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
         Ok(Arc::clone(&self.0))
     }
 
-    fn bound(&self, _: &Map, _: &BindingName) -> Result<Key, Code> {
+    fn bound(&self, _: &Map, _: &BindingName, _: Instant) -> Result<Key, Code> {
         Err(Code::UnknownKey)
     }
 
-    fn resolve(&self, _: &Map, _: &Key, entry: &Entry) -> Result<Grant<()>, Code> {
+    fn resolve(&self, _: &Map, entry: &Entry, _: Instant) -> Result<Grant<()>, Code> {
         Ok(Grant {
             directory: (),
             name: entry.path().to_owned(),
@@ -212,14 +208,13 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
             }
             Event::Cancel(_) => {}
             Event::Hang(hangs) => disk.hang(hangs),
-            Event::SlowAfter => advance(limits.slow_after).await,
             Event::Deadline => advance(limits.deadline).await,
             Event::Read => reads.add_permits(1),
         }
         to.write_all(lines.as_bytes()).await.unwrap();
         lines.clear();
         settle().await;
-        assert!(disk.state().inside <= limits.threads());
+        assert!(disk.state().inside <= limits.running);
     }
 
     // Nothing is released: that a call may not take longer ends them all.
@@ -230,7 +225,7 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
         if session.is_finished() {
             break;
         }
-        advance(limits.slow_after).await;
+        advance(limits.deadline / 8).await;
     }
     assert!(session.is_finished(), "the session does not end");
     session.await.unwrap().unwrap();
@@ -270,12 +265,10 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
     }
     settle().await;
     assert!(calls.try_join_next().is_none(), "a place is not given back");
-    advance(limits.slow_after).await;
-    settle().await;
     advance(limits.deadline).await;
     let ends = calls.join_all().await.into_iter().map(Result::unwrap_err);
     let ran = ends.filter(|code| *code == Code::TimedOut).count();
-    assert_eq!(ran, limits.threads(), "a permit is not given back");
+    assert_eq!(ran, limits.running, "a permit is not given back");
 }
 
 /// The same sessions each time, unless PROPTEST_RNG_SEED asks for others.

@@ -221,7 +221,7 @@ fn distrust(walker: &Walker<Told>, directory: &Handle, name: &str) -> Why {
     }
 }
 
-/// A sealed server holds it from its start on.
+/// A call may hold it for a while.
 #[test]
 fn a_directory_that_others_may_write_by_now_is_refused() {
     let tree = Tree::of(&["d/a.md"]);

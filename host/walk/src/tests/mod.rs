@@ -175,12 +175,12 @@ fn a_group_of_the_user_alone_is_the_user() {
 #[test]
 fn the_groups_that_are_remembered_count_and_not_those_of_now() {
     let tree = Tree::of(&["d/map.toml"]);
-    let walker = Walker::new(in_a_group(&tree, SHARED, ME, ALONE));
-    let remembered = Walker {
-        files: in_a_group(&tree, SHARED, ME, ""),
-        groups: walker.remember_groups().unwrap().groups,
+    let before = Walker::new(in_a_group(&tree, SHARED, ME, ALONE));
+    let now = Told {
+        groups: Some(before.group_files().unwrap()),
+        ..in_a_group(&tree, SHARED, ME, "")
     };
-    let walked = remembered.walk(&tree.path("d/map.toml"), Policy::FILE);
+    let walked = Walker::new(now).walk(&tree.path("d/map.toml"), Policy::FILE);
     assert!(walked.is_ok());
 }
 

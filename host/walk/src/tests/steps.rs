@@ -4,9 +4,9 @@
 use super::told::Told;
 #[cfg(target_os = "linux")]
 use crate::FileSystem as _;
-use crate::{Policy, System, SystemError, WalkError, Walker};
+use crate::{GrantedFile, Policy, System, SystemError, WalkError, Walker};
 use keyhole_tree::Tree;
-use std::{cell::Cell, fs};
+use std::{cell::Cell, fs, time::Instant};
 
 #[test]
 fn a_name_that_was_a_link_just_now_is_tried_again_three_times() {
@@ -58,6 +58,34 @@ fn as_many_directories_as_may_be_held_are_walked_and_no_more() {
     };
     assert_eq!(walk(&deepest), Ok(()));
     assert_eq!(walk(&deepest.join("d")), Err(SystemError::Missing.into()));
+}
+
+/// The kernel follows 40 links as well, but it takes no turn of them that is as long.
+#[test]
+fn a_walk_takes_a_bounded_number_of_steps_whatever_its_links_say() {
+    let tree = Tree::of(&["d/a.md"]);
+    tree.link("again", format!("{}again", "d/../".repeat(400)));
+    let walker = Walker::new(Told::default());
+    for policy in [Policy::FILE, Policy::NAME, Policy::DIRECTORY] {
+        let ended = walker.walk(&tree.path("again"), policy).map(|_| ());
+        assert_eq!(ended, Err(SystemError::Missing.into()));
+        assert!(walker.files().held.take() <= 1024);
+    }
+}
+
+#[test]
+fn after_its_deadline_a_walk_takes_no_further_step_and_nothing_is_read() {
+    let tree = Tree::of(&["d/a.md"]);
+    let walker = || Walker::new(System);
+    let walked = walker().walk(&tree.path("d"), Policy::DIRECTORY).unwrap();
+    let file = walker().walk(&tree.path("d/a.md"), Policy::FILE).unwrap();
+    let late = walker().until(Instant::now());
+    let ended = late.walk(&tree.path("d/a.md"), Policy::NAME).map(|_| ());
+    assert_eq!(ended, Err(SystemError::Late.into()));
+    let read = late.read_at_rest(&file.handle, 100, None);
+    assert_eq!(read, Err(SystemError::Late.into()));
+    let opened = GrantedFile::open(&late, &walked.handle, "a.md", 100).map(|_| ());
+    assert_eq!(opened, Err(SystemError::Late.into()));
 }
 
 /// Reads a file that holds these bytes and reports this size.

@@ -1,6 +1,6 @@
 //! The real file system, except for what it is told to report.
 
-use crate::{FileSystem, Handle, Kind, Mount, Stat, System, SystemError, Why};
+use crate::{FileSystem, GroupFiles, Handle, Kind, Mount, Stat, System, SystemError, Why};
 use cap_std::fs::Dir;
 use std::{
     cell::{Cell, RefCell},
@@ -22,8 +22,12 @@ pub(crate) struct Told {
     /// What reading a file gives instead of its content.
     pub(crate) contents: HashMap<Id, &'static [u8]>,
     pub(crate) user: Option<u32>,
+    /// The groups that were read before.
+    pub(crate) groups: Option<GroupFiles>,
     /// How often it reports that a last name is a link.
     pub(crate) links: Cell<usize>,
+    /// How many objects it was asked to hold.
+    pub(crate) held: Cell<usize>,
     /// The most that each read may return; and what each read asked for, and from where.
     pub(crate) at_most: usize,
     pub(crate) reads: RefCell<Vec<(usize, u64)>>,
@@ -42,7 +46,9 @@ impl Default for Told {
             all_stats: |_| {},
             contents: HashMap::new(),
             user: System.user(),
+            groups: None,
             links: Cell::new(0),
+            held: Cell::new(0),
             at_most: usize::MAX,
             reads: RefCell::default(),
             then: Cell::new(None),
@@ -109,6 +115,7 @@ impl FileSystem for Told {
     }
 
     fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
+        self.held.set(self.held.get() + 1);
         Ok(self.opened(System.hold(directory, name)?))
     }
 
@@ -173,6 +180,10 @@ impl FileSystem for Told {
 
     fn is_known(&self, group: u32) -> bool {
         System.is_known(group)
+    }
+
+    fn groups(&self) -> Option<&GroupFiles> {
+        self.groups.as_ref()
     }
 
     fn now(&self) -> SystemTime {

@@ -91,7 +91,8 @@ fn a_client_is_shown_no_key_of_the_map_in_a_name_title_or_description() {
 fn a_key_that_nobody_can_look_up_now_is_not_called_unknown() {
     for (error, code) in [
         (SystemError::OutOfResources, Code::OutOfResources),
-        (SystemError::Hangs, Code::TimedOut),
+        (SystemError::Late, Code::TimedOut),
+        (SystemError::Confined, Code::RestartNeeded),
         (SystemError::Busy, Code::Changed),
         (SystemError::Failed(ErrorKind::Other), Code::Internal),
         (SystemError::Missing, Code::UnknownKey),

@@ -15,7 +15,8 @@ fn a_map_that_cannot_be_read_comes_with_what_to_do() {
             SystemError::Busy,
             "save it by renaming a finished file over it",
         ),
-        (SystemError::Hangs, "look at that file system"),
+        (SystemError::Late, "look at that file system"),
+        (SystemError::Confined, "start this program again"),
         (
             SystemError::OutOfResources,
             "raise the limits (ulimit -n and -v)",

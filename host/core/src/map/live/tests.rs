@@ -60,7 +60,7 @@ fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_ma
             unreadable(SystemError::OutOfResources),
             Code::OutOfResources,
         ),
-        (unreadable(SystemError::Hangs), Code::TimedOut),
+        (unreadable(SystemError::Late), Code::TimedOut),
         (unreadable(SystemError::Denied), Code::MapInvalid),
         (unreadable(SystemError::Busy), Code::MapInvalid),
     ] {

@@ -1,25 +1,20 @@
 //! When a process gets a wall, and what every command gives up first.
 
-use crate::world::{Attempt, Does::Itself, SEALED, Wall, World, without};
+use crate::world::{Attempt, Does::Itself, Wall, World, without};
 use keyhole_wall::{WallError, close_inherited};
 use rustix::{io::Errno, process::geteuid};
-use std::{fs::File, os::fd::IntoRawFd as _, sync::mpsc, thread, time::Duration};
+use std::{fs::File, os::fd::IntoRawFd as _, sync::mpsc, thread};
 
-pub(crate) const ATTEMPTS: [Attempt; 4] = [
+pub(crate) const ATTEMPTS: [Attempt; 3] = [
     (
         "only_without_any_wall_a_second_thread_is_allowed",
         Itself(second_thread),
-        &[Wall::Plain, Wall::Sealed, Wall::Neither],
+        &[Wall::Plain, Wall::Roots, Wall::Neither],
     ),
     (
-        "a_thread_that_is_ending_is_waited_for",
-        Itself(ending_thread),
-        SEALED,
-    ),
-    (
-        "without_proc_there_is_a_wall_but_none_that_is_sealed",
+        "without_proc_there_is_a_wall",
         Itself(without_proc),
-        &[Wall::Plain, Wall::Sealed],
+        &[Wall::Plain, Wall::Roots],
     ),
     (
         "what_was_left_open_is_closed_on_an_older_kernel",
@@ -31,16 +26,11 @@ pub(crate) const ATTEMPTS: [Attempt; 4] = [
 fn second_thread(world: &World, wall: Wall) {
     let (_stop, stopped) = mpsc::channel::<()>();
     thread::spawn(move || stopped.recv());
-    match (wall, world.put_up(wall)) {
+    match (wall, world.restrict(wall)) {
         (Wall::Neither, Ok(())) => {}
-        (Wall::Plain | Wall::Sealed, Err(WallError::NotAlone)) => {}
+        (Wall::Plain | Wall::Roots, Err(WallError::NotAlone)) => {}
         (_, other) => panic!("{other:?}"),
     }
-}
-
-fn ending_thread(world: &World, wall: Wall) {
-    thread::spawn(|| thread::sleep(Duration::from_millis(50)));
-    world.put_up(wall).unwrap();
 }
 
 fn without_proc(world: &World, wall: Wall) {
@@ -50,10 +40,7 @@ fn without_proc(world: &World, wall: Wall) {
         );
     }
     rustix::process::chroot(&world.root).unwrap();
-    match (wall, world.put_up(wall)) {
-        (Wall::Plain, Ok(())) | (Wall::Sealed, Err(WallError::NotAlone)) => {}
-        (_, other) => panic!("{other:?}"),
-    }
+    world.restrict(wall).unwrap();
 }
 
 fn inherited(_: &World, _: Wall) {

@@ -1,89 +1,30 @@
-//! `serve` behind the second wall, and on systems that lack a part of it. What a process
-//! can try there is in `host/wall/tests/sealed`.
+//! `serve` behind its wall, and on systems that lack a part of it. What a process can try there
+//! is in `host/wall/tests/wall`; what it can read, in `roots`.
 
 use crate::docs::is_committed;
 use keyhole_tests::{World, fail_calls, skipped, workspace};
 use keyhole_wall::{
-    Rights, Standing,
+    Rights, WallStatus,
     list::{CALLS, Call},
 };
 use rustix::io::Errno;
 use serde_json::Value;
-use std::{fs, os::unix::fs::symlink, path::Path, thread};
+use std::{fs, path::Path, thread};
 
 fn world() -> World {
     World::new()
         .file("notes/a.md", "first")
-        .map("[keys]\nk-1 = '~/notes/a.md'\n")
-}
-
-fn sealed() -> World {
-    world().argument("--sealed")
+        .map("roots = ['~/notes']\n[keys]\nk-1 = '~/notes/a.md'\n")
 }
 
 /// Whether this system has the whole wall.
 pub(crate) fn stands() -> bool {
-    let here = Standing::here();
-    // What `--sealed` needs.
-    let stands = here.system_calls && here.landlock >= Some(4);
+    let here = WallStatus::here();
+    let stands = here.is_whole();
     if !stands {
         skipped(here);
     }
     stands
-}
-
-#[test]
-fn it_serves_what_is_there_now_by_the_map_that_was_there_at_the_start() {
-    if !stands() {
-        return;
-    }
-    let world = sealed();
-    let mut client = world.client();
-    client.load("k-1").is("first");
-    world.write("notes/a.md", "in place");
-    client.load("k-1").is("in place");
-    world.write("notes/new", "renamed");
-    fs::rename(world.path("notes/new"), world.path("notes/a.md")).unwrap();
-    world.replace_map("[keys]\nk-2 = '~/notes/a.md'\n");
-    client.load("k-1").is("renamed");
-    client.load("k-2").refused("unknown-key");
-    fs::remove_file(world.path("notes/a.md")).unwrap();
-    client.load("k-1").refused("not-found");
-    symlink(world.map_path(), world.path("notes/a.md")).unwrap();
-    client.load("k-1").refused("outside-root");
-    client.end();
-}
-
-/// Behind the wall nobody can ask for its access list.
-#[test]
-fn it_refuses_what_is_in_a_directory_that_a_group_may_write_to() {
-    if !stands() {
-        return;
-    }
-    let world = sealed();
-    world.mode("notes", 0o775);
-    let mut client = world.client();
-    client.load("k-1").refused("untrusted");
-    client.end();
-}
-
-/// Who is in a group is read at the start: behind the wall nobody can ask.
-#[test]
-fn it_serves_what_a_group_of_the_user_alone_may_write_to() {
-    if !stands() {
-        return;
-    }
-    let world = world();
-    world.mode("notes/a.md", 0o664);
-    let mut client = world.client();
-    let is_alone = client.load("k-1").code().is_none();
-    client.end();
-    if !is_alone {
-        return skipped("this user's group is not his alone");
-    }
-    let mut client = world.argument("--sealed").client();
-    client.load("k-1").is("first");
-    client.end();
 }
 
 /// How many filters of system calls a task has. A container may have given it some.
@@ -99,12 +40,7 @@ fn every_thread_is_behind_the_wall() {
     if !stands() {
         return;
     }
-    for arguments in [
-        &[][..],
-        &["--agent", "reader"],
-        &["--require-ticket"],
-        &["--sealed"],
-    ] {
+    for arguments in [&[][..], &["--agent", "reader"], &["--require-ticket"]] {
         let world = world().directory("data");
         let data = world.path("data");
         let world = world.env("CLAUDE_PLUGIN_DATA", data);
@@ -127,21 +63,38 @@ fn every_thread_is_behind_the_wall() {
 const NO_LANDLOCK: (i64, Errno) = (libc::SYS_landlock_create_ruleset, Errno::NOSYS);
 const NO_FILTER: (i64, Errno) = (libc::SYS_seccomp, Errno::INVAL);
 
+/// What keeps the kernel from confining a server to the roots of its map, and what it says.
 #[test]
-fn a_system_that_lacks_a_part_of_the_wall_is_refused() {
+fn with_require_wall_a_server_starts_behind_the_whole_wall_or_not_at_all() {
     if !stands() {
         return;
     }
+    let required = || world().argument("--require-wall");
+    let mut client = required().client();
+    client.load("k-1").is("first");
+    client.end();
     let unsupported = (NO_LANDLOCK.0, Errno::OPNOTSUPP);
-    let landlock = "--sealed needs Linux 6.7 or newer with Landlock";
-    for (lacks, needed) in [
-        (NO_LANDLOCK, landlock),
-        (unsupported, landlock),
-        (NO_FILTER, "--sealed needs a kernel with seccomp filters"),
+    for (lacks, says) in [
+        (NO_LANDLOCK, "no Landlock"),
+        (unsupported, "no Landlock"),
+        (NO_FILTER, "no system-call filter"),
     ] {
-        let said = lacking(&[lacks], || sealed().serve().does_not_start());
-        assert!(said.contains(needed), "{said}");
-        assert!(said.contains("serve without --sealed"), "{said}");
+        let said = lacking(&[lacks], || required().serve().does_not_start());
+        assert!(said.contains(says), "{said}");
+    }
+    let no_roots = "[keys]\nk-1 = '~/notes/a.md'\n";
+    for (world, says) in [
+        (required().map(no_roots), "the map has no roots"),
+        (required().map("keys = 1"), "map-invalid: "),
+        (World::new().argument("--require-wall"), "map-missing: "),
+    ] {
+        let said = world.serve().does_not_start();
+        assert!(
+            said.starts_with("keyhole: cannot start: --require-wall"),
+            "{said}"
+        );
+        assert!(said.contains(says), "{said}");
+        assert!(!said.contains("k-1") && !said.contains("notes"), "{said}");
     }
 }
 
@@ -160,7 +113,7 @@ fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
             assert_eq!(ended.exit, Some(0));
             (ended.stderr, walls(&world))
         });
-        let begins = "keyhole: the second wall is not whole";
+        let begins = "keyhole: the wall is not whole";
         assert!(said.starts_with(begins), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
         let has = |part| !lacks.contains(&part);
@@ -169,10 +122,37 @@ fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
         assert_eq!(said.contains("no system-call filter"), !filter, "{said}");
         assert_eq!(checked["landlock"].is_u64(), landlock, "{checked}");
         assert_eq!(checked["system_calls"], filter, "{checked}");
+        assert_eq!(checked["roots"], landlock, "{checked}");
     }
     let said = walls(&world());
-    assert!(said["landlock"].as_u64() >= Some(4), "{said}");
-    assert_eq!(said["system_calls"], true);
+    assert!(said["landlock"].is_u64(), "{said}");
+    assert_eq!(
+        (&said["system_calls"], &said["roots"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(walls(&world().map("[keys]\n"))["roots"], false);
+}
+
+/// The wall is made from the map, so without one that has roots there is less of it.
+#[test]
+fn a_map_that_gives_no_roots_at_the_start_is_said_once() {
+    for (map, begins) in [
+        (Some("[keys]\n"), "the map has no roots"),
+        (Some("keys = 1"), "map-invalid: "),
+        (None, "map-missing: "),
+    ] {
+        let world = map.map_or_else(World::new, |map| World::new().map(map));
+        let mut client = world.client();
+        // Also if the map is made later, with roots.
+        world.replace_map("roots = ['~/notes']\n[keys]\nk-1 = '~/notes/a.md'\n");
+        world.write("notes/a.md", "first");
+        client.load("k-1").is("first");
+        client.hang_up();
+        let said = client.ended().stderr;
+        assert!(said.starts_with(&format!("keyhole: {begins}")), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.contains("restart"), "{said}");
+    }
 }
 
 fn walls(world: &World) -> Value {
@@ -204,10 +184,10 @@ fn the_page_shows_the_list() {
     let end = head + page[head..].find("\n\n").unwrap();
     let row = |call: &Call| {
         let yes = |rights| call.within.contains(&rights).then_some("yes");
-        let [plain, tickets, sealed] =
-            [Rights::Read, Rights::Tickets, Rights::Sealed].map(|rights| yes(rights).unwrap_or(""));
+        let [plain, tickets] =
+            [Rights::Read, Rights::Tickets].map(|rights| yes(rights).unwrap_or(""));
         let (name, condition, why) = (call.name, call.condition, call.why);
-        format!("| `{name}` | {plain} | {tickets} | {sealed} | {condition} | {why} |")
+        format!("| `{name}` | {plain} | {tickets} | {condition} | {why} |")
     };
     let rows: Vec<_> = CALLS.iter().map(row).collect();
     let rows = rows.join("\n");

@@ -2,7 +2,7 @@
 
 use crate::{
     reach::{no_memory_can_be_executed, no_socket_is_made},
-    world::{Attempt, Does::Behind, FILTERED, SEALED, WALLS, Wall, World},
+    world::{Attempt, Does::Behind, FILTERED, ROOTS, WALLS, Wall, World},
 };
 use rustix::{
     fs::{AtFlags, CWD, FileType, Mode, OFlags},
@@ -24,9 +24,9 @@ macro_rules! attempts {
 }
 
 pub(crate) const ATTEMPTS: [Attempt; 11] = attempts! {
-    the_mapped_file_is_read: WALLS,
-    no_other_file_is_read: SEALED,
-    no_directory_is_listed: SEALED,
+    what_is_beneath_the_roots_is_read: WALLS,
+    no_other_file_is_read: ROOTS,
+    out_of_a_root_leads_no_path_and_what_root_has_put_in_it_is_in_it: ROOTS,
     nothing_is_written: WALLS,
     only_a_ticket_is_deleted: &[Wall::Tickets],
     nothing_is_executed: WALLS,
@@ -59,50 +59,70 @@ fn open(path: impl AsRef<Path>, flags: OFlags) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(CWD, path.as_ref(), flags, Mode::from(0o600))
 }
 
-fn the_mapped_file_is_read(world: &World) {
+fn what_is_beneath_the_roots_is_read(world: &World) {
     let note = open(world.note(), OFlags::RDONLY).unwrap();
     let text = std::io::read_to_string(File::from(note)).unwrap();
     assert_eq!(text, "granted/note.md");
-    // The wall cannot be narrower than the directory with everything in it.
-    let deep = open(world.path("granted/beneath/deep.md"), OFlags::RDONLY);
-    assert!(deep.is_ok());
+    let and = |name| open(world.path(name), OFlags::RDONLY).unwrap();
+    for name in [
+        "granted/beneath/deep.md",
+        "map/map.toml",
+        "other/../granted/note.md",
+    ] {
+        let _ = and(name);
+    }
+    // A file that is saved by renaming is another file, and one that is made again, too.
+    let _ = and("granted/hard.md");
 }
 
 fn no_other_file_is_read(world: &World) {
+    let parent = format!("/proc/{}/environ", world.parent.as_raw_nonzero());
     for name in [
-        "map.toml",
         "other/private.md",
         "granted-private/note.md",
         "granted/../other/private.md",
+        "map/../other/private.md",
         "/etc/passwd",
+        "/etc/shadow",
         "/proc/self/environ",
         "/proc/self/maps",
         "/proc/self/mem",
+        &parent,
         "/dev/null",
         "/bin/sh",
     ] {
+        match open(world.path(name), OFlags::RDONLY) {
+            // Not every system has it, or lets this user open it.
+            Err(Errno::NOENT | Errno::ACCESS) => {}
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    // These are there, and this user's own.
+    for name in ["other/private.md", "/proc/self/maps", "/proc/self/mem"] {
         denied(name, open(world.path(name), OFlags::RDONLY));
     }
 }
 
-fn no_directory_is_listed(world: &World) {
-    for name in [
-        "granted",
-        "granted/beneath",
-        "other",
-        "",
-        "/",
-        "/proc/self/fd",
-    ] {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        denied(name, open(world.path(name), flags));
+/// A link leads out of a root, and is not followed beyond. Another name of a file is the file
+/// itself, and what root has mounted in a root is in it.
+fn out_of_a_root_leads_no_path_and_what_root_has_put_in_it_is_in_it(world: &World) {
+    for name in ["granted/link.md", "granted/up/private.md", "out.md"] {
+        denied(name, open(world.path(name), OFlags::RDONLY));
+    }
+    // `hard.md` is `other/hard.md`. Only under the name in the root it is in the root.
+    assert!(open(world.path("granted/hard.md"), OFlags::RDONLY).is_ok());
+    denied("hard", open(world.path("other/hard.md"), OFlags::RDONLY));
+    let bound = world.path("granted/mount/private.md");
+    match bound.exists() {
+        true => assert!(open(bound, OFlags::RDONLY).is_ok()),
+        false => eprintln!("skipped: a bind mount in a root (only root can make one)"),
     }
 }
 
 fn nothing_is_written(world: &World) {
     let is = |what: &str, result: Result<(), Errno>| refused(what, result);
     let opens = |what: &str, path: &Path, flags| refused(what, open(path, flags));
-    for name in ["granted/note.md", "other/private.md", "map.toml"] {
+    for name in ["granted/note.md", "other/private.md", "map/map.toml"] {
         let path = world.path(name);
         for flags in [
             OFlags::WRONLY,
@@ -139,26 +159,28 @@ fn nothing_is_written(world: &World) {
 }
 
 fn only_a_ticket_is_deleted(world: &World) {
-    let first = world.path("tickets/first");
+    let first = world.path("data/tickets/first");
     let ticket = if first.exists() { "first" } else { "second" };
     let remove = |directory: &str, name| {
         let folder = open(world.path(directory), OFlags::RDONLY).unwrap();
         rustix::fs::unlinkat(folder, name, AtFlags::empty())
     };
-    remove("tickets", ticket).unwrap();
+    remove("data/tickets", ticket).unwrap();
     refused("a note", remove("granted", "note.md"));
-    refused("a map", remove("", "map.toml"));
+    refused("a map", remove("map", "map.toml"));
 }
 
-/// The metadata of any path, the process's own namespaces, and a terminal, unless the process is
-/// sealed.
-fn what_is_left_is_what_security_says(_: &World) {
+/// The metadata of any path, where links lead, the names in a directory, and the process's own
+/// namespaces; without roots, also a terminal.
+fn what_is_left_is_what_security_says(world: &World) {
     assert!(rustix::fs::stat("/etc/passwd").is_ok());
+    assert!(rustix::fs::readlinkat(CWD, world.path("out.md"), Vec::new()).is_ok());
+    assert!(open(world.path("other"), OFlags::RDONLY | OFlags::DIRECTORY).is_ok());
     assert!(open("/proc/self/ns/mnt", OFlags::RDONLY).is_ok());
-    let is_sealed = File::open("/etc/passwd").is_err();
+    let has_roots = File::open("/etc/passwd").is_err();
     if Path::new("/dev/ptmx").exists() {
         let opened = open("/dev/ptmx", OFlags::RDONLY | OFlags::NOCTTY);
-        assert_eq!(opened.is_err(), is_sealed, "{opened:?}");
+        assert_eq!(opened.is_err(), has_roots, "{opened:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 //! has broken out would do. What is on the list of allowed calls is tried with the arguments
 //! that it must not have.
 
-use crate::world::{Attempt, Does::Behind, FILTERED, SEALED, World};
+use crate::world::{Attempt, Does::Behind, FILTERED, World};
 use libc::*;
 use nix::errno::Errno;
 
@@ -107,8 +107,8 @@ pub(crate) const ATTEMPTS: [Attempt; 13] = never! { |parent|
         SYS_unlinkat(0, 0, AT_REMOVEDIR)
         #[cfg(target_arch = "x86_64")] SYS_open(0, O_RDWR)
         #[cfg(target_arch = "x86_64")] SYS_open(0, O_CREAT);
-    no_link_or_attribute_is_read_by_path, SEALED =>
-        SYS_readlinkat() SYS_getxattr() SYS_listxattr() SYS_faccessat()
+    no_attribute_is_read_by_path, FILTERED =>
+        SYS_getxattr() SYS_listxattr() SYS_faccessat()
         #[cfg(target_arch = "x86_64")] SYS_readlink();
     no_file_is_leased_locked_or_renumbered, FILTERED =>
         SYS_ioctl(0, SET_VERSION)

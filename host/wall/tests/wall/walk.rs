@@ -39,7 +39,7 @@ const X32: i64 = 0x4000_0000;
 /// The seconds that one call may take.
 const PATIENCE: u32 = 20;
 
-const WALKED: &[Wall] = &[Wall::Plain, Wall::Tickets, Wall::Sealed];
+const WALKED: &[Wall] = &[Wall::Plain, Wall::Tickets, Wall::Roots];
 
 pub(crate) const ATTEMPTS: &[Attempt] = &[
     (
@@ -76,7 +76,6 @@ fn every_call_is_answered_as_the_list_says(world: &World, wall: Wall) {
     let _ = nix::unistd::setsid();
     let rights = match wall {
         Wall::Tickets => Rights::Tickets,
-        Wall::Sealed => Rights::Sealed,
         _ => Rights::Read,
     };
     let mut wrong = Vec::new();
@@ -147,7 +146,7 @@ fn in_a_fork(world: &World, wall: Wall, does: impl FnOnce() -> i32) -> WaitStatu
         ForkResult::Child => {
             // SAFETY: it sets a timer, which ends this process if a call hangs.
             unsafe { libc::alarm(PATIENCE) };
-            world.put_up(wall).unwrap();
+            world.restrict(wall).unwrap();
             let status = does();
             // `_exit` skips the usual end of a program, which would make other calls.
             // SAFETY: it ends the process, and nothing else.

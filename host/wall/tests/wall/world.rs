@@ -1,7 +1,7 @@
 //! A process behind a wall, in which an attempt is made.
 
 use crate::{attempts, process, reach, walk};
-use keyhole_wall::{Rights, Standing, WallError, put_up};
+use keyhole_wall::{Rights, WallError, restrict_process};
 use libtest_mimic::{Failed, Trial};
 use rustix::{
     fs::{Mode, OFlags},
@@ -11,12 +11,11 @@ use rustix::{
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use std::{
     collections::BTreeMap,
-    env,
-    fs::{self, File},
+    env, fs,
     mem::ManuallyDrop,
     net::{Ipv4Addr, SocketAddrV4, TcpListener},
     os::fd::OwnedFd,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     thread,
 };
@@ -29,12 +28,12 @@ pub(crate) const ATTEMPT: &str = "KEYHOLE_TEST_ATTEMPT";
 /// A wall behind which an attempt is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wall {
-    /// The wall of `serve`.
-    Plain,
-    /// The wall of `serve --require-ticket`.
+    /// The wall of `serve` and of `inject`, if the map has roots.
+    Roots,
+    /// The wall of `serve --require-ticket`, if the map has roots.
     Tickets,
-    /// The wall of `serve --sealed`.
-    Sealed,
+    /// The wall if the map has no roots.
+    Plain,
     /// The wall of `serve` on a kernel without filters of system calls.
     LandlockAlone,
     /// The wall of `serve` on a kernel without Landlock.
@@ -44,15 +43,16 @@ pub(crate) enum Wall {
 }
 
 pub(crate) const WALLS: &[Wall] = &[
-    Wall::Plain,
+    Wall::Roots,
     Wall::Tickets,
-    Wall::Sealed,
+    Wall::Plain,
     Wall::LandlockAlone,
     Wall::FilterAlone,
 ];
 /// The walls with a filter.
-pub(crate) const FILTERED: &[Wall] = &[Wall::Plain, Wall::Tickets, Wall::Sealed, Wall::FilterAlone];
-pub(crate) const SEALED: &[Wall] = &[Wall::Sealed];
+pub(crate) const FILTERED: &[Wall] = &[Wall::Roots, Wall::Tickets, Wall::Plain, Wall::FilterAlone];
+/// The walls that let files be read beneath the roots only.
+pub(crate) const ROOTS: &[Wall] = &[Wall::Roots, Wall::Tickets, Wall::LandlockAlone];
 
 /// A name, the attempt, and the walls that must withstand it.
 pub(crate) type Attempt = (&'static str, Does, &'static [Wall]);
@@ -92,7 +92,7 @@ pub(crate) fn make(title: &str) {
         (_, Does::Behind(attempt), wall) => {
             // A call that is let through by mistake must not reach a terminal.
             let _ = nix::unistd::setsid();
-            world.put_up(wall).unwrap();
+            world.restrict(wall).unwrap();
             attempt(&world);
             thread::scope(|scope| scope.spawn(|| attempt(&world)).join()).unwrap();
         }
@@ -108,15 +108,28 @@ fn in_a_process(title: &str) -> Result<(), Failed> {
         "granted/beneath/deep.md",
         "granted-private/note.md",
         "other/private.md",
-        "tickets/first",
-        "tickets/second",
-        "map.toml",
+        "data/tickets/first",
+        "data/tickets/second",
+        "map/map.toml",
     ] {
         let path = world.path().join(file);
         fs::create_dir_all(path.parent().unwrap())?;
         fs::write(path, file)?;
     }
     fs::create_dir(world.path().join("granted/empty"))?;
+    fs::create_dir(world.path().join("granted/mount"))?;
+    fs::write(world.path().join("other/hard.md"), "")?;
+    fs::hard_link(
+        world.path().join("other/hard.md"),
+        world.path().join("granted/hard.md"),
+    )?;
+    for (link, to) in [
+        ("granted/link.md", "../other/private.md"),
+        ("granted/up", "../other"),
+        ("out.md", "other/private.md"),
+    ] {
+        std::os::unix::fs::symlink(to, world.path().join(link))?;
+    }
     let output = Command::new(env::current_exe()?)
         .env(ATTEMPT, title)
         .current_dir(world.path())
@@ -140,9 +153,11 @@ fn in_a_process(title: &str) -> Result<(), Failed> {
 /// The targets of the attempts, and what was open before the wall.
 pub(crate) struct World {
     pub(crate) root: PathBuf,
-    /// Open as a server has them, which can look up a name in them and no more.
-    granted: OwnedFd,
-    tickets: File,
+    /// Open as a server has them, which can look up a name in them and no more: the root, and
+    /// the map's directory.
+    roots: [OwnedFd; 2],
+    /// The plugin's data folder.
+    data: OwnedFd,
     pub(crate) parent: rustix::process::Pid,
     pub(crate) socket: OwnedFd,
     pub(crate) listening: SocketAddrV4,
@@ -152,12 +167,16 @@ pub(crate) struct World {
 impl World {
     fn enter() -> Self {
         let root = env::current_dir().unwrap();
-        let held = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        mount_in_a_root(&root);
+        let held = |name| {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::open(root.join(name), flags, Mode::empty()).unwrap()
+        };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         Self {
-            granted: rustix::fs::open(root.join("granted"), held, Mode::empty()).unwrap(),
-            tickets: File::open(root.join("tickets")).unwrap(),
+            roots: [held("granted"), held("map")],
+            data: held("data"),
             parent: rustix::process::getppid().unwrap(),
             socket: rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap(),
             listening: SocketAddrV4::new(Ipv4Addr::LOCALHOST, port),
@@ -166,7 +185,8 @@ impl World {
         }
     }
 
-    pub(crate) fn put_up(&self, wall: Wall) -> Result<(), WallError> {
+    /// Restricts this process, as a server does that has such a wall.
+    pub(crate) fn restrict(&self, wall: Wall) -> Result<(), WallError> {
         if let Wall::FilterAlone | Wall::Neither = wall {
             without(libc::SYS_landlock_create_ruleset, Errno::NOSYS);
         }
@@ -174,14 +194,18 @@ impl World {
         if let Wall::LandlockAlone | Wall::Neither = wall {
             without(libc::SYS_seccomp, Errno::INVAL);
         }
-        let standing: Standing = match wall {
-            Wall::Tickets => put_up(Rights::Tickets, [&self.tickets])?,
-            Wall::Sealed => put_up(Rights::Sealed, [&self.granted])?,
-            _ => put_up(Rights::Read, None::<OwnedFd>)?,
+        let [note, map] = &self.roots;
+        let (rights, reach) = match wall {
+            Wall::Tickets => (Rights::Tickets, Some(vec![note, map, &self.data])),
+            Wall::Plain => (Rights::Read, None),
+            _ => (Rights::Read, Some(vec![note, map])),
         };
+        let data = (rights == Rights::Tickets).then_some(&self.data);
+        let (status, ()) = restrict_process(rights, data, || (reach, ()))?;
         let lacks = |alone| [alone, Wall::Neither].contains(&wall);
-        assert_eq!(standing.landlock.is_none(), lacks(Wall::FilterAlone));
-        assert_eq!(standing.system_calls, !lacks(Wall::LandlockAlone));
+        assert_eq!(status.landlock.is_none(), lacks(Wall::FilterAlone));
+        assert_eq!(status.system_calls, !lacks(Wall::LandlockAlone));
+        assert_eq!(status.roots, ROOTS.contains(&wall));
         Ok(())
     }
 
@@ -191,6 +215,17 @@ impl World {
 
     pub(crate) fn note(&self) -> PathBuf {
         self.path("granted/note.md")
+    }
+}
+
+/// Mounts another directory in the root, for this process alone, if this user may.
+fn mount_in_a_root(root: &Path) {
+    use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+    // SAFETY: it gives this process its own list of mounts, and it has one thread.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } == 0 {
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", private).unwrap();
+        mount_bind(root.join("other"), root.join("granted/mount")).unwrap();
     }
 }
 

@@ -1,0 +1,192 @@
+//! What a server gives up before it reads anything from its client, and what the map says then.
+//!
+//! The map decides how far the wall goes: if it has `roots`, the kernel lets this process open
+//! files only beneath them, beneath the map's own directories, and beneath the plugin's data
+//! folder. So the map is read in the middle of it. A second thread reads it, since its file
+//! system may hang; that thread has ended when the server begins to serve, or hangs, and then
+//! the server can read whatever its user may.
+
+use crate::say;
+use keyhole_core::{BindingName, LiveMap, Map, MapError, limits::Limits, ticket::Tickets};
+use keyhole_walk::{SystemError, WalkError};
+use keyhole_wall::{Rights, WallError, WallStatus, restrict_process};
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{RecvTimeoutError, channel},
+    },
+    thread,
+    time::Instant,
+};
+
+/// Why a process could not be restricted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RestrictError {
+    /// The wall.
+    #[error(transparent)]
+    Wall(#[from] WallError),
+    /// What later needs no right that is given up.
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    /// There was no thread to read the map.
+    #[error(transparent)]
+    Thread(#[from] io::Error),
+}
+
+/// A restricted process.
+pub(crate) struct Restricted {
+    /// The parts of the wall that stand.
+    pub(crate) status: WallStatus,
+    /// The map, as it was before.
+    pub(crate) map: Result<Arc<Map>, MapError>,
+}
+
+/// Gives up what this process does not need to serve `binding`, or any key, of this map, and
+/// the tickets in `tickets`. The process must have one thread.
+///
+/// # Errors
+/// [`RestrictError`]. An unusable map is no error.
+pub(crate) fn restrict(
+    live: &Arc<LiveMap>,
+    binding: Option<&BindingName>,
+    tickets: Option<&Tickets>,
+) -> Result<Restricted, RestrictError> {
+    // If there is none, each call is refused, and says so.
+    let data = tickets.and_then(|tickets| tickets.data_folder().ok());
+    let rights = match tickets {
+        Some(_) => Rights::Tickets,
+        None => Rights::Read,
+    };
+    let (status, map) = restrict_process(rights, data.as_ref(), || {
+        match look(live, binding, data.as_ref()) {
+            Ok((map, directories)) => (has_roots(&map).then_some(directories), Ok(map)),
+            Err(error) => (None, Err(error)),
+        }
+    })?;
+    Ok(Restricted { status, map: map? })
+}
+
+fn has_roots(map: &Result<Arc<Map>, MapError>) -> bool {
+    map.as_ref().is_ok_and(|map| !map.roots().is_empty())
+}
+
+/// The map, and the directories beneath which this process must be able to read if it has
+/// roots.
+type Looked = (Result<Arc<Map>, MapError>, Vec<File>);
+
+enum Seen {
+    Map(Result<Arc<Map>, MapError>),
+    Directory(Result<File, SystemError>),
+}
+
+fn look(
+    live: &Arc<LiveMap>,
+    binding: Option<&BindingName>,
+    data: Option<&File>,
+) -> Result<Looked, RestrictError> {
+    let until = Instant::now() + Limits::default().deadline;
+    let (tell, told) = channel();
+    let (reader, name) = (Arc::clone(live), binding.cloned());
+    let thread = thread::Builder::new().spawn(move || {
+        let map = reader.current();
+        // Nobody listens any more if this comes too late.
+        let _ = tell.send(Seen::Map(map.clone()));
+        let places = map.map(|map| places(&reader, &map, name.as_ref()));
+        for place in places.unwrap_or_default() {
+            let _ = tell.send(Seen::Directory(open(&place)));
+        }
+    })?;
+    let mut map = Err(MapError::late(live.location().file()));
+    let data = data.map(File::try_clone).transpose()?;
+    let mut directories: Vec<_> = data.into_iter().collect();
+    loop {
+        match told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Seen::Map(read)) => map = read,
+            Ok(Seen::Directory(Ok(directory))) => directories.push(directory),
+            Ok(Seen::Directory(Err(SystemError::OutOfResources))) => {
+                return Err(WalkError::from(SystemError::OutOfResources).into());
+            }
+            // It is not there, so nothing in it is served. If it is made, a restart is needed.
+            Ok(Seen::Directory(Err(_))) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                drop(thread.join());
+                break;
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if map.is_ok() {
+                    say("a folder in roots does not answer; restart this server when it does");
+                }
+                break;
+            }
+        }
+    }
+    if has_roots(&map) {
+        remember()?;
+    }
+    Ok((map, directories))
+}
+
+/// For `check`: the directories beneath which a server with this map can read. None if it can
+/// read everywhere. This process then also knows what it could not read behind the wall.
+///
+/// # Errors
+/// [`RestrictError::Walk`].
+pub(crate) fn reach(live: &LiveMap) -> Result<Option<Vec<File>>, RestrictError> {
+    let map = live.current();
+    if !has_roots(&map) {
+        return Ok(None);
+    }
+    remember()?;
+    let places = map.map(|map| places(live, &map, None)).unwrap_or_default();
+    Ok(Some(
+        places.iter().filter_map(|place| open(place).ok()).collect(),
+    ))
+}
+
+/// Where this process must be able to read, to serve `binding` or any key of this map.
+fn places(live: &LiveMap, map: &Map, binding: Option<&BindingName>) -> Vec<PathBuf> {
+    let roots = map.roots();
+    if roots.is_empty() {
+        return roots;
+    }
+    let key_file = binding.and_then(|name| map.binding(name)?.key_file(map));
+    let own = [Some(live.location().file().to_owned()), key_file];
+    let own = own.iter().flatten().flat_map(|file| directories_of(file));
+    own.chain(roots).collect()
+}
+
+#[cfg(target_os = "linux")]
+fn open(place: &Path) -> Result<File, SystemError> {
+    keyhole_walk::directory_at(place)
+}
+
+#[cfg(target_os = "linux")]
+use keyhole_walk::{directories_of, remember};
+
+/// Where there is no wall, nothing need be open before it.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use keyhole_walk::{SystemError, WalkError};
+    use std::{
+        fs::File,
+        path::{Path, PathBuf},
+    };
+
+    pub(super) fn open(_: &Path) -> Result<File, SystemError> {
+        Err(SystemError::Missing)
+    }
+
+    pub(super) fn directories_of(_: &Path) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    pub(super) fn remember() -> Result<(), WalkError> {
+        Ok(())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{directories_of, open, remember};

@@ -1,0 +1,284 @@
+//! The kernel lets a server read beneath the map's roots, and beneath the map's own directories;
+//! and all that users do with such maps and files goes on to work.
+
+use crate::{
+    plugin::{call, leave},
+    wall::stands,
+};
+use keyhole_tests::{Session, World, skipped};
+use serde_json::json;
+use std::{fs, os::unix::fs::symlink, process::Command};
+
+/// A map with this root, of `k-1` to `notes/a.md`, and of `k-out` to a file elsewhere.
+fn rooted(root: &str) -> String {
+    format!("roots = ['{root}']\n[keys]\nk-1 = '~/notes/a.md'\nk-out = '~/other/b.md'\n")
+}
+
+fn world() -> World {
+    World::new()
+        .file("notes/a.md", "first")
+        .file("other/b.md", "outside")
+        .map(rooted("~/notes"))
+        // With less than the whole wall, these tests would show nothing.
+        .argument("--require-wall")
+}
+
+/// Replaces a file as an editor does.
+fn rename_over(world: &World, path: &str, text: &str) {
+    let new = format!("{path}.new");
+    world.write(&new, text);
+    fs::rename(world.path(&new), world.path(path)).unwrap();
+}
+
+#[test]
+fn files_and_map_may_be_saved_in_any_way() {
+    if !stands() {
+        return;
+    }
+    let world = world();
+    let mut client = world.client();
+    client.load("k-1").is("first");
+    world.write("notes/a.md", "in place");
+    client.load("k-1").is("in place");
+    rename_over(&world, "notes/a.md", "renamed");
+    client.load("k-1").is("renamed");
+    client.load("k-out").refused("outside-root");
+    world.replace_map(rooted("~/notes").replace("k-1", "k-2"));
+    client.load("k-1").refused("unknown-key");
+    client.load("k-2").is("renamed");
+    world.write_map(rooted("~/notes"));
+    client.load("k-1").is("renamed");
+    fs::remove_dir_all(world.path("notes")).unwrap();
+    client.load("k-1").refused("not-found");
+    client.end();
+}
+
+/// Each with what a user does to the map, which is a link or a chain of them.
+#[test]
+fn a_map_behind_links_may_be_saved_in_any_way() {
+    if !stands() {
+        return;
+    }
+    let linked = || {
+        World::new()
+            .file("notes/a.md", "first")
+            .file("dotfiles/keyhole/real.toml", rooted("~/notes"))
+            .link("chain/second.toml", "../dotfiles/keyhole/real.toml")
+            .link(
+                ".config/keyhole/context-map.toml",
+                "../../chain/second.toml",
+            )
+            .argument("--require-wall")
+    };
+    let saved = rooted("~/notes").replace("k-1", "k-2");
+    for place in [
+        "dotfiles/keyhole/real.toml",
+        "chain/second.toml",
+        ".config/keyhole/context-map.toml",
+    ] {
+        let world = linked();
+        let mut client = world.client();
+        client.load("k-1").is("first");
+        // `sed -i` and some editors put a file in the place of a link.
+        rename_over(&world, place, &saved);
+        client.load("k-2").is("first");
+        client.load("k-1").refused("unknown-key");
+        client.end();
+    }
+    let world = linked();
+    let mut client = world.client();
+    let map = world.path(".config/keyhole/context-map.toml");
+    let sed = Command::new("sed")
+        .args(["-i", "s/k-1/k-2/"])
+        .arg(map)
+        .status();
+    assert!(sed.unwrap().success());
+    client.load("k-2").is("first");
+    client.end();
+}
+
+/// As Kubernetes mounts a map: all its names lead through one link, which is replaced.
+#[test]
+fn a_map_that_is_replaced_by_one_link_to_its_folder_is_live() {
+    if !stands() {
+        return;
+    }
+    let world = World::new()
+        .file("notes/a.md", "first")
+        .file(
+            ".config/keyhole/..2026_1/context-map.toml",
+            rooted("~/notes"),
+        )
+        .link(".config/keyhole/..data", "..2026_1")
+        .link(
+            ".config/keyhole/context-map.toml",
+            "..data/context-map.toml",
+        )
+        .argument("--require-wall");
+    let mut client = world.client();
+    client.load("k-1").is("first");
+    let place = ".config/keyhole/..2026_2/context-map.toml";
+    world.write(place, rooted("~/notes").replace("k-1", "k-2"));
+    let at = |name: &str| world.path(&format!(".config/keyhole/{name}"));
+    symlink("..2026_2", at("..data_tmp")).unwrap();
+    fs::rename(at("..data_tmp"), at("..data")).unwrap();
+    client.load("k-2").is("first");
+    client.load("k-1").refused("unknown-key");
+    client.end();
+}
+
+#[test]
+fn links_lead_into_a_root_and_from_one_into_another() {
+    if !stands() {
+        return;
+    }
+    let world = World::new()
+        .file("one/a.md", "in one")
+        .file("two/b.md", "in two")
+        .file("real/c.md", "behind a root that is a link")
+        .link("outside/to-one.md", "../one/a.md")
+        .link("one/to-two.md", "../two/b.md")
+        .link("root", "real")
+        .map(
+            "roots = ['~/one', '~/two', '~/root']\n[keys]\nk-1 = '~/outside/to-one.md'\n\
+             k-2 = '~/one/to-two.md'\nk-3 = '~/root/c.md'\nk-4 = '~/real/c.md'\n",
+        )
+        .argument("--require-wall");
+    let mut client = world.client();
+    client.load("k-1").is("in one");
+    client.load("k-2").is("in two");
+    client.load("k-3").is("behind a root that is a link");
+    client.load("k-4").is("behind a root that is a link");
+    client.end();
+    let home = world.map(rooted("~/")).file("notes/a.md", "in the home");
+    let mut client = home.client();
+    client.load("k-1").is("in the home");
+    client.end();
+}
+
+/// Who is in a group is read at the start: behind the wall nobody can ask. It counts for the
+/// map, for a file, for a root, for tickets and for `check`.
+#[test]
+fn a_group_of_the_user_alone_may_write() {
+    if !stands() {
+        return;
+    }
+    let plain = World::new()
+        .file("a.md", "first")
+        .map("[keys]\nk-1 = '~/a.md'\n");
+    plain.mode("a.md", 0o664);
+    let mut client = plain.client();
+    let is_alone = client.load("k-1").code().is_none();
+    client.end();
+    if !is_alone {
+        return skipped("this user's group is not his alone");
+    }
+    let world = world().directory("data");
+    for (path, mode) in [
+        ("notes/a.md", 0o664),
+        ("notes", 0o775),
+        (".config/keyhole", 0o775),
+        (".config/keyhole/context-map.toml", 0o664),
+        ("data", 0o775),
+    ] {
+        world.mode(path, mode);
+    }
+    let mut client = world.client();
+    client.load("k-1").is("first");
+    client.end();
+    let checked = world.run(["check", "--json"]).json();
+    assert_eq!(checked["entries"][0]["ok"], true, "{checked}");
+    let data = world.path("data");
+    let world = world
+        .argument("--require-ticket")
+        .env("CLAUDE_PLUGIN_DATA", &data);
+    let mut client = world.client();
+    leave(&data, "toolu_1", "reader");
+    call(&mut client, json!({ "key": "k-1" }), "toolu_1").is("first");
+    // The folder of tickets may be made again.
+    fs::remove_dir_all(data.join("tickets")).unwrap();
+    leave(&data, "toolu_2", "reader");
+    call(&mut client, json!({ "key": "k-1" }), "toolu_2").is("first");
+    client.end();
+}
+
+/// What the kernel does not let a server read, and its user may.
+fn after(change: impl Fn(&World)) -> (World, Session) {
+    let world = World::new()
+        .file("notes/a.md", "first")
+        .file("other/b.md", "outside")
+        .map(rooted("~/notes"))
+        .argument("--require-wall");
+    let mut client = world.client();
+    client.load("k-1").is("first");
+    change(&world);
+    (world, client)
+}
+
+#[test]
+fn what_is_not_what_it_was_at_the_start_needs_a_restart() {
+    if !stands() {
+        return;
+    }
+    let new_root = rooted("~/notes").replace("['~/notes']", "['~/notes', '~/other']");
+    let no_root = rooted("~/notes").replace("roots = ['~/notes']\n", "");
+    let moved = |world: &World| {
+        fs::rename(world.path("notes"), world.path("before")).unwrap();
+        world.write("notes/a.md", "second");
+    };
+    let map_moved = |world: &World| {
+        fs::rename(world.path(".config"), world.path("config-before")).unwrap();
+        world.write_map(rooted("~/notes"));
+    };
+    let changes: [(&str, &dyn Fn(&World), &str); 4] = [
+        (
+            "a root that the map got",
+            &|world| world.replace_map(&new_root),
+            "k-out",
+        ),
+        (
+            "roots that the map lost",
+            &|world| world.replace_map(&no_root),
+            "k-out",
+        ),
+        ("a root that was made again", &moved, "k-1"),
+        (
+            "a map that was made again in another folder",
+            &map_moved,
+            "k-1",
+        ),
+    ];
+    for (what, change, key) in changes {
+        let (world, mut client) = after(change);
+        let answer = client.load(key);
+        let said = answer.message().to_string();
+        assert_eq!(answer.code(), Some("restart-needed"), "{what}: {said}");
+        assert!(said.contains("/mcp"), "{said}");
+        client.end();
+        // A check starts afresh, and so does another server.
+        let checked = world.run(["check", "--json"]).json();
+        let line = if key == "k-1" { 0 } else { 1 };
+        assert_eq!(checked["entries"][line]["ok"], true, "{what}: {checked}");
+        let world = if what.contains("lost") {
+            world.map(&new_root)
+        } else {
+            world
+        };
+        let mut again = world.client();
+        assert!(again.load(key).code().is_none(), "{what}");
+        again.end();
+    }
+}
+
+/// What the user may not read is not blamed on the wall.
+#[test]
+fn a_file_without_permission_is_refused_as_such() {
+    if !stands() {
+        return;
+    }
+    let world = world();
+    world.mode("notes/a.md", 0);
+    let mut client = world.unprivileged().client();
+    client.load("k-1").refused("permission-denied");
+    client.end();
+}

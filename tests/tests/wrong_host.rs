@@ -1,0 +1,82 @@
+//! A host that is wrong on purpose: it walks as ours does, and forgets to check the roots. The
+//! kernel holds it all the same.
+
+use crate::wall::stands;
+use keyhole_core::{
+    BindingName, Call, Caller, Code, Entry, Grant, Key, LiveMap, Location, Map, Maps, Target,
+    limits::Limits, locate, sandbox::Sandbox,
+};
+use keyhole_tests::World;
+use keyhole_walk::{System, Walker, directories_of, directory_at, remember};
+use keyhole_wall::read_beneath;
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+const MAP: &str = "[keys]\nk-in = '~/in/a.md'\nk-out = '~/out/b.md'\n";
+
+/// The host's maps: each entry is resolved as if the map had no roots.
+struct Forgetful {
+    live: LiveMap,
+    without_roots: Map,
+}
+
+impl Maps for Forgetful {
+    type Directory = cap_std::fs::Dir;
+
+    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
+        self.live.map_now(deadline)
+    }
+
+    fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code> {
+        self.live.bound(map, name, deadline)
+    }
+
+    fn resolve(&self, _: &Map, entry: &Entry, deadline: Instant) -> Result<Grant, Code> {
+        let walker = Walker::new(System).until(deadline);
+        locate(&walker, &self.without_roots, entry).map_err(|error| error.code())
+    }
+}
+
+#[test]
+fn a_host_that_forgets_to_check_the_roots_reads_nothing_outside_them() {
+    if !stands() {
+        return;
+    }
+    let world = World::new()
+        .file("in/a.md", "in a root")
+        .file("out/b.md", "outside")
+        .map(format!("roots = ['~/in']\n{MAP}"));
+    let home = world.home().to_owned();
+    let location = Location::find(Some(&world.map_path()), |name| {
+        (name == "HOME").then(|| home.clone().into())
+    });
+    let location = location.unwrap();
+    let sandbox = Sandbox::embedded(Limits::default()).unwrap();
+    let maps = Forgetful {
+        without_roots: Map::parse(MAP.as_bytes(), &location).unwrap(),
+        live: LiveMap::new(location),
+    };
+    let load = |key: &str| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        Call::new(Target::Key(key.to_owned().into()), Caller::Nobody, deadline).run(&maps, &sandbox)
+    };
+    // It is wrong indeed.
+    assert_eq!(load("k-out").unwrap(), "outside");
+    let behind = || {
+        remember().unwrap();
+        let map = maps.live.current().unwrap();
+        let places = directories_of(&world.map_path())
+            .into_iter()
+            .chain(map.roots());
+        let reach: Vec<_> = places.map(|place| directory_at(&place).unwrap()).collect();
+        assert!(read_beneath(&reach));
+        assert_eq!(load("k-in").unwrap(), "in a root");
+        assert_eq!(load("k-out").unwrap_err(), Code::RestartNeeded);
+    };
+    // The kernel confines only the thread that asks for it.
+    thread::scope(|scope| scope.spawn(behind).join().unwrap());
+    assert_eq!(load("k-out").unwrap(), "outside");
+}
