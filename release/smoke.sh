@@ -13,7 +13,7 @@ fail() {
 
 mkdir -p "$home/.config/keyhole" "$home/notes" "$home/bin" "$home/plugin/server"
 printf '# A\n' >"$home/notes/a.md"
-printf '[keys]\n"k-2c1f8a96d0e34b57" = "~/notes/a.md"\n' >"$home/.config/keyhole/context-map.toml"
+printf 'roots = ["~/notes"]\n[keys]\n"k-2c1f8a96d0e34b57" = "~/notes/a.md"\n' >"$home/.config/keyhole/context-map.toml"
 chmod -R go-w "$home"
 
 run() { env -i HOME="$home" PATH="$home/bin:$PATH" "$@"; }

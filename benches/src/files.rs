@@ -44,12 +44,12 @@ impl Files {
     pub fn beneath(folder: &str) -> Self {
         let tree = Tree::empty();
         // Without the slash.
-        let home = tree.path(folder).components().collect();
+        let home: PathBuf = tree.path(folder).components().collect();
         let write = |name: &str, text| tree.write(&format!("{folder}{name}"), text);
         write(SMALL_NAME, text(SMALL));
         write(LARGE_NAME, text(LARGE));
         for keys in KEYS {
-            write(&map_name(keys), map_of(keys));
+            write(&map_name(keys), map_of(&home, keys));
         }
         Self {
             _tree: tree,
@@ -120,9 +120,11 @@ fn map_name(keys: usize) -> String {
 }
 
 /// The text of a map of this many keys, those of both files among them.
-fn map_of(keys: usize) -> String {
-    let mut map =
-        format!("[keys]\n\"{SMALL_KEY}\" = \"{SMALL_NAME}\"\n\"{LARGE_KEY}\" = \"{LARGE_NAME}\"\n");
+fn map_of(home: &Path, keys: usize) -> String {
+    let root = home.display();
+    let mut map = format!(
+        "roots = [\"{root}\"]\n[keys]\n\"{SMALL_KEY}\" = \"{SMALL_NAME}\"\n\"{LARGE_KEY}\" = \"{LARGE_NAME}\"\n"
+    );
     for key in 2..keys {
         map += &format!("\"k-other-{key:016x}\" = \"notes/other-{key}.md\"\n");
     }

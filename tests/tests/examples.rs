@@ -167,9 +167,9 @@ fn each_server_in_an_example_starts_and_serves_its_context() {
 #[test]
 fn the_page_shows_the_map_of_the_examples() {
     let map = read("context-map.toml");
-    let keys = map.find("[keys.").unwrap();
+    let text = map.find("roots = ").unwrap();
     let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
-    assert!(page.contains(&format!("```toml\n{}```", &map[keys..])));
+    assert!(page.contains(&format!("```toml\n{}```", &map[text..])));
     let first = map.lines().next().unwrap();
     let schema = first.strip_prefix("#:schema ").unwrap();
     assert!(workspace().join("docs/examples").join(schema).exists());

@@ -39,7 +39,8 @@ pub(super) fn for_file(
     if names.bind.as_deref().is_some_and(taken) {
         return Err(SetupError::BindingExists);
     }
-    let text = table(&fresh()?, &path, names, max_bytes);
+    let roots = user.map.is_none().then(|| roots(&path)).flatten();
+    let text = roots.unwrap_or_default() + &table(&fresh()?, &path, names, max_bytes);
     let text = user.conceals(
         text,
         &[Some(&path), names.bind.as_deref(), names.agent.as_deref()],
@@ -76,6 +77,14 @@ fn written(file: &Path) -> Result<String, SetupError> {
     plain(&absolute)
         .map(str::to_owned)
         .ok_or(SetupError::OddPath)
+}
+
+/// The first line of a new map: its one root is the file's folder. None if that is the home or
+/// `/`, which is no folder for private files alone.
+fn roots(path: &str) -> Option<String> {
+    let folder = path.rsplit_once(std::path::is_separator)?.0;
+    let is_own = folder != "~" && Path::new(folder).file_name().is_some();
+    is_own.then(|| format!("roots = [{}]\n", quoted(folder)))
 }
 
 fn fresh() -> Result<String, SetupError> {
