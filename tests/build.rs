@@ -62,7 +62,6 @@ fn run() -> Result<()> {
     ] {
         println!("cargo::rerun-if-changed={input}");
     }
-    println!("cargo::rerun-if-env-changed=KEYHOLE_GUEST_CARGO");
     let manifest = fs::canonicalize("hostile/Cargo.toml")?;
     let guest = core_module(&manifest, "keyhole_hostile", &out.join("hostile"))?;
     let image = image(&out, &target, "guest", &component(&guest)?)?;

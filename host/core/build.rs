@@ -31,7 +31,6 @@ fn run() -> Result<(), String> {
     ] {
         println!("cargo::rerun-if-changed={input}");
     }
-    println!("cargo::rerun-if-env-changed=KEYHOLE_GUEST_CARGO");
 
     let component = build(&here, &out).map_err(|error| error.to_string())?;
     let image = precompile(&component, &target).map_err(|error| error.to_string())?;

@@ -26,7 +26,7 @@ pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComponentizeError {
-    /// Neither Rust's core library for wasm nor its sources are installed.
+    /// Rust's core library for wasm is not installed.
     #[error(
         "the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}"
     )]
@@ -58,30 +58,31 @@ pub enum ComponentizeError {
 /// `manifest` is its Cargo.toml; `name` its library's name, with underscores; `out` a
 /// directory for cargo's files that no other cargo is using. The bytes depend on the
 /// sources and the toolchain, not on their place.
-///
-/// `KEYHOLE_GUEST_CARGO` names another cargo to use for this step, with its rustc in
-/// the same directory: a distribution's, if rustup cannot download the target.
 pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, ComponentizeError> {
-    let tools = Tools::find()?;
-    let mut cargo = Command::new(&tools.cargo);
+    let (program, rustc) = (tool("CARGO", "cargo"), tool("RUSTC", "rustc"));
+    let cannot_run = |program: &Path, error| {
+        ComponentizeError::Run(program.display().to_string(), error)
+    };
+    let libraries = Command::new(&rustc)
+        .args(["--print", "target-libdir", "--target", WASM_TARGET])
+        .output()
+        .map_err(|error| cannot_run(&rustc, error))?;
+    if !Path::new(String::from_utf8_lossy(&libraries.stdout).trim()).is_dir() {
+        return Err(ComponentizeError::TargetMissing);
+    }
+    let mut cargo = Command::new(&program);
     clear_cargo_environment(&mut cargo);
-    cargo
-        .env("RUSTC", &tools.rustc)
+    let status = cargo
+        .env("RUSTC", &rustc)
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(manifest))
         .args(["rustc", "--lib", "--crate-type", "cdylib"])
         .args(["--profile", "guest", "--target", WASM_TARGET])
         .arg("--manifest-path")
         .arg(manifest)
         .arg("--target-dir")
-        .arg(out);
-    if tools.build_std {
-        cargo
-            .env("RUSTC_BOOTSTRAP", "1")
-            .arg("-Zbuild-std=core,alloc");
-    }
-    let status = cargo
+        .arg(out)
         .status()
-        .map_err(|error| ComponentizeError::Run(tools.cargo.display().to_string(), error))?;
+        .map_err(|error| cannot_run(&program, error))?;
     if !status.success() {
         return Err(ComponentizeError::Compile(name.to_owned()));
     }
@@ -145,48 +146,6 @@ pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>, Componentiz
         .and_then(|config| wasmtime::Engine::new(config))
         .and_then(|engine| engine.precompile_component(component))
         .map_err(|error| ComponentizeError::Precompile(format!("{error:#}")))
-}
-
-/// The cargo and rustc that compile for wasm, and whether they have to build
-/// Rust's core library from its sources first.
-struct Tools {
-    cargo: PathBuf,
-    rustc: PathBuf,
-    build_std: bool,
-}
-
-impl Tools {
-    fn find() -> Result<Self, ComponentizeError> {
-        let (cargo, rustc) = match env::var_os("KEYHOLE_GUEST_CARGO").map(PathBuf::from) {
-            Some(cargo) => {
-                let rustc = cargo.with_file_name("rustc");
-                (cargo, rustc)
-            }
-            None => (tool("CARGO", "cargo"), tool("RUSTC", "rustc")),
-        };
-        let print = |what: &str| {
-            Command::new(&rustc)
-                .args(["--print", what, "--target", WASM_TARGET])
-                .output()
-                .map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
-                .map_err(|error| ComponentizeError::Run(rustc.display().to_string(), error))
-        };
-        let build_std = if print("target-libdir")?.is_dir() {
-            false
-        } else if print("sysroot")?
-            .join("lib/rustlib/src/rust/library/core")
-            .is_dir()
-        {
-            true
-        } else {
-            return Err(ComponentizeError::TargetMissing);
-        };
-        Ok(Self {
-            cargo,
-            rustc,
-            build_std,
-        })
-    }
 }
 
 fn tool(variable: &str, default: &str) -> PathBuf {
