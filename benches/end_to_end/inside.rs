@@ -10,6 +10,7 @@ use keyhole_core::{
     limits::Limits,
     sandbox::{Sandbox, SandboxError},
 };
+use keyhole_walk::Handle;
 use std::{
     error::Error,
     time::{Duration, Instant},
@@ -53,7 +54,7 @@ impl Inside {
 
 /// The time from the open directory to the text, in microseconds.
 fn once(
-    guest: &impl Executor<Directory = cap_std::fs::Dir>,
+    guest: &impl Executor<Directory = Handle>,
     files: &Files,
     name: &str,
 ) -> Result<f64, Box<dyn Error>> {

@@ -1,12 +1,9 @@
 //! The files and maps that the servers serve.
 
-use cap_std::fs::Dir;
 use keyhole_core::{Grant, limits::DEFAULT_MAX_BYTES};
 use keyhole_tree::Tree;
-use keyhole_walk::RECENT;
+use keyhole_walk::{Policy, RECENT, System, WalkError, Walker};
 use std::{
-    fs::File,
-    io,
     path::{Path, PathBuf},
     thread::sleep,
     time::{Duration, Instant},
@@ -92,9 +89,10 @@ impl Files {
 }
 
 /// The right to read one file of a folder.
-pub fn grant(folder: &Path, name: &str) -> io::Result<Grant> {
+pub fn grant(folder: &Path, name: &str) -> Result<Grant, WalkError> {
+    let folder = Walker::new(System).walk(folder, Policy::DIRECTORY)?;
     Ok(Grant {
-        directory: Dir::from_std_file(File::open(folder)?),
+        directory: folder.handle,
         name: name.to_owned(),
         max_bytes: DEFAULT_MAX_BYTES,
     })

@@ -5,10 +5,10 @@
 pub mod client;
 pub mod files;
 
-use cap_std::fs::Dir;
 use keyhole_core::{Code, Executor, Grant};
 use keyhole_guest::{Grants, load};
 use keyhole_native::NativeDirectory;
+use keyhole_walk::Handle;
 use std::time::Instant;
 
 /// The guest without its sandbox: the fair limit. It makes the same decision with the
@@ -26,7 +26,7 @@ impl Grants for OneKey<'_> {
 }
 
 impl Executor for Native {
-    type Directory = Dir;
+    type Directory = Handle;
 
     fn run(&self, key: &str, grant: Option<Grant>, _: Instant) -> Result<String, Code> {
         let Grant {
@@ -34,7 +34,7 @@ impl Executor for Native {
             name,
             max_bytes,
         } = grant.ok_or(Code::UnknownKey)?;
-        let directory = NativeDirectory::try_from(directory).map_err(|_| Code::Internal)?;
+        let directory = NativeDirectory::from(directory);
         let grants = OneKey(key, keyhole_guest::Grant { name, max_bytes });
         let bytes = load(key, &grants, Some(&directory)).map_err(|_| Code::Internal)?;
         String::from_utf8(bytes).map_err(|_| Code::NotUtf8)

@@ -7,7 +7,7 @@ use keyhole_core::{
     limits::Limits, locate, sandbox::Sandbox,
 };
 use keyhole_tests::World;
-use keyhole_walk::{System, Walker, directories_of, directory_at, remember};
+use keyhole_walk::{Handle, System, Walker, directories_of, directory_at, remember};
 use keyhole_wall::read_beneath;
 use std::{
     sync::Arc,
@@ -24,7 +24,7 @@ struct Forgetful {
 }
 
 impl Maps for Forgetful {
-    type Directory = cap_std::fs::Dir;
+    type Directory = Handle;
 
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
         self.live.map_now(deadline)

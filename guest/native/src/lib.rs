@@ -8,12 +8,12 @@
 //! [`load`]: keyhole_guest::load
 #![forbid(unsafe_code)]
 
-use cap_std::{ambient_authority, fs::Dir};
 use keyhole_guest::{Directory, File, LoadError, Stat, Time};
-use keyhole_walk::{FileSystem, GrantedFile, Kind, System, SystemError, WalkError, Walker};
+use keyhole_walk::{
+    FileSystem, GrantedFile, Handle, Kind, Policy, System, SystemError, WalkError, Walker,
+};
 use std::{
     cell::RefCell,
-    io,
     path::Path,
     time::{Duration, Instant},
 };
@@ -42,19 +42,17 @@ pub struct NativeFile<F: FileSystem = System> {
 }
 
 impl NativeDirectory {
-    /// Opens the directory at `path`, as the host's preopen for the component. `path` itself
-    /// is resolved like any path, following links. For `patience`, see [`Self::granted`].
-    pub fn open(path: &Path, patience: Duration) -> io::Result<Self> {
-        let directory = Dir::open_ambient_dir(path, ambient_authority())?;
-        Self::granted(System, directory, patience).map_err(io::Error::other)
+    /// Opens the directory at `path`, as the host's preopen for the component. For
+    /// `patience`, see [`Self::granted`].
+    pub fn open(path: &Path, patience: Duration) -> Result<Self, WalkError> {
+        let directory = Walker::new(System).walk(path, Policy::DIRECTORY)?;
+        Ok(Self::granted(System, directory.handle, patience))
     }
 }
 
 /// Takes a directory that is already open.
-impl TryFrom<Dir> for NativeDirectory {
-    type Error = SystemError;
-
-    fn try_from(directory: Dir) -> Result<Self, SystemError> {
+impl From<Handle> for NativeDirectory {
+    fn from(directory: Handle) -> Self {
         Self::granted(System, directory, DEADLINE)
     }
 }
@@ -62,16 +60,12 @@ impl TryFrom<Dir> for NativeDirectory {
 impl<F: FileSystem> NativeDirectory<F> {
     /// Takes a directory that is already open in `files`. A call waits no longer than
     /// `patience` for a file in it to come to rest.
-    pub fn granted(
-        files: F,
-        directory: F::Directory,
-        patience: Duration,
-    ) -> Result<Self, SystemError> {
-        Ok(Self {
-            handle: files.granted(directory)?,
+    pub const fn granted(files: F, handle: F::Handle, patience: Duration) -> Self {
+        Self {
             walker: Walker::new(files),
+            handle,
             patience,
-        })
+        }
     }
 }
 

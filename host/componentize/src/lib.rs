@@ -60,9 +60,8 @@ pub enum ComponentizeError {
 /// sources and the toolchain, not on their place.
 pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, ComponentizeError> {
     let (program, rustc) = (tool("CARGO", "cargo"), tool("RUSTC", "rustc"));
-    let cannot_run = |program: &Path, error| {
-        ComponentizeError::Run(program.display().to_string(), error)
-    };
+    let cannot_run =
+        |program: &Path, error| ComponentizeError::Run(program.display().to_string(), error);
     let libraries = Command::new(&rustc)
         .args(["--print", "target-libdir", "--target", WASM_TARGET])
         .output()

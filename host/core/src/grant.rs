@@ -2,13 +2,13 @@
 //! guest to it.
 
 use crate::code::Code;
-use cap_std::fs::Dir;
+use keyhole_walk::Handle;
 use std::time::Instant;
 
 /// What one call may reach. [`crate::Maps::resolve`] makes it for one entry of the map,
 /// and one call uses it up. `D` is an open directory.
 #[derive(Clone, Debug)]
-pub struct Grant<D = Dir> {
+pub struct Grant<D = Handle> {
     /// The real file's own directory. It is open already, so a later change of its
     /// path has no effect.
     pub directory: D,
@@ -18,17 +18,6 @@ pub struct Grant<D = Dir> {
     pub name: String,
     /// The largest file that may be returned, in bytes.
     pub max_bytes: u64,
-}
-
-impl<D> Grant<D> {
-    /// The same grant, whose directory `open` opens in another way.
-    pub(crate) fn reopen<T, E>(self, open: impl FnOnce(D) -> Result<T, E>) -> Result<Grant<T>, E> {
-        Ok(Grant {
-            directory: open(self.directory)?,
-            name: self.name,
-            max_bytes: self.max_bytes,
-        })
-    }
 }
 
 /// What runs the guest for a call. If a user's files are read, it is the

@@ -193,7 +193,7 @@ impl Tickets {
         match Walker::new(System).walk(&self.data, Policy::DIRECTORY) {
             // The launcher writes names there that others could have made before it.
             Ok(data) if data.stat.is_shared() => Err(TicketError::NotTrusted),
-            Ok(data) => Ok(data.handle.into_file().ok_or(SystemError::Missing)?),
+            Ok(data) => Ok(data.handle.into_file()?),
             Err(WalkError::Untrusted(_)) => Err(TicketError::NotTrusted),
             Err(WalkError::System(error)) => Err(error.into()),
         }

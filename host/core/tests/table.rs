@@ -7,9 +7,9 @@
     reason = "tests"
 )]
 
-use cap_std::{ambient_authority, fs::Dir};
 use keyhole_cases::{Case, run_all};
 use keyhole_core::{Executor as _, Grant, limits::Limits, sandbox::Sandbox};
+use keyhole_walk::{Policy, System, Walker};
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -34,7 +34,12 @@ fn the_embedded_component_passes_every_case() {
 /// directory. Every case with an answer shows that the guest asks for its own key.
 fn grant(case: &Case, directory: Option<&Path>) -> Option<Grant> {
     let granted = case.grant_for(case.key())?;
-    let open = |path| Dir::open_ambient_dir(path, ambient_authority()).unwrap();
+    let open = |path| {
+        Walker::new(System)
+            .walk(path, Policy::DIRECTORY)
+            .unwrap()
+            .handle
+    };
     let directory = match directory {
         Some(path) => open(path),
         // This host's types do not allow a grant without a directory. The

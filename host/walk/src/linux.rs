@@ -12,7 +12,6 @@ use crate::{
     system::{FileSystem, Kind, Mount, Stat},
     trust::Why,
 };
-use cap_std::fs::Dir;
 use rustix::{
     fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, StatxFlags},
     io::{Errno, retry_on_intr},
@@ -177,12 +176,10 @@ impl Handle {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
         rustix::fs::accessat(&self.fd, name, Access::READ_OK, flags).is_ok()
     }
-}
 
-impl Handle {
     /// The open object as a file of the standard library.
-    pub fn into_file(self) -> Option<File> {
-        Some(self.fd.into())
+    pub fn into_file(self) -> Result<File, SystemError> {
+        Ok(self.fd.into())
     }
 }
 
@@ -218,15 +215,6 @@ impl Ids {
 
 impl FileSystem for System {
     type Handle = Handle;
-    type Directory = Dir;
-
-    fn to_grant(&self, directory: Handle) -> Option<Dir> {
-        Some(Dir::from_std_file(directory.into_file()?))
-    }
-
-    fn granted(&self, directory: Dir) -> Result<Handle, SystemError> {
-        Ok(Handle::of(directory.into_std_file().into(), None)?.0)
-    }
 
     fn root(&self) -> Result<(Handle, Stat), SystemError> {
         let flags = HOLD | OFlags::DIRECTORY;

@@ -40,7 +40,6 @@ use crate::{
     system::{FileSystem, Kind, Mount, Stat},
     trust::Why,
 };
-use cap_std::fs::Dir;
 use exacl::{AclOption, Perm};
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags},
@@ -110,22 +109,13 @@ impl Handle {
     }
 
     /// The open object as a file of the standard library.
-    pub fn into_file(self) -> Option<File> {
-        Some(self.0.into())
+    pub fn into_file(self) -> Result<File, SystemError> {
+        Ok(self.0.into())
     }
 }
 
 impl FileSystem for System {
     type Handle = Handle;
-    type Directory = Dir;
-
-    fn to_grant(&self, directory: Handle) -> Option<Dir> {
-        Some(Dir::from_std_file(directory.into_file()?))
-    }
-
-    fn granted(&self, directory: Dir) -> Result<Handle, SystemError> {
-        Ok(Handle(directory.into_std_file().into()))
-    }
 
     fn root(&self) -> Result<(Handle, Stat), SystemError> {
         let flags = HOLD | OFlags::DIRECTORY;

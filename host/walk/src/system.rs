@@ -16,15 +16,6 @@ pub trait FileSystem {
     /// An open object.
     type Handle;
 
-    /// An open directory, as it is granted to a call.
-    type Directory;
-
-    /// The open directory that this handle stands for. None if it cannot be granted.
-    fn to_grant(&self, directory: Self::Handle) -> Option<Self::Directory>;
-
-    /// A granted directory, to look up its name.
-    fn granted(&self, directory: Self::Directory) -> Result<Self::Handle, SystemError>;
-
     /// Opens `/`.
     fn root(&self) -> Result<(Self::Handle, Stat), SystemError>;
 

@@ -30,7 +30,6 @@ use crate::{
     trust::Why,
 };
 pub use api::How;
-use cap_std::fs::Dir;
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
@@ -101,24 +100,15 @@ impl Handle {
         Ok((Self(Some(file)), stat))
     }
 
-    /// The open object as a file of the standard library. None for the place above the
-    /// drives.
-    pub fn into_file(self) -> Option<File> {
-        self.0
+    /// The open object as a file of the standard library. The place above the drives is
+    /// none.
+    pub fn into_file(self) -> Result<File, SystemError> {
+        self.0.ok_or(SystemError::Missing)
     }
 }
 
 impl FileSystem for System {
     type Handle = Handle;
-    type Directory = Dir;
-
-    fn to_grant(&self, directory: Handle) -> Option<Dir> {
-        directory.into_file().map(Dir::from_std_file)
-    }
-
-    fn granted(&self, directory: Dir) -> Result<Handle, SystemError> {
-        Ok(Handle(Some(directory.into_std_file())))
-    }
 
     fn root(&self) -> Result<(Handle, Stat), SystemError> {
         Ok((Handle(None), ABOVE_DRIVES))

@@ -108,15 +108,6 @@ impl Files {
 
 impl FileSystem for Files {
     type Handle = Handle;
-    type Directory = Handle;
-
-    fn to_grant(&self, directory: Handle) -> Option<Handle> {
-        Some(directory)
-    }
-
-    fn granted(&self, directory: Handle) -> Result<Handle, SystemError> {
-        Ok(directory)
-    }
 
     fn root(&self) -> Result<(Handle, Stat), SystemError> {
         // Nobody can change it, so nobody need make a move before.

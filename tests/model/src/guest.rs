@@ -24,7 +24,7 @@ impl Executor for Guest {
             (Some(grant.directory), Some(granted))
         });
         let granted = |directory| NativeDirectory::granted(self.0.clone(), directory, LONG);
-        let directory = directory.map(granted).transpose()?;
+        let directory = directory.map(granted);
         let found = load(key, &Granted(grant), directory.as_ref());
         let bytes = found.map_err(|error| {
             let mut codes = Code::ALL.into_iter();

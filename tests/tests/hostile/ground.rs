@@ -1,11 +1,11 @@
 //! The files and the loader that components attack.
 
-use cap_std::fs::Dir;
 use keyhole_core::{
     Caller, Code, Executor, Grant, LiveMap, Loader, Location, Target, limits::Limits,
     sandbox::Sandbox,
 };
 use keyhole_tests::PATIENCE;
+use keyhole_walk::Handle;
 use std::{
     collections::BTreeMap,
     fs::{self, Permissions},
@@ -76,7 +76,7 @@ pub(super) fn alone(guest: Sandbox) -> Guests {
 }
 
 impl Executor for Guests {
-    type Directory = Dir;
+    type Directory = Handle;
 
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         let attacker = self.attacker.as_ref().filter(|_| key != "honest");

@@ -11,7 +11,7 @@ use keyhole_core::{
     BindingError, Caller, Code, Entry, Executor, Key, LiveMap, Loader, Location, Map, MapError,
     Maps, Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
-use keyhole_walk::{Distrust, FileSystem as _, GrantedFile, Policy, System, WalkError, Walker};
+use keyhole_walk::{Distrust, GrantedFile, Policy, System, WalkError, Walker};
 use keyhole_wall::WallStatus;
 use plugin::AgentReport;
 pub(crate) use plugin::brief;
@@ -228,8 +228,7 @@ fn distrust_of_file(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
         Err(Unresolved::Walk(WalkError::Untrusted(distrust))) => return Some(distrust),
         Err(_) => return None,
     };
-    let directory = walker.files().granted(grant.directory).ok()?;
-    match GrantedFile::open(&walker, &directory, &grant.name, 0) {
+    match GrantedFile::open(&walker, &grant.directory, &grant.name, 0) {
         Err(WalkError::Untrusted(distrust)) => Some(Distrust {
             path: file.to_owned(),
             ..distrust

@@ -12,7 +12,7 @@ use keyhole_core::{
     BindingName, Caller, Code, Entry, Grant, Key, Loader, Map, Maps, hex, limits::Limits, locate,
     sandbox::Sandbox,
 };
-use keyhole_walk::{System, Walker, printable::printable};
+use keyhole_walk::{Handle, System, Walker, printable::printable};
 use std::{
     io::{self, IsTerminal as _},
     path::Path,
@@ -139,7 +139,7 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
 struct Planned(Arc<Map>);
 
 impl Maps for Planned {
-    type Directory = cap_std::fs::Dir;
+    type Directory = Handle;
 
     fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
         Ok(Arc::clone(&self.0))

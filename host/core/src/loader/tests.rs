@@ -12,8 +12,8 @@ use crate::{
     limits::Limits,
     map::{LiveMap, tests::live},
 };
-use cap_std::fs::Dir;
 use keyhole_tree::Tree;
+use keyhole_walk::Handle;
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard},
     thread,
@@ -71,7 +71,7 @@ impl Drop for Files {
 }
 
 impl Executor for Files {
-    type Directory = Dir;
+    type Directory = Handle;
 
     fn run(&self, _: &str, grant: Option<Grant>, _: Instant) -> Answer {
         let name = grant.ok_or(Code::UnknownKey)?.name;

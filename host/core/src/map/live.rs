@@ -156,7 +156,7 @@ where
     F: FileSystem + Clone + Send + Sync + 'static,
     F::Handle: Send,
 {
-    type Directory = F::Directory;
+    type Directory = F::Handle;
 
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
         let walker = Walker::new(self.files.clone()).until(deadline);
@@ -175,7 +175,7 @@ where
         map: &Map,
         entry: &Entry,
         deadline: Instant,
-    ) -> Result<Grant<F::Directory>, Code> {
+    ) -> Result<Grant<F::Handle>, Code> {
         let walker = Walker::new(self.files.clone()).until(deadline);
         locate(&walker, map, entry).map_err(|error| error.code())
     }

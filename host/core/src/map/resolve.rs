@@ -50,7 +50,7 @@ pub fn locate<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
     entry: &Entry,
-) -> Result<Grant<F::Directory>, Unresolved> {
+) -> Result<Grant<F::Handle>, Unresolved> {
     // The part after the last slash, so that `a.md/` and `a.md/.` are not Markdown
     // names.
     if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
@@ -69,9 +69,8 @@ pub fn locate<F: FileSystem>(
         return Err(Code::OutsideRoot.into());
     }
     let name = file.name.into_string().map_err(|_| Code::NotMarkdown)?;
-    let directory = walker.files().to_grant(file.handle);
     Ok(Grant {
-        directory: directory.ok_or(Code::NotAFile)?,
+        directory: file.handle,
         name,
         max_bytes: entry.max_bytes,
     })

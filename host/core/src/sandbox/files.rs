@@ -206,11 +206,11 @@ impl Host for CallState {
 /// granted name.
 fn granted<'a>(
     table: &ResourceTable,
-    grant: Option<&'a Grant<Handle>>,
+    grant: Option<&'a Grant>,
     handle: &Resource<Descriptor>,
     follow: PathFlags,
     name: &str,
-) -> Answer<&'a Grant<Handle>> {
+) -> Answer<&'a Grant> {
     let is_preopen = matches!(table.get(handle)?, Descriptor::Preopen);
     grant
         .filter(|grant| is_preopen && follow == PathFlags::empty() && grant.name == name)

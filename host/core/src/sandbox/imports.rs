@@ -14,7 +14,7 @@ use super::{
     store_limits,
 };
 use crate::{code::Code, grant::Grant, limits::Limits};
-use keyhole_walk::{FileSystem as _, Handle, System, Walker};
+use keyhole_walk::{System, Walker};
 use std::time::Instant;
 use subtle::ConstantTimeEq;
 use wasmtime::{
@@ -28,7 +28,7 @@ pub(super) struct CallState {
     pub(super) limits: StoreLimits,
     /// The one key that `find` answers to.
     key: String,
-    pub(super) grant: Option<Grant<Handle>>,
+    pub(super) grant: Option<Grant>,
     pub(super) walker: Walker<System>,
     /// The guest's handles.
     pub(super) table: ResourceTable,
@@ -39,27 +39,22 @@ pub(super) struct CallState {
 }
 
 impl CallState {
-    /// # Errors
-    /// The [`Code`] of a directory that cannot be used any more.
     pub(super) fn new(
         limits: Limits,
         (key, deadline): (&str, Instant),
         grant: Option<Grant>,
-    ) -> std::result::Result<Self, Code> {
-        let walker = Walker::new(System).until(deadline);
+    ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
-        let open = |directory| walker.files().granted(directory);
-        let grant = grant.map(|grant| grant.reopen(open)).transpose()?;
-        Ok(Self {
+        Self {
             limits: store_limits(limits),
             key: key.to_owned(),
             grant,
-            walker,
+            walker: Walker::new(System).until(deadline),
             table,
             cause: None,
             deadline,
-        })
+        }
     }
 }
 

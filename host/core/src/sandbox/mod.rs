@@ -14,8 +14,8 @@ use crate::{
     limits::Limits,
 };
 use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
-use cap_std::fs::Dir;
 use imports::CallState;
+use keyhole_walk::Handle;
 use std::time::Instant;
 use wasmtime::{
     Engine, Store, StoreLimitsBuilder, UpdateDeadline,
@@ -117,7 +117,7 @@ impl Sandbox {
 }
 
 impl Executor for Sandbox {
-    type Directory = Dir;
+    type Directory = Handle;
 
     /// A guest that computes past `deadline` is stopped at the next [`Executor::interrupt`].
     /// A read that hangs in the kernel cannot be stopped, so call this on a thread that can
@@ -129,7 +129,7 @@ impl Executor for Sandbox {
     /// that breaks the contract.
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
-        let state = CallState::new(self.limits, (key, deadline), grant)?;
+        let state = CallState::new(self.limits, (key, deadline), grant);
         let mut store = self.store(state);
         // How many bytes the guest may pass to the host in one call.
         let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);

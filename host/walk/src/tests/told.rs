@@ -1,7 +1,6 @@
 //! The real file system, except for what it is told to report.
 
 use crate::{FileSystem, GroupFiles, Handle, Kind, Mount, Stat, System, SystemError, Why};
-use cap_std::fs::Dir;
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
@@ -100,15 +99,6 @@ fn id(path: &Path) -> Id {
 
 impl FileSystem for Told {
     type Handle = Handle;
-    type Directory = Dir;
-
-    fn to_grant(&self, directory: Handle) -> Option<Dir> {
-        System.to_grant(directory)
-    }
-
-    fn granted(&self, directory: Dir) -> Result<Handle, SystemError> {
-        System.granted(directory)
-    }
 
     fn root(&self) -> Result<(Handle, Stat), SystemError> {
         Ok(self.opened(System.root()?))
