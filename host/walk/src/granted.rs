@@ -61,21 +61,21 @@ impl<F: FileSystem> Walker<F> {
         most: u64,
         known: Option<&[u8]>,
     ) -> Result<Option<Vec<u8>>, WalkError> {
-        let mut before = self.files().stat(file)?;
+        let mut before = self.files.stat(file)?;
         let mut last: Option<Vec<u8>> = None;
         for _ in 0..LOOKS {
-            let is_settled = before.is_settled(self.files().now());
+            let is_settled = before.is_settled(self.files.now());
             let Some(bytes) = self.read(file, before.size, most)? else {
                 return Ok(None);
             };
-            let after = self.files().stat(file)?;
+            let after = self.files.stat(file)?;
             let is_proven = is_settled || Some(&*bytes) == known || last.as_ref() == Some(&bytes);
             if after == before && is_proven {
                 return Ok(Some(bytes));
             }
             last = (after == before).then_some(bytes);
             before = after;
-            self.files().pause(APART);
+            self.files.pause(APART);
         }
         Err(SystemError::Busy.into())
     }
@@ -119,7 +119,7 @@ impl<H> GrantedFile<H> {
         name: &str,
     ) -> Result<Kind, SystemError> {
         let name = plain_name(name).ok_or(SystemError::Missing)?;
-        walker.files().kind(directory, name)
+        walker.files.kind(directory, name)
     }
 
     /// Opens `name` in an open directory for reading, and judges both, as the walk does:
@@ -144,10 +144,10 @@ impl<H> GrantedFile<H> {
                 why,
             })),
         };
-        let around = walker.files().stat(directory)?;
+        let around = walker.files.stat(directory)?;
         // The walk that led here has judged the mount of the directory.
         trusted(walker.distrust(directory, &around, Mount::Ordinary, false, true)?)?;
-        let (handle, stat) = walker.files().open(directory, name)?;
+        let (handle, stat) = walker.files.open(directory, name)?;
         if stat.kind != Kind::File {
             return Err(SystemError::NotAFile.into());
         }
@@ -182,12 +182,12 @@ impl<H> GrantedFile<H> {
                     if deadline.saturating_duration_since(Instant::now()) < APART {
                         return Err(SystemError::Busy);
                     }
-                    walker.files().pause(APART);
+                    walker.files.pause(APART);
                 }
-                walker.files().stat(&self.handle)?
+                walker.files.stat(&self.handle)?
             }
         };
-        self.is_settled = stat.is_settled(walker.files().now());
+        self.is_settled = stat.is_settled(walker.files.now());
         self.end = stat.size.min(self.most).saturating_add(1);
         Ok(Look {
             size: stat.size,
@@ -208,7 +208,7 @@ impl<H> GrantedFile<H> {
         let length = usize::try_from(length).map_err(|_| SystemError::OutOfResources)?;
         let mut bytes = vec![0; length];
         if length > 0 {
-            let got = walker.files().read(&self.handle, &mut bytes, offset)?;
+            let got = walker.files.read(&self.handle, &mut bytes, offset)?;
             bytes.truncate(got);
         }
         Ok(bytes)

@@ -14,7 +14,7 @@
 //! counts. On Windows there are no such files, and access lists name all who count.
 
 use crate::{
-    FileSystem, WalkError, Walker,
+    FileSystem, SystemError, WalkError, Walker,
     policy::Policy,
     trust::{ROOT, Why},
 };
@@ -40,7 +40,7 @@ impl<F: FileSystem> Walker<F> {
         let read = |path| -> Result<Result<Vec<u8>, &'static str>, WalkError> {
             let walked = self.walk(Path::new(path), Policy::GROUP_FILE);
             match walked.and_then(|file| self.read(&file.handle, file.stat.size, MOST)) {
-                Err(error) if error.is_exhaustion() => Err(error),
+                Err(error @ WalkError::System(SystemError::OutOfResources)) => Err(error),
                 read => Ok(read.ok().flatten().ok_or(path)),
             }
         };
@@ -50,11 +50,11 @@ impl<F: FileSystem> Walker<F> {
 
     /// Why the group may be somebody else than `user` and root. None if it is not.
     pub(crate) fn others_in(&self, group: u32, user: u32) -> Result<Option<Why>, WalkError> {
-        if cfg!(not(target_os = "linux")) || !self.files().is_known(group) {
+        if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
             return Ok(Some(Why::WritableByGroup));
         }
         let now;
-        let files = match self.files().groups() {
+        let files = match self.files.groups() {
             Some(remembered) => remembered,
             None => {
                 now = self.group_files()?;

@@ -144,11 +144,6 @@ impl<F: FileSystem> Walker<F> {
         }
     }
 
-    /// The file system of these walks.
-    pub const fn files(&self) -> &F {
-        &self.files
-    }
-
     /// Walks the absolute `path` from `/`. It treats a path that is not absolute as if
     /// it began there as well.
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
@@ -235,7 +230,7 @@ impl<F: FileSystem> Walker<F> {
     ) -> Result<Mount, SystemError> {
         match stat.device == directory.device {
             true => Ok(mount),
-            false => self.files.mount(handle, stat),
+            false => self.files.mount(handle),
         }
     }
 
@@ -262,13 +257,6 @@ impl<F: FileSystem> Walker<F> {
                 bytes.resize(have * 2, 0);
             }
         }
-    }
-}
-
-impl WalkError {
-    /// Whether the process has too few descriptors or too little memory.
-    pub fn is_exhaustion(&self) -> bool {
-        *self == Self::System(SystemError::OutOfResources)
     }
 }
 

@@ -19,13 +19,13 @@ use rustix::{
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
+    io::{Read as _, Seek as _},
     os::{
         fd::{AsFd, OwnedFd},
-        unix::{ffi::OsStringExt as _, fs::FileExt as _},
+        unix::ffi::OsStringExt as _,
     },
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
-    time::{Duration, SystemTime},
 };
 
 /// The real file system.
@@ -264,13 +264,13 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle) -> Result<Mount, SystemError> {
         Ok(match handle.kind {
             None => Mount::AnothersOwn,
             Some(kind) if KERNEL.contains(&kind) => Mount::Kernel,
             Some(FUSE) => self
                 .user()
-                .map_or(Mount::AnothersOwn, |user| fuse(stat.device, user)),
+                .map_or(Mount::AnothersOwn, |user| fuse(handle.device, user)),
             Some(_) => Mount::Ordinary,
         })
     }
@@ -314,14 +314,6 @@ impl FileSystem for System {
     fn groups(&self) -> Option<&GroupFiles> {
         KEPT.get().map(|kept| &kept.groups)
     }
-
-    fn now(&self) -> SystemTime {
-        SystemTime::now()
-    }
-
-    fn pause(&self, time: Duration) {
-        std::thread::sleep(time);
-    }
 }
 
 /// Whether a file or directory has an ACL.
@@ -340,18 +332,10 @@ fn mounts() -> std::io::Result<Vec<u8>> {
     };
     let file = kept.mounts.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
     // A thread that panicked with the lock left the file as it was.
-    let file = file.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut bytes, mut have) = (vec![0; 64 << 10], 0);
-    loop {
-        match file.read_at(&mut bytes[have..], have as u64)? {
-            0 => break,
-            got => have += got,
-        }
-        if have == bytes.len() {
-            bytes.resize(have * 2, 0);
-        }
-    }
-    bytes.truncate(have);
+    let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

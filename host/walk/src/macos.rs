@@ -50,7 +50,6 @@ use std::{
     fs::File,
     os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
     path::PathBuf,
-    time::{Duration, SystemTime},
 };
 
 /// The real file system.
@@ -167,7 +166,7 @@ impl FileSystem for System {
     /// If a volume's ownership is ignored, as Finder sets it for most volumes that are
     /// plugged in, the kernel tells every user that they own everything, and lets them
     /// write to it as the owner.
-    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle) -> Result<Mount, SystemError> {
         let found = rustix::fs::fstatfs(&handle.0)?;
         let kind: Vec<u8> = found
             .f_fstypename
@@ -239,14 +238,6 @@ impl FileSystem for System {
 
     fn user(&self) -> Option<u32> {
         Some(rustix::process::geteuid().as_raw())
-    }
-
-    fn now(&self) -> SystemTime {
-        SystemTime::now()
-    }
-
-    fn pause(&self, time: Duration) {
-        std::thread::sleep(time);
     }
 }
 

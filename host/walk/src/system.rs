@@ -61,7 +61,7 @@ pub trait FileSystem {
     ) -> Result<OsString, SystemError>;
 
     /// The kind of mount that a handle is in.
-    fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Mount, SystemError>;
+    fn mount(&self, handle: &Self::Handle) -> Result<Mount, SystemError>;
 
     /// Why an access control list may let somebody write whom the mode does not cover: not
     /// the owner, nor the group alone, nor all others; or why this is unknown. None if it
@@ -99,10 +99,14 @@ pub trait FileSystem {
     }
 
     /// The clock by which the kernel stamps files.
-    fn now(&self) -> SystemTime;
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
 
     /// Lets time pass.
-    fn pause(&self, time: Duration);
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
 }
 
 /// What something is.

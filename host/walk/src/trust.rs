@@ -136,7 +136,7 @@ impl<F: FileSystem> Walker<F> {
         shared: bool,
         groups: bool,
     ) -> Result<Option<Why>, WalkError> {
-        let Some(user) = self.files().user() else {
+        let Some(user) = self.files.user() else {
             return Ok(Some(Why::NobodysUser));
         };
         let is_directory = stat.kind == Kind::Directory;
@@ -149,7 +149,7 @@ impl<F: FileSystem> Walker<F> {
             Mount::Ordinary if shared && (!is_directory || stat.is_shared()) => Some(Why::Movable),
             // A link has no mode of its own: only its owner counts.
             Mount::Ordinary if stat.kind == Kind::Link => None,
-            Mount::Ordinary if let Some(why) = self.files().hidden_writers(handle, stat)? => {
+            Mount::Ordinary if let Some(why) = self.files.hidden_writers(handle, stat)? => {
                 Some(why)
             }
             Mount::Ordinary if stat.is_sticky_directory() => None,

@@ -36,7 +36,7 @@ use std::{
     io,
     os::windows::fs::FileExt as _,
     sync::OnceLock,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 pub use time::time;
 use windows_sys::{
@@ -165,7 +165,7 @@ impl FileSystem for System {
     }
 
     /// Only the user or an administrator may give a drive its letter.
-    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle) -> Result<Mount, SystemError> {
         let Some(file) = &handle.0 else {
             return Ok(Mount::Ordinary);
         };
@@ -192,14 +192,6 @@ impl FileSystem for System {
 
     fn user(&self) -> Option<u32> {
         Some(security::USER)
-    }
-
-    fn now(&self) -> SystemTime {
-        SystemTime::now()
-    }
-
-    fn pause(&self, time: Duration) {
-        std::thread::sleep(time);
     }
 }
 

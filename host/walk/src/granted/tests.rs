@@ -67,7 +67,7 @@ fn read(
     let walker = Walker::new(told);
     let file = walker.walk(&tree.map(), Policy::FILE).unwrap();
     let read = walker.read_at_rest(&file.handle, 64, known);
-    let told = walker.files();
+    let told = walker.files;
     let reads = told.reads.borrow();
     let times = reads.iter().filter(|(_, from)| *from == 0).count();
     let text = read.map(|bytes| bytes.map(|bytes| String::from_utf8(bytes).unwrap()));
@@ -159,7 +159,7 @@ fn a_file_that_was_changed_lately_has_no_change_time_and_the_next_look_comes_lat
             (look.size, look.modified.0, look.changed),
             (7, written, None)
         );
-        assert_eq!(walker.files().pauses.get(), pauses);
+        assert_eq!(walker.files.pauses.get(), pauses);
     }
     let (walker, mut file) = open(&tree, after(&tree.map(), LONG), 100);
     for _ in 0..3 {
@@ -167,7 +167,7 @@ fn a_file_that_was_changed_lately_has_no_change_time_and_the_next_look_comes_lat
         let seconds = fs::metadata(tree.map()).unwrap().ctime();
         assert_eq!(look.changed.map(|time| time.0), Some(seconds));
     }
-    assert_eq!(walker.files().pauses.get(), 0);
+    assert_eq!(walker.files.pauses.get(), 0);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn nothing_is_waited_for_if_the_deadline_comes_first() {
     // Nothing is waited for before the first look.
     assert!(file.look(&walker, late).is_ok());
     assert_eq!(file.look(&walker, late), Err(SystemError::Busy));
-    assert_eq!(walker.files().pauses.get(), 0);
+    assert_eq!(walker.files.pauses.get(), 0);
 }
 
 #[test]

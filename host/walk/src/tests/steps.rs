@@ -69,7 +69,7 @@ fn a_walk_takes_a_bounded_number_of_steps_whatever_its_links_say() {
     for policy in [Policy::FILE, Policy::NAME, Policy::DIRECTORY] {
         let ended = walker.walk(&tree.path("again"), policy).map(|_| ());
         assert_eq!(ended, Err(SystemError::Missing.into()));
-        assert!(walker.files().held.take() <= 1024);
+        assert!(walker.files.held.take() <= 1024);
     }
 }
 
@@ -94,7 +94,7 @@ fn read(content: &[u8], says: u64, most: u64, told: Told) -> (Option<Vec<u8>>, V
     let walker = Walker::new(told);
     let walked = walker.walk(&tree.map(), Policy::FILE).unwrap();
     let bytes = walker.read(&walked.handle, says, most).unwrap();
-    (bytes, walker.files().reads.take())
+    (bytes, walker.files.reads.take())
 }
 
 #[test]
