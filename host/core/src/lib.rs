@@ -70,7 +70,7 @@ pub use caller::Caller;
 pub use code::Code;
 pub use grant::{Executor, Grant};
 pub use hex::hex;
-pub use loader::{CallPermit, Content, Loader};
+pub use loader::{Content, Loader};
 pub use map::{
     BadBindingName, Binding, BindingError, BindingName, Entry, Key, KeyError, LiveMap, Location,
     LocationError, Map, MapError, MapMistake, Maps, Unresolved, configuration, home, locate,

@@ -40,28 +40,14 @@ pub struct Loader<M, G> {
     late: Arc<AtomicUsize>,
 }
 
-/// A call's permit: it counts as running until the last clone is dropped. The call's thread
-/// has one, and so has its answer, until it is written.
-#[derive(Clone, Debug)]
-pub struct CallPermit(
-    #[expect(dead_code, reason = "it counts as long as it is there")] Arc<OwnedSemaphorePermit>,
-);
-
-impl CallPermit {
-    /// A call that holds this.
-    pub fn new(permit: OwnedSemaphorePermit) -> Self {
-        Self(Arc::new(permit))
-    }
-}
-
 /// What a call gets.
 #[derive(Debug)]
 pub struct Content {
     /// The whole file, unchanged.
     pub text: String,
-    /// Keep it until the answer is written: so a client that does not read cannot pile up
-    /// answers.
-    pub permit: CallPermit,
+    /// The call counts as running until this is dropped. Keep it until the answer is written:
+    /// so a client that does not read cannot pile up answers.
+    pub permit: OwnedSemaphorePermit,
 }
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
@@ -106,19 +92,17 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             },
             _ => None,
         };
-        let permit = CallPermit::new(permit.map_err(|_| Code::Internal)?);
+        let permit = permit.map_err(|_| Code::Internal)?;
 
         let deadline = Instant::now() + self.limits.deadline;
         let call = Call {
             guess,
             ..Call::new(target, caller, deadline.into_std())
         };
-        let (maps, guest, held) = (self.maps.clone(), self.guest.clone(), permit.clone());
+        let (maps, guest) = (self.maps.clone(), self.guest.clone());
         let mut ran = spawn_blocking(move || {
-            let text = call.run(&*maps, &*guest);
-            // Before anybody learns the result, the permit is only the answer's.
-            drop(held);
-            text
+            let text = call.run(&*maps, &*guest)?;
+            Ok(Content { text, permit })
         });
         let (tell, told) = oneshot::channel();
         let (guest, late) = (Arc::clone(&self.guest), Arc::clone(&self.late));
@@ -136,10 +120,9 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
                 }
                 return;
             };
-            // It may have panicked.
-            let text = done.unwrap_or(Err(Code::Internal));
-            // If nobody wants the result any more, it is dropped, and its permit with it.
-            drop(tell.send(text.map(|text| Content { text, permit })));
+            // It may have panicked. If nobody wants the result any more, it is dropped, and its
+            // permit with it.
+            drop(tell.send(done.unwrap_or(Err(Code::Internal))));
         });
         told.await.map_err(|_| Code::Internal)?
     }

@@ -4,7 +4,6 @@
 //! So an answer finds its own request and no other, even if the client uses an id
 //! again. A cancelled request is no longer in this table.
 
-use keyhole_core::CallPermit;
 use rmcp::model::RequestId;
 use std::{
     collections::BTreeMap,
@@ -19,7 +18,7 @@ use tokio::sync::OwnedSemaphorePermit;
 #[derive(Clone)]
 pub(super) struct RequestPermits {
     _memory: Arc<OwnedSemaphorePermit>,
-    call: Arc<OnceLock<CallPermit>>,
+    call: Arc<OnceLock<OwnedSemaphorePermit>>,
 }
 
 impl RequestPermits {
@@ -31,7 +30,7 @@ impl RequestPermits {
     }
 
     /// Keeps `call_permit` as long as the request is in flight. A request has one call.
-    pub(super) fn keep(&self, call_permit: CallPermit) {
+    pub(super) fn keep(&self, call_permit: OwnedSemaphorePermit) {
         let _ = self.call.set(call_permit);
     }
 }

@@ -8,7 +8,7 @@ mod random;
 mod tool;
 
 use super::{SessionError, Surface, run_session, server::Load};
-use keyhole_core::{CallPermit, Caller, Code, Content, Target};
+use keyhole_core::{Caller, Code, Content, Target};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -82,7 +82,7 @@ impl Load for Fake {
         let place = Arc::clone(&self.places).acquire_owned().await;
         Ok(Content {
             text,
-            permit: CallPermit::new(place.unwrap()),
+            permit: place.unwrap(),
         })
     }
 }
