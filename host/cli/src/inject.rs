@@ -9,7 +9,7 @@
 use crate::{
     guard::{GuardError, Object, Origin, is_subagents, origin, read_input},
     resources::{make_threads, runtime},
-    restrict::{Restricted, restrict},
+    restrict::restrict,
     say,
     serve::{ServeError, lacks},
 };
@@ -77,8 +77,7 @@ pub(crate) fn inject(
             Err(why) => Err((Code::Internal, why.to_string())),
         })
         .map_err(|(code, why)| {
-            // If nobody reads it, the write fails and nothing is lost.
-            let _ = writeln!(io::stderr(), "keyhole: {why}");
+            say(&why);
             code
         });
     let answer = answer(&read_input(stdin)?, |agent| {
@@ -101,7 +100,7 @@ fn start(map: LiveMap, limits: Limits) -> Result<(Arc<LiveMap>, Sandbox, Runtime
     let sandbox = Sandbox::embedded(limits)?;
     let runtime = runtime(limits.running)?;
     let live = Arc::new(map);
-    let Restricted { status, map } = restrict(&live, None, None)?;
+    let (status, map) = restrict(&live, None, None)?;
     // Of a map that cannot be used the agent reads.
     if let (Ok(_), Some(lacks)) = (&map, lacks(status, &live, &map)) {
         say(&lacks);

@@ -240,7 +240,7 @@ fn report(map: &Arc<LiveMap>) -> Result<Report, ServeError> {
     let limits = Limits::default();
     let loader = Loader::new(Arc::clone(map), Sandbox::embedded(limits)?, limits);
     // Each entry is loaded on a thread that may read what a server's threads may.
-    let reach = restrict::reach(map).map_err(ServeError::from)?;
+    let reach = restrict::reach(map)?;
     let roots = reach.is_some();
     let runtime = runtime_of(limits.running, move || {
         if let Some(directories) = &reach {

@@ -6,13 +6,15 @@
 //! system may hang; that thread has ended when the server begins to serve, or hangs, and then
 //! the server can read whatever its user may.
 
-use crate::say;
+use crate::{
+    say,
+    serve::{Outcome, ServeError},
+};
 use keyhole_core::{BindingName, LiveMap, Map, MapError, limits::Limits, ticket::Tickets};
 use keyhole_walk::{SystemError, WalkError};
-use keyhole_wall::{Rights, WallError, WallStatus, restrict_process};
+use keyhole_wall::{Rights, WallStatus, restrict_process};
 use std::{
     fs::File,
-    io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -22,38 +24,17 @@ use std::{
     time::Instant,
 };
 
-/// Why a process could not be restricted.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum RestrictError {
-    /// The wall.
-    #[error(transparent)]
-    Wall(#[from] WallError),
-    /// What later needs no right that is given up.
-    #[error(transparent)]
-    Walk(#[from] WalkError),
-    /// There was no thread to read the map.
-    #[error(transparent)]
-    Thread(#[from] io::Error),
-}
-
-/// A restricted process.
-pub(crate) struct Restricted {
-    /// The parts of the wall that stand.
-    pub(crate) status: WallStatus,
-    /// The map, as it was before.
-    pub(crate) map: Result<Arc<Map>, MapError>,
-}
-
 /// Gives up what this process does not need to serve `binding`, or any key, of this map, and
-/// the tickets in `tickets`. The process must have one thread.
+/// the tickets in `tickets`. Returns the parts of the wall that stand, and the map as it was
+/// before. The process must have one thread.
 ///
 /// # Errors
-/// [`RestrictError`]. An unusable map is no error.
+/// [`ServeError`]. An unusable map is no error.
 pub(crate) fn restrict(
     live: &Arc<LiveMap>,
     binding: Option<&BindingName>,
     tickets: Option<&Tickets>,
-) -> Result<Restricted, RestrictError> {
+) -> Result<(WallStatus, Outcome), ServeError> {
     // If there is none, each call is refused, and says so.
     let data = tickets.and_then(|tickets| tickets.data_folder().ok());
     let rights = match tickets {
@@ -66,27 +47,25 @@ pub(crate) fn restrict(
             Err(error) => (None, Err(error)),
         }
     })?;
-    Ok(Restricted { status, map: map? })
+    Ok((status, map?))
 }
 
-fn has_roots(map: &Result<Arc<Map>, MapError>) -> bool {
+fn has_roots(map: &Outcome) -> bool {
     map.as_ref().is_ok_and(|map| !map.roots().is_empty())
+}
+
+enum Seen {
+    Map(Outcome),
+    Directory(Result<File, SystemError>),
 }
 
 /// The map, and the directories beneath which this process must be able to read if it has
 /// roots.
-type Looked = (Result<Arc<Map>, MapError>, Vec<File>);
-
-enum Seen {
-    Map(Result<Arc<Map>, MapError>),
-    Directory(Result<File, SystemError>),
-}
-
 fn look(
     live: &Arc<LiveMap>,
     binding: Option<&BindingName>,
     data: Option<&File>,
-) -> Result<Looked, RestrictError> {
+) -> Result<(Outcome, Vec<File>), ServeError> {
     let until = Instant::now() + Limits::default().deadline;
     let (tell, told) = channel();
     let (reader, name) = (Arc::clone(live), binding.cloned());
@@ -133,8 +112,8 @@ fn look(
 /// read everywhere. This process then also knows what it could not read behind the wall.
 ///
 /// # Errors
-/// [`RestrictError::Walk`].
-pub(crate) fn reach(live: &LiveMap) -> Result<Option<Vec<File>>, RestrictError> {
+/// [`ServeError::OutOfResources`].
+pub(crate) fn reach(live: &LiveMap) -> Result<Option<Vec<File>>, ServeError> {
     let map = live.current();
     if !has_roots(&map) {
         return Ok(None);

@@ -1,26 +1,24 @@
 //! `keyhole serve`: the process around one MCP session.
 //!
-//! The order of the start is: load, seal, serve. The sandbox is loaded, and everything else
+//! The order of the start is: load, restrict, serve. The sandbox is loaded, and everything else
 //! that needs a right which a server gives up is made. Then the second wall is put up, while
 //! there is only one thread. Then the first bytes of the client are read.
 
 use crate::{
     resources::{make_threads, runtime, streams_are_pipes, widen_output},
-    restrict::{RestrictError, Restricted, restrict},
-    say,
-    signals::Signals,
+    restrict::restrict,
+    say, signals,
 };
 use keyhole_core::{
     BindingName, Caller, Key, LiveMap, Loader, Map, MapError,
     limits::Limits,
     sandbox::{Sandbox, SandboxError},
 };
-use keyhole_mcp::{self as mcp, Load, SessionError, Surface};
-use keyhole_walk::paths::is_exhaustion;
+use keyhole_mcp::{SessionError, Surface, run_session, stdio};
+use keyhole_walk::{WalkError, paths::is_exhaustion};
 use keyhole_wall::{WallError, WallStatus};
 use std::{io, sync::Arc, thread};
 use tokio::{
-    runtime::Runtime,
     sync::oneshot,
     time::{Instant, timeout_at},
 };
@@ -47,7 +45,7 @@ pub(crate) enum ServeError {
     ShowsAKey,
     /// The process could not be restricted as far as the system can.
     #[error("cannot start: {0}")]
-    Restrict(RestrictError),
+    Restrict(WallError),
     /// The user wants the whole wall or nothing, and something is missing.
     #[error("cannot start: --require-wall asks for the whole wall, and {0}")]
     WallMissing(String),
@@ -61,14 +59,19 @@ const NO_BINDING: &str = "the map has no binding of the name given; add [binding
 const HANGING_KEY: &str =
     "timed-out: the file system of the binding's key_file does not answer; look at it";
 
-impl From<RestrictError> for ServeError {
-    fn from(error: RestrictError) -> Self {
+impl From<WallError> for ServeError {
+    fn from(error: WallError) -> Self {
         match error {
-            RestrictError::Wall(WallError::OutOfResources(error)) => Self::OutOfResources(error),
-            RestrictError::Wall(error) => Self::Restrict(error.into()),
-            RestrictError::Walk(error) => Self::OutOfResources(io::Error::other(error)),
-            RestrictError::Thread(error) => error.into(),
+            WallError::OutOfResources(error) => Self::OutOfResources(error),
+            error => Self::Restrict(error),
         }
+    }
+}
+
+/// A process that is restricted walks before it; only too few resources can end that.
+impl From<WalkError> for ServeError {
+    fn from(error: WalkError) -> Self {
+        Self::OutOfResources(io::Error::other(error))
     }
 }
 
@@ -81,6 +84,9 @@ impl From<io::Error> for ServeError {
         }
     }
 }
+
+/// The map, or why it cannot be used.
+pub(crate) type Outcome = Result<Arc<Map>, MapError>;
 
 /// What a server offers.
 pub(crate) enum Offer {
@@ -114,7 +120,15 @@ pub(crate) fn serve(
         return Err(ServeError::ShowsAKey);
     }
     let sandbox = Sandbox::embedded(limits)?;
-    let process = Process::start(limits)?;
+    // All that a session uses is opened now: later it opens nothing but files. No thread is
+    // made yet.
+    let streams_are_pipes = streams_are_pipes();
+    widen_output();
+    let runtime = runtime(limits.running)?;
+    let entered = runtime.enter();
+    let stop = signals::listen()?;
+    let (stdin, stdout) = stdio();
+    drop(entered);
     let live = Arc::new(map);
     let tickets = match &callers {
         Caller::Ticket { tickets, .. } => Some(&**tickets),
@@ -124,7 +138,7 @@ pub(crate) fn serve(
         Offer::Bound(name) => Some(name),
         Offer::General | Offer::Key(..) => None,
     };
-    let Restricted { status, map } = restrict(&live, binding, tickets)?;
+    let (status, map) = restrict(&live, binding, tickets)?;
     let lacks = lacks(status, &live, &map);
     if require_wall && !(status.is_whole() && status.roots) {
         let lacks = lacks.unwrap_or_else(|| "this system has none".to_owned());
@@ -133,28 +147,26 @@ pub(crate) fn serve(
     if let Some(lacks) = lacks {
         say(&lacks);
     }
-    process.make_threads()?;
+    make_threads(&runtime, streams_are_pipes)?;
     let surface = match offer {
         Offer::General => Surface::general(),
         Offer::Key(name, key) => Surface::to_key(&name, key),
         Offer::Bound(name) => match map {
-            Ok(map) => process
-                .runtime
-                .block_on(bound_or_waiting(&map, name, limits))?,
+            Ok(map) => runtime.block_on(bound_or_waiting(&map, name, limits))?,
             Err(_) => Surface::waiting(&name),
         },
     };
-    process.run(Loader::new(live, sandbox, limits), callers, surface)
+    let loader = Arc::new(Loader::new(live, sandbox, limits));
+    let done = runtime.block_on(run_session(loader, callers, surface, stdin, stdout, stop));
+    // A read that hangs in the kernel must not keep the process alive.
+    runtime.shutdown_background();
+    Ok(done?)
 }
 
 /// What of the wall does not stand, and what to do; or why the map cannot be used, which is
 /// why. Clients keep what a server prints, so it contains neither a binding's name nor the
 /// map's path.
-pub(crate) fn lacks(
-    status: WallStatus,
-    live: &LiveMap,
-    map: &Result<Arc<Map>, MapError>,
-) -> Option<String> {
+pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
     let has_walls = cfg!(target_os = "linux");
     match map {
         Err(MapError::Missing { .. }) => {
@@ -223,59 +235,4 @@ fn beside<T: Send + 'static>(
     let (tell, told) = oneshot::channel();
     thread::Builder::new().spawn(move || drop(tell.send(work())))?;
     Ok(told)
-}
-
-/// The parts of the process that a session uses. All of them are opened at the
-/// start, so that the session later opens nothing but files.
-struct Process {
-    runtime: Runtime,
-    signals: Signals,
-    stdin: mcp::StdioReader,
-    stdout: mcp::StdioWriter,
-    streams_are_pipes: bool,
-}
-
-impl Process {
-    /// Creates no thread.
-    fn start(limits: Limits) -> io::Result<Self> {
-        let streams_are_pipes = streams_are_pipes();
-        widen_output();
-        let runtime = runtime(limits.running)?;
-        let entered = runtime.enter();
-        let signals = Signals::listen()?;
-        let (stdin, stdout) = mcp::stdio();
-        drop(entered);
-        Ok(Self {
-            runtime,
-            signals,
-            stdin,
-            stdout,
-            streams_are_pipes,
-        })
-    }
-
-    fn make_threads(&self) -> io::Result<()> {
-        make_threads(&self.runtime, self.streams_are_pipes)
-    }
-
-    fn run(
-        mut self,
-        loader: impl Load,
-        callers: Caller,
-        surface: Surface,
-    ) -> Result<(), ServeError> {
-        let stop = async move { self.signals.any().await };
-        let session = mcp::run_session(
-            Arc::new(loader),
-            callers,
-            surface,
-            self.stdin,
-            self.stdout,
-            stop,
-        );
-        let done = self.runtime.block_on(session);
-        // A read that hangs in the kernel must not keep the process alive.
-        self.runtime.shutdown_background();
-        Ok(done?)
-    }
 }

@@ -1,74 +1,43 @@
 //! The signals that ask a server to end.
 
 use std::io;
-#[cfg(unix)]
-use tokio::signal::unix::{Signal, SignalKind, signal};
-#[cfg(windows)]
-use tokio::signal::windows as signals;
 
-/// The signals that ask a server to end.
+/// Listens from now on. The future waits for any of the signals. Call it within a runtime.
+///
+/// # Errors
+/// Those of the operating system.
 #[cfg(unix)]
-pub(crate) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    /// Listens from now on. Call it within a runtime.
-    ///
-    /// # Errors
-    /// Those of the operating system.
-    pub(crate) fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// Waits for any of them.
-    pub(crate) async fn any(&mut self) {
+pub(crate) fn listen() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    }
+    })
 }
 
-/// The signals that ask a server to end.
+/// Listens from now on. The future waits for any of the signals. Call it within a runtime.
+///
+/// # Errors
+/// Those of the operating system.
 #[cfg(windows)]
-pub(crate) struct Signals {
-    interrupt: signals::CtrlC,
-    stop: signals::CtrlBreak,
-    close: signals::CtrlClose,
-    logoff: signals::CtrlLogoff,
-    shutdown: signals::CtrlShutdown,
-}
-
-#[cfg(windows)]
-impl Signals {
-    /// Listens from now on. Call it within a runtime.
-    ///
-    /// # Errors
-    /// Those of the operating system.
-    pub(crate) fn listen() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signals::ctrl_c()?,
-            stop: signals::ctrl_break()?,
-            close: signals::ctrl_close()?,
-            logoff: signals::ctrl_logoff()?,
-            shutdown: signals::ctrl_shutdown()?,
-        })
-    }
-
-    /// Waits for any of them.
-    pub(crate) async fn any(&mut self) {
+pub(crate) fn listen() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::windows as signals;
+    let mut interrupt = signals::ctrl_c()?;
+    let mut stop = signals::ctrl_break()?;
+    let mut close = signals::ctrl_close()?;
+    let mut logoff = signals::ctrl_logoff()?;
+    let mut shutdown = signals::ctrl_shutdown()?;
+    Ok(async move {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.stop.recv() => {}
-            _ = self.close.recv() => {}
-            _ = self.logoff.recv() => {}
-            _ = self.shutdown.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = stop.recv() => {}
+            _ = close.recv() => {}
+            _ = logoff.recv() => {}
+            _ = shutdown.recv() => {}
         }
-    }
+    })
 }

@@ -18,9 +18,8 @@ pub(crate) use plugin::brief;
 use std::{
     collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
-    sync::Arc,
 };
-pub(crate) use way::make;
+pub(crate) use way::{foreign_map, make};
 
 /// The result of a check. It contains no key, nothing from which a key's length could be
 /// told, and no text from the map that may be a key.
@@ -125,7 +124,7 @@ pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
 /// Checks the map, and loads every file in it, one after another, with `load`. It must load
 /// files as calls do, so that the report says what a caller would get.
 pub(crate) async fn check(
-    live: &Arc<LiveMap>,
+    live: &LiveMap,
     load: impl AsyncFn(&Key, &Caller) -> Result<String, Code>,
 ) -> Report {
     let location = live.location();
@@ -195,11 +194,6 @@ pub(crate) async fn check(
 
 /// What a map without roots gives away.
 const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you may. Name the folders of your files at the top of the map, as in roots = [\"~/private\"]";
-
-/// That the map is in another user's home, if it is.
-pub(crate) fn foreign_map(location: &Location) -> Option<String> {
-    way::foreign_map(location)
-}
 
 /// Why a binding has no key. There is no command, because a link may lead to its key file.
 fn unbound(error: &BindingError) -> Told {

@@ -10,7 +10,6 @@ use std::{
     env::{self, consts::OS},
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 /// The plugin's agents, the key that each has in its text, and a path for an example.
@@ -33,7 +32,7 @@ impl Report {
     /// no path of an entry, unless `is_private`; `command` is the one that shows them.
     pub(crate) fn for_the_plugin(
         mut self,
-        live: &Arc<LiveMap>,
+        live: &LiveMap,
         command: &Path,
         is_private: bool,
     ) -> Self {
@@ -214,7 +213,7 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
 
 /// For the start of a session: a line if the map cannot be used, as the client shows it to
 /// its user; otherwise nothing.
-pub(crate) fn brief(live: &Arc<LiveMap>) -> Option<String> {
+pub(crate) fn brief(live: &LiveMap) -> Option<String> {
     let code = live.current().err()?.code();
     let said = format!(
         "keyhole: {}, so its agents get no file; /keyhole:check says what to write",

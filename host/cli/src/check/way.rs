@@ -237,7 +237,7 @@ fn foreign_home(_: &Location) -> Option<String> {
 }
 
 /// The same, if the map is in that home too: then nothing else need be said.
-pub(super) fn foreign_map(location: &Location) -> Option<String> {
+pub(crate) fn foreign_map(location: &Location) -> Option<String> {
     let is_there = location.file().starts_with(location.home()?);
     foreign_home(location).filter(|_| is_there)
 }

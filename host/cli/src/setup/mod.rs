@@ -208,7 +208,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Said, SetupError> {
 
 /// The user's map, as it is now.
 struct UserMap {
-    live: Arc<LiveMap>,
+    live: LiveMap,
     /// None means that there is no map yet.
     map: Option<Arc<Map>>,
 }
@@ -222,7 +222,7 @@ impl UserMap {
         if let Some(why) = foreign_map(&location) {
             return Err(SetupError::ForeignHome(why));
         }
-        let live = Arc::new(LiveMap::new(location));
+        let live = LiveMap::new(location);
         let map = match live.current() {
             Ok(map) => Some(map),
             Err(MapError::Missing { .. }) => None,
