@@ -55,7 +55,8 @@ impl Caller {
             Self::Agent(agent) => Ok((Some(agent.clone()), None)),
             Self::Ticket { tickets, only, id } => id
                 .as_deref()
-                .and_then(|id| tickets.redeem(id))
+                .map_or(Ok(None), |id| tickets.redeem(id))
+                .map_err(|_| Code::RestartNeeded)?
                 .filter(|Ticket { agent, .. }| only.as_ref().is_none_or(|only| only == agent))
                 .map(|Ticket { agent, key }| (Some(agent), key))
                 .ok_or(Code::CallerNotVerified),

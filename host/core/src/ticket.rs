@@ -136,15 +136,26 @@ impl Tickets {
 
     /// The ticket for the call with this `id`, if it is valid. Valid or not, it is used
     /// up: if several callers ask, one gets it.
-    #[must_use]
-    pub fn redeem(&self, id: &str) -> Option<Ticket> {
-        let folder = system::folder_in(&self.data().ok()?).ok()?;
-        let ticket = system::take(&folder, &name(id))?;
-        if !is_younger(&ticket, LIFE) {
+    ///
+    /// # Errors
+    /// [`SystemError::Denied`] if there is one that this process may not open: the plugin's data
+    /// folder was made again since it restricted itself.
+    pub fn redeem(&self, id: &str) -> Result<Option<Ticket>, SystemError> {
+        let folder = self.data().and_then(|data| system::folder_in(&data));
+        let Ok(folder) = folder else { return Ok(None) };
+        match system::take(&folder, &name(id)) {
+            Ok(ticket) => Ok(Self::read(&ticket)),
+            Err(error @ SystemError::Denied) => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn read(ticket: &File) -> Option<Ticket> {
+        if !is_younger(ticket, LIFE) {
             return None;
         }
         let mut text = String::new();
-        (&ticket)
+        ticket
             .take((AgentName::MAX_BYTES + Key::MAX_LEN) as u64 + 3)
             .read_to_string(&mut text)
             .ok()?;
@@ -166,7 +177,9 @@ impl Tickets {
         folder.is_ok_and(|folder| {
             let receipt = system::take(&folder, &receipt(id));
             let ticket = system::take(&folder, &name(id));
-            ticket.is_none() && receipt.is_some_and(|file| is_younger(&file, RECEIPT_LIFE))
+            // Any other error than that the ticket is gone says nothing of who had it.
+            matches!(ticket, Err(SystemError::Missing))
+                && receipt.is_ok_and(|file| is_younger(&file, RECEIPT_LIFE))
         })
     }
 

@@ -63,15 +63,19 @@ pub(super) fn remove(folder: &File, name: &str) {
     let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
 }
 
-/// Opens a ticket and removes it. None if there is none, or another call had it.
-pub(super) fn take(folder: &File, name: &str) -> Option<File> {
+/// Opens a ticket and removes it.
+///
+/// # Errors
+/// [`SystemError::Missing`] if there is none, or another call had it; [`SystemError::Denied`]
+/// if this process may not open it.
+pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
     // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = rustix::fs::openat(folder, name, flags | OFlags::CLOEXEC, Mode::empty());
-    let ticket = File::from(file.ok()?);
+    let ticket = File::from(file?);
     // If several try to remove it, only one succeeds.
-    rustix::fs::unlinkat(folder, name, AtFlags::empty()).ok()?;
-    Some(ticket)
+    rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+    Ok(ticket)
 }
 
 /// Whether it is a file, and the user's alone.

@@ -83,7 +83,10 @@ pub(super) fn remove(folder: &File, name: &str) {
 
 /// Opens a ticket so that nobody else can open it, and Windows deletes it when it is
 /// closed.
-pub(super) fn take(folder: &File, name: &str) -> Option<File> {
+///
+/// # Errors
+/// [`SystemError::Missing`] if there is none.
+pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
     let how = How {
         access: FILE_READ_DATA | FILE_READ_ATTRIBUTES | READ_CONTROL | DELETE,
         share: 0,
@@ -91,7 +94,7 @@ pub(super) fn take(folder: &File, name: &str) -> Option<File> {
         options: FILE_NON_DIRECTORY_FILE | FILE_DELETE_ON_CLOSE,
         descriptor: None,
     };
-    open_in(folder, name, how).ok()
+    Ok(open_in(folder, name, how)?)
 }
 
 /// Whether it is a file, and the user's alone.
