@@ -18,7 +18,8 @@ pub struct Limits {
     pub deadline: Duration,
     /// Calls that run at once, and their threads. Each holds a permit until its answer is
     /// written, so a client that stops reading cannot pile up answers; and at least until its
-    /// thread has ended, which may be never if it hangs in the kernel.
+    /// thread has ended, which may be never if it hangs in the kernel. So many, because a file
+    /// system that hangs takes one for each call; 4 served an eighth fewer calls a second.
     pub running: usize,
     /// Calls that may wait. The answer to one more is `busy`.
     pub waiting: usize,
@@ -66,7 +67,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(5),
-            running: 8,
+            running: 16,
             waiting: 256,
             memory_bytes: MAX_MEMORY,
             handles: 16,

@@ -8,7 +8,7 @@ use wasmtime::{
 };
 
 /// Calls that can be in the sandbox at once. `Limits::running` is at most this number.
-pub const SLOTS: u32 = 8;
+pub const SLOTS: u32 = 16;
 
 /// The most linear memory that `Limits::memory_bytes` can grant, in bytes: the largest
 /// file, and room to put it together. Each slot reserves this much address space;
