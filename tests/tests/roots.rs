@@ -199,6 +199,11 @@ fn a_group_of_the_user_alone_may_write() {
     fs::remove_dir_all(data.join("tickets")).unwrap();
     leave(&data, "toolu_2", "reader");
     call(&mut client, json!({ "key": "k-1" }), "toolu_2").is("first");
+    // So may the whole data folder, but then the kernel holds another one.
+    fs::rename(&data, world.path("data-before")).unwrap();
+    fs::create_dir(&data).unwrap();
+    leave(&data, "toolu_3", "reader");
+    call(&mut client, json!({ "key": "k-1" }), "toolu_3").refused("restart-needed");
     client.end();
 }
 
@@ -268,6 +273,21 @@ fn what_is_not_what_it_was_at_the_start_needs_a_restart() {
         assert!(again.load(key).code().is_none(), "{what}");
         again.end();
     }
+}
+
+/// The kernel lets the server read all of the folder that a map is in.
+#[test]
+fn check_warns_of_a_map_that_lies_in_the_home() {
+    let says = |map: &str| {
+        let world = World::new()
+            .file("notes/a.md", "first")
+            .file(map, rooted("~/notes"));
+        let place = world.path(map);
+        let check = ["check".as_ref(), "--map".as_ref(), place.as_os_str()];
+        world.run(check).stdout.contains("directly in your home")
+    };
+    assert!(says("map.toml"));
+    assert!(!says("maps/map.toml"));
 }
 
 /// What the user may not read is not blamed on the wall.

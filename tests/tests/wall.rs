@@ -95,6 +95,7 @@ fn with_require_wall_a_server_starts_behind_the_whole_wall_or_not_at_all() {
         );
         assert!(said.contains(says), "{said}");
         assert!(!said.contains("k-1") && !said.contains("notes"), "{said}");
+        assert!(!said.contains("until then"), "{said}");
     }
 }
 

@@ -16,7 +16,7 @@ mod signals;
 mod terminal;
 
 use arguments::{Check, Cli, Color, Command, Contract, Guard, MapArg, Serve};
-use check::{Report, brief, check, foreign_map, load};
+use check::{ReadMap, Report, brief, check, foreign_map, load};
 use clap::Parser as _;
 use keyhole_core::{
     AgentName, Caller, Key, LiveMap, Loader, Location,
@@ -238,16 +238,19 @@ fn look(arguments: &Check) -> Looked {
 
 fn report(map: &Arc<LiveMap>) -> Result<Report, ServeError> {
     let limits = Limits::default();
-    let loader = Loader::new(Arc::clone(map), Sandbox::embedded(limits)?, limits);
+    let read = map.current();
     // Each entry is loaded on a thread that may read what a server's threads may.
-    let reach = restrict::reach(map)?;
+    let reach = restrict::reach(map, &read)?;
+    let maps = Arc::new(ReadMap(read.clone()));
+    let loader = Loader::new(maps, Sandbox::embedded(limits)?, limits);
     let roots = reach.is_some();
     let runtime = runtime_of(limits.running, move || {
         if let Some(directories) = &reach {
             read_beneath(directories);
         }
     })?;
-    let checked = check(map, async |key, caller| load(&loader, key, caller).await);
+    let load = async |key: &_, caller: &_| load(&loader, key, caller).await;
+    let checked = check(map.location(), read, load);
     let mut report = runtime.block_on(checked);
     runtime.shutdown_background();
     let here = WallStatus::here();

@@ -3,13 +3,10 @@
 //! The map decides how far the wall goes: if it has `roots`, the kernel lets this process open
 //! files only beneath them, beneath the map's own directories, and beneath the plugin's data
 //! folder. So the map is read in the middle of it. A second thread reads it, since its file
-//! system may hang; that thread has ended when the server begins to serve, or hangs, and then
-//! the server can read whatever its user may.
+//! system may hang. When the server begins to serve, that thread has ended; or it hangs, and
+//! then the wall is not whole, because that thread can read whatever the user may.
 
-use crate::{
-    say,
-    serve::{Outcome, ServeError},
-};
+use crate::serve::{Outcome, ServeError};
 use keyhole_core::{BindingName, LiveMap, Map, MapError, limits::Limits, ticket::Tickets};
 use keyhole_walk::{SystemError, WalkError};
 use keyhole_wall::{Rights, WallStatus, restrict_process};
@@ -41,16 +38,21 @@ pub(crate) fn restrict(
         Some(_) => Rights::Tickets,
         None => Rights::Read,
     };
-    let (status, map) = restrict_process(rights, data.as_ref(), || {
+    let (status, looked) = restrict_process(rights, data.as_ref(), || {
         match look(live, binding, data.as_ref()) {
-            Ok((map, directories)) => (has_roots(&map).then_some(directories), Ok(map)),
+            Ok((map, directories, has_ended)) => {
+                let reach = has_roots(&map).then_some(directories);
+                (reach, Ok((map, has_ended)))
+            }
             Err(error) => (None, Err(error)),
         }
     })?;
-    Ok((status, map?))
+    let (map, has_ended) = looked?;
+    let roots = status.roots && has_ended;
+    Ok((WallStatus { roots, ..status }, map))
 }
 
-fn has_roots(map: &Outcome) -> bool {
+pub(crate) fn has_roots(map: &Outcome) -> bool {
     map.as_ref().is_ok_and(|map| !map.roots().is_empty())
 }
 
@@ -59,30 +61,36 @@ enum Seen {
     Directory(Result<File, SystemError>),
 }
 
-/// The map, and the directories beneath which this process must be able to read if it has
-/// roots.
+/// The map; the directories beneath which this process must be able to read if it has roots;
+/// and whether the thread has ended that looked for them.
 fn look(
     live: &Arc<LiveMap>,
     binding: Option<&BindingName>,
     data: Option<&File>,
-) -> Result<(Outcome, Vec<File>), ServeError> {
+) -> Result<(Outcome, Vec<File>, bool), ServeError> {
     let until = Instant::now() + Limits::default().deadline;
     let (tell, told) = channel();
     let (reader, name) = (Arc::clone(live), binding.cloned());
     let thread = thread::Builder::new().spawn(move || {
-        let map = reader.current();
-        // Nobody listens any more if this comes too late.
+        let map = reader.current_by(until);
         let _ = tell.send(Seen::Map(map.clone()));
-        let places = map.map(|map| places(&reader, &map, name.as_ref()));
-        for place in places.unwrap_or_default() {
-            let _ = tell.send(Seen::Directory(open(&place)));
+        let Ok(map) = map else { return };
+        for place in places(&reader, &map, name.as_ref()) {
+            // Nobody listens any more if this comes too late.
+            if tell.send(Seen::Directory(open(&place))).is_err() {
+                return;
+            }
         }
     })?;
     let mut map = Err(MapError::late(live.location().file()));
     let data = data.map(File::try_clone).transpose()?;
     let mut directories: Vec<_> = data.into_iter().collect();
-    loop {
+    let has_ended = loop {
         match told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Seen::Map(Err(MapError::Unreadable {
+                source: SystemError::OutOfResources,
+                ..
+            }))) => return Err(WalkError::from(SystemError::OutOfResources).into()),
             Ok(Seen::Map(read)) => map = read,
             Ok(Seen::Directory(Ok(directory))) => directories.push(directory),
             Ok(Seen::Directory(Err(SystemError::OutOfResources))) => {
@@ -92,20 +100,15 @@ fn look(
             Ok(Seen::Directory(Err(_))) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 drop(thread.join());
-                break;
+                break true;
             }
-            Err(RecvTimeoutError::Timeout) => {
-                if map.is_ok() {
-                    say("a folder in roots does not answer; restart this server when it does");
-                }
-                break;
-            }
+            Err(RecvTimeoutError::Timeout) => break false,
         }
-    }
+    };
     if has_roots(&map) {
         remember()?;
     }
-    Ok((map, directories))
+    Ok((map, directories, has_ended))
 }
 
 /// For `check`: the directories beneath which a server with this map can read. None if it can
@@ -113,28 +116,31 @@ fn look(
 ///
 /// # Errors
 /// [`ServeError::OutOfResources`].
-pub(crate) fn reach(live: &LiveMap) -> Result<Option<Vec<File>>, ServeError> {
-    let map = live.current();
-    if !has_roots(&map) {
-        return Ok(None);
-    }
+pub(crate) fn reach(live: &LiveMap, map: &Outcome) -> Result<Option<Vec<File>>, ServeError> {
+    let map = match map {
+        Ok(known) if has_roots(map) => known,
+        _ => return Ok(None),
+    };
     remember()?;
-    let places = map.map(|map| places(live, &map, None)).unwrap_or_default();
-    Ok(Some(
-        places.iter().filter_map(|place| open(place).ok()).collect(),
-    ))
+    let places = places(live, map, None);
+    Ok(Some(places.filter_map(|place| open(&place).ok()).collect()))
 }
 
-/// Where this process must be able to read, to serve `binding` or any key of this map.
-fn places(live: &LiveMap, map: &Map, binding: Option<&BindingName>) -> Vec<PathBuf> {
+/// Where this process must be able to read, to serve `binding` or any key of this map; nowhere
+/// in particular if it has no roots. What is likelier to hang comes later.
+fn places(
+    live: &LiveMap,
+    map: &Map,
+    binding: Option<&BindingName>,
+) -> impl Iterator<Item = PathBuf> + use<> {
     let roots = map.roots();
-    if roots.is_empty() {
-        return roots;
-    }
     let key_file = binding.and_then(|name| map.binding(name)?.key_file(map));
-    let own = [Some(live.location().file().to_owned()), key_file];
-    let own = own.iter().flatten().flat_map(|file| directories_of(file));
-    own.chain(roots).collect()
+    let (first, last) = match roots.is_empty() {
+        true => (None, None),
+        false => (Some(live.location().file().to_owned()), key_file),
+    };
+    let of = |file: Option<PathBuf>| file.into_iter().flat_map(|file| directories_of(&file));
+    of(first).chain(roots).chain(of(last))
 }
 
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@
 
 use crate::{
     resources::{make_threads, runtime, streams_are_pipes, widen_output},
-    restrict::restrict,
+    restrict::{has_roots, restrict},
     say, signals,
 };
 use keyhole_core::{
@@ -144,8 +144,10 @@ pub(crate) fn serve(
         let lacks = lacks.unwrap_or_else(|| "this system has none".to_owned());
         return Err(ServeError::WallMissing(lacks));
     }
-    if let Some(lacks) = lacks {
-        say(&lacks);
+    match lacks {
+        Some(lacks) if map.is_err() => say(&until_then(&lacks)),
+        Some(lacks) => say(&lacks),
+        None => {}
     }
     make_threads(&runtime, streams_are_pipes)?;
     let surface = match offer {
@@ -167,22 +169,29 @@ pub(crate) fn serve(
 /// why. Clients keep what a server prints, so it contains neither a binding's name nor the
 /// map's path.
 pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
-    let has_walls = cfg!(target_os = "linux");
-    match map {
+    let text = match map {
         Err(MapError::Missing { .. }) => {
             let looked = live.location().in_words();
-            let why = format!("map-missing: there is no context map at {looked}; create it");
-            Some(until_then(&why))
+            return Some(format!(
+                "map-missing: there is no context map at {looked}; create it"
+            ));
         }
-        Err(error) => Some(until_then(error.at_start())),
-        Ok(_) if has_walls && !status.is_whole() => Some(format!(
-            "the wall is not whole on this system ({status}); serving behind what there is"
-        )),
-        Ok(_) if has_walls && !status.roots => Some(
-            "the map has no roots, so this server may read whatever its user may; add roots, and restart it".to_owned(),
-        ),
-        Ok(_) => None,
-    }
+        Err(error) => error.at_start(),
+        Ok(_) if cfg!(not(target_os = "linux")) => return None,
+        Ok(_) if !status.is_whole() => {
+            return Some(format!(
+                "the wall is not whole on this system ({status}); serving behind what there is"
+            ));
+        }
+        Ok(_) if status.roots => return None,
+        Ok(_) if has_roots(map) => {
+            "the kernel does not confine this server to the map's roots: a folder in them does not answer, or the client's own sandbox allows no more rules; restart it when that has changed"
+        }
+        Ok(_) => {
+            "the map has no roots, so this server may read whatever its user may; add roots, and restart it"
+        }
+    };
+    Some(text.to_owned())
 }
 
 /// What a server says that starts without a usable map.

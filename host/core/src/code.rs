@@ -91,7 +91,7 @@ codes! {
     /// The server fixed at its start what it may read, and this file, or the map, is not in
     /// it: a root that was made, moved or mounted again since, or added to the map.
     RestartNeeded "restart-needed"
-        "this server may read only what the map's roots were when it started, and the file, or the map, is elsewhere now. Ask the user to restart this server (in Claude Code: /mcp, reconnect).";
+        "this server may read only what the map's roots were when it started, and the file, or the map, is elsewhere now. Ask the user to restart this server (in Claude Code: /mcp, reconnect); if that does not help, `keyhole check` says more.";
     /// Too many calls wait, or the call has waited too long. Too many wrong guessable
     /// keys can cause it too.
     Busy "busy"

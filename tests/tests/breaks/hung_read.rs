@@ -6,7 +6,12 @@ use super::fuse::{Hanging, Overlay, TEXT};
 use crate::wall::stands;
 use keyhole_core::limits::Limits;
 use keyhole_tests::{PATIENCE, World};
-use std::{fs, os::unix::fs::symlink, time::Instant};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    thread,
+    time::{Duration, Instant},
+};
 
 const HONEST: &str = "k-hunter2-honest-7f3a9c55aa01";
 const HUNG: &str = "k-hunter2-hung-7f3a9c55aa01";
@@ -95,7 +100,7 @@ fn a_root_that_hangs_delays_a_start_and_costs_its_own_files() {
         ("'~/notes', '~/hung'", ""),
         (
             "'~/notes', '~/hung/beneath'",
-            "a folder in roots does not answer",
+            "a folder in them does not answer",
         ),
     ] {
         let Some((world, mount)) = hung() else { return };
@@ -117,6 +122,28 @@ fn a_root_that_hangs_delays_a_start_and_costs_its_own_files() {
             ended.stderr
         );
     }
+}
+
+/// The thread that hangs there is outside the wall, so it is not whole.
+#[test]
+fn a_server_that_requires_its_wall_does_not_start_beside_a_root_that_hangs() {
+    if !stands() {
+        return;
+    }
+    let Some((world, mount)) = hung() else { return };
+    mount.ignore_all();
+    world.write_map(format!("roots = ['~/notes', '~/hung/beneath']\n{}", keys()));
+    let server = world.argument("--require-wall").serve();
+    let leader = format!("/proc/{0}/task/{0}/status", server.process_id());
+    let began = Instant::now();
+    // Its other thread keeps the process from ending until the mount is gone.
+    while fs::read_to_string(&leader).is_ok_and(|status| !status.contains("State:\tZ")) {
+        assert!(began.elapsed() < PATIENCE, "it serves");
+        thread::sleep(Duration::from_millis(10));
+    }
+    drop(mount);
+    let said = server.does_not_start();
+    assert!(said.contains("a folder in them does not answer"), "{said}");
 }
 
 /// What hangs is the key's file, not the map's. The start ends all the same, and says so.

@@ -8,16 +8,18 @@ mod text;
 mod way;
 
 use keyhole_core::{
-    BindingError, Caller, Code, Entry, Executor, Key, LiveMap, Loader, Location, Map, MapError,
-    Maps, Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
+    BindingError, BindingName, Caller, Code, Entry, Executor, Grant, Key, Loader, Location, Map,
+    MapError, Maps, Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
-use keyhole_walk::{Distrust, GrantedFile, Policy, System, WalkError, Walker};
+use keyhole_walk::{Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker};
 use keyhole_wall::WallStatus;
 use plugin::AgentReport;
 pub(crate) use plugin::brief;
 use std::{
     collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
 };
 pub(crate) use way::{foreign_map, make};
 
@@ -111,6 +113,26 @@ pub(crate) enum Warning {
 /// A text, and the paths that it names.
 type Told = (String, Vec<PathBuf>);
 
+/// A map that is read once: for each of its entries, the next reading would be another map.
+pub(crate) struct ReadMap(pub(crate) Result<Arc<Map>, MapError>);
+
+impl Maps for ReadMap {
+    type Directory = Handle;
+
+    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
+        self.0.clone().map_err(|error| error.code())
+    }
+
+    fn bound(&self, _: &Map, _: &BindingName, _: Instant) -> Result<Key, Code> {
+        Err(Code::UnknownKey)
+    }
+
+    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Result<Grant<Handle>, Code> {
+        let walker = Walker::new(System).until(deadline);
+        locate(&walker, map, entry).map_err(|error| error.code())
+    }
+}
+
 /// Loads a file as a call would.
 pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
     loader: &Loader<M, G>,
@@ -124,10 +146,10 @@ pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
 /// Checks the map, and loads every file in it, one after another, with `load`. It must load
 /// files as calls do, so that the report says what a caller would get.
 pub(crate) async fn check(
-    live: &LiveMap,
+    location: &Location,
+    map: Result<Arc<Map>, MapError>,
     load: impl AsyncFn(&Key, &Caller) -> Result<String, Code>,
 ) -> Report {
-    let location = live.location();
     let mut report = Report {
         map: Some(location.file().to_owned()),
         outcome: Ok(Vec::new()),
@@ -139,7 +161,7 @@ pub(crate) async fn check(
         unabridged: None,
         wall: None,
     };
-    let map = match live.current() {
+    let map = match map {
         Ok(map) => map,
         Err(error) => {
             report.help = way::to_a_map(&error, location);
@@ -162,6 +184,9 @@ pub(crate) async fn check(
     if roots.is_empty() && cfg!(target_os = "linux") {
         report.notes.push(NO_ROOTS.to_owned());
     }
+    report
+        .notes
+        .extend(way::wide_map(location).filter(|_| !roots.is_empty()));
     report.roots = roots
         .iter()
         .filter_map(|root| why_not_root(root, &secrets))
@@ -393,7 +418,9 @@ const fn remedy(code: Code) -> &'static str {
         Code::NotUtf8 => "the file is not UTF-8 text; convert it",
         Code::Changed => "the file was being written to; check again",
         Code::TimedOut => "the file could not be read in time; look at the file system it is on",
-        Code::RestartNeeded => "the kernel keeps it from a server that starts now; check again",
+        Code::RestartNeeded => {
+            "the kernel refuses what the file's permissions allow: look at what else restricts you there, such as SELinux, AppArmor, or the server of a network folder"
+        }
         Code::Busy => "the system was too busy; check again",
         Code::OutOfResources => {
             "too few file descriptors, threads or memory are allowed; raise the limits (ulimit -n, -u and -v)"

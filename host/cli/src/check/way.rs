@@ -242,6 +242,25 @@ pub(crate) fn foreign_map(location: &Location) -> Option<String> {
     foreign_home(location).filter(|_| is_there)
 }
 
+/// That a server may read the whole home, if the map, or what is a link to it, lies there or
+/// above.
+#[cfg(target_os = "linux")]
+pub(super) fn wide_map(location: &Location) -> Option<String> {
+    let home = location.home()?.canonicalize().ok()?;
+    let directories = keyhole_walk::directories_of(location.file());
+    let real = directories
+        .iter()
+        .filter_map(|directory| directory.canonicalize().ok());
+    real.into_iter().any(|real| home.starts_with(real)).then(|| {
+        "the map lies directly in your home, or above it, so a server may read all that is there; keep the map in a folder of its own".to_owned()
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn wide_map(_: &Location) -> Option<String> {
+    None
+}
+
 /// Where the map is if no variable says so.
 fn usual(location: &Location) -> Option<PathBuf> {
     Some(location.home()?.join(".config/keyhole/context-map.toml"))

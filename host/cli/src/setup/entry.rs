@@ -5,19 +5,15 @@ use super::{
     given::{plain, quoted},
 };
 use crate::{
-    check::{Secrets, entry_report, load},
+    check::{ReadMap, Secrets, entry_report, load},
     resources::runtime,
 };
-use keyhole_core::{
-    BindingName, Caller, Code, Entry, Grant, Key, Loader, Map, Maps, hex, limits::Limits, locate,
-    sandbox::Sandbox,
-};
-use keyhole_walk::{Handle, System, Walker, printable::printable};
+use keyhole_core::{Caller, Key, Loader, hex, limits::Limits, sandbox::Sandbox};
+use keyhole_walk::printable::printable;
 use std::{
     io::{self, IsTerminal as _},
     path::Path,
     sync::Arc,
-    time::Instant,
 };
 
 /// The number of random bytes in a key: 128 bits.
@@ -115,7 +111,7 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let limits = Limits::default();
     let map = user.live.extended_by(text).map_err(SetupError::Entry)?;
     let map = Arc::new(map);
-    let planned = Planned(Arc::clone(&map)).into();
+    let planned = ReadMap(Ok(Arc::clone(&map))).into();
     let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
     let runtime = runtime(limits.running)?;
     let load = async |key: &Key, caller: &Caller| load(&loader, key, caller).await;
@@ -133,24 +129,4 @@ fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
     }
     runtime.shutdown_background();
     Ok(warnings)
-}
-
-/// The map as it will be with the entry.
-struct Planned(Arc<Map>);
-
-impl Maps for Planned {
-    type Directory = Handle;
-
-    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
-        Ok(Arc::clone(&self.0))
-    }
-
-    fn bound(&self, _: &Map, _: &BindingName, _: Instant) -> Result<Key, Code> {
-        Err(Code::UnknownKey)
-    }
-
-    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Result<Grant, Code> {
-        let walker = Walker::new(System).until(deadline);
-        locate(&walker, map, entry).map_err(|error| error.code())
-    }
 }

@@ -71,6 +71,14 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         self.current_in(&Walker::new(self.files.clone()))
     }
 
+    /// The same, for somebody who waits until `deadline`.
+    ///
+    /// # Errors
+    /// [`MapError`]; after the deadline, that the map's file system does not answer in time.
+    pub fn current_by(&self, deadline: Instant) -> Result<Arc<Map>, MapError> {
+        self.current_in(&Walker::new(self.files.clone()).until(deadline))
+    }
+
     fn current_in(&self, walker: &Walker<F>) -> Result<Arc<Map>, MapError> {
         // The lock is not held meanwhile: a reading may hang, and the map may then be elsewhere.
         let known = self.seen().clone();
@@ -159,8 +167,7 @@ where
     type Directory = F::Handle;
 
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
-        let walker = Walker::new(self.files.clone()).until(deadline);
-        self.current_in(&walker).map_err(|error| error.code())
+        self.current_by(deadline).map_err(|error| error.code())
     }
 
     fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code> {
