@@ -1,7 +1,7 @@
 //! Our server without the sandbox: `keyhole-twin MAP`.
 //!
 //! It has the same map, resolution, loader, protocol and runtime; only the guest runs
-//! natively, and there is no second wall. It parses no command line, so it starts a little
+//! natively, and there is no wall. It parses no command line, so it starts a little
 //! faster than is fair.
 
 use keyhole_benches::Native;

@@ -275,6 +275,16 @@ fn what_is_not_what_it_was_at_the_start_needs_a_restart() {
     }
 }
 
+#[test]
+fn check_says_that_a_map_has_no_roots() {
+    let says = |map: &str| {
+        let ran = World::new().map(map).run(["check"]).exits(0);
+        ran.stdout.contains("the map has no roots")
+    };
+    assert!(says("[keys]\n"));
+    assert!(!says("roots = ['/srv']\n"));
+}
+
 /// The kernel lets the server read all of the folder that a map is in.
 #[test]
 fn check_warns_of_a_map_that_lies_in_the_home() {

@@ -1,8 +1,8 @@
 //! `keyhole serve`: the process around one MCP session.
 //!
 //! The order of the start is: load, restrict, serve. The sandbox is loaded, and everything else
-//! that needs a right which a server gives up is made. Then the second wall is put up, while
-//! there is only one thread. Then the first bytes of the client are read.
+//! that needs a right which a server gives up is made. Then the process restricts itself, while
+//! it has only one thread. Then the first bytes of the client are read.
 
 use crate::{
     resources::{make_threads, runtime, streams_are_pipes, widen_output},

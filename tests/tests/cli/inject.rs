@@ -270,7 +270,7 @@ fn what_is_not_one_object_with_each_field_once_gets_no_answer_and_tells_nothing(
 
 #[cfg(target_os = "linux")]
 #[test]
-fn it_waits_for_its_input_behind_the_second_wall() {
+fn it_waits_for_its_input_behind_the_wall() {
     if !stands() {
         return;
     }
