@@ -85,7 +85,8 @@ fn check(parsed: Result<Map, MapMistake>, confined: bool) {
         assert!(!grant.name.contains(['/', '\0']));
         assert_eq!(grant.max_bytes, entry.max_bytes());
         if confined {
-            let descriptor = format!("/proc/self/fd/{}", grant.directory.as_raw_fd());
+            let directory = grant.directory.into_file().unwrap();
+            let descriptor = format!("/proc/self/fd/{}", directory.as_raw_fd());
             let directory = fs::read_link(descriptor).unwrap();
             assert!(directory.starts_with(TREE.home.join("inside")));
         }

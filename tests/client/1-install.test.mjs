@@ -185,7 +185,7 @@ onEachClient("11: the plugin's README works word for word", BARE, async ({ home 
   }
   const text = block('markdown');
   home.write(home.configured, 'context-map.toml', block('toml'));
-  home.write(home.home, block('toml').match(/"~\/(.*?)"/)[1], text);
+  home.write(home.home, block('toml').match(/path = "~\/(.*?)"/)[1], text);
   assert.equal((await scan(home)).got.text, text);
 
   // Its rules, of step 4, as `check` wants them, and its command for a failure.
