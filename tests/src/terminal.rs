@@ -14,12 +14,11 @@ pub(crate) fn open() -> (File, OwnedFd) {
     let options = options.read(true).write(true).custom_flags(libc::O_NOCTTY);
     let shown = options.open("/dev/ptmx").expect("a terminal");
     let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
-    // SAFETY: the first reads a number, the second makes a descriptor.
-    let opened = unsafe {
-        let unlocked = libc::ioctl(shown.as_raw_fd(), libc::TIOCSPTLCK, &0);
-        assert_eq!(unlocked, 0, "the terminal is ours");
-        libc::ioctl(shown.as_raw_fd(), libc::TIOCGPTPEER, flags)
-    };
+    // SAFETY: it reads one number.
+    let unlocked = unsafe { libc::ioctl(shown.as_raw_fd(), libc::TIOCSPTLCK, &0) };
+    assert_eq!(unlocked, 0, "the terminal is ours");
+    // SAFETY: it only makes a descriptor.
+    let opened = unsafe { libc::ioctl(shown.as_raw_fd(), libc::TIOCGPTPEER, flags) };
     assert!(opened >= 0, "it has another end");
     // SAFETY: it is new, and nobody else's.
     (shown, unsafe { OwnedFd::from_raw_fd(opened) })
