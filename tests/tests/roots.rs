@@ -235,7 +235,8 @@ fn what_is_not_what_it_was_at_the_start_needs_a_restart() {
         fs::rename(world.path(".config"), world.path("config-before")).unwrap();
         world.write_map(rooted("~/notes"));
     };
-    let changes: [(&str, &dyn Fn(&World), &str); 4] = [
+    type Change<'a> = &'a dyn Fn(&World);
+    let changes: [(&str, Change<'_>, &str); 4] = [
         (
             "a root that the map got",
             &|world| world.replace_map(&new_root),

@@ -61,7 +61,7 @@ fn a_host_that_forgets_to_check_the_roots_reads_nothing_outside_them() {
     };
     let load = |key: &str| {
         let deadline = Instant::now() + Duration::from_secs(60);
-        Call::new(Target::Key(key.to_owned().into()), Caller::Nobody, deadline).run(&maps, &sandbox)
+        Call::new(Target::Key(key.to_owned()), Caller::Nobody, deadline).run(&maps, &sandbox)
     };
     // It is wrong indeed.
     assert_eq!(load("k-out").unwrap(), "outside");
