@@ -12,7 +12,7 @@ use keyhole_walk::{SystemError, WalkError};
 use keyhole_wall::{Rights, WallStatus, restrict_process};
 use std::{
     fs::File,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
         mpsc::{RecvTimeoutError, channel},
@@ -144,7 +144,7 @@ fn places(
 }
 
 #[cfg(target_os = "linux")]
-fn open(place: &Path) -> Result<File, SystemError> {
+fn open(place: &std::path::Path) -> Result<File, SystemError> {
     keyhole_walk::directory_at(place)
 }
 

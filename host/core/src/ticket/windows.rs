@@ -6,7 +6,7 @@
 
 use super::{FOLDER, TicketError};
 use keyhole_walk::{
-    Kind,
+    Kind, SystemError,
     windows::{How, api, kind, open_in, security, user},
 };
 use std::{fs::File, io};
@@ -94,7 +94,7 @@ pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
         options: FILE_NON_DIRECTORY_FILE | FILE_DELETE_ON_CLOSE,
         descriptor: None,
     };
-    Ok(open_in(folder, name, how)?)
+    open_in(folder, name, how)
 }
 
 /// Whether it is a file, and the user's alone.
