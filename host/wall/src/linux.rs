@@ -72,7 +72,7 @@ fn threads() -> Option<usize> {
 /// The parts of the wall that stand on this system. To find out, it puts the wall up in a
 /// thread that then ends.
 pub(crate) fn status() -> WallStatus {
-    let put_up = || WallStatus {
+    let behind_it = || WallStatus {
         landlock: write_nothing(Rights::Read, None::<io::Stdin>)
             .ok()
             .flatten(),
@@ -80,7 +80,7 @@ pub(crate) fn status() -> WallStatus {
         system_calls: filter(Rights::Read).is_some_and(|filter| apply_filter(&filter).is_ok()),
     };
     thread::Builder::new()
-        .spawn(put_up)
+        .spawn(behind_it)
         .ok()
         .and_then(|thread| thread.join().ok())
         .unwrap_or_default()
