@@ -1,6 +1,6 @@
-//! `serve --bind NAME`: a server for one context, which shows no key.
+//! `serve --bind NAME`: a server for one context, which has no key.
 
-/// Where the key comes from, and who may use it.
+/// Who may use a binding, what `check` says of it, and which keys it may not show.
 mod keys;
 
 use crate::surface::{NOT_SERVED, shown};
@@ -10,7 +10,7 @@ use std::fs;
 
 const KEY: &str = "k-hunter2-9c55aa01beef";
 
-/// A world with one binding among others, and other files.
+/// A world with one binding among others, other files, and a key.
 fn world() -> World {
     World::new()
         .file("a.md", "# A\n")
@@ -18,20 +18,15 @@ fn world() -> World {
         .map(format!(
             "[keys]\n\
              {KEY} = '~/a.md'\n\
-             k-other-9c55aa01beef = '~/b.md'\n\
-             k-agents-9c55aa01beef = {{ path = '~/b.md', agents = ['acme:reviewer'] }}\n\
              [bindings.scanner-catalog]\n\
-             key = '{KEY}'\n\
+             path = '~/a.md'\n\
              title = 'Identifiers to look for'\n\
              description = 'Names and numbers that must not leave the project.'\n\
              [bindings.plain]\n\
-             key = 'k-other-9c55aa01beef'\n\
-             [bindings.from-file]\n\
-             key_file = '~/secret/key'\n\
-             [bindings.from-env]\n\
-             key_env = 'CATALOG_KEY'\n\
+             path = '~/b.md'\n\
              [bindings.for-reviewer]\n\
-             key = 'k-agents-9c55aa01beef'\n"
+             path = '~/b.md'\n\
+             agents = ['acme:reviewer']\n"
         ))
 }
 
@@ -123,7 +118,7 @@ fn any_argument_is_refused_and_a_right_key_too() {
         let call = |arguments: Value| json!({ "name": "load_context", "arguments": arguments });
         for arguments in [
             json!({ "key": KEY }),
-            json!({ "key": "k-other-9c55aa01beef" }),
+            json!({ "key": "scanner-catalog" }),
             json!({ "key": null }),
             json!({ "binding": "plain" }),
         ] {
@@ -148,32 +143,32 @@ fn any_argument_is_refused_and_a_right_key_too() {
 
 #[test]
 fn what_becomes_of_the_map_counts_at_the_next_call() {
-    let world = bound(world().file("secret/key", KEY), "scanner-catalog");
+    let world = bound(world(), "scanner-catalog");
     let mut client = world.client();
     client.load_bound().is("# A\n");
     let shown = client.request("tools/list", json!({})).result().clone();
 
-    // The binding stands for another key, with other words.
-    world.replace_map(
-        "[keys]\nk-b = '~/b.md'\n[bindings.scanner-catalog]\nkey = 'k-b'\ntitle = 'Other'\n",
-    );
+    // The binding stands for another file, with other words.
+    let other = "[bindings.scanner-catalog]\npath = '~/b.md'\ntitle = 'Other'\n";
+    world.replace_map(other);
     client.load_bound().is("another");
-    // Its key leaves the map.
-    world.replace_map("[keys]\n[bindings.scanner-catalog]\nkey = 'k-b'\n");
+    world.replace_map(format!("{other}max_bytes = 6\n"));
+    client.load_bound().refused("too-large");
+    world.replace_map(format!("{other}agents = ['x']\n"));
     client.load_bound().refused("unknown-key");
-    // The binding leaves the map.
-    world.replace_map("[keys]\nk-b = '~/b.md'\n");
+    // The binding leaves the map. A key of its name is not the binding.
+    world.replace_map("[keys]\nscanner-catalog = '~/b.md'\n");
     client.load_bound().refused("unknown-key");
-    // The binding's key file does not exist.
-    world.replace_map("[bindings.scanner-catalog]\nkey_file = '~/none'\n");
-    client.load_bound().refused("unknown-key");
-    world.replace_map("no map");
+    world.replace_map("[bindings.scanner-catalog]\npath = '~/none.md'\n");
+    client.load_bound().refused("not-found");
+    // What a binding was in earlier versions.
+    world.replace_map(format!(
+        "[keys]\n{KEY} = '~/a.md'\n[bindings.scanner-catalog]\nkey = '{KEY}'\n"
+    ));
     client.load_bound().refused("map-invalid");
     world.remove_map();
     client.load_bound().refused("map-missing");
-    world.write_map(format!(
-        "[keys]\n{KEY} = '~/a.md'\n[bindings.scanner-catalog]\nkey_file = '~/secret/key'\n"
-    ));
+    world.write_map("[bindings.scanner-catalog]\npath = '~/a.md'\n");
     client.load_bound().is("# A\n");
 
     // A client's user agreed to what was shown: it stays until a restart.
@@ -183,7 +178,7 @@ fn what_becomes_of_the_map_counts_at_the_next_call() {
 
 #[test]
 fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
-    let map = format!("[keys]\n{KEY} = '~/a.md'\n[bindings.later]\nkey = '{KEY}'\n");
+    let map = format!("[keys]\n{KEY} = '~/a.md'\n[bindings.later]\npath = '~/a.md'\n");
     let of_another = map.replace("later", "of-others");
     let without = World::new().file("a.md", "# A\n");
     for (world, code, says) in [
@@ -212,4 +207,15 @@ fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
         let shown = shown.to_string();
         assert!(!shown.contains("later") && !shown.contains(KEY), "{shown}");
     }
+}
+
+#[test]
+fn a_bindings_name_is_no_key() {
+    let world = world();
+    let mut client = world.client();
+    client.load(KEY).is("# A\n");
+    for name in ["scanner-catalog", "plain", "for-reviewer"] {
+        client.load(name).refused("unknown-key");
+    }
+    client.end();
 }

@@ -3,8 +3,8 @@
 
 use crate::wall::stands;
 use keyhole_core::{
-    BindingName, Call, Caller, Code, Entry, Grant, Key, LiveMap, Location, Map, Maps, Target,
-    limits::Limits, locate, sandbox::Sandbox,
+    Call, Caller, Code, Entry, Grant, LiveMap, Location, Map, Maps, Target, limits::Limits, locate,
+    sandbox::Sandbox,
 };
 use keyhole_tests::World;
 use keyhole_walk::{Handle, System, Walker, directories_of, directory_at, remember};
@@ -28,10 +28,6 @@ impl Maps for Forgetful {
 
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
         self.live.map_now(deadline)
-    }
-
-    fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code> {
-        self.live.bound(map, name, deadline)
     }
 
     fn resolve(&self, _: &Map, entry: &Entry, deadline: Instant) -> Result<Grant, Code> {

@@ -198,14 +198,13 @@ pub(crate) struct Serve {
     /// [bindings.NAME], as they are at the start.
     #[arg(long, value_name = "NAME", value_parser = binding_name)]
     pub(crate) bind: Option<BindingName>,
-    /// Take the key of --bind from this variable, not from [bindings.NAME]
+    /// Serve the file of the key in this variable, not that of [bindings.NAME]
     ///
-    /// Each call then looks up nothing but this key in the map. The Claude Code
-    /// plugin uses it, so that its users write a key into the map and no
-    /// binding.
+    /// Each call then looks up nothing but this key in the map. Only the Claude Code
+    /// plugin uses it.
     #[arg(long, value_name = "VARIABLE", requires = "bind")]
     pub(crate) key_env: Option<String>,
-    /// Say that every caller is this agent, so that keys bound to it work
+    /// Say that every caller is this agent, so that what the map has for it works
     ///
     /// You state whom you start this server for; nothing verifies it. Use it if
     /// one server serves one worker. With --require-ticket it is verified: the

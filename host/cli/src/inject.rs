@@ -100,7 +100,7 @@ fn start(map: LiveMap, limits: Limits) -> Result<(Arc<LiveMap>, Sandbox, Runtime
     let sandbox = Sandbox::embedded(limits)?;
     let runtime = runtime(limits.running)?;
     let live = Arc::new(map);
-    let (status, map) = restrict(&live, None, None)?;
+    let (status, map) = restrict(&live, None)?;
     // Of a map that cannot be used the agent reads.
     if let (Ok(_), Some(lacks)) = (&map, lacks(status, &live, &map)) {
         say(&lacks);

@@ -249,7 +249,7 @@ fn report(map: &Arc<LiveMap>) -> Result<Report, ServeError> {
             read_beneath(directories);
         }
     })?;
-    let load = async |key: &_, caller: &_| load(&loader, key, caller).await;
+    let load = async |target: _, caller: &_| load(&loader, target, caller).await;
     let checked = check(map.location(), read, load);
     let mut report = runtime.block_on(checked);
     runtime.shutdown_background();

@@ -7,7 +7,7 @@
 //! then the wall is not whole, because that thread can read whatever the user may.
 
 use crate::serve::{Outcome, ServeError};
-use keyhole_core::{BindingName, LiveMap, Map, MapError, limits::Limits, ticket::Tickets};
+use keyhole_core::{LiveMap, Map, MapError, limits::Limits, ticket::Tickets};
 use keyhole_walk::{SystemError, WalkError};
 use keyhole_wall::{Rights, WallStatus, restrict_process};
 use std::{
@@ -21,15 +21,14 @@ use std::{
     time::Instant,
 };
 
-/// Gives up what this process does not need to serve `binding`, or any key, of this map, and
-/// the tickets in `tickets`. Returns the parts of the wall that stand, and the map as it was
-/// before. The process must have one thread.
+/// Gives up what this process does not need to serve this map, and the tickets in `tickets`.
+/// Returns the parts of the wall that stand, and the map as it was before. The process must have
+/// one thread.
 ///
 /// # Errors
 /// [`ServeError`]. An unusable map is no error.
 pub(crate) fn restrict(
     live: &Arc<LiveMap>,
-    binding: Option<&BindingName>,
     tickets: Option<&Tickets>,
 ) -> Result<(WallStatus, Outcome), ServeError> {
     // If there is none, each call is refused, and says so.
@@ -38,15 +37,14 @@ pub(crate) fn restrict(
         Some(_) => Rights::Tickets,
         None => Rights::Read,
     };
-    let (status, looked) = restrict_process(rights, data.as_ref(), || {
-        match look(live, binding, data.as_ref()) {
+    let (status, looked) =
+        restrict_process(rights, data.as_ref(), || match look(live, data.as_ref()) {
             Ok((map, directories, has_ended)) => {
                 let reach = has_roots(&map).then_some(directories);
                 (reach, Ok((map, has_ended)))
             }
             Err(error) => (None, Err(error)),
-        }
-    })?;
+        })?;
     let (map, has_ended) = looked?;
     let roots = status.roots && has_ended;
     Ok((WallStatus { roots, ..status }, map))
@@ -65,17 +63,16 @@ enum Seen {
 /// and whether the thread has ended that looked for them.
 fn look(
     live: &Arc<LiveMap>,
-    binding: Option<&BindingName>,
     data: Option<&File>,
 ) -> Result<(Outcome, Vec<File>, bool), ServeError> {
     let until = Instant::now() + Limits::default().deadline;
     let (tell, told) = channel();
-    let (reader, name) = (Arc::clone(live), binding.cloned());
+    let reader = Arc::clone(live);
     let thread = thread::Builder::new().spawn(move || {
         let map = reader.current_by(until);
         let _ = tell.send(Seen::Map(map.clone()));
         let Ok(map) = map else { return };
-        for place in places(&reader, &map, name.as_ref()) {
+        for place in places(&reader, &map) {
             // Nobody listens any more if this comes too late.
             if tell.send(Seen::Directory(open(&place))).is_err() {
                 return;
@@ -122,25 +119,20 @@ pub(crate) fn reach(live: &LiveMap, map: &Outcome) -> Result<Option<Vec<File>>, 
         _ => return Ok(None),
     };
     remember()?;
-    let places = places(live, map, None);
+    let places = places(live, map).into_iter();
     Ok(Some(places.filter_map(|place| open(&place).ok()).collect()))
 }
 
-/// Where this process must be able to read, to serve `binding` or any key of this map; nowhere
-/// in particular if it has no roots. What is likelier to hang comes later.
-fn places(
-    live: &LiveMap,
-    map: &Map,
-    binding: Option<&BindingName>,
-) -> impl Iterator<Item = PathBuf> + use<> {
+/// Where this process must be able to read, to serve this map; nowhere in particular if it has
+/// no roots. What is likelier to hang comes later.
+fn places(live: &LiveMap, map: &Map) -> Vec<PathBuf> {
     let roots = map.roots();
-    let key_file = binding.and_then(|name| map.binding(name)?.key_file(map));
-    let (first, last) = match roots.is_empty() {
-        true => (None, None),
-        false => (Some(live.location().file().to_owned()), key_file),
+    let mut places = match roots.is_empty() {
+        true => Vec::new(),
+        false => directories_of(live.location().file()),
     };
-    let of = |file: Option<PathBuf>| file.into_iter().flat_map(|file| directories_of(&file));
-    of(first).chain(roots).chain(of(last))
+    places.extend(roots);
+    places
 }
 
 #[cfg(target_os = "linux")]

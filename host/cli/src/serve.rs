@@ -17,11 +17,7 @@ use keyhole_core::{
 use keyhole_mcp::{SessionError, Surface, run_session, stdio};
 use keyhole_walk::{WalkError, paths::is_exhaustion};
 use keyhole_wall::{WallError, WallStatus};
-use std::{io, sync::Arc, thread};
-use tokio::{
-    sync::oneshot,
-    time::{Instant, timeout_at},
-};
+use std::{io, sync::Arc};
 
 /// Why the server could not start, or why it stopped early.
 #[derive(Debug, thiserror::Error)]
@@ -55,9 +51,6 @@ pub(crate) enum ServeError {
 }
 
 const NO_BINDING: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind";
-
-const HANGING_KEY: &str =
-    "timed-out: the file system of the binding's key_file does not answer; look at it";
 
 impl From<WallError> for ServeError {
     fn from(error: WallError) -> Self {
@@ -134,11 +127,7 @@ pub(crate) fn serve(
         Caller::Ticket { tickets, .. } => Some(&**tickets),
         Caller::Nobody | Caller::Agent(_) => None,
     };
-    let binding = match &offer {
-        Offer::Bound(name) => Some(name),
-        Offer::General | Offer::Key(..) => None,
-    };
-    let (status, map) = restrict(&live, binding, tickets)?;
+    let (status, map) = restrict(&live, tickets)?;
     let lacks = lacks(status, &live, &map);
     if require_wall && !(status.is_whole() && status.roots) {
         let lacks = lacks.unwrap_or_else(|| "this system has none".to_owned());
@@ -154,7 +143,7 @@ pub(crate) fn serve(
         Offer::General => Surface::general(),
         Offer::Key(name, key) => Surface::to_key(&name, key),
         Offer::Bound(name) => match map {
-            Ok(map) => runtime.block_on(bound_or_waiting(&map, name, limits))?,
+            Ok(map) => bound_or_waiting(&map, &name)?,
             Err(_) => Surface::waiting(&name),
         },
     };
@@ -207,41 +196,13 @@ fn until_then(why: &str) -> String {
 
 /// The surface of the binding. If the map has no such binding yet, it returns a surface
 /// that shows nothing of it, and standard error says why.
-async fn bound_or_waiting(
-    map: &Arc<Map>,
-    name: BindingName,
-    limits: Limits,
-) -> Result<Surface, ServeError> {
-    let Some(binding) = map.binding(&name) else {
-        say(&format!("{NO_BINDING}; until then each call is refused"));
-        return Ok(Surface::waiting(&name));
-    };
-    let (looker, of) = (Arc::clone(map), name.clone());
-    // Its key may be in a file that hangs.
-    let key = beside(move || {
-        looker
-            .binding(&of)
-            .and_then(|binding| binding.key(&looker).ok())
-    })?;
-    let Ok(key) = timeout_at(Instant::now() + limits.deadline, key).await else {
-        say(&format!("{HANGING_KEY}; until then each call is refused"));
-        return Ok(Surface::waiting(&name));
-    };
-    match binding.shows_a_key(&name, key.ok().flatten().as_ref(), map) {
-        true => Err(ServeError::ShowsAKey),
-        false => Ok(Surface::bound(&name, binding)),
+fn bound_or_waiting(map: &Map, name: &BindingName) -> Result<Surface, ServeError> {
+    match map.binding(name) {
+        None => {
+            say(&format!("{NO_BINDING}; until then each call is refused"));
+            Ok(Surface::waiting(name))
+        }
+        Some(binding) if binding.shows_a_key(name, map) => Err(ServeError::ShowsAKey),
+        Some(binding) => Ok(Surface::bound(name, binding)),
     }
-}
-
-/// Does `work` on a thread that then ends. The runtime would make one that stays; calls then
-/// change between two threads, and take 25 µs longer.
-///
-/// # Errors
-/// If the system refuses the thread.
-fn beside<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<oneshot::Receiver<T>> {
-    let (tell, told) = oneshot::channel();
-    thread::Builder::new().spawn(move || drop(tell.send(work())))?;
-    Ok(told)
 }

@@ -14,7 +14,8 @@ use std::time::Instant;
 pub enum Target {
     /// The file of this key. The key comes from the caller, and may be anything.
     Key(String),
-    /// The file of the binding of this name. The name comes from the operator.
+    /// The file of the binding of this name. The name comes from the operator. There is no
+    /// key.
     Bound(BindingName),
     /// The file of this key. The key comes from the operator.
     Given(Key),
@@ -62,20 +63,22 @@ impl Call {
         // about the map.
         let (agent, ticketed) = self.caller.verify()?;
         let map = maps.map_now(self.deadline)?;
-        let (key, text) = match (self.target, ticketed) {
+        let agent = agent.as_ref();
+        let of_key = |key: &Key| (key.expose().to_owned(), map.find_for(key, agent));
+        let (text, entry) = match (self.target, ticketed) {
+            // It has no key: its name is what the guest asks for.
+            (Target::Bound(name), _) => (name.to_string(), map.find_bound(&name, agent)),
             // What the guard judged, whatever was sent.
-            (Target::Key(_), Some(key)) => of_key(key),
-            (Target::Key(text), None) => (Key::try_from(&*text).ok(), text),
-            (Target::Bound(name), _) => of_key(maps.bound(&map, &name, self.deadline)?),
-            (Target::Given(key), _) => of_key(key),
+            (Target::Key(_), Some(key)) | (Target::Given(key), _) => of_key(&key),
+            (Target::Key(text), None) => match Key::try_from(&*text) {
+                Ok(key) => of_key(&key),
+                Err(_) => (text, None),
+            },
             (Target::OfCaller, _) => {
-                let key = agent.as_ref().and_then(|agent| map.only_key_of(agent));
-                of_key(key.ok_or(Code::UnknownKey)?.clone())
+                let key = agent.and_then(|agent| map.only_key_of(agent));
+                of_key(key.ok_or(Code::UnknownKey)?)
             }
         };
-        let entry = key
-            .as_ref()
-            .and_then(|key| Some((key, map.find_for(key, agent.as_ref())?)));
         match (self.guess, entry) {
             (Some(guess), None) => guess.was_wrong(),
             // The key was right, or it needed no permit. A permit is returned here.
@@ -84,13 +87,8 @@ impl Call {
         // Without an entry there is no grant, and the guest refuses. So a wrong key, and a
         // key that is bound to other agents, takes the same path as a right one.
         let grant = entry
-            .map(|(_, entry)| maps.resolve(&map, entry, self.deadline))
+            .map(|entry| maps.resolve(&map, entry, self.deadline))
             .transpose()?;
         guest.run(&text, grant, self.deadline)
     }
-}
-
-fn of_key(key: Key) -> (Option<Key>, String) {
-    let text = key.expose().to_owned();
-    (Some(key), text)
 }

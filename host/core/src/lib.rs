@@ -72,6 +72,6 @@ pub use grant::{Executor, Grant};
 pub use hex::hex;
 pub use loader::{Content, Loader};
 pub use map::{
-    BadBindingName, Binding, BindingError, BindingName, Entry, Key, KeyError, LiveMap, Location,
-    LocationError, Map, MapError, MapMistake, Maps, Unresolved, configuration, home, locate,
+    BadBindingName, Binding, BindingName, Entry, Key, KeyError, LiveMap, Location, LocationError,
+    Map, MapError, MapMistake, Maps, Unresolved, configuration, home, locate,
 };

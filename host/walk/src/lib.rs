@@ -13,7 +13,7 @@
 //!
 //! | policy | used for | the end |
 //! |---|---|---|
-//! | [`Policy::FILE`] | the map, a key file | a trusted file, open for reading |
+//! | [`Policy::FILE`] | the map | a trusted file, open for reading |
 //! | [`Policy::DIRECTORY`] | a root, the plugin's data folder | a trusted directory |
 //! | [`Policy::NAME`] | a mapped file | a name in a trusted directory; [`GrantedFile`] opens and judges the file later |
 //!

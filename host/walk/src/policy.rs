@@ -18,7 +18,7 @@ pub(super) enum End {
 }
 
 impl Policy {
-    /// A file, open for reading: a map, a key file.
+    /// A file, open for reading: a map.
     pub const FILE: Self = Self::new(End::File, true);
     /// A directory: a root, the plugin's data folder.
     pub const DIRECTORY: Self = Self::new(End::Directory, true);

@@ -1,7 +1,7 @@
 //! Whether nobody but the user and root could have changed something.
 //!
 //! An object is trusted if the user or root owns it, and its mode lets nobody else
-//! write to it. Root can change anything anyway. This holds for the map, a key file, a
+//! write to it. Root can change anything anyway. This holds for the map, a
 //! mapped file, a root, every link on the way to one of them, and every directory from `/`
 //! on. So a directory that several users share is refused, as OpenSSH refuses it
 //! (`StrictModes`): whoever may write there could put one of the user's own files in the

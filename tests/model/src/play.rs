@@ -9,8 +9,7 @@ use crate::{
     world::{Chooser, World},
 };
 use keyhole_core::{
-    BindingName, Call, Caller, Code, Entry, Grant, Key, LiveMap, Location, Map, MapError, Maps,
-    Target,
+    BindingName, Call, Caller, Code, Entry, Grant, LiveMap, Location, Map, MapError, Maps, Target,
 };
 use std::{
     cell::RefCell,
@@ -71,10 +70,6 @@ impl Maps for Watched {
         found.map_err(|error| error.code())
     }
 
-    fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code> {
-        self.live.bound(map, name, deadline)
-    }
-
     fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Result<Grant<Handle>, Code> {
         self.live.resolve(map, entry, deadline)
     }
@@ -97,11 +92,12 @@ type Parsed = Result<Vec<(String, String, u64)>, String>;
 
 fn entries(map: &Map) -> Vec<(String, String, u64)> {
     let entries = map.entries().into_iter();
+    let entries = entries.map(|(key, entry)| (key.expose(), entry));
+    let bindings = map.bindings().into_iter();
+    let bindings = bindings.map(|(name, binding)| (&**name, binding.entry()));
     entries
-        .map(|(key, entry)| {
-            let (key, path) = (key.expose().to_owned(), entry.path().to_owned());
-            (key, path, entry.max_bytes())
-        })
+        .chain(bindings)
+        .map(|(name, entry)| (name.to_owned(), entry.path().to_owned(), entry.max_bytes()))
         .collect()
 }
 

@@ -38,8 +38,8 @@ pub(crate) trait Chooser: Send {
 const APART: u64 = keyhole_walk::APART.as_nanos() as u64;
 /// More steps than any call takes, even one that waits for as long as is allowed.
 const MOST_STEPS: usize = 2000;
-/// The longest time that a call may wait in all: a second for the map, one for a key file,
-/// and four readings of the mapped file.
+/// The longest time that a call may wait in all: a second for the map, and four readings of
+/// the mapped file.
 const MOST_TIME: u64 = 24 * APART;
 
 /// See the module.

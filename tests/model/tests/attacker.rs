@@ -44,7 +44,7 @@ fn a_bad_example_breaks_a_promise_in_each_scene_of_a_known_break() {
         ("root-name", Trusting, NOT_GRANTED),
         ("map-directory", Trusting, NOT_GRANTED),
         ("map-from-procfs", Trusting, BELIEVED),
-        ("key-file", Trusting, NOT_GRANTED),
+        ("binding", Trusting, NOT_GRANTED),
         ("own-directories", Trusting, NOT_GRANTED),
         ("save-in-place", Hasty, NEVER_SAVED),
         ("save-over", Hasty, NEVER_SAVED),
@@ -123,7 +123,7 @@ fn what_is_left_out_makes_no_difference() {
 fn random_runs_find_what_the_bad_examples_break() {
     for (name, program) in [
         ("root-name", Program::Trusting),
-        ("key-file", Program::Trusting),
+        ("binding", Program::Trusting),
         ("save-over", Program::Hasty),
     ] {
         let found = walk(&scenes::named(name), program, 2000);

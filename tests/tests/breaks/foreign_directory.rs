@@ -1,4 +1,4 @@
-//! The map, a key file, a root or a mapped file is below a directory of another user, or of
+//! The map, a root or a mapped file is below a directory of another user, or of
 //! one that others may write to. Whoever can rename there decides what the path means: an
 //! older map, another key, another of the victim's own files. So nothing there is used,
 //! whoever owns it, and `check` names the directory.
@@ -59,15 +59,14 @@ fn shared(world: &World) -> PathBuf {
     let shared = world.outside("shared");
     make(&shared, Thing::Directory, STRANGER, 0o755);
     let private = world.path("private.md").display().to_string();
-    for (name, more, key) in [
-        ("now", String::new(), KEY),
-        ("old", format!("{REVOKED} = '{private}'\n"), REVOKED),
+    for (name, more) in [
+        ("now", String::new()),
+        ("old", format!("{REVOKED} = '{private}'\n")),
     ] {
         let directory = shared.join(name);
         make(&directory, Thing::Directory, NOBODY, 0o755);
         for (file, text) in [
             ("map.toml", format!("[keys]\n{KEY} = 'a.md'\n{more}")),
-            ("key", key.to_owned()),
             ("a.md", format!("hunter2, {name}")),
         ] {
             make(&directory.join(file), Thing::File(&text), NOBODY, 0o600);
@@ -84,15 +83,13 @@ fn nothing_below_somebody_elses_directory_is_used() {
     type Call = fn(&mut Session, &str) -> Answer;
     let bound: Call = |client, _| client.load_bound();
     let named_map = ["--map", "SHARED/map.toml"];
-    let key_file = format!(
-        "[keys]\n{KEY} = '~/a.md'\n{REVOKED} = '~/private.md'\n[bindings.b]\nkey_file = 'SHARED/key'\n"
-    );
+    let binding = "[bindings.b]\npath = 'SHARED/a.md'\n".to_owned();
     let file = format!("[keys]\n{KEY} = 'SHARED/a.md'\n{REVOKED} = 'SHARED/a.md'\n");
     let root =
         format!("roots = ['SHARED']\n[keys]\n{KEY} = 'SHARED/a.md'\n{REVOKED} = '~/link/a.md'\n");
     for (map, arguments, call, code) in [
         (None, &named_map[..], Session::load as Call, "map-invalid"),
-        (Some(key_file), &["--bind", "b"], bound, "unknown-key"),
+        (Some(binding), &["--bind", "b"], bound, "untrusted"),
         (Some(file), &[], Session::load, "untrusted"),
         (Some(root), &[], Session::load, "untrusted"),
     ] {

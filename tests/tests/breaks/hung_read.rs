@@ -146,26 +146,6 @@ fn a_server_that_requires_its_wall_does_not_start_beside_a_root_that_hangs() {
     assert!(said.contains("a folder in them does not answer"), "{said}");
 }
 
-/// What hangs is the key's file, not the map's. The start ends all the same, and says so.
-#[test]
-fn a_server_whose_key_file_hangs_answers_and_does_not_blame_the_map() {
-    let Some((world, mount)) = hung() else { return };
-    world.write_map(format!(
-        "{}[bindings.notes]\nkey_file = '~/hung/key.md'\n",
-        keys()
-    ));
-    let world = world.arguments(["--bind", "notes"]);
-    let mut client = world.serve();
-    let mount = mount;
-    let _ = client.handshake();
-    client.load_bound().refused("timed-out");
-    drop(mount);
-    client.hang_up();
-    let said = client.ended().stderr;
-    assert!(!said.contains("of the context map"), "{said}");
-    assert!(said.contains("key_file does not answer"), "{said}");
-}
-
 /// The kernel holds these as it holds a local disk, and the list of mounts is read when it is
 /// needed.
 #[test]

@@ -8,16 +8,16 @@ const KEY: &str = "k-hunter2-7f3a9c55aa01beef";
 
 /// A server of any key.
 fn world() -> World {
-    let deep = "a/b/c/d/e/f/key";
+    let deep = "a/b/c/d/e/f/a.md";
     World::new()
         .file("a.md", "text")
-        .file(deep, KEY)
+        .file(deep, "text")
         .map(format!(
-            "roots = ['~/']\n[keys]\n{KEY} = '~/a.md'\n[bindings.b]\nkey_file = '~/{deep}'\n"
+            "roots = ['~/']\n[keys]\n{KEY} = '~/a.md'\n[bindings.b]\npath = '~/{deep}'\n"
         ))
 }
 
-/// That one, and one that is bound to a key file deep below the home.
+/// That one, and one that is bound to a file deep below the home.
 fn worlds() -> [World; 2] {
     [world(), world().arguments(["--bind", "b"])]
 }

@@ -201,7 +201,7 @@ fn no_command_of_setup_writes_through_a_link() {
         &["setup", "codex", "--inject", "x"],
     ] {
         let ran = world.run(arguments).exits(0).conceals(">>");
-        let _ = ran.mentions("yet. Put at its end what this prints, with a fresh key");
+        let _ = ran.mentions("yet. Put at its end what this prints: ");
     }
     let _ = world.run(["check"]).exits(2).conceals(">>");
 }

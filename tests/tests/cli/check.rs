@@ -60,7 +60,7 @@ fn mixed() -> World {
         .link("n/keyed.md", "../tiny/a.md")
         .file("n/good.md", "0123456789")
         .map(format!(
-            "[keys]\n{}tiny = '~/n/good.md'\n[bindings.open]\nkey_file = '~/n/open.md'\n",
+            "[keys]\n{}tiny = '~/n/good.md'\n[bindings.open]\npath = '~/n/open.md'\n",
             entries.collect::<String>()
         ))
         .arguments(["--agent", "x:y"]);
@@ -144,7 +144,7 @@ fn the_json_has_its_stable_shape() {
     let world = World::new().file("n/a.md", "0123456789").map(format!(
         "[keys]\n{STRONG} = '~/n/a.md'\nshort = '~/n/gone.md'\n\
              {ALSO_STRONG} = {{ path = '~/n/a.md', max_bytes = 9, agents = ['x'] }}\n\
-             [bindings.b]\nkey = '{STRONG}'\n"
+             [bindings.b]\npath = '~/n/a.md'\n"
     ));
     let entries = report(&world, 1);
     let invalid = World::new().map("[keys]\nk = { path = 'a.md', agent = ['x'] }");
@@ -207,10 +207,10 @@ fn no_key_is_shown_wherever_it_stands() {
         b"[keys]\nSECRET = 'SECRET/a.md'",
         b"[keys]\n'~/a.md' = 'k-SECRET-SECRET'",
         b"[keys]\n'k' = { path = 'a.md', agents = ['x:y', 'k-SECRET'] }",
-        b"[keys]\nsecret = 'a.md'\nshort = 'x/secret.md'\n[bindings.secret]\nkey = 'short'",
-        b"[keys]\nk = 'a.md'\n[bindings.SECRET]\nkey = 'SECRET'",
-        b"[bindings.b]\nkey = 'SECRET'\ntitle = 'SECRET'\n[keys]\nk = 'SECRET.md'",
-        b"[bindings.b]\nkey_file = 'SECRET'",
+        b"[keys]\nsecret = 'a.md'\nshort = 'x/secret.md'\n[bindings.secret]\npath = 'a.md'",
+        b"[keys]\nk = 'a.md'\n[bindings.SECRET]\npath = 'SECRET'",
+        b"[bindings.b]\npath = 'SECRET'\ntitle = 'SECRET'\n[keys]\nk = 'b.md'",
+        b"[bindings.b]\npath = 'SECRET/a.md'\n[keys]\nSECRET = 'a.md'",
         b"[bindings.b]\nkey_env = 'SECRET'",
         b"roots = ['/SECRET']\n[keys]\nk = 'a.md'",
         // In an invalid map.
@@ -234,7 +234,7 @@ fn no_key_is_shown_wherever_it_stands() {
         b"[keys.SECRET]\n[keys.SECRET]",
         b"[bindings.SECRET]",
         b"[bindings.b]\nSECRET = 1",
-        b"[bindings.b]\nkey = 1979-SECRET",
+        b"[bindings.b]\npath = 1979-SECRET",
         long.as_bytes(),
     ] {
         let world = World::new().file("a.md", "a").map(map);

@@ -10,7 +10,7 @@ fn an_entry_may_be_put_at_the_end_of_any_map() {
         "[keys]\n",
         "[keys]\n\"k-2c1f8a96d0e34b57\" = '~/notes/a.md'",
         "max_bytes = 9\n",
-        "[keys]\n\"k-2c1f8a96d0e34b57\" = '~/notes/a.md'\n\n[bindings.b]\nkey = 'k-2c1f8a96d0e34b57'",
+        "[keys]\n\"k-2c1f8a96d0e34b57\" = '~/notes/a.md'\n\n[bindings.b]\npath = '~/notes/a.md'",
         "[keys.\"k-2c1f8a96d0e34b57\"]\npath = '~/notes/a.md'\n# the end",
     ] {
         let world = World::new().file("notes/a.md", "a").map(earlier);
@@ -67,10 +67,11 @@ fn the_file_is_written_as_it_means_the_same_in_the_map() {
     }
     let ran = world.run("setup key ~/a.md --bind b --agent x\"y\\ --max-bytes 7".split(' '));
     let map: toml::Table = toml::from_str(&ran.exits(0).stdout).unwrap();
-    let (key, entry) = map["keys"].as_table().unwrap().iter().next().unwrap();
-    assert_eq!(entry["agents"][0].as_str(), Some("x\"y\\"));
-    assert_eq!(entry["max_bytes"].as_integer(), Some(7));
-    assert_eq!(map["bindings"]["b"]["key"].as_str(), Some(&**key));
+    assert!(map.get("keys").is_none());
+    let binding = &map["bindings"]["b"];
+    assert_eq!(binding["path"].as_str(), Some("~/a.md"));
+    assert_eq!(binding["agents"][0].as_str(), Some("x\"y\\"));
+    assert_eq!(binding["max_bytes"].as_integer(), Some(7));
 }
 
 #[test]
@@ -87,6 +88,8 @@ fn a_file_that_would_be_refused_is_warned_of_and_its_content_is_never_printed() 
         ("~/n/latin.md", "not-utf8: "),
         ("~/out.md", "outside-root: "),
         ("~/n/long.md --max-bytes 12", "too-large: "),
+        ("~/n/long.md --max-bytes 12 --bind b", "too-large: "),
+        ("~/n/long.md --bind b", ""),
         ("~/n/long.md", ""),
     ] {
         let ran = world.run(format!("setup key {file}").split(' ')).exits(0);

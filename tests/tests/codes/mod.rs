@@ -27,7 +27,7 @@ pub(crate) fn mapped(file: &str) -> String {
 enum Surface {
     /// A call names the key.
     General,
-    /// `--bind`: a call has no arguments, and the map names the key.
+    /// `--bind`: a call has no arguments, and nobody has a key.
     Bound,
     /// As the plugin starts its agent's own server: the environment names the key, and a
     /// call needs a ticket of this agent.
@@ -44,7 +44,9 @@ impl Surface {
             Self::General => world,
             Self::Bound => {
                 if let Ok(map) = fs::read_to_string(world.map_path()) {
-                    world.write_map(format!("{map}[bindings.document]\nkey = '{KEY}'\n"));
+                    let map = map.replace("[keys]", "[bindings]");
+                    let entry = format!("{KEY} = ");
+                    world.write_map(map.replace(&entry, "document.path = "));
                 }
                 world.arguments(["--bind", "document"])
             }
@@ -72,7 +74,7 @@ impl Surface {
             Code::OutOfResources => true,
             // The others ask nobody who calls.
             Code::CallerNotVerified => self != Self::OfAgent,
-            // Once a call has a key, all servers are one, and these take time.
+            // Once a call has an entry, all servers are one, and these take time.
             Code::Changed | Code::TimedOut | Code::Busy => self != Self::General,
             // Only this wall keeps a file from the server that its user may read.
             #[cfg(target_os = "linux")]

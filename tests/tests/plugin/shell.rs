@@ -100,7 +100,7 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
             "too-large, line 1; run the command above in a terminal of your own\n",
         ),
         (
-            World::new().map("[bindings.secret-place]\nkey = 'x'\n"),
+            World::new().map("[bindings.secret-place]\npath = '~/secret-place/a.md'\n"),
             1,
             "the map has no entry with its key. Put this at its end, with the path of your file:\n\n[keys.keyhole-privacy-catalog]\n",
         ),

@@ -29,7 +29,8 @@ impl Report {
         let entries = self.outcome.as_deref().ok();
         // Each fault is told once: an entry's is its code, so it is not among the warnings.
         let warnings = entries.map(|entries| {
-            let of_lines = entries.iter().flat_map(|entry| {
+            let bound = self.bindings.iter().map(|binding| &binding.file);
+            let of_lines = entries.iter().chain(bound).flat_map(|entry| {
                 let warnings = entry.warnings.iter();
                 warnings
                     .map(|warning| json!({ "line": entry.line, "message": warning.to_string() }))
@@ -52,7 +53,7 @@ impl Report {
                 "line": entry.line,
                 // As written in the map; `null` if it does not end in `.md`, or holds a key.
                 "path": entry.path,
-                // Whether the key is bound to agents.
+                // Whether it is for its agents only.
                 "bound": entry.is_bound,
                 // Whether the key may be guessed.
                 "weak_key": entry.warnings.contains(&Warning::WeakKey),
@@ -63,10 +64,14 @@ impl Report {
             })).collect::<Value>()),
             "bindings": entries.map(|_| self.bindings.iter().map(|binding| json!({
                 "name": binding.name,
-                "line": binding.line,
-                // `null` if the key comes from a variable that is not set here.
-                "ok": binding.is_served,
-                "message": binding.message,
+                "line": binding.file.line,
+                "path": binding.file.path,
+                "bound": binding.file.is_bound,
+                "ok": binding.is_served(),
+                "bytes": binding.file.result.ok(),
+                // `null` also if it is not served because it shows a key.
+                "code": binding.file.result.err().map(Code::as_str),
+                "message": binding.message(),
             })).collect::<Value>()),
             // The agents of Claude Code's plugin, if that asks.
             "agents": self.agents.iter().map(|agent| json!({

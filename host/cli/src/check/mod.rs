@@ -8,8 +8,8 @@ mod text;
 mod way;
 
 use keyhole_core::{
-    BindingError, BindingName, Caller, Code, Entry, Executor, Grant, Key, Loader, Location, Map,
-    MapError, Maps, Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
+    Caller, Code, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Target,
+    Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
 use keyhole_walk::{Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker};
 use keyhole_wall::WallStatus;
@@ -52,16 +52,31 @@ pub(crate) struct Report {
 pub(crate) struct BindingReport {
     /// Its name. None if the name contains a key.
     name: Option<String>,
-    /// The line of the map on which it starts, counted from 1.
-    line: u32,
-    /// Whether it has a key that has an entry in the map. The entry's report says
-    /// whether the file would load. None means that only its server's environment can tell.
-    is_served: Option<bool>,
-    /// What to do about it.
-    message: Option<String>,
+    /// Whether a client would be shown a key. Then its server does not start.
+    shows_a_key: bool,
+    /// The result for its file.
+    file: EntryReport,
 }
 
-/// The result for one entry. The line identifies the entry.
+impl BindingReport {
+    fn is_served(&self) -> bool {
+        !self.shows_a_key && self.file.result.is_ok()
+    }
+
+    /// What to do about a binding that is not served.
+    fn message(&self) -> Option<String> {
+        match self.shows_a_key {
+            true => Some(SHOWS_A_KEY.to_owned()),
+            false => self.file.message(),
+        }
+    }
+}
+
+/// What to do about a binding that shows a key.
+const SHOWS_A_KEY: &str =
+    "the binding's name, title or description holds a key, and clients show them; reword it";
+
+/// The result for one entry, or one binding. The line identifies it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EntryReport {
     /// The line of the map on which the entry stands, counted from 1.
@@ -69,7 +84,7 @@ pub(crate) struct EntryReport {
     /// The path as the map has it. None if it may be a key in the wrong place: if it
     /// does not end in `.md`, or contains one of the map's keys.
     path: Option<String>,
-    /// Whether the key is bound to agents. The report does not name them: a name may
+    /// Whether it is for its agents only. The report does not name them: a name may
     /// be a key in the wrong place. The check cannot tell whether such agents exist.
     is_bound: bool,
     /// The file's size in bytes, or why it is not served.
@@ -123,10 +138,6 @@ impl Maps for ReadMap {
         self.0.clone().map_err(|error| error.code())
     }
 
-    fn bound(&self, _: &Map, _: &BindingName, _: Instant) -> Result<Key, Code> {
-        Err(Code::UnknownKey)
-    }
-
     fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Result<Grant<Handle>, Code> {
         let walker = Walker::new(System).until(deadline);
         locate(&walker, map, entry).map_err(|error| error.code())
@@ -136,10 +147,9 @@ impl Maps for ReadMap {
 /// Loads a file as a call would.
 pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
     loader: &Loader<M, G>,
-    key: &Key,
+    target: Target,
     caller: &Caller,
 ) -> Result<String, Code> {
-    let target = Target::Key(key.expose().to_owned());
     Ok(loader.load(target, caller.clone()).await?.text)
 }
 
@@ -148,7 +158,7 @@ pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
 pub(crate) async fn check(
     location: &Location,
     map: Result<Arc<Map>, MapError>,
-    load: impl AsyncFn(&Key, &Caller) -> Result<String, Code>,
+    load: impl AsyncFn(Target, &Caller) -> Result<String, Code>,
 ) -> Report {
     let mut report = Report {
         map: Some(location.file().to_owned()),
@@ -174,12 +184,7 @@ pub(crate) async fn check(
             return report;
         }
     };
-    let keys: Vec<_> = map
-        .bindings()
-        .iter()
-        .map(|(_, binding)| binding.key(&map))
-        .collect();
-    let secrets = Secrets::of(&map, keys.iter().flatten());
+    let secrets = Secrets::of(&map);
     let roots = map.roots();
     if roots.is_empty() && cfg!(target_os = "linux") {
         report.notes.push(NO_ROOTS.to_owned());
@@ -193,25 +198,17 @@ pub(crate) async fn check(
         .collect();
     let mut entries = Vec::new();
     for (key, entry) in map.entries() {
-        entries.push(entry_report(&map, key, entry, &secrets, location, &load).await);
+        let target = Target::Key(key.expose().to_owned());
+        entries.push(entry_report(&map, target, entry, &secrets, location, &load).await);
     }
     report.outcome = Ok(entries);
-    for ((name, binding), key) in map.bindings().into_iter().zip(&keys) {
-        let shows_a_key = binding.shows_a_key(name, key.as_ref().ok(), &map);
-        let error = match key {
-            _ if shows_a_key => Some(&BindingError::ShowsAKey),
-            Ok(key) if map.find(key).is_none() => Some(&BindingError::NoEntry),
-            Ok(_) => None,
-            Err(error) => Some(error),
-        };
+    for (name, binding) in map.bindings() {
+        let (target, entry) = (Target::Bound(name.clone()), binding.entry());
+        let shows_a_key = binding.shows_a_key(name, &map);
         report.bindings.push(BindingReport {
             name: (!shows_a_key && !secrets.are_in(name)).then(|| name.to_string()),
-            line: binding.line(),
-            is_served: match error {
-                Some(BindingError::NoVariable) => None,
-                error => Some(error.is_none()),
-            },
-            message: error.map(|error| secrets.hidden_in(unbound(error))),
+            shows_a_key,
+            file: entry_report(&map, target, entry, &secrets, location, &load).await,
         });
     }
     report
@@ -219,17 +216,6 @@ pub(crate) async fn check(
 
 /// What a map without roots gives away.
 const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you may. Name the folders of your files at the top of the map, as in roots = [\"~/private\"]";
-
-/// Why a binding has no key. There is no command, because a link may lead to its key file.
-fn unbound(error: &BindingError) -> Told {
-    match error {
-        BindingError::Untrusted(distrust) => (
-            format!("its key_file cannot be trusted: {distrust}"),
-            vec![distrust.path.clone()],
-        ),
-        error => (error.to_string(), Vec::new()),
-    }
-}
 
 /// Why no file in this root is served, if others could put another directory in its place.
 fn why_not_root(root: &Path, secrets: &Secrets<'_>) -> Option<String> {
@@ -269,22 +255,23 @@ fn detail(code: Code, map: &Map, entry: &Entry, location: &Location) -> Option<T
     }
 }
 
-/// Loads one entry as a call would.
+/// Loads one entry as a call for `target` would.
 pub(crate) async fn entry_report(
     map: &Map,
-    key: &Key,
+    target: Target,
     entry: &Entry,
     secrets: &Secrets<'_>,
     location: &Location,
-    load: &impl AsyncFn(&Key, &Caller) -> Result<String, Code>,
+    load: &impl AsyncFn(Target, &Caller) -> Result<String, Code>,
 ) -> EntryReport {
-    // The call is made as an agent that may use the key, because the check asks
+    // The call is made as an agent that may have the file, because the check asks
     // whether the file would load.
     let agent = entry.agents().and_then(|agents| agents.first());
     let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent(agent.clone()));
     let path = entry.path();
     let is_shown = path.ends_with(".md") && !secrets.are_in(path);
-    let loaded = load(key, &caller).await;
+    let is_weak = matches!(&target, Target::Key(key) if Key::is_guessable(key));
+    let loaded = load(target, &caller).await;
     let text = loaded.as_deref();
     let detail = text
         .err()
@@ -292,7 +279,7 @@ pub(crate) async fn entry_report(
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
     let warnings = [
         (has(|text| text.trim().is_empty()), Warning::Blank),
-        (key.is_weak(), Warning::WeakKey),
+        (is_weak, Warning::WeakKey),
         (
             has(|text| text.len() > MAX_CLAUDE_CHARS),
             Warning::LongForClaude,
@@ -312,20 +299,16 @@ pub(crate) async fn entry_report(
     }
 }
 
-/// The keys of a map and its bindings, short ones too.
+/// The keys of a map, short ones too.
 pub(crate) struct Secrets<'a> {
     keys: HashSet<&'a [u8]>,
     lengths: BTreeSet<usize>,
 }
 
 impl<'a> Secrets<'a> {
-    pub(crate) fn of(map: &'a Map, bound: impl Iterator<Item = &'a Key>) -> Self {
+    pub(crate) fn of(map: &'a Map) -> Self {
         let entries = map.entries().into_iter();
-        let keys: HashSet<&[u8]> = entries
-            .map(|(key, _)| key)
-            .chain(bound)
-            .map(|key| key.expose().as_bytes())
-            .collect();
+        let keys: HashSet<&[u8]> = entries.map(|(key, _)| key.expose().as_bytes()).collect();
         let lengths = keys.iter().map(|key| key.len()).collect();
         Self { keys, lengths }
     }
@@ -371,7 +354,7 @@ impl Report {
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };
         let all = entries.iter().all(|entry| entry.result.is_ok())
-            && self.bindings.iter().all(|b| b.is_served != Some(false))
+            && self.bindings.iter().all(BindingReport::is_served)
             && self.agents.iter().all(|agent| agent.is_served);
         u8::from(!all)
     }
@@ -397,7 +380,7 @@ impl Report {
 const fn remedy(code: Code) -> &'static str {
     match code {
         Code::CallerNotVerified | Code::UnknownKey => {
-            "the key was removed from the map during the check; check again"
+            "it was removed from the map during the check; check again"
         }
         Code::MapMissing | Code::MapInvalid => "the map changed during the check; check again",
         Code::NotMarkdown => {

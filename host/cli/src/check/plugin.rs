@@ -64,16 +64,13 @@ impl Report {
             self.roots
                 .iter_mut()
                 .for_each(|root| *root = "others could replace one".to_owned());
-            for binding in &mut self.bindings {
-                (binding.name, binding.message) = (
-                    None,
-                    binding.message.take().map(|_| "not served".to_owned()),
-                );
-            }
-            if let Ok(entries) = &mut self.outcome {
-                entries
-                    .iter_mut()
-                    .for_each(|entry| (entry.path, entry.detail) = (None, None));
+            let bound = self.bindings.iter_mut().map(|binding| {
+                binding.name = None;
+                &mut binding.file
+            });
+            let entries = self.outcome.iter_mut().flatten();
+            for entry in entries.chain(bound) {
+                (entry.path, entry.detail) = (None, None);
             }
         }
         self

@@ -1,6 +1,6 @@
 //! The report for people.
 
-use super::{Report, Warning, remedy};
+use super::{BindingReport, EntryReport, Report, SHOWS_A_KEY, Warning, remedy};
 use anstyle::{AnsiColor, Style};
 use keyhole_core::{Code, MapError};
 use keyhole_walk::printable::{printable, printable_text};
@@ -12,6 +12,8 @@ use std::{
 
 /// Replaces a text that may be a key.
 const HIDDEN: &str = "…";
+/// The result of a binding that is not served because clients show its words.
+const REVEALS: &str = "shows-a-key";
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -26,9 +28,7 @@ impl Report {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = match &self.outcome {
-            Ok(_) => self
-                .write_entries(&mut text)
-                .and_then(|()| self.write_bindings(&mut text)),
+            Ok(_) => self.write_entries(&mut text),
             Err(error) => self.write_error(error, &mut text),
         };
         let _ = self.write_rest(is_verbose, &mut text);
@@ -53,7 +53,7 @@ impl Report {
         if let Some(map) = &self.map {
             writeln!(out, "map: {}", printable(map))?;
         }
-        if entries.is_empty() {
+        if entries.is_empty() && self.bindings.is_empty() {
             // The plugin's agents have keys of their own, so no fresh one helps them.
             let how = match self.agents.is_empty() {
                 true => " `keyhole setup key FILE` prints one.",
@@ -64,34 +64,28 @@ impl Report {
                 "\nThe map is valid and has no keys: every key is refused.{how}"
             );
         }
-        let result = |code: &Result<u64, Code>| code.err().map_or("ok", Code::as_str);
-        let wide = entries.iter().map(|entry| result(&entry.result).len());
-        let wide = wide.max().unwrap_or(0).max("RESULT".len());
-        let row = |result: &str, bytes: &str, line: &str| {
-            format!("{result:<wide$}  {bytes:>7}  {line:>4}")
-        };
-        let head = row("RESULT", "BYTES", "LINE");
-        writeln!(out, "\n{HEAD}{head}  PATH{HEAD:#}")?;
-        for entry in entries {
-            let style = if entry.result.is_ok() { GOOD } else { BAD };
-            let bytes = entry.result.map_or("-".into(), |bytes| bytes.to_string());
-            let row = row(result(&entry.result), &bytes, &entry.line.to_string());
-            // The path comes last, because its width on a terminal is unknown.
-            let path = entry.path.as_deref().map_or(HIDDEN.into(), printable_text);
-            writeln!(out, "{style}{row}{style:#}  {path}")?;
-        }
-        let failed: BTreeSet<Code> = entries
-            .iter()
-            .filter_map(|entry| entry.result.err())
-            .collect();
+        let bound = self.bindings.iter().map(|binding| &binding.file);
+        let mut all: Vec<_> = entries.iter().chain(bound).collect();
+        all.sort_by_key(|entry| entry.line);
+        self.write_tables(entries, out)?;
+        let failed: BTreeSet<Code> = all.iter().filter_map(|entry| entry.result.err()).collect();
         writeln!(out)?;
         for code in failed {
             writeln!(out, "{BAD}{}{BAD:#}: {}", code.as_str(), remedy(code))?;
-            for entry in entries.iter().filter(|entry| entry.result == Err(code)) {
+            for entry in all.iter().filter(|entry| entry.result == Err(code)) {
                 if let Some(detail) = &entry.detail {
                     writeln!(out, "  line {}: {detail}", entry.line)?;
                 }
             }
+        }
+        let shown = self.bindings.iter().filter(|binding| binding.shows_a_key);
+        let shown: Vec<u32> = shown.map(|binding| binding.file.line).collect();
+        if !shown.is_empty() {
+            writeln!(
+                out,
+                "{BAD}{REVEALS}{BAD:#}: {SHOWS_A_KEY}: {}",
+                lines(&shown)
+            )?;
         }
         for root in &self.roots {
             writeln!(
@@ -99,14 +93,14 @@ impl Report {
                 "{WARNING}warning{WARNING:#}: no file in this root is served: {root}"
             )?;
         }
-        if self.unabridged.is_none() && entries.iter().any(|entry| entry.path.is_none()) {
+        if self.unabridged.is_none() && all.iter().any(|entry| entry.path.is_none()) {
             writeln!(
                 out,
                 "{HIDDEN}: a path that holds a key, or does not end in .md, is not shown"
             )?;
         }
         let mut warnings: BTreeMap<Warning, Vec<u32>> = BTreeMap::new();
-        for entry in entries {
+        for entry in &all {
             for warning in &entry.warnings {
                 warnings.entry(*warning).or_default().push(entry.line);
             }
@@ -114,9 +108,14 @@ impl Report {
         for (warning, at) in &warnings {
             writeln!(out, "{WARNING}warning{WARNING:#}: {warning}: {}", lines(at))?;
         }
-        let served = entries.iter().filter(|entry| entry.result.is_ok()).count();
-        writeln!(out, "{served} of {} would be served.", entries.len())?;
-        let bound = entries.iter().filter(|entry| entry.is_bound);
+        let served = entries.iter().filter(|entry| entry.result.is_ok()).count()
+            + self
+                .bindings
+                .iter()
+                .filter(|binding| binding.is_served())
+                .count();
+        writeln!(out, "{served} of {} would be served.", all.len())?;
+        let bound = all.iter().filter(|entry| entry.is_bound);
         let bound: Vec<u32> = bound.map(|entry| entry.line).collect();
         if bound.is_empty() || !self.agents.is_empty() {
             return Ok(());
@@ -128,26 +127,44 @@ impl Report {
         )
     }
 
-    fn write_bindings(&self, out: &mut impl Write) -> fmt::Result {
-        let name = |name: &Option<String>| name.clone().unwrap_or_else(|| HIDDEN.to_owned());
-        let names = self
-            .bindings
-            .iter()
-            .map(|binding| name(&binding.name).chars().count());
-        let Some(widest) = names.max() else {
-            return Ok(());
+    /// The entries, and below them the bindings.
+    fn write_tables(&self, entries: &[EntryReport], out: &mut impl Write) -> fmt::Result {
+        let result = |entry: &EntryReport| entry.result.err().map_or("ok", Code::as_str);
+        let of_binding = |binding: &BindingReport| match binding.shows_a_key {
+            true => REVEALS,
+            false => result(&binding.file),
         };
-        let wide = widest.max("BINDING".len());
-        writeln!(out, "\n{HEAD}LINE  {:<wide$}  RESULT{HEAD:#}", "BINDING")?;
+        let results = entries.iter().map(result);
+        let results = results.chain(self.bindings.iter().map(of_binding));
+        let wide = results.map(str::len).max().unwrap_or(0).max("RESULT".len());
+        let name =
+            |binding: &BindingReport| binding.name.clone().unwrap_or_else(|| HIDDEN.to_owned());
+        let names = self.bindings.iter().map(|b| name(b).chars().count());
+        let longest = names.max().unwrap_or(0).max("BINDING".len());
+        let row = |result: &str, bytes: &str, line: &str| {
+            format!("{result:<wide$}  {bytes:>7}  {line:>4}")
+        };
+        let head = row("RESULT", "BYTES", "LINE");
+        // The path comes last, because its width on a terminal is unknown.
+        let line = |result: &str, entry: &EntryReport, name: &str| {
+            let style = if result == "ok" { GOOD } else { BAD };
+            let bytes = entry.result.map_or("-".into(), |bytes| bytes.to_string());
+            let row = row(result, &bytes, &entry.line.to_string());
+            let path = entry.path.as_deref().map_or(HIDDEN.into(), printable_text);
+            format!("{style}{row}{style:#}  {name}{path}")
+        };
+        if !entries.is_empty() {
+            writeln!(out, "\n{HEAD}{head}  PATH{HEAD:#}")?;
+        }
+        for entry in entries {
+            writeln!(out, "{}", line(result(entry), entry, ""))?;
+        }
+        if !self.bindings.is_empty() {
+            writeln!(out, "\n{HEAD}{head}  {:<longest$}  PATH{HEAD:#}", "BINDING")?;
+        }
         for binding in &self.bindings {
-            let style = match binding.is_served {
-                Some(true) => GOOD,
-                Some(false) => BAD,
-                None => WARNING,
-            };
-            let (line, name) = (binding.line, name(&binding.name));
-            let said = binding.message.as_deref().unwrap_or("ok");
-            writeln!(out, "{line:>4}  {name:<wide$}  {style}{said}{style:#}")?;
+            let name = format!("{:<longest$}  ", name(binding));
+            writeln!(out, "{}", line(of_binding(binding), &binding.file, &name))?;
         }
         Ok(())
     }

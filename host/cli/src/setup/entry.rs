@@ -1,4 +1,4 @@
-//! An entry for the map, with a new key.
+//! An entry for the map, with a new key; or a binding, which has none.
 
 use super::{
     Names, Said, SetupError, UserMap,
@@ -8,7 +8,7 @@ use crate::{
     check::{ReadMap, Secrets, entry_report, load},
     resources::runtime,
 };
-use keyhole_core::{Caller, Key, Loader, hex, limits::Limits, sandbox::Sandbox};
+use keyhole_core::{Caller, Loader, Target, hex, limits::Limits, sandbox::Sandbox};
 use keyhole_walk::printable::printable;
 use std::{
     io::{self, IsTerminal as _},
@@ -36,12 +36,12 @@ pub(super) fn for_file(
         return Err(SetupError::BindingExists);
     }
     let roots = user.map.is_none().then(|| roots(&path)).flatten();
-    let text = roots.unwrap_or_default() + &table(&fresh()?, &path, names, max_bytes);
+    let text = roots.unwrap_or_default() + &table(&path, names, max_bytes)?;
     let text = user.conceals(
         text,
         &[Some(&path), names.bind.as_deref(), names.agent.as_deref()],
     )?;
-    let mut warnings = warnings(&text, user)?;
+    let mut warnings = warnings(&text, names, user)?;
     if io::stdout().is_terminal() {
         warnings.push(format!(
             "put this at the end of your map, {}; or let the shell do it: see `keyhole setup key --help`",
@@ -92,35 +92,45 @@ fn fresh() -> Result<String, SetupError> {
 /// The entry as a table of its own, not as a line under `[keys]`: that header may
 /// stand in a map only once, and an appended line would belong to whatever table
 /// comes last. It begins with an empty line, because a file may not end with one.
-fn table(key: &str, path: &str, names: &Names, max_bytes: Option<u64>) -> String {
-    let mut text = format!("\n[keys.\"{key}\"]\npath = {}\n", quoted(path));
+fn table(path: &str, names: &Names, max_bytes: Option<u64>) -> Result<String, SetupError> {
+    let name = match &names.bind {
+        Some(bind) => format!("bindings.{bind}"),
+        None => format!("keys.\"{}\"", fresh()?),
+    };
+    let mut text = format!("\n[{name}]\npath = {}\n", quoted(path));
     if let Some(bytes) = max_bytes {
         text += &format!("max_bytes = {bytes}\n");
     }
     if let Some(agent) = &names.agent {
         text += &format!("agents = [{}]\n", quoted(agent));
     }
-    if let Some(bind) = &names.bind {
-        text += &format!("\n[bindings.{bind}]\nkey = \"{key}\"\n");
-    }
-    text
+    Ok(text)
 }
 
 /// Loads the file as a call would, with the entry in the user's map.
-fn warnings(text: &str, user: &UserMap) -> Result<Vec<String>, SetupError> {
+fn warnings(text: &str, names: &Names, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let limits = Limits::default();
     let map = user.live.extended_by(text).map_err(SetupError::Entry)?;
     let map = Arc::new(map);
     let planned = ReadMap(Ok(Arc::clone(&map))).into();
     let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
     let runtime = runtime(limits.running)?;
-    let load = async |key: &Key, caller: &Caller| load(&loader, key, caller).await;
-    let secrets = Secrets::of(&map, [].into_iter());
+    let load = async |target: Target, caller: &Caller| load(&loader, target, caller).await;
+    let secrets = Secrets::of(&map);
     let location = user.live.location();
     let mut warnings = Vec::new();
-    // The new entry is the last.
-    if let Some((key, entry)) = map.entries().last() {
-        let judged = entry_report(&map, key, entry, &secrets, location, &load);
+    let entries = map.entries();
+    let new = match &names.bind {
+        Some(bind) => map
+            .binding(bind)
+            .map(|binding| (Target::Bound(bind.clone()), binding.entry())),
+        // The new entry is the last.
+        None => entries
+            .last()
+            .map(|(key, entry)| (Target::Key(key.expose().to_owned()), *entry)),
+    };
+    if let Some((target, entry)) = new {
+        let judged = entry_report(&map, target, entry, &secrets, location, &load);
         let report = runtime.block_on(judged);
         if let (Err(code), Some(why)) = (report.result, report.message()) {
             warnings.push(format!("warning: {}: {why}", code.as_str()));

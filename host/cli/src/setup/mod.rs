@@ -1,5 +1,5 @@
-//! `keyhole setup`: says what each client needs in its configuration, and makes a new
-//! key for the map.
+//! `keyhole setup`: says what each client needs in its configuration, and makes an entry
+//! for the map.
 //!
 //! It writes no file and starts no program. For a client, it prints the example from
 //! docs/examples, with this program's path and the user's names in it. We test each
@@ -49,17 +49,18 @@ struct Names {
     /// The binding that the server serves: [bindings.NAME] in the map
     #[arg(long, value_name = "NAME", value_parser = binding_name)]
     bind: Option<BindingName>,
-    /// The agent that the key is bound to: agents = ["NAME"] in the map
+    /// The agent that the file is for: agents = ["NAME"] in the map
     #[arg(long, value_name = "NAME", value_parser = agent_name)]
     agent: Option<AgentName>,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Print an entry for the map, with a fresh key for FILE
+    /// Print an entry for the map, with a fresh key for FILE, or a binding
     #[command(after_help = "\
 The entry is a table of its own, so you can append it to any map, also to an empty or a
-new one: it needs no [keys] above it. Each run makes another key.
+new one: it needs no [keys] above it. Each run makes another key. With --bind, it is a
+binding, which has none.
 
 Examples:
   keyhole setup key ~/notes/identifiers.md
@@ -237,9 +238,7 @@ impl UserMap {
         let Some(map) = &self.map else {
             return Ok(text);
         };
-        let bindings = map.bindings();
-        let keys: Vec<_> = bindings.iter().map(|(_, b)| b.key(map)).collect();
-        let secrets = Secrets::of(map, keys.iter().flatten());
+        let secrets = Secrets::of(map);
         let names = names.iter().flatten().copied();
         let tells = |text: &str| secrets.are_told_by(text);
         let is_told = names.chain([&*text]).any(tells);

@@ -62,8 +62,8 @@ fn map(
         .as_ref()
         .and_then(|map| Some((map, map.binding(bind)?)));
     if let Some((map, binding)) = found {
-        let line = binding.line();
-        return Ok(match lacks(recipe, map, binding, agent) {
+        let line = binding.entry().line();
+        return Ok(match lacks(recipe, map, (bind, binding), agent) {
             None => format!("Your map, {shown}, has [bindings.{bind}] already, on line {line}."),
             Some(what) => {
                 format!("Your map, {shown}, has [bindings.{bind}] on line {line}, but {what}.")
@@ -105,7 +105,7 @@ pub(super) fn add_entry(
     };
     let shell = if cfg!(windows) { "bat" } else { "sh" };
     Ok(format!(
-        "Your map, {}, {lacks} yet. {how}, with a fresh key for your Markdown file: replace FILE by its path.\n\n```{shell}\n{lines}\n```",
+        "Your map, {}, {lacks} yet. {how}: replace FILE by the path of your Markdown file.\n\n```{shell}\n{lines}\n```",
         printable(file)
     ))
 }
@@ -117,44 +117,32 @@ fn why_limited(recipe: &Recipe) -> String {
     )
 }
 
-/// What keeps this agent from getting the binding's file as it should. The text contains
-/// no key.
+/// What keeps this agent from getting the binding's file as it should.
 fn lacks(
     recipe: &Recipe,
     map: &Map,
-    binding: &Binding,
+    (name, binding): (&str, &Binding),
     agent: Option<&AgentName>,
 ) -> Option<String> {
-    let key = match binding.key(map) {
-        Ok(key) => key,
-        Err(_) => return Some("its key cannot be read here: see `keyhole check`".to_owned()),
-    };
-    let Some(entry) = map.find(&key) else {
-        return Some("its key has no entry: see `keyhole check`".to_owned());
-    };
-    let line = entry.line();
+    let entry = binding.entry();
     if let Some(most) = recipe.max_bytes
         && entry.max_bytes() > most
     {
         return Some(format!(
-            "the entry on line {line} allows files of {} bytes: add max_bytes = {most} to it; {}",
+            "it allows files of {} bytes: add max_bytes = {most} to it; {}",
             entry.max_bytes(),
             why_limited(recipe)
         ));
     }
-    match (map.find_for(&key, agent), agent) {
+    match (map.find_bound(name, agent), agent) {
         (Some(_), None) => None,
         (Some(_), Some(_)) if entry.agents().is_some() => None,
         (Some(_), Some(agent)) => Some(format!(
-            "any agent may use its key: add agents = [{}] to the entry on line {line}",
+            "any agent may have its file: add agents = [{}] to it",
             quoted(agent)
         )),
-        (None, Some(_)) => Some(format!(
-            "its key is bound to other agents: add this one to those on line {line}"
-        )),
-        (None, None) => Some(format!(
-            "its key is bound to agents, on line {line}: name one of them with --agent"
-        )),
+        (None, Some(_)) => Some("it is for other agents: add this one to its agents".to_owned()),
+        (None, None) => Some("it is for its agents only: name one of them with --agent".to_owned()),
     }
 }
 

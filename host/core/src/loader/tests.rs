@@ -248,4 +248,8 @@ async fn a_long_key_never_waits_for_those_who_guess_short_ones_and_a_short_one_d
     // A wrong long key does not wait either.
     assert_eq!(world.load(&key("wrong")).await, Err(Code::UnknownKey));
     assert_eq!(world.load("k").await, Err(Code::Busy));
+    // Nobody guesses a binding's name: the operator gives it.
+    let bound = Target::Bound("b".try_into().unwrap());
+    let answer = world.loader.load(bound, Caller::Nobody).await;
+    assert_eq!(answer.err(), Some(Code::UnknownKey));
 }

@@ -1,6 +1,6 @@
 //! The map as it is now: read at each call, and parsed again if it has changed.
 
-use super::{BindingName, Entry, Key, Location, Map, MapError, Maps, locate};
+use super::{Entry, Location, Map, MapError, Maps, locate};
 use crate::{code::Code, grant::Grant, limits::MAX_MAP_BYTES};
 use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
 use std::{
@@ -168,13 +168,6 @@ where
 
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
         self.current_by(deadline).map_err(|error| error.code())
-    }
-
-    fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code> {
-        let walker = Walker::new(self.files.clone()).until(deadline);
-        let binding = map.binding(name).ok_or(Code::UnknownKey)?;
-        let key = binding.key_in(&walker, map);
-        key.map_err(|error| error.code())
     }
 
     fn resolve(

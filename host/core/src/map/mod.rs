@@ -1,4 +1,4 @@
-//! The user's map: which key stands for which file.
+//! The user's map: which key, or which binding, stands for which file.
 //!
 //! [`Location`] says where the map is. [`LiveMap`] reads it at each call. [`Map::parse`]
 //! turns its text into entries. [`locate()`] turns one entry into an open directory and a
@@ -12,7 +12,7 @@ mod location;
 mod reader;
 mod resolve;
 
-pub use binding::{BadBindingName, Binding, BindingError, BindingName};
+pub use binding::{BadBindingName, Binding, BindingName};
 use error::{Lines, Position};
 pub use error::{MapError, MapMistake};
 pub use key::{Key, KeyError};
@@ -40,14 +40,6 @@ pub trait Maps: Send + Sync + 'static {
     /// The [`Code`] of a map that cannot be used.
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code>;
 
-    /// The key that a binding stands for.
-    ///
-    /// # Errors
-    /// [`Code::UnknownKey`] if the binding is gone, or the file or variable that held its
-    /// key, as if the key had left the map; [`Code::OutOfResources`] and
-    /// [`Code::TimedOut`] if nobody can tell.
-    fn bound(&self, map: &Map, name: &BindingName, deadline: Instant) -> Result<Key, Code>;
-
     /// The grant for an entry of that map.
     ///
     /// # Errors
@@ -73,7 +65,7 @@ pub struct Map {
     bindings: BTreeMap<BindingName, Binding>,
 }
 
-/// What the map says of one key.
+/// What the map says of one key, or of one binding.
 pub struct Entry {
     path: Box<str>,
     max_bytes: u64,
@@ -94,7 +86,7 @@ impl Entry {
         self.max_bytes
     }
 
-    /// The agents that may use the key. None means any agent. The list is never empty.
+    /// The agents that may have the file. None means any agent. The list is never empty.
     pub fn agents(&self) -> Option<&[AgentName]> {
         self.agents.as_deref()
     }
@@ -103,6 +95,11 @@ impl Entry {
     fn names(&self, agent: &AgentName) -> bool {
         let mut agents = self.agents.iter().flatten();
         agents.any(|name| name.means(agent))
+    }
+
+    /// Whether `agent` may have the file. None means that nobody knows who asks.
+    fn is_for(&self, agent: Option<&AgentName>) -> bool {
+        self.agents.is_none() || agent.is_some_and(|agent| self.names(agent))
     }
 
     /// The line of the map on which the entry begins, from 1.
@@ -134,12 +131,18 @@ impl Map {
     /// The entry of `key`, if `agent` may use it. An agent of None means that nobody
     /// knows who asks. An entry that is bound to others is not found.
     pub fn find_for(&self, key: &Key, agent: Option<&AgentName>) -> Option<&Entry> {
-        self.find(key)
-            .filter(|entry| entry.agents.is_none() || agent.is_some_and(|agent| entry.names(agent)))
+        self.find(key).filter(|entry| entry.is_for(agent))
+    }
+
+    /// The entry of the binding `name`, if `agent` may use it, as for [`Self::find_for`].
+    pub fn find_bound(&self, name: &str, agent: Option<&AgentName>) -> Option<&Entry> {
+        let binding = self.binding(name)?;
+        Some(&binding.entry).filter(|entry| entry.is_for(agent))
     }
 
     /// The key of the entry that names `agent`. None if no entry does, or more than one, or
     /// if it names the agent with a marketplace: nobody told from which one this agent is.
+    /// Bindings do not count: their agents are those of one server.
     #[must_use]
     pub fn only_key_of(&self, agent: &AgentName) -> Option<&Key> {
         let mut naming = self.entries.iter().filter(|(_, entry)| entry.names(agent));
@@ -158,11 +161,11 @@ impl Map {
     /// `check`.
     pub fn bindings(&self) -> Vec<(&BindingName, &Binding)> {
         let mut bindings: Vec<_> = self.bindings.iter().collect();
-        bindings.sort_unstable_by_key(|(_, binding)| binding.at);
+        bindings.sort_unstable_by_key(|(_, binding)| binding.entry.at);
         bindings
     }
 
-    /// All entries with their keys, in the order of the text. Only for the user's own
+    /// All keys with their entries, in the order of the text. Only for the user's own
     /// `check`: a call must not learn of any entry but its own.
     pub fn entries(&self) -> Vec<(&Key, &Entry)> {
         let mut entries: Vec<_> = self.entries.iter().collect();

@@ -5,8 +5,7 @@
 //! place.
 
 use super::{
-    Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position, binding::KeySource,
-    error::Lines, key::check,
+    Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position, error::Lines, key::check,
 };
 use crate::{
     agent::AgentName,
@@ -16,7 +15,7 @@ use keyhole_walk::{
     paths::{begins_at_root, odd_path},
     printable::is_unprintable,
 };
-use std::{borrow::Cow, cmp::max_by_key, fmt::Display};
+use std::{borrow::Cow, fmt::Display};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -27,10 +26,20 @@ const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
 /// The fields of an entry that is a table.
 const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
 /// The fields of a binding.
-const BINDING_FIELDS: [&str; 5] = ["key", "key_file", "key_env", "title", "description"];
+const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "description"];
+/// The fields of a binding that stood for a key, up to version 0.3.
+const FORMER_FIELDS: [&str; 3] = ["key", "key_file", "key_env"];
 
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
+
+const FORMER: &str = "a binding has no key any more, but a path of its own";
+const FORMER_HELP: &str =
+    "write these lines instead, with the path of the key's entry, and its agents, if it has any:
+
+[bindings.NAME]
+path = \"…\"
+agents = [\"…\"]";
 
 const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
 const REPEATED: &str =
@@ -121,7 +130,7 @@ impl Reader<'_> {
         let bindings = self.table(document, "bindings", "a table: write [bindings.NAME]")?;
         let bindings = bindings
             .into_iter()
-            .map(|(name, value)| self.binding(name, value));
+            .map(|(name, value)| self.binding(name, value, max_bytes));
         Ok(Map {
             location: self.location.clone(),
             roots,
@@ -150,8 +159,13 @@ impl Reader<'_> {
 
     fn entry(&self, name: &Name<'_>, value: &Value<'_>, default: u64) -> Read<(Key, Entry)> {
         let key = self.valid(name, Key::try_from(&**name.get_ref()))?;
-        let (path, max_bytes, agents) = match value.get_ref() {
-            DeValue::String(_) => (self.path(value)?, None, None),
+        let entry = match value.get_ref() {
+            DeValue::String(_) => Entry {
+                path: self.path(value)?,
+                max_bytes: default,
+                agents: None,
+                at: self.at(name),
+            },
             // A table that a dot created has the position of the name before the dot.
             DeValue::Table(_) if value.span() == name.span() => {
                 let help = Some("put the whole key in quotes");
@@ -159,15 +173,7 @@ impl Reader<'_> {
             }
             DeValue::Table(fields) => {
                 self.check_fields(fields, &ENTRY_FIELDS, "an entry has")?;
-                let path = fields.get("path").ok_or_else(|| {
-                    let help = Some("add a line: path = \"…\"");
-                    self.mistake(value, "this entry has no path", help)
-                })?;
-                (
-                    self.path(path)?,
-                    optional(fields, "max_bytes", |value| self.max_bytes(value))?,
-                    optional(fields, "agents", |value| self.agents(value))?,
-                )
+                self.file(name, value, fields, default)?
             }
             _ if MAP_FIELDS.contains(&&**name.get_ref()) => {
                 let message = "this is under [keys], so it counts as a key";
@@ -175,72 +181,54 @@ impl Reader<'_> {
             }
             _ => return Err(self.wrong_type(value, "a path or a table with a path")),
         };
-        let entry = Entry {
-            path,
-            max_bytes: max_bytes.unwrap_or(default),
-            agents,
-            at: self.at(name),
-        };
         Ok((key, entry))
     }
 
-    fn binding(&self, name: &Name<'_>, value: &Value<'_>) -> Read<(BindingName, Binding)> {
+    fn binding(
+        &self,
+        name: &Name<'_>,
+        value: &Value<'_>,
+        default: u64,
+    ) -> Read<(BindingName, Binding)> {
         let valid = self.valid(name, BindingName::try_from(&**name.get_ref()))?;
         let DeValue::Table(fields) = value.get_ref() else {
-            return Err(self.wrong_type(value, "a table with a key"));
+            return Err(self.wrong_type(value, "a table with a path"));
         };
+        let is_former = |field: &&Name<'_>| FORMER_FIELDS.contains(&&**field.get_ref());
+        if let Some(field) = fields.keys().find(is_former) {
+            return Err(self.mistake(field, FORMER, Some(FORMER_HELP)));
+        }
         self.check_fields(fields, &BINDING_FIELDS, "a binding has")?;
-        let sources = ["key", "key_file", "key_env"];
-        let sources = sources.map(|field| fields.get(field).map(|value| (field, value)));
-        let mut sources = sources.into_iter().flatten();
-        let (field, first) = sources.next().ok_or_else(|| {
-            let help = Some("write key = \"…\", or key_file or key_env");
-            self.mistake(value, "this binding has no key", help)
-        })?;
-        if let Some((_, second)) = sources.next() {
-            let help = Some("keep one of key, key_file, key_env");
-            let later = max_by_key(first, second, |value| value.span().start);
-            return Err(self.mistake(later, "this binding's key is given twice", help));
-        }
-        let source = self.key_source(field, first)?;
-        let secret = match &source {
-            KeySource::Here(key) => Some(key),
-            _ => None,
-        };
-        if secret.is_some_and(|key| valid.contains(key.expose())) {
-            let message = "this name holds the key, and clients show it";
-            return Err(self.mistake(name, message, None));
-        }
-        let label = |field, most| optional(fields, field, |value| self.label(value, most, secret));
-        let title = label("title", Binding::MAX_TITLE)?;
-        let description = label("description", Binding::MAX_DESCRIPTION)?;
+        let entry = self.file(name, value, fields, default)?;
+        let label = |field, most| optional(fields, field, |value| self.label(value, most));
         let binding = Binding {
-            source,
-            title,
-            description,
-            at: self.at(name),
+            entry,
+            title: label("title", Binding::MAX_TITLE)?,
+            description: label("description", Binding::MAX_DESCRIPTION)?,
         };
         Ok((valid, binding))
     }
 
-    /// Where a binding's key is, by the field that says so.
-    fn key_source(&self, field: &str, value: &Value<'_>) -> Read<KeySource> {
-        let text = self.string(value)?;
-        match field {
-            "key" => Ok(KeySource::Here(self.valid(value, Key::try_from(text))?)),
-            "key_file" => self.path(value).map(KeySource::File),
-            _ => {
-                let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-                if text.bytes().all(is_name)
-                    && !text.starts_with(|c: char| c.is_ascii_digit())
-                    && !text.is_empty()
-                {
-                    return Ok(KeySource::Variable(text.into()));
-                }
-                let message = "key_env is the name of a variable: letters, digits and _";
-                Err(self.mistake(value, message, None))
-            }
-        }
+    /// The file of the entry or the binding that has these fields, and who may have it.
+    fn file(
+        &self,
+        name: &Name<'_>,
+        value: &Value<'_>,
+        fields: &DeTable<'_>,
+        default: u64,
+    ) -> Read<Entry> {
+        let path = fields.get("path").ok_or_else(|| {
+            let help = Some("add a line: path = \"…\"");
+            self.mistake(value, "this entry has no path", help)
+        })?;
+        let path = self.path(path)?;
+        let max_bytes = optional(fields, "max_bytes", |value| self.max_bytes(value))?;
+        Ok(Entry {
+            path,
+            max_bytes: max_bytes.unwrap_or(default),
+            agents: optional(fields, "agents", |value| self.agents(value))?,
+            at: self.at(name),
+        })
     }
 
     /// The list of roots: absolute, or under `~/`.
@@ -260,9 +248,9 @@ impl Reader<'_> {
         )
     }
 
-    /// The list of agents that may use a key. Their names have the form of keys.
+    /// The list of agents that may have a file. Their names have the form of keys.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
-        let empty = "with no agents, nobody may use the key; name one, or remove the field";
+        let empty = "with no agents, nobody may have the file; name one, or remove the field";
         self.list(value, "a list: write agents = [\"NAME\"]", empty, |value| {
             let text = self.string(value)?;
             let said = check(text).map_err(|error| error.to_string());
@@ -313,16 +301,13 @@ impl Reader<'_> {
         Err(self.mistake(value, message, help))
     }
 
-    /// A text that a client shows and a model reads: one line of 1 to `most` characters,
-    /// without `secret`.
-    fn label(&self, value: &Value<'_>, most: usize, secret: Option<&Key>) -> Read<Box<str>> {
+    /// A text that a client shows and a model reads: one line of 1 to `most` characters.
+    fn label(&self, value: &Value<'_>, most: usize) -> Read<Box<str>> {
         let text = self.string(value)?;
         let message = if !(1..=most).contains(&text.chars().count()) {
             format!("this text must have 1 to {most} characters")
         } else if text.chars().any(is_unprintable) {
             "this text holds a control or direction character; write it as one line, without such characters".into()
-        } else if secret.is_some_and(|key| text.contains(key.expose())) {
-            "this text holds the key, and clients show it".into()
         } else {
             return Ok(text.into());
         };

@@ -8,8 +8,7 @@
 use super::{call, cancel, initialize, stateless};
 use crate::{Surface, run_session};
 use keyhole_core::{
-    BindingName, Caller, Code, Entry, Executor, Grant, Key, Loader, Location, Map, Maps, Target,
-    limits::Limits,
+    Caller, Code, Entry, Executor, Grant, Loader, Location, Map, Maps, Target, limits::Limits,
 };
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
 use serde_json::Value;
@@ -136,10 +135,6 @@ impl Maps for Keys {
 
     fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
         Ok(Arc::clone(&self.0))
-    }
-
-    fn bound(&self, _: &Map, _: &BindingName, _: Instant) -> Result<Key, Code> {
-        Err(Code::UnknownKey)
     }
 
     fn resolve(&self, _: &Map, entry: &Entry, _: Instant) -> Result<Grant<()>, Code> {

@@ -1,7 +1,7 @@
 //! Breaks of earlier versions. Each scene has what the attacker had, and nothing about what
 //! the attacker did.
 
-use super::{KEY_FILE, MAP, OLD, map, map_with_root};
+use super::{MAP, OLD, map, map_with_root};
 use crate::{
     disk::{JANE, MALLORY, Mounted, ROOT},
     moves::{FORGED_MAP, FORGED_TEXT, MALLORYS, Move, all as moves},
@@ -14,7 +14,7 @@ pub(super) fn all() -> Vec<Scene> {
         root_name(),
         map_directory(),
         map_from_procfs(),
-        key_file(),
+        binding(),
         own_directories(),
     ]
 }
@@ -77,22 +77,21 @@ fn map_from_procfs() -> Scene {
     scene.without_map()
 }
 
-/// The attacker owns a directory above a binding's key file.
-fn key_file() -> Scene {
-    let mut scene = Scene::new("key-file", MAP);
+/// The attacker owns a directory above a binding's file.
+fn binding() -> Scene {
+    let mut scene = Scene::new("binding", MAP);
     let disk = &mut scene.disk;
     disk.directory("/data", MALLORY, 0o755);
-    disk.directory("/data/keys", JANE, 0o755);
-    disk.file(KEY_FILE, JANE, 0o600, "key", "k\n");
+    disk.directory("/data/notes", JANE, 0o755);
+    disk.file("/data/notes/b.md", JANE, 0o600, "note", "a note");
     disk.directory("/data/his", MALLORY, 0o755);
-    disk.link("/data/his/b.key", MALLORY, "/home/jane/private.key");
-    disk.file("/home/jane/private.key", JANE, 0o600, "key", "k-diary\n");
-    let text = "[bindings.b]\nkey_file = \"/data/keys/b.key\"\n[keys]\n\"k\" = \"~/note.md\"\n\"k-diary\" = \"~/diary.md\"\n";
+    disk.link("/data/his/b.md", MALLORY, "/home/jane/diary.md");
+    let text = "[bindings.b]\npath = \"/data/notes/b.md\"\n[keys]\n";
     map(disk, MAP, text);
     scene.asks = vec![Ask::Bound("b")];
-    scene.moves = moves(&["/data/keys", "/data/his"], &["/home/jane"], "k-diary");
+    scene.moves = moves(&["/data/notes", "/data/his"], &["/home/jane"], FORGED_TEXT);
     scene.depth = 3;
-    scene.refused(Code::UnknownKey)
+    scene.refused(Code::Untrusted)
 }
 
 /// The attacker may rename two of the user's own directories. A file of the mapped name is

@@ -13,8 +13,6 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// The file of a binding's key, in all scenes with one.
-pub(crate) const KEY_FILE: &str = "/data/keys/b.key";
 /// The place of the map, unless a scene is about that place.
 pub(crate) const MAP: &str = "/home/jane/map.toml";
 

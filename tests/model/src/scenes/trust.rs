@@ -1,4 +1,4 @@
-//! Maps and key files in places where others may do something, but not enough.
+//! Maps in places where others may do something, but not enough.
 
 use super::{GRANTS, MAP, OLD, map};
 use crate::{

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::super::{Key, Location, Map, MapMistake};
+use super::super::{Binding, Key, Location, Map, MapMistake};
 use crate::limits::DEFAULT_MAX_BYTES;
 use std::{ffi::OsString, path::Path};
 
@@ -100,7 +100,7 @@ fn an_entry_is_a_path_or_a_table_with_one() {
 #[test]
 fn entries_and_bindings_come_with_their_lines_in_the_order_of_the_file() {
     let map = parse(
-        "[bindings.b]\nkey_env = '_B1'\n[keys]\nz = 'z.md'\na = 'a.md'\n[bindings.c]\nkey = 'a'\n",
+        "[bindings.b]\npath = 'b.md'\n[keys]\nz = 'z.md'\na = 'a.md'\n[bindings.c]\npath = 'a.md'\n",
     );
     let map = map.unwrap();
     let entries = map.entries().into_iter();
@@ -110,7 +110,7 @@ fn entries_and_bindings_come_with_their_lines_in_the_order_of_the_file() {
     assert_eq!(entries, [("z", 4), ("a", 5)]);
     let bindings = map.bindings().into_iter();
     let bindings: Vec<_> = bindings
-        .map(|(name, binding)| (&**name, binding.line()))
+        .map(|(name, binding)| (&**name, binding.entry().line()))
         .collect();
     assert_eq!(bindings, [("b", 1), ("c", 6)]);
 }
@@ -134,8 +134,8 @@ max-bytes = 1 ⇒ 1 unknown field ⇒ did you mean max_bytes?
 [keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ did you mean path?
 [keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path ⇒ add a line: path = "…"
 [keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; first move the lines under a [header] to the end of those under the other
-[keys]¶k = 'a.md'¶[bindings.k]¶key = 'k'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one; first move the lines under a [header] to the end of those under the other
-[keys."k"]¶path = 'a.md'¶[bindings.k]¶key = 'k'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one; first move the lines under a [header] to the end of those under the other
+[keys]¶k = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one; first move the lines under a [header] to the end of those under the other
+[keys."k"]¶path = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one; first move the lines under a [header] to the end of those under the other
 [keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one; first move the lines under a [header] to the end of those under the other
 max_bytes = 1¶max_bytes = 2 ⇒ 2 line 2 repeats line 1
 [keys]¶k = { path = 'a.md', path = 'b.md' } ⇒ 2 not TOML: duplicate key
@@ -179,22 +179,19 @@ roots = ['/a', 1] ⇒ 1 expected a string; found: integer
 [keys]¶z = 1¶a = { max_bytes = 0, path = '' } ⇒ 2 expected a path or a table with a path; found: integer
 [keys]¶b = { path = 'b.md', max_bytes = 0 }¶a = { path = '' } ⇒ 2 max_bytes must be 1 to 8388608
 bindings = 1 ⇒ 1 expected a table: write [bindings.NAME]; found: integer
-[bindings]¶a = 'k' ⇒ 2 expected a table with a key; found: string
-[bindings.A]¶key = 'k' ⇒ 1 a binding's name is 1 to 64 of a to z, digits and -
-[bindings.a] ⇒ 1 this binding has no key ⇒ write key = "…", or key_file or key_env
-[bindings.a]¶key = 'k'¶key_env = 'E' ⇒ 3 this binding's key is given twice ⇒ keep one of key, key_file, key_env
-[bindings.a]¶key = 'k k' ⇒ 2 a key may hold visible ASCII characters only, no blanks
-[bindings.a]¶kye = 'k' ⇒ 2 unknown field ⇒ did you mean key?
-[bindings.a]¶key = 'k'¶namespace = 'n' ⇒ 3 unknown field ⇒ a binding has key, key_file, key_env, title, description
-[bindings.a]¶key_env = 'E-F' ⇒ 2 key_env is the name of a variable: letters, digits and _
-[bindings.a]¶key_file = '' ⇒ 2 a path is empty
-[bindings.a]¶key = 'k'¶title = '' ⇒ 3 this text must have 1 to 80 characters
-[bindings.a]¶key = 'k'¶title = "a\nb" ⇒ 3 this text holds a control or direction character; write it as one line, without such characters
-[bindings.a]¶key = 'k'¶description = "\u202E" ⇒ 3 this text holds a control or direction character; write it as one line, without such characters
-[bindings.a]¶key = 'k-1'¶title = 'use k-1' ⇒ 3 this text holds the key, and clients show it
-[bindings.k-1]¶key = 'k-1' ⇒ 1 this name holds the key, and clients show it
-[bindings.a]¶title = 7 ⇒ 1 this binding has no key ⇒ write key = "…", or key_file or key_env
-[bindings.a]¶key = 'k'¶description = '{long}' ⇒ 3 this text must have 1 to 400 characters
+[bindings]¶a = 'a.md' ⇒ 2 expected a table with a path; found: string
+[bindings.A]¶path = 'a.md' ⇒ 1 a binding's name is 1 to 64 of a to z, digits and -
+[bindings.a] ⇒ 1 this entry has no path ⇒ add a line: path = "…"
+[bindings.a]¶title = 7 ⇒ 1 this entry has no path ⇒ add a line: path = "…"
+[bindings.a]¶pth = 'a.md' ⇒ 2 unknown field ⇒ did you mean path?
+[bindings.a]¶path = 'a.md'¶namespace = 'n' ⇒ 3 unknown field ⇒ a binding has path, max_bytes, agents, title, description
+[bindings.a]¶path = '~b.md' ⇒ 2 only ~/ may be short
+[bindings.a]¶path = 'a.md'¶max_bytes = 0 ⇒ 3 max_bytes must be 1 to 8388608
+[bindings.a]¶path = 'a.md'¶agents = [] ⇒ 3 this list is empty
+[bindings.a]¶path = 'a.md'¶title = '' ⇒ 3 this text must have 1 to 80 characters
+[bindings.a]¶path = 'a.md'¶title = "a\nb" ⇒ 3 this text holds a control or direction character; write it as one line, without such characters
+[bindings.a]¶path = 'a.md'¶description = "\u202E" ⇒ 3 this text holds a control or direction character; write it as one line, without such characters
+[bindings.a]¶path = 'a.md'¶description = '{long}' ⇒ 3 this text must have 1 to 400 characters
 "#;
 
 #[test]
@@ -210,6 +207,53 @@ fn each_mistake_is_shown_at_its_place_and_the_first_one_counts() {
             "{row}: {help}"
         );
     }
+}
+
+/// Whatever else it has: the user sees how to write it before any other mistake in it.
+#[test]
+fn a_key_in_a_binding_is_answered_by_the_lines_to_write_instead() {
+    for (field, line) in [
+        ("key = 'k'", 2),
+        ("title = ''\nkey_file = '~/k'", 3),
+        ("path = 'a.md'\nkey_env = 7\nunknown = 1", 3),
+    ] {
+        let (place, help) = mistake(&format!("[bindings.a]\n{field}\n[keys]\nk = 'a.md'\n"));
+        let says = format!("{line} a binding has no key any more, but a path of its own");
+        assert_eq!(place, says, "{field}");
+        assert!(
+            help.ends_with("\n\n[bindings.NAME]\npath = \"…\"\nagents = [\"…\"]"),
+            "{help}"
+        );
+    }
+}
+
+#[test]
+fn a_binding_has_what_an_entry_has() {
+    let map = parse(
+        "max_bytes = 9\n[bindings.plain]\npath = 'a.md'\n\
+         [bindings.full]\npath = '~/b.md'\nmax_bytes = 7\nagents = ['x']\ntitle = 'T'\ndescription = 'D'\n",
+    )
+    .unwrap();
+    let plain = map.binding("plain").unwrap();
+    let of = |binding: &Binding| {
+        let entry = binding.entry();
+        (
+            entry.path().to_owned(),
+            entry.max_bytes(),
+            entry.agents().map(<[_]>::len),
+        )
+    };
+    assert_eq!(of(plain), ("a.md".to_owned(), 9, None));
+    let full = map.binding("full").unwrap();
+    assert_eq!(of(full), ("~/b.md".to_owned(), 7, Some(1)));
+    assert_eq!((full.title(), full.description()), (Some("T"), Some("D")));
+    let agent = "x".try_into().unwrap();
+    assert!(map.find_bound("plain", None).is_some());
+    assert!(map.find_bound("full", None).is_none());
+    assert!(map.find_bound("full", Some(&agent)).is_some());
+    // It is no entry of a key, so neither a caller nor a hook gets it by one.
+    assert!(map.entries().is_empty() && map.find(&key("plain")).is_none());
+    assert!(map.only_key_of(&agent).is_none());
 }
 
 #[test]
