@@ -42,12 +42,12 @@ codes! {
     /// nothing about keys or the map.
     CallerNotVerified "caller-not-verified"
         "nothing shows that a subagent makes this call, and no one else is served. Do not repeat it: leave the task to the subagent whose instructions hold the key. If that is you, ask the user to check that the plugin's hooks are enabled.";
-    /// The map has no entry for this key and this caller: there is none, or it is
-    /// bound to other agents, or the key is not well formed. The code does not tell
+    /// The map has no entry for this key or binding and this caller: there is none, or it
+    /// is bound to other agents, or the key is not well formed. The code does not tell
     /// which. So somebody who holds a wrong key and somebody who stole a right one
     /// get the same answer.
     UnknownKey "unknown-key"
-        "the context map has no such key for this caller. Do not try others: ask the user to check the key in the map, and the agents that it is bound to, if any.";
+        "the context map has no such key for this caller. Do not try others: ask the user to check the key in the map, and the agents that it is bound to, if any; or the binding, if this tool takes no key.";
     /// There is no map.
     MapMissing "map-missing"
         "there is no context map yet. Ask the user to create it; `keyhole check` says where it belongs.";
