@@ -121,8 +121,8 @@ onEachClient("15e: a session's server under the name of the agent's own is not t
 
 onEachClient('15f: another server of the user does not make the agent nor its tool another', async ({ home }) => {
   // A server that the parent may use, bound to something else.
-  home.addToMap({ 'k-note': home.write(home.home, 'note.md', 'A note.\n') });
-  home.change(home.mapFile, (map) => `${map}[bindings.note]\nkey = "k-note"\n`);
+  const note = home.write(home.home, 'note.md', 'A note.\n');
+  home.change(home.mapFile, (map) => `${map}[bindings.note]\npath = ${JSON.stringify(note)}\n`);
   const { root, data } = home.installed('keyhole');
   const server = { command: 'sh', args: [path.join(root, 'start.sh'), data, 'serve', '--bind', 'note'] };
   const tool = 'mcp__note__load_context';

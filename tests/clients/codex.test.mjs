@@ -8,9 +8,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { call, say } from '../harness/model.mjs';
 import { adapter, carried, task } from './harness/adapter.mjs';
-import { keyInEnvironment, lines, onCase, onClient } from './harness/cases.mjs';
+import { lines, onCase, onClient } from './harness/cases.mjs';
 import { responses } from './harness/dialects/responses.mjs';
-import { CANARY, DOCUMENT, KEY } from './harness/home.mjs';
+import { CANARY } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
 
 const found = carried('@openai/codex', /(^|\/)bin\/codex(\.exe)?$/);
@@ -46,8 +46,6 @@ const client = adapter(found, {
   // The limit for a call in a script, as newer models make them, which is the lowest; a
   // plain call shows some more.
   limit: { characters: 40_000 },
-  // Only variables that env_vars names reach a server.
-  cannot: { environment: /unknown-key/ },
   // Nothing, with --ephemeral.
   keeps: [],
 
@@ -173,7 +171,6 @@ onCase(client, 'in a script a document at the limit arrives whole, and a session
   assert.ok(!list.text.includes(SERVER), other.report());
   assert.match(loaded.text, /is not a function/, other.report());
   other.assertOnlyIn(CANARY);
-  other.assertOnlyIn(KEY);
 });
 
 onCase(client, 'a session that is not ephemeral is kept, and the document in it; what it prints has the document with --json alone', async ({ home }) => {
@@ -199,12 +196,6 @@ onCase(client, "a main conversation's shell may read the document where it lies,
   const session = await home.play({ main: [shell(`cat '${file}'`), say('Done.')] });
   const { text } = session.answer('main', 'exec_command');
   assert.ok(text.includes(CANARY), `Codex asks by now: say so in docs/use-from.md; ${text}`);
-});
-
-onCase(client, 'a key in a variable that env_vars names reaches the server', async ({ home }) => {
-  // As a user adds it, at the end of the server's table.
-  home.change(`.codex/${PROFILE}.config.toml`, (text) => `${text}env_vars = ["SCANNER_KEY"]\n`);
-  assert.equal(await keyInEnvironment(client, home, 'SCANNER_KEY'), DOCUMENT);
 });
 
 onHook(client, {

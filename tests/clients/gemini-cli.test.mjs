@@ -6,7 +6,7 @@ import path from 'node:path';
 import { call, say } from '../harness/model.mjs';
 import { noTerminal } from '../harness/world.mjs';
 import { adapter, named, other, pinned, task } from './harness/adapter.mjs';
-import { keyInEnvironment, onCase, onClient, plain } from './harness/cases.mjs';
+import { onCase, onClient, plain } from './harness/cases.mjs';
 import { gemini } from './harness/dialects/gemini.mjs';
 import { CANARY } from './harness/home.mjs';
 
@@ -34,8 +34,6 @@ const client = adapter(found, {
   // 40,000 together with what it puts around a result.
   limit: { characters: 39_959 },
   keeps: [/^home\/\.gemini\/tmp\/project\/chats\/[^/]+\/[^/]+\.jsonl$/],
-  // It keeps variables with KEY in their name from its servers.
-  keyVariable: 'SCANNER_CATALOG',
   // Of a longer one the agent gets the beginning and the end; the whole lies in a file below
   // ~/.gemini/tmp: https://github.com/google-gemini/gemini-cli/issues/17037
   cannot: { beyond: /in part: 40\d{3} characters/ },
@@ -102,7 +100,3 @@ for (const [what, policy] of [
     session.assertOnlyIn(CANARY, 'scanner');
   });
 }
-
-onCase(client, 'a key in a variable that is named like one does not reach the server', async ({ home }) => {
-  assert.match(await keyInEnvironment(client, home, 'SCANNER_CATALOG_KEY'), /unknown-key/);
-});

@@ -22,6 +22,8 @@ from world import EXAMPLES, World
 DOCUMENT = "- Jane Q. Example\n"
 SCAN = "Look for PRIVATE IDENTIFIERS in the texts."
 BOUND = '[[server]]\nbind = "scanner-catalog"\nkeywords = ["private identifiers"]\ncapabilities = ["identifier-scan"]\n'
+KEY = "k-2c1f8a96d0e34b57"
+MAP = (EXAMPLES / "context-map.toml").read_text() + f'\n[keys.{KEY}]\npath = "~/notes/identifiers.md"\n'
 GENERAL = '[[server]]\nkeywords = ["with a key"]\n'
 CALL = {
     "jsonrpc": "2.0",
@@ -44,7 +46,7 @@ def task(description, **more):
 
 class InBernstein(unittest.TestCase):
     def setUp(self):
-        self.world = World(self)
+        self.world = World(self, MAP)
         self.world.put("notes/identifiers.md", DOCUMENT)
         environment = mock.patch.dict(os.environ, self.world.environment)
         environment.start()
@@ -99,12 +101,12 @@ class Plugin(InBernstein):
         [(name, server)] = config["mcpServers"].items()
         self.assertEqual(name, "keyhole__context")
         self.assertEqual(server["args"], ["serve"])
-        self.assertEqual(self.load(server, {"key": "k-2c1f8a96d0e34b57"}), DOCUMENT)
+        self.assertEqual(self.load(server, {"key": KEY}), DOCUMENT)
 
     def test_its_definition_holds_no_secret(self):
         [server] = self.plugins(BOUND).servers
         config = json.dumps(server.to_mcp_config())
-        self.assertNotIn("k-2c1f8a96d0e34b57", config)
+        self.assertNotIn(KEY, config)
         self.assertEqual(server.env_required, ("XDG_CONFIG_HOME",))
 
     def test_a_variable_that_is_not_set_does_not_lose_the_server(self):

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { once, say } from '../../harness/model.mjs';
-import { CANARY, DOCUMENT, Home, KEY, OTHER_DOCUMENT } from './home.mjs';
+import { CANARY, DOCUMENT, Home, OTHER_DOCUMENT } from './home.mjs';
 
 const LIMIT_MS = 1_200_000;
 
@@ -15,14 +15,13 @@ const ALIEN = 'ZQ-CANARY-90b2c4';
 
 /** Each case: its promise, and the function that tests it. */
 const CASES = {
-  main: ['the agent gets the document byte for byte, the main conversation neither tool nor key nor document, and no file but those of the adapter keeps it', main],
+  main: ['the agent gets the document byte for byte, the main conversation neither tool nor document, and no file but those of the adapter keeps it', main],
   other: ['another agent has neither, not even while the first one runs', other],
   mapless: ['without a map the call is refused in words, with its code', mapless],
   killed: ['no server is left when the client is killed', killed],
   ended: ['no server is left when the client has ended', ended],
   beyond: ['a document beyond that limit arrives whole or is refused', beyond],
   capped: ['with max_bytes in the map, a document beyond that limit is refused, and lies in no file', capped],
-  environment: ['a key in the environment reaches the server', environment],
 };
 
 /** The same for each client whose adapter has such a field. */
@@ -86,16 +85,12 @@ async function main({ client, home, loaded }) {
   const files = home.kept(CANARY);
   for (const file of files) assert.ok(client.keeps.some((pattern) => pattern.test(file)), `kept, and not told: ${file}`);
   for (const pattern of client.keeps) assert.ok(files.some((file) => pattern.test(file)), `told, and not kept: ${pattern}`);
-  assert.deepEqual(home.kept(KEY).filter((file) => !file.endsWith('context-map.toml')), [], 'the key is kept nowhere');
 
   // Before the agent, and after it, when its server has run.
   const [start, end] = plain(client).main;
   const tried = await home.play(plain(client, { main: [client.load(), start, client.load(), end] }));
   assert.equal(tried.answers('main', client.tool).length, 2);
-  for (const one of [session, tried]) {
-    one.assertOnlyIn(CANARY, 'scanner');
-    one.assertOnlyIn(KEY);
-  }
+  for (const one of [session, tried]) one.assertOnlyIn(CANARY, 'scanner');
 }
 
 /** The other agent runs after the first one, and while the first one lives. */
@@ -109,7 +104,6 @@ async function other({ client, home, loaded }) {
     loaded(session);
     assert.ok(!session.tools('other').includes(client.tool), session.report());
     session.assertOnlyIn(CANARY, 'scanner');
-    session.assertOnlyIn(KEY);
   }
 }
 
@@ -207,19 +201,6 @@ async function capped({ client, home, loaded }) {
   assert.match(session.answer('scanner', client.tool).text, /too-large.*[a-z]+ [a-z]+ [a-z]+/, session.report());
   session.assertOnlyIn(ALIEN);
   assert.deepEqual([running, home.kept(ALIEN)], [[], []]);
-}
-
-async function environment({ client, home }) {
-  const text = await keyInEnvironment(client, home, client.keyVariable ?? 'SCANNER_CATALOG_KEY');
-  assert.equal(text, client.shown(DOCUMENT));
-}
-
-/** The answer to the call if the map names the variable `name` with the key, and the client has it. */
-export async function keyInEnvironment(client, home, name) {
-  home.change(home.mapFile, (map) => map.replace(`\nkey = "${KEY}"`, `\nkey_env = "${name}"`));
-  const session = await home.play(plain(client), { env: { [name]: KEY } });
-  session.assertOnlyIn(KEY);
-  return session.answer('scanner', client.tool).text;
 }
 
 async function leave({ client, home }) {

@@ -14,7 +14,6 @@ const EXAMPLES = path.resolve(import.meta.dirname, '../../../docs/examples');
 
 /** What the map of docs/examples contains. */
 const BINDING = 'scanner-catalog';
-export const KEY = 'k-2c1f8a96d0e34b57';
 
 /** A line of the document: only its owner's context may contain it. */
 export const CANARY = 'ZQ-CANARY-7f3d91';
@@ -44,12 +43,11 @@ export class Home extends World {
     return this.write(this.home, 'notes/identifiers.md', text);
   }
 
-  /** Adds the second document, its key and its binding. */
+  /** Adds the second document and its binding. */
   second() {
     this.write(this.home, 'notes/others.md', OTHER_DOCUMENT);
-    const entry = '\n[keys.k-8b5d03f1c9a74e62]\npath = "~/notes/others.md"\n';
-    const binding = `\n[bindings.${SECOND}]\nkey = "k-8b5d03f1c9a74e62"\ntitle = "Others"\ndescription = "Other names."\n`;
-    this.change(this.mapFile, (map) => map + entry + binding);
+    const binding = `\n[bindings.${SECOND}]\npath = "~/notes/others.md"\ntitle = "Others"\ndescription = "Other names."\n`;
+    this.change(this.mapFile, (map) => map + binding);
   }
 
   /** Makes the map refuse longer documents, in its second line: the first names its schema. */
@@ -57,11 +55,10 @@ export class Home extends World {
     this.change(this.mapFile, (map) => map.replace(/\n(max_bytes.*\n)?/, `\nmax_bytes = ${bytes}\n`));
   }
 
-  /** Makes the document that of `agent` alone, and returns the settings of the hook that hands it over. */
+  /** Adds an entry for `agent` alone, and returns the settings of the hook that hands it over. */
   inject(client, agent) {
-    this.change(this.mapFile, (map) =>
-      map.replace('path = "~/notes/identifiers.md"\n', (path) => `${path}agents = ["${agent}"]\n`),
-    );
+    const entry = `\n[keys.k-2c1f8a96d0e34b57]\npath = "~/notes/identifiers.md"\nagents = ["${agent}"]\n`;
+    this.change(this.mapFile, (map) => map + entry);
     const words = ['setup', client, '--inject', agent];
     const { stdout, stderr } = spawnSync(this.keyhole, words, { env: this.env(), encoding: 'utf8' });
     assert.equal(stderr, '');
