@@ -162,7 +162,7 @@ fn imports() -> Result<Vec<(String, Vec<u8>)>> {
     for (at, (interface, id)) in interfaces.into_iter().enumerate() {
         let world = format!(
             "package keyhole:hostile{at};
-             world hostile {{ import {id}; export keyhole:context/loader@0.3.0; }}"
+             world hostile {{ import {id}; export keyhole:context/loader@0.4.0; }}"
         );
         let package = resolve.push_str("hostile.wit", &world)?;
         let world = resolve.select_world(&[package], None)?;
@@ -195,7 +195,7 @@ fn shape(fields: &str) -> Result<Vec<u8>> {
             text += field;
         }
     }
-    text += "(export \"keyhole:context/loader@0.3.0#load\" (func $load)))";
+    text += "(export \"keyhole:context/loader@0.4.0#load\" (func $load)))";
     let resolve = packages()?;
     let mut worlds = resolve.worlds.iter();
     let world = worlds.find(|(_, world)| world.name == "context-loader");

@@ -55,7 +55,7 @@ impl Files {
         }
     }
 
-    /// Waits until Keyhole takes the files to be at rest. Until then it reads them twice.
+    /// Waits until Keyhole opens the files at once. Until then it looks at them twice.
     #[must_use]
     pub fn at_rest(self) -> Self {
         let wait = RECENT + Duration::from_secs(1);

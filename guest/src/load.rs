@@ -28,7 +28,7 @@ pub trait Directory {
     /// What the contract says of a file system that refuses this.
     fn is_regular(&self, name: &str) -> Result<bool, LoadError>;
 
-    /// Opens `name` for reading.
+    /// Opens `name` for reading, once it has settled.
     ///
     /// # Errors
     /// What the contract says of a file system that refuses this.
@@ -37,7 +37,8 @@ pub trait Directory {
 
 /// An open file.
 pub trait File {
-    /// What the open handle reports.
+    /// What the open handle reports. The first time, this is what it reported when it had
+    /// settled: see "Reading" in the contract.
     ///
     /// # Errors
     /// What the contract says of a file system that refuses this.
@@ -59,7 +60,7 @@ pub struct Stat {
     pub size: u64,
     /// When it was last written to, if the file system says.
     pub modified: Option<Time>,
-    /// When anything of it was last changed. None if this would not show every change.
+    /// When anything of it was last changed, if the file system says.
     pub changed: Option<Time>,
 }
 
@@ -67,7 +68,7 @@ pub struct Stat {
 /// another time of the same file, so its epoch does not matter.
 pub type Time = (u64, u32);
 
-/// How often the file is read, if somebody writes to it in the meantime.
+/// How often the file is opened and read, if somebody writes to it in the meantime.
 const ATTEMPTS: usize = 4;
 
 /// The whole content of the file that `key` stands for, unchanged, or why not.
@@ -88,33 +89,27 @@ pub fn load<D: Directory>(
     let grant = grants.find(key).ok_or(LoadError::UnknownKey)?;
     check_name(&grant.name)?;
 
-    // Opening a device may have an effect, so this looks at the name first. Only the
-    // look at the handle below counts: the name may mean another file by then.
     let directory = directory.ok_or(LoadError::NotFound)?;
-    if !directory.is_regular(&grant.name)? {
-        return Err(LoadError::NotAFile);
-    }
-    let file = directory.open(&grant.name)?;
-
-    let mut before = file.stat()?;
     for _ in 0..ATTEMPTS {
+        // Opening a device may have an effect, so this looks at the name first. Only the
+        // look at the handle below counts: the name may mean another file by then.
+        if !directory.is_regular(&grant.name)? {
+            return Err(LoadError::NotAFile);
+        }
+        // Each time anew: somebody writes to it, so it has to settle again.
+        let file = directory.open(&grant.name)?;
+        let before = file.stat()?;
         if !before.regular {
             return Err(LoadError::NotAFile);
         }
         if before.size > grant.max_bytes {
             return Err(LoadError::TooLarge);
         }
-        let bytes = read(&file, before.size)?;
-        let after = file.stat()?;
-        // Two equal looks prove nothing if no clock shows every change. Then what was read
-        // must still be there.
-        if let Some(bytes) = bytes
-            && after == before
-            && (before.changed.is_some() || read(&file, before.size)?.as_ref() == Some(&bytes))
+        if let Some(bytes) = read(&file, before.size)?
+            && file.stat()? == before
         {
             return Ok(bytes);
         }
-        before = after;
     }
     Err(LoadError::Changed)
 }

@@ -4,7 +4,6 @@
 use keyhole_cases::{Case, run_all};
 use keyhole_guest::{Grant, Grants, load};
 use keyhole_native::NativeDirectory;
-use std::time::Duration;
 
 /// The map of one case.
 struct Map<'a>(&'a Case);
@@ -21,10 +20,7 @@ impl Grants for Map<'_> {
 #[test]
 fn the_guest_passes_every_case_natively() {
     run_all("native", |case, directory| {
-        let directory = directory.map(|path| {
-            // A busy machine takes longer than a call may.
-            NativeDirectory::open(path, Duration::from_secs(60)).unwrap()
-        });
+        let directory = directory.map(|path| NativeDirectory::open(path).unwrap());
         load(case.key(), &Map(case), directory.as_ref()).map_err(|error| error.name().to_owned())
     });
 }

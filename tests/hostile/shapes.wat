@@ -74,11 +74,11 @@
   i32.const 0)
 
 ;; post_return_loop: returns the empty text, and computes for ever afterwards => `timed-out`
-(func (export "cabi_post_keyhole:context/loader@0.3.0#load") (param i32)
+(func (export "cabi_post_keyhole:context/loader@0.4.0#load") (param i32)
   (loop $again (br $again)))
 
 ;; post_return_trap: returns the empty text, and stops with a trap afterwards => `internal`
-(func (export "cabi_post_keyhole:context/loader@0.3.0#load") (param i32) unreachable)
+(func (export "cabi_post_keyhole:context/loader@0.4.0#load") (param i32) unreachable)
 
 ;; realloc_loop: computes for ever when the host hands it the key => `timed-out`
 (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)

@@ -9,12 +9,12 @@ use wit_parser::WorldKey;
 /// Everything that the component may import. From the clock it imports only a type:
 /// that of a file's modification time.
 const IMPORTS: [&str; 4] = [
-    "keyhole:context/grants@0.3.0",
+    "keyhole:context/grants@0.4.0",
     "wasi:filesystem/preopens@0.2.12",
     "wasi:filesystem/types@0.2.12",
     "wasi:clocks/wall-clock@0.2.12",
 ];
-const EXPORTS: [&str; 1] = ["keyhole:context/loader@0.3.0"];
+const EXPORTS: [&str; 1] = ["keyhole:context/loader@0.4.0"];
 /// The largest size that the component may have, in bytes.
 const LARGEST: usize = 40 * 1024;
 

@@ -23,6 +23,6 @@ use std::sync::LazyLock;
 /// The second folder of files lies this much deeper, by four directories.
 const DEEPER: &str = "a/b/c/d/";
 
-/// The files, at rest, in two folders. So a call reads them once, however busy the machine is.
+/// The files, at rest, in two folders. So a call opens them at once, however busy the machine is.
 static FILES: LazyLock<[Files; 2]> =
     LazyLock::new(|| ["", DEEPER].map(Files::beneath).map(Files::at_rest));

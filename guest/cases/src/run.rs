@@ -15,8 +15,8 @@ use std::{
 /// that waits for the writer of a FIFO, and would wait for ever.
 const HANG: Duration = Duration::from_secs(120);
 
-/// How many cases run at once. Most of a case is waiting: a file that was just made is read
-/// twice, with a pause in between.
+/// How many cases run at once. Most of a case is waiting: a file that was just made has to
+/// settle.
 const AT_ONCE: usize = 8;
 
 /// Runs every case of the table in `engine`, each with its files in a directory of its

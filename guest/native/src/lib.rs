@@ -12,25 +12,17 @@ use keyhole_guest::{Directory, File, LoadError, Stat, Time};
 use keyhole_walk::{
     FileSystem, GrantedFile, Handle, Kind, Policy, System, SystemError, WalkError, Walker,
 };
-use std::{
-    cell::RefCell,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{cell::RefCell, path::Path};
 
 /// The largest file that is read: the host's own value. A huge sparse file does not take
 /// its size in memory.
 const MAX_READ: u64 = 8 << 20;
-
-/// How long a call may take: the host's own value.
-const DEADLINE: Duration = Duration::from_secs(5);
 
 /// A directory. Only files in it can be read.
 #[derive(Debug)]
 pub struct NativeDirectory<F: FileSystem = System> {
     walker: Walker<F>,
     handle: F::Handle,
-    patience: Duration,
 }
 
 /// A file opened in a [`NativeDirectory`].
@@ -38,33 +30,29 @@ pub struct NativeDirectory<F: FileSystem = System> {
 pub struct NativeFile<F: FileSystem = System> {
     walker: Walker<F>,
     file: RefCell<GrantedFile<F::Handle>>,
-    deadline: Instant,
 }
 
 impl NativeDirectory {
-    /// Opens the directory at `path`, as the host's preopen for the component. For
-    /// `patience`, see [`Self::granted`].
-    pub fn open(path: &Path, patience: Duration) -> Result<Self, WalkError> {
+    /// Opens the directory at `path`, as the host's preopen for the component.
+    pub fn open(path: &Path) -> Result<Self, WalkError> {
         let directory = Walker::new(System).walk(path, Policy::DIRECTORY)?;
-        Ok(Self::granted(System, directory.handle, patience))
+        Ok(directory.handle.into())
     }
 }
 
 /// Takes a directory that is already open.
 impl From<Handle> for NativeDirectory {
     fn from(directory: Handle) -> Self {
-        Self::granted(System, directory, DEADLINE)
+        Self::granted(System, directory)
     }
 }
 
 impl<F: FileSystem> NativeDirectory<F> {
-    /// Takes a directory that is already open in `files`. A call waits no longer than
-    /// `patience` for a file in it to come to rest.
-    pub const fn granted(files: F, handle: F::Handle, patience: Duration) -> Self {
+    /// Takes a directory that is already open in `files`.
+    pub const fn granted(files: F, handle: F::Handle) -> Self {
         Self {
             walker: Walker::new(files),
             handle,
-            patience,
         }
     }
 }
@@ -85,20 +73,19 @@ impl<F: FileSystem + Clone> Directory for NativeDirectory<F> {
         Ok(NativeFile {
             walker: self.walker.clone(),
             file: RefCell::new(file),
-            deadline: Instant::now() + self.patience,
         })
     }
 }
 
 impl<F: FileSystem> File for NativeFile<F> {
     fn stat(&self) -> Result<Stat, LoadError> {
-        let look = self.file.borrow_mut().look(&self.walker, self.deadline);
+        let look = self.file.borrow_mut().look(&self.walker);
         let look = look.map_err(refusal)?;
         Ok(Stat {
             regular: true,
             size: look.size,
             modified: time(look.modified),
-            changed: look.changed.and_then(time),
+            changed: time(look.changed),
         })
     }
 
@@ -122,7 +109,7 @@ fn refusal(error: impl Into<WalkError>) -> LoadError {
     }
 }
 
-/// None before 1970, because the component's clock cannot express that either.
+/// None before 1970, because WASI has no such times.
 fn time((seconds, nanoseconds): keyhole_walk::Time) -> Option<Time> {
     Some((seconds.try_into().ok()?, nanoseconds.try_into().ok()?))
 }

@@ -23,8 +23,8 @@ pub struct Limits {
     pub running: usize,
     /// Calls that may wait. The answer to one more is `busy`.
     pub waiting: usize,
-    /// Linear memory that the guest may have, in bytes. The guest holds a file, and for a
-    /// moment a second reading of it; the rest is its stack, data and allocator. This is
+    /// Linear memory that the guest may have, in bytes. The guest holds a file, and most of it
+    /// twice if it comes in pieces; the rest is its stack, data and allocator. This is
     /// address space: a call takes only the memory that it touches.
     pub memory_bytes: usize,
     /// Handles that the guest may hold at once: the directory, the file, and some

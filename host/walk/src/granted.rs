@@ -1,41 +1,48 @@
-//! The one file of a call: opened without waiting, judged, and read at rest.
+//! The one file of a call: opened without waiting, judged, and at rest.
 //!
-//! *At rest* means: a look before and a look after the reading are equal. The kernel
-//! records the time of a change when the change begins, so for a file that was changed in
-//! the last [`RECENT`] seconds two equal looks prove little: then it is read twice, with
-//! [`APART`] in between, and both readings must be equal too.
+//! The kernel records the time of a change when the change begins. So two equal looks do not
+//! show a write that had begun before the first. Nothing is read before the file has
+//! *settled*: nobody has changed it in the last [`RECENT`], or two looks are equal that are
+//! [`APART`]. After that, each change shows: what was read is right if the look before the
+//! reading and the look after it are equal.
 //!
-//! This holds against a program that saves a file in place, and pauses no longer than
-//! [`APART`] before it is done. It does not hold against a single write that takes longer
-//! than both, or a store through a memory mapping. Only a file that is saved by renaming is
-//! safe whatever the writer does.
+//! This holds against a program that saves a file in place and begins a write at least every
+//! [`APART`] until it is done. It does not hold against a single write that takes longer, or a
+//! store through a memory mapping. Only a file that is saved by renaming is safe whatever the
+//! writer does.
 //!
-//! For the map and a key file, the host itself reads so ([`Walker::read_at_rest`]). For a
-//! mapped file the guest does, by what [`GrantedFile`] tells it. The model plays this file
-//! as it is.
+//! The host itself reads the map ([`Walker::read_at_rest`]). The guest reads a mapped file,
+//! which settles when it is opened ([`GrantedFile::open`]). The model plays this file as it is.
 
 use crate::{
-    Kind, Mount, SystemError, WalkError, Walker, plain_name,
-    system::{FileSystem, Stat, Time},
+    Kind, Mount, SystemError, WalkError, Walked, Walker, plain_name,
+    system::{FileSystem, Stat},
     trust::{Distrust, Why},
 };
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A file that was not changed for this long is at rest: no write of a served file takes as
-/// long, and no file system has such coarse times.
+/// A file that was not changed for this long has settled: no write of a served file takes as
+/// long.
 pub const RECENT: Duration = Duration::from_secs(10);
 
-/// The time between the two readings of a file that was changed lately. A program that
-/// saves in place takes a few milliseconds, also if it has to wait for a processor.
+/// The time between two looks at a file that was changed lately. A program that saves in
+/// place takes a few milliseconds, also if it has to wait for a processor.
 pub const APART: Duration = Duration::from_millis(100);
 
-/// How often the host looks for a map at rest: a second in total.
-const LOOKS: usize = 10;
+/// The same if the time of the change has no fraction: the file system may keep every other
+/// second only.
+const APART_IN_SECONDS: Duration = Duration::from_millis(2100);
+
+/// No further look comes after this: somebody keeps writing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often the host reads a file if somebody writes to it each time; as often as the guest.
+const READINGS: usize = 4;
 
 impl Stat {
     /// Whether nobody has changed the file lately. A time in the future tells nothing: the
     /// clock was set back, or belongs to another machine.
-    fn is_settled(&self, now: SystemTime) -> bool {
+    fn is_old(&self, now: SystemTime) -> bool {
         let (seconds, nanoseconds) = self.changed;
         // A time before 1970 is long ago.
         let changed = Duration::new(
@@ -48,59 +55,64 @@ impl Stat {
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// All of an open file that the walk has judged, at rest. None means that it has more
-    /// than `most` bytes. `known` is what it held before: if that is still all that it
-    /// holds, nobody need ask when it was changed.
+    /// What an open file reports once it has settled. `look` is what it reported just now.
+    fn settle(&self, file: &F::Handle, mut look: Stat) -> Result<Stat, SystemError> {
+        let mut waited = Duration::ZERO;
+        while !look.is_old(self.files.now()) {
+            self.in_time()?;
+            let apart = match look.changed {
+                (_, 0) => APART_IN_SECONDS,
+                _ => APART,
+            };
+            let left = |until: Instant| until.saturating_duration_since(Instant::now());
+            if waited >= PATIENCE || self.until.is_some_and(|until| left(until) < apart) {
+                return Err(SystemError::Busy);
+            }
+            self.files.pause(apart);
+            waited += apart;
+            let last = std::mem::replace(&mut look, self.files.stat(file)?);
+            if look == last {
+                break;
+            }
+        }
+        Ok(look)
+    }
+
+    /// All of a file that was walked to, at rest. None means that it has more than `most`
+    /// bytes. `known` is what it reported when it was last walked to and read so: if it still
+    /// does, it has settled.
     ///
     /// # Errors
-    /// [`SystemError::Busy`] if it does not come to rest; otherwise as the file system
+    /// [`SystemError::Busy`] if it does not settle; otherwise as the file system
     /// says.
     pub fn read_at_rest(
         &self,
-        file: &F::Handle,
+        file: &Walked<F::Handle>,
         most: u64,
-        known: Option<&[u8]>,
+        known: Option<&Stat>,
     ) -> Result<Option<Vec<u8>>, WalkError> {
-        let mut before = self.files.stat(file)?;
-        let mut last: Option<Vec<u8>> = None;
-        for _ in 0..LOOKS {
-            let is_settled = before.is_settled(self.files.now());
-            let Some(bytes) = self.read(file, before.size, most)? else {
-                return Ok(None);
-            };
-            let after = self.files.stat(file)?;
-            let is_proven = is_settled || Some(&*bytes) == known || last.as_ref() == Some(&bytes);
-            if after == before && is_proven {
-                return Ok(Some(bytes));
+        let mut look = file.stat;
+        for _ in 0..READINGS {
+            if known != Some(&look) {
+                look = self.settle(&file.handle, look)?;
             }
-            last = (after == before).then_some(bytes);
-            before = after;
-            self.files.pause(APART);
+            let bytes = self.read(&file.handle, look.size, most)?;
+            let after = self.files.stat(&file.handle)?;
+            if after == look {
+                return Ok(bytes);
+            }
+            look = after;
         }
         Err(SystemError::Busy.into())
     }
-}
-
-/// What the open file of a call tells of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
-    /// Its size in bytes.
-    pub size: u64,
-    /// When it was last written to.
-    pub modified: Time,
-    /// When anything of it was last changed. None if it was changed lately: then equal times
-    /// prove nothing.
-    pub changed: Option<Time>,
 }
 
 /// The open file of a call.
 #[derive(Debug)]
 pub struct GrantedFile<H> {
     handle: H,
-    /// The first look, until the guest asks for it.
+    /// What it reported when it had settled, until the guest asks for it.
     first: Option<Stat>,
-    /// Whether the last look showed that nobody had changed it lately.
-    is_settled: bool,
     /// The largest size that may be read.
     most: u64,
     /// Reads end before this offset.
@@ -123,12 +135,13 @@ impl<H> GrantedFile<H> {
     }
 
     /// Opens `name` in an open directory for reading, and judges both, as the walk does:
-    /// the directory may have been open for a while. Reads go no further than one byte past
-    /// `most` bytes, or past the size that the file has now.
+    /// the directory may have been open for a while. Then the file settles. Reads go no
+    /// further than one byte past `most` bytes, or past the size at the last look.
     ///
     /// # Errors
     /// [`SystemError::NotAFile`] if what was opened is not a regular file; [`Distrust`],
-    /// with an empty path, if others could have changed it.
+    /// with an empty path, if others could have changed it; [`SystemError::Busy`] if it does
+    /// not settle within a second, or the call ends too soon for another look.
     pub fn open<F: FileSystem<Handle = H>>(
         walker: &Walker<F>,
         directory: &H,
@@ -153,47 +166,27 @@ impl<H> GrantedFile<H> {
         }
         let mount = walker.mount_of(&handle, &stat, &around, Mount::Ordinary)?;
         trusted(walker.distrust(&handle, &stat, mount, around.is_shared(), true)?)?;
+        let settled = walker.settle(&handle, stat)?;
         Ok(Self {
             handle,
-            first: Some(stat),
-            // The first look says.
-            is_settled: true,
+            first: Some(settled),
             most,
             end: 0,
         })
     }
 
-    /// What the file reports. The first time, this is what it reported when it was opened. If
-    /// it was changed lately, the next look comes [`APART`] after whatever was done before: so
-    /// the guest reads twice.
-    ///
-    /// # Errors
-    /// [`SystemError::Busy`] if there is no time for that until `deadline`; otherwise as the
-    /// file system says.
+    /// What the file reports. The first time, this is what it reported when it had settled:
+    /// a change after that must show.
     pub fn look<F: FileSystem<Handle = H>>(
         &mut self,
         walker: &Walker<F>,
-        deadline: Instant,
-    ) -> Result<Look, SystemError> {
+    ) -> Result<Stat, SystemError> {
         let stat = match self.first.take() {
             Some(first) => first,
-            None => {
-                if !self.is_settled {
-                    if deadline.saturating_duration_since(Instant::now()) < APART {
-                        return Err(SystemError::Busy);
-                    }
-                    walker.files.pause(APART);
-                }
-                walker.files.stat(&self.handle)?
-            }
+            None => walker.files.stat(&self.handle)?,
         };
-        self.is_settled = stat.is_settled(walker.files.now());
         self.end = stat.size.min(self.most).saturating_add(1);
-        Ok(Look {
-            size: stat.size,
-            modified: stat.modified,
-            changed: self.is_settled.then_some(stat.changed),
-        })
+        Ok(stat)
     }
 
     /// Up to `length` bytes from `offset`; no bytes only at the end. It allocates no more

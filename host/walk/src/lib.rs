@@ -53,7 +53,7 @@ mod windows {
 }
 
 pub use error::{SystemError, WalkError};
-pub use granted::{APART, GrantedFile, Look, RECENT};
+pub use granted::{APART, GrantedFile, RECENT};
 #[cfg(target_os = "linux")]
 pub use linux::{Handle, System, directories_of, directory_at, remember};
 #[cfg(target_os = "macos")]

@@ -1,7 +1,7 @@
 //! `swap A B`: exchanges two names, again and again, until its input ends. Prints
 //! `ready` when it has begun. Each exchange is atomic; their number is even, so that in
 //! the end everything is where it was. It pauses from time to time: otherwise a file
-//! that it swaps would never come to rest.
+//! that it swaps would never settle.
 
 use rustix::{
     fs::{CWD, RenameFlags, renameat_with},
@@ -17,8 +17,8 @@ use std::{
 };
 
 /// How many exchanges there are between two pauses.
-const EXCHANGES: usize = 20_000;
-const PAUSE: Duration = Duration::from_millis(50);
+const EXCHANGES: usize = 60_000;
+const PAUSE: Duration = Duration::from_millis(150);
 
 fn main() -> ExitCode {
     let mut names = env::args_os().skip(1);

@@ -13,9 +13,9 @@
 //!   its times; at the second look, it says the same, or something else in one field;
 //! - each read returns all that was asked for, less, nothing, or one byte too many.
 //!
-//! The guest reads a file that changes a few times. If each of these attempts had all those
-//! answers, there would be too many worlds. So there are two sorts: in one the file is at
-//! rest after the first attempt; in the other each attempt has a few answers.
+//! The guest makes a few attempts if the file changes. If each had all those answers, there
+//! would be too many worlds. So there are two sorts: in one the file is at rest after the first
+//! attempt; in the other each attempt has a few answers.
 
 use crate::contract::contract;
 use keyhole_guest::{Directory, File, Grant, Grants, LoadError, Stat, load};
@@ -47,7 +47,7 @@ enum Question {
     Read(u64, u64),
 }
 
-/// How many answers there are to a question about an open file.
+/// How many answers there are to a question.
 enum Menu {
     All,
     Few,
@@ -72,8 +72,10 @@ struct State {
     /// For each question in order: the choice, and the number of choices.
     choices: Vec<(usize, usize)>,
     asked: Vec<Question>,
-    /// What the file said of itself.
-    stats: Vec<Stat>,
+    attempts: usize,
+    /// What the file said of itself last, and whether that was in this attempt.
+    last: Option<Stat>,
+    has_looked: bool,
 }
 
 impl World {
@@ -99,9 +101,12 @@ impl World {
 
     /// The same world from the beginning. Returns what was asked in it.
     fn rewind(&self) -> Vec<Question> {
-        let mut state = self.state.borrow_mut();
-        state.stats.clear();
-        std::mem::take(&mut state.asked)
+        let choices = std::mem::take(&mut self.state.borrow_mut().choices);
+        let next = State {
+            choices,
+            ..State::default()
+        };
+        self.state.replace(next).asked
     }
 
     /// The next world. False means that this was the last.
@@ -117,14 +122,12 @@ impl World {
         false
     }
 
-    /// How many answers there are to the next question about the open file.
+    /// How many answers there are to the next question.
     fn menu(&self) -> Menu {
-        let stats = &self.state.borrow().stats;
-        let is_second_reading = stats.len() == 2 && stats[0] == stats[1];
-        match self.is_deep {
-            true => Menu::Few,
-            false if stats.len() < 2 || is_second_reading => Menu::All,
-            false => Menu::One,
+        match self.state.borrow().attempts {
+            _ if self.is_deep => Menu::Few,
+            1 => Menu::All,
+            _ => Menu::One,
         }
     }
 }
@@ -186,44 +189,63 @@ impl<'a> Directory for &'a World {
     type File = &'a World;
 
     fn is_regular(&self, _: &str) -> Result<bool, LoadError> {
-        self.answer(Question::Look, &[true, false], &FAULTS)
+        let mut state = self.state.borrow_mut();
+        state.attempts += 1;
+        state.has_looked = false;
+        drop(state);
+        match self.menu() {
+            Menu::All => self.answer(Question::Look, &[true, false], &FAULTS),
+            Menu::Few => self.answer(Question::Look, &[true, false], &[]),
+            Menu::One => self.answer(Question::Look, &[true], &[]),
+        }
     }
 
     fn open(&self, _: &str) -> Result<&'a World, LoadError> {
-        self.answer(Question::Open, &[*self], &FAULTS)
+        let faults = match self.menu() {
+            Menu::All => &FAULTS[..],
+            Menu::Few => &FAULTS[4..5],
+            Menu::One => &[],
+        };
+        self.answer(Question::Open, &[*self], faults)
     }
 }
 
 impl File for &World {
     fn stat(&self) -> Result<Stat, LoadError> {
-        let last = self.state.borrow().stats.last().copied();
-        let mut answers = last.map_or_else(|| first_stats(self.most), next_stats);
+        let mut state = self.state.borrow_mut();
+        let is_first = !std::mem::replace(&mut state.has_looked, true);
+        let last = state.last;
+        drop(state);
+        let mut answers = match last.filter(|_| !is_first) {
+            None => first_stats(self.most),
+            Some(last) => next_stats(last),
+        };
         let faults = match self.menu() {
             Menu::All => &FAULTS[..],
-            Menu::Few if last.is_none() => {
-                answers.retain(|stat| stat.regular && stat.size == self.most);
-                &[]
+            Menu::Few => {
+                let has_times = |stat: &Stat| stat.modified.is_some() && stat.changed.is_some();
+                let few = |stat: &Stat| !stat.regular || stat.size >= self.most && has_times(stat);
+                answers.retain(|stat| !is_first || few(stat));
+                &FAULTS[5..]
             }
-            Menu::Few => &FAULTS[5..],
             Menu::One => {
-                answers.truncate(1);
+                answers = last.into_iter().collect();
                 &[]
             }
         };
         let stat = self.answer(Question::Stat, &answers, faults)?;
-        self.state.borrow_mut().stats.push(stat);
+        self.state.borrow_mut().last = Some(stat);
         Ok(stat)
     }
 
     fn read(&self, want: u64, from: u64) -> Result<Vec<u8>, LoadError> {
         let question = Question::Read(want, from);
-        let all = |byte| vec![byte; want as usize - 1];
-        let none = Vec::new();
+        let all = vec![b'a'; want as usize - 1];
         match self.menu() {
             Menu::All => self.answer(question, &self.texts[want as usize], &FAULTS),
-            Menu::Few if want == 1 => self.answer(question, &[none], &FAULTS[5..]),
-            Menu::Few => self.answer(question, &[all(b'a'), all(b'b'), none], &FAULTS[5..]),
-            Menu::One => self.answer(question, &[all(b'a')], &[]),
+            Menu::Few if want == 1 => self.answer(question, &[all], &FAULTS[5..]),
+            Menu::Few => self.answer(question, &[all, Vec::new()], &FAULTS[5..]),
+            Menu::One => self.answer(question, &[all], &[]),
         }
     }
 }

@@ -193,13 +193,15 @@ pub(crate) struct Disk {
     pub(crate) nodes: Vec<Inode>,
     /// The mounts, by device.
     pub(crate) mounts: Vec<Mounted>,
-    /// The time, in nanoseconds since 1970.
+    /// The time, in nanoseconds since 1970. It only ever passes.
     pub(crate) clock: u64,
     /// Each time stamp is a multiple of this: a kernel's tick, or the unit that the file
     /// system keeps.
     pub(crate) tick: u64,
     /// How far the clock of the time stamps is ahead of ours, as a file server's may be.
     pub(crate) skew: i64,
+    /// How far all clocks were set since the scene began.
+    pub(crate) set: i64,
     /// Whether users can link others' files (`fs.protected_hardlinks = 0`).
     pub(crate) free_links: bool,
 }
@@ -241,9 +243,14 @@ impl Disk {
         self.nodes.len() - 1
     }
 
+    /// The time that the clock shows.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.saturating_add_signed(self.set)
+    }
+
     /// The time stamp of a change now.
     fn stamp(&self) -> u64 {
-        self.clock.saturating_add_signed(self.skew) / self.tick * self.tick
+        self.now().saturating_add_signed(self.skew) / self.tick * self.tick
     }
 
     /// Notes a change of a node, and of its content if `content` says so.

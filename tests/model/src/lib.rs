@@ -19,17 +19,18 @@
 //! | `disk.rs`, `setting.rs`, `lookup.rs` | nodes, modes, times, how they are set up, and the way from a path to a node |
 //! | `moves.rs`, `save.rs` | what the attacker, and the user's editor, may do |
 //! | `world.rs`, `files.rs` | one run, and the host's view of it |
-//! | `guest.rs`, `play.rs` | a call from the map to the guest, and the checks after it; two bad examples, to prove that the model finds what it looks for |
+//! | `guest.rs`, `play.rs` | a call from the map to the guest, and the checks after it; three bad examples, to prove that the model finds what it looks for |
 //! | `explore.rs`, `walks.rs` | all orders up to a depth; random ones beyond |
 //! | `scenes/` | the trees, and who may do what in them |
 //! | `decision.rs`, `contract.rs` | the guest's decision in all worlds, and what it should be |
 //!
 //! # Saving takes time
 //!
-//! While the host pauses, whoever saves a file goes on: no file that is being saved stays
-//! the same for longer than [`keyhole_walk::APART`]. A text that does has been saved. What
-//! the host does with a slower writer is in [`scenes::not_promised`], with the other things
-//! of this sort that [SECURITY.md] does not promise. A hard link is the file itself.
+//! While the host pauses, whoever saves a file goes on: until the file is saved, a write begins
+//! at least every [`keyhole_walk::APART`], and the last one takes no longer. A text that stays
+//! for as long has been saved. What the host does with a slower writer is in
+//! [`scenes::not_promised`], with the other things of this sort that [SECURITY.md] does not
+//! promise. A hard link is the file itself.
 //!
 //! [SECURITY.md]: https://github.com/keyhole-mcp/keyhole/blob/main/SECURITY.md
 #![allow(

@@ -3,7 +3,7 @@
 //! one step, like one system call.
 
 use crate::{
-    disk::{Disk, File, Id, Label, MALLORY, Node, STICKY, W, X},
+    disk::{Disk, File, Id, Label, MALLORY, MS, Node, STICKY, W, X},
     lookup::Part,
     save::Save,
 };
@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, sync::Arc};
 /// A path of a scene.
 pub(crate) type Path = &'static str;
 
-/// One step of somebody else. All but the last two are the attacker's.
+/// One step of somebody else. All but the last three are the attacker's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
     /// `rename(a, b)`
@@ -36,6 +36,8 @@ pub(crate) enum Move {
     Chmod(Path, u32),
     /// This many milliseconds pass.
     Wait(u64),
+    /// Somebody sets the clock, by so many milliseconds.
+    SetClock(i64),
     /// The next step of the user's save with this index.
     Save(usize),
 }
@@ -83,7 +85,7 @@ impl Move {
         let own = |id: &Id| disk.nodes[*id].uid == MALLORY.uid;
         let found = match self {
             Self::Save(index) => return saves[index].plan(progress[index], disk),
-            Self::Wait(_) => {
+            Self::Wait(_) | Self::SetClock(_) => {
                 effect.writes.push(Part::All);
                 Some(0)
             }
@@ -165,6 +167,7 @@ impl Move {
                 disk.nodes[id].mode = mode;
                 disk.touch(id, false);
             }
+            Self::SetClock(ms) => disk.set += ms * MS as i64,
             Self::Wait(_) | Self::Save(_) => {}
         }
     }

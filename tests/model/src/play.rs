@@ -4,7 +4,7 @@
 use crate::{
     explore::Script,
     files::{Files, Handle},
-    guest::{Guest, LONG},
+    guest::Guest,
     scene::{Ask, OTHER_KEY, OTHER_TEXT, Scene},
     world::{Chooser, World},
 };
@@ -16,7 +16,7 @@ use std::{
     collections::HashMap,
     path::Path,
     sync::{Arc, Mutex},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// The program that is played.
@@ -28,7 +28,12 @@ pub enum Program {
     Trusting,
     /// A bad example: the same, but nothing seems to have been changed lately.
     Hasty,
+    /// A bad example: the same, but what is opened again in a call seems so.
+    SettlingOnce,
 }
+
+/// The model's time is not this machine's, which may be busy.
+const LONG: Duration = Duration::from_secs(3600);
 
 /// The outcome of one call: a text, or the reason for none.
 pub type Answer = Result<String, Code>;

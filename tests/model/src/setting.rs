@@ -15,6 +15,7 @@ impl Default for Disk {
             clock: START,
             tick: 4 * MS,
             skew: 0,
+            set: 0,
             free_links: false,
         };
         disk.add(Node::Directory(BTreeMap::new()), ROOT, 0o755, 0);

@@ -2,11 +2,11 @@
 //! two steps of the host.
 
 use crate::{
-    disk::{Disk, Label, MS, Node, ROOT},
+    disk::{Disk, Id, Label, MS, Node},
     lookup::Part,
     moves::{MALLORYS, Move},
     play::{Answer, Program},
-    save::Stage,
+    save::{Stage, Step},
     scene::Scene,
 };
 use keyhole_walk::SystemError;
@@ -33,14 +33,14 @@ pub(crate) trait Chooser: Send {
     fn next(&mut self, world: &World, looks: &dyn Fn(&Disk) -> Vec<Part>) -> Next;
 }
 
-/// The longest time from one change of a file's content to the next, while it is being
-/// saved. A text that stays for as long counts as saved.
+/// The longest time from the begin of one write to that of the next, or to the end of the last,
+/// while a file is being saved. A text that stays for as long counts as saved.
 const APART: u64 = keyhole_walk::APART.as_nanos() as u64;
 /// More steps than any call takes, even one that waits for as long as is allowed.
 const MOST_STEPS: usize = 2000;
-/// The longest time that a call may wait in all: a second for the map, and four readings of
-/// the mapped file.
-const MOST_TIME: u64 = 24 * APART;
+/// The longest time that a call may wait in all: four readings of the map, and four of the
+/// mapped file. Each may wait for a second, and then end with the longest wait for one look.
+const MOST_TIME: u64 = 8 * 3000 * MS;
 
 /// See the module.
 pub(crate) struct World {
@@ -51,7 +51,7 @@ pub(crate) struct World {
     pub(crate) disk: Disk,
     /// How many steps of each save are done.
     pub(crate) progress: Vec<usize>,
-    /// When each save began, or last changed its file's content.
+    /// When each save began, or last began a write.
     moved: Vec<u64>,
     /// The complete texts that were saved when the call began, or after that.
     pub(crate) versions: BTreeMap<Arc<[u8]>, Label>,
@@ -59,6 +59,8 @@ pub(crate) struct World {
     pub(crate) granted: BTreeSet<Label>,
     /// Which call of the scene runs.
     pub(crate) call: usize,
+    /// What it has opened, in order.
+    pub(crate) opened: Vec<Id>,
     /// Steps of the host so far, and what it was told in them.
     pub(crate) step: usize,
     observed: DefaultHasher,
@@ -95,6 +97,7 @@ impl World {
             versions: BTreeMap::new(),
             granted: BTreeSet::new(),
             call: 0,
+            opened: Vec::new(),
             step: 0,
             observed: DefaultHasher::new(),
             began: 0,
@@ -128,6 +131,7 @@ impl World {
         (self.began, self.waited) = (self.step, 0);
         self.granted.clear();
         self.versions.clear();
+        self.opened.clear();
         self.note_saved();
         self.note_granted();
         self.tell(|world| format!("call {}: {:?}", call + 1, world.scene.asks.get(call)));
@@ -194,7 +198,8 @@ impl World {
     pub(crate) fn digest(&self) -> u64 {
         let disk = self.digest.unwrap_or_else(|| self.disk.digest());
         let mut hasher = self.observed.clone();
-        (disk, self.disk.clock, self.step, self.call).hash(&mut hasher);
+        (disk, self.disk.clock, self.disk.set).hash(&mut hasher);
+        (self.step, self.call).hash(&mut hasher);
         (&self.progress, &self.moved).hash(&mut hasher);
         (&self.versions, &self.granted).hash(&mut hasher);
         hasher.finish()
@@ -230,7 +235,10 @@ impl World {
                 self.tell(|_| format!("{ms} ms have passed"));
             }
             _ => {
-                self.tell(|_| format!("mallory: {made:?}"));
+                self.tell(|_| match made {
+                    Move::SetClock(_) => format!("somebody: {made:?}"),
+                    _ => format!("mallory: {made:?}"),
+                });
                 made.perform(&mut self.disk);
                 if let Move::Write(_, text) | Move::Create(_, text) = made {
                     self.versions.insert(text.as_bytes().into(), MALLORYS);
@@ -251,13 +259,8 @@ impl World {
         let scene = self.scene.clone();
         let (save, done) = (&scene.saves[index], self.progress[index]);
         self.tell(|_| format!("jane, in {}: {:?}", save.path, save.steps[done]));
-        let content = |world: &Self| {
-            let id = world.disk.find(save.path, ROOT, true, &mut Vec::new());
-            id.map(|id| world.disk.nodes[id].file().map(|file| file.bytes.clone()))
-        };
-        let before = content(self);
         save.perform(done, &mut self.disk);
-        if done == 0 || content(self) != before {
+        if done == 0 || matches!(save.steps[done], Step::Begin(_)) {
             self.moved[index] = self.disk.clock;
         }
         self.progress[index] += 1;

@@ -39,7 +39,7 @@ fn is_broken(scene: &Arc<Scene>, program: Program, breaks: &str) {
 
 #[test]
 fn a_bad_example_breaks_a_promise_in_each_scene_of_a_known_break() {
-    use Program::{Hasty, Trusting};
+    use Program::{Hasty, SettlingOnce, Trusting};
     for (name, program, breaks) in [
         ("root-name", Trusting, NOT_GRANTED),
         ("map-directory", Trusting, NOT_GRANTED),
@@ -49,6 +49,8 @@ fn a_bad_example_breaks_a_promise_in_each_scene_of_a_known_break() {
         ("save-in-place", Hasty, NEVER_SAVED),
         ("save-over", Hasty, NEVER_SAVED),
         ("edit-over", Hasty, BELIEVED),
+        ("save-in-place", SettlingOnce, NEVER_SAVED),
+        ("save-after-save", SettlingOnce, NEVER_SAVED),
         // Somebody else may write the mapped file, and it is served with their text.
         ("note-for-all", Trusting, NOT_GRANTED),
         ("note-of-a-group", Trusting, NOT_GRANTED),

@@ -1,7 +1,8 @@
 //! The embedded component, unchanged, on the standard host: wasmtime-wasi as it comes, with
 //! a read-only preopen of the whole directory. It must pass every case of the table that it
 //! passes in our host: it is an ordinary WASI component, and needs nothing of ours but the
-//! grant. What our host adds is about files that others could change.
+//! grant. What our host adds is about files that others could change, and files that are being
+//! saved: this one does not wait until a file has settled, as the contract wants of a host.
 #![deny(
     warnings,
     reason = "`./x interop` compiles it with clippy, `./x lint` does not"
@@ -34,8 +35,8 @@ mod bindings {
         inline: "
             package keyhole:stock;
             world stock {
-                import keyhole:context/grants@0.3.0;
-                export keyhole:context/loader@0.3.0;
+                import keyhole:context/grants@0.4.0;
+                export keyhole:context/loader@0.4.0;
             }
         ",
         world: "keyhole:stock/stock",

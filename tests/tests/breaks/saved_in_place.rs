@@ -3,9 +3,9 @@
 //! versions: it compared only size and modification time, and the kernel sets that time
 //! when a write begins.
 //!
-//! The promise is about a writer that does not pause for [`APART`] during its work. On a busy
-//! machine a writer may have to pause: the test ignores what is served during a saving that
-//! took so long.
+//! The promise is about a writer that begins a write at least every [`APART`] until it is done.
+//! On a busy machine a writer may have to pause: the test ignores what is served during a saving
+//! that took so long.
 
 use keyhole_tests::{PATIENCE, World, skipped, while_repeating};
 use keyhole_walk::APART;
@@ -58,7 +58,7 @@ fn longer(round: u32) -> u32 {
     1 + round / 40
 }
 
-/// A rest that is sometimes long enough for the file to come to rest.
+/// A rest that is sometimes long enough for the file to settle.
 pub(crate) fn some_rest(round: u32) -> Duration {
     APART * (round % 4) / 2 * longer(round)
 }
@@ -95,7 +95,7 @@ pub(crate) fn each_call_gets(
         }
     });
     assert!(met_a_version, "{got:?}");
-    // The writer may have paused for so long that the file was at rest.
+    // The writer may have paused for so long that the file had settled.
     savings.retain(|(began, ended)| *ended - *began >= APART);
     for (outcome, asked, answered) in got {
         let is_right = whole.contains(&&*outcome) || outcome == refusal;
@@ -152,7 +152,7 @@ fn a_file_that_an_editor_replaces_is_served_whole() {
     is_served_whole(rename);
 }
 
-/// Then both readings of a call may find the file empty, each in another saving.
+/// Then both looks of a call may find the file empty, each in another saving.
 #[test]
 fn a_file_that_is_saved_as_often_as_the_server_looks_is_served_whole() {
     const EMPTY: Duration = Duration::from_millis(30);

@@ -18,7 +18,7 @@ pub(super) fn written(client: &mut Client) -> Answer {
     while_repeating(writer, || until("changed", || client.load()))
 }
 
-/// A call that waits for a file to come to rest while the whole server is stopped,
+/// A call that waits for a file to settle while the whole server is stopped,
 /// for longer than a call may take. A laptop's sleep has the same effect.
 pub(super) fn stopped(client: &mut Client) -> Answer {
     let writer = writer(&client.world);

@@ -13,7 +13,7 @@ world_attacks! {
     directory: "a directory is swapped with a link to one outside the root, for 500 calls: the file's own, and one two further up" =>
         "the file, or `outside-root`, or `restart-needed`; never a byte from outside" =
         swap(&["a/b/c", "a"], 500, &["the file", "outside-root", "restart-needed"]);
-    // Each swap changes the file, so that each call reads it twice.
+    // Each swap changes the file, so that each call waits until it has settled.
     file: "the file is swapped with a link to one outside the root, for 150 calls" =>
         "the file, or `outside-root`, or `changed`, or `restart-needed`; never a byte from outside" =
         swap(

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 ///   answer is an error, and the earlier map is forgotten.
 /// - **It is never half**, as far as a file that is saved in place can be read whole: see
 ///   [`Walker::read_at_rest`]. A map that is replaced by renaming is seen as it was before
-///   or after. A map that does not come to rest within a second is refused.
+///   or after. A map that does not settle within a second is refused.
 /// - **It is not parsed twice.** As long as the file's content is the same, calls get
 ///   the same map, or the same error.
 ///
@@ -124,10 +124,8 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     ) -> Result<(Zeroizing<Vec<u8>>, Stat), MapError> {
         let read = || {
             let file = walker.walk(self.location.file(), Policy::FILE)?;
-            // If it was changed since, an equal reading may be a mixture of later versions.
-            let known = known.filter(|seen| seen.stat == file.stat);
-            let known = known.map(|seen| &**seen.bytes);
-            let bytes = walker.read_at_rest(&file.handle, MAX_MAP_BYTES, known)?;
+            let known = known.map(|seen| &seen.stat);
+            let bytes = walker.read_at_rest(&file, MAX_MAP_BYTES, known)?;
             Ok((bytes, file.stat))
         };
         let (bytes, stat) = read().map_err(|error| self.error(error))?;

@@ -1,4 +1,4 @@
-//! The guest's file calls: one name, four calls that answer, and a refusal for all
+//! The guest's file calls: one name, five calls that answer, and a refusal for all
 //! others.
 
 use super::{
@@ -69,7 +69,7 @@ impl HostDescriptor for CallState {
     }
 
     /// Opens the granted name to read it, if it is a regular file that nobody else could
-    /// have changed.
+    /// have changed, and has settled.
     fn open_at(
         &mut self,
         handle: Resource<Descriptor>,
@@ -93,11 +93,12 @@ impl HostDescriptor for CallState {
         let Descriptor::File(file) = self.table.get_mut(&handle)? else {
             return Err(Refusal::NotGranted);
         };
-        let look = file.look(&self.walker, self.deadline)?;
-        let mut stat = stat(DescriptorType::RegularFile, look.size);
-        stat.data_modification_timestamp = datetime(look.modified);
-        stat.status_change_timestamp = look.changed.and_then(datetime);
-        Ok(stat)
+        let look = file.look(&self.walker)?;
+        Ok(DescriptorStat {
+            data_modification_timestamp: datetime(look.modified),
+            status_change_timestamp: datetime(look.changed),
+            ..stat(DescriptorType::RegularFile, look.size)
+        })
     }
 
     fn read(
@@ -217,7 +218,7 @@ fn granted<'a>(
         .ok_or(Refusal::NotGranted)
 }
 
-/// The report of one object, with one name and without times. Callers may add times.
+/// The report of one object, with one name and without times.
 fn stat(type_: DescriptorType, size: u64) -> DescriptorStat {
     DescriptorStat {
         type_,
@@ -229,7 +230,7 @@ fn stat(type_: DescriptorType, size: u64) -> DescriptorStat {
     }
 }
 
-/// None before 1970, because the contract's clock cannot express that.
+/// None before 1970, because WASI has no such times.
 fn datetime((seconds, nanoseconds): Time) -> Option<Datetime> {
     Some(Datetime {
         seconds: u64::try_from(seconds).ok()?,

@@ -151,7 +151,7 @@ impl Executor for Sandbox {
             // The guest checks this too, but the host does not rely on that.
             Ok(bytes) if bytes.len() as u64 > max_bytes => Err(Code::Internal),
             Ok(bytes) => String::from_utf8(bytes).map_err(|_| Code::NotUtf8),
-            // The guest may have waited for the file until its deadline.
+            // The call may have ended while the file settled.
             Err(_) if is_late() => Err(Code::TimedOut),
             Err(refusal) => Err(store.data().cause.unwrap_or(refusal.into())),
         }

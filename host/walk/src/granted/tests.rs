@@ -2,9 +2,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use super::{GrantedFile, LOOKS, RECENT};
+use super::{APART, APART_IN_SECONDS, GrantedFile, READINGS, RECENT};
 use crate::{
-    Handle, Policy, System, SystemError, WalkError, Walker, tests::told::Told, trust::Why,
+    Handle, Policy, Stat, System, SystemError, WalkError, Walker, tests::told::Told, trust::Why,
 };
 use keyhole_tree::Tree;
 use std::{
@@ -35,13 +35,13 @@ const LONG: Duration = Duration::from_secs(3600);
 const NONE: Duration = Duration::ZERO;
 
 #[test]
-fn a_file_is_settled_if_it_was_not_changed_in_the_last_seconds() {
+fn a_file_is_old_if_it_was_not_changed_in_the_last_seconds() {
     let tree = Tree::with("");
     let walker = Walker::new(System);
     let mut stat = walker.walk(&tree.map(), Policy::FILE).unwrap().stat;
     let nanosecond = Duration::from_nanos(1);
     let now = UNIX_EPOCH + Duration::new(1_000_000, 5);
-    for (changed, is_settled) in [
+    for (changed, is_old) in [
         (now - RECENT, false),
         (now - RECENT - nanosecond, true),
         (now, false),
@@ -51,27 +51,36 @@ fn a_file_is_settled_if_it_was_not_changed_in_the_last_seconds() {
     ] {
         let since = changed.duration_since(UNIX_EPOCH).unwrap();
         stat.changed = (since.as_secs() as i64, since.subsec_nanos().into());
-        assert_eq!(stat.is_settled(now), is_settled);
+        assert_eq!(stat.is_old(now), is_old);
     }
     stat.changed = (-1, 0);
-    assert!(stat.is_settled(now));
+    assert!(stat.is_old(now));
 }
 
 /// What reading the map of `tree` at rest ends with, how often it was read from its
-/// beginning, and how often time passed.
+/// beginning, and how time passed.
 fn read(
     tree: &Tree,
     told: Told,
-    known: Option<&[u8]>,
-) -> (Result<Option<String>, WalkError>, usize, usize) {
+    known: Option<fn(&mut Stat)>,
+) -> (Result<Option<String>, WalkError>, usize, Vec<Duration>) {
     let walker = Walker::new(told);
     let file = walker.walk(&tree.map(), Policy::FILE).unwrap();
-    let read = walker.read_at_rest(&file.handle, 64, known);
+    let known = known.map(|differs| {
+        let mut stat = file.stat;
+        differs(&mut stat);
+        stat
+    });
+    let read = walker.read_at_rest(&file, 64, known.as_ref());
     let told = walker.files;
-    let reads = told.reads.borrow();
-    let times = reads.iter().filter(|(_, from)| *from == 0).count();
+    let times = told
+        .reads
+        .borrow()
+        .iter()
+        .filter(|(_, from)| *from == 0)
+        .count();
     let text = read.map(|bytes| bytes.map(|bytes| String::from_utf8(bytes).unwrap()));
-    (text, times, told.pauses.get())
+    (text, times, told.pauses.take())
 }
 
 fn text(text: &str) -> Result<Option<String>, WalkError> {
@@ -79,56 +88,82 @@ fn text(text: &str) -> Result<Option<String>, WalkError> {
 }
 
 #[test]
-fn a_map_is_read_twice_only_if_it_was_changed_lately_and_is_not_known() {
+fn a_map_settles_only_if_it_was_changed_lately_and_is_not_known() {
     let tree = Tree::with("whole");
     let map = tree.map();
-    assert_eq!(read(&tree, after(&map, LONG), None), (text("whole"), 1, 0));
-    assert_eq!(read(&tree, after(&map, NONE), None), (text("whole"), 2, 1));
-    let known = Some(&b"whole"[..]);
-    assert_eq!(read(&tree, after(&map, NONE), known), (text("whole"), 1, 0));
-    let other = Some(&b"other"[..]);
-    assert_eq!(read(&tree, after(&map, NONE), other), (text("whole"), 2, 1));
+    let whole = |pauses: &[Duration]| (text("whole"), 1, pauses.to_vec());
+    assert_eq!(read(&tree, after(&map, LONG), None), whole(&[]));
+    assert_eq!(read(&tree, after(&map, NONE), None), whole(&[APART]));
+    assert_eq!(read(&tree, after(&map, NONE), Some(|_| {})), whole(&[]));
+    let other = Some((|stat| stat.changed.1 ^= 1) as fn(&mut Stat));
+    assert_eq!(read(&tree, after(&map, NONE), other), whole(&[APART]));
 }
 
-/// A store through a mapping, for instance: the file reports the same as before.
 #[test]
-fn two_readings_must_be_equal_and_not_only_what_the_file_reports() {
+fn two_looks_are_seconds_apart_if_the_file_system_may_keep_no_more_than_seconds() {
+    let tree = Tree::with("whole");
+    let told = Told {
+        all_stats: |stat| stat.changed = (5, 0),
+        now: Cell::new(UNIX_EPOCH + Duration::from_secs(6)),
+        ..Told::default()
+    };
+    let whole = (text("whole"), 1, vec![APART_IN_SECONDS]);
+    assert_eq!(read(&tree, told, None), whole);
+}
+
+#[test]
+fn two_looks_must_be_equal_before_anything_is_read() {
     let tree = Tree::with("0123");
     let map = tree.map();
     let told = Told {
         meanwhile: Box::new(move |pause| match pause {
-            1 | 2 => fs::write(&map, format!("{pause}123")).unwrap(),
+            1 | 2 => fs::write(&map, "4".repeat(pause)).unwrap(),
             _ => {}
         }),
-        all_stats: |stat| (stat.modified, stat.changed) = ((5, 0), (5, 0)),
-        now: Cell::new(UNIX_EPOCH + Duration::from_secs(6)),
-        ..Told::default()
+        ..after(&tree.map(), NONE)
     };
-    assert_eq!(read(&tree, told, None), (text("2123"), 4, 3));
+    assert_eq!(read(&tree, told, None), (text("44"), 1, vec![APART; 3]));
 }
 
 #[test]
 fn what_was_read_while_the_file_changed_is_not_used_however_long_it_was_at_rest() {
-    let tree = Tree::with("old");
-    let map = tree.map();
-    let told = Told {
-        then: Cell::new(Some(Box::new(move || fs::write(&map, "new").unwrap()))),
-        ..after(&tree.map(), LONG)
-    };
-    let known = Some(&b"old"[..]);
-    assert_eq!(read(&tree, told, known).0, text("new"));
+    for known in [None, Some((|_| {}) as fn(&mut Stat))] {
+        let tree = Tree::with("old");
+        let map = tree.map();
+        let told = Told {
+            then: Box::new(move |read| {
+                if read == 1 {
+                    fs::write(&map, "newer").unwrap();
+                }
+            }),
+            ..after(&tree.map(), LONG)
+        };
+        assert_eq!(read(&tree, told, known).0, text("newer"));
+    }
 }
 
 #[test]
-fn a_map_that_does_not_come_to_rest_is_refused() {
+fn a_map_that_does_not_settle_within_a_second_is_refused_unread() {
     let tree = Tree::with("map");
     let map = tree.map();
     let told = Told {
-        meanwhile: Box::new(move |pause| fs::write(&map, pause.to_string()).unwrap()),
+        meanwhile: Box::new(move |pause| fs::write(&map, "a".repeat(pause)).unwrap()),
         ..after(&tree.map(), NONE)
     };
-    let ended = read(&tree, told, None);
-    assert_eq!(ended, (Err(SystemError::Busy.into()), LOOKS, LOOKS));
+    let busy = Err(SystemError::Busy.into());
+    assert_eq!(read(&tree, told, None), (busy, 0, vec![APART; 10]));
+}
+
+#[test]
+fn a_map_that_changes_each_time_it_is_read_is_refused() {
+    let tree = Tree::with("map");
+    let map = tree.map();
+    let told = Told {
+        then: Box::new(move |read| fs::write(&map, "a".repeat(60 - read)).unwrap()),
+        ..after(&tree.map(), LONG)
+    };
+    let (ended, times, _) = read(&tree, told, None);
+    assert_eq!((ended, times), (Err(SystemError::Busy.into()), READINGS));
 }
 
 fn directory(tree: &Tree, name: &str) -> Handle {
@@ -144,54 +179,57 @@ fn open(tree: &Tree, told: Told, most: u64) -> (Walker<Told>, GrantedFile<Handle
     (walker, file)
 }
 
-fn in_time() -> Instant {
-    Instant::now() + LONG
+#[test]
+fn a_file_that_was_changed_lately_settles_when_it_is_opened_and_no_later_look_waits() {
+    let tree = Tree::with("content");
+    for (age, pauses) in [(NONE, 1), (LONG, 0)] {
+        let (walker, mut file) = open(&tree, after(&tree.map(), age), 100);
+        for _ in 0..3 {
+            let look = file.look(&walker).unwrap();
+            let found = fs::metadata(tree.map()).unwrap();
+            let times = (look.modified.0, look.changed.0);
+            assert_eq!((look.size, times), (7, (found.mtime(), found.ctime())));
+        }
+        assert_eq!(walker.files.pauses.take(), vec![APART; pauses]);
+    }
 }
 
 #[test]
-fn a_file_that_was_changed_lately_has_no_change_time_and_the_next_look_comes_later() {
+fn the_first_look_is_of_the_moment_of_settling_and_each_other_shows_a_change() {
     let tree = Tree::with("content");
-    let (walker, mut file) = open(&tree, after(&tree.map(), NONE), 100);
-    for pauses in 0..3 {
-        let look = file.look(&walker, in_time()).unwrap();
-        let written = fs::metadata(tree.map()).unwrap().mtime();
-        assert_eq!(
-            (look.size, look.modified.0, look.changed),
-            (7, written, None)
-        );
-        assert_eq!(walker.files.pauses.get(), pauses);
-    }
-    let (walker, mut file) = open(&tree, after(&tree.map(), LONG), 100);
-    for _ in 0..3 {
-        let look = file.look(&walker, in_time()).unwrap();
-        let seconds = fs::metadata(tree.map()).unwrap().ctime();
-        assert_eq!(look.changed.map(|time| time.0), Some(seconds));
-    }
-    assert_eq!(walker.files.pauses.get(), 0);
-}
-
-#[test]
-fn the_first_look_is_of_the_moment_of_opening_and_each_other_shows_a_change() {
-    let tree = Tree::with("content");
-    let (walker, mut file) = open(&tree, after(&tree.map(), LONG), 100);
-    let mut in_place = File::options().write(true).open(tree.map()).unwrap();
-    in_place.write_all(b"CONTENT").unwrap();
-    let first = file.look(&walker, in_time()).unwrap();
+    let map = tree.map();
+    let told = Told {
+        meanwhile: Box::new(move |pause| {
+            if pause == 1 {
+                fs::write(&map, "content!").unwrap();
+            }
+        }),
+        ..after(&tree.map(), NONE)
+    };
+    let (walker, mut file) = open(&tree, told, 100);
+    let mut in_place = File::options().append(true).open(tree.map()).unwrap();
     in_place.write_all(b"!").unwrap();
-    let second = file.look(&walker, in_time()).unwrap();
-    assert_eq!((first.size, second.size), (7, 8));
+    let first = file.look(&walker).unwrap();
+    let second = file.look(&walker).unwrap();
+    assert_eq!((first.size, second.size), (8, 9));
     assert_ne!(first.changed, second.changed);
 }
 
 #[test]
 fn nothing_is_waited_for_if_the_deadline_comes_first() {
     let tree = Tree::with("content");
-    let (walker, mut file) = open(&tree, after(&tree.map(), NONE), 100);
-    let late = Instant::now();
-    // Nothing is waited for before the first look.
-    assert!(file.look(&walker, late).is_ok());
-    assert_eq!(file.look(&walker, late), Err(SystemError::Busy));
-    assert_eq!(walker.files.pauses.get(), 0);
+    let held = directory(&tree, "");
+    let opened = |age, left| {
+        let walker = Walker::new(after(&tree.map(), age)).until(Instant::now() + left);
+        let opened = GrantedFile::open(&walker, &held, "map.toml", 100).map(|_| ());
+        (opened, walker.files.pauses.take())
+    };
+    // A busy machine may take that long before it looks.
+    let soon = opened(NONE, APART * 9 / 10);
+    let late = [SystemError::Busy, SystemError::Late].map(|error| Err(error.into()));
+    assert!(late.contains(&soon.0) && soon.1.is_empty(), "{soon:?}");
+    assert_eq!(opened(NONE, LONG), (Ok(()), vec![APART]));
+    assert_eq!(opened(LONG, LONG), (Ok(()), vec![]));
 }
 
 #[test]
@@ -201,7 +239,7 @@ fn nothing_is_read_behind_the_limit_or_what_the_file_held_at_the_last_look() {
     let read = |file: &GrantedFile<_>, length, from| file.read(&walker, length, from).unwrap();
     // The guest looks before it reads.
     assert_eq!(read(&file, 1, 0), b"");
-    file.look(&walker, in_time()).unwrap();
+    file.look(&walker).unwrap();
     assert_eq!(read(&file, u64::MAX, 0), b"01234");
     assert_eq!(read(&file, 2, 1), b"12");
     for (length, from) in [(1, 5), (u64::MAX, 5), (1, u64::MAX), (u64::MAX, u64::MAX)] {
@@ -209,7 +247,7 @@ fn nothing_is_read_behind_the_limit_or_what_the_file_held_at_the_last_look() {
     }
     let tree = Tree::with("0123");
     let (walker, mut file) = open(&tree, Told::default(), 100);
-    file.look(&walker, in_time()).unwrap();
+    file.look(&walker).unwrap();
     fs::write(tree.map(), "0123456789").unwrap();
     assert_eq!(file.read(&walker, u64::MAX, 0).unwrap(), b"01234");
 }
@@ -238,11 +276,8 @@ fn a_directory_that_others_may_write_by_now_is_refused() {
 fn what_cannot_be_read_is_not_tried_for_ever() {
     let tree = Tree::empty();
     let walker = Walker::new(System);
-    assert!(
-        walker
-            .read_at_rest(&directory(&tree, ""), 100, None)
-            .is_err()
-    );
+    let walked = walker.walk(&tree.path(""), Policy::DIRECTORY).unwrap();
+    assert!(walker.read_at_rest(&walked, 100, None).is_err());
 }
 
 #[test]

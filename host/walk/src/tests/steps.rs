@@ -82,7 +82,7 @@ fn after_its_deadline_a_walk_takes_no_further_step_and_nothing_is_read() {
     let late = walker().until(Instant::now());
     let ended = late.walk(&tree.path("d/a.md"), Policy::NAME).map(|_| ());
     assert_eq!(ended, Err(SystemError::Late.into()));
-    let read = late.read_at_rest(&file.handle, 100, None);
+    let read = late.read_at_rest(&file, 100, None);
     assert_eq!(read, Err(SystemError::Late.into()));
     let opened = GrantedFile::open(&late, &walked.handle, "a.md", 100).map(|_| ());
     assert_eq!(opened, Err(SystemError::Late.into()));

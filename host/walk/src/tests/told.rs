@@ -30,11 +30,11 @@ pub(crate) struct Told {
     /// The most that each read may return; and what each read asked for, and from where.
     pub(crate) at_most: usize,
     pub(crate) reads: RefCell<Vec<(usize, u64)>>,
-    /// What happens behind the first read.
-    pub(crate) then: Cell<Option<Box<dyn FnOnce()>>>,
+    /// What happens behind each read.
+    pub(crate) then: Box<dyn Fn(usize)>,
     pub(crate) now: Cell<SystemTime>,
-    /// How often time passed, and what happens meanwhile.
-    pub(crate) pauses: Cell<usize>,
+    /// For how long time passed, each time, and what happens meanwhile.
+    pub(crate) pauses: RefCell<Vec<Duration>>,
     pub(crate) meanwhile: Box<dyn Fn(usize)>,
 }
 
@@ -50,9 +50,9 @@ impl Default for Told {
             held: Cell::new(0),
             at_most: usize::MAX,
             reads: RefCell::default(),
-            then: Cell::new(None),
+            then: Box::new(|_| {}),
             now: Cell::new(SystemTime::now()),
-            pauses: Cell::new(0),
+            pauses: RefCell::default(),
             meanwhile: Box::new(|_| {}),
         }
     }
@@ -158,9 +158,7 @@ impl FileSystem for Told {
                 got
             }
         };
-        if let Some(then) = self.then.take() {
-            then();
-        }
+        (self.then)(self.reads.borrow().len());
         Ok(got)
     }
 
@@ -180,8 +178,8 @@ impl FileSystem for Told {
         self.now.get()
     }
 
-    fn pause(&self, _: Duration) {
-        self.pauses.set(self.pauses.get() + 1);
-        (self.meanwhile)(self.pauses.get());
+    fn pause(&self, time: Duration) {
+        self.pauses.borrow_mut().push(time);
+        (self.meanwhile)(self.pauses.borrow().len());
     }
 }

@@ -13,7 +13,7 @@ const FIRST: &str = "first version, first version";
 const SECOND: &str = "second text,  second text, 2";
 
 /// So many writes, each of which lasts as long as it may, take longer than the host waits.
-const LONG: usize = 28;
+const LONG: usize = 14;
 
 pub(super) fn all() -> Vec<Scene> {
     let note = [
@@ -37,7 +37,9 @@ pub(super) fn all() -> Vec<Scene> {
     }
     scenes.extend([
         saved_by_rename(),
-        in_future(saved("save-in-the-future", Save::over(NOTE, SECOND))),
+        in_future(by_a_clock("save-in-the-future", 60_000)),
+        by_a_clock("save-by-a-slow-clock", -8_000),
+        while_set("save-while-the-clock-is-set-back", -1_000_000),
         saved_again(),
         begun(saved("save-for-long", Save::in_pieces(NOTE, SECOND, LONG))),
         edit("edit-by-mapping", Save::by_mapping(MAP, OVERWRITTEN)),
@@ -52,20 +54,16 @@ type Kind = fn(&str, Save) -> Scene;
 
 /// What is not promised.
 pub(super) fn not_promised() -> Vec<Scene> {
-    let over = Save::over(NOTE, SECOND);
     // The source of a `write` may be a mapping of a file on a slow mount.
     let slow = Save {
         slow: true,
-        ..over.clone()
+        ..Save::over(NOTE, SECOND)
     };
-    let mapping = Save::by_mapping(NOTE, SECOND);
-    // A file server whose clock is more than ten seconds late.
-    let mut late = saved("save-by-a-late-clock", over);
-    late.disk.skew = -60_000 * MS as i64;
     vec![
         saved("save-by-a-slow-write", slow),
-        saved("save-by-mapping", mapping),
-        late,
+        saved("save-by-mapping", Save::by_mapping(NOTE, SECOND)),
+        by_a_clock("save-by-a-late-clock", -60_000),
+        while_set("save-while-the-clock-is-set-forward", 1_000_000),
     ]
 }
 
@@ -93,10 +91,10 @@ fn saved_by_rename() -> Scene {
     scene
 }
 
-/// A file system that keeps only whole seconds, and time that passes.
+/// A file system that keeps only every other second, and time that passes.
 fn in_seconds(mut scene: Scene) -> Scene {
     scene.name += "-in-whole-seconds";
-    scene.disk.tick = 1000 * MS;
+    scene.disk.tick = 2000 * MS;
     scene.moves.truncate(1);
     scene.moves.push(Move::Wait(500));
     scene.depth = 3;
@@ -110,9 +108,23 @@ fn begun(mut scene: Scene) -> Scene {
     scene
 }
 
-/// A server whose clock is ahead of ours.
+/// A file server whose clock is so many milliseconds ahead of ours.
+fn by_a_clock(name: &str, ahead: i64) -> Scene {
+    let mut scene = saved(name, Save::over(NOTE, SECOND));
+    scene.disk.skew = ahead * MS as i64;
+    scene
+}
+
+/// Somebody sets the clock of this machine meanwhile, by so many milliseconds.
+fn while_set(name: &str, by: i64) -> Scene {
+    let mut scene = saved(name, Save::over(NOTE, SECOND));
+    scene.moves.truncate(1);
+    scene.moves.push(Move::SetClock(by));
+    scene
+}
+
+/// A file that was last changed by a clock ahead of ours.
 fn in_future(mut scene: Scene) -> Scene {
-    scene.disk.skew = 60_000 * MS as i64;
     let note = scene.disk.node(NOTE);
     (note.modified, note.changed) = (START + 50_000 * MS, START + 50_000 * MS);
     scene
