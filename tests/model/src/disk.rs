@@ -67,9 +67,6 @@ pub(crate) struct File {
     pub(crate) writing: Option<Arc<[u8]>>,
     /// Whether the content is the whole of a saved version.
     pub(crate) whole: bool,
-    /// Since when it has had this content. The time stamps are coarser, and say when a write
-    /// began.
-    pub(crate) since: u64,
     /// How many bytes one read returns at most.
     pub(crate) piece: usize,
 }
@@ -207,13 +204,12 @@ pub(crate) struct Disk {
 }
 
 impl File {
-    pub(crate) fn with(label: Label, text: &str, since: u64) -> Self {
+    pub(crate) fn with(label: Label, text: &str) -> Self {
         Self {
             bytes: text.as_bytes().into(),
             label,
             writing: None,
             whole: true,
-            since,
             piece: usize::MAX,
         }
     }
@@ -294,10 +290,9 @@ impl Disk {
 
     /// Changes the content of a file. What it holds then may be half of something.
     pub(crate) fn put(&mut self, id: Id, bytes: Arc<[u8]>) {
-        let now = self.clock;
         let file = self.file_mut(id);
         if file.bytes != bytes {
-            (file.bytes, file.whole, file.since) = (bytes, false, now);
+            (file.bytes, file.whole) = (bytes, false);
         }
     }
 

@@ -153,13 +153,13 @@ impl Move {
             Self::Symlink(target, at) => make(disk, at, Node::Link(target.into()), 0o777),
             Self::Mkdir(at) => make(disk, at, Node::Directory(BTreeMap::new()), 0o755),
             Self::Create(at, text) => {
-                let file = File::with(MALLORYS, text, disk.clock);
-                make(disk, at, Node::File(file), 0o644);
+                make(disk, at, Node::File(File::with(MALLORYS, text)), 0o644);
             }
             Self::Write(path, text) => {
                 let id = disk.at(path);
                 disk.put(id, text.as_bytes().into());
-                disk.file_mut(id).label = MALLORYS;
+                let file = disk.file_mut(id);
+                (file.label, file.whole) = (MALLORYS, true);
                 disk.touch(id, true);
             }
             Self::Chmod(path, mode) => {

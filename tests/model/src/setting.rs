@@ -35,8 +35,7 @@ impl Disk {
 
     /// Makes a file that was saved long ago.
     pub(crate) fn file(&mut self, path: &str, who: Who, mode: u32, label: Label, text: &str) -> Id {
-        let file = File::with(label, text, START - 3_600_000 * MS);
-        self.make(path, Node::File(file), who, mode)
+        self.make(path, Node::File(File::with(label, text)), who, mode)
     }
 
     pub(crate) fn link(&mut self, path: &str, who: Who, target: &str) {

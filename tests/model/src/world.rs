@@ -2,9 +2,9 @@
 //! two steps of the host.
 
 use crate::{
-    disk::{Disk, Id, Label, MS, Node},
+    disk::{Disk, Id, Inode, Label, MS},
     lookup::Part,
-    moves::{MALLORYS, Move},
+    moves::Move,
     play::{Answer, Program},
     save::{Stage, Step},
     scene::Scene,
@@ -34,7 +34,7 @@ pub(crate) trait Chooser: Send {
 }
 
 /// The longest time from the begin of one write to that of the next, or to the end of the last,
-/// while a file is being saved. A text that stays for as long counts as saved.
+/// while a file is being saved.
 const APART: u64 = keyhole_walk::APART.as_nanos() as u64;
 /// More steps than any call takes, even one that waits for as long as is allowed.
 const MOST_STEPS: usize = 2000;
@@ -155,7 +155,6 @@ impl World {
             }
         }
         self.disk.clock = end;
-        self.note_saved();
     }
 
     /// The host waits for this long.
@@ -240,9 +239,7 @@ impl World {
                     _ => format!("mallory: {made:?}"),
                 });
                 made.perform(&mut self.disk);
-                if let Move::Write(_, text) | Move::Create(_, text) = made {
-                    self.versions.insert(text.as_bytes().into(), MALLORYS);
-                }
+                self.note_saved();
             }
         }
         self.digest = None;
@@ -269,17 +266,12 @@ impl World {
         self.digest = None;
     }
 
-    /// Notes each text that is complete, or has stayed for long enough.
+    /// Notes each text that is complete.
     fn note_saved(&mut self) {
-        for inode in &mut self.disk.nodes {
-            if let Node::File(file) = &mut inode.node {
-                file.whole |= file.writing.is_none() && self.disk.clock - file.since >= APART;
-                if file.whole {
-                    self.versions.insert(file.bytes.clone(), file.label);
-                }
-            }
+        let files = self.disk.nodes.iter().filter_map(Inode::file);
+        for file in files.filter(|file| file.whole) {
+            self.versions.insert(file.bytes.clone(), file.label);
         }
-        self.digest = None;
     }
 
     fn note_granted(&mut self) {
