@@ -13,7 +13,7 @@ const FIRST: &str = "first version, first version";
 const SECOND: &str = "second text,  second text, 2";
 
 /// So many writes, each of which lasts as long as it may, take longer than the host waits.
-const LONG: usize = 14;
+const LONG: usize = 24;
 
 pub(super) fn all() -> Vec<Scene> {
     let note = [
@@ -42,6 +42,7 @@ pub(super) fn all() -> Vec<Scene> {
         while_set("save-while-the-clock-is-set-back", -1_000_000),
         saved_again(),
         begun(saved("save-for-long", Save::in_pieces(NOTE, SECOND, LONG))),
+        in_seconds(saved("save-for-long", Save::in_pieces(NOTE, SECOND, LONG))),
         edit("edit-by-mapping", Save::by_mapping(MAP, OVERWRITTEN)),
         begun(edit("edit-for-long", Save::in_pieces(MAP, EDITED, LONG))),
         edited_twice(),
