@@ -329,7 +329,9 @@ impl World {
         self.home.to_str().expect("a home in UTF-8")
     }
 
-    fn command(&self, arguments: &[OsString]) -> Command {
+    /// The command line of `keyhole` with these arguments, not started yet.
+    #[must_use]
+    pub fn command(&self, arguments: &[OsString]) -> Command {
         let program = match self.user {
             Some(_) => self.outside("keyhole"),
             None => binary().to_owned(),

@@ -51,6 +51,9 @@ mod requests;
 mod roots;
 /// Neither a refusal nor standard error contains a key, a path, content or a count.
 mod secrecy;
+/// Standard streams that do not block.
+#[cfg(target_os = "linux")]
+mod streams;
 /// What a client sees of the server and its tool, to the letter.
 mod surface;
 /// A server behind its wall.

@@ -13,6 +13,7 @@ mod restrict;
 mod serve;
 mod setup;
 mod signals;
+mod streams;
 mod terminal;
 
 use arguments::{Check, Cli, Color, Command, Contract, Guard, MapArg, Serve};
@@ -56,10 +57,8 @@ fn main() -> ExitCode {
     let done = match command {
         Command::Serve(arguments) => serve_session(arguments),
         Command::Guard(Guard { map, after }) => return guard_call(&map, after),
-        Command::Inject(map) => {
-            inject::inject(live_map(&map), io::stdin().lock(), io::stdout().lock())
-                .map_err(|error| error.to_string())
-        }
+        Command::Inject(map) => inject::inject(live_map(&map), streams::input(), streams::output())
+            .map_err(|error| error.to_string()),
         Command::Tickets => tickets()
             .and_then(|tickets| tickets.held().map(drop).map_err(|error| error.to_string())),
         Command::Check(arguments) => {
@@ -118,7 +117,7 @@ fn give_up() -> io::Result<()> {
 
 /// If standard error is closed, nobody is left to tell.
 fn say(message: &str) {
-    let _ = writeln!(io::stderr(), "keyhole: {message}");
+    let _ = writeln!(streams::error(), "keyhole: {message}");
 }
 
 /// Serves one session.
@@ -182,11 +181,11 @@ fn guard_call(map: &MapArg, after: bool) -> ExitCode {
     let decided = std::panic::catch_unwind(|| {
         if after {
             let tickets = tickets().ok();
-            return guard::guard_after(tickets.as_ref(), io::stdin().lock(), io::stdout().lock())
+            return guard::guard_after(tickets.as_ref(), streams::input(), streams::output())
                 .map_err(|error| error.to_string());
         }
         let (map, tickets) = (live_map(map)?, tickets()?);
-        guard::guard(&map, &tickets, io::stdin().lock(), io::stdout().lock())
+        guard::guard(&map, &tickets, streams::input(), streams::output())
             .map_err(|error| error.to_string())
     });
     match decided {
@@ -269,7 +268,7 @@ fn hide_panics() {
             format!(" at {file}:{}", location.line())
         });
         let _ = writeln!(
-            io::stderr(),
+            streams::error(),
             "keyhole: internal error{place}; please report it"
         );
     }));

@@ -1,12 +1,12 @@
 //! A mistake on the command line, told in our own words.
 
-use crate::{arguments::Cli, ended, say, terminal::print};
+use crate::{arguments::Cli, ended, say, streams, terminal::print};
 use clap::{
     Command, CommandFactory as _, Error, Parser as _,
     error::{ContextKind, ContextValue, ErrorKind as Kind},
 };
 use keyhole_core::MapMistake;
-use std::{error::Error as _, process::ExitCode};
+use std::{error::Error as _, io::Write as _, process::ExitCode};
 
 /// Prints help or the version if the user asked for it. Otherwise it says which argument is
 /// wrong, by its place, and what was expected. It never repeats an argument: a key in the
@@ -17,7 +17,11 @@ pub(crate) fn explain(error: &Error) -> ExitCode {
         Kind::DisplayHelp | Kind::DisplayVersion => {
             return ended(print(&error.to_string()).map(|()| 0), 1);
         }
-        Kind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        Kind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // If standard error is closed, nobody is left to tell.
+            let _ = write!(streams::error(), "{error}");
+            return ExitCode::from(2);
+        }
         _ => {}
     }
     let given: Vec<_> = std::env::args_os().collect();

@@ -8,6 +8,7 @@ use crate::{
     resources::{make_threads, runtime, streams_are_pipes, widen_output},
     restrict::{has_roots, restrict},
     say, signals,
+    streams::{OnThread, input, output},
 };
 use keyhole_core::{
     BindingName, Caller, Key, LiveMap, Loader, Map, MapError,
@@ -18,6 +19,7 @@ use keyhole_mcp::{SessionError, Surface, run_session, stdio};
 use keyhole_walk::{WalkError, paths::is_exhaustion};
 use keyhole_wall::{WallError, WallStatus};
 use std::{io, sync::Arc};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Why the server could not start, or why it stopped early.
 #[derive(Debug, thiserror::Error)]
@@ -120,7 +122,7 @@ pub(crate) fn serve(
     let runtime = runtime(limits.running)?;
     let entered = runtime.enter();
     let stop = signals::listen()?;
-    let (stdin, stdout) = stdio();
+    let (stdin, stdout) = streams(streams_are_pipes);
     drop(entered);
     let live = Arc::new(map);
     let tickets = match &callers {
@@ -152,6 +154,20 @@ pub(crate) fn serve(
     // A read that hangs in the kernel must not keep the process alive.
     runtime.shutdown_background();
     Ok(done?)
+}
+
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// The streams of the session. Pipes are opened again, so that no thread is needed for them.
+/// On Windows, no stream says "not now", and a console takes whole characters only.
+fn streams(are_pipes: bool) -> (Reader, Writer) {
+    if are_pipes || cfg!(windows) {
+        let (from, to) = stdio();
+        return (Box::new(from), Box::new(to));
+    }
+    let (from, to) = (OnThread::new(input()), OnThread::new(output()));
+    (Box::new(from), Box::new(to))
 }
 
 /// What of the wall does not stand, and what to do; or why the map cannot be used, which is

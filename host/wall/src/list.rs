@@ -137,6 +137,7 @@ calls! {
         if "address: none" [IsLong(4, 0)];
     SYS_epoll_ctl ALL "the runtime waits for requests";
     SYS_epoll_pwait ALL "the same";
+    SYS_ppoll ALL "a standard stream that does not block is not ready";
     // Memory.
     SYS_brk ALL "the allocator";
     SYS_mmap ALL "the allocator, threads' stacks, the sandbox's memory"

@@ -1,0 +1,211 @@
+//! The standard streams, as a client leaves them.
+//!
+//! A client may have made a stream not blocking: it then answers "not now" where others wait.
+//! That flag belongs to everybody who has the stream open, so we leave it as it is, and wait
+//! until the stream is ready.
+
+use std::{
+    io::{self, Read, Write},
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    task::{JoinHandle, spawn_blocking},
+};
+
+/// A standard stream that waits, whether it blocks or not.
+pub(crate) struct Waiting<S>(S);
+
+/// Standard input.
+pub(crate) fn input() -> Waiting<io::Stdin> {
+    Waiting(io::stdin())
+}
+
+/// Standard output.
+pub(crate) fn output() -> Waiting<io::Stdout> {
+    Waiting(io::stdout())
+}
+
+/// Standard error.
+pub(crate) fn error() -> Waiting<io::Stderr> {
+    Waiting(io::stderr())
+}
+
+impl Read for Waiting<io::Stdin> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(bytes) {
+                Err(error) if is_not_now(&error) => wait_to_read(&self.0),
+                read => return read,
+            }
+        }
+    }
+}
+
+/// What a stream did not take, it keeps, or it was not told of it.
+impl Write for Waiting<io::Stdout> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if is_not_now(&error) => wait_to_write(&self.0),
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        loop {
+            match self.0.flush() {
+                Err(error) if is_not_now(&error) => wait_to_write(&self.0),
+                flushed => return flushed,
+            }
+        }
+    }
+}
+
+impl Write for Waiting<io::Stderr> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(bytes) {
+                Err(error) if is_not_now(&error) => wait_to_write(&self.0),
+                written => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn is_not_now(error: &io::Error) -> bool {
+    cfg!(unix) && error.kind() == io::ErrorKind::WouldBlock
+}
+
+#[cfg(unix)]
+use unix::{wait_to_read, wait_to_write};
+
+#[cfg(unix)]
+mod unix {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use std::{os::fd::AsFd, thread, time::Duration};
+
+    pub(super) fn wait_to_read(stream: &impl AsFd) {
+        wait(stream, PollFlags::IN);
+    }
+
+    pub(super) fn wait_to_write(stream: &impl AsFd) {
+        wait(stream, PollFlags::OUT);
+    }
+
+    /// Waits until the stream is ready, or has ended. The next attempt tells.
+    fn wait(stream: &impl AsFd, until: PollFlags) {
+        let mut polled = [PollFd::new(stream, until)];
+        let is_told = poll(&mut polled, None).is_ok();
+        // Some systems cannot say it of every device.
+        let is_known = polled.iter().all(|one| one.revents() != PollFlags::NVAL);
+        if !is_told || !is_known {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[cfg(windows)]
+fn wait_to_read<S>(_: &S) {}
+
+#[cfg(windows)]
+fn wait_to_write<S>(_: &S) {}
+
+/// A stream that a thread of the runtime reads or writes. tokio's own ends at "not now".
+pub(crate) struct OnThread<S> {
+    /// None while a thread has it, or if the runtime is about to end.
+    idle: Option<S>,
+    busy: Option<JoinHandle<(S, io::Result<Vec<u8>>)>>,
+    /// What was read, and nobody has taken yet.
+    read: Vec<u8>,
+}
+
+impl<S: Send + 'static> OnThread<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self {
+            idle: Some(stream),
+            busy: None,
+            read: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, work: impl FnOnce(&mut S) -> io::Result<Vec<u8>> + Send + 'static) {
+        self.busy = self.idle.take().map(|mut stream| {
+            spawn_blocking(move || {
+                let done = work(&mut stream);
+                (stream, done)
+            })
+        });
+    }
+
+    /// What the thread read. Nothing, if none is at work.
+    fn done(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
+        let Some(busy) = &mut self.busy else {
+            return Poll::Ready(Ok(Vec::new()));
+        };
+        let ended = ready!(Pin::new(busy).poll(cx));
+        self.busy = None;
+        let (stream, done) = ended?;
+        self.idle = Some(stream);
+        Poll::Ready(done)
+    }
+}
+
+impl<S: Read + Send + Unpin + 'static> AsyncRead for OnThread<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.read.is_empty() {
+            if self.busy.is_none() {
+                let most = to.remaining();
+                self.begin(move |stream| {
+                    let mut bytes = vec![0; most];
+                    let got = stream.read(&mut bytes)?;
+                    bytes.truncate(got);
+                    Ok(bytes)
+                });
+            }
+            self.read = ready!(self.done(cx))?;
+        }
+        let fits = self.read.len().min(to.remaining());
+        to.put_slice(&self.read[..fits]);
+        self.read.drain(..fits);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: Write + Send + Unpin + 'static> AsyncWrite for OnThread<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.done(cx))?;
+        if self.idle.is_none() {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let (bytes, taken) = (bytes.to_vec(), bytes.len());
+        self.begin(move |stream| {
+            stream.write_all(&bytes)?;
+            stream.flush()?;
+            Ok(Vec::new())
+        });
+        Poll::Ready(Ok(taken))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.done(cx).map_ok(drop)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(cx)
+    }
+}
