@@ -52,6 +52,29 @@ fn a_call_with_other_arguments_than_one_key_is_told_what_to_send_and_nothing_els
     }
 }
 
+/// A server that asks for nothing ignores it.
+#[test]
+fn what_the_protocol_itself_adds_to_a_call_is_ignored() {
+    for (_world, mut client) in World::in_each_protocol(world) {
+        for (field, value) in [
+            ("task", json!({ "ttl": 60_000 })),
+            ("task", json!({})),
+            ("inputResponses", json!({ "a": { "action": "cancel" } })),
+            ("requestState", json!("hunter2")),
+        ] {
+            let mut call = json!({ "name": "load_context", "arguments": { "key": "k-1" } });
+            call[field] = value.clone();
+            client.request("tools/call", call).is("one");
+            let arguments = json!({ "key": "k-1", field: value });
+            let call = json!({ "name": "load_context", "arguments": arguments });
+            client.request("tools/call", call).refused_arguments(
+                "Wrong arguments. Call again with exactly one, \"key\", which is a string.",
+            );
+        }
+        client.end();
+    }
+}
+
 #[test]
 fn a_call_for_another_tool_is_no_call() {
     let call = |name: Value| {

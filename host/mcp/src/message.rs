@@ -84,6 +84,11 @@ fn has_no_handshake(extensions: &Extensions) -> bool {
         .is_some_and(|version| !version.has_initialize())
 }
 
+/// What a client may send with a request, and a server ignores that has not asked for it: a task
+/// (2025-11-25), and the answers to what a server asked (2026-07-28). These are the protocol's
+/// own; the tool's arguments stay strict.
+const IGNORED: [&str; 3] = ["task", "inputResponses", "requestState"];
+
 /// The request for `method`, with its params parsed into the method's own type. These are
 /// all methods that we serve.
 fn request(method: &str, params: Option<Value>) -> Result<ClientRequest, ErrorData> {
@@ -117,13 +122,17 @@ fn request(method: &str, params: Option<Value>) -> Result<ClientRequest, ErrorDa
     Ok(request)
 }
 
-/// Splits `_meta`, which belongs to the protocol, from a method's own params.
+/// Splits `_meta`, which belongs to the protocol, from a method's own params, without what is
+/// ignored.
 fn split_meta(params: Option<Value>) -> Result<(JsonObject, Extensions), ErrorData> {
     let mut params = match params {
         None | Some(Value::Null) => JsonObject::new(),
         Some(Value::Object(params)) => params,
         Some(_) => return Err(invalid_params()),
     };
+    for ignored in IGNORED {
+        params.remove(ignored);
+    }
     let mut extensions = Extensions::new();
     match params.remove("_meta") {
         None => {}

@@ -3,10 +3,11 @@
 //!
 //! The errors of the protocol are here, and the refusal of a call with its [`Code`].
 
+use super::server::VERSIONS;
 use keyhole_core::Code;
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, ContentBlock, ErrorCode, ProtocolVersion},
+    model::{CallToolResult, ContentBlock, ErrorCode},
 };
 use serde_json::json;
 
@@ -49,7 +50,7 @@ pub(super) fn invalid_params() -> ErrorData {
 /// The protocol version is not a date. This is rmcp's error for an unknown version, but without
 /// the client's text: the schema demands some text there.
 pub(super) fn not_a_version() -> ErrorData {
-    let data = json!({ "requested": "not a date", "supported": ProtocolVersion::KNOWN_VERSIONS });
+    let data = json!({ "requested": "not a date", "supported": VERSIONS });
     ErrorData::new(
         ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
         "Unsupported protocol version",

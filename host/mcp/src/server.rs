@@ -11,17 +11,26 @@ use keyhole_core::{Caller, Code, Content, Executor, Loader, Maps, Target};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-        MetaObject, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation,
+        InitializeRequestParams, InitializeResult, ListToolsResult, MetaObject,
+        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
     },
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// What the server calls itself.
 const NAME: &str = "keyhole";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The protocol's versions that we keep: all but 2025-03-26, by which a server must take batches.
+pub(super) const VERSIONS: &[ProtocolVersion] = &[
+    ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
 
 /// The field of `_meta` in which Claude Code sends its id of a call. Its hooks get
 /// the same id. The calling model cannot choose it.
@@ -106,6 +115,23 @@ impl<L: Load> ServerHandler for Server<L> {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new(NAME, VERSION))
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(VERSIONS)
+    }
+
+    /// A client that asks for 2025-03-26 is offered the next.
+    async fn initialize(
+        &self,
+        mut request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        if request.protocol_version == ProtocolVersion::V_2025_03_26 {
+            request.protocol_version = ProtocolVersion::V_2025_06_18;
+        }
+        context.peer.set_peer_info(request.clone());
+        self.negotiate_initialize(&request)
     }
 
     /// One page. We never return a cursor, so no cursor can be valid.
