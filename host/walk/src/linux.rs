@@ -190,6 +190,8 @@ struct Ids {
     user: u32,
     any_user: u32,
     any_group: u32,
+    /// Whether a user has the same number here as outside, in every user namespace above.
+    are_outside: bool,
 }
 
 impl Ids {
@@ -204,10 +206,16 @@ impl Ids {
                 set.unwrap_or(65_534)
             });
             let user = rustix::process::geteuid().as_raw();
+            // Without user namespaces, the kernel has no such file.
+            let are_outside = match std::fs::read_to_string("/proc/self/uid_map") {
+                Ok(map) => map.split_whitespace().eq(["0", "0", "4294967295"]),
+                Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+            };
             Self {
                 user,
                 any_user,
                 any_group,
+                are_outside,
             }
         })
     }
@@ -268,9 +276,10 @@ impl FileSystem for System {
         Ok(match handle.kind {
             None => Mount::AnothersOwn,
             Some(kind) if KERNEL.contains(&kind) => Mount::Kernel,
-            Some(FUSE) => self
-                .user()
-                .map_or(Mount::AnothersOwn, |user| fuse(handle.device, user)),
+            Some(FUSE) => fuse(
+                handle.device,
+                self.user().filter(|_| Ids::get().are_outside),
+            ),
             Some(_) => Mount::Ordinary,
         })
     }
@@ -340,7 +349,7 @@ fn mounts() -> std::io::Result<Vec<u8>> {
 }
 
 /// What the kernel says of this FUSE file system.
-fn fuse(device: u64, user: u32) -> Mount {
+fn fuse(device: u64, user: Option<u32>) -> Mount {
     let Ok(mounts) = mounts() else {
         return Mount::AnothersOwn;
     };
@@ -354,7 +363,10 @@ fn fuse(device: u64, user: u32) -> Mount {
 /// Whoever mounted it controls everything that it reports. The mount's options say who it
 /// was; virtiofs has no such option, because only root can mount it. With `allow_other` and
 /// without `default_permissions`, the kernel asks no mode: see `fuse(4)`.
-fn fuse_in(mounts: &[u8], device: &str, user: u32) -> Mount {
+///
+/// The option has the number that a user has where it was mounted. `user` is None if our own
+/// numbers may be others' there.
+fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Mount {
     let of_this = mounts
         .split(|byte| *byte == b'\n')
         .filter(|line| line.split(|byte| *byte == b' ').nth(2) == Some(device.as_bytes()))
@@ -369,7 +381,9 @@ fn fuse_in(mounts: &[u8], device: &str, user: u32) -> Mount {
             let mounter = options.split(',').find_map(|o| o.strip_prefix("user_id="));
             match mounter.map(str::parse) {
                 None => Mount::Ordinary,
-                Some(id) if id != Ok(user) && id != Ok(0) => Mount::AnothersOwn,
+                Some(id) if user.is_none_or(|user| id != Ok(user) && id != Ok(0)) => {
+                    Mount::AnothersOwn
+                }
                 Some(_) if has("allow_other") && !has("default_permissions") => Mount::Unchecked,
                 Some(_) => Mount::Ordinary,
             }

@@ -58,7 +58,7 @@ pub enum Why {
     AccessList,
     /// It is a file with a second name, on macOS.
     SecondName,
-    /// It is in a file system that another user mounted.
+    /// It is in a file system that another user mounted, or may have mounted.
     ForeignMount,
     /// It is in a file system that keeps no owners.
     NoOwners,
@@ -96,7 +96,7 @@ impl Why {
                 "{path} has a second name, which others could have made; put a copy in its place, in a directory that only you can write to"
             ),
             Self::ForeignMount => {
-                format!("{path} is in a file system that another user mounted; use another place")
+                format!("{path} is in a file system that another user mounted, or of which nobody can tell here; use another place")
             }
             Self::NoOwners => format!(
                 "{path} is in a file system that keeps no owners, so that every user could change what it leads to; {OWNERS}"
