@@ -16,6 +16,7 @@ use crate::{
 use keyhole_core::{
     AgentName, Caller, Code, LiveMap, Loader, Target, limits::Limits, sandbox::Sandbox,
 };
+use keyhole_walk::printable::is_blank;
 use serde::Deserialize;
 use serde_json::json;
 use std::{
@@ -136,10 +137,12 @@ fn answer(
         };
         (size <= MAX_DOCUMENT).then_some(text).ok_or(Code::TooLarge)
     });
-    let text = document.map_err(why).and_then(|text| match text.trim() {
-        "" => Err("Its file is empty. Ask the user to write it.".to_owned()),
-        _ => Ok(text),
-    });
+    let text = document
+        .map_err(why)
+        .and_then(|text| match is_blank(&text) {
+            true => Err("Its file is empty. Ask the user to write it.".to_owned()),
+            false => Ok(text),
+        });
     let text = text.unwrap_or_else(refusal);
     let answer = match is_copilot {
         true => json!({ "additionalContext": text }),

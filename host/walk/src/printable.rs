@@ -33,6 +33,14 @@ pub fn is_visible(c: char) -> bool {
     !is_unprintable(c) && !is_ignorable(c)
 }
 
+/// Whether a reader sees nothing of this text: it is empty, or has blanks, control characters
+/// and characters that are not shown, and nothing else.
+pub fn is_blank(text: &str) -> bool {
+    // The last is a letter of Braille without dots.
+    text.chars()
+        .all(|c| c.is_whitespace() || !is_visible(c) || c == '\u{2800}')
+}
+
 /// What is not shown where nothing knows it: Unicode's `Default_Ignorable_Code_Point`, and
 /// annotations.
 fn is_ignorable(c: char) -> bool {

@@ -2,7 +2,7 @@
 
 use keyhole_tests::{NOBODY, Ran, World, skipped};
 use serde_json::Value;
-use std::os::unix::fs::lchown;
+use std::os::unix::fs::{MetadataExt as _, lchown};
 #[cfg(target_os = "linux")]
 use {keyhole_tests::fail_calls, rustix::io::Errno, std::thread};
 
@@ -313,6 +313,118 @@ fn one_command_closes_all_directories_on_the_way() {
         let _ = world.typed(command.lines().next().unwrap()).exits(0);
         let _ = world.run(["check"]).exits(0);
     }
+}
+
+/// The tool's answer stays what the file holds.
+#[test]
+fn a_file_that_says_nothing_or_only_looks_like_text_is_warned_of() {
+    let (empty, nul) = ("the file is empty", "the file holds NUL characters");
+    for (content, says) in [
+        ("\u{feff}", &[empty][..]),
+        ("\u{feff}\u{200b}\u{2060}\r\n\u{a0}", &[empty]),
+        ("\0\0\0\0", &[empty, nul]),
+        ("#\0 \0A\0\n\0", &[nul]),
+        ("# A\n-\0 \0B\0\n\0", &[nul]),
+        ("\u{feff}# A\n", &[]),
+    ] {
+        let world = World::new().with_k1(content);
+        let ran = world.run(["check"]).exits(0);
+        for warning in [empty, nul] {
+            let is_said = ran.stdout.contains(warning);
+            assert_eq!(is_said, says.contains(&warning), "{content:?} {ran:#?}");
+        }
+        let mut client = world.client();
+        client.load("k-1").is(content);
+        client.end();
+    }
+}
+
+/// What is printed for it, typed as it stands: for a file, and for the map.
+#[test]
+fn a_file_in_another_encoding_becomes_text_by_what_is_printed_for_it() {
+    let map = format!("[keys]\n{STRONG} = '~/my n/a.md'\n");
+    let (text, good) = ("# caf\u{e9} \u{1d11e}\n", "# A\n".as_bytes().to_vec());
+    let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
+    let little = |text: &str| {
+        let units = units(text).into_iter().flat_map(u16::to_le_bytes);
+        [0xff, 0xfe].into_iter().chain(units).collect::<Vec<u8>>()
+    };
+    let big = |text: &str| {
+        let units = units(text).into_iter().flat_map(u16::to_be_bytes);
+        [0xfe, 0xff].into_iter().chain(units).collect::<Vec<u8>>()
+    };
+    let wide = |text: &str| {
+        let points = text.chars().flat_map(|c| u32::from(c).to_le_bytes());
+        let mark = [0xff, 0xfe, 0, 0].into_iter();
+        mark.chain(points).collect::<Vec<u8>>()
+    };
+    for (file, content, map_bytes, encoding, exit) in [
+        (
+            "my n/a.md",
+            little(text),
+            map.clone().into_bytes(),
+            "it is UTF-16: ",
+            1,
+        ),
+        (
+            "my n/a.md",
+            big(text),
+            map.clone().into_bytes(),
+            "it is UTF-16: ",
+            1,
+        ),
+        (
+            "my n/a.md",
+            wide(text),
+            map.clone().into_bytes(),
+            "it is UTF-32: ",
+            1,
+        ),
+        (
+            ".config/keyhole/context-map.toml",
+            good.clone(),
+            little(&map),
+            "the map is UTF-16",
+            2,
+        ),
+        (
+            ".config/keyhole/context-map.toml",
+            good,
+            big(&map),
+            "the map is UTF-16",
+            2,
+        ),
+    ] {
+        let world = World::new().file("my n/a.md", &content).map(&map_bytes);
+        let said = said(&world, &[], exit);
+        assert!(said.contains(encoding), "{said}");
+        let (_, command) = said.split_once("un: ").unwrap();
+        let command = command.lines().next().unwrap();
+        assert!(!command.contains('('), "{command}");
+        let _ = world.typed(command).exits(0);
+        let _ = world.run(["check"]).exits(0);
+        let mode = std::fs::metadata(world.path(file)).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        if content.starts_with(b"#") {
+            continue;
+        }
+        let mut client = world.client();
+        let loaded = client.load(STRONG);
+        let loaded = loaded
+            .text()
+            .unwrap()
+            .trim_start_matches('\u{feff}')
+            .to_owned();
+        assert_eq!(loaded, text);
+        client.end();
+    }
+    let appended = [map.as_bytes(), b"#\0 \0a\0\n\0"].concat();
+    let _ = World::new()
+        .map(appended)
+        .run(["check"])
+        .exits(2)
+        .mentions("here is a NUL character, as UTF-16 has it")
+        .mentions("write this part again, as UTF-8");
 }
 
 #[test]

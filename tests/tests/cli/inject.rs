@@ -198,7 +198,7 @@ fn what_a_call_would_refuse_is_refused() {
     let world = talkative(user(ENTRY));
     world.write("hunter2.md", [0xff]);
     refuses(&world, AGENT, "not-utf8");
-    for blank in ["", " \n"] {
+    for blank in ["", " \n", "\u{feff}", "\u{200b}\u{2060}\n", "\0\0"] {
         world.write("hunter2.md", blank);
         let said = read(&world, AGENT);
         assert!(

@@ -11,7 +11,9 @@ use keyhole_core::{
     Caller, Code, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Target,
     Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
-use keyhole_walk::{Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker};
+use keyhole_walk::{
+    Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker, printable::is_blank,
+};
 use keyhole_wall::WallStatus;
 use plugin::AgentReport;
 pub(crate) use plugin::brief;
@@ -107,9 +109,14 @@ impl EntryReport {
 /// A problem that is not an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum Warning {
-    /// The file tells an agent nothing.
+    /// The file tells an agent nothing: nobody sees a character of it.
     #[error("the file is empty, so a scan would find nothing. Write your list into it")]
     Blank,
+    /// The file has characters that no text has.
+    #[error(
+        "the file holds NUL characters, so at least a part of it is not UTF-8 text, but perhaps UTF-16, and a scan may miss it. Save it as UTF-8"
+    )]
+    Nul,
     /// The key is so short, or so simple, that somebody might guess it.
     #[error(
         "a key of fewer than {} characters, or fewer than {} different ones, may be guessed",
@@ -278,7 +285,8 @@ pub(crate) async fn entry_report(
         .and_then(|code| detail(*code, map, entry, location));
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
     let warnings = [
-        (has(|text| text.trim().is_empty()), Warning::Blank),
+        (has(is_blank), Warning::Blank),
+        (has(|text| text.contains('\0')), Warning::Nul),
         (is_weak, Warning::WeakKey),
         (
             has(|text| text.len() > MAX_CLAUDE_CHARS),

@@ -14,6 +14,7 @@ use keyhole_walk::{
 use std::{
     env::consts::OS,
     fs,
+    io::Read as _,
     path::{Path, PathBuf},
 };
 
@@ -140,15 +141,37 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
             };
             return Some((text, Vec::new()));
         }
-        Code::NotUtf8 => {
-            let word = word(file)?;
-            format!(
-                "if it is Latin-1, run: (umask 077; iconv -f latin1 -t utf-8 {word} >{word}.new) && mv {word}.new {word}"
-            )
-        }
+        Code::NotUtf8 => match encoding(&real) {
+            Some(from) => format!("it is {from}: {}", conversion(from, file)),
+            None => format!("if it is Latin-1, {}", conversion("latin1", file)),
+        },
         _ => return None,
     };
     Some((text, vec![file.to_owned(), real]))
+}
+
+/// The encoding that the file names by its first bytes, if that is not UTF-8.
+fn encoding(file: &Path) -> Option<&'static str> {
+    let mut first = [0; 4];
+    let mut file = fs::File::open(file).ok()?;
+    file.read_exact(&mut first[..2]).ok()?;
+    // A shorter file is not of the longer code.
+    let _ = file.read_exact(&mut first[2..]);
+    match first {
+        [0xff, 0xfe, 0, 0] | [0, 0, 0xfe, 0xff] => Some("UTF-32"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        _ => None,
+    }
+}
+
+/// What to type to make it UTF-8. The copy first, so that what is converted has the same mode.
+fn conversion(from: &str, file: &Path) -> String {
+    match word(file).filter(|_| cfg!(unix)) {
+        Some(word) => format!(
+            "run: cp -p {word} {word}.new && iconv -f {from} -t UTF-8 {word} >{word}.new && mv {word}.new {word}"
+        ),
+        None => "save it as UTF-8".to_owned(),
+    }
 }
 
 fn nothing_there(path: &str, file: &Path) -> Told {
@@ -183,7 +206,10 @@ pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> 
             let places = in_the_way(distrust, location.file());
             Some(format!("run: {}", command(distrust.why, &places)?))
         }
-        MapError::Parse { source, .. } => source.help.clone(),
+        MapError::Parse { source, .. } => source.help.clone().or_else(|| {
+            let map = location.file();
+            Some(conversion(encoding(map)?, map))
+        }),
         _ => None,
     }
 }
@@ -215,7 +241,13 @@ pub(crate) fn make(map: &Path, command: &str) -> Option<String> {
     Some(match cfg!(windows) {
         // For cmd, because PowerShell's `>>` writes UTF-16.
         true => format!("mkdir {folder}\n{command} {map}"),
-        false => format!("(umask 077; mkdir -p {folder} &&\n  {command} {map})"),
+        // A file that is moved is there only afterwards.
+        false if command.starts_with("mv ") => {
+            format!("mkdir -p -m 700 {folder} &&\n  {command} {map} && chmod 600 {map}")
+        }
+        false => format!(
+            "mkdir -p -m 700 {folder} && touch {map} && chmod 600 {map} &&\n  {command} {map}"
+        ),
     })
 }
 

@@ -64,8 +64,8 @@ binding, which has none.
 
 Examples:
   keyhole setup key ~/notes/identifiers.md
-  (umask 077; mkdir -p ~/.config/keyhole &&
-    keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml)
+  mkdir -p -m 700 ~/.config/keyhole &&
+    keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml
 
 Standard error says if the file would be refused as it is now.
 

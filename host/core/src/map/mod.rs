@@ -28,6 +28,9 @@ use std::{
     time::Instant,
 };
 
+/// How such a map comes about.
+const NUL_HELP: &str = "write this part again, as UTF-8: some shells on Windows append UTF-16";
+
 /// Where a call gets its map from, and how its entries are resolved: a [`LiveMap`], or what
 /// takes its place in a test. After `deadline`, nobody waits for the answer any more.
 pub trait Maps: Send + Sync + 'static {
@@ -115,10 +118,22 @@ impl Map {
     /// # Errors
     /// The first mistake: one in the TOML itself comes before all others.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
-        let text = str::from_utf8(bytes).map_err(|error| {
-            let at = Lines::of(bytes).position(error.valid_up_to());
-            MapMistake::new(at, "the map is not UTF-8 from here on".into(), None)
+        let mistake = |byte, message: &str, help| {
+            MapMistake::new(Lines::of(bytes).position(byte), message.into(), help)
+        };
+        let is_utf_16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+        let text = str::from_utf8(bytes).map_err(|error| match is_utf_16 {
+            true => mistake(0, "the map is UTF-16, and has to be UTF-8", None),
+            false => mistake(
+                error.valid_up_to(),
+                "the map is not UTF-8 from here on",
+                None,
+            ),
         })?;
+        if let Some(byte) = text.find('\0') {
+            let message = "here is a NUL character, as UTF-16 has it";
+            return Err(mistake(byte, message, Some(NUL_HELP)));
+        }
         reader::read(text, location)
     }
 

@@ -1,4 +1,4 @@
-use super::{printable, printable_text, visible};
+use super::{is_blank, printable, printable_text, visible};
 use std::path::Path;
 
 #[test]
@@ -30,4 +30,21 @@ fn a_path_that_is_not_utf_8_is_not_shown_as_another() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
     let path = Path::new(OsStr::from_bytes(b"/a\xffb.md"));
     assert_eq!(visible(path), None);
+}
+
+#[test]
+fn a_text_of_which_nothing_is_seen_is_blank() {
+    for blank in [
+        "",
+        " \r\n\t",
+        "\u{feff}",
+        "\u{200b}\u{200d}\u{2060}\n",
+        "\0\0\0",
+        "\u{a0}\u{3000}\u{2800}\u{3164}\u{ad}",
+    ] {
+        assert!(is_blank(blank), "{blank:?}");
+    }
+    for text in [".", "\u{feff}a", "\0a", "-\n", "\u{e9}"] {
+        assert!(!is_blank(text), "{text:?}");
+    }
 }
