@@ -86,6 +86,9 @@ macOS, run \`xattr -dr com.apple.quarantine FOLDER\` on the folder that you adde
         fail "this copy of the plugin holds no program for this system ($system); install a release of it"
     }
 }
+case $system in
+"Linux "*) [ ! -e /system/bin/app_process ] || fail "Android is not supported: its kernel ends programs for calls that this one makes" ;;
+esac
 [ -s "$program" ] || fail "the program in this copy of the plugin is damaged; reinstall the plugin"
 [ -x "$program" ] ||
     fail "server/$name in the plugin's folder may not be run: run chmod u+x on it, or, if its file system is mounted \

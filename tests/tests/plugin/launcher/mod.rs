@@ -338,6 +338,20 @@ fn a_program_that_the_system_kills_or_cannot_load_is_one_clear_line() {
     }
 }
 
+/// There, the kernel would end the program without a word.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_android_it_says_that_this_is_not_supported() {
+    let machine = Machine::new();
+    let script = machine.root("v1").join("start.sh");
+    let text = fs::read_to_string(&script).unwrap();
+    let androids = "/system/bin/app_process";
+    assert!(text.contains(androids));
+    fs::write(&script, text.replace(androids, "/")).unwrap();
+    machine
+        .fails("Android is not supported: its kernel ends programs for calls that this one makes");
+}
+
 /// `sh` is bash on macOS, dash on Debian, busybox on Alpine.
 #[test]
 fn it_works_in_every_shell_that_is_here() {
