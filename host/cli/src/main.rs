@@ -100,11 +100,15 @@ fn ended(done: Result<u8, String>, failed: u8) -> ExitCode {
     }))
 }
 
-/// Closes what a client left open, and leaves no core file.
+/// Closes what a client left open, and leaves no core file. Also fails if the kernel is too old
+/// for everything else.
 #[cfg(unix)]
 fn give_up() -> io::Result<()> {
     keyhole_wall::close_inherited()?;
-    keyhole_wall::hide_memory()
+    keyhole_wall::hide_memory()?;
+    #[cfg(target_os = "linux")]
+    keyhole_walk::is_supported()?;
+    Ok(())
 }
 
 /// Leaves no report of a crash, because the memory may hold a map and a file. An
@@ -128,7 +132,7 @@ fn serve_session(arguments: Serve) -> Result<(), String> {
         );
     }
     let callers = callers(arguments.agent, arguments.require_ticket)?;
-    let map = live_map(&arguments.map)?;
+    let map = map_or_none(&arguments.map)?;
     let offer = match (arguments.bind, arguments.key_env) {
         (None, _) => Offer::General,
         (Some(name), None) => Offer::Bound(name),
@@ -136,6 +140,22 @@ fn serve_session(arguments: Serve) -> Result<(), String> {
     };
     serve(map, offer, callers, arguments.require_wall).map_err(|error| error.to_string())
 }
+
+/// The map of a server. If nothing says where it is, each call is refused: clients show nothing
+/// of a server that does not start.
+#[cfg(unix)]
+fn map_or_none(map: &MapArg) -> Result<LiveMap, String> {
+    live_map(map).or_else(|why| match map.file {
+        Some(_) => Err(why),
+        None => {
+            say(&why);
+            Ok(LiveMap::new(Location::nowhere()))
+        }
+    })
+}
+
+#[cfg(windows)]
+use live_map as map_or_none;
 
 fn live_map(map: &MapArg) -> Result<LiveMap, String> {
     Location::find(map.file.as_deref(), |name| std::env::var_os(name))

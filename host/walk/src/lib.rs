@@ -55,7 +55,7 @@ mod windows {
 pub use error::{SystemError, WalkError};
 pub use granted::{APART, GrantedFile, RECENT};
 #[cfg(target_os = "linux")]
-pub use linux::{Handle, System, directories_of, directory_at, remember};
+pub use linux::{Handle, System, directories_of, directory_at, is_supported, remember};
 #[cfg(target_os = "macos")]
 pub use macos::{Handle, System};
 pub use policy::Policy;

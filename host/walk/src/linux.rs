@@ -10,7 +10,7 @@ use crate::{
     group::GroupFiles,
     paths::is_exhaustion,
     system::{FileSystem, Kind, Mount, Stat},
-    trust::Why,
+    trust::{ROOT, Why},
 };
 use rustix::{
     fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, StatxFlags},
@@ -72,6 +72,19 @@ pub fn remember() -> Result<(), WalkError> {
     // It was read before, with the same result.
     let _ = KEPT.set(kept);
     Ok(())
+}
+
+/// Whether the kernel has what each step of a walk needs.
+///
+/// # Errors
+/// If it is too old, or a container engine keeps it from this process.
+pub fn is_supported() -> std::io::Result<()> {
+    match rustix::fs::statx(CWD, "/", AtFlags::empty(), StatxFlags::TYPE) {
+        Err(Errno::NOSYS | Errno::PERM) => Err(std::io::Error::other(
+            "this system does not answer statx; Keyhole needs Linux 4.11 or newer, and in a container an engine that lets this call through (Docker 18.04 or newer, with libseccomp 2.3.3)",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Opens the directory at `path`, following links, for a rule of what this process may read:
@@ -295,9 +308,9 @@ impl FileSystem for System {
             Kind::Directory => {
                 let flags = OPEN | OFlags::RDONLY | OFlags::DIRECTORY;
                 let opened = rustix::fs::openat(&handle.fd, ".", flags, Mode::empty());
-                opened.and_then(acl)
+                opened.and_then(|opened| acl(opened, self.user()))
             }
-            _ => acl(&handle.fd),
+            _ => acl(&handle.fd, self.user()),
         };
         match asked.map_err(SystemError::from) {
             Ok(is_there) => Ok(is_there.then_some(Why::WritableByOthers)),
@@ -316,6 +329,11 @@ impl FileSystem for System {
         (ids.user != ids.any_user).then_some(ids.user)
     }
 
+    fn is_nameless(&self, owner: u32) -> bool {
+        let ids = Ids::get();
+        owner == ids.any_user && !ids.are_outside
+    }
+
     fn is_known(&self, group: u32) -> bool {
         group != Ids::get().any_group
     }
@@ -325,13 +343,41 @@ impl FileSystem for System {
     }
 }
 
-/// Whether a file or directory has an ACL.
-fn acl(file: impl AsFd) -> Result<bool, Errno> {
-    match rustix::fs::fgetxattr_query(file, ACL) {
-        Ok(size) => Ok(size > 0),
+/// Whether a file or directory has an ACL that lets anybody write of whom the mode does not
+/// speak, but for `user` and root.
+fn acl(file: impl AsFd, user: Option<u32>) -> Result<bool, Errno> {
+    let mut list = [0; 4096];
+    match rustix::fs::fgetxattr(file, ACL, &mut list[..]) {
+        Ok(size) => Ok(lets_others_write(&list[..size], user)),
         Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
+        // Nobody needs so long a list.
+        Err(Errno::RANGE) => Ok(true),
         Err(error) => Err(error),
     }
+}
+
+/// The same, from the bytes of the list: see `linux/posix_acl_xattr.h`. What is not understood
+/// may let anybody write.
+fn lets_others_write(list: &[u8], user: Option<u32>) -> bool {
+    /// The owner, the group, the mask and all others: the mode has their rights.
+    const OF_THE_MODE: [u16; 4] = [0x01, 0x04, 0x10, 0x20];
+    const USER: u16 = 0x02;
+    const GROUP: u16 = 0x08;
+    const WRITE: u16 = 2;
+    let Some((version, entries)) = list.split_first_chunk() else {
+        return !list.is_empty();
+    };
+    let (entries, rest) = entries.as_chunks();
+    let lets = |[t, u, r, s, id @ ..]: &[u8; 8]| {
+        let (tag, rights) = (u16::from_le_bytes([*t, *u]), u16::from_le_bytes([*r, *s]));
+        let id = u32::from_le_bytes(*id);
+        match tag {
+            USER => rights & WRITE != 0 && id != ROOT && Some(id) != user,
+            GROUP => rights & WRITE != 0,
+            tag => !OF_THE_MODE.contains(&tag),
+        }
+    };
+    u32::from_le_bytes(*version) != 2 || !rest.is_empty() || entries.iter().any(lets)
 }
 
 /// The bytes of the list of mounts, as they are now.

@@ -66,6 +66,18 @@ impl From<Errno> for SystemError {
             Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Self::NotAFile,
             Errno::AGAIN => Self::Busy,
             Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Self::OutOfResources,
+            // What served the file system has gone, or cannot be reached.
+            Errno::NOTCONN
+            | Errno::CONNABORTED
+            | Errno::CONNREFUSED
+            | Errno::CONNRESET
+            | Errno::HOSTDOWN
+            | Errno::HOSTUNREACH
+            | Errno::NETDOWN
+            | Errno::NETUNREACH
+            | Errno::SHUTDOWN
+            | Errno::STALE
+            | Errno::TIMEDOUT => Self::Late,
             other => Self::Failed(io::Error::from(other).kind()),
         }
     }

@@ -87,6 +87,12 @@ pub trait FileSystem {
     /// every owner that it cannot name, so that what is theirs may be anybody's.
     fn user(&self) -> Option<u32>;
 
+    /// Whether this is the owner as whom the system shows every one that it cannot name, because
+    /// this process is in a namespace of users.
+    fn is_nameless(&self, _owner: u32) -> bool {
+        false
+    }
+
     /// Whether this is one group, and not the one as which the system shows every group that
     /// it cannot name.
     fn is_known(&self, _group: u32) -> bool {

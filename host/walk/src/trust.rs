@@ -46,6 +46,8 @@ pub struct Distrust {
 pub enum Why {
     /// Neither the user nor root owns it.
     ForeignOwner,
+    /// In this sandbox, nobody can tell who owns it.
+    UnknownOwner,
     /// Others may write to it.
     WritableByOthers,
     /// A group may write to it, and nothing shows that the user is alone in that group.
@@ -70,12 +72,18 @@ pub enum Why {
     NobodysUser,
 }
 
+/// Where Nix and Guix keep what they built. Root owns it, and a group of builders may write.
+const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
+
 impl Why {
     /// What is wrong with `path`, and what to do.
     fn says(self, path: &str) -> String {
         match self {
             Self::ForeignOwner => format!(
                 "{path} belongs to another user; use another place"
+            ),
+            Self::UnknownOwner => format!(
+                "owners are unknown here: this is a sandbox in which {path} belongs to a user without a number; run keyhole outside of it"
             ),
             Self::WritableByOthers => {
                 format!("others can write to {path}; {SHUT}")
@@ -85,6 +93,9 @@ impl Why {
             ),
             Self::UnknownGroup(file) => format!(
                 "a group can write to {path}, and {file} does not say clearly who is in it; {SHUT}"
+            ),
+            Self::Movable if STORES.iter().any(|store| path.starts_with(store)) => format!(
+                "{path} lies directly in a store, where builders can add files; let the link lead to a file outside of the store (in home-manager: mkOutOfStoreSymlink), or put a directory into the store, with the file in it. Every user can read what is in the store"
             ),
             Self::Movable => format!(
                 "others can add files beside {path}; move it into a folder of your own"
@@ -145,7 +156,12 @@ impl<F: FileSystem> Walker<F> {
             Mount::AnothersOwn => Some(Why::ForeignMount),
             Mount::WithoutOwners => Some(Why::NoOwners),
             Mount::Unchecked => Some(Why::Unchecked),
-            Mount::Ordinary if ![user, ROOT].contains(&stat.owner) => Some(Why::ForeignOwner),
+            Mount::Ordinary if ![user, ROOT].contains(&stat.owner) => {
+                Some(match self.files.is_nameless(stat.owner) {
+                    true => Why::UnknownOwner,
+                    false => Why::ForeignOwner,
+                })
+            }
             Mount::Ordinary if shared && (!is_directory || stat.is_shared()) => Some(Why::Movable),
             // A link has no mode of its own: only its owner counts.
             Mount::Ordinary if stat.kind == Kind::Link => None,

@@ -2,8 +2,49 @@
 //! overflow user. A program that runs as this one took everybody's files for its own.
 
 use super::foreign_directory::{STRANGER, can_be_two_users, owned};
+#[cfg(target_os = "linux")]
+use super::fuse::{Hanging, TEXT};
 use keyhole_tests::{NOBODY, Ran, World, skipped};
 use std::{os::unix::process::CommandExt as _, process::Command};
+
+/// In a sandbox with one user, who owns `/` has no number.
+#[test]
+fn that_owners_are_unknown_in_a_namespace_is_said() {
+    if !can_be_two_users() {
+        return;
+    }
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "--map-root-user", "true"]);
+    if Ran::of(unshare.uid(NOBODY).gid(NOBODY), b"").exit != Some(0) {
+        return skipped("no user namespaces");
+    }
+    let world = World::new().with_k1("hunter2").unprivileged();
+    let said = world
+        .through(["unshare", "--user", "--map-root-user"])
+        .run(["check"])
+        .exits(2);
+    let _ = said.mentions("owners are unknown here: this is a sandbox in which / belongs");
+}
+
+/// The number of who mounted a FUSE file system is another user's in a namespace.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fuse_mount_is_nobodys_in_a_namespace() {
+    let world = World::new().directory("notes");
+    let path = world.path("notes");
+    let Some(mount) = Hanging::mount_as("0,default_permissions", &path) else {
+        return;
+    };
+    mount.let_go();
+    world.write_map("[keys]\nk-1 = '~/notes/a.md'\n");
+    let mut client = world.client();
+    client.load("k-1").is(TEXT);
+    client.end();
+    let world = world.through(["unshare", "--user", "--map-root-user"]);
+    let mut client = world.client();
+    client.load("k-1").refused("untrusted");
+    client.end();
+}
 
 #[test]
 fn another_users_map_is_not_used_by_the_user_who_stands_for_all_that_have_no_number() {

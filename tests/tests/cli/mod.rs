@@ -159,6 +159,30 @@ fn without_a_home_check_exits_as_for_a_missing_map_and_says_what_to_set() {
     let _ = quiet.says_nothing_on_stderr();
 }
 
+/// Clients show nothing of a server that does not start.
+#[test]
+fn without_a_home_a_server_refuses_each_call_and_says_what_to_set() {
+    let homeless = || {
+        let world = World::new().without_env("HOME");
+        world.without_env("XDG_CONFIG_HOME")
+    };
+    for (world, is_bound) in [
+        (homeless(), false),
+        (homeless().arguments(["--bind", "a"]), true),
+    ] {
+        let mut client = world.client();
+        let answer = match is_bound {
+            true => client.load_bound(),
+            false => client.load("k-1"),
+        };
+        answer.refused("map-missing");
+        client.hang_up();
+        let ended = client.ended();
+        assert_eq!(ended.exit, Some(0));
+        assert!(ended.stderr.contains("set HOME"), "{ended:?}");
+    }
+}
+
 #[test]
 fn a_server_that_finds_no_map_says_where_it_looked_and_nothing_of_the_user() {
     let set = |name: &str| {

@@ -90,6 +90,18 @@ impl Location {
         })
     }
 
+    /// A place where there is no map, whatever happens: for a server that does not know where
+    /// the user's is, and says so to each call.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn nowhere() -> Self {
+        Self {
+            file: "/dev/null/context-map.toml".into(),
+            home: None,
+            is_named: false,
+        }
+    }
+
     /// The map's absolute path. Links are not followed.
     pub fn file(&self) -> &Path {
         &self.file

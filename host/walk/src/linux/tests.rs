@@ -1,7 +1,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::{fuse, fuse_in};
-use crate::Mount;
+use super::{fuse, fuse_in, lets_others_write};
+use crate::{Mount, SystemError};
+use rustix::io::Errno;
 use std::{fs, os::unix::fs::MetadataExt as _};
 
 #[test]
@@ -67,5 +68,44 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
         ("0:59", Anothers),
     ] {
         assert_eq!(fuse_in(mounts, device, None), mount, "{device}");
+    }
+}
+
+/// It is no fault of ours that a server is gone.
+#[test]
+fn a_file_system_whose_server_is_gone_does_not_answer() {
+    for errno in [
+        Errno::NOTCONN,
+        Errno::STALE,
+        Errno::HOSTDOWN,
+        Errno::TIMEDOUT,
+    ] {
+        assert_eq!(SystemError::from(errno), SystemError::Late);
+    }
+}
+
+#[test]
+fn an_acl_that_is_not_understood_lets_others_write() {
+    let entry = |tag: u16, rights: u16, id: u32| {
+        let mut bytes = [tag.to_le_bytes(), rights.to_le_bytes()].concat();
+        bytes.extend(id.to_le_bytes());
+        bytes
+    };
+    let list = |version: u32, entries: &[Vec<u8>]| {
+        [version.to_le_bytes().to_vec(), entries.concat()].concat()
+    };
+    let (own, roots) = (entry(2, 7, 1000), entry(2, 6, 0));
+    for (list, lets) in [
+        (vec![], false),
+        (list(2, &[own.clone(), roots]), false),
+        (list(2, &[entry(2, 5, 1001), entry(8, 4, 1001)]), false),
+        (list(2, &[entry(2, 2, 1001)]), true),
+        (list(2, &[entry(8, 2, 1000)]), true),
+        (list(2, &[entry(64, 0, 0)]), true),
+        (list(3, std::slice::from_ref(&own)), true),
+        (list(2, &[own, vec![0]]), true),
+        (vec![2, 0], true),
+    ] {
+        assert_eq!(lets_others_write(&list, Some(1000)), lets, "{list:?}");
     }
 }

@@ -323,20 +323,24 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
     let tree = Tree::of(&["d/e/map.toml"]);
     // The mask takes away what the ACL lets STRANGER do, and with it the group bits of
     // the mode. The sticky bit of a file says nothing.
-    for (name, mode, mask, trusted) in [
-        ("d", 0o775, 7, false),
-        ("d", 0o755, 5, true),
-        ("d", 0o1775, 7, true),
-        ("d/e/map.toml", 0o660, 6, false),
-        ("d/e/map.toml", 0o640, 4, true),
-        ("d/e/map.toml", 0o1660, 6, false),
+    let me = rustix::process::geteuid().as_raw();
+    for (name, mode, mask, user, trusted) in [
+        ("d", 0o775, 7, STRANGER, false),
+        ("d", 0o755, 5, STRANGER, true),
+        ("d", 0o1775, 7, STRANGER, true),
+        ("d/e/map.toml", 0o660, 6, STRANGER, false),
+        ("d/e/map.toml", 0o640, 4, STRANGER, true),
+        ("d/e/map.toml", 0o1660, 6, STRANGER, false),
+        // Both may write anyway.
+        ("d", 0o775, 7, me, true),
+        ("d", 0o775, 7, 0, true),
     ] {
         tree.mode(name, mode);
         // Version 2; user::rwx, user:54321:rwx, group::rwx, mask, other::r-x.
         let mut acl = 2_u32.to_le_bytes().to_vec();
         for (tag, right, id) in [
             (1_u16, 7_u16, u32::MAX),
-            (2, 7, STRANGER),
+            (2, 7, user),
             (4, 7, u32::MAX),
             (16, mask, u32::MAX),
             (32, 5, u32::MAX),
@@ -357,6 +361,20 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
         let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE);
         let why = found.map(|found| found.why);
         let expected = (!trusted).then_some(Why::WritableByOthers);
-        assert_eq!(why, expected, "{name} {mode:o}");
+        assert_eq!(why, expected, "{name} {mode:o} {user}");
+        tree.mode(name, 0o700);
+    }
+}
+
+#[test]
+fn a_file_in_a_store_gets_words_that_can_be_followed() {
+    for (path, says) in [
+        ("/nix/store/abc-a.md", "mkOutOfStoreSymlink"),
+        ("/gnu/store/abc-a.md", "outside of the store"),
+        ("/tmp/a.md", "move it into a folder of your own"),
+    ] {
+        let (path, why) = (path.into(), Why::Movable);
+        let said = Distrust { path, why }.to_string();
+        assert!(said.contains(says), "{said}");
     }
 }
