@@ -2,7 +2,7 @@
 
 use crate::setup;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use keyhole_core::{AgentName, BadBindingName, BindingName, Key};
+use keyhole_core::{AgentName, BadBindingName, BindingName, UnusableName};
 use std::path::PathBuf;
 
 /// Hands one AI subagent a private piece of context, from a sandbox whose reach is provable
@@ -239,9 +239,6 @@ pub(crate) fn binding_name(text: &str) -> Result<BindingName, BadBindingName> {
 
 /// Parses the name of an agent, as a map could have it. No key can be bound to any
 /// other name.
-pub(crate) fn agent_name(text: &str) -> Result<AgentName, &'static str> {
-    match (Key::try_from(text), AgentName::try_from(text)) {
-        (Ok(_), Ok(name)) => Ok(name),
-        _ => Err("an agent's name is 1 to 128 visible ASCII characters, as in the map's agents"),
-    }
+pub(crate) fn agent_name(text: &str) -> Result<AgentName, UnusableName> {
+    AgentName::in_map(text)
 }

@@ -1,11 +1,12 @@
 //! The name of an agent, as a client gives it.
 
+use keyhole_walk::printable::is_visible;
 use std::{fmt, ops::Deref, sync::Arc};
 
 /// The name of an agent: `plugin:agent`, or `agent` if it comes from no plugin. It has 1
 /// to [`AgentName::MAX_BYTES`] bytes and no control character, so it fits in one line.
 ///
-/// A map can bind keys only to names of 1 to 128 visible ASCII characters.
+/// A map can bind keys only to some of them: see [`AgentName::in_map`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AgentName(Arc<str>);
 
@@ -14,9 +15,53 @@ pub struct AgentName(Arc<str>);
 #[error("the agent's name cannot be used")]
 pub struct BadAgentName;
 
+/// Why a map cannot name such an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableName {
+    /// It is empty.
+    #[error("an agent's name is empty")]
+    Empty,
+    /// It is longer than [`AgentName::MAX_CHARS`].
+    #[error("an agent's name is longer than 128 characters")]
+    TooLong,
+    /// It has a blank, or what nobody sees.
+    #[error("an agent's name may hold visible characters only, no blanks")]
+    NotVisible,
+    /// It looks like a pattern.
+    #[error("an agent's name holds no *: it means one agent")]
+    Pattern,
+}
+
+impl UnusableName {
+    /// What to write instead, if we know it.
+    pub(crate) fn help(self) -> Option<&'static str> {
+        let any = "name each agent, or remove agents: then any agent may use the key";
+        (self == Self::Pattern).then_some(any)
+    }
+}
+
 impl AgentName {
     /// The longest name, in bytes.
     pub const MAX_BYTES: usize = 512;
+
+    /// The longest name in a map, in characters.
+    pub const MAX_CHARS: usize = 128;
+
+    /// The name as a map may have it: 1 to [`Self::MAX_CHARS`] visible characters of any script,
+    /// and no `*`. It means the agent whose name has the same bytes.
+    ///
+    /// # Errors
+    /// [`UnusableName`].
+    pub fn in_map(text: &str) -> Result<Self, UnusableName> {
+        let is_seen = |c: char| is_visible(c) && !c.is_whitespace();
+        match text.chars().count() {
+            0 => Err(UnusableName::Empty),
+            _ if !text.chars().all(is_seen) => Err(UnusableName::NotVisible),
+            _ if text.contains('*') => Err(UnusableName::Pattern),
+            1..=Self::MAX_CHARS => Ok(Self(text.into())),
+            _ => Err(UnusableName::TooLong),
+        }
+    }
 
     /// Whether a map that has this name means `caller`. A map may say which marketplace a
     /// plugin is from, as in `acme@market:reviewer`. No caller's name says it: the

@@ -64,7 +64,7 @@ mod map;
 pub mod sandbox;
 pub mod ticket;
 
-pub use agent::{AgentName, BadAgentName};
+pub use agent::{AgentName, BadAgentName, UnusableName};
 pub use call::{Call, Target};
 pub use caller::Caller;
 pub use code::Code;

@@ -79,7 +79,7 @@ const REFUSED: &str = "
 setup --bind a
 setup gemini-cli --inject a
 setup claude-code --inject a|b
-setup codex --inject .*
+setup codex --inject .+
 setup codex --inject KEY
 setup claude-code --bind KEY
 setup cursor --bind a-KEY-b
@@ -274,7 +274,10 @@ fn it_says_in_which_entries_of_the_map_the_hooks_agent_is() {
     for (entries, says) in [
         (&[entry][..], " names this agent on line 2 already."),
         (&[entry, entry], "on the lines 2 and 3, but only one"),
-        (&[&foreign], "in no entry"),
+        // No hook is told of a marketplace, so `inject` would refuse.
+        (&[&foreign], " on line 2, but with a marketplace"),
+        (&[entry, &foreign], "on the lines 2 and 3, but only one"),
+        (&[&entry.replace("acme:", "other:")], "in no entry"),
     ] {
         let entries = entries.iter().enumerate();
         let entries = entries.map(|(number, entry)| format!("k-{number} = {entry}"));

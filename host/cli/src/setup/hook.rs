@@ -80,7 +80,7 @@ fn entry(agent: &AgentName, user: &UserMap, program: &str) -> Result<String, Set
                 .agents()
                 .into_iter()
                 .flatten()
-                .any(|name| name == agent)
+                .any(|name| name.means(agent))
         })
         .map(|(_, entry)| entry.line())
         .collect();
@@ -91,6 +91,16 @@ fn entry(agent: &AgentName, user: &UserMap, program: &str) -> Result<String, Set
             "names this agent in no entry",
             &agent_option(agent)?,
         ),
+        [line]
+            if user
+                .map
+                .as_ref()
+                .is_some_and(|map| map.only_key_of(agent).is_none()) =>
+        {
+            Ok(format!(
+                "Your map, {shown}, names this agent on line {line}, but with a marketplace, of which no hook is told: write the name without it there."
+            ))
+        }
         [line] => Ok(format!(
             "Your map, {shown}, names this agent on line {line} already."
         )),

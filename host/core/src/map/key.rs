@@ -74,8 +74,8 @@ impl Key {
     }
 }
 
-/// Whether `text` may be a key or an agent's name: 1 to 128 visible ASCII characters.
-pub(super) fn check(text: &str) -> Result<(), KeyError> {
+/// Whether `text` may be a key: 1 to 128 visible ASCII characters.
+fn check(text: &str) -> Result<(), KeyError> {
     match text.len() {
         0 => Err(KeyError::Empty),
         _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => Err(KeyError::NotVisibleAscii),

@@ -5,7 +5,7 @@
 //! place.
 
 use super::{
-    Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position, error::Lines, key::check,
+    Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position, error::Lines,
 };
 use crate::{
     agent::AgentName,
@@ -101,6 +101,15 @@ fn repeated(text: &str, byte: usize) -> Option<usize> {
     }
 }
 
+/// Whether a table that dots made is an entry, as in `keys.K.path = "…"`: it has a field with a
+/// value, and not only the rest of a key.
+fn has_fields(table: &DeTable<'_>) -> bool {
+    let is_field = |(name, value): (&Name<'_>, &Value<'_>)| {
+        ENTRY_FIELDS.contains(&&**name.get_ref()) && !matches!(value.get_ref(), DeValue::Table(_))
+    };
+    table.iter().any(is_field)
+}
+
 /// What `read` makes of a field, if the table has it.
 fn optional<T>(
     table: &DeTable<'_>,
@@ -167,7 +176,7 @@ impl Reader<'_> {
                 at: self.at(name),
             },
             // A table that a dot created has the position of the name before the dot.
-            DeValue::Table(_) if value.span() == name.span() => {
+            DeValue::Table(fields) if value.span() == name.span() && !has_fields(fields) => {
                 let help = Some("put the whole key in quotes");
                 return Err(self.mistake(name, "a dot cuts this key in two", help));
             }
@@ -248,17 +257,12 @@ impl Reader<'_> {
         )
     }
 
-    /// The list of agents that may have a file. Their names have the form of keys.
+    /// The list of agents that may have a file.
     fn agents(&self, value: &Value<'_>) -> Read<Box<[AgentName]>> {
         let empty = "with no agents, nobody may have the file; name one, or remove the field";
         self.list(value, "a list: write agents = [\"NAME\"]", empty, |value| {
-            let text = self.string(value)?;
-            let said = check(text).map_err(|error| error.to_string());
-            self.valid(
-                value,
-                said.map_err(|said| said.replace("a key", "an agent's name")),
-            )?;
-            self.valid(value, AgentName::try_from(text))
+            let name = AgentName::in_map(self.string(value)?);
+            name.map_err(|error| self.mistake(value, error.to_string(), error.help()))
         })
     }
 

@@ -97,6 +97,22 @@ fn an_entry_is_a_path_or_a_table_with_one() {
     assert!(map.find(&key("plai")).is_none());
 }
 
+/// By TOML, all of them mean the same.
+#[test]
+fn an_entry_may_be_written_with_dots() {
+    for text in [
+        "keys.k.path = 'a.md'\nkeys.k.agents = ['审查员']\n",
+        "[keys]\nk.path = 'a.md'\nk.agents = ['审查员']\n",
+        "keys.\"k\".agents = ['审查员']\nkeys.k.path = 'a.md'\n",
+        "[keys.k]\npath = 'a.md'\nagents = ['审查员']\n",
+    ] {
+        let map = parse(text).unwrap();
+        let entry = map.find(&key("k")).unwrap();
+        assert_eq!(entry.path(), "a.md", "{text}");
+        assert_eq!(entry.agents().unwrap(), ["审查员".try_into().unwrap()]);
+    }
+}
+
 #[test]
 fn entries_and_bindings_come_with_their_lines_in_the_order_of_the_file() {
     let map = parse(
@@ -151,6 +167,9 @@ max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 line 5 re
 [keys]¶{long} = 'a.md' ⇒ 2 a key is longer than 128 characters
 [keys]¶a.md = 'a.md' ⇒ 2 a dot cuts this key in two
 [keys.a.b]¶path = 'a.md' ⇒ 1 a dot cuts this key in two
+[keys]¶a.path.md = 'a.md' ⇒ 2 a dot cuts this key in two
+keys.k.agents = ['a'] ⇒ 1 this entry has no path
+keys.k.path = 'a.md'¶keys.k.agent = ['a'] ⇒ 2 unknown field ⇒ did you mean agents?
 [keys]¶k = '' ⇒ 2 a path is empty
 [keys]¶k = { path = '' } ⇒ 2 a path is empty
 [keys]¶k = '~' ⇒ 2 only ~/ may be short
@@ -173,7 +192,11 @@ roots = ['~'] ⇒ 1 only ~/ may be short
 roots = ['/a', 1] ⇒ 1 expected a string; found: integer
 [keys]¶k = { path = 'a.md', agents = [] } ⇒ 2 this list is empty
 [keys]¶k = { path = 'a.md', agents = [''] } ⇒ 2 an agent's name is empty
-[keys]¶k = { path = 'a.md', agents = ['a b'] } ⇒ 2 an agent's name may hold visible ASCII characters only, no blanks
+[keys]¶k = { path = 'a.md', agents = ['a b'] } ⇒ 2 an agent's name may hold visible characters only, no blanks
+[keys]¶k = { path = 'a.md', agents = ["a\u200bb"] } ⇒ 2 an agent's name may hold visible characters only, no blanks
+[keys]¶k = { path = 'a.md', agents = ['{long}'] } ⇒ 2 an agent's name is longer than 128 characters
+[keys]¶k = { path = 'a.md', agents = ['*'] } ⇒ 2 an agent's name holds no *: it means one agent ⇒ name each agent, or remove agents: then any agent may use the key
+[keys]¶k = { path = 'a.md', agents = ['a', 'acme:*'] } ⇒ 2 an agent's name holds no *: it means one agent ⇒ name each agent, or remove agents: then any agent may use the key
 [key] ⇒ 1 unknown field ⇒ did you mean keys?
 'k-1' = 'a.md' ⇒ 1 unknown field ⇒ a map has roots, max_bytes, keys, bindings; a key goes into [keys."KEY"]
 [keys]¶z = 1¶a = { max_bytes = 0, path = '' } ⇒ 2 expected a path or a table with a path; found: integer
