@@ -48,8 +48,8 @@ use tokio::{
 
 /// The received and unanswered requests may take this many bytes, counted as lines.
 /// Beyond this limit, the server reads no more input. A parsed line can take some
-/// eighty times its length (small objects in an array). So a hostile client can
-/// make the server use 170 MB, and any other client next to nothing.
+/// two hundred times its length (objects of one field in each other). So a hostile client
+/// can make the server use 400 MB, and any other client next to nothing.
 const MAX_IN_FLIGHT_BYTES: u32 = 2 * MAX_LINE_BYTES as u32;
 
 /// The least that a request counts for, in bytes: its task, its table entries, its

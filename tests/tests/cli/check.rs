@@ -479,6 +479,54 @@ fn what_belongs_to_another_user_or_cannot_be_read_is_told() {
     }
 }
 
+#[test]
+fn a_name_that_only_looks_like_the_one_in_the_map_is_told_of() {
+    let says = "a name beside it may only look the same";
+    for (there, mapped, is_alike) in [
+        ("gro\u{308}\u{df}e.md", "gr\u{f6}\u{df}e.md", true),
+        ("my\u{a0}list.md", "my list.md", true),
+        ("n\u{430}mes.md", "names.md", true),
+        ("na\u{200b}mes.md", "names.md", true),
+        ("nomes.md", "names.md", false),
+        ("name.md", "names.md", false),
+    ] {
+        let world = World::new()
+            .file(&format!("n/{there}"), "a")
+            .map(format!("[keys]\n{STRONG} = '~/n/{mapped}'\n"));
+        let ran = world.run(["check"]).exits(1).mentions("not-found");
+        assert_eq!(ran.stdout.contains(says), is_alike, "{there:?} {ran:#?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kernel_without_what_a_walk_needs_is_told_of() {
+    for errno in [Errno::NOSYS, Errno::PERM] {
+        let lacking = move || {
+            let world = World::new().map("");
+            fail_calls([(libc::SYS_statx, Vec::new())], errno);
+            for arguments in [&["check"][..], &["serve"], &["guard"], &["inject"]] {
+                let ran = world.run(arguments).exits(2);
+                let _ = ran.only_complains("Keyhole needs Linux 4.11 or newer");
+            }
+        };
+        thread::spawn(lacking).join().unwrap();
+    }
+}
+
+#[test]
+fn a_binding_whose_tool_has_too_long_a_name_for_some_clients_is_warned_of() {
+    for (chars, is_warned) in [(41, false), (42, true)] {
+        let name = "a".repeat(chars);
+        let world = World::new().with_k1("a");
+        let map = std::fs::read_to_string(world.map_path()).unwrap();
+        world.write_map(format!("{map}[bindings.{name}]\nkey = 'k-1'\n"));
+        let ran = world.run(["check"]).exits(0);
+        let says = "the binding on line 3 has a name with which some clients cannot call its tool";
+        assert_eq!(ran.stdout.contains(says), is_warned, "{ran:#?}");
+    }
+}
+
 /// What the settings deny, and what is said of that. `ALL` are the two places of the client.
 const DENIED: &str = r#"
  | ADD Read(~/.claude/projects/**), Read(//tmp/claude-*/**), FOLDER
@@ -487,6 +535,15 @@ ALL, "Read(~/private/**)" |
 ALL, "Read(~/private/a.md)" |
 "Read(~/**)", "Read(//tmp/claude-*/**)" |
 "Read" |
+"Read(~/**)", "Read(//tmp/**)" |
+ALL, "Read(~/private/*.md)" |
+ALL, "Read(~/**/*.md)" |
+ALL, "Read(~/private/**/a.md)" |
+ALL, "Read(~/private)" |
+ALL, "Read(~/priv*/**)" |
+ALL, "Read(~/*.md)" | FOLDER
+ALL, "Read(~/private/*.txt)" | FOLDER
+ALL, "Read(~/priv/**)" | FOLDER
 ALL, "Read(~/other/**)" | FOLDER
 ] | settings.json is not JSON; fix it, and check again
 "#;
@@ -510,6 +567,25 @@ fn settings_that_deny_too_little_are_told_of() {
             );
         let ran = world.run(["check", "--plugin", "/p/keyhole"]).exits(1);
         match says.trim_start() {
+            "" => drop(ran.conceals("deny").conceals("JSON")),
+            says => drop(ran.mentions(says)),
+        }
+    }
+    // As other programs save it.
+    let settings = r#"{"permissions":{"deny":["Read"]}}"#;
+    let units = settings
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect::<Vec<u8>>();
+    for (settings, says) in [
+        ([&b"\xef\xbb\xbf"[..], settings.as_bytes()].concat(), ""),
+        ([&b"\xff\xfe"[..], &units].concat(), ""),
+        (b"\xef\xbb\xbf".to_vec(), "Add to permissions.deny"),
+        ([&b"\xff\xfe"[..], &units[1..]].concat(), "is not JSON"),
+    ] {
+        let world = World::new().map("").file(".claude/settings.json", settings);
+        let ran = world.run(["check", "--plugin", "/p/keyhole"]);
+        match says {
             "" => drop(ran.conceals("deny").conceals("JSON")),
             says => drop(ran.mentions(says)),
         }

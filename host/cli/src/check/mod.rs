@@ -209,6 +209,7 @@ pub(crate) async fn check(
         entries.push(entry_report(&map, target, entry, &secrets, location, &load).await);
     }
     report.outcome = Ok(entries);
+    report.notes.extend(long_names(&map));
     for (name, binding) in map.bindings() {
         let (target, entry) = (Target::Bound(name.clone()), binding.entry());
         let shows_a_key = binding.shows_a_key(name, &map);
@@ -219,6 +220,21 @@ pub(crate) async fn check(
         });
     }
     report
+}
+
+/// The longest binding's name with which `mcp__NAME__load_context` has the 60 characters that
+/// every client takes. Some cut a longer one, or refuse it.
+const MAX_IN_TOOL: usize = 41;
+
+fn long_names(map: &Map) -> impl Iterator<Item = String> {
+    let bindings = map.bindings().into_iter();
+    let long = bindings.filter(|(name, _)| name.len() > MAX_IN_TOOL);
+    long.map(|(_, binding)| {
+        format!(
+            "the binding on line {} has a name with which some clients cannot call its tool; one of at most {MAX_IN_TOOL} characters works everywhere",
+            binding.line()
+        )
+    })
 }
 
 /// What a map without roots gives away.

@@ -149,13 +149,15 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     let file = folder.join("settings.json");
     #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
     let settings = fs::read(file).unwrap_or_default();
-    let settings: Value = match serde_json::from_slice(&settings) {
-        Err(_) if !settings.is_empty() => {
+    let settings = decoded(&settings);
+    let settings: Value = match settings.as_deref().map(serde_json::from_str) {
+        Some(Ok(settings)) => settings,
+        _ if settings.is_some_and(|text| text.trim().is_empty()) => Value::Null,
+        _ => {
             return Some(format!(
                 "{shown}/settings.json is not JSON; fix it, and check again"
             ));
         }
-        settings => settings.unwrap_or_default(),
     };
     let denied = settings["permissions"]["deny"].as_array();
     let denied = denied.into_iter().flatten().filter_map(Value::as_str);
@@ -167,20 +169,23 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
         .collect();
     let is_denied = |place: &Path| {
         denied.iter().any(|rule| {
-            let folder = rule.trim_end_matches('*');
-            place.starts_with(match folder.strip_prefix('/') {
+            let pattern = match rule.strip_prefix('/') {
                 Some(rest) => PathBuf::from(rest),
-                None => location.expand(folder).unwrap_or_default(),
-            })
+                None => location.expand(rule).unwrap_or_default(),
+            };
+            let (pattern, place) = (pattern.as_os_str(), place.as_os_str());
+            means(pattern.as_encoded_bytes(), place.as_encoded_bytes())
         })
     };
+    // What is in a folder.
+    let is_denied_in = |folder: &Path| is_denied(&folder.join("x"));
     let mut missing = Vec::new();
-    if !is_denied(&folder.join("projects")) {
+    if !is_denied_in(&folder.join("projects")) {
         let slash = if shown.starts_with('~') { "" } else { "/" };
         missing.push(format!("Read({slash}{shown}/projects/**)"));
     }
     for folder in &tasks {
-        if !is_denied(folder) {
+        if !is_denied_in(folder) {
             missing.push(format!("Read(/{}/**)", visible(folder)?));
         }
     }
@@ -206,6 +211,36 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
             missing.join(", ")
         )
     })
+}
+
+/// The text, as the client reads it: a byte order mark says which encoding it has.
+fn decoded(bytes: &[u8]) -> Option<String> {
+    match bytes {
+        [0xff, 0xfe, units @ ..] => {
+            let (units, rest) = units.as_chunks();
+            let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+            let text = char::decode_utf16(units).collect::<Result<_, _>>().ok();
+            text.filter(|_| rest.is_empty())
+        }
+        [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8(text.to_owned()).ok(),
+    }
+}
+
+/// Whether a rule's pattern means this place, or a folder above it: `*` stands for any text in
+/// a name, and `**` for any text.
+fn means(pattern: &[u8], place: &[u8]) -> bool {
+    match (pattern, place) {
+        ([], [] | [b'/', ..]) => true,
+        ([b'*', b'*', b'/', rest @ ..], _) if means(rest, place) => true,
+        ([b'*', b'*', rest @ ..], _) => (0..=place.len()).any(|at| means(rest, &place[at..])),
+        ([b'*', rest @ ..], _) => {
+            let name = place.split(|byte| *byte == b'/').next();
+            let end = name.map_or(0, <[u8]>::len);
+            (0..=end).any(|at| means(rest, &place[at..]))
+        }
+        ([wanted, rest @ ..], [found, more @ ..]) => wanted == found && means(rest, more),
+        _ => false,
+    }
 }
 
 /// For the start of a session: a line if the map cannot be used, as the client shows it to

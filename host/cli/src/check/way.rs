@@ -9,10 +9,11 @@ use crate::setup::{quoted, shell_word};
 use keyhole_core::{Code, Entry, Location, MapError, limits::MAX_MAX_BYTES};
 use keyhole_walk::{
     Distrust, Why,
-    printable::{printable, visible},
+    printable::{is_visible, printable, visible},
 };
 use std::{
     env::consts::OS,
+    ffi::OsStr,
     fs,
     io::Read as _,
     path::{Path, PathBuf},
@@ -184,6 +185,9 @@ fn nothing_there(path: &str, file: &Path) -> Told {
     );
     let gone = match &to {
         Some(to) => format!("{from} is a link to {}, where nothing is", printable(to)),
+        None if looks_there(file) => format!(
+            "nothing is at {from}, but a name beside it may only look the same: copy that into the map"
+        ),
         None => format!("nothing is at {from}"),
     };
     let start = match Path::new(path).is_relative() && !path.starts_with("~/") {
@@ -193,6 +197,28 @@ fn nothing_there(path: &str, file: &Path) -> Told {
     };
     let text = format!("{gone}; create it, or fix the path in the map{start}");
     (text, vec![file.to_owned(), at.to_owned()])
+}
+
+/// Whether the file's folder has a name that a reader may take for the file's own.
+fn looks_there(file: &Path) -> bool {
+    let Some((folder, name)) = file.parent().zip(file.file_name()) else {
+        return false;
+    };
+    let letters = |name: &OsStr| -> Vec<char> {
+        let name = name.to_string_lossy();
+        let is_letter = |c: &char| is_visible(*c) && !matches!(c, '\u{300}'..='\u{36f}');
+        name.chars().filter(is_letter).collect()
+    };
+    let name = letters(name);
+    let looks = |other: &OsStr| {
+        let other = letters(other);
+        let is_like = |(a, b): (&char, &char)| {
+            a == b || a.is_whitespace() && b.is_whitespace() || !(a.is_ascii() && b.is_ascii())
+        };
+        name.len() == other.len() && name.iter().zip(&other).all(is_like)
+    };
+    let beside = fs::read_dir(folder).into_iter().flatten().flatten();
+    beside.take(1000).any(|entry| looks(&entry.file_name()))
 }
 
 /// What to type if the map cannot be used.
