@@ -16,7 +16,7 @@ use crate::{
 use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use imports::CallState;
 use keyhole_walk::Handle;
-use std::time::Instant;
+use std::{panic::catch_unwind, time::Instant};
 use wasmtime::{
     Engine, Store, StoreLimitsBuilder, UpdateDeadline,
     component::{Component, Linker},
@@ -125,7 +125,8 @@ impl Executor for Sandbox {
     ///
     /// # Errors
     /// The guest's own refusal as its [`Code`]; [`Code::NotUtf8`] if its answer is no text;
-    /// [`Code::TimedOut`]; and [`Code::Internal`] for a trap, an exceeded limit or an answer
+    /// [`Code::TimedOut`]; [`Code::OutOfResources`] if the system has no memory for the call; and
+    /// [`Code::Internal`] for a trap, an exceeded limit or an answer
     /// that breaks the contract.
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
@@ -136,8 +137,9 @@ impl Executor for Sandbox {
         store.set_hostcall_fuel(bytes.saturating_add(self.limits.host_call_bytes));
 
         let is_late = || Instant::now() >= deadline;
-        let failed = |_| match is_late() {
+        let failed = |error: wasmtime::Error| match is_late() {
             true => Code::TimedOut,
+            false if is_out_of_memory(&error) => Code::OutOfResources,
             false => Code::Internal,
         };
         // The deadline and its interrupt may already have passed, and no other interrupt
@@ -145,6 +147,8 @@ impl Executor for Sandbox {
         if is_late() {
             return Err(Code::TimedOut);
         }
+        // A new thread gets a stack for its signals, or wasmtime panics.
+        catch_unwind(Engine::tls_eager_initialize).map_err(|_| Code::OutOfResources)?;
         let guest = self.component.instantiate(&mut store).map_err(failed)?;
         let loader = guest.keyhole_context_loader();
         match loader.call_load(&mut store, key).map_err(failed)? {
@@ -160,6 +164,17 @@ impl Executor for Sandbox {
     fn interrupt(&self) {
         self.component.engine().increment_epoch();
     }
+}
+
+/// Whether the system gave no memory. A guest that wants more than its limit has another error.
+#[cfg(unix)]
+fn is_out_of_memory(error: &wasmtime::Error) -> bool {
+    error.downcast_ref() == Some(&rustix::io::Errno::NOMEM)
+}
+
+#[cfg(windows)]
+fn is_out_of_memory(_: &wasmtime::Error) -> bool {
+    false
 }
 
 /// What the guest may take of memory, tables and instances.
