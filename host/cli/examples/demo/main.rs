@@ -181,9 +181,8 @@ keyhole setup
 
 #[cfg(unix)]
 const OWN_MAP: &str = "\
-map=\"${XDG_CONFIG_HOME:-$HOME/.config}/keyhole/context-map.toml\"
-(umask 077; mkdir -p \"${map%/*}\" &&
-  keyhole setup key ~/notes/identifiers.md >>\"$map\")
+mkdir -p -m 700 ~/.config/keyhole
+keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml
 keyhole check
 keyhole setup
 ";
