@@ -381,6 +381,20 @@ fn a_file_in_another_encoding_becomes_text_by_what_is_printed_for_it() {
             1,
         ),
         (
+            "my n/a.md",
+            little(text)[2..].to_vec(),
+            map.clone().into_bytes(),
+            "it is UTF-16LE: ",
+            1,
+        ),
+        (
+            "my n/a.md",
+            big(text)[2..].to_vec(),
+            map.clone().into_bytes(),
+            "it is UTF-16BE: ",
+            1,
+        ),
+        (
             ".config/keyhole/context-map.toml",
             good.clone(),
             little(&map),
@@ -418,6 +432,14 @@ fn a_file_in_another_encoding_becomes_text_by_what_is_printed_for_it() {
         assert_eq!(loaded, text);
         client.end();
     }
+    let appended = [text.as_bytes(), &little(text)[2..]].concat();
+    let _ = World::new()
+        .file("my n/a.md", appended)
+        .map(&map)
+        .run(["check"])
+        .exits(1)
+        .mentions("a part of it is UTF-16, or no text")
+        .conceals("Latin-1");
     let appended = [map.as_bytes(), b"#\0 \0a\0\n\0"].concat();
     let _ = World::new()
         .map(appended)

@@ -142,25 +142,37 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
             };
             return Some((text, Vec::new()));
         }
-        Code::NotUtf8 => match encoding(&real) {
-            Some(from) => format!("it is {from}: {}", conversion(from, file)),
-            None => format!("if it is Latin-1, {}", conversion("latin1", file)),
-        },
+        Code::NotUtf8 => {
+            let begin = begin(&real).unwrap_or_default();
+            match encoding(&begin) {
+                Some(from) => format!("it is {from}: {}", conversion(from, file)),
+                None if begin.contains(&0) => {
+                    "a part of it is UTF-16, or no text: write that part again, as UTF-8".to_owned()
+                }
+                None => format!("if it is Latin-1, {}", conversion("latin1", file)),
+            }
+        }
         _ => return None,
     };
     Some((text, vec![file.to_owned(), real]))
 }
 
-/// The encoding that the file names by its first bytes, if that is not UTF-8.
-fn encoding(file: &Path) -> Option<&'static str> {
-    let mut first = [0; 4];
-    let mut file = fs::File::open(file).ok()?;
-    file.read_exact(&mut first[..2]).ok()?;
-    // A shorter file is not of the longer code.
-    let _ = file.read_exact(&mut first[2..]);
-    match first {
-        [0xff, 0xfe, 0, 0] | [0, 0, 0xfe, 0xff] => Some("UTF-32"),
+/// The first bytes of a file: all, of most.
+fn begin(file: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(file).ok()?;
+    file.take(1 << 20).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The encoding of a file that begins so, if it is not UTF-8. A mark tells, or that its first two
+/// characters are ASCII.
+fn encoding(begin: &[u8]) -> Option<&'static str> {
+    match begin {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        [1..=255, 0, 1..=255, 0, ..] => Some("UTF-16LE"),
+        [0, 1..=255, 0, 1..=255, ..] => Some("UTF-16BE"),
         _ => None,
     }
 }
@@ -234,7 +246,7 @@ pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> 
         }
         MapError::Parse { source, .. } => source.help.clone().or_else(|| {
             let map = location.file();
-            Some(conversion(encoding(map)?, map))
+            Some(conversion(encoding(&begin(map)?)?, map))
         }),
         _ => None,
     }
