@@ -232,7 +232,7 @@ fn long_names(map: &Map) -> impl Iterator<Item = String> {
     long.map(|(_, binding)| {
         format!(
             "the binding on line {} has a name with which some clients cannot call its tool; one of at most {MAX_IN_TOOL} characters works everywhere",
-            binding.line()
+            binding.entry().line()
         )
     })
 }

@@ -4,9 +4,7 @@
 //! No message quotes the map: what looks like a wrong field may be a key in the wrong
 //! place.
 
-use super::{
-    Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position, error::Lines,
-};
+use super::{Binding, BindingName, Entry, Key, Location, Map, MapMistake, Position, error::Lines};
 use crate::{
     agent::AgentName,
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
