@@ -33,7 +33,7 @@ fn sources() -> Vec<Source> {
     ] {
         sources.push(Source {
             module: Path::new("tests/tests/hostile").join(made),
-            text: read("docs/attacks.md"),
+            text: read("tests/tests/hostile/attacks.md"),
         });
     }
     sources

@@ -1,6 +1,6 @@
 //! A hostile guest and a hostile world get nothing, and stop nothing.
 //!
-//! Every attack is a test of its own and a line in docs/attacks.md; both come from one
+//! Every attack is a test of its own and a line in attacks.md; both come from one
 //! list. Each test asserts two things: what the attack got, and that the next honest call
 //! is served.
 
@@ -20,7 +20,7 @@ mod names;
 mod shapes;
 /// A directory or file that is swapped with a link.
 mod swaps;
-/// docs/attacks.md.
+/// attacks.md.
 mod table;
 /// Files that were made to do harm.
 mod tree;

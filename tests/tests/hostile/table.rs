@@ -1,4 +1,4 @@
-//! docs/attacks.md: every attack, and what it got. The attack's own test asserts that.
+//! attacks.md: every attack, and what it got. The attack's own test asserts that.
 
 use super::{guest, imports, map, names, shapes, swaps, tree};
 use crate::docs::is_committed;
@@ -41,5 +41,5 @@ fn the_table_lists_every_attack_and_nothing_else() {
             text += &format!("| `{name}` | {about} | {got} |\n");
         }
     }
-    is_committed("docs/attacks.md", &text);
+    is_committed("tests/tests/hostile/attacks.md", &text);
 }
