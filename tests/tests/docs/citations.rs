@@ -135,17 +135,31 @@ fn every_file_of_these_tests_is_a_part_of_them() {
 
 #[test]
 fn everything_that_is_prevented_cites_a_test() {
-    let security = read("SECURITY.md");
-    let prevented: Vec<&str> = security
+    let page = read("docs/promises.md");
+    let prevented: Vec<&str> = page
         .lines()
-        .skip_while(|line| *line != "## What is a vulnerability")
-        .take_while(|line| *line != "## What is not a vulnerability")
+        .take_while(|line| *line != "## What is not promised")
         .filter(|line| line.starts_with("| ") && !line.starts_with("| what happens"))
         .collect();
     assert!(prevented.len() > 20, "{prevented:#?}");
     for line in prevented {
         assert!(!citations(line).is_empty(), "{line}");
     }
+}
+
+/// A reader finds the tests of each promise by its link, and reads no more than two pages.
+#[test]
+fn each_of_the_ten_promises_leads_to_where_it_is_told_in_full() {
+    let security = read("SECURITY.md");
+    let (_, promises) = security.split_once("## Ten promises\n").unwrap();
+    let (promises, _) = promises.split_once("\n## ").unwrap();
+    let promises: Vec<&str> = promises.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(promises.len(), 10);
+    for (promise, number) in promises.into_iter().zip(1..) {
+        assert!(promise.starts_with(&format!("{number}. **")), "{promise}");
+        assert!(promise.contains("](docs/"), "{promise}");
+    }
+    assert!(security.split_whitespace().count() <= 1200);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 13] = [
+const DOCUMENTS: [&str; 14] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -30,6 +30,7 @@ const DOCUMENTS: [&str; 13] = [
     "docs/map.md",
     "docs/own-subagent.md",
     "docs/predecessors.md",
+    "docs/promises.md",
     "docs/refusals.md",
     "docs/second-wall.md",
     "docs/use-from.md",
