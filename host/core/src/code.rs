@@ -19,7 +19,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code, in the order of the table in docs/refusals.md.
+            /// Every code, in the order of docs/refusals.md.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$code),*];
 
             /// The stable name.

@@ -8,7 +8,7 @@ mod commands;
 mod contract;
 /// The pictures of a terminal.
 mod pictures;
-/// What the tables of codes and limits say about the program.
+/// What the page of codes and limits says about the program.
 mod refusals;
 /// Every map, agent and setting in them is valid.
 mod settings;
