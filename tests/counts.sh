@@ -1,17 +1,16 @@
 # shellcheck shell=sh
 # ./x counts: what a reviewer would have to read and trust. ./x runs this in its own shell.
 
-# The list "Read it yourself", with the lines of each row. A link to lib.rs, mod.rs or
-# README.md means its folder, without tests and what is for other systems than Linux.
+# The list "Read it yourself", with the lines of each row. A link to a folder means its
+# Rust files, without tests and what is for other systems than Linux.
 reading_list() {
-    sed -n '/^## Read it yourself/,/^## The/p' ARCHITECTURE.md | grep '](' | while IFS='|' read -r _ long what where; do
+    sed -n '/^## Read it yourself/,/^## The/p' ARCHITECTURE.md | grep '](' | while IFS='|' read -r _ part what where; do
         for path in $(echo "$where" | grep -o '](\([^)]*\)' | cut -c 3-); do
             case $path in
-                */lib.rs | */mod.rs) lines "${path%/*}" ! -path '*test*' ! -path '*windows*' ! -name macos.rs ;;
-                */README.md) find "${path%/*}" -type f ! -name '*.md' -exec cat {} + | wc -l ;;
-                *) wc -l <"$path" ;;
+                *.*) wc -l <"$path" ;;
+                *) lines_of_room "$path" ;;
             esac
-        done | awk -v "what=$long|$what" '{ all += $1 } END { print all "|" what }'
+        done | awk -v "what=$part|$what" '{ all += $1 } END { if (NR) print all "|" what }'
     done | awk -F'|' '$2 ~ /[a-z]/ { part = $2; gsub(/^ | $/, "", part) } { row[NR] = sprintf("%8d %s", $1, $3); of[NR] = part; all[part] += $1 }
         END { for (n = 1; n <= NR; n++) { if (of[n] != of[n - 1]) printf "%s: %d lines\n", of[n], all[of[n]]; print row[n] } }'
 }
@@ -19,6 +18,10 @@ reading_list() {
 # What a reviewer would have to read, counted in the code itself.
 counts() {
     reading_list
+    echo
+    { rooms; echo; pages; } | awk '/^$/ { pages = NR; next } { row[NR - pages] = row[NR - pages] sprintf("%-38s", $0); if (NR - pages > most) most = NR - pages }
+        END { for (n = 1; n <= most; n++) { if (n > pages - 1 && pages) row[n] = sprintf("%38s", "") row[n]; sub(/ +$/, "", row[n]); print row[n] } }'
+    echo
     echo "crates in the program on this system, besides our own: $(
         cargo tree --locked -p keyhole -e normal,no-proc-macro --prefix none --format '{p}' |
             sed 's/ (.*//' | sort -u | grep -vc '^keyhole'
@@ -30,6 +33,22 @@ counts() {
     echo "lines of Rust in the program, with comments: $(lines host guest/src ! -path '*tests*' ! -path '*examples*')"
     echo "lines of Rust in all: $(lines . '(' -name target -o -name node_modules ')' -prune -o)"
 }
+
+# The lines of each room.
+rooms() {
+    for room in guest host/*; do
+        [ ! -d "$room/src" ] || printf '%6d lines  %s\n' "$(lines_of_room "$room/src")" "$room"
+    done
+}
+
+# The words of each page.
+pages() {
+    wc -w README.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md docs/*.md plugin/README.md |
+        awk '{ printf "%6d words  %s\n", $1, $2 }'
+}
+
+# The lines of a room's Rust files, without tests and what is for other systems than Linux.
+lines_of_room() { lines "$1" ! -path '*test*' ! -path '*windows*' ! -name macos.rs; }
 
 # The lines of the Rust files that `find` finds.
 lines() { find "$@" -name '*.rs' -exec cat {} + | wc -l | tr -d ' '; }

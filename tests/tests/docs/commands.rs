@@ -70,7 +70,7 @@ fn every_command_of_the_repository_is_there_and_the_usage_lists_all() {
         };
         assert!(exists, "{command}");
     }
-    assert!(x(&["counts"]).contains("an hour: "));
+    assert!(x(&["counts"]).contains("A first look: "));
 }
 
 /// What it prints. It may wait for another cargo, so this waits as long.
