@@ -165,9 +165,10 @@ fn each_of_the_ten_promises_leads_to_where_it_is_told_in_full() {
 #[test]
 fn each_known_break_has_a_source_and_cites_a_test() {
     let page = read("docs/predecessors.md");
-    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).collect();
+    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| what broke");
+    let rows: Vec<&str> = page.lines().filter(is_row).collect();
     assert!(rows.len() > 15, "{rows:#?}");
-    for row in rows.iter().skip(1) {
+    for row in rows {
         let seen = row.contains("(seen") || row.contains("](https://");
         assert!(seen && !citations(row).is_empty(), "{row}");
     }
