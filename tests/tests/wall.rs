@@ -184,11 +184,12 @@ fn the_page_shows_the_list() {
     let head = page.find("| `openat` |").unwrap();
     let end = head + page[head..].find("\n\n").unwrap();
     let row = |call: &Call| {
-        let yes = |rights| call.within.contains(&rights).then_some("yes");
-        let [plain, tickets] =
-            [Rights::Read, Rights::Tickets].map(|rights| yes(rights).unwrap_or(""));
         let (name, condition, why) = (call.name, call.condition, call.why);
-        format!("| `{name}` | {plain} | {tickets} | {condition} | {why} |")
+        let whose = match call.within.contains(&Rights::Read) {
+            true => "",
+            false => " (plugin)",
+        };
+        format!("| `{name}`{whose} | {condition} | {why} |")
     };
     let rows: Vec<_> = CALLS.iter().map(row).collect();
     let rows = rows.join("\n");

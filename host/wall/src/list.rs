@@ -1,6 +1,6 @@
-//! The system calls that a process behind the wall may make. All others do not exist for
-//! it (`ENOSYS`): so a library that has another way takes it, such as `clone` for `clone3`,
-//! of which no filter can see the flags. A call of another architecture ends the process.
+//! The system calls that a process behind the wall may make. Other calls fail with `ENOSYS`,
+//! so a library that has another way takes it, such as `clone` for `clone3`, whose flags no
+//! filter can see. A call of another architecture ends the process.
 //!
 //! A new version of the C library, the runtime or wasmtime may need a call that is
 //! not here. The tests run the real program behind this list, so they show it.
