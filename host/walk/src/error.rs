@@ -42,7 +42,7 @@ pub enum WalkError {
     /// The system did not do what it was asked.
     #[error(transparent)]
     System(#[from] SystemError),
-    /// Others could change it, or what leads to it.
+    /// Others could change it, or a folder or link on its path.
     #[error(transparent)]
     Untrusted(#[from] Distrust),
 }

@@ -21,8 +21,8 @@ use crate::{
 };
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A file that was not changed for this long has settled: no write of a served file takes as
-/// long.
+/// A file that has not changed for this long has settled. No write of a served file takes
+/// longer.
 pub const RECENT: Duration = Duration::from_secs(10);
 
 /// The time between two looks at a file that was changed lately. A program that saves in

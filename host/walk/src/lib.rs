@@ -77,8 +77,8 @@ use way::{Names, Step, Way};
 /// As many links in a row as Linux follows: see path_resolution(7).
 const MAX_LINKS: usize = 40;
 
-/// How often the last name may change from a link into something else and back while
-/// the walk looks at it. Without an attacker, a name is replaced once.
+/// Attempts if the last component keeps changing its type while the walk looks at it.
+/// Without an attacker, it is replaced once.
 const ATTEMPTS: usize = 3;
 
 /// The names that one walk takes at most, with those of all links. A link of 800 names that

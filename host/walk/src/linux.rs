@@ -197,7 +197,8 @@ impl Handle {
 }
 
 /// The user of this process, and what the kernel shows in a user namespace for every user and
-/// for every group that has no number there. What seems to be theirs may be anybody's.
+/// for every group that has no number there: the overflow user and group. Nothing that seems to
+/// be theirs is trusted.
 #[derive(Clone, Copy)]
 struct Ids {
     user: u32,

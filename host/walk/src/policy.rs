@@ -25,8 +25,8 @@ impl Policy {
     /// A name in a directory: a mapped file. The file is opened later, by
     /// [`crate::GrantedFile`], and judged then.
     pub const NAME: Self = Self::new(End::Name, true);
-    /// A file that says who is in a group. No group counts for it: otherwise the file would
-    /// be judged by itself.
+    /// A file that says who is in a group. Group-writable is always refused here; else the
+    /// file would vouch for itself.
     pub(super) const GROUP_FILE: Self = Self::new(End::File, false);
 
     const fn new(end: End, groups: bool) -> Self {

@@ -83,8 +83,8 @@ pub trait FileSystem {
         offset: u64,
     ) -> Result<usize, SystemError>;
 
-    /// The user whose rights the process has. None means the one as whom the system shows
-    /// every owner that it cannot name, so that what is theirs may be anybody's.
+    /// The user whose rights the process has. None if that is the overflow user, as whom the
+    /// system shows every owner that it cannot name.
     fn user(&self) -> Option<u32>;
 
     /// Whether this is the owner as whom the system shows every one that it cannot name, because

@@ -7,11 +7,11 @@
 //! (`StrictModes`): whoever may write there could put one of the user's own files in the
 //! place of another.
 //!
-//! In a sticky directory, such as `/tmp`, others may make new names, but not move or
-//! remove what belongs to somebody else. So a path may pass it, to a directory. But a file or
-//! a link in it is refused: somebody else could have moved it there from a directory that is
-//! not sticky, or made a hard link to it. So is a directory in which others may make names:
-//! to move a directory, one needs the right to write to it, and a sticky one gives that.
+//! In a sticky directory, such as `/tmp`, others may create files, but not move or remove
+//! what belongs to somebody else. So a path may pass it, to a directory. But a file or a link
+//! in it is refused: somebody else could have moved it there from a directory that is not
+//! sticky, or made a hard link to it. So is a directory in which others may create files: to
+//! move a directory, one needs the right to write to it, and a sticky one gives that.
 //!
 //! A group whose only member is the user counts as the user, as in Debian's OpenSSH, so
 //! that homes under `umask 002` work. `group.rs` says exactly what this means.
@@ -54,7 +54,7 @@ pub enum Why {
     WritableByGroup,
     /// A group may write to it, and this file does not say who is in it.
     UnknownGroup(&'static str),
-    /// It is in a directory where others may make names, and they could have moved it there.
+    /// It is in a directory where others may create files, and they could have moved it there.
     Movable,
     /// It has an access list, on macOS, that lets somebody change it or cannot be read.
     AccessList,
@@ -124,12 +124,13 @@ impl Why {
 }
 
 impl Stat {
-    /// Whether others may make names in this trusted directory. If so, it is sticky.
+    /// Whether others may create files in this trusted directory. If so, it is sticky.
     pub const fn is_shared(&self) -> bool {
         self.mode & STICKY != 0 && self.mode & (OTHERS_WRITE | GROUP_WRITE) != 0
     }
 
-    /// Whether others can only make names there, and move none. Of a file, the bit says nothing.
+    /// Whether others can only create files there, and move none. For a file, the bit has no
+    /// meaning.
     pub(crate) fn is_sticky_directory(&self) -> bool {
         self.kind == Kind::Directory && self.mode & STICKY != 0
     }
@@ -137,8 +138,8 @@ impl Stat {
 
 impl<F: FileSystem> Walker<F> {
     /// Why an open object is not trusted: the first reason that applies. None means that
-    /// it is. `shared` says whether others may make names in the directory that holds it;
-    /// `groups`, whether a group whose only member is the user counts as the user.
+    /// it is. `shared` says whether others may create files in the directory that holds
+    /// it; `groups`, whether a group whose only member is the user counts as the user.
     pub(crate) fn distrust(
         &self,
         handle: &F::Handle,

@@ -58,7 +58,7 @@ pub(crate) struct Way<'a, F: FileSystem> {
 impl<'a, F: FileSystem> Way<'a, F> {
     pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let (handle, stat) = walker.files.root()?;
-        // Whoever made the mount of `/` controls everything.
+        // `/` is trusted: whoever mounted it owns the system.
         let mount = Mount::Ordinary;
         let name = OsString::new();
         let here = Step {

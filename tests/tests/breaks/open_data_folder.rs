@@ -69,7 +69,7 @@ fn a_folder_that_others_could_change_is_refused_by_the_program_itself() {
             machine.refuses(REFUSED);
             mode(directory, 0o755);
         }
-        // Whoever may make names there makes those that the launcher will write.
+        // Whoever may create files there creates those that the launcher will write.
         for bits in [0o1777, 0o1770] {
             mode(&data, bits);
             machine.refuses(REFUSED);

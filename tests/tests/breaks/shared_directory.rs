@@ -84,7 +84,7 @@ fn what_somebody_moved_into_a_sticky_directory_is_refused_and_a_directory_there_
         (shared.join("link"), Link(&private), 0),
         (shared.join("map.toml"), File(&map), 0o700),
         (shared.join("directory"), Directory, 0o700),
-        // Others may make names in it, and so move it.
+        // Others may create files in it, and so move it.
         (shared.join("box"), Directory, 0o1777),
         (shared.join("box/notes"), Directory, 0o700),
         (

@@ -247,7 +247,7 @@ fn a_sticky_directory_may_be_passed_and_no_file_or_link_in_it_is_used() {
     ] {
         is_blamed(&tree, name, policy, at, Why::Movable);
     }
-    // One in which only the user can make names is like any other.
+    // One in which only the user can create files is like any other.
     tree.mode("own", 0o1755);
     is_trusted(&tree, "own/map.toml", Policy::FILE);
     // On macOS, nobody can tell what the ACL of a file with a second name says.

@@ -17,7 +17,7 @@ pub(super) fn all() -> Vec<Scene> {
 
 const SHARED: &str = "/srv/share/a.md";
 
-/// Opens the user's note, or what leads to it, to the attacker.
+/// Opens the user's note, or a folder on its path, to the attacker.
 type Opening = fn(&mut Disk);
 
 /// Each way in which the attacker may write the mapped file itself, or could have.
