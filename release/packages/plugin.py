@@ -95,7 +95,7 @@ def hooks(configuration, program):
             # With `args`, the client starts the command itself, without a shell.
             hook["args"] = hook["command"].removeprefix(HOOK).split(" ")
             hook["command"] = f"{PLUGIN_ROOT}/{program}"
-    configuration["description"] = "Lets only subagents call the server, and takes away what another server answers"
+    configuration["description"] = "Lets only subagents call the server, and replaces the result of any other server"
     return json.dumps(configuration, indent=2) + "\n"
 
 

@@ -175,6 +175,6 @@ fn why(code: Code) -> String {
 fn refusal(why: String) -> String {
     format!(
         "keyhole: the document of this agent was not loaded. {why}\n\
-         Do not go on without the document: stop, and report this. There is nothing to call; to try again, the agent has to be started again."
+         Do not go on without the document: stop, and report this. You cannot retry; the agent has to be restarted."
     )
 }

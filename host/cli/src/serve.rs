@@ -185,7 +185,7 @@ pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option
         Ok(_) if cfg!(not(target_os = "linux")) => return None,
         Ok(_) if !status.is_whole() => {
             return Some(format!(
-                "the wall is not whole on this system ({status}); serving behind what there is"
+                "the wall is not whole on this system ({status}); serving anyway"
             ));
         }
         Ok(_) if status.roots => return None,

@@ -41,7 +41,7 @@ codes! {
     /// serves. The server decides this before it looks at the key, so the code tells
     /// nothing about keys or the map.
     CallerNotVerified "caller-not-verified"
-        "nothing shows that a subagent makes this call, and no one else is served. Do not repeat it: leave the task to the subagent whose instructions hold the key. If that is you, ask the user to check that the plugin's hooks are enabled.";
+        "nothing shows that a subagent makes this call. Only subagents that the hook approved may call this. Do not repeat it: leave the task to the subagent whose instructions hold the key. If that is you, ask the user to check that the plugin's hooks are enabled.";
     /// The map has no entry for this key or binding and this caller: there is none, or it
     /// is bound to other agents, or the key is not well formed. The code does not tell
     /// which. So somebody who holds a wrong key and somebody who stole a right one
@@ -70,7 +70,7 @@ codes! {
     /// Others than the user and root could change the mapped file, or a directory or a
     /// link that leads to it.
     Untrusted "untrusted"
-        "others could change the mapped file, or what leads to it. Ask the user to run `keyhole check`, which names the place.";
+        "others could change the mapped file, or a folder or link on its path. Ask the user to run `keyhole check`, which names the place.";
     /// The operating system does not let us read the file.
     PermissionDenied "permission-denied"
         "the operating system does not let the server read the mapped file. Ask the user to check the file's permissions.";

@@ -45,7 +45,7 @@ pub struct Loader<M, G> {
 pub struct Content {
     /// The whole file, unchanged.
     pub text: String,
-    /// The call counts as running until this is dropped. Keep it until the answer is written:
+    /// The slot is free when thread and answer are done. Keep this until the answer is written:
     /// so a client that does not read cannot pile up answers.
     pub permit: OwnedSemaphorePermit,
 }

@@ -248,7 +248,7 @@ fn why_not_root(root: &Path, secrets: &Secrets<'_>) -> Option<String> {
     }
 }
 
-/// What others could change of this entry's file, or of what leads to it.
+/// What others could change: this entry's file, or a folder or link on its path.
 fn distrust_of_file(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
     let walker = Walker::new(System);
     let grant = match locate(&walker, map, entry) {

@@ -7,8 +7,8 @@
 //! not use this key. If the call may be made, the guard writes a ticket for the
 //! server.
 //!
-//! After each call, as a PostToolUse hook, it takes an answer away that is not from our
-//! server: any server could have its name.
+//! After each call, as a PostToolUse hook, it replaces the result unless our server redeemed
+//! the ticket: any server could have its name.
 //!
 //! If the hook crashes, times out or is missing, the client lets the call pass. But
 //! then there is no ticket, and without a ticket the server returns no file.
@@ -97,7 +97,7 @@ pub(crate) fn guard(
 }
 
 /// Looks at what the client says on `stdin` after a call. Unless our server has answered
-/// it, takes the answer away, by JSON on `stdout`; also if anything goes wrong.
+/// it, replaces the result, by JSON on `stdout`; also if anything goes wrong.
 ///
 /// # Errors
 /// [`GuardError::Output`]: nothing was said.

@@ -1,5 +1,5 @@
-//! The guest's file calls: one name, five calls that answer, and a refusal for all
-//! others.
+//! The guest's file calls: one name, the calls that the contract lists, and a refusal for
+//! all others.
 
 use super::{
     bindings::wasi::filesystem::types::{
@@ -40,7 +40,7 @@ pub enum Refusal {
 
 type Answer<T> = Result<T, Refusal>;
 
-/// Refuses calls before they cost anything.
+/// Stubs that return `not-permitted`.
 macro_rules! refuse {
     ($($name:ident($($argument:ty),*) -> $answer:ty;)*) => {
         $(fn $name(&mut self, _: Resource<Descriptor>, $(_: $argument),*) -> Answer<$answer> {
