@@ -34,7 +34,8 @@ const FOLDER: &str = "tickets";
 /// hooks, which takes seconds at most.
 pub const LIFE: Duration = Duration::from_secs(60);
 
-/// How old a receipt may be. A clean-up removes tickets that are older than this.
+/// How old a receipt may be. A clean-up removes what is older than twice [`LIFE`]: nobody asks
+/// for it any more.
 const RECEIPT_LIFE: Duration = Duration::from_secs(90);
 
 /// The most files that one clean-up looks at, so that a folder that someone filled
