@@ -12,7 +12,7 @@ cross() {
     zig_linted aarch64-apple-darwin --all-targets
     # The tests are those that `./x test` has built.
     # shellcheck disable=SC2086 # several
-    KEYHOLE_MACOS=$(built aarch64-apple-darwin debug) cargo test --locked $TESTED --test outside -- macos::
+    KEYHOLE_MACOS=$(built aarch64-apple-darwin debug) cargo test --locked $TESTED --test outside -- macos:: --include-ignored
     zig_quick zigbuild $ARM64 -p keyhole
     arm64_smoke "$(built $ARM64 debug)"
 }
