@@ -14,7 +14,7 @@ use std::{
     env, fs,
     mem::ManuallyDrop,
     net::{Ipv4Addr, SocketAddrV4, TcpListener},
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -116,6 +116,9 @@ fn in_a_process(title: &str) -> Result<(), Failed> {
         fs::create_dir_all(path.parent().unwrap())?;
         fs::write(path, file)?;
     }
+    // Nothing but the wall keeps it from being executed.
+    let note = world.path().join("granted/note.md");
+    fs::set_permissions(note, fs::Permissions::from_mode(0o700))?;
     fs::create_dir(world.path().join("granted/empty"))?;
     fs::create_dir(world.path().join("granted/mount"))?;
     fs::write(world.path().join("other/hard.md"), "")?;
