@@ -2,7 +2,7 @@
 
 use super::{headings, read};
 use keyhole_core::{
-    Code, Key,
+    AgentName, Code, Key,
     limits::{DEFAULT_MAX_BYTES, Limits, MAX_MAP_BYTES, MAX_MAX_BYTES},
 };
 use std::time::Duration;
@@ -43,11 +43,14 @@ fn its_limits_are_those_of_the_program() {
     let (map, memory) = (size(MAX_MAP_BYTES), size(memory_bytes as u64));
     let host_call = size(host_call_bytes as u64);
     let (length, different) = (Key::STRONG_LEN, Key::STRONG_CHARS);
+    let (key, name) = (Key::MAX_LEN, AgentName::MAX_CHARS);
     let rows = format!(
         "\
 | size of a file | {default} | `max_bytes` in the map, up to {most} | `too-large` |
 | size of the map | {map} | | `map-invalid` |
 | time of a call, computing and blocked reads alike | {seconds} s | | `timed-out` |
+| a key | {key} characters | | `unknown-key`; in the map `map-invalid` |
+| an agent's name | {name} characters | | in the map `map-invalid` |
 | calls that run at once, those that hang in the kernel among them | {running} | | they wait; \
 if all hang, `timed-out` |
 | calls that wait | {waiting}, for {seconds} s at most | | `busy` |
