@@ -4,7 +4,7 @@ use crate::{
     inside::{NATIVE, SANDBOX},
     measure::{COLUMNS, Measured, Spread, with_keys},
     plugin::{EMPTY, GUARD, LAUNCHER},
-    server::{HYPER, KEYHOLE, NPM, PACKAGED, PACKAGED_TWIN, PYTHON, Programs, RUST, TWIN},
+    server::{HYPER, KEYHOLE, Programs, RUST, TWIN},
 };
 use keyhole_benches::files::KEYS;
 use std::{error::Error, fmt::Write as _, fs, process::Command, thread};
@@ -20,15 +20,8 @@ pub(crate) fn insert(page: &str, tables: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}\n\n{tables}\n{END}{after}"))
 }
 
-/// What keyhole is compared with, in the same rounds.
-const PAIRS: [(&str, &str); 6] = [
-    (KEYHOLE, RUST),
-    (KEYHOLE, HYPER),
-    (KEYHOLE, NPM),
-    (KEYHOLE, PYTHON),
-    (KEYHOLE, TWIN),
-    (PACKAGED, PACKAGED_TWIN),
-];
+/// What keyhole is compared with in the same rounds: what comes near to it.
+const PAIRS: [(&str, &str); 3] = [(KEYHOLE, RUST), (KEYHOLE, HYPER), (KEYHOLE, TWIN)];
 
 /// A row's title, and its numbers by column.
 type Row = (String, [Option<Spread>; COLUMNS.len()]);
