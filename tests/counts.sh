@@ -41,10 +41,11 @@ rooms() {
     done
 }
 
-# The words of each page.
+# The words of each page. The bars of its tables are none.
 pages() {
-    wc -w README.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md docs/*.md plugin/README.md |
-        awk '{ printf "%6d words  %s\n", $1, $2 }'
+    for page in README.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md docs/*.md plugin/README.md; do
+        awk -v "page=$page" '{ for (n = 1; n <= NF; n++) words += $n ~ /[A-Za-z0-9]/ } END { printf "%6d words  %s\n", words, page }' "$page"
+    done | awk '{ all += $1; print } END { printf "%6d words  in all\n", all }'
 }
 
 # The lines of a room's Rust files, without tests and what is for other systems than Linux.
