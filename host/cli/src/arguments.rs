@@ -131,7 +131,7 @@ says where the map would be.")]
 pub(crate) struct Guard {
     #[command(flatten)]
     pub(crate) map: MapArg,
-    /// Read what PostToolUse says, and take away an answer that is not the server's
+    /// Read what PostToolUse says, and replace a result that is not the server's
     #[arg(long)]
     pub(crate) after: bool,
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Who makes a call.
 #[derive(Clone, Debug, Default)]
 pub enum Caller {
-    /// Nobody has said who calls. For them, keys that are bound to agents do not exist.
+    /// Nobody has said who calls. Keys that are bound to agents are unknown to them.
     #[default]
     Nobody,
     /// This agent: the operator says so, with `serve --agent NAME`.

@@ -68,7 +68,7 @@ codes! {
     OutsideRoot "outside-root"
         "the mapped file lies outside the roots that the map allows, or is reached through a link that changed. Ask the user to run `keyhole check`.";
     /// Others than the user and root could change the mapped file, or a directory or a
-    /// link that leads to it.
+    /// link on its path.
     Untrusted "untrusted"
         "others could change the mapped file, or a folder or link on its path. Ask the user to run `keyhole check`, which names the place.";
     /// The operating system does not let us read the file.

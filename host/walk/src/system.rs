@@ -87,14 +87,14 @@ pub trait FileSystem {
     /// system shows every owner that it cannot name.
     fn user(&self) -> Option<u32>;
 
-    /// Whether this is the owner as whom the system shows every one that it cannot name, because
-    /// this process is in a namespace of users.
+    /// Whether this is the overflow user, as whom the system shows every owner that it cannot
+    /// name, because this process is in a user namespace.
     fn is_nameless(&self, _owner: u32) -> bool {
         false
     }
 
-    /// Whether this is one group, and not the one as which the system shows every group that
-    /// it cannot name.
+    /// Whether this is one group, and not the overflow group, as which the system shows every
+    /// group that it cannot name.
     fn is_known(&self, _group: u32) -> bool {
         true
     }

@@ -68,7 +68,7 @@ pub enum Why {
     Unchecked,
     /// It is in procfs, sysfs or the like.
     KernelFileSystem,
-    /// The user is the one as whom the system shows every owner that it cannot name.
+    /// The user is the overflow user, as whom the system shows every owner that it cannot name.
     NobodysUser,
 }
 

@@ -193,7 +193,7 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
         .iter()
         .filter_map(|(_, key, _)| Key::try_from(*key).ok());
     let files = keys.filter_map(|key| location.expand(map.find(&key)?.path()));
-    // A rule for a link is none for what it leads to.
+    // A rule for a link does not cover the link's target.
     let is_open = |file: PathBuf| {
         #[expect(
             clippy::disallowed_methods,
