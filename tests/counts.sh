@@ -6,10 +6,7 @@
 reading_list() {
     sed -n '/^## Read it yourself/,/^## The/p' ARCHITECTURE.md | grep '](' | while IFS='|' read -r _ part what where; do
         for path in $(echo "$where" | grep -o '](\([^)]*\)' | cut -c 3-); do
-            case $path in
-                *.*) wc -l <"$path" ;;
-                *) lines_of_room "$path" ;;
-            esac
+            if [ -f "$path" ]; then wc -l <"$path"; else lines_of_room "$path"; fi
         done | awk -v "what=$part|$what" '{ all += $1 } END { if (NR) print all "|" what }'
     done | awk -F'|' '$2 ~ /[a-z]/ { part = $2; gsub(/^ | $/, "", part) } { row[NR] = sprintf("%8d %s", $1, $3); of[NR] = part; all[part] += $1 }
         END { for (n = 1; n <= NR; n++) { if (of[n] != of[n - 1]) printf "%s: %d lines\n", of[n], all[of[n]]; print row[n] } }'
