@@ -1,12 +1,8 @@
 //! `serve` behind its wall, and on systems that lack a part of it. What a process can try there
 //! is in `host/wall/tests/wall`; what it can read, in `roots`.
 
-use crate::docs::is_committed;
-use keyhole_tests::{World, fail_calls, skipped, workspace};
-use keyhole_wall::{
-    Rights, WallStatus,
-    list::{CALLS, Call},
-};
+use keyhole_tests::{World, fail_calls, skipped};
+use keyhole_wall::WallStatus;
 use rustix::io::Errno;
 use serde_json::Value;
 use std::{fs, path::Path, thread};
@@ -173,25 +169,4 @@ fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce() -> T + Send) -> 
         });
         done.join().unwrap()
     })
-}
-
-/// The page contains calls that only one architecture has.
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn the_page_shows_the_list() {
-    let path = "docs/second-wall.md";
-    let page = fs::read_to_string(workspace().join(path)).unwrap();
-    let head = page.find("| `openat` |").unwrap();
-    let end = head + page[head..].find("\n\n").unwrap();
-    let row = |call: &Call| {
-        let (name, condition, why) = (call.name, call.condition, call.why);
-        let whose = match call.within.contains(&Rights::Read) {
-            true => "",
-            false => " (plugin)",
-        };
-        format!("| `{name}`{whose} | {condition} | {why} |")
-    };
-    let rows: Vec<_> = CALLS.iter().map(row).collect();
-    let rows = rows.join("\n");
-    is_committed(path, &format!("{}{rows}{}", &page[..head], &page[end..]));
 }

@@ -20,7 +20,7 @@
 //! a process. It grants whole hierarchies, so a grant for a single file would not work: a file
 //! that is saved by renaming is another file each time. The filter judges the call itself, by
 //! a list of what is allowed, and also those of its arguments that are numbers. The list with
-//! its reasons is in `docs/second-wall.md`. If a kernel lacks one of the two, `serve` says so
+//! its reasons is in `list.rs`. If a kernel lacks one of the two, `serve` says so
 //! and serves; with `--require-wall` it does not start.
 //!
 //! Only Linux can do this without a privileged helper. macOS has nothing like it for a program

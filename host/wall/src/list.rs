@@ -1,12 +1,13 @@
 //! The system calls that a process behind the wall may make. Other calls fail with `ENOSYS`,
 //! so a library that has another way takes it, such as `clone` for `clone3`, whose flags no
-//! filter can see. A call of another architecture ends the process.
+//! filter can see. A call of another architecture ends the process. One by the x32 convention
+//! has a number that is not here. The kernel never filters two calls, `uretprobe` and
+//! `uprobe`: they end the process or fail.
 //!
 //! A new version of the C library, the runtime or wasmtime may need a call that is
 //! not here. The tests run the real program behind this list, so they show it.
 //! Before you add a call, think of what an attacker could do with it. The filter can
 //! check an argument that is a number, but not what a pointer points to.
-//! `docs/second-wall.md` is made from this list.
 
 use crate::Rights;
 use libc::{

@@ -20,7 +20,7 @@ use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 14] = [
+const DOCUMENTS: [&str; 13] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -32,7 +32,6 @@ const DOCUMENTS: [&str; 14] = [
     "docs/predecessors.md",
     "docs/promises.md",
     "docs/refusals.md",
-    "docs/second-wall.md",
     "docs/use-from.md",
     "plugin/README.md",
 ];
