@@ -542,7 +542,7 @@ fn a_binding_whose_tool_has_too_long_a_name_for_some_clients_is_warned_of() {
         let name = "a".repeat(chars);
         let world = World::new().with_k1("a");
         let map = std::fs::read_to_string(world.map_path()).unwrap();
-        world.write_map(format!("{map}[bindings.{name}]\npath = '~/notes/a.md'\n"));
+        world.write_map(format!("{map}[bindings.{name}]\npath = '~/1.md'\n"));
         let ran = world.run(["check"]).exits(0);
         let says = "the binding on line 3 has a name with which some clients cannot call its tool";
         assert_eq!(ran.stdout.contains(says), is_warned, "{ran:#?}");
