@@ -61,6 +61,7 @@ fn each_part_of_the_program_knows_only_the_parts_below_it() {
     for (package, ours, strangers, steps) in [
         ("walk", &[][..], none, u32::MAX),
         ("wall", &[], none, u32::MAX),
+        ("withhold", &[], none, u32::MAX),
         ("core", &["engine", "walk"], "rmcp serde_json", u32::MAX),
         ("mcp", &["core"], "wasmtime toml rustix", 1),
     ] {

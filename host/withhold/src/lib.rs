@@ -1,0 +1,102 @@
+//! Takes out of an agent's report what quotes its document.
+//!
+//! docs/withhold.md has the rule in words, and what it misses; `cases.toml` shows it by
+//! example. [`words`] turns a text into words, [`run`] compares words that follow one another,
+//! and [`document`] says which of the document's words are values. The time is linear in both
+//! texts. Nothing here reads a file.
+#![forbid(unsafe_code)]
+
+mod document;
+mod run;
+mod words;
+
+use document::{Document, MAX_WORDS};
+use run::Run;
+use std::ops::Range;
+use words::{ESCAPES, words};
+
+/// What stands in place of a quotation.
+pub const MARK: &str = "[withheld]";
+
+/// The most words of a report that can quote one value, which has [`MAX_WORDS`]: a number may
+/// be cut into more pieces than in the document.
+const MAX_PIECES: usize = 2 * MAX_WORDS;
+
+/// The `report`, with [`MARK`] in place of what quotes the `document`.
+///
+/// `known` are paths that the reader of the report knows, such as the folder of its session.
+/// A quotation inside such a path stays, and so does one inside the text of a heading.
+#[must_use]
+pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
+    let document = Document::read(document);
+    let mut quoted = Vec::new();
+    let mut allowed: Vec<_> = known.iter().flat_map(|path| paths(report, path)).collect();
+    for decode in [false, true] {
+        if decode && !report.contains(ESCAPES) {
+            continue;
+        }
+        let (text, words) = words(report, decode);
+        for start in 0..words.len() {
+            let mut run = Run::default();
+            for word in words.iter().skip(start).take(MAX_PIECES) {
+                run.push(&text, word);
+                if run.is_one_of(&document.values) {
+                    quoted.push(run.at());
+                }
+                if run.is_one_of(&document.headings) {
+                    allowed.push(run.at());
+                }
+            }
+        }
+    }
+    replace(report, quoted, allowed)
+}
+
+/// Where `path` stands in the report, alone or with the rest of a path behind it.
+fn paths<'r>(report: &'r str, path: &str) -> impl Iterator<Item = Range<usize>> + use<'r> {
+    let path = path.trim_end_matches(['/', '\\']);
+    let size = path.len();
+    // An empty path would be found everywhere.
+    let found: Vec<_> = report.match_indices(path).map(|(at, _)| at).collect();
+    found.into_iter().filter_map(move |at| {
+        let (before, after) = (report.get(..at)?, report.get(at + size..)?);
+        let is_apart = |next: Option<char>| !next.is_some_and(char::is_alphanumeric);
+        let is_path = is_apart(before.chars().next_back()) && is_apart(after.chars().next());
+        (size > 0 && is_path).then_some(at..at + size)
+    })
+}
+
+/// The report with the quotations replaced that lie in none of the `allowed` places. Two with
+/// nothing but blanks between them become one.
+fn replace(report: &str, mut quoted: Vec<Range<usize>>, mut allowed: Vec<Range<usize>>) -> String {
+    allowed.sort_unstable_by_key(|place| place.start);
+    let mut end = 0;
+    for place in &mut allowed {
+        end = end.max(place.end);
+        // Now it also says where those before it end.
+        place.end = end;
+    }
+    let is_allowed = |quotation: &Range<usize>| {
+        let before = allowed.partition_point(|place| place.start <= quotation.start);
+        let last = before.checked_sub(1).and_then(|last| allowed.get(last));
+        last.is_some_and(|place| place.end >= quotation.end)
+    };
+    quoted.retain(|quotation| !is_allowed(quotation));
+    quoted.sort_unstable_by_key(|quotation| quotation.start);
+
+    let mut kept = String::with_capacity(report.len());
+    let mut done = None;
+    for Range { start, end } in quoted {
+        let between = report.get(done.unwrap_or(0)..start).unwrap_or_default();
+        if done.is_none() || !between.trim_matches(' ').is_empty() {
+            kept += between;
+            kept += MARK;
+        }
+        done = done.max(Some(end));
+    }
+    kept += report.get(done.unwrap_or(0)..).unwrap_or_default();
+    kept
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! The table of cases, and values in each form that a report may have.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::{MARK, withhold};
+use serde::Deserialize;
+
+/// docs/withhold.md names what is known.
+const PAGE: &str = include_str!("../../../docs/withhold.md");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(rename = "document")]
+    documents: Vec<Document>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    text: String,
+    #[serde(default)]
+    paths: Vec<String>,
+    #[serde(rename = "case")]
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    report: String,
+    /// Unchanged without this.
+    becomes: Option<String>,
+    /// A miss or a false alarm that the page names, by these words.
+    known: Option<String>,
+}
+
+fn table() -> Table {
+    toml::from_str(include_str!("../cases.toml")).unwrap()
+}
+
+/// Values of the table's first document.
+const VALUES: [&str; 8] = [
+    "Theo Blix",
+    "Theo",
+    "12 Example Street",
+    "1 555 0100",
+    "DE89 3704 0044 0532 0130 00",
+    "theo.blix@example.org",
+    "Bluebird",
+    "zq-7f3d91-live",
+];
+
+/// The value with each of its gaps replaced by this.
+fn gaps(value: &str, by: &str) -> String {
+    let words = value.split(|c: char| !c.is_alphanumeric());
+    words.collect::<Vec<_>>().join(by)
+}
+
+/// The value with each character written so.
+fn each(value: &str, write: impl Fn(char) -> String) -> String {
+    value.chars().map(write).collect()
+}
+
+#[test]
+fn each_value_is_found_in_each_form_and_between_any_punctuation() {
+    let document = &table().documents[0].text;
+    let wide = |c: char| char::from_u32(u32::from(c) + 0xfee0).filter(|_| c.is_alphanumeric());
+    for value in VALUES {
+        let forms = [
+            value.to_owned(),
+            value.to_uppercase(),
+            value.to_lowercase(),
+            gaps(value, ""),
+            gaps(value, "-"),
+            gaps(value, "_"),
+            gaps(value, "\u{a0}"),
+            gaps(value, " ** "),
+            gaps(value, "\n"),
+            gaps(value, "\r\n+  "),
+            gaps(value, "\\n"),
+            gaps(value, "\\\\t"),
+            gaps(value, "%20"),
+            gaps(value, "&nbsp;"),
+            each(value, |c| wide(c).unwrap_or(c).into()),
+            each(value, |c| format!("{c}\u{200b}")),
+            each(value, |c| format!("{c}\u{301}")),
+            each(value, |c| format!("\\u{:04x}", u32::from(c))),
+            each(value, |c| format!("\\u{{{:x}}}", u32::from(c))),
+            each(value, |c| format!("\\x{:02X}", u32::from(c))),
+            each(value, |c| format!("%{:02x}", u32::from(c))),
+            each(value, |c| format!("&#{};", u32::from(c))),
+            each(value, |c| format!("&#x{:x};", u32::from(c))),
+        ];
+        for form in forms {
+            for (before, after) in [
+                ("", ""),
+                ("a.txt:3:4 ", "\n"),
+                ("(`", "`),"),
+                ("{\"k\":\"", "\"}"),
+                ("+ // ", "."),
+            ] {
+                let got = withhold(document, &format!("{before}{form}{after}"), &[]);
+                let is_gone = got.starts_with(before) && got.ends_with(after) && got.contains(MARK);
+                let rest = got
+                    .get(before.len()..got.len() - after.len())
+                    .unwrap_or_default();
+                // An accent at the end belongs to no letter of the value.
+                let rest = rest.trim_matches(|c: char| !c.is_alphanumeric() && !"[]".contains(c));
+                assert!(is_gone && rest == MARK, "{value} as {form:?}: {got:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_case_of_the_table_is_as_it_says() {
+    let mut wrong = Vec::new();
+    for document in &table().documents {
+        let paths: Vec<_> = document.paths.iter().map(String::as_str).collect();
+        for case in &document.cases {
+            let got = withhold(&document.text, &case.report, &paths);
+            if got != *case.becomes.as_ref().unwrap_or(&case.report) {
+                wrong.push(format!("{}\n  got {got:?}", case.name));
+            }
+            if case
+                .known
+                .as_ref()
+                .is_some_and(|known| !PAGE.contains(known))
+            {
+                wrong.push(format!("{}\n  is not in docs/withhold.md", case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
