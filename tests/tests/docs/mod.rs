@@ -20,7 +20,7 @@ use std::{env, fs};
 
 /// All documents that we send a reader to. `examples` tests the configuration of each
 /// client.
-const DOCUMENTS: [&str; 13] = [
+const DOCUMENTS: [&str; 14] = [
     "README.md",
     "SECURITY.md",
     "ARCHITECTURE.md",
@@ -33,6 +33,7 @@ const DOCUMENTS: [&str; 13] = [
     "docs/promises.md",
     "docs/refusals.md",
     "docs/use-from.md",
+    "docs/withhold.md",
     "plugin/README.md",
 ];
 

@@ -73,6 +73,7 @@ pub struct Entry {
     path: Box<str>,
     max_bytes: u64,
     agents: Option<Box<[AgentName]>>,
+    withhold: bool,
     at: Position,
 }
 
@@ -92,6 +93,11 @@ impl Entry {
     /// The agents that may have the file. None means any agent. The list is never empty.
     pub fn agents(&self) -> Option<&[AgentName]> {
         self.agents.as_deref()
+    }
+
+    /// Whether what its agents report is compared with the file, and quotes are taken out.
+    pub fn withholds(&self) -> bool {
+        self.withhold
     }
 
     /// Whether it is bound to agents, and `agent` is one of them.
@@ -165,6 +171,15 @@ impl Map {
         let mut names = entry.agents.iter().flatten();
         let is_of_a_market = names.any(|name| name.means(agent) && name.has_marketplace());
         (naming.next().is_none() && !is_of_a_market).then_some(key)
+    }
+
+    /// The entries that name `agent`, with their keys, in the order of the text. An entry for
+    /// any agent names none.
+    #[must_use]
+    pub fn entries_of(&self, agent: &AgentName) -> Vec<(&Key, &Entry)> {
+        let mut entries = self.entries();
+        entries.retain(|(_, entry)| entry.names(agent));
+        entries
     }
 
     /// The binding of this name, if there is one.

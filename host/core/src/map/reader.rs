@@ -22,7 +22,7 @@ use toml::{
 /// The fields at the top level of a map.
 const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
 /// The fields of an entry that is a table.
-const ENTRY_FIELDS: [&str; 3] = ["path", "max_bytes", "agents"];
+const ENTRY_FIELDS: [&str; 4] = ["path", "max_bytes", "agents", "withhold"];
 /// The fields of a binding.
 const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "description"];
 /// The fields of a binding that stood for a key, up to version 0.3.
@@ -171,6 +171,7 @@ impl Reader<'_> {
                 path: self.path(value)?,
                 max_bytes: default,
                 agents: None,
+                withhold: false,
                 at: self.at(name),
             },
             // A table that a dot created has the position of the name before the dot.
@@ -230,10 +231,19 @@ impl Reader<'_> {
         })?;
         let path = self.path(path)?;
         let max_bytes = optional(fields, "max_bytes", |value| self.max_bytes(value))?;
+        let withhold = optional(fields, "withhold", |value| match value.get_ref() {
+            DeValue::Boolean(_) if !fields.contains_key("agents") => {
+                let help = Some("add a line: agents = [\"NAME\"]");
+                Err(self.mistake(value, "withhold needs agents", help))
+            }
+            DeValue::Boolean(withhold) => Ok(*withhold),
+            _ => Err(self.wrong_type(value, "true or false")),
+        })?;
         Ok(Entry {
             path,
             max_bytes: max_bytes.unwrap_or(default),
             agents: optional(fields, "agents", |value| self.agents(value))?,
+            withhold: withhold.unwrap_or_default(),
             at: self.at(name),
         })
     }

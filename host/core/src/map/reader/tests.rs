@@ -56,6 +56,19 @@ fn an_agents_only_key_is_that_of_the_one_entry_that_names_it_without_a_marketpla
 }
 
 #[test]
+fn an_entry_withholds_only_if_it_says_so() {
+    for (field, withholds) in [
+        ("", false),
+        (", withhold = false", false),
+        (", withhold = true", true),
+    ] {
+        let text = format!("[keys]\nk = {{ path = 'a.md', agents = ['x']{field} }}");
+        let map = parse(&text).unwrap();
+        assert_eq!(map.find(&key("k")).unwrap().withholds(), withholds);
+    }
+}
+
+#[test]
 fn an_entry_is_a_path_or_a_table_with_one() {
     let map = parse(
         r#"
@@ -146,7 +159,7 @@ kyes = 1 ⇒ 1 unknown field ⇒ did you mean keys?
 max-bytes = 1 ⇒ 1 unknown field ⇒ did you mean max_bytes?
 [keys]¶k = { path = 'a.md', maxbytes = 1 } ⇒ 2 unknown field ⇒ did you mean max_bytes?
 [keys]¶k = { path = 'a.md', agent = 'x' } ⇒ 2 unknown field ⇒ did you mean agents?
-[keys]¶k = { path = 'a.md', title = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents
+[keys]¶k = { path = 'a.md', title = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold
 [keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ did you mean path?
 [keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path ⇒ add a line: path = "…"
 [keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; first move the lines under a [header] to the end of those under the other
@@ -190,6 +203,8 @@ roots = [] ⇒ 1 this list is empty
 roots = ['/a', 'b'] ⇒ 1 a root must begin with / or ~/
 roots = ['~'] ⇒ 1 only ~/ may be short
 roots = ['/a', 1] ⇒ 1 expected a string; found: integer
+[keys]¶k = { path = 'a.md', withhold = true } ⇒ 2 withhold needs agents ⇒ add a line: agents = ["NAME"]
+[keys]¶k = { path = 'a.md', agents = ['x'], withhold = 1 } ⇒ 2 expected true or false; found: integer
 [keys]¶k = { path = 'a.md', agents = [] } ⇒ 2 this list is empty
 [keys]¶k = { path = 'a.md', agents = [''] } ⇒ 2 an agent's name is empty
 [keys]¶k = { path = 'a.md', agents = ['a b'] } ⇒ 2 an agent's name may hold visible characters only, no blanks
