@@ -110,6 +110,13 @@ without a call. `keyhole setup claude-code --inject AGENT` prints the settings.
 Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     Inject(MapArg),
 
+    /// Take out of an agent's report what quotes its document, for the Claude Code plugin
+    ///
+    /// Standard input is `{"agent": NAME, "report": TEXT}`. Without a report, it says whether
+    /// the agent's document would load, and whether its reports are withheld.
+    #[command(hide = true)]
+    Withhold(MapArg),
+
     /// Print the agents that the map names, one per line, and * if a key is for any
     ///
     /// For the Claude Code plugin, which shows the tool to no others. A missing map

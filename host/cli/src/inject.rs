@@ -68,19 +68,7 @@ pub(crate) fn inject(
     mut stdout: impl Write,
 ) -> Result<(), InjectError> {
     let limits = Limits::default();
-    let mut started = map
-        .map_err(|why| (Code::MapMissing, why))
-        .and_then(|map| match start(map, limits) {
-            Ok(started) => Ok(started),
-            Err(why @ ServeError::OutOfResources(_)) => {
-                Err((Code::OutOfResources, why.to_string()))
-            }
-            Err(why) => Err((Code::Internal, why.to_string())),
-        })
-        .map_err(|(code, why)| {
-            say(&why);
-            code
-        });
+    let mut started = start(map, limits);
     let answer = answer(&read_input(stdin)?, |agent| {
         let (map, sandbox, runtime) = std::mem::replace(&mut started, Err(Code::Internal))?;
         let loader = Loader::new(map, sandbox, limits);
@@ -96,8 +84,27 @@ pub(crate) fn inject(
     .map_err(InjectError::Output)
 }
 
+/// What loads a document behind the wall.
+pub(crate) type Started = (Arc<LiveMap>, Sandbox, Runtime);
+
+/// Does what a server does at its start. If it cannot, it says why, and returns the code.
+pub(crate) fn start(map: Result<LiveMap, String>, limits: Limits) -> Result<Started, Code> {
+    map.map_err(|why| (Code::MapMissing, why))
+        .and_then(|map| match begin(map, limits) {
+            Ok(started) => Ok(started),
+            Err(why @ ServeError::OutOfResources(_)) => {
+                Err((Code::OutOfResources, why.to_string()))
+            }
+            Err(why) => Err((Code::Internal, why.to_string())),
+        })
+        .map_err(|(code, why)| {
+            say(&why);
+            code
+        })
+}
+
 /// In the order of `serve`: load, restrict, and only then read what somebody else wrote.
-fn start(map: LiveMap, limits: Limits) -> Result<(Arc<LiveMap>, Sandbox, Runtime), ServeError> {
+fn begin(map: LiveMap, limits: Limits) -> Result<Started, ServeError> {
     let sandbox = Sandbox::embedded(limits)?;
     let runtime = runtime(limits.running)?;
     let live = Arc::new(map);

@@ -15,6 +15,7 @@ mod setup;
 mod signals;
 mod streams;
 mod terminal;
+mod withhold;
 
 use arguments::{Check, Cli, Color, Command, Contract, Guard, MapArg, Serve};
 use check::{ReadMap, Report, brief, check, foreign_map, load};
@@ -59,6 +60,13 @@ fn main() -> ExitCode {
         Command::Guard(Guard { map, after }) => return guard_call(&map, after),
         Command::Inject(map) => inject::inject(live_map(&map), streams::input(), streams::output())
             .map_err(|error| error.to_string()),
+        Command::Withhold(map) => withhold::withhold(
+            live_map(&map),
+            &known_paths(),
+            streams::input(),
+            streams::output(),
+        )
+        .map_err(|error| error.to_string()),
         Command::Tickets => tickets()
             .and_then(|tickets| tickets.held().map(drop).map_err(|error| error.to_string())),
         Command::Check(arguments) => {
@@ -161,6 +169,15 @@ fn live_map(map: &MapArg) -> Result<LiveMap, String> {
     Location::find(map.file.as_deref(), |name| std::env::var_os(name))
         .map(LiveMap::new)
         .map_err(|error| error.to_string())
+}
+
+/// The folder of the session and the user's home: whoever reads a report knows both.
+fn known_paths() -> Vec<String> {
+    let home = keyhole_core::home(|name| std::env::var_os(name));
+    let paths = std::env::current_dir().ok().into_iter().chain(home);
+    paths
+        .filter_map(|path| path.into_os_string().into_string().ok())
+        .collect()
 }
 
 /// The key in an environment variable. The error does not repeat the variable's value.

@@ -8,6 +8,7 @@ mod setup;
 mod setup_example;
 mod setup_key;
 mod setup_page;
+mod withhold;
 
 use keyhole_tests::{MARKER, Ran, World, skipped};
 

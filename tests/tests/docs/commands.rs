@@ -14,10 +14,11 @@ const PLACEHOLDERS: [(&str, &str); 3] = [
 
 /// Those that do nothing without the input that a client gives them, or without the whole
 /// wall. Tests of their own run them.
-const ELSEWHERE: [&str; 3] = [
+const ELSEWHERE: [&str; 4] = [
     "keyhole guard",
     "keyhole inject",
     "keyhole serve --require-wall",
+    "keyhole withhold",
 ];
 
 /// The commands of a document: the lines of its shell blocks, and each quoted text that

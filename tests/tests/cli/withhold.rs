@@ -1,0 +1,172 @@
+//! `keyhole withhold`: what the plugin's module is told when an agent starts and when it
+//! reports.
+
+use crate::secrecy::{conceals, talkative};
+use keyhole_tests::{MARKER, Ran, World};
+use serde_json::{Value, json};
+#[cfg(target_os = "linux")]
+use {
+    crate::wall::{filters, stands},
+    keyhole_tests::PATIENCE,
+    std::{thread, time::Instant},
+};
+
+const AGENT: &str = "acme:reviewer";
+const ENTRY: &str = "{ path = '~/hunter2.md', agents = ['acme:reviewer'], withhold = true }";
+
+/// A user with a document, and these entries for it.
+fn user(entries: &[&str]) -> World {
+    let entries: String = (entries.iter().enumerate())
+        .map(|(index, entry)| format!("k-hunter2-7f3a9c55aa01beef{index} = {entry}\n"))
+        .collect();
+    World::new()
+        .file("hunter2.md", format!("# Rule\n- {MARKER}\n"))
+        .map(format!("roots = ['~/']\n[keys]\n{entries}"))
+}
+
+fn ask(world: &World, question: &Value) -> Ran {
+    world.run_with(["withhold"], question.to_string().as_bytes())
+}
+
+#[track_caller]
+fn answer(world: &World, question: &Value) -> Value {
+    ask(world, question)
+        .exits(0)
+        .says_nothing_on_stderr()
+        .json()
+}
+
+#[track_caller]
+fn of_report(world: &World, report: &str) -> Value {
+    answer(world, &json!({ "agent": AGENT, "report": report }))
+}
+
+#[track_caller]
+fn is_refused(answer: &Value, code: &str) {
+    let said = answer["refused"].as_str().unwrap_or_default();
+    assert!(said.starts_with(&format!("{code}: ")), "{answer}");
+    conceals(&answer.to_string());
+}
+
+#[test]
+fn the_start_of_an_agent_tells_whether_its_document_loads_and_its_reports_are_withheld() {
+    let plain = ENTRY.replace(", withhold = true", "");
+    let missing = ENTRY.replace("hunter2.md", "hunter3.md");
+    let of_market = ENTRY.replace("acme:", "acme@good:");
+    let start = |entries: &[&str], agent: &str| answer(&user(entries), &json!({ "agent": agent }));
+    for (entries, withhold) in [
+        (&[ENTRY][..], true),
+        (&[&*plain][..], false),
+        (&[&*plain, ENTRY][..], true),
+        (&[&*of_market][..], true),
+        // It may do with the other.
+        (&[&*missing, &*plain][..], true),
+    ] {
+        assert_eq!(
+            start(entries, AGENT),
+            json!({ "withhold": withhold }),
+            "{entries:?}"
+        );
+    }
+    is_refused(&start(&[&*missing], AGENT), "not-found");
+    for nobody in ["reviewer", "general-purpose", "", "a\nb"] {
+        is_refused(&start(&[ENTRY, "'~/hunter2.md'"], nobody), "unknown-key");
+    }
+}
+
+#[test]
+fn a_report_comes_back_without_what_quotes_the_document() {
+    let world = user(&[ENTRY]);
+    let said = of_report(
+        &world,
+        &format!("a.txt:1:1 high Rule\n{} \"\u{e9}", MARKER.to_uppercase()),
+    );
+    assert_eq!(
+        said,
+        json!({ "report": "a.txt:1:1 high Rule\n[withheld] \"\u{e9}" })
+    );
+    // Each of its documents counts that says so.
+    let other = ENTRY.replace("hunter2", "other");
+    let plain = ENTRY.replace("hunter2", "plain").replace("true", "false");
+    let world = user(&[ENTRY, &other, &plain]);
+    world.write("other.md", "- Larkspur\n");
+    world.write("plain.md", "- Foxglove\n");
+    let said = of_report(&world, &format!("larkspur, foxglove, {MARKER}"));
+    assert_eq!(
+        said,
+        json!({ "report": "[withheld], foxglove, [withheld]" })
+    );
+}
+
+#[test]
+fn the_users_home_and_the_sessions_folder_are_no_quotations() {
+    let world = user(&[ENTRY]);
+    let home = world.home().to_str().unwrap();
+    let name = world.home().file_name().unwrap().to_str().unwrap();
+    world.write("hunter2.md", format!("- {name}\n"));
+    let report = format!("{home}/a.txt {name}");
+    let said = of_report(&world, &report);
+    // The harness writes HOME for it.
+    assert_eq!(said, json!({ "report": "HOME/a.txt [withheld]" }));
+}
+
+#[test]
+fn what_a_call_would_refuse_is_refused_and_no_report_comes_back() {
+    let report = format!("found {MARKER}");
+    let missing = ENTRY.replace("hunter2.md", "hunter3.md");
+    let plain = ENTRY.replace("true", "false");
+    for (entries, code) in [
+        (&[&*missing][..], "not-found"),
+        (&[ENTRY, &*missing][..], "not-found"),
+        // It was withheld when it started.
+        (&[&*plain][..], "unknown-key"),
+        (&["'~/hunter2.md'"][..], "unknown-key"),
+    ] {
+        is_refused(&of_report(&user(entries), &report), code);
+    }
+    let world = talkative(user(&[ENTRY]));
+    world.write("hunter2.md", [0xff]);
+    is_refused(&of_report(&world, &report), "not-utf8");
+    world.write_map("[keys");
+    is_refused(&of_report(&world, &report), "map-invalid");
+    world.remove_map();
+    is_refused(&of_report(&world, &report), "map-missing");
+}
+
+#[test]
+fn what_is_not_a_question_gets_no_answer_and_tells_nothing() {
+    let world = user(&[ENTRY]);
+    let good = json!({ "agent": AGENT, "report": MARKER }).to_string();
+    for question in [
+        "",
+        MARKER,
+        "[]",
+        "{}",
+        &json!([AGENT, MARKER]).to_string(),
+        &good.replacen('{', r#"{"agent":"x","#, 1),
+        &good.replacen('{', r#"{"more":1,"#, 1),
+        &good.replace(r#""acme"#, r#"1,"acme"#),
+        &format!("{good}{good}"),
+    ] {
+        let ran = world.run_with(["withhold"], question.as_bytes());
+        conceals(&ran.exits(1).says("").stderr);
+    }
+    world.write("input", good + &" ".repeat(17 << 20));
+    let _ = world.typed("keyhole withhold <input").exits(1).says("");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn it_waits_for_its_question_behind_the_wall() {
+    if !stands() {
+        return;
+    }
+    let world = World::new();
+    let withhold = world.start(&["withhold".into()]);
+    let process = format!("/proc/{}", withhold.process_id());
+    let began = Instant::now();
+    while filters(&process) <= filters("/proc/thread-self") {
+        assert!(began.elapsed() < PATIENCE, "no wall before the question");
+        thread::yield_now();
+    }
+}
