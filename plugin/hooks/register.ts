@@ -42,6 +42,17 @@ function read(text: string) {
 const program = (root: string, data: string): [string, ...string[]] => ['sh', `${root}/start.sh`, data]
 /** The command that says whom the map names: agents, one a line, and * for any. */
 const agents = (root: string, data = '') => [...program(root, data), 'agents']
+/** The command that says whether an agent's document would load, and takes it out of a report. */
+const withhold = (root: string, data = '') => [...program(root, data), 'withhold']
+/** What that command says on standard output. */
+type Answer = { withhold?: boolean; report?: string; refused?: string }
+/** What the parent reads instead of a report that was not compared. */
+const withheld = (why = "The plugin could not compare it with the agent's private file; run /keyhole:check.") =>
+  `[withheld] The whole report was withheld. ${why}`
+
+/** How long the module waits for the program, which waits for a file system that hangs. */
+const PATIENCE = 12_000
+
 /** Without the marketplace that the map may name: `acme@market:reviewer` is `acme:reviewer`. */
 const plain = (name: string) => name.replace(/^([^:@]*)@[^:]*:/, '$1:')
 const names = (map: string, type: string) => map.split('\n').some((name) => plain(name) === type)
@@ -58,6 +69,12 @@ export const register: Register = (on) => {
   let registered = false
   // Whether the shared server may run. Once it may, that stays so.
   let shared = false
+  // Which agents' reports are withheld, by their ids, whatever becomes of the map; and the types
+  // of those that start now.
+  const held = new Map<string, boolean>()
+  const starting: string[] = []
+  const isHeld = (e: { agentId: string; subagentType: string }) =>
+    held.get(e.agentId) ?? (starting.includes(e.subagentType) || undefined)
 
   on('session.start', async ($, e, next) => {
     try {
@@ -111,7 +128,8 @@ export const register: Register = (on) => {
   // An agent's definition may take the name of a plugin's agent, as one of
   // `--agents` can, and so may a plugin of that name from another marketplace. It is
   // not the agent that the map means. And the map may have changed: an agent that it
-  // names only now gets the server, too.
+  // names only now gets the server, too. An agent whose document would not load is not
+  // started.
   on('agent.spawn', async ($, e, next) => {
     const type = e.subagentType
     const provider = e.provider.plugin
@@ -125,20 +143,66 @@ export const register: Register = (on) => {
       ? provider.replace(/[^\w-]/g, '-') !== data.split(/[\\/]/).at(-1)
       : isPlugins && provider.split('@')[0] !== plugin
     if (isOurs && isImpostor) return { deny }
-    if (isOurs ? registered : shared && !isPlugins) return next(e)
+    let isNamed = false
+    let isForAny = false
     try {
       const map = await $.process.run(agents($.plugin.root, data))
-      const isNamed = map.exitCode === 0 && names(map.stdout, type)
+      isNamed = map.exitCode === 0 && names(map.stdout, type)
+      isForAny = map.exitCode === 0 && namesAny(map.stdout)
       if (isNamed && (isImpostor || (isPlugins && namesAnother(map.stdout, type, provider)))) return { deny }
-      if (isOurs || (!shared && (isNamed || namesAny(map.stdout)))) {
+      if (isOurs ? !registered : !shared && (isNamed || isForAny)) {
         shared = true
         await $.mcp.connect(SHARED)
       }
     } catch (error) {
       $.ui.log(`the agents in the map were not read: ${error}`, { to: 'debug' })
     }
-    return next(e)
+    let answer: Answer = { withhold: false }
+    // A key for any agent may be ours, too.
+    if (isNamed || (isOurs && !isForAny)) {
+      answer = {}
+      try {
+        const question = { stdin: JSON.stringify({ agent: type }), timeoutMs: PATIENCE }
+        answer = JSON.parse((await $.process.run(withhold($.plugin.root, data), question)).stdout)
+      } catch (error) {
+        $.ui.log(`whether the document of ${type} would load was not said: ${error}`, { to: 'debug' })
+      }
+    }
+    if (answer.withhold === undefined) {
+      return {
+        deny: `${type} would not get its private file. ${answer.refused ?? 'Run /keyhole:check, which says why.'}`,
+      }
+    }
+    if (answer.withhold) starting.push(type)
+    try {
+      const started = await next(e)
+      if (started.agentId !== undefined) held.set(started.agentId, answer.withhold)
+      return started
+    } finally {
+      if (answer.withhold) starting.splice(starting.indexOf(type), 1)
+    }
   })
+
+  // What quotes the agent's document is taken out of its report before the parent reads it. Of
+  // an agent that started before this module was loaded, the map as it is now decides.
+  on('agent.report', async ($, e, next) => {
+    let answer: Answer = { withhold: isHeld(e) }
+    if (answer.withhold === false || e.text === '') return next(e)
+    const agent = e.subagentType
+    const asking = [{ agent }, { agent, report: e.text }].slice(answer.withhold ? 1 : 0)
+    try {
+      const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
+      for (const asked of asking) {
+        const question = { stdin: JSON.stringify(asked), timeoutMs: PATIENCE }
+        const { stdout } = await $.process.run(withhold($.plugin.root, data), question)
+        answer = { ...answer, ...JSON.parse(stdout) }
+        if (!answer.withhold) return next(e)
+      }
+    } catch (error) {
+      $.ui.log(`a report was not compared: ${error}`, { to: 'debug' })
+    }
+    return answer.withhold ? next({ ...e, text: answer.report ?? withheld(answer.refused) }) : next(e)
+  }).catch(($, e, next) => (isHeld(e) ? { text: withheld() } : next(e)))
 
   // The client shows the shared server's tool only to agents that the map names.
   // The module asks the client for the type: for a teammate, a hook gets only a

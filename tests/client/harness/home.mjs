@@ -199,7 +199,7 @@ export class Home extends World {
     return this.write(owner, `.claude/agents/${file}.md`, all);
   }
 
-  /** Writes the user's map; `keys` is { key: path or { path, agents } }. */
+  /** Writes the user's map; `keys` is { key: path or { path, agents, withhold } }. */
   map(keys) {
     this.write(this.configured, 'context-map.toml', '[keys]\n');
     this.addToMap(keys);
@@ -209,7 +209,7 @@ export class Home extends World {
     const inline = (entry) =>
       typeof entry === 'string'
         ? JSON.stringify(entry)
-        : `{ path = ${JSON.stringify(entry.path)}, agents = ${JSON.stringify(entry.agents)} }`;
+        : `{ ${Object.entries(entry).map(([field, value]) => `${field} = ${JSON.stringify(value)}`).join(', ')} }`;
     const lines = Object.entries(keys).map(([key, entry]) => `${JSON.stringify(key)} = ${inline(entry)}\n`);
     fs.appendFileSync(this.mapFile, lines.join(''));
   }

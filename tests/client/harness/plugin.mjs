@@ -136,9 +136,9 @@ function keyIn(agent) {
 }
 
 /** Puts the catalog in the user's home, and its key in the map. */
-export function catalog(home, { agents = [SCANNER], text = CATALOG } = {}) {
+export function catalog(home, { agents = [SCANNER], text = CATALOG, ...more } = {}) {
   const file = home.write(home.home, 'private/catalog.md', text);
-  home.map({ [KEY]: { path: file, agents } });
+  home.map({ [KEY]: { path: file, agents, ...more } });
   return file;
 }
 
