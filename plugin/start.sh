@@ -20,7 +20,7 @@
 # Nothing is printed on standard output, which belongs to the program.
 set -u
 
-# If a hook exits with 1, the client lets the call pass. Only 2 denies it.
+# If a hook exits with 1, a client before 2.1.295 lets the call pass. 2 denies it everywhere.
 failed=1
 if [ "${2-}" = guard ]; then failed=2; fi
 trap 'exit $failed' EXIT HUP INT TERM

@@ -81,35 +81,41 @@ const ALLOW = JSON.stringify({ hookSpecificOutput: { hookEventName: 'PreToolUse'
 
 /** What replaces the guard; null removes the hook. */
 const GUARDS = {
-  'crashes': { command: 'kill -SEGV $$' },
-  'exits 1': { command: 'exit 1' },
-  'times out': { command: 'exec sleep 60', timeout: 5 },
-  'is not there': { command: '/nonexistent/guard' },
+  'crashes': { command: 'kill -SEGV $$', fails: true },
+  'exits 1': { command: 'exit 1', fails: true },
+  'times out': { command: 'exec sleep 60', timeout: 5, fails: true },
+  'is not there': { command: '/nonexistent/guard', fails: true },
   'answers rubbish': { command: 'echo "{"' },
   'allows all': { command: `echo '${ALLOW}'` },
   'is taken out': null,
 };
 
-// If a hook fails, the client goes on. So the server does not trust the guard alone: without
-// the ticket that only an approval by the guard leaves, there is no content.
+/** The clients that refuse the call if a hook fails that has `onFailure: "block"`. */
+const FAILS_CLOSED = ['2.1.332'];
+
+// An older client goes on if a hook fails, and any client if a hook is gone. So the server does
+// not trust the guard alone: without the ticket that only an approval by the guard leaves, there
+// is no content.
 onEachClient('4: no content where the guard is broken, slow, replaced or gone', GUARDED, async ({ home, client }) => {
   const script = plain(client, { scanner: [load(KEY), say('Done.')] });
   const file = home.plugin('hooks/hooks.json');
   const shipped = fs.readFileSync(file, 'utf8');
+  for (const { hooks } of JSON.parse(shipped).hooks.PreToolUse) assert.equal(hooks[0].onFailure, 'block');
 
   for (const [how, guard] of Object.entries(GUARDS)) {
     const config = JSON.parse(shipped);
     const ran = path.join(home.root, `ran: ${how}`);
-    const command = guard && `touch '${ran}'; ${guard.command}`;
-    if (guard) config.hooks.PreToolUse[0].hooks = [{ type: 'command', ...guard, command }];
+    const { fails, ...hook } = { ...config.hooks.PreToolUse[0].hooks[0], ...guard };
+    if (guard) config.hooks.PreToolUse[0].hooks = [{ ...hook, command: `touch '${ran}'; ${guard.command}` }];
     else delete config.hooks.PreToolUse;
     fs.writeFileSync(file, JSON.stringify(config));
 
     const session = await home.play(script, LEAVE);
     assert.equal(fs.existsSync(ran), guard !== null, `the guard ${how}: the client ran the one put there`);
     const { text, error } = session.answer('scanner', TOOL);
-    // The server's own words: the call reached the server, and it refused.
-    assert.match(text, /caller-not-verified/, `the guard ${how}`);
+    // Else these are the server's own words: the call reached it, and it refused.
+    const isBlocked = fails && FAILS_CLOSED.includes(client.version);
+    assert.equal(text.includes('caller-not-verified'), !isBlocked, `the guard ${how}: ${text}`);
     assert.equal(error, true, `the guard ${how}`);
     session.assertOnlyIn(CANARY);
   }
@@ -117,22 +123,6 @@ onEachClient('4: no content where the guard is broken, slow, replaced or gone', 
   fs.writeFileSync(file, shipped);
   const session = await home.play(script, LEAVE);
   assert.equal(session.answer('scanner', TOOL).text, CATALOG, 'and with the guard it works');
-});
-
-/** The clients that refuse the call if a hook fails that has `onFailure: "block"`. */
-const FAILS_CLOSED = ['2.1.332'];
-
-onEachClient('4b: a guard that fails and says that this blocks the call does so, or the client is known not to', GUARDED, async ({ home, client }) => {
-  home.change(home.plugin('hooks/hooks.json'), (text) => {
-    const config = JSON.parse(text);
-    config.hooks.PreToolUse[0].hooks = [{ type: 'command', command: 'exit 1', onFailure: 'block' }];
-    return JSON.stringify(config);
-  });
-  const session = await home.play(plain(client, { scanner: [load(KEY), say('Done.')] }), LEAVE);
-  const { text, error } = session.answer('scanner', TOOL);
-  assert.equal(error, true, text);
-  assert.equal(text.includes('caller-not-verified'), !FAILS_CLOSED.includes(client.version), text);
-  session.assertOnlyIn(CANARY);
 });
 
 const BOUND = 'key-of-reader-7c31d90a52';

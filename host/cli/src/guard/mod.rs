@@ -10,8 +10,10 @@
 //! After each call, as a PostToolUse hook, it replaces the result unless our server redeemed
 //! the ticket: any server could have its name.
 //!
-//! If the hook crashes, times out or is missing, the client lets the call pass. But
-//! then there is no ticket, and without a ticket the server returns no file.
+//! If the hook crashes or times out, a client before 2.1.295 lets the call pass; a later one
+//! refuses it, because hooks.json says `onFailure: "block"`. Any client lets it pass if hooks
+//! are switched off. But then there is no ticket, and without a ticket the server returns no
+//! file.
 
 mod hook;
 
