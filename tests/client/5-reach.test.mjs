@@ -168,3 +168,68 @@ onEachClient('26f: what a shell may still do in spite of the rules, as the page 
   assert.deepEqual(await leaks(), [false, redirects, false]);
   assert.deepEqual(await leaks('--allowedTools', 'Bash'), [true, redirects, true]);
 });
+
+// Interactive sessions start in it since 2.1.283; 2.1.197 has it, too.
+onEachClient('26g: in auto mode the parent reads all of it unasked, and with the rules of step 4 only the map', async ({ home, file }) => {
+  // A first session, whose transcript and tasks stay.
+  assert.equal((await scan(home)).got.error, false);
+  const kept = await transcripts(home);
+  const places = { catalog: [file], map: [home.mapFile], transcript: kept.filter((name) => name.endsWith('.jsonl')), task: kept.filter((name) => name.endsWith('.output')) };
+  const script = { parent: [Object.values(places).flat().map(read), ...DONE] };
+  const isTold = ({ text }) => text.includes(CANARY) || text.includes(KEY);
+  const told = async (mode) => {
+    const session = await home.session(script, ['--permission-mode', mode]);
+    const read = session.answers('parent', 'Read').filter(isTold).map(({ input }) => input.file_path);
+    return Object.keys(places).filter((place) => places[place].some((name) => read.includes(name)));
+  };
+  assert.deepEqual(await told('auto'), Object.keys(places));
+  assert.deepEqual(await told('default'), ['transcript', 'task']);
+  const deny = [...RULES.permissions.deny, `Read(/${home.root}/tmp/claude-*/**)`];
+  home.set({ permissions: { deny } });
+  assert.deepEqual(await told('auto'), ['map']);
+  assert.deepEqual(await told('default'), []);
+  // Not in auto mode: whether an agent starts there, a model decides.
+  assert.equal((await scan(home)).got.error, false, 'the agent is served');
+});
+
+onEachClient('26h: the rules of step 4 keep a shell that may do anything from our programs', async ({ home }) => {
+  home.set(RULES);
+  const { root, data } = home.installed('keyhole');
+  const command = (program, ask) => bash(`printf '%s' '${JSON.stringify(ask)}' | ${program}`);
+  const ask = { hook_event_name: 'SubagentStart', agent_id: `a${'0'.repeat(16)}`, agent_type: SCANNER };
+  const parent = [
+    [
+      command(`${programIn(root)} inject`, ask),
+      command(`sh ${root}/start.sh ${data} inject`, ask),
+      command(`${programIn(root)} withhold`, { agent: SCANNER, report: CANARY }),
+      command(`${programIn(root)} serve --agent ${SCANNER}`, {}),
+      command(`${programIn(root)} setup`, {}),
+    ],
+    say('Done.'),
+  ];
+  const session = await home.play({ parent }, ['--allowedTools', 'Bash']);
+  for (const { input, text, error } of session.answers('parent', 'Bash')) {
+    assert.equal(error, true, `${input.command}: ${text}`);
+    assert.match(text, /denied/, input.command);
+  }
+});
+
+/** The clients that ask in a terminal before the first read outside the project in auto mode. */
+const ASKS_ONCE = ['2.1.332'];
+
+onEachClient('26i: in a terminal in auto mode, such a read is asked about once, or not at all, and with the rules it is denied', { terminal: true }, async ({ home, client, file }) => {
+  const asks = ({ drawn }) => drawn.includes('Yes,andkeepallowinganyreadsoutside');
+  const play = () => home.terminal(
+    { parent: [read(file), ...DONE] },
+    (session) => session.has('parent', 1) || asks(session),
+    {},
+    ['--permission-mode', 'auto'],
+  );
+  const open = await play();
+  assert.equal(asks(open), ASKS_ONCE.includes(client.version));
+  if (!asks(open)) assert.ok(open.answer('parent', 'Read').text.includes(CANARY));
+  home.set(RULES);
+  const closed = await play();
+  assert.equal(closed.answer('parent', 'Read').error, true);
+  closed.assertOnlyIn(CANARY);
+});
