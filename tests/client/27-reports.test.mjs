@@ -1,6 +1,6 @@
 // What the parent reads of an agent's report, and which agent does not start. Only a client
-// that loads modules can do either; in others, the report comes as it is, and the agent reads
-// itself why it has no document.
+// that loads modules can do either. In others, the agent is told once to write a report again
+// that quotes, and it reads itself why it has no document.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -16,7 +16,7 @@ const WHOLE = /\[withheld\] The whole report was withheld\. /;
 
 /** What the parent reads of the agent that reports `text`. */
 const reportOf = async (home, way, text, during = () => []) => {
-  const session = await scan(home, { scanner: [way.load, () => (during(), say(text))] });
+  const session = await scan(home, { scanner: [way.load, () => (during(), say(text)), say(text)] });
   assert.equal(session.got.error, false, session.got.text);
   return session.answer('parent', 'Agent').text;
 };
@@ -29,8 +29,10 @@ onEachClient('27a: what quotes the document is withheld from the parent, in the 
   for (const run_in_background of [false, true]) {
     const session = await home.play({
       parent: [spawn('scanner', SCANNER, { run_in_background }), ...DONE],
-      scanner: [way.load, say(QUOTING)],
+      // Once it is told to write it again.
+      scanner: [way.load, say(QUOTING), say(QUOTING)],
     });
+    assert.ok(session.has('scanner', 2));
     assert.equal(session.answer('scanner', way.tool).text, CATALOG);
     assert.ok(parentRead(session, FINDING), 'what is no quotation arrives');
     assert.equal(parentRead(session, QUOTATION), !loads);
@@ -114,4 +116,17 @@ onEachClient("27f: the same for somebody else's agent that the map names", async
   const { text } = loads ? session.answer('parent', 'Agent') : session.answer('agent', TOOL);
   assert.ok(text.includes('not-found: '), text);
   assert.doesNotMatch(text, /gone|key-of/);
+});
+
+onEachClient('27g: an agent that quotes is told to write its report again, and the parent reads only that one', async ({ home, way }) => {
+  catalog(home, { withhold: true });
+  for (const run_in_background of [false, true]) {
+    const session = await home.play({
+      parent: [spawn('scanner', SCANNER, { run_in_background }), ...DONE],
+      scanner: [way.load, say(QUOTING), say(FINDING)],
+    });
+    assert.match(session.of('scanner').at(-1).text, /your report quotes your private document/);
+    assert.ok(parentRead(session, FINDING));
+    assert.ok(!parentRead(session, QUOTATION) && !parentRead(session, WITHHELD));
+  }
 });

@@ -115,7 +115,7 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     /// Standard input is `{"agent": NAME, "report": TEXT}`. Without a report, it says whether
     /// the agent's document would load, and whether its reports are withheld.
     #[command(hide = true)]
-    Withhold(MapArg),
+    Withhold(Withhold),
 
     /// Print the agents that the map names, one per line, and * if a key is for any
     ///
@@ -141,6 +141,15 @@ pub(crate) struct Guard {
     /// Read what PostToolUse says, and replace a result that is not the server's
     #[arg(long)]
     pub(crate) after: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Withhold {
+    #[command(flatten)]
+    pub(crate) map: MapArg,
+    /// Read what SubagentStop says, and have a report written again that quotes
+    #[arg(long)]
+    pub(crate) stop: bool,
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ mod streams;
 mod terminal;
 mod withhold;
 
-use arguments::{Check, Cli, Color, Command, Contract, Guard, MapArg, Serve};
+use arguments::{Check, Cli, Color, Command, Contract, Guard, MapArg, Serve, Withhold};
 use check::{ReadMap, Report, brief, check, foreign_map, load};
 use clap::Parser as _;
 use keyhole_core::{
@@ -60,8 +60,9 @@ fn main() -> ExitCode {
         Command::Guard(Guard { map, after }) => return guard_call(&map, after),
         Command::Inject(map) => inject::inject(live_map(&map), streams::input(), streams::output())
             .map_err(|error| error.to_string()),
-        Command::Withhold(map) => withhold::withhold(
+        Command::Withhold(Withhold { map, stop }) => withhold::withhold(
             live_map(&map),
+            stop,
             &known_paths(),
             streams::input(),
             streams::output(),

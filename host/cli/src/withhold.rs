@@ -3,8 +3,9 @@
 //!
 //! The plugin's module asks, on standard input. When an agent starts that the map names, it
 //! asks whether the agent's document would load, and whether its reports are withheld. When
-//! such an agent reports, it asks for the report without quotations. Nothing is verified
-//! here: whoever may run this may run `keyhole inject` as well, and read the document.
+//! such an agent reports, it asks for the report without quotations. In a client without
+//! modules, a SubagentStop hook can only have the agent write its report again. Nothing is
+//! verified here: whoever may run this may run `keyhole inject` as well, and read the document.
 
 use crate::{
     guard::{GuardError, Object, read_input},
@@ -21,6 +22,9 @@ use std::{
     sync::Arc,
 };
 use tokio::runtime::Runtime;
+
+/// What an agent reads whose report quotes its document.
+const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. This may stay of it:\n";
 
 /// Why there is no answer. The module then withholds the whole report. No message repeats
 /// anything of the question.
@@ -44,7 +48,18 @@ struct Question {
     report: Option<String>,
 }
 
+/// What a client says when an agent is about to end. There are other fields, too.
+#[derive(Deserialize)]
+struct Stop {
+    hook_event_name: String,
+    agent_type: String,
+    last_assistant_message: String,
+    /// Whether it goes on because of this hook already.
+    stop_hook_active: bool,
+}
+
 /// Answers the question on `stdin`, as JSON on `stdout`. Its reader knows the paths `known`.
+/// With `stop`, the question is that of a SubagentStop hook, and the answer its own.
 ///
 /// - `{"withhold": true}`: the agent's document would load, and its reports are withheld, or
 ///   `false` if they are not.
@@ -55,23 +70,54 @@ struct Question {
 /// [`WithholdError`].
 pub(crate) fn withhold(
     map: Result<LiveMap, String>,
+    stop: bool,
     known: &[String],
     stdin: impl Read,
     mut stdout: impl Write,
 ) -> Result<(), WithholdError> {
     let started = start(map, Limits::default());
-    let Object(question): Object<Question> =
-        serde_json::from_slice(&read_input(stdin)?).map_err(|_| WithholdError::NotUnderstood)?;
+    let input = read_input(stdin)?;
+    let question = match stop {
+        true => at_stop(&input),
+        false => serde_json::from_slice(&input)
+            .map(|Object(question)| Some(question))
+            .map_err(|_| WithholdError::NotUnderstood),
+    };
+    let Some(question) = question? else {
+        return Ok(());
+    };
     let answer = started.and_then(|(map, sandbox, runtime)| {
         let answer = answer(&map, sandbox, &runtime, &question, known);
         // A read that hangs in the kernel must not keep the process alive.
         runtime.shutdown_background();
         answer
     });
-    let answer = answer.unwrap_or_else(|code| json!({ "refused": code.to_string() }));
+    let answer = match (stop, answer) {
+        (false, answer) => answer.unwrap_or_else(|code| json!({ "refused": code.to_string() })),
+        (true, Ok(answer)) if answer["report"].as_str() != question.report.as_deref() => {
+            let report = answer["report"].as_str().unwrap_or_default();
+            json!({ "decision": "block", "reason": format!("{AGAIN}{report}") })
+        }
+        // It is none of these agents, or cannot be compared: a hook cannot withhold a report.
+        (true, _) => return Ok(()),
+    };
     writeln!(stdout, "{answer}")
         .and_then(|()| stdout.flush())
         .map_err(WithholdError::Output)
+}
+
+/// The question that a hook asks about a report; none if the agent has written it twice.
+fn at_stop(input: &[u8]) -> Result<Option<Question>, WithholdError> {
+    let Object(stop): Object<Stop> =
+        serde_json::from_slice(input).map_err(|_| WithholdError::NotUnderstood)?;
+    match (&*stop.hook_event_name, stop.stop_hook_active) {
+        ("SubagentStop", false) => Ok(Some(Question {
+            agent: stop.agent_type,
+            report: Some(stop.last_assistant_message),
+        })),
+        ("SubagentStop", true) => Ok(None),
+        _ => Err(WithholdError::NotUnderstood),
+    }
 }
 
 fn answer(

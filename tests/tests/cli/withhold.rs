@@ -134,6 +134,46 @@ fn what_a_call_would_refuse_is_refused_and_no_report_comes_back() {
 }
 
 #[test]
+fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
+    let world = user(&[ENTRY]);
+    let stop = |agent: &str, report: &str, again: bool| {
+        let input = json!({
+            "cwd": "/",
+            "hook_event_name": "SubagentStop",
+            "agent_type": agent,
+            "last_assistant_message": report,
+            "stop_hook_active": again,
+        });
+        world
+            .run_with(["withhold", "--stop"], input.to_string().as_bytes())
+            .exits(0)
+    };
+    let quoting = format!("a.txt:1:1 high Rule\n{MARKER}");
+    let answer = stop(AGENT, &quoting, false).says_nothing_on_stderr().json();
+    assert_eq!(answer["decision"], "block");
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(
+        reason.ends_with("\na.txt:1:1 high Rule\n[withheld]"),
+        "{reason}"
+    );
+    conceals(reason);
+    for (agent, report, again) in [
+        (AGENT, "a.txt:1:1 high Rule", false),
+        (AGENT, &*quoting, true),
+        ("general-purpose", &*quoting, false),
+    ] {
+        let _ = stop(agent, report, again).says("");
+    }
+    world.remove_map();
+    let _ = stop(AGENT, &quoting, false).says("");
+    let start = json!({ "hook_event_name": "SubagentStart", "agent_type": AGENT, "last_assistant_message": "", "stop_hook_active": false });
+    for input in ["{}", &start.to_string()] {
+        let ran = world.run_with(["withhold", "--stop"], input.as_bytes());
+        let _ = ran.exits(1).says("");
+    }
+}
+
+#[test]
 fn what_is_not_a_question_gets_no_answer_and_tells_nothing() {
     let world = user(&[ENTRY]);
     let good = json!({ "agent": AGENT, "report": MARKER }).to_string();
