@@ -1,0 +1,111 @@
+//! The user's answer, from the terminal. It is the user who answers, not an agent.
+#![expect(clippy::disallowed_methods, reason = "it opens the terminal")]
+
+use rustix::termios::{QueueSelector, tcflush};
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, BufRead as _, BufReader, Write as _},
+};
+
+/// Variables that a client sets for its agents' commands.
+const OF_CLIENTS: [&str; 13] = [
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_PLUGIN_DATA",
+    "CODEX_CI",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "CODEX_THREAD_ID",
+    "COPILOT_CLI",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "QWEN_CODE",
+];
+
+/// Why nobody can be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// An agent runs this.
+    #[error(
+        "nothing is changed from a client's shell: you answer, not an agent. Run this in a terminal of your own"
+    )]
+    InAClient,
+    /// Root's files would be changed, or the user's would become root's.
+    #[error("nothing is changed under sudo: run this as yourself, without it")]
+    UnderSudo,
+    /// There is no terminal.
+    #[error(
+        "nothing is changed without a terminal to ask on: run this in one, or add --dry-run to see what would be changed"
+    )]
+    NoTerminal,
+    /// It cannot be read.
+    #[error("the terminal cannot be read: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+/// Who is asked.
+pub trait Asked {
+    /// Shows a text.
+    ///
+    /// # Errors
+    /// If it cannot.
+    fn show(&mut self, text: &str) -> io::Result<()>;
+
+    /// Asks for a line.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn ask(&mut self, question: &str) -> io::Result<String>;
+
+    /// Asks for a yes. Anything else is a no.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    fn agrees(&mut self, question: &str) -> io::Result<bool> {
+        let answer = self.ask(&format!("{question} [y/N] "))?;
+        Ok(matches!(&*answer.to_ascii_lowercase(), "y" | "yes"))
+    }
+}
+
+/// The terminal of this process.
+#[derive(Debug)]
+pub struct Terminal(BufReader<File>);
+
+impl Terminal {
+    /// Opens it, if the user is there.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub fn open(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, AskError> {
+        if variable("SUDO_UID").is_some() || variable("SUDO_USER").is_some() {
+            return Err(AskError::UnderSudo);
+        }
+        if OF_CLIENTS.iter().any(|name| variable(name).is_some()) {
+            return Err(AskError::InAClient);
+        }
+        let mut options = File::options();
+        let terminal = options.read(true).write(true).open("/dev/tty");
+        let terminal = terminal.map_err(|_| AskError::NoTerminal)?;
+        Ok(Self(BufReader::new(terminal)))
+    }
+}
+
+impl Asked for Terminal {
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        self.0.get_mut().write_all(text.as_bytes())
+    }
+
+    /// What was typed or pasted before the question is no answer to it.
+    fn ask(&mut self, question: &str) -> io::Result<String> {
+        self.0.get_mut().write_all(question.as_bytes())?;
+        tcflush(self.0.get_ref(), QueueSelector::IFlush)?;
+        let mut line = String::new();
+        if self.0.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(line.trim().to_owned())
+    }
+}

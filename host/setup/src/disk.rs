@@ -1,0 +1,327 @@
+//! The user's files: read as they are, and replaced in one step. Nothing else writes.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the part that writes, after it has shown what and was told to"
+)]
+
+use keyhole_walk::printable::printable;
+use rustix::fs::{CWD, OFlags, RenameFlags, fgetxattr, renameat_with};
+use std::{
+    cell::Cell,
+    ffi::OsString,
+    fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions},
+    io::{self, ErrorKind, Read as _, Write as _},
+    os::unix::fs::{
+        DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+    },
+    path::{Path, PathBuf},
+};
+
+/// The largest file that is edited, in bytes.
+const MAX_SIZE: u64 = 4 << 20;
+
+/// Why a file is not read or not written. The text names its path.
+#[derive(Debug, thiserror::Error)]
+pub enum DiskError {
+    /// Something keeps setup from changing it.
+    #[error("{}: {why}", printable(.file))]
+    Refused {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+    /// The system says no.
+    #[error("{}: {error}", printable(.file))]
+    System {
+        /// The file.
+        file: PathBuf,
+        /// What it says.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl DiskError {
+    fn refused(file: &Path, why: &'static str) -> Self {
+        let file = file.to_owned();
+        Self::Refused { file, why }
+    }
+
+    fn system(file: &Path, error: io::Error) -> Self {
+        let file = file.to_owned();
+        Self::System { file, error }
+    }
+}
+
+/// A file as it was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Where it really is: a link is not replaced, but what it leads to.
+    pub real: PathBuf,
+    /// Its bytes; none if nothing is there.
+    pub bytes: Option<Vec<u8>>,
+    pub(crate) mode: u32,
+    pub(crate) group: Option<u32>,
+}
+
+/// The file system.
+#[derive(Debug, Default)]
+pub struct Disk {
+    /// In tests: after how many more steps the process ends.
+    pub(crate) steps_left: Cell<Option<u32>>,
+}
+
+impl Disk {
+    /// Before each system call that changes something.
+    fn step(&self) -> io::Result<()> {
+        match self.steps_left.get() {
+            Some(0) => Err(io::Error::other("killed")),
+            left => {
+                self.steps_left.set(left.map(|left| left - 1));
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a file, and says whether it may be replaced. A new one is made with `mode`.
+    ///
+    /// # Errors
+    /// [`DiskError`].
+    pub fn find(&self, path: &Path, mode: u32) -> Result<Found, DiskError> {
+        let refuse = |why| Err(DiskError::refused(path, why));
+        let system = |error| DiskError::system(path, error);
+        let real = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
+            Err(error) => return Err(system(error)),
+            Ok(found) if found.is_symlink() => match fs::canonicalize(path) {
+                Ok(real) => real,
+                Err(_) => return refuse("it is a link, and nothing is where it leads"),
+            },
+            Ok(_) => path.to_owned(),
+        };
+        let user = rustix::process::geteuid().as_raw();
+        let folder = real
+            .ancestors()
+            .skip(1)
+            .find_map(|folder| fs::metadata(folder).ok());
+        if !folder.is_some_and(|folder| folder.is_dir() && folder.uid() == user) {
+            return refuse("its folder is not yours");
+        }
+        let options = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(options)
+            .open(&real);
+        let file = match opened {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Found {
+                    real,
+                    bytes: None,
+                    mode,
+                    group: None,
+                });
+            }
+            opened => opened.map_err(system)?,
+        };
+        let found = file.metadata().map_err(system)?;
+        if let Some(why) = why_not(&found, user) {
+            return refuse(why);
+        }
+        if has_list(&file) {
+            return refuse("it has an access list, which would be lost");
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_SIZE)
+            .read_to_end(&mut bytes)
+            .map_err(system)?;
+        Ok(Found {
+            real,
+            bytes: Some(bytes),
+            mode: found.mode() & 0o7777,
+            group: Some(found.gid()),
+        })
+    }
+
+    /// The folders that a file needs and that are not there, the highest first.
+    pub(crate) fn missing_folders(&self, file: &Path) -> Vec<PathBuf> {
+        let above = file.ancestors().skip(1);
+        let missing = above.take_while(|folder| fs::symlink_metadata(folder).is_err());
+        let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
+        missing.reverse();
+        missing
+    }
+
+    /// Makes the folders that a file needs, for the user alone. Returns those that it made.
+    ///
+    /// # Errors
+    /// [`DiskError`].
+    pub fn make_folders(&self, file: &Path) -> Result<Vec<PathBuf>, DiskError> {
+        let mut made = Vec::new();
+        for folder in self.missing_folders(file) {
+            let make = || {
+                self.step()?;
+                DirBuilder::new().mode(0o700).create(&folder)
+            };
+            make().map_err(|error| DiskError::system(&folder, error))?;
+            made.push(folder);
+        }
+        Ok(made)
+    }
+
+    /// Puts `new` in the place of what was found, in one step, if that is still there.
+    ///
+    /// # Errors
+    /// [`DiskError`]. Then nothing has changed.
+    pub fn replace(&self, found: &Found, new: &[u8]) -> Result<(), DiskError> {
+        let real = &found.real;
+        let beside = beside(real);
+        let replaced = self
+            .write(&beside, found, new)
+            .and_then(|()| self.put(&beside, found));
+        if replaced.is_err() && self.step().is_ok() {
+            let _ = fs::remove_file(&beside);
+        }
+        match replaced.map_err(|error| DiskError::system(real, error))? {
+            true => Ok(()),
+            false => Err(DiskError::refused(
+                real,
+                "it has changed since it was shown",
+            )),
+        }
+    }
+
+    fn write(&self, beside: &Path, found: &Found, new: &[u8]) -> io::Result<()> {
+        self.step()?;
+        // What a killed run has left.
+        let left = fs::remove_file(beside);
+        left.or_else(|error| {
+            if error.kind() == ErrorKind::NotFound {
+                Ok(())
+            } else {
+                Err(error)
+            }
+        })?;
+        self.step()?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(beside)?;
+        self.step()?;
+        file.write_all(new)?;
+        if found
+            .group
+            .is_some_and(|group| file.metadata().is_ok_and(|new| new.gid() != group))
+        {
+            self.step()?;
+            std::os::unix::fs::fchown(&file, None, found.group)?;
+        }
+        self.step()?;
+        file.set_permissions(Permissions::from_mode(found.mode))?;
+        self.step()?;
+        file.sync_all()
+    }
+
+    /// Whether the new file took the place.
+    fn put(&self, beside: &Path, found: &Found) -> io::Result<bool> {
+        let real = &found.real;
+        let is_shown = |path: &Path| fs::read(path).ok() == found.bytes;
+        if !is_shown(real) {
+            self.step()?;
+            fs::remove_file(beside)?;
+            return Ok(false);
+        }
+        self.step()?;
+        match &found.bytes {
+            None => return rename(beside, real, RenameFlags::NOREPLACE).map(|()| true),
+            Some(_) => match rename(beside, real, RenameFlags::EXCHANGE) {
+                // What another program wrote at the last moment goes back.
+                Ok(()) if !is_shown(beside) => {
+                    self.step()?;
+                    rename(beside, real, RenameFlags::EXCHANGE)?;
+                    fs::remove_file(beside)?;
+                    return Ok(false);
+                }
+                Ok(()) => {}
+                Err(_) => return fs::rename(beside, real).map(|()| true),
+            },
+        }
+        self.step()?;
+        fs::remove_file(beside)?;
+        self.step()?;
+        // It stands already; that the folder is written to the disk is the system's.
+        let _ = real
+            .parent()
+            .map(File::open)
+            .transpose()?
+            .map(|folder| folder.sync_all());
+        Ok(true)
+    }
+
+    /// Removes what was found, if it is still there, and then those folders that are empty.
+    ///
+    /// # Errors
+    /// [`DiskError`].
+    pub fn remove(&self, found: &Found, folders: &[PathBuf]) -> Result<(), DiskError> {
+        let real = &found.real;
+        if fs::read(real).ok() != found.bytes {
+            return Err(DiskError::refused(
+                real,
+                "it has changed since it was shown",
+            ));
+        }
+        let remove = || {
+            self.step()?;
+            fs::remove_file(real)
+        };
+        remove().map_err(|error| DiskError::system(real, error))?;
+        for folder in folders.iter().rev() {
+            // It is not empty, or gone.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    /// Makes a file readable by its owner only.
+    ///
+    /// # Errors
+    /// [`DiskError`].
+    pub fn close(&self, file: &Path) -> Result<(), DiskError> {
+        let close = || {
+            self.step()?;
+            fs::set_permissions(file, Permissions::from_mode(0o600))
+        };
+        close().map_err(|error| DiskError::system(file, error))
+    }
+}
+
+/// Why this file is not replaced.
+fn why_not(found: &Metadata, user: u32) -> Option<&'static str> {
+    match found {
+        found if !found.is_file() => Some("it is not a file"),
+        found if found.uid() != user => Some("it belongs to another user"),
+        found if found.nlink() > 1 => Some("it has a second name (a hard link)"),
+        found if found.mode() & 0o200 == 0 => Some("it is read-only"),
+        found if found.len() > MAX_SIZE => Some("it is too large"),
+        _ => None,
+    }
+}
+
+/// Whether it has a list of who may do what, beside its mode.
+fn has_list(file: &File) -> bool {
+    let name = "system.posix_acl_access";
+    cfg!(target_os = "linux") && fgetxattr(file, name, &mut [0u8; 0]).is_ok_and(|len| len > 0)
+}
+
+fn beside(real: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(real.file_name().unwrap_or_default());
+    name.push(".keyhole-new");
+    real.with_file_name(name)
+}
+
+/// Renames in one step, so that nothing that another program wrote is lost.
+fn rename(one: &Path, other: &Path, how: RenameFlags) -> io::Result<()> {
+    Ok(renameat_with(CWD, one, CWD, other, how)?)
+}

@@ -1,0 +1,96 @@
+//! A file's text with a few changes: every other byte stays.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a file cannot be edited safely. The texts name no content of the file but keys of
+/// ours.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// It is not valid in its format.
+    #[error("it is not valid {0}; fix that first")]
+    Syntax(&'static str),
+    /// It is not text.
+    #[error("it is not UTF-8 text")]
+    NotText,
+    /// A key stands there twice: programs differ in which one counts.
+    #[error("it has {0} twice; remove one")]
+    Duplicate(String),
+    /// Something else stands where ours would be.
+    #[error(
+        "{0} is something else there than setup would write; change it yourself, or choose another name"
+    )]
+    Differs(String),
+    /// The result would change something else.
+    #[error("it cannot be changed there without changing more; do it by hand")]
+    NotSafe,
+}
+
+/// One change: at a place of the old text, `removed` gives way to `inserted`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The byte of the old text at which it begins.
+    pub at: usize,
+    /// What stands there, and goes.
+    pub removed: String,
+    /// What comes.
+    pub inserted: String,
+    /// Where that is, in words, such as `permissions.deny`.
+    pub place: String,
+}
+
+impl Change {
+    /// A text that comes at a place, where nothing goes.
+    pub(crate) fn insert(at: usize, inserted: String, place: &str) -> Self {
+        Self {
+            at,
+            removed: String::new(),
+            inserted,
+            place: place.to_owned(),
+        }
+    }
+}
+
+/// The text with these changes, in ascending order. None if they do not fit.
+pub fn apply(text: &str, changes: &[Change]) -> Option<String> {
+    let (mut new, mut done) = (String::new(), 0);
+    for change in changes {
+        new += text.get(done..change.at)?;
+        new += &change.inserted;
+        text.get(change.at..)?.strip_prefix(&*change.removed)?;
+        done = change.at + change.removed.len();
+    }
+    Some(new + text.get(done..)?)
+}
+
+/// The text before these changes. None if it does not hold them.
+pub fn undo(text: &str, changes: &[Change]) -> Option<String> {
+    let (mut gone, mut come) = (0, 0);
+    let mut back = Vec::new();
+    for change in changes {
+        back.push(Change {
+            at: change.at + come - gone,
+            removed: change.inserted.clone(),
+            inserted: change.removed.clone(),
+            place: String::new(),
+        });
+        come += change.inserted.len();
+        gone += change.removed.len();
+    }
+    apply(text, &back)
+}
+
+/// How a text ends its lines.
+pub(crate) fn line_end(text: &str) -> &'static str {
+    match text.find('\n').and_then(|at| at.checked_sub(1)) {
+        Some(at) if text.as_bytes().get(at) == Some(&b'\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// The byte order mark, and the rest of the text.
+pub(crate) fn marked(text: &str) -> (usize, &str) {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => (text.len() - rest.len(), rest),
+        None => (0, text),
+    }
+}

@@ -1,0 +1,52 @@
+//! `keyhole setup`: what it changes in the user's files, shown before, asked, and written.
+//!
+//! Nothing else in the program writes. `serve`, `guard` and `inject` do not use this crate.
+//!
+//! A plan ([`install`], [`remove`]) is a list of files, each with its new bytes. Every other
+//! byte of a file stays ([`json`], [`map`]); each file is replaced in one step, if it is still
+//! what was shown ([`disk`]); and a record of our own lines makes it possible to take them away
+//! ([`record`]). All commands and paths that are printed come from [`paste`].
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::disallowed_methods,
+        reason = "tests"
+    )
+)]
+
+pub mod clients;
+mod edit;
+pub mod json;
+pub mod map;
+pub mod paste;
+pub mod program;
+pub mod recipe;
+
+#[cfg(unix)]
+pub mod ask;
+#[cfg(unix)]
+pub mod disk;
+#[cfg(unix)]
+pub mod document;
+#[cfg(unix)]
+mod door;
+pub mod hook;
+#[cfg(unix)]
+mod intent;
+#[cfg(unix)]
+mod plan;
+#[cfg(unix)]
+pub mod record;
+#[cfg(unix)]
+pub mod rules;
+#[cfg(all(test, unix))]
+mod tests;
+
+#[cfg(unix)]
+pub use door::{Door, Outcome, PLUGIN, PLUGIN_NAME, Request, SetupError, What};
+pub use edit::{Change, EditError, apply, undo};
+#[cfg(unix)]
+pub use plan::PlanError;

@@ -1,0 +1,216 @@
+//! The one place that makes the commands and paths which are printed. A user pastes them, so
+//! they are safe to paste: see [`word`].
+#![cfg_attr(
+    unix,
+    expect(
+        clippy::disallowed_methods,
+        reason = "it asks who owns what a command names, and opens nothing"
+    )
+)]
+
+use keyhole_walk::printable::visible;
+use std::path::Path;
+
+/// The longest path that is printed in a command: what Linux takes.
+const MAX_LEN: usize = 4096;
+
+/// A path in one line, as each client accepts it. In double quotes, as [`quoted`]
+/// writes it, such a text means the same in JSON, TOML, YAML and JavaScript. U+FFFE and U+FFFF
+/// are not characters in YAML.
+pub fn plain(path: &Path) -> Option<&str> {
+    visible(path).filter(|text| !text.is_empty() && !text.contains(['\u{fffe}', '\u{ffff}']))
+}
+
+/// Whether clients could replace a part of the text, such as `${HOME}` or
+/// `{env:HOME}`.
+pub fn is_expanded(text: &str) -> bool {
+    text.contains(['$', '{', '}'])
+}
+
+/// The text in double quotes.
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The text as a JavaScript string, in single quotes if possible.
+pub fn script_text(text: &str) -> String {
+    match text.contains(['\'', '\\']) {
+        true => quoted(text),
+        false => format!("'{text}'"),
+    }
+}
+
+/// The path as a YAML string, without quotes if possible. It must be absolute.
+pub fn yaml_text(path: &str) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    match path.chars().all(is_safe) {
+        true => path.to_owned(),
+        false => quoted(path),
+    }
+}
+
+/// The path as one word of a command. None if it is not safe to paste one with it: a reader
+/// does not see each character, the shells do not read it alike, or it may be about something
+/// else than the user's own.
+pub fn word(path: &Path) -> Option<String> {
+    let text = visible(path).filter(|text| text.len() <= MAX_LEN && is_own(path))?;
+    shell_word(text)
+}
+
+/// A command that starts the user's own or root's program, with arguments of ours.
+pub fn command(program: &Path, arguments: &str) -> Option<String> {
+    let text = visible(program).filter(|text| text.len() <= MAX_LEN && program.is_absolute())?;
+    Some(format!("{} {arguments}", shell_word(text)?))
+}
+
+/// The text as one word of a command line: of a shell's, or on Windows of cmd's. None if they
+/// cannot write it.
+pub fn shell_word(text: &str) -> Option<String> {
+    match cfg!(windows) {
+        true => cmd_word(text),
+        false => sh_word(text),
+    }
+}
+
+/// As [`shell_word`], for sh, bash, zsh and fish. None for a text with a backslash: in single
+/// quotes, fish reads it in another way. A word that begins with a letter or `/` needs no
+/// quotes; zsh replaces another one's first `=`, and fish its `%`.
+pub fn sh_word(text: &str) -> Option<String> {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./+,:=@%".contains(c);
+    let begins = |c: char| c.is_ascii_alphanumeric() || c == '/';
+    match text.starts_with(begins) && text.chars().all(is_safe) {
+        true => Some(text.to_owned()),
+        false => (!text.contains('\\')).then(|| format!("'{}'", text.replace('\'', r"'\''"))),
+    }
+}
+
+/// As [`shell_word`], for cmd. None if a character would end the quotes, or cmd would
+/// replace it.
+pub fn cmd_word(text: &str) -> Option<String> {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || r"_-./+:@\".contains(c);
+    match !text.is_empty() && text.chars().all(is_safe) {
+        true => Some(text.to_owned()),
+        false => (!text.contains(['"', '%', '!', '^']) && !text.ends_with('\\'))
+            .then(|| format!("\"{text}\"")),
+    }
+}
+
+/// Whether the user owns what the path names as it stands, or if nothing is there, the
+/// directory in which it would be made; and nobody else owns a directory above. No link may
+/// lead there, also none of the user's: a repository may have brought it. Only root's may, such
+/// as macOS' `/tmp`.
+#[cfg(unix)]
+pub fn is_own(path: &Path) -> bool {
+    use std::{fs, os::unix::fs::MetadataExt as _};
+    let user = rustix::process::geteuid().as_raw();
+    let found = |at| fs::symlink_metadata(at).ok();
+    let mut found = path.ancestors().filter_map(found);
+    let is_own = |found: fs::Metadata| found.uid() == user && !found.is_symlink();
+    let is_systems = |found: &fs::Metadata| found.uid() == 0 && (user != 0 || !found.is_symlink());
+    found.next().is_some_and(is_own) && found.all(|above| is_systems(&above) || is_own(above))
+}
+
+/// On Windows, owners are not compared.
+#[cfg(windows)]
+pub fn is_own(_: &Path) -> bool {
+    true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::{
+        ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, os::unix::fs::symlink, process::Command,
+    };
+
+    /// The paths of Windows are for cmd, which cannot write every text.
+    #[test]
+    fn a_text_is_written_so_that_each_format_and_shell_reads_the_same() {
+        for (text, script, yaml, shell, cmd) in [
+            ("/a/b", "'/a/b'", "/a/b", "/a/b", "/a/b"),
+            ("/a b", "'/a b'", "\"/a b\"", "'/a b'", "\"/a b\""),
+            ("/o'd", "\"/o'd\"", "\"/o'd\"", r"'/o'\''d'", "\"/o'd\""),
+            ("/#: é", "'/#: é'", "\"/#: é\"", "'/#: é'", "\"/#: é\""),
+            ("~/a", "'~/a'", "\"~/a\"", "'~/a'", "\"~/a\""),
+            ("=a", "'=a'", "\"=a\"", "'=a'", "\"=a\""),
+            (r"C:\a", r#""C:\\a""#, r#""C:\\a""#, "", r"C:\a"),
+            (r"C:\a&b", r#""C:\\a&b""#, r#""C:\\a&b""#, "", r#""C:\a&b""#),
+            (r#"a"&b"#, r#"'a"&b'"#, r#""a\"&b""#, r#"'a"&b'"#, ""),
+            ("a%b%", "'a%b%'", "\"a%b%\"", "a%b%", ""),
+            (r"a b\", r#""a b\\""#, r#""a b\\""#, "", ""),
+        ] {
+            assert_eq!(script_text(text), script);
+            assert_eq!(yaml_text(text), yaml);
+            assert_eq!(sh_word(text).unwrap_or_default(), shell, "{text}");
+            assert_eq!(cmd_word(text).unwrap_or_default(), cmd, "{text}");
+        }
+    }
+
+    /// What a name may hold, and no reader sees as it is, or a shell reads in its own way.
+    const NEVER: [&[u8]; 12] = [
+        b"\x1b]52;c;cm0gLXJmIH4=\x07",
+        b"a\x07",
+        b"a\nb",
+        b"a\rb",
+        b"a\tb",
+        "\u{9b}2J".as_bytes(),
+        "\u{85}".as_bytes(),
+        "a\u{202e}b".as_bytes(),
+        "a\u{200b}b".as_bytes(),
+        "a\u{2028}b".as_bytes(),
+        b"\xff",
+        b"a\\b",
+    ];
+    const QUOTED: [&str; 12] = [
+        "a b", "o'd", "\"", "$HOME", "`id`", "$(id)", "a;id", "!!", "*", "{a,b}", "é", "-rf",
+    ];
+
+    #[test]
+    fn no_command_holds_what_a_reader_cannot_see_and_each_shell_reads_the_name_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        for name in NEVER {
+            let path = folder.join(OsStr::from_bytes(name));
+            fs::write(&path, "").unwrap();
+            assert_eq!(word(&path), None, "{name:?}");
+            assert_eq!(command(&path, "check"), None, "{name:?}");
+        }
+        let mut tried = 0;
+        for name in QUOTED {
+            let path = folder.join(name);
+            fs::write(&path, "").unwrap();
+            let word = word(&path).unwrap();
+            for shell in ["sh", "bash", "zsh", "fish"] {
+                let line = format!("printf %s {word}");
+                #[expect(clippy::disallowed_methods, reason = "a test starts the shells")]
+                let ran = Command::new(shell).args(["-c", &line]).output();
+                if let Ok(ran) = ran {
+                    assert_eq!(ran.stdout, path.as_os_str().as_bytes(), "{shell}: {line}");
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried >= QUOTED.len());
+    }
+
+    #[test]
+    fn a_command_names_nothing_that_a_link_leads_to_and_no_endless_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        fs::create_dir(folder.join("real")).unwrap();
+        symlink("real", folder.join("link")).unwrap();
+        fs::write(folder.join("real/a.md"), "").unwrap();
+        assert!(word(&folder.join("real/a.md")).is_some());
+        assert_eq!(word(&folder.join("link/a.md")), None);
+        assert_eq!(word(&folder.join("link")), None);
+        assert_eq!(word(&folder.join("a/".repeat(2100))), None);
+        // Another user's, or root's, is not the user's own to change.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(folder.join("real"), Some(12345), None).unwrap();
+            assert_eq!(word(&folder.join("real/a.md")), None);
+            assert_eq!(word(&folder.join("real")), None);
+        } else {
+            assert_eq!(word(Path::new("/etc/passwd")), None);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! One client's recipe, with a program and the user's names in it.
+
+use crate::{
+    clients::{Audience, Part, Recipe},
+    paste::{is_expanded, quoted, script_text, yaml_text},
+};
+
+/// The binding's name in the examples. It is the default if the user names none.
+pub const BINDING: &str = "scanner-catalog";
+/// The agent's name there.
+pub const AGENT: &str = "identifier-scanner";
+
+/// Why a client does not take an agent's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Its form is not the client's.
+    #[error(
+        "in this client, an agent's name is 1 to 64 of a to z, digits and -, and starts with a letter"
+    )]
+    NotItsAgent,
+    /// A client would replace a part of it.
+    #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
+    OddAgent,
+}
+
+/// Parts of an example, each with its replacement.
+#[derive(Debug)]
+pub struct Filled(Vec<(&'static str, String)>);
+
+impl Filled {
+    /// For this client, program and names.
+    ///
+    /// # Errors
+    /// If the client does not take such an agent's name.
+    pub fn new(
+        recipe: &Recipe,
+        program: &str,
+        given: Option<&str>,
+        agent: Option<&str>,
+    ) -> Result<Self, NameError> {
+        let bind = given.unwrap_or(BINDING);
+        if agent.is_some_and(is_expanded) {
+            return Err(NameError::OddAgent);
+        }
+        let agent_option = |quote: &str| {
+            agent.map_or_else(String::new, |agent| {
+                format!(", {quote}--agent{quote}, {}", quoted(agent))
+            })
+        };
+        let name = match is_word(bind) {
+            true => bind.to_owned(),
+            false => quoted(bind),
+        };
+        // The first match is taken. So if one text is the beginning of another, the
+        // longer one comes first.
+        let mut places = vec![
+            (
+                "\"--bind\", \"scanner-catalog\"",
+                format!("\"--bind\", \"{bind}\"{}", agent_option("\"")),
+            ),
+            (
+                "'--bind', 'scanner-catalog'",
+                format!("'--bind', '{bind}'{}", agent_option("'")),
+            ),
+            ("\"keyhole\"", quoted(program)),
+            ("'keyhole'", script_text(program)),
+            (
+                "command: keyhole",
+                format!("command: {}", yaml_text(program)),
+            ),
+            // The name as a YAML key, if the client's example uses one.
+            ("scanner-catalog:", format!("{name}:")),
+            (BINDING, bind.to_owned()),
+        ];
+        // The agent and its file have the binding's name, so that a second binding's do
+        // not replace them.
+        if recipe.audience != Audience::Client
+            && let Some(name) = agent.or(given)
+        {
+            match (is_agent(name), agent) {
+                (true, _) => places.push((AGENT, name.to_owned())),
+                (false, None) => places.push((AGENT, format!("agent-{name}"))),
+                (false, Some(_)) => return Err(NameError::NotItsAgent),
+            }
+        }
+        Ok(Self(places))
+    }
+
+    /// Fills in the text in one pass, so it never replaces a part of a replacement.
+    pub fn fill(&self, text: &str) -> String {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            match self.0.iter().find(|(place, _)| rest.starts_with(place)) {
+                Some((place, with)) => {
+                    filled += with;
+                    rest = rest.get(place.len()..).unwrap_or_default();
+                }
+                None => {
+                    filled.push(c);
+                    rest = rest.get(c.len_utf8()..).unwrap_or_default();
+                }
+            }
+        }
+        filled
+    }
+
+    /// The part as a fenced block, so that the reader can tell it from the text around
+    /// it.
+    pub fn block(&self, part: &Part) -> String {
+        let language = match part.example.rsplit('.').next() {
+            Some("md") => "markdown",
+            Some("mjs") => "js",
+            Some(ending) => ending,
+            None => "",
+        };
+        // The fence is longer than any in the text.
+        let fence = match part.text.contains("```") {
+            true => "````",
+            false => "```",
+        };
+        format!("{fence}{language}\n{}{fence}\n", self.fill(part.text))
+    }
+}
+
+/// Whether each client with agents accepts this as the name of an agent and of its file.
+fn is_agent(name: &str) -> bool {
+    is_short(name) && is_word(name)
+}
+
+/// Whether a name in the form of a binding's name is a string in YAML even without
+/// quotes.
+fn is_word(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && !["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name)
+}
+
+/// Whether the name has the form of a binding's name.
+fn is_short(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
+}

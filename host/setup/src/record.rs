@@ -1,0 +1,136 @@
+//! What setup wrote, so that it can be taken away: hashes, and its own lines. Never a copy of
+//! a file.
+
+use crate::{
+    disk::{Disk, DiskError, Found},
+    edit::{Change, EditError},
+    json, map,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
+
+/// What setup wants a file to have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wanted {
+    /// This in a JSON file.
+    Json {
+        /// What it has then.
+        value: Map<String, Value>,
+        /// Whether its client takes comments.
+        comments: bool,
+    },
+    /// This in the map.
+    Map(map::Table),
+    /// This and nothing else.
+    Whole(String),
+}
+
+impl Wanted {
+    /// The changes of a file that has `text`. `ours` is what setup wanted there before.
+    pub(crate) fn changes(
+        &self,
+        text: &str,
+        ours: Option<&Self>,
+    ) -> Result<Vec<Change>, EditError> {
+        match (self, ours) {
+            (Self::Json { value, comments }, Some(Self::Json { value: ours, .. })) => {
+                json::merge(text, value, ours, *comments)
+            }
+            (Self::Json { value, comments }, _) => json::merge(text, value, &Map::new(), *comments),
+            (Self::Map(table), _) => map::merge(text, table),
+            (Self::Whole(whole), _) if text == whole => Ok(Vec::new()),
+            (Self::Whole(whole), _) if text.is_empty() => {
+                Ok(vec![Change::insert(0, whole.clone(), "")])
+            }
+            // It was changed by hand.
+            (Self::Whole(_), Some(Self::Whole(ours))) if text != ours => Ok(Vec::new()),
+            (Self::Whole(whole), Some(Self::Whole(ours))) => Ok(vec![Change {
+                at: 0,
+                removed: ours.clone(),
+                inserted: whole.clone(),
+                place: String::new(),
+            }]),
+            (Self::Whole(_), _) => Err(EditError::Differs("the whole file".to_owned())),
+        }
+    }
+}
+
+/// One file that setup changed once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// For what: a binding's name, an agent's, or `plugin`.
+    pub name: String,
+    /// Which file, as it was named.
+    pub file: PathBuf,
+    /// Whether it was made.
+    pub made: bool,
+    /// The folders that were made for it.
+    pub folders: Vec<PathBuf>,
+    /// The hash of the file before.
+    pub before: String,
+    /// The hash after.
+    pub after: String,
+    /// What was changed.
+    pub changes: Vec<Change>,
+    /// What it is to have.
+    pub wanted: Wanted,
+    /// In JSON: what of that it had not before.
+    pub wrote: Map<String, Value>,
+}
+
+/// All of them, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The shape of this file.
+    version: u32,
+    /// What was written, the oldest first.
+    pub entries: Vec<Entry>,
+}
+
+impl Record {
+    /// Reads it. Without one, nothing was written.
+    ///
+    /// # Errors
+    /// If it is there and cannot be read.
+    pub fn read(disk: &Disk, file: &Path) -> Result<(Self, Found), DiskError> {
+        let found = disk.find(file, 0o600)?;
+        let record = match &found.bytes {
+            None => Self {
+                version: 1,
+                entries: Vec::new(),
+            },
+            Some(bytes) => serde_json::from_slice(bytes)
+                .ok()
+                .filter(|record: &Self| record.version == 1)
+                .ok_or(DiskError::Refused {
+                    file: file.to_owned(),
+                    why: "it is not a record of this program",
+                })?,
+        };
+        Ok((record, found))
+    }
+
+    /// Its text.
+    pub fn text(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        // Strings and numbers can always be written.
+        text.unwrap_or_default() + "\n"
+    }
+
+    /// What setup wanted for this name in this file, at last.
+    pub(crate) fn wanted(&self, name: &str, file: &Path, like: &Wanted) -> Option<&Wanted> {
+        let same = |wanted: &Wanted| std::mem::discriminant(wanted) == std::mem::discriminant(like);
+        let mut of = self.entries.iter().rev();
+        of.find(|entry| entry.name == name && entry.file == file && same(&entry.wanted))
+            .map(|entry| &entry.wanted)
+    }
+}
+
+/// The hash of a file's bytes.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,240 @@
+//! The rules by which Claude Code keeps the main conversation from what only an agent is to
+//! read.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it looks at what the client may be asked to read, and opens nothing"
+)]
+
+use keyhole_walk::printable::visible;
+use serde_json::Value;
+use std::{
+    env::consts::OS,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Our own programs, which would pass the rules about files.
+pub const PROGRAMS: [&str; 4] = [
+    "Bash(*keyhole* inject*)",
+    "Bash(*keyhole* serve*)",
+    "Bash(*keyhole* setup*)",
+    "Bash(*keyhole* withhold*)",
+];
+
+/// What the rules do beside what they are for.
+pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects. They make newer clients ask about ordinary shell reads, which `claude -p` cannot answer.";
+
+/// Where Claude Code keeps what tells of an agent's document.
+#[derive(Clone, Debug)]
+pub struct Places {
+    home: PathBuf,
+    /// Its folder.
+    pub claude: PathBuf,
+    /// The same, in a rule and for people.
+    pub shown: String,
+    tasks: Vec<PathBuf>,
+}
+
+impl Places {
+    /// None if a variable names a place with a character that is not shown, or that a rule
+    /// would read in another way.
+    pub fn find(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        let own = variable("CLAUDE_CONFIG_DIR")
+            .filter(|own| !own.is_empty())
+            .map(PathBuf::from);
+        let temporary = variable("CLAUDE_CODE_TMPDIR").map(PathBuf::from);
+        let usual = variable("TMPDIR").filter(|set| !set.is_empty());
+        let usual = usual.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+        let tasks = folders_of_tasks(OS, temporary, usual);
+        tasks
+            .iter()
+            .try_for_each(|folder| visible(folder).map(|_| ()))?;
+        let shown = own
+            .as_deref()
+            .map_or(Some("~/.claude"), visible)?
+            .to_owned();
+        Some(Self {
+            home: home.to_owned(),
+            claude: own.unwrap_or_else(|| home.join(".claude")),
+            shown,
+            tasks,
+        })
+    }
+
+    /// The client's settings.
+    pub fn settings(&self) -> PathBuf {
+        self.claude.join("settings.json")
+    }
+
+    /// The rules for what the client keeps, as far as `denied` has no such rule.
+    pub fn missing(&self, denied: &Denied) -> Vec<String> {
+        let mut missing = Vec::new();
+        if !denied.has(&self.claude.join("projects"), &self.home) {
+            let slash = if self.shown.starts_with('~') { "" } else { "/" };
+            missing.push(format!("Read({slash}{}/projects/**)", self.shown));
+        }
+        let open = self
+            .tasks
+            .iter()
+            .filter(|folder| !denied.has(folder, &self.home));
+        missing.extend(open.filter_map(|folder| Some(format!("Read(/{}/**)", visible(folder)?))));
+        missing
+    }
+
+    /// Whether the main conversation may read this file. A rule for a link is none for what it
+    /// leads to.
+    pub fn is_open(&self, file: &Path, denied: &Denied) -> bool {
+        let real = fs::canonicalize(file);
+        !denied.has(file, &self.home) || real.is_ok_and(|real| !denied.has(&real, &self.home))
+    }
+
+    /// The rules for a document: its folder if that is the document's own, or the file. None if
+    /// a rule would read the path in another way.
+    pub fn of_document(&self, file: &Path, denied: &Denied) -> Option<Vec<String>> {
+        let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let mut rules = Vec::new();
+        for file in [file, &*real] {
+            let rule = match file
+                .parent()
+                .filter(|folder| is_of_documents(folder, &self.home))
+            {
+                Some(folder) => format!("Read({}/**)", self.written(folder)?),
+                None => format!("Read({})", self.written(file)?),
+            };
+            if !denied.has(file, &self.home) && !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+        Some(rules)
+    }
+
+    /// A path as a rule has it.
+    fn written(&self, path: &Path) -> Option<String> {
+        let text = visible(path).filter(|text| {
+            !text.contains(['*', '?', '[', ']', '{', '}', '(', ')', '!', '\\', ','])
+        })?;
+        Some(match path.strip_prefix(&self.home) {
+            Ok(rest) => format!("~/{}", rest.to_str()?),
+            Err(_) => format!("/{text}"),
+        })
+    }
+}
+
+/// Whether a folder holds documents and nothing else. One that is not there yet will.
+fn is_of_documents(folder: &Path, home: &Path) -> bool {
+    if home.starts_with(folder) {
+        return false;
+    }
+    let Ok(inside) = fs::read_dir(folder) else {
+        return !folder.exists();
+    };
+    inside.flatten().all(|found| {
+        let is_file = found
+            .file_type()
+            .is_ok_and(|kind| kind.is_file() || kind.is_symlink());
+        is_file
+            && Path::new(&found.file_name())
+                .extension()
+                .is_some_and(|ending| ending == "md")
+    })
+}
+
+/// What settings deny to read.
+#[derive(Clone, Debug, Default)]
+pub struct Denied(Vec<String>);
+
+impl Denied {
+    /// As `permissions.deny` has it.
+    pub fn of(settings: &Value) -> Self {
+        let rules = settings["permissions"]["deny"].as_array();
+        let rules = rules.into_iter().flatten().filter_map(Value::as_str);
+        Self(rules.map(str::to_owned).collect())
+    }
+
+    fn has(&self, place: &Path, home: &Path) -> bool {
+        let of_files = self.0.iter().filter_map(|rule| match &**rule {
+            "Read" => Some("//**"),
+            rule => rule.strip_prefix("Read(")?.strip_suffix(')'),
+        });
+        of_files.into_iter().any(|rule| {
+            let folder = rule.trim_end_matches('*');
+            let folder = match (folder.strip_prefix('/'), folder.strip_prefix("~/")) {
+                (Some(rest), _) => PathBuf::from(rest),
+                (_, Some(rest)) => home.join(rest),
+                _ => return false,
+            };
+            place.starts_with(folder)
+        })
+    }
+}
+
+/// Where Claude Code keeps what its tasks print, in each spelling for which it needs a
+/// rule. `own` is its variable `CLAUDE_CODE_TMPDIR`, `usual` the system's temporary folder.
+/// It sets both for its own shell, to the folder itself.
+pub fn folders_of_tasks(system: &str, own: Option<PathBuf>, usual: PathBuf) -> Vec<PathBuf> {
+    let is_macos = system == "macos";
+    let usual = if is_macos { "/tmp".into() } else { usual };
+    let above = own
+        .filter(|set| !set.as_os_str().is_empty())
+        .unwrap_or(usual);
+    let name = above.file_name().unwrap_or_default().to_string_lossy();
+    let folder = match above.parent() {
+        Some(parent) if name.starts_with("claude-") => parent.join("claude-*"),
+        _ => above.join("claude-*"),
+    };
+    // On macOS, /tmp and /var are links into /private. Nobody has seen which of both paths
+    // the client compares with a rule.
+    let plain = folder
+        .strip_prefix("/private")
+        .map(|rest| Path::new("/").join(rest));
+    let plain = plain.ok().filter(|_| is_macos).unwrap_or(folder);
+    let is_linked = is_macos && ["/tmp", "/var"].iter().any(|link| plain.starts_with(link));
+    let real = plain
+        .strip_prefix("/")
+        .map(|rest| Path::new("/private").join(rest));
+    let real = real.ok().filter(|_| is_linked);
+    [Some(plain), real].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_among_other_things_gets_a_rule_of_its_own() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        for folder in ["private", "notes", "a b", "odd(1)"] {
+            fs::create_dir(home.join(folder)).unwrap();
+            fs::write(home.join(folder).join("a.md"), "").unwrap();
+        }
+        fs::write(home.join("notes/other.txt"), "").unwrap();
+        fs::write(home.join("a.md"), "").unwrap();
+        let places = Places::find(&home, |_| None).unwrap();
+        let rules = |file: &str| places.of_document(&home.join(file), &Denied::default());
+        assert_eq!(rules("private/a.md").unwrap(), ["Read(~/private/**)"]);
+        assert_eq!(rules("new/a.md").unwrap(), ["Read(~/new/**)"]);
+        assert_eq!(rules("a b/a.md").unwrap(), ["Read(~/a b/**)"]);
+        assert_eq!(rules("notes/a.md").unwrap(), ["Read(~/notes/a.md)"]);
+        assert_eq!(rules("a.md").unwrap(), ["Read(~/a.md)"]);
+        assert_eq!(rules("odd(1)/a.md"), None);
+        std::os::unix::fs::symlink(home.join("private/a.md"), home.join("link.md")).unwrap();
+        assert_eq!(
+            rules("link.md").unwrap(),
+            ["Read(~/link.md)", "Read(~/private/**)"]
+        );
+        let denied = Denied(vec!["Read(~/**)".to_owned()]);
+        assert!(
+            places
+                .of_document(&home.join("a.md"), &denied)
+                .unwrap()
+                .is_empty()
+        );
+        let left = places.missing(&denied);
+        assert!(
+            left.iter().all(|rule| rule.contains("claude-*")),
+            "{left:?}"
+        );
+    }
+}

@@ -1,0 +1,461 @@
+//! Homes as users have them, and the bytes after.
+
+mod files;
+mod texts;
+
+use crate::{Door, Outcome, Request, SetupError, What, ask::Asked, disk::Disk};
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+/// A user who gives these answers, and reads what is shown.
+struct User {
+    answers: Vec<&'static str>,
+    seen: String,
+    /// What happens before the last answer.
+    meanwhile: Option<Box<dyn FnMut()>>,
+}
+
+impl User {
+    fn answers(answers: &[&'static str]) -> Self {
+        let answers = answers.iter().rev().copied().collect();
+        Self {
+            answers,
+            seen: String::new(),
+            meanwhile: None,
+        }
+    }
+}
+
+impl Asked for User {
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        self.seen += text;
+        Ok(())
+    }
+
+    fn ask(&mut self, question: &str) -> io::Result<String> {
+        self.seen += question;
+        if let (1, Some(meanwhile)) = (self.answers.len(), &mut self.meanwhile) {
+            meanwhile();
+        }
+        Ok(self.answers.pop().unwrap_or("").to_owned())
+    }
+}
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(
+            tempfile::Builder::new()
+                .prefix("a home ")
+                .tempdir()
+                .unwrap(),
+        );
+        home.file("private/identifiers.md", "# Name\nJane Q. Example\n");
+        for place in ["private", "private/identifiers.md"] {
+            let mode = if place.ends_with("md") { 0o600 } else { 0o700 };
+            fs::set_permissions(home.path(place), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(name)
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Every file but the record, and every folder.
+    fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        fn walk(at: &Path, all: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
+            for found in fs::read_dir(at).unwrap().flatten() {
+                let path = found.path();
+                if path.ends_with(".local") {
+                    continue;
+                }
+                match path.is_dir() {
+                    true => {
+                        all.insert(path.clone(), None);
+                        walk(&path, all);
+                    }
+                    false => {
+                        let bytes = fs::read(&path).ok();
+                        all.insert(path, bytes);
+                    }
+                }
+            }
+        }
+        let mut all = BTreeMap::new();
+        walk(&self.path(""), &mut all);
+        all
+    }
+
+    fn door<T>(&self, steps_left: Option<u32>, run: impl FnOnce(&Door<'_>) -> T) -> T {
+        let none = |_: &str| None::<OsString>;
+        let judge = |bytes: &[u8]| {
+            let text = str::from_utf8(bytes).map_err(|error| error.to_string())?;
+            let parsed = toml::de::DeTable::parse(text.trim_start_matches('\u{feff}'));
+            parsed.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let door = Door {
+            home: self.path(""),
+            map: self.path(MAP),
+            program: "/usr/local/bin/keyhole".to_owned(),
+            variable: &none,
+            judge: &judge,
+            key: &|| "k-0123456789abcdef".to_owned(),
+            disk: Disk {
+                steps_left: Cell::new(steps_left),
+            },
+        };
+        run(&door)
+    }
+
+    fn install(&self, request: &Request, user: &mut User) -> Result<Outcome, SetupError> {
+        self.door(None, |door| door.install(request, Some(user), &mut |_| {}))
+    }
+
+    fn remove(&self, name: &str) -> Result<Outcome, SetupError> {
+        let mut user = User::answers(&["y"]);
+        self.door(None, |door| door.remove(name, Some(&mut user), &mut |_| {}))
+    }
+}
+
+const MAP: &str = ".config/keyhole/context-map.toml";
+const SETTINGS: &str = ".claude/settings.json";
+
+fn wants(what: What) -> Request {
+    Request {
+        what,
+        file: "~/private/identifiers.md".into(),
+    }
+}
+
+fn bind(client: &str, name: &str) -> Request {
+    wants(What::Bind {
+        client: client.to_owned(),
+        name: name.to_owned(),
+    })
+}
+
+fn inject(agent: &str) -> Request {
+    wants(What::Inject {
+        client: "claude-code".to_owned(),
+        agent: agent.to_owned(),
+    })
+}
+
+const YES: &[&str] = &["y", "y", "y"];
+
+#[test]
+fn an_empty_home_gets_a_served_agent_by_one_answer() {
+    let home = Home::new();
+    let before = home.everything();
+    let mut user = User::answers(YES);
+    let done = home
+        .install(&bind("claude-code", "house-rules"), &mut user)
+        .unwrap();
+    assert!(
+        matches!(done, Outcome::Done(last) if last.contains("house-rules")),
+        "{}",
+        user.seen
+    );
+    assert_eq!(
+        home.read(MAP),
+        "roots = [\"~/private\"]\n\n[bindings.house-rules]\npath = \"~/private/identifiers.md\"\n"
+    );
+    let settings = home.read(SETTINGS);
+    for rule in [
+        "Read(~/private/**)",
+        "Read(~/.claude/projects/**)",
+        "Bash(*keyhole* inject*)",
+        "mcp__house-rules__load_context",
+    ] {
+        assert!(settings.contains(rule), "{rule}: {settings}");
+    }
+    let agent = home.read(".claude/agents/house-rules.md");
+    assert!(
+        agent.contains(r#""args": ["serve", "--bind", "house-rules"]"#),
+        "{agent}"
+    );
+    assert!(
+        agent.contains(r#""command": "/usr/local/bin/keyhole""#),
+        "{agent}"
+    );
+    for file in [
+        MAP,
+        SETTINGS,
+        ".claude/agents/house-rules.md",
+        ".local/state/keyhole/setup.json",
+    ] {
+        let mode = fs::metadata(home.path(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+
+    // A second run changes nothing, and asks nothing.
+    let after = home.everything();
+    let mut user = User::answers(&[]);
+    let again = home
+        .install(&bind("claude-code", "house-rules"), &mut user)
+        .unwrap();
+    assert!(matches!(again, Outcome::Already(_)), "{}", user.seen);
+    assert_eq!(home.everything(), after);
+
+    home.remove("house-rules").unwrap();
+    assert_eq!(home.everything(), before);
+    assert!(matches!(
+        home.remove("house-rules"),
+        Err(SetupError::NothingOf)
+    ));
+}
+
+#[test]
+fn nothing_is_written_before_the_last_yes() {
+    let home = Home::new();
+    home.file(SETTINGS, "{\n\t\"model\": \"x\"\n}");
+    let before = home.everything();
+    for answers in [&[][..], &["n"], &["y"], &["y", "n"], &["y", "yes please"]] {
+        let mut user = User::answers(answers);
+        let done = home.install(&bind("claude-code", "a"), &mut user).unwrap();
+        assert_eq!(done, Outcome::Nothing);
+        assert!(
+            !user.seen.contains("model"),
+            "a line that is not ours: {}",
+            user.seen
+        );
+        assert_eq!(home.everything(), before);
+    }
+    assert!(!home.path(".local").exists());
+    // A dry run asks nobody.
+    let mut shown = String::new();
+    let done = home.door(None, |door| {
+        door.install(&bind("claude-code", "a"), None, &mut |text| shown += text)
+    });
+    assert_eq!(done.unwrap(), Outcome::Nothing);
+    assert!(shown.contains("+ [bindings.a]"), "{shown}");
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn without_the_rules_the_rest_is_written() {
+    let home = Home::new();
+    let mut user = User::answers(&["n", "y"]);
+    home.install(&bind("claude-code", "a"), &mut user).unwrap();
+    assert!(!home.read(SETTINGS).contains("deny"));
+    assert!(home.read(SETTINGS).contains("mcp__a__load_context"));
+}
+
+#[test]
+fn another_agent_for_a_document_needs_its_name() {
+    let home = Home::new();
+    home.install(&bind("claude-code", "first"), &mut User::answers(YES))
+        .unwrap();
+    let after_first = home.everything();
+    for wrong in ["y", "first", "", "secon"] {
+        let mut user = User {
+            answers: vec!["y", wrong, "y"],
+            seen: String::new(),
+            meanwhile: None,
+        };
+        let done = home
+            .install(&bind("claude-code", "second"), &mut user)
+            .unwrap();
+        assert_eq!(done, Outcome::Nothing, "{wrong}: {}", user.seen);
+        assert_eq!(home.everything(), after_first);
+    }
+    // The rules stand, but for the one of the second's own tool.
+    let mut user = User::answers(&["second", "y"]);
+    home.install(&bind("claude-code", "second"), &mut user)
+        .unwrap();
+    assert!(
+        user.seen.contains("another agent gets it: second"),
+        "{}",
+        user.seen
+    );
+    let both = home.everything();
+    // In either order, what the other one needs stays, and at last nothing is left.
+    home.remove("second").unwrap();
+    assert_eq!(home.everything(), after_first);
+    home.install(
+        &bind("claude-code", "second"),
+        &mut User::answers(&["second", "y"]),
+    )
+    .unwrap();
+    assert_eq!(home.everything(), both);
+    home.remove("first").unwrap();
+    assert_eq!(
+        home.read(MAP),
+        "roots = [\"~/private\"]\n\n[bindings.second]\npath = \"~/private/identifiers.md\"\n"
+    );
+    assert!(!home.read(SETTINGS).contains("mcp__first"));
+    home.remove("second").unwrap();
+    let left: Vec<_> = home
+        .everything()
+        .into_keys()
+        .filter(|path| path.is_file())
+        .collect();
+    assert_eq!(left, [home.path("private/identifiers.md")]);
+}
+
+#[test]
+fn the_plugin_gets_its_own_key_and_nothing_else() {
+    let home = Home::new();
+    home.file(
+        SETTINGS,
+        "{ \"enabledPlugins\": { \"keyhole@keyhole\": true } }\n",
+    );
+    let before = home.everything();
+    let mut user = User::answers(YES);
+    home.install(&wants(What::Plugin), &mut user).unwrap();
+    assert_eq!(
+        home.read(MAP),
+        "roots = [\"~/private\"]\n\n[keys.keyhole-privacy-catalog]\npath = \"~/private/identifiers.md\"\nagents = [\"keyhole:privacy-scanner\"]\n"
+    );
+    assert!(
+        home.read(SETTINGS)
+            .starts_with("{ \"enabledPlugins\": { \"keyhole@keyhole\": true }, \"permissions\": ")
+    );
+    home.remove("plugin").unwrap();
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn a_hook_gets_an_entry_and_settings_beside_other_hooks() {
+    let home = Home::new();
+    home.file(
+        SETTINGS,
+        "{\n  \"hooks\": {\n    \"SubagentStart\": [\n      { \"hooks\": [] }\n    ]\n  }\n}\n",
+    );
+    let before = home.everything();
+    home.install(&inject("reviewer"), &mut User::answers(YES))
+        .unwrap();
+    assert!(home.read(MAP).ends_with(
+        "[keys.k-0123456789abcdef]\npath = \"~/private/identifiers.md\"\nagents = [\"reviewer\"]\n"
+    ));
+    let settings: serde_json::Value = serde_json::from_str(&home.read(SETTINGS)).unwrap();
+    let hooks = &settings["hooks"]["SubagentStart"];
+    assert_eq!(hooks[0], serde_json::json!({ "hooks": [] }));
+    assert_eq!(hooks[1]["matcher"], "^reviewer$");
+    let again = home
+        .install(&inject("reviewer"), &mut User::answers(&[]))
+        .unwrap();
+    assert!(matches!(again, Outcome::Already(_)));
+    home.remove("reviewer").unwrap();
+    assert_eq!(home.everything(), before);
+}
+
+/// Every client whose files are written: in a fresh home, and away again.
+#[test]
+fn each_client_that_is_written_gets_all_its_files_and_loses_them() {
+    let mut written = Vec::new();
+    for recipe in crate::clients::all() {
+        let home = Home::new();
+        let before = home.everything();
+        let request = bind(recipe.name, "house-rules");
+        match home.install(&request, &mut User::answers(YES)) {
+            Err(SetupError::NotWritten) => assert_eq!(home.everything(), before),
+            done => {
+                assert!(
+                    matches!(done, Ok(Outcome::Done(last)) if !last.is_empty() && !last.contains("scanner-catalog"))
+                );
+                let new = home.everything().len() - before.len();
+                assert!(new > recipe.parts.len(), "{}", recipe.name);
+                let again = home.install(&request, &mut User::answers(&[])).unwrap();
+                assert!(matches!(again, Outcome::Already(_)), "{}", recipe.name);
+                home.remove("house-rules").unwrap();
+                assert_eq!(home.everything(), before, "{}", recipe.name);
+                written.push(recipe.name);
+            }
+        }
+    }
+    assert_eq!(
+        written,
+        [
+            "claude-code",
+            "cursor",
+            "codex",
+            "gemini-cli",
+            "qwen-code",
+            "opencode",
+            "copilot-cli"
+        ]
+    );
+}
+
+#[test]
+fn a_new_document_is_made_for_the_user_alone_and_stays() {
+    let home = Home::new();
+    fs::remove_dir_all(home.path("private")).unwrap();
+    home.install(&wants(What::Plugin), &mut User::answers(YES))
+        .unwrap();
+    for (place, mode) in [("private", 0o700), ("private/identifiers.md", 0o600)] {
+        let found = fs::metadata(home.path(place)).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode, "{place}");
+    }
+    home.remove("plugin").unwrap();
+    assert_eq!(
+        home.read("private/identifiers.md"),
+        crate::document::TEMPLATE
+    );
+}
+
+#[test]
+fn a_document_that_others_can_read_is_closed_if_the_user_agrees() {
+    let home = Home::new();
+    for folder in [home.path(""), home.path("private")] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let file = home.path("private/identifiers.md");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::create_dir(home.path(".git")).unwrap();
+    // Whether others get as far as the home is the machine's.
+    let open = home
+        .path("")
+        .ancestors()
+        .all(|folder| fs::metadata(folder).unwrap().permissions().mode() & 0o1 != 0);
+    let mut user = User::answers(&["y", "y", "y"]);
+    home.install(&wants(What::Plugin), &mut user).unwrap();
+    assert!(user.seen.contains("git repository"), "{}", user.seen);
+    assert_eq!(user.seen.contains("Close it to them"), open);
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, if open { 0o600 } else { 0o644 });
+}
+
+#[test]
+fn a_file_that_is_no_document_is_refused() {
+    let home = Home::new();
+    home.file("notes.txt", "");
+    for (file, why) in [
+        ("~/FILE", "replace FILE"),
+        ("~/notes.txt", "ends in .md"),
+        ("~/private", "ends in .md"),
+        ("~/private/none.md", "nothing is there"),
+        ("~root/a.md", "whole path"),
+        ("~/a\u{202e}b.md", "whole path"),
+    ] {
+        let request = Request {
+            what: What::Plugin,
+            file: file.into(),
+        };
+        let error = home
+            .install(&request, &mut User::answers(YES))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(why), "{file}: {error}");
+        assert!(!home.path(MAP).exists());
+    }
+}

@@ -1,0 +1,265 @@
+//! Files that are not as usual, and runs that end in the middle.
+
+use super::{Home, MAP, SETTINGS, User, YES, bind, inject, wants};
+use crate::{Outcome, Request, SetupError, What};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+};
+
+/// The user's settings and map, which other people's lines are in.
+fn lived_in() -> Home {
+    let home = Home::new();
+    home.file(
+        SETTINGS,
+        "{\r\n\t\"model\": \"x\",\r\n\t\"permissions\": { \"deny\": [\"Read(~/.ssh/**)\"] }\r\n}",
+    );
+    home.file("notes/b.md", "b\n");
+    home.file(MAP, "# mine\n\n[keys.b]\npath = '~/notes/b.md'");
+    home
+}
+
+/// The run is cut off before each system call that changes something. A file is then as it was
+/// or as it shall be, and `remove` brings each back.
+#[test]
+fn a_run_that_is_killed_leaves_whole_files_that_can_be_taken_back() {
+    let whole = lived_in();
+    let before = whole.everything();
+    whole
+        .install(&bind("claude-code", "a"), &mut User::answers(YES))
+        .unwrap();
+    let relative =
+        |home: &Home, all: &std::collections::BTreeMap<std::path::PathBuf, Option<Vec<u8>>>| {
+            let at = home.path("");
+            let pairs = all
+                .iter()
+                .map(|(path, bytes)| (path.strip_prefix(&at).unwrap().to_owned(), bytes.clone()));
+            pairs.collect::<std::collections::BTreeMap<_, _>>()
+        };
+    let (old, new) = (
+        relative(&whole, &before),
+        relative(&whole, &whole.everything()),
+    );
+    let mut steps = 0;
+    loop {
+        let home = lived_in();
+        let done = home.door(Some(steps), |door| {
+            door.install(
+                &bind("claude-code", "a"),
+                Some(&mut User::answers(YES)),
+                &mut |_| {},
+            )
+        });
+        for (path, bytes) in relative(&home, &home.everything()) {
+            let is_beside = path.to_string_lossy().ends_with(".keyhole-new");
+            let is_one = |of: &std::collections::BTreeMap<_, _>| of.get(&path) == Some(&bytes);
+            // The settings are written twice: the rules come first.
+            let is_between = path.ends_with(SETTINGS)
+                && serde_json::from_slice::<serde_json::Value>(
+                    bytes.as_deref().unwrap_or_default(),
+                )
+                .is_ok_and(|value| value["model"] == "x");
+            assert!(
+                is_beside || is_between || is_one(&old) || is_one(&new),
+                "{steps}: {}",
+                path.display()
+            );
+        }
+        if let Ok(Outcome::Done(_)) = done {
+            break;
+        }
+        let _ = home.remove("a");
+        let files = relative(&home, &home.everything()).into_iter();
+        let files = files.filter(|(path, bytes)| {
+            bytes.is_some() && !path.to_string_lossy().ends_with(".keyhole-new")
+        });
+        let was: Vec<_> = old
+            .clone()
+            .into_iter()
+            .filter(|(_, bytes)| bytes.is_some())
+            .collect();
+        assert_eq!(files.collect::<Vec<_>>(), was, "{steps}");
+        // And it can be begun again.
+        home.install(&bind("claude-code", "a"), &mut User::answers(YES))
+            .unwrap();
+        for (path, bytes) in &new {
+            assert_eq!(
+                relative(&home, &home.everything()).get(path),
+                Some(bytes),
+                "{steps}"
+            );
+        }
+        home.remove("a").unwrap();
+        steps += 1;
+    }
+    assert!(steps > 20, "{steps}");
+}
+
+#[test]
+fn what_others_wrote_since_stays_and_ours_goes() {
+    let home = lived_in();
+    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
+        .unwrap();
+    // The client writes its settings again, in its own style.
+    let settings: serde_json::Value = serde_json::from_str(&home.read(SETTINGS)).unwrap();
+    let mut changed = settings.clone();
+    changed["theme"] = "dark".into();
+    home.file(SETTINGS, &format!("{changed:#}"));
+    let map = home.read(MAP) + "\n[keys.c]\npath = '~/notes/b.md'\n";
+    home.file(MAP, &map);
+    home.file(".claude/agents/a.md", "my own text\n");
+    home.remove("a").unwrap();
+    let left: serde_json::Value = serde_json::from_str(&home.read(SETTINGS)).unwrap();
+    let was = serde_json::json!({ "model": "x", "permissions": { "deny": ["Read(~/.ssh/**)"] }, "theme": "dark" });
+    assert_eq!(left, was);
+    let left = home.read(MAP);
+    assert!(
+        !left.contains("bindings.a") && left.contains("[keys.c]") && left.contains("[keys.b]"),
+        "{left}"
+    );
+    assert_eq!(home.read(".claude/agents/a.md"), "my own text\n");
+}
+
+#[test]
+fn what_changed_between_the_question_and_the_answer_is_not_lost() {
+    let home = lived_in();
+    let settings = home.path(SETTINGS);
+    let mut user = User::answers(YES);
+    user.answers.truncate(2);
+    user.meanwhile = Some(Box::new(move || {
+        fs::write(&settings, "{ \"new\": 1 }").unwrap()
+    }));
+    let error = home
+        .install(&bind("claude-code", "a"), &mut user)
+        .unwrap_err();
+    assert!(matches!(error, SetupError::Stopped(..)), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("it has changed since it was shown"),
+        "{error}"
+    );
+    assert_eq!(home.read(SETTINGS), "{ \"new\": 1 }");
+    assert_eq!(home.read(MAP), "# mine\n\n[keys.b]\npath = '~/notes/b.md'");
+    assert!(!home.path(".claude/agents/a.md").exists());
+}
+
+#[test]
+fn a_link_into_a_dotfile_repository_stays_a_link() {
+    let home = lived_in();
+    fs::create_dir(home.path("dotfiles")).unwrap();
+    let real = home.path("dotfiles/settings.json");
+    fs::rename(home.path(SETTINGS), &real).unwrap();
+    symlink(&real, home.path(SETTINGS)).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    let before = home.everything();
+    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
+        .unwrap();
+    assert!(home.path(SETTINGS).is_symlink());
+    assert!(
+        home.read("dotfiles/settings.json")
+            .contains("mcp__a__load_context")
+    );
+    assert_eq!(fs::metadata(&real).unwrap().mode() & 0o777, 0o640);
+    home.remove("a").unwrap();
+    assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn a_file_that_is_not_to_be_replaced_is_refused_before_anything_is_written() {
+    type Make = fn(&Home);
+    let odd: [(&str, Make); 7] = [
+        ("read-only", |home| {
+            fs::set_permissions(home.path(SETTINGS), fs::Permissions::from_mode(0o444)).unwrap();
+        }),
+        ("second name", |home| {
+            fs::hard_link(home.path(SETTINGS), home.path("other.json")).unwrap();
+        }),
+        ("not a file", |home| {
+            fs::remove_file(home.path(SETTINGS)).unwrap();
+            fs::create_dir(home.path(SETTINGS)).unwrap();
+        }),
+        ("nothing is where it leads", |home| {
+            fs::remove_file(home.path(SETTINGS)).unwrap();
+            symlink(home.path("gone"), home.path(SETTINGS)).unwrap();
+        }),
+        ("not valid JSON", |home| {
+            home.file(SETTINGS, "{ \"a\": 1, }")
+        }),
+        ("a key twice", |home| {
+            home.file(SETTINGS, "{ \"a\": 1, \"a\": 2 }")
+        }),
+        ("not UTF-8", |home| {
+            fs::write(home.path(SETTINGS), b"{ \"a\": \"\xff\" }").unwrap()
+        }),
+    ];
+    for (why, make) in odd {
+        let home = lived_in();
+        make(&home);
+        let before = home.everything();
+        for request in [bind("claude-code", "a"), inject("a"), wants(What::Plugin)] {
+            let error = home
+                .install(&request, &mut User::answers(YES))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains(why) && error.starts_with("nothing is changed"),
+                "{why}: {error}"
+            );
+            assert_eq!(home.everything(), before);
+        }
+    }
+    // A map that is not valid, and another's binding of the name.
+    for map in ["[keys", "[bindings.a]\npath = '/other.md'\n"] {
+        let home = lived_in();
+        home.file(MAP, map);
+        let before = home.everything();
+        home.install(&bind("claude-code", "a"), &mut User::answers(YES))
+            .unwrap_err();
+        assert_eq!(home.everything(), before);
+    }
+}
+
+#[test]
+fn roots_hold_what_is_there_or_are_left_out() {
+    // Another entry's folder comes too.
+    let home = lived_in();
+    home.install(&wants(What::Plugin), &mut User::answers(YES))
+        .unwrap();
+    assert!(
+        home.read(MAP)
+            .starts_with("# mine\n\nroots = [\"~/notes\", \"~/private\"]\n\n[keys.b]")
+    );
+    // One that cannot be told, or is the home.
+    for path in ["~/gone/b.md", "~/b.md"] {
+        let home = Home::new();
+        home.file("b.md", "b\n");
+        home.file(MAP, &format!("[keys.b]\npath = '{path}'\n"));
+        let mut user = User::answers(YES);
+        home.install(&wants(What::Plugin), &mut user).unwrap();
+        assert!(!home.read(MAP).contains("roots"), "{path}");
+        assert!(user.seen.contains("gets none"), "{}", user.seen);
+    }
+    // A document in the home makes the home no root.
+    let home = Home::new();
+    home.file("a.md", "a\n");
+    let request = Request {
+        what: What::Plugin,
+        file: home.path("a.md"),
+    };
+    let mut user = User::answers(YES);
+    home.install(&request, &mut user).unwrap();
+    assert_eq!(
+        home.read(MAP),
+        "[keys.keyhole-privacy-catalog]\npath = \"~/a.md\"\nagents = [\"keyhole:privacy-scanner\"]\n"
+    );
+    assert!(
+        home.read(SETTINGS).contains("Read(~/a.md)") && !home.read(SETTINGS).contains("Read(~/**)")
+    );
+    // Roots that hold it already.
+    let home = Home::new();
+    home.file(MAP, "roots = ['~/']\n");
+    home.install(&wants(What::Plugin), &mut User::answers(YES))
+        .unwrap();
+    assert!(home.read(MAP).starts_with("roots = ['~/']\n\n[keys."));
+}
