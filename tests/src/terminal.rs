@@ -2,10 +2,12 @@
 
 use std::{
     fs::File,
+    io,
     os::{
         fd::{AsRawFd as _, FromRawFd as _, OwnedFd},
-        unix::fs::OpenOptionsExt as _,
+        unix::{fs::OpenOptionsExt as _, process::CommandExt as _},
     },
+    process::Command,
 };
 
 /// What a terminal shows, and its other end, for a program. No other process inherits either.
@@ -22,4 +24,23 @@ pub(crate) fn open() -> (File, OwnedFd) {
     assert!(opened >= 0, "it has another end");
     // SAFETY: it is new, and nobody else's.
     (shown, unsafe { OwnedFd::from_raw_fd(opened) })
+}
+
+/// Gives the command this terminal as its own, on all three streams.
+pub(crate) fn control(command: &mut Command, terminal: &OwnedFd) {
+    let copy = || terminal.try_clone().expect("a descriptor");
+    command.stdin(copy()).stdout(copy()).stderr(copy());
+    let make_own = || {
+        // SAFETY: two system calls, on a number.
+        match unsafe { libc::setsid() } {
+            -1 => Err(io::Error::last_os_error()),
+            // SAFETY: as above.
+            _ => match unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) } {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            },
+        }
+    };
+    // SAFETY: it allocates nothing.
+    unsafe { command.pre_exec(make_own) };
 }

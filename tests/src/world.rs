@@ -7,7 +7,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     fs,
-    io::Read as _,
+    io::{Read as _, Write as _},
     os::unix::{
         fs::{DirBuilderExt as _, PermissionsExt as _, symlink},
         process::CommandExt as _,
@@ -303,6 +303,66 @@ impl World {
         // Both fail if it has ended already.
         let _ = (run.kill(), run.wait());
         String::from_utf8(text.expect("it ends")).expect("output is text")
+    }
+
+    /// Runs the program on a terminal of its own, and gives each answer when its question is
+    /// there. Returns what the terminal showed, and the exit status.
+    ///
+    /// # Panics
+    /// If a question does not come, or it does not end.
+    #[cfg(target_os = "linux")]
+    pub fn asked<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+        answers: &[(&str, &str)],
+    ) -> (String, Option<i32>) {
+        let (mut screen, terminal) = crate::terminal::open();
+        let arguments = arguments.into_iter();
+        let arguments: Vec<_> = arguments.map(|one| one.as_ref().to_owned()).collect();
+        let mut command = self.command(&arguments);
+        crate::terminal::control(&mut command, &terminal);
+        let mut run = command.spawn().expect("it starts");
+        // Its end of the terminal.
+        drop((command, terminal));
+        let mut keyboard = screen.try_clone().expect("a descriptor");
+        let (to, parts) = mpsc::channel();
+        thread::spawn(move || {
+            let mut part = [0; 4096];
+            // When nobody has the other end any more, a read fails.
+            while let Ok(length @ 1..) = screen.read(&mut part) {
+                let _ = to.send(part[..length].to_vec());
+            }
+        });
+        let (mut shown, mut seen) = (Vec::new(), 0);
+        let text = |shown: &[u8]| String::from_utf8_lossy(shown).into_owned();
+        for (question, answer) in answers {
+            while !text(&shown[seen..]).contains(question) {
+                match parts.recv_timeout(PATIENCE) {
+                    Ok(part) => shown.extend(part),
+                    Err(_) => {
+                        let _ = (run.kill(), run.wait());
+                        panic!("no {question:?} in {}", text(&shown));
+                    }
+                }
+            }
+            seen = shown.len();
+            keyboard
+                .write_all(format!("{answer}\n").as_bytes())
+                .expect("a terminal");
+        }
+        loop {
+            match parts.recv_timeout(PATIENCE) {
+                Ok(part) => shown.extend(part),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    let _ = (run.kill(), run.wait());
+                    panic!("it does not end: {}", text(&shown));
+                }
+            }
+        }
+        let status = run.wait().expect("it ends");
+        let shown = text(&shown).replace("\r\n", "\n");
+        (shown.replace(self.home_in_utf8(), "HOME"), status.code())
     }
 
     /// Types a text into a shell in which `keyhole` is a command. As in what the program

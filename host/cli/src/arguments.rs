@@ -26,7 +26,7 @@ macro_rules! after_help {
             "\
 Examples:
   keyhole check                      would every key in my map load?
-  keyhole setup                      what do I tell my client?
+  keyhole setup                      give an agent its document
 
 The map is ",
             $map
@@ -71,18 +71,22 @@ Examples:
 Exit codes: 0 everything would load, 1 something would not, 2 no map, or an invalid one.")]
     Check(Check),
 
-    /// Print what a client needs in its configuration, or an entry for the map
+    /// Give an agent its document: configure a client, or print what the client needs
     #[command(after_help = "\
-It writes no file. The first line says who gets the document: one agent, one session,
-or the whole client.
+In a terminal, it asks for the client and the file, shows each line that it will write,
+asks once, writes, and checks. With --file it asks only whether to write. Without a
+terminal and without --file, it writes nothing: it prints what the client needs, and who
+will get the document.
 
 Examples:
-  keyhole setup                      the known clients, and which are found here
-  keyhole setup key ~/notes/identifiers.md --bind scanner-catalog
-  keyhole setup claude-code --bind scanner-catalog
-  keyhole setup claude-code --inject identifier-scanner
+  keyhole setup
+  keyhole setup claude-code --bind scanner-catalog --file ~/notes/identifiers.md
+  keyhole setup claude-code --inject identifier-scanner --file ~/notes/identifiers.md
+  keyhole setup plugin
+  keyhole setup remove scanner-catalog
+  keyhole setup key ~/notes/identifiers.md                print an entry for the map
 
-Exit codes: 0 printed, 1 not printed; standard error then says why, for example that a
+Exit codes: 0 written or printed; 1 not, and standard error says why, for example that a
 key would be shown.")]
     Setup(setup::Arguments),
 

@@ -100,8 +100,8 @@ impl Asked for Terminal {
 
     /// What was typed or pasted before the question is no answer to it.
     fn ask(&mut self, question: &str) -> io::Result<String> {
-        self.0.get_mut().write_all(question.as_bytes())?;
         tcflush(self.0.get_ref(), QueueSelector::IFlush)?;
+        self.0.get_mut().write_all(question.as_bytes())?;
         let mut line = String::new();
         if self.0.read_line(&mut line)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -28,8 +28,10 @@ pub enum What {
     Bind {
         /// The client.
         client: String,
-        /// The binding, and the agent.
+        /// The binding, and the agent of a client that has agents.
         name: String,
+        /// As whom its server calls, if that is said.
+        agent: Option<String>,
     },
     /// A client's hook for an agent.
     Inject {
@@ -75,9 +77,9 @@ pub enum SetupError {
     /// The terminal failed.
     #[error("nothing is changed: the terminal cannot be read ({0})")]
     Terminal(#[from] io::Error),
-    /// Nothing is written for this client.
-    #[error("setup does not write this client's files; without --file, it prints what to paste")]
-    NotWritten,
+    /// There is no such client.
+    #[error("this client is not known; `keyhole setup` lists those that are")]
+    UnknownClient,
     /// A hook's name or path.
     #[error("a hook takes agents' names of letters, digits, -, _ and :, and plain paths only")]
     NoHook,

@@ -1,6 +1,6 @@
 //! The settings by which a client's hook hands one agent its document.
 
-use crate::paste::sh_word;
+use crate::paste::quoted_for_sh;
 use serde_json::{Map, Value, json};
 
 /// What a client takes for its hook.
@@ -17,10 +17,17 @@ pub struct Hook {
 /// What the agent's own text must have, since the hook cannot stop the agent.
 pub const RULE: &str = "Write into the agent's own text: \"You are given a document before you begin. If there is none, or if you read that it was not loaded, stop and report that. Never go on without it.\"";
 
-/// The hook of `client` for this agent, whose name may hold letters, digits, `-`, `_` and `:`.
-/// None if the client has none, or if a shell would not read the paths.
+/// Whether a hook can name this agent.
+pub fn is_name(agent: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
+    agent.bytes().all(is_plain)
+}
+
+/// The hook of `client` for this agent.
+/// None if the client has none.
 pub fn of(client: &str, agent: &str, program: &str, map: &str) -> Option<Hook> {
     let (file, note) = match client {
+        _ if !is_name(agent) => return None,
         "claude-code" => ("~/.claude/settings.json", ""),
         "codex" => (
             "~/.codex/hooks.json",
@@ -30,7 +37,11 @@ pub fn of(client: &str, agent: &str, program: &str, map: &str) -> Option<Hook> {
         _ => return None,
     };
     // It names the map, so that no variable of a project's settings can name another.
-    let command = format!("{} inject --map {}", sh_word(program)?, sh_word(map)?);
+    let command = format!(
+        "{} inject --map {}",
+        quoted_for_sh(program),
+        quoted_for_sh(map)
+    );
     // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
     let matcher = format!("^{agent}$");
     let value = match client {

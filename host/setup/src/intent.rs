@@ -68,13 +68,21 @@ impl Door<'_> {
         }
         let has = self.has(&intent.document)?;
         match &request.what {
-            What::Bind { client, name } => {
+            What::Bind {
+                client,
+                name,
+                agent,
+            } => {
                 let recipe = clients::all().find(|known| known.name == *client);
-                let recipe = recipe.ok_or(SetupError::NotWritten)?;
-                if recipe.parts.iter().any(|part| part.to.is_none()) {
-                    return Err(SetupError::NotWritten);
-                }
-                self.bind(&mut intent, record, &has, &recipe, name, with_rules)?;
+                let recipe = recipe.ok_or(SetupError::UnknownClient)?;
+                self.bind(
+                    &mut intent,
+                    record,
+                    &has,
+                    &recipe,
+                    (name, agent.as_deref()),
+                    with_rules,
+                )?;
             }
             What::Inject { client, agent } => {
                 self.inject(&mut intent, record, &has, client, agent, with_rules)?;
@@ -117,10 +125,10 @@ impl Door<'_> {
         record: &Record,
         has: &MapNow,
         recipe: &Recipe,
-        name: &str,
+        (name, agent): (&str, Option<&str>),
         with_rules: bool,
     ) -> Result<(), SetupError> {
-        let filled = Filled::new(recipe, &self.program, Some(name), None)?;
+        let filled = Filled::new(recipe, &self.program, Some(name), agent)?;
         if recipe.name == "claude-code" {
             self.rules(intent, record, name, with_rules)?;
         }
@@ -133,7 +141,7 @@ impl Door<'_> {
                 intent.document.bytes, recipe.title
             ));
         }
-        let table = self.table(intent, has, "bindings", name, None, recipe.max_bytes)?;
+        let table = self.table(intent, has, "bindings", name, agent, recipe.max_bytes)?;
         self.map(intent, record, name, table)?;
         for part in &recipe.parts {
             let Some(to) = part.to else { continue };
@@ -152,7 +160,10 @@ impl Door<'_> {
         if recipe.audience != Audience::Client {
             intent.notes.push("Change the agent's description and text to what it is for. Keep its list of tools.".to_owned());
         }
-        intent.last = filled.fill(recipe.say);
+        intent.last = match recipe.say {
+            "" => "For the client itself, put the texts above where they say.".to_owned(),
+            say => filled.fill(say),
+        };
         Ok(())
     }
 
@@ -165,9 +176,8 @@ impl Door<'_> {
         agent: &str,
         with_rules: bool,
     ) -> Result<(), SetupError> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
         let map = paste::plain(&self.map).ok_or(SetupError::OddPlace)?;
-        let hook = hook::of(client, agent, &self.program, map).filter(|_| agent.bytes().all(plain));
+        let hook = hook::of(client, agent, &self.program, map);
         let hook = hook.ok_or(SetupError::NoHook)?;
         if client == "claude-code" {
             self.rules(intent, record, agent, with_rules)?;
@@ -361,5 +371,5 @@ impl Intent {
 /// One of our own texts as a JSON object.
 fn object(text: &str) -> Result<Map<String, Value>, SetupError> {
     let value = serde_json::from_str(text);
-    value.map_err(|_| SetupError::NotWritten)
+    value.map_err(|_| SetupError::UnknownClient)
 }

@@ -40,7 +40,6 @@ mod intent;
 mod plan;
 #[cfg(unix)]
 pub mod record;
-#[cfg(unix)]
 pub mod rules;
 #[cfg(all(test, unix))]
 mod tests;

@@ -76,11 +76,16 @@ pub fn shell_word(text: &str) -> Option<String> {
 /// quotes, fish reads it in another way. A word that begins with a letter or `/` needs no
 /// quotes; zsh replaces another one's first `=`, and fish its `%`.
 pub fn sh_word(text: &str) -> Option<String> {
+    (!text.contains('\\')).then(|| quoted_for_sh(text))
+}
+
+/// The text as one word of a command that only sh runs, such as a hook's.
+pub fn quoted_for_sh(text: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "_-./+,:=@%".contains(c);
     let begins = |c: char| c.is_ascii_alphanumeric() || c == '/';
     match text.starts_with(begins) && text.chars().all(is_safe) {
-        true => Some(text.to_owned()),
-        false => (!text.contains('\\')).then(|| format!("'{}'", text.replace('\'', r"'\''"))),
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 

@@ -8,7 +8,7 @@
 use keyhole_walk::printable::visible;
 use serde_json::Value;
 use std::{
-    env::consts::OS,
+    env::{self, consts::OS},
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
@@ -44,9 +44,7 @@ impl Places {
             .filter(|own| !own.is_empty())
             .map(PathBuf::from);
         let temporary = variable("CLAUDE_CODE_TMPDIR").map(PathBuf::from);
-        let usual = variable("TMPDIR").filter(|set| !set.is_empty());
-        let usual = usual.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-        let tasks = folders_of_tasks(OS, temporary, usual);
+        let tasks = folders_of_tasks(OS, temporary, env::temp_dir());
         tasks
             .iter()
             .try_for_each(|folder| visible(folder).map(|_| ()))?;
@@ -70,14 +68,14 @@ impl Places {
     /// The rules for what the client keeps, as far as `denied` has no such rule.
     pub fn missing(&self, denied: &Denied) -> Vec<String> {
         let mut missing = Vec::new();
-        if !denied.has(&self.claude.join("projects"), &self.home) {
+        if !denied.has(&self.claude.join("projects/x"), &self.home) {
             let slash = if self.shown.starts_with('~') { "" } else { "/" };
             missing.push(format!("Read({slash}{}/projects/**)", self.shown));
         }
         let open = self
             .tasks
             .iter()
-            .filter(|folder| !denied.has(folder, &self.home));
+            .filter(|folder| !denied.has(&folder.join("x"), &self.home));
         missing.extend(open.filter_map(|folder| Some(format!("Read(/{}/**)", visible(folder)?))));
         missing
     }
@@ -153,19 +151,49 @@ impl Denied {
     }
 
     fn has(&self, place: &Path, home: &Path) -> bool {
-        let of_files = self.0.iter().filter_map(|rule| match &**rule {
+        let mut of_files = self.0.iter().filter_map(|rule| match &**rule {
             "Read" => Some("//**"),
             rule => rule.strip_prefix("Read(")?.strip_suffix(')'),
         });
-        of_files.into_iter().any(|rule| {
-            let folder = rule.trim_end_matches('*');
-            let folder = match (folder.strip_prefix('/'), folder.strip_prefix("~/")) {
+        of_files.any(|rule| {
+            let pattern = match (rule.strip_prefix('/'), rule.strip_prefix("~/")) {
                 (Some(rest), _) => PathBuf::from(rest),
                 (_, Some(rest)) => home.join(rest),
                 _ => return false,
             };
-            place.starts_with(folder)
+            let (pattern, place) = (pattern.as_os_str(), place.as_os_str());
+            means(pattern.as_encoded_bytes(), place.as_encoded_bytes())
         })
+    }
+}
+
+/// The text, as the client reads it: a byte order mark says which encoding it has.
+pub fn decoded(bytes: &[u8]) -> Option<String> {
+    match bytes {
+        [0xff, 0xfe, units @ ..] => {
+            let (units, rest) = units.as_chunks();
+            let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+            let text = char::decode_utf16(units).collect::<Result<_, _>>().ok();
+            text.filter(|_| rest.is_empty())
+        }
+        [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8(text.to_owned()).ok(),
+    }
+}
+
+/// Whether a rule's pattern means this place, or a folder above it: `*` stands for any text in
+/// a name, and `**` for any text.
+fn means(pattern: &[u8], place: &[u8]) -> bool {
+    match (pattern, place) {
+        ([], [] | [b'/', ..]) => true,
+        ([b'*', b'*', b'/', rest @ ..], _) if means(rest, place) => true,
+        ([b'*', b'*', rest @ ..], _) => (0..=place.len()).any(|at| means(rest, &place[at..])),
+        ([b'*', rest @ ..], _) => {
+            let name = place.split(|byte| *byte == b'/').next();
+            let end = name.map_or(0, <[u8]>::len);
+            (0..=end).any(|at| means(rest, &place[at..]))
+        }
+        ([wanted, rest @ ..], [found, more @ ..]) => wanted == found && means(rest, more),
+        _ => false,
     }
 }
 
@@ -197,7 +225,7 @@ pub fn folders_of_tasks(system: &str, own: Option<PathBuf>, usual: PathBuf) -> V
     [Some(plain), real].into_iter().flatten().collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -235,6 +263,54 @@ mod tests {
         assert!(
             left.iter().all(|rule| rule.contains("claude-*")),
             "{left:?}"
+        );
+    }
+
+    /// The system, CLAUDE_CODE_TMPDIR, the temporary folder, and where the tasks are.
+    const FOLDERS: [(&str, &str, &str, &[&str]); 10] = [
+        ("linux", "", "/tmp", &["/tmp/claude-*"]),
+        ("linux", "", "/t", &["/t/claude-*"]),
+        ("linux", "", "/t/claude-7", &["/t/claude-*"]),
+        ("linux", "/x", "/t", &["/x/claude-*"]),
+        ("linux", "/private/tmp", "/t", &["/private/tmp/claude-*"]),
+        // The client takes no notice of TMPDIR there.
+        (
+            "macos",
+            "",
+            "/var/folders/zz/T/",
+            &["/tmp/claude-*", "/private/tmp/claude-*"],
+        ),
+        ("macos", "/x", "/var/folders/zz/T/", &["/x/claude-*"]),
+        (
+            "macos",
+            "/tmp/claude-501",
+            "/tmp",
+            &["/tmp/claude-*", "/private/tmp/claude-*"],
+        ),
+        (
+            "macos",
+            "/private/tmp/claude-501",
+            "/tmp",
+            &["/tmp/claude-*", "/private/tmp/claude-*"],
+        ),
+        (
+            "macos",
+            "/private/var/x",
+            "/tmp",
+            &["/var/x/claude-*", "/private/var/x/claude-*"],
+        ),
+    ];
+
+    #[test]
+    fn on_macos_the_tasks_are_in_tmp_whatever_tmpdir_says() {
+        for (system, own, usual, folders) in FOLDERS {
+            let found = folders_of_tasks(system, Some(PathBuf::from(own)), usual.into());
+            let expected: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
+            assert_eq!(found, expected, "{system} {own:?} {usual}");
+        }
+        assert_eq!(
+            folders_of_tasks("linux", None, "/t".into()),
+            [PathBuf::from("/t/claude-*")]
         );
     }
 }

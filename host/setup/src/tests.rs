@@ -149,6 +149,7 @@ fn bind(client: &str, name: &str) -> Request {
     wants(What::Bind {
         client: client.to_owned(),
         name: name.to_owned(),
+        agent: None,
     })
 }
 
@@ -366,21 +367,23 @@ fn each_client_that_is_written_gets_all_its_files_and_loses_them() {
         let home = Home::new();
         let before = home.everything();
         let request = bind(recipe.name, "house-rules");
-        match home.install(&request, &mut User::answers(YES)) {
-            Err(SetupError::NotWritten) => assert_eq!(home.everything(), before),
-            done => {
-                assert!(
-                    matches!(done, Ok(Outcome::Done(last)) if !last.is_empty() && !last.contains("scanner-catalog"))
-                );
-                let new = home.everything().len() - before.len();
-                assert!(new > recipe.parts.len(), "{}", recipe.name);
-                let again = home.install(&request, &mut User::answers(&[])).unwrap();
-                assert!(matches!(again, Outcome::Already(_)), "{}", recipe.name);
-                home.remove("house-rules").unwrap();
-                assert_eq!(home.everything(), before, "{}", recipe.name);
-                written.push(recipe.name);
-            }
+        let done = home.install(&request, &mut User::answers(YES));
+        assert!(
+            matches!(done, Ok(Outcome::Done(last)) if !last.is_empty() && !last.contains("scanner-catalog"))
+        );
+        assert!(home.read(MAP).contains("[bindings.house-rules]"));
+        let again = home.install(&request, &mut User::answers(&[])).unwrap();
+        assert!(matches!(again, Outcome::Already(_)), "{}", recipe.name);
+        let new = home.everything().into_keys().filter(|path| path.is_file());
+        let ours = recipe.parts.iter().filter(|part| part.to.is_some()).count();
+        // Beside these, the map and the document.
+        assert_eq!(new.count(), ours + 2, "{}", recipe.name);
+        if ours > 0 {
+            assert_eq!(ours, recipe.parts.len(), "{}", recipe.name);
+            written.push(recipe.name);
         }
+        home.remove("house-rules").unwrap();
+        assert_eq!(home.everything(), before, "{}", recipe.name);
     }
     assert_eq!(
         written,

@@ -5,6 +5,8 @@ mod contract;
 mod demo;
 mod inject;
 mod setup;
+#[cfg(target_os = "linux")]
+mod setup_door;
 mod setup_example;
 mod setup_key;
 mod setup_page;

@@ -12,11 +12,17 @@ const PLACEHOLDERS: [(&str, &str); 3] = [
     ("NAME", "house-rules"),
 ];
 
-/// Those that do nothing without the input that a client gives them, or without the whole
-/// wall. Tests of their own run them.
-const ELSEWHERE: [&str; 4] = [
+/// Those that do nothing without the input that a client gives them, without a user at a
+/// terminal, or without the whole wall. Tests of their own run them.
+const ELSEWHERE: [&str; 10] = [
     "keyhole guard",
     "keyhole inject",
+    "keyhole setup CLIENT --bind NAME --file FILE",
+    "keyhole setup claude-code --bind house-rules --file FILE",
+    "keyhole setup plugin",
+    "keyhole setup plugin --file FILE",
+    "keyhole setup remove NAME",
+    "keyhole setup remove plugin",
     "keyhole serve --require-wall",
     "keyhole withhold",
 ];

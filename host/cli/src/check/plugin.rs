@@ -1,16 +1,18 @@
 //! What Claude Code's plugin asks: whether its agents would be served, and what keeps a
 //! parent from reading what they read.
 
-use super::{EntryReport, Report, system::folders_of_tasks, way::to_a_missing_map};
-use crate::setup::shell_word;
+use super::{
+    EntryReport, Report,
+    way::{door, to_a_missing_map},
+};
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError};
+use keyhole_setup::{
+    paste::shell_word,
+    rules::{Denied, Places, decoded},
+};
 use keyhole_walk::printable::visible;
 use serde_json::{Value, json};
-use std::{
-    env::{self, consts::OS},
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, path::Path};
 
 /// The plugin's agents, the key that each has in its text, and a path for an example.
 pub(super) const AGENTS: [(&str, &str, &str); 1] = [(
@@ -18,6 +20,9 @@ pub(super) const AGENTS: [(&str, &str, &str); 1] = [(
     "keyhole-privacy-catalog",
     "~/private/identifiers.md",
 )];
+
+/// The command that gives the plugin's agent its document.
+const DOOR: &str = "setup plugin";
 
 /// Whether an agent of the plugin would be served, and what to do.
 #[derive(Debug)]
@@ -52,12 +57,12 @@ impl Report {
         });
         self.agents = judged.collect();
         if let Err(MapError::Missing { .. }) = &self.outcome {
-            let what = "run this. Then paste the lines below into that file.";
-            self.help = to_a_missing_map(live.location(), what, "echo");
+            self.help = to_a_missing_map(live.location(), DOOR);
         }
         if let Some(map) = &map {
             self.notes.extend(missing_rules(live.location(), map));
         }
+        self.notes.extend(is_off(live.location()));
         if !is_private {
             let command = visible(command).and_then(shell_word);
             self.unabridged = Some(command.unwrap_or_else(|| "keyhole".to_owned()));
@@ -129,127 +134,70 @@ fn agent_report(
 /// What the user's settings do not deny yet, of what tells the main conversation what its
 /// agents were given: the client's two places, and the agents' own files.
 pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
-    let home = location.home()?;
-    let own = env::var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let temporary = env::var_os("CLAUDE_CODE_TMPDIR").map(PathBuf::from);
-    let tasks = folders_of_tasks(OS, temporary, env::temp_dir());
-    let shown = own.as_deref().map_or(Some("~/.claude"), visible);
-    let (Some(shown), Some(_)) = (
-        shown.map(str::to_owned),
-        tasks
-            .iter()
-            .map(|folder| visible(folder))
-            .collect::<Option<Vec<_>>>(),
-    ) else {
+    let Some(places) = Places::find(location.home()?, |name| env::var_os(name)) else {
         return Some(
             "CLAUDE_CONFIG_DIR, or the folder for temporary files, has a character that is not shown, so no rule for it can be told; use another place".to_owned(),
         );
     };
-    let folder = own.unwrap_or_else(|| home.join(".claude"));
-    let file = folder.join("settings.json");
     #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
-    let settings = fs::read(file).unwrap_or_default();
+    let settings = fs::read(places.settings()).unwrap_or_default();
     let settings = decoded(&settings);
     let settings: Value = match settings.as_deref().map(serde_json::from_str) {
         Some(Ok(settings)) => settings,
         _ if settings.is_some_and(|text| text.trim().is_empty()) => Value::Null,
         _ => {
             return Some(format!(
-                "{shown}/settings.json is not JSON; fix it, and check again"
+                "{}/settings.json is not JSON; fix it, and check again",
+                places.shown
             ));
         }
     };
-    let denied = settings["permissions"]["deny"].as_array();
-    let denied = denied.into_iter().flatten().filter_map(Value::as_str);
-    let denied: Vec<&str> = denied
-        .filter_map(|rule| match rule {
-            "Read" => Some("//**"),
-            rule => rule.strip_prefix("Read(")?.strip_suffix(')'),
-        })
-        .collect();
-    let is_denied = |place: &Path| {
-        denied.iter().any(|rule| {
-            let pattern = match rule.strip_prefix('/') {
-                Some(rest) => PathBuf::from(rest),
-                None => location.expand(rule).unwrap_or_default(),
-            };
-            let (pattern, place) = (pattern.as_os_str(), place.as_os_str());
-            means(pattern.as_encoded_bytes(), place.as_encoded_bytes())
-        })
-    };
-    // What is in a folder.
-    let is_denied_in = |folder: &Path| is_denied(&folder.join("x"));
-    let mut missing = Vec::new();
-    if !is_denied_in(&folder.join("projects")) {
-        let slash = if shown.starts_with('~') { "" } else { "/" };
-        missing.push(format!("Read({slash}{shown}/projects/**)"));
-    }
-    for folder in &tasks {
-        if !is_denied_in(folder) {
-            missing.push(format!("Read(/{}/**)", visible(folder)?));
-        }
-    }
+    let denied = Denied::of(&settings);
+    let mut missing = places.missing(&denied);
     let keys = AGENTS
         .iter()
         .filter_map(|(_, key, _)| Key::try_from(*key).ok());
-    let files = keys.filter_map(|key| location.expand(map.find(&key)?.path()));
-    // A rule for a link does not cover the link's target.
-    let is_open = |file: PathBuf| {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "what the client may be asked to read"
-        )]
-        let real = fs::canonicalize(&file);
-        !is_denied(&file) || real.is_ok_and(|real| !is_denied(&real))
-    };
-    if files.into_iter().any(is_open) {
+    let mut files = keys.filter_map(|key| location.expand(map.find(&key)?.path()));
+    if files.any(|file| places.is_open(&file, &denied)) {
         missing.push("Read(FOLDER/**) with the folder of your file".to_owned());
     }
     (!missing.is_empty()).then(|| {
         format!(
-            "the main conversation can read your private file. Add to permissions.deny in {shown}/settings.json: {}",
+            "the main conversation can read your private file. Add to permissions.deny in {}/settings.json: {}",
+            places.shown,
             missing.join(", ")
         )
     })
 }
 
-/// The text, as the client reads it: a byte order mark says which encoding it has.
-fn decoded(bytes: &[u8]) -> Option<String> {
-    match bytes {
-        [0xff, 0xfe, units @ ..] => {
-            let (units, rest) = units.as_chunks();
-            let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
-            let text = char::decode_utf16(units).collect::<Result<_, _>>().ok();
-            text.filter(|_| rest.is_empty())
-        }
-        [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8(text.to_owned()).ok(),
-    }
-}
-
-/// Whether a rule's pattern means this place, or a folder above it: `*` stands for any text in
-/// a name, and `**` for any text.
-fn means(pattern: &[u8], place: &[u8]) -> bool {
-    match (pattern, place) {
-        ([], [] | [b'/', ..]) => true,
-        ([b'*', b'*', b'/', rest @ ..], _) if means(rest, place) => true,
-        ([b'*', b'*', rest @ ..], _) => (0..=place.len()).any(|at| means(rest, &place[at..])),
-        ([b'*', rest @ ..], _) => {
-            let name = place.split(|byte| *byte == b'/').next();
-            let end = name.map_or(0, <[u8]>::len);
-            (0..=end).any(|at| means(rest, &place[at..]))
-        }
-        ([wanted, rest @ ..], [found, more @ ..]) => wanted == found && means(rest, more),
-        _ => false,
-    }
+/// That the client's settings switch the plugin off, or do not switch it on: it lists every
+/// plugin that is on.
+pub(super) fn is_off(location: &Location) -> Option<String> {
+    let places = Places::find(location.home()?, |name| env::var_os(name))?;
+    #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
+    let settings = fs::read(places.settings()).ok()?;
+    let settings: Value = serde_json::from_str(&decoded(&settings)?).ok()?;
+    let plugins = settings.get("enabledPlugins").and_then(Value::as_object)?;
+    let is_on = plugins
+        .iter()
+        .any(|(name, is)| name.starts_with("keyhole@") && *is == json!(true));
+    (!is_on).then(|| {
+        format!(
+            "{}/settings.json does not switch the plugin on: add \"keyhole@keyhole\": true to its enabledPlugins",
+            places.shown
+        )
+    })
 }
 
 /// For the start of a session: a line if the map cannot be used, as the client shows it to
 /// its user; otherwise nothing.
 pub(crate) fn brief(live: &LiveMap) -> Option<String> {
-    let code = live.current().err()?.code();
-    let said = format!(
-        "keyhole: {}, so its agents get no file; /keyhole:check says what to write",
-        code.as_str()
-    );
+    let error = live.current().err()?;
+    let next = match error {
+        MapError::Missing { .. } => format!("In a terminal, run: {}", door(DOOR)),
+        _ => "/keyhole:check says what to write".to_owned(),
+    };
+    let code = error.code().as_str();
+    let said = format!("keyhole: {code}, so its agents get no file. {next}");
     Some(json!({ "systemMessage": said }).to_string())
 }

@@ -5,8 +5,8 @@
 )]
 
 use super::{Told, system};
-use crate::setup::{quoted, shell_word};
 use keyhole_core::{Code, Entry, Location, MapError, limits::MAX_MAX_BYTES};
+use keyhole_setup::paste::{self, quoted, word};
 use keyhole_walk::{
     Distrust, Why,
     printable::{is_visible, printable, visible},
@@ -46,39 +46,12 @@ fn command(why: Why, places: &[PathBuf]) -> Option<String> {
     }
 }
 
-/// The path as one word of a command. None if it is not safe to paste one with it: a reader
-/// does not see each character, or it may be about something else than the user's own.
-pub(crate) fn word(path: &Path) -> Option<String> {
-    let text = visible(path).filter(|_| is_own(path))?;
-    shell_word(text)
-}
-
-/// Whether the user owns what the path names as it stands, or if nothing is there, the
-/// directory in which it would be made; and nobody else owns a directory above. No link may
-/// lead there, also none of the user's: a repository may have brought it. Only root's may, such
-/// as macOS' `/tmp`.
-#[cfg(unix)]
-fn is_own(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let user = rustix::process::geteuid().as_raw();
-    let found = |at| fs::symlink_metadata(at).ok();
-    let mut found = path.ancestors().filter_map(found);
-    let is_own = |found: fs::Metadata| found.uid() == user && !found.is_symlink();
-    let is_systems = |found: &fs::Metadata| found.uid() == 0 && (user != 0 || !found.is_symlink());
-    found.next().is_some_and(is_own) && found.all(|above| is_systems(&above) || is_own(above))
-}
-
-#[cfg(windows)]
-fn is_own(_: &Path) -> bool {
-    true
-}
-
 /// What a command can cure: all that others may write to on the way to `file`; or the one
 /// file. Nothing if the way has a link.
 #[cfg(unix)]
 fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
     use std::{collections::BTreeSet, os::unix::fs::MetadataExt as _};
-    if !is_own(file) {
+    if !paste::is_own(file) {
         return Vec::new();
     }
     if !matches!(
@@ -236,10 +209,7 @@ fn looks_there(file: &Path) -> bool {
 /// What to type if the map cannot be used.
 pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> {
     match error {
-        MapError::Missing { .. } => {
-            let what = "to make one, run this. Replace FILE by your Markdown file.";
-            to_a_missing_map(location, what, "keyhole setup key FILE")
-        }
+        MapError::Missing { .. } => to_a_missing_map(location, "setup"),
         MapError::Untrusted(distrust) => {
             let places = in_the_way(distrust, location.file());
             Some(format!("run: {}", command(distrust.why, &places)?))
@@ -252,9 +222,8 @@ pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> 
     }
 }
 
-/// Where the map leads if it is a link; else what to type, so that it begins with what
-/// `command` prints, or is a map of elsewhere.
-pub(super) fn to_a_missing_map(location: &Location, what: &str, command: &str) -> Option<String> {
+/// Where the map leads if it is a link; else the command that makes one, with these arguments.
+pub(super) fn to_a_missing_map(location: &Location, arguments: &str) -> Option<String> {
     let map = location.file();
     if let Ok(to) = fs::read_link(map) {
         let to = printable(&to);
@@ -262,15 +231,43 @@ pub(super) fn to_a_missing_map(location: &Location, what: &str, command: &str) -
             "it is a link to {to}, where nothing is: make that file, or remove the link"
         ));
     }
-    let there = usual(location).filter(|there| there.is_file());
-    let there = there
-        .and_then(|there| word(&there))
-        .unwrap_or("FILE".into());
-    let mv = if cfg!(windows) { "move" } else { "mv" };
-    let new = make(map, &format!("{command} >>"))?;
-    let moved = make(map, &format!("{mv} {there}"))?;
-    (!location.is_named())
-        .then(|| format!("{what}\n\n{new}\n\nIf you have one elsewhere, move it:\n\n{moved}"))
+    if location.is_named() {
+        return None;
+    }
+    let there = usual(location).filter(|there| *there != map && there.is_file());
+    let there = there.and_then(|there| word(&there));
+    let moved = there.and_then(|there| {
+        let mv = if cfg!(windows) { "move" } else { "mv" };
+        make(map, &format!("{mv} {there}"))
+    });
+    let moved = moved.map_or_else(String::new, |moved| {
+        format!("\n\nYou have one elsewhere. To move it, run:\n\n{moved}")
+    });
+    Some(match cfg!(windows) {
+        true => {
+            let new = make(map, "keyhole setup key FILE >>")?;
+            format!("to make one, run this. Replace FILE by your Markdown file.\n\n{new}{moved}")
+        }
+        false => format!(
+            "to make one, run this in a terminal; it shows what it writes, and asks: {}{moved}",
+            door(arguments)
+        ),
+    })
+}
+
+/// The command of this program with these arguments, by its full path if that is needed.
+pub(super) fn door(arguments: &str) -> String {
+    let program = std::env::current_exe().ok();
+    let of_the_plugin = || {
+        let root = program.as_deref()?.parent()?.parent()?;
+        Some(root.join("bin/keyhole")).filter(|command| command.is_file())
+    };
+    let path = match arguments.starts_with("setup plugin") {
+        true => of_the_plugin().or(program.clone()),
+        false => None,
+    };
+    path.and_then(|path| paste::command(&path, arguments))
+        .unwrap_or_else(|| format!("keyhole {arguments}"))
 }
 
 /// The lines that make the map's folder, and then do `command` with the map's name.

@@ -1,14 +1,12 @@
 //! An entry for the map, with a new key; or a binding, which has none.
 
-use super::{
-    Names, Said, SetupError, UserMap,
-    given::{plain, quoted},
-};
+use super::{Names, Said, SetupError, UserMap};
 use crate::{
     check::{ReadMap, Secrets, entry_report, load},
     resources::runtime,
 };
 use keyhole_core::{Caller, Loader, Target, hex, limits::Limits, sandbox::Sandbox};
+use keyhole_setup::paste::{plain, quoted};
 use keyhole_walk::printable::printable;
 use std::{
     io::{self, IsTerminal as _},
@@ -83,7 +81,7 @@ fn roots(path: &str) -> Option<String> {
     is_own.then(|| format!("roots = [{}]\n", quoted(folder)))
 }
 
-fn fresh() -> Result<String, SetupError> {
+pub(super) fn fresh() -> Result<String, SetupError> {
     let mut bytes = [0; RANDOM];
     getrandom::fill(&mut bytes).map_err(SetupError::Random)?;
     Ok(format!("k-{}", hex(&bytes)))

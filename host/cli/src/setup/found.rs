@@ -4,35 +4,20 @@
     reason = "it asks whether a client is here, and opens nothing"
 )]
 
-use super::clients::{Audience, all};
 use keyhole_core::{configuration, home};
+use keyhole_setup::clients::{Audience, Recipe, all};
 use std::{ffi::OsString, fmt::Write as _};
 
 /// Lists the clients. It only asks whether commands and folders exist; it reads and
 /// starts nothing.
 pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
-    let (home, configuration) = (home(&variable), configuration(&variable));
-    let path = variable("PATH").unwrap_or_default();
-    let is_here = |sign: &str| match (sign.strip_prefix("~/.config/"), sign.strip_prefix("~/")) {
-        (Some(rest), _) => configuration
-            .as_ref()
-            .is_some_and(|place| place.join(rest).is_dir()),
-        (None, Some(rest)) => home.as_ref().is_some_and(|home| home.join(rest).is_dir()),
-        (None, None) => std::env::split_paths(&path)
-            .any(|folder| folder.is_absolute() && folder.join(sign).is_file()),
-    };
     let mut text = format!(
         "{:<18} {:<23} {}\n",
         "CLIENT", "WHO GETS THE DOCUMENT", "FOUND HERE"
     );
     for recipe in all() {
-        let who = match recipe.audience {
-            Audience::Agent => "only one agent",
-            Audience::Ruled => "one agent, by rules",
-            Audience::Session => "one session",
-            Audience::Client => "the whole client",
-        };
-        let here = match recipe.here.into_iter().find(|sign| is_here(sign)) {
+        let who = who(recipe.audience);
+        let here = match sign(&recipe, &variable) {
             Some(folder) if folder.starts_with('~') => format!("yes, {folder}"),
             Some(command) => format!("yes, the command {command}"),
             None => "-".to_owned(),
@@ -40,6 +25,37 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "{:<18} {who:<23} {here}", recipe.name);
     }
-    text + "\nkeyhole setup CLIENT --bind NAME   what the client needs\n\
-            keyhole setup key FILE             an entry for the map, with a fresh key\n"
+    text + "\nkeyhole setup                                 in a terminal: asks, shows, writes\n\
+            keyhole setup CLIENT --bind NAME --file FILE  the same, without questions but the last\n\
+            keyhole setup CLIENT --bind NAME              prints what the client needs\n\
+            keyhole setup key FILE                        prints an entry for the map, with a fresh key\n"
+}
+
+pub(super) fn who(audience: Audience) -> &'static str {
+    match audience {
+        Audience::Agent => "only one agent",
+        Audience::Ruled => "one agent, by rules",
+        Audience::Session => "one session",
+        Audience::Client => "the whole client",
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn is_here(recipe: &Recipe, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    sign(recipe, variable).is_some()
+}
+
+/// What shows that a client is here.
+fn sign(recipe: &Recipe, variable: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {
+    let (home, configuration) = (home(&variable), configuration(&variable));
+    let path = variable("PATH").unwrap_or_default();
+    let is_here = |sign: &&str| match (sign.strip_prefix("~/.config/"), sign.strip_prefix("~/")) {
+        (Some(rest), _) => configuration
+            .as_ref()
+            .is_some_and(|place| place.join(rest).is_dir()),
+        (None, Some(rest)) => home.as_ref().is_some_and(|home| home.join(rest).is_dir()),
+        (None, None) => std::env::split_paths(&path)
+            .any(|folder| folder.is_absolute() && folder.join(sign).is_file()),
+    };
+    recipe.here.iter().copied().find(is_here)
 }

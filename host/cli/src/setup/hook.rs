@@ -2,15 +2,15 @@
 
 use super::{
     Said, SetupError, UserMap,
-    given::{plain, quoted, sh_word},
-    program::Program,
     recipe::{add_entry, agent_option},
 };
 use keyhole_core::AgentName;
+use keyhole_setup::{
+    hook::{self, RULE},
+    paste::plain,
+    program::Program,
+};
 use keyhole_walk::printable::printable;
-
-/// What the agent's own text must have, since the hook cannot stop the agent.
-const RULE: &str = "Write into the agent's own text: \"You are given a document before you begin. If there is none, or if you read that it was not loaded, stop and report that. Never go on without it.\"";
 
 /// What to know in each client.
 const NOTES: &str = "A longer document than 10,000 characters (in Codex and Copilot: bytes) is refused. If the client shortens the agent's conversation, the document is gone.
@@ -18,54 +18,32 @@ const NOTES: &str = "A longer document than 10,000 characters (in Codex and Copi
 The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. So its entry names it without a marketplace. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
 
 pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Said, SetupError> {
-    let (place, note) = match client {
-        "claude-code" => (
-            "~/.claude/settings.json",
-            "\nIf you allow Bash to a conversation, deny it this command: add \"Bash(*keyhole* inject*)\" to permissions.deny there.\n",
-        ),
-        "codex" => (
-            "~/.codex/hooks.json",
-            "\nCodex runs the hook only after you have trusted it: start `codex`, and look at `/hooks`.\n",
-        ),
-        "copilot-cli" => ("~/.copilot/hooks/keyhole.json", ""),
-        _ => return Err(SetupError::NoHook),
-    };
-    if !agent
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte))
-    {
+    if !["claude-code", "codex", "copilot-cli"].contains(&client) {
+        return Err(SetupError::NoHook);
+    }
+    if !hook::is_name(agent) {
         return Err(SetupError::NoMatcher);
     }
     let program = Program::this()?;
-    let file = user.live.location().file();
-    // It names the map, so that no variable of a project's settings can name another.
-    let map = plain(file).ok_or(SetupError::OddMap)?;
-    let command = format!("{} inject --map {}", sh_word(&program.path), sh_word(map));
+    let map = plain(user.live.location().file()).ok_or(SetupError::OddMap)?;
+    let hook = hook::of(client, agent, &program.path, map).ok_or(SetupError::OddMap)?;
+    let note = match client {
+        "claude-code" => "\nIf you allow Bash to a conversation, deny it this command: add \"Bash(*keyhole* inject*)\" to permissions.deny there.\n".to_owned(),
+        _ if hook.note.is_empty() => String::new(),
+        _ => format!("\n{}\n", hook.note),
+    };
     let caution = program
         .caution
         .map_or_else(String::new, |caution| format!("\nCareful: {caution}.\n"));
-    // Clients search for it as a regular expression; a `:` makes it one in Claude Code.
-    let matcher = quoted(&format!("^{agent}$"));
-    let command = format!("\"type\": \"command\", \"command\": {}", quoted(&command));
-    let (first, hook) = match client {
-        "copilot-cli" => (
-            "\n  \"version\": 1,",
-            format!("{{ \"matcher\": {matcher}, {command} }}"),
-        ),
-        _ => (
-            "",
-            format!(
-                "{{\n        \"matcher\": {matcher},\n        \"hooks\": [{{ {command} }}]\n      }}"
-            ),
-        ),
-    };
     let text = format!(
         "Only the agent {agent} gets the document, when it starts: it calls no tool, and no prompt holds a key.\n\
          {caution}\n{}\n\n\
-         Put this into {place}, beside what you have there:\n\n\
-         ```json\n{{{first}\n  \"hooks\": {{\n    \"SubagentStart\": [\n      {hook}\n    ]\n  }}\n}}\n```\n\
+         Put this into {}, beside what you have there:\n\n\
+         ```json\n{:#}\n```\n\
          {note}\n{RULE}\n\n{NOTES}\n",
         entry(agent, user, &program.path)?,
+        hook.file,
+        serde_json::Value::Object(hook.value),
     );
     user.conceals(text, &[Some(agent)]).map(Said::from)
 }
@@ -89,7 +67,7 @@ fn entry(agent: &AgentName, user: &UserMap, program: &str) -> Result<String, Set
             user,
             program,
             "names this agent in no entry",
-            &agent_option(agent)?,
+            &agent_option(agent),
         ),
         [line]
             if user

@@ -1,38 +1,42 @@
-//! `keyhole setup`: says what each client needs in its configuration, and makes an entry
-//! for the map.
+//! `keyhole setup`: gives an agent its document, in the user's own files, after it has shown
+//! what and asked; or prints what each client needs in its configuration.
 //!
-//! It writes no file and starts no program. For a client, it prints the example from
-//! docs/examples, with this program's path and the user's names in it. We test each
-//! example with its client.
+//! Only `keyhole_setup` writes. What is printed for a client is the example from
+//! docs/examples, with this program's path and the user's names in it. We test each example
+//! with its client.
 
-mod clients;
+#[cfg(unix)]
+mod door;
 mod entry;
 mod found;
-mod given;
 mod hook;
-mod program;
 mod recipe;
-#[cfg(test)]
-mod tests;
 
 use crate::{
     arguments::{agent_name, binding_name},
     check::{Secrets, foreign_map},
 };
 use clap::builder::PossibleValuesParser;
-use clients::Recipe;
-pub(crate) use given::{quoted, shell_word};
 use keyhole_core::{
     AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
     sandbox::SandboxError,
 };
-use std::{io, path::PathBuf, sync::Arc};
+use keyhole_setup::{
+    clients::{self, Recipe},
+    program::ProgramError,
+    recipe::NameError,
+};
+use std::{
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    sync::Arc,
+};
 
 /// The arguments of `keyhole setup`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
-    /// The client; without one, setup lists the known clients
+    /// The client; without one, setup asks, or lists the known clients if nobody can answer
     #[arg(value_parser = PossibleValuesParser::new(clients::all().map(|client| client.name)))]
     client: Option<String>,
     #[command(flatten)]
@@ -40,11 +44,17 @@ pub(crate) struct Arguments {
     /// The agent to which a hook hands its document when it starts, without a server
     #[arg(long, value_name = "AGENT", value_parser = agent_name, requires = "client", conflicts_with_all = ["bind", "agent"])]
     inject: Option<AgentName>,
+    /// Write it all: give the agent this Markdown file, after showing what changes and asking
+    #[arg(long, value_name = "FILE", requires = "client")]
+    file: Option<PathBuf>,
+    /// With --file, only show what would change
+    #[arg(long, requires = "file")]
+    dry_run: bool,
     #[command(subcommand)]
     what: Option<What>,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 struct Names {
     /// The binding that the server serves: [bindings.NAME] in the map
     #[arg(long, value_name = "NAME", value_parser = binding_name)]
@@ -56,6 +66,38 @@ struct Names {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    /// Give the Claude Code plugin's agent its document
+    #[command(after_help = "\
+It shows each line that it will add, asks once, writes, and checks.
+
+Examples:
+  keyhole setup plugin
+  keyhole setup plugin --file ~/notes/identifiers.md
+
+Exit codes: 0 written or nothing to do, 1 not written.")]
+    Plugin {
+        /// The Markdown file; without it, setup asks, and can make a new one
+        #[arg(long)]
+        file: Option<PathBuf>,
+        /// Only show what would change
+        #[arg(long, requires = "file")]
+        dry_run: bool,
+    },
+    /// Take away what setup wrote for NAME: a binding, an agent of a hook, or `plugin`
+    #[command(after_help = "\
+A file that nobody changed since becomes what it was, byte for byte. The document stays.
+
+Example:
+  keyhole setup remove house-rules
+
+Exit codes: 0 taken away, 1 not.")]
+    Remove {
+        /// The binding's or agent's name, or `plugin`
+        name: String,
+        /// Only show what would change
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Print an entry for the map, with a fresh key for FILE, or a binding
     #[command(after_help = "\
 The entry is a table of its own, so you can append it to any map, also to an empty or a
@@ -112,22 +154,35 @@ impl From<String> for Said {
 pub(crate) enum SetupError {
     #[error("name a client, or `key` and a file; `keyhole setup` lists the clients")]
     NoClient,
-    #[error("the path of this program cannot be found ({0}); start it by its full path")]
-    NoProgram(#[source] io::Error),
-    #[error(
-        "the path of this program holds a character that clients would replace or misread; install it in another place"
-    )]
-    OddProgram,
+    #[error("{0}")]
+    Program(#[from] ProgramError),
+    #[error("{0}")]
+    Name(#[from] NameError),
+    #[cfg(unix)]
+    #[error("{0}")]
+    Door(#[from] keyhole_setup::SetupError),
+    #[cfg(unix)]
+    #[error("{0}")]
+    Ask(#[from] keyhole_setup::ask::AskError),
+    #[cfg(unix)]
+    #[error("nothing is changed")]
+    Declined,
+    #[cfg(unix)]
+    #[error("name the server and its agent: add --bind NAME, or --inject AGENT")]
+    NoName,
+    #[cfg(unix)]
+    #[error("HOME does not say where your home is")]
+    NoHome,
+    #[cfg(unix)]
+    #[error("the result cannot be checked: {0}; run `keyhole check`")]
+    Unchecked(crate::serve::ServeError),
+    #[cfg(windows)]
+    #[error("on Windows, setup writes nothing: without --file, it prints what to write")]
+    NotHere,
     #[error(
         "the path of the map holds a character that cannot be printed here; move it, or write its entry yourself"
     )]
     OddMap,
-    #[error(
-        "in this client, an agent's name is 1 to 64 of a to z, digits and -, and starts with a letter"
-    )]
-    NotItsAgent,
-    #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
-    OddAgent,
     #[error(
         "only claude-code, codex and copilot-cli hand a document over by a hook; name one of them"
     )]
@@ -172,6 +227,9 @@ pub(crate) enum SetupError {
 /// [`SetupError`].
 pub(crate) fn run(arguments: &Arguments) -> Result<Said, SetupError> {
     let variable = |name: &str| std::env::var_os(name);
+    if let Some((wish, dry_run)) = wish(arguments) {
+        return write(wish, dry_run);
+    }
     match arguments {
         Arguments {
             what:
@@ -202,9 +260,68 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Said, SetupError> {
                 agent: None,
             },
             ..
-        } => Ok(found::list(variable).into()),
+        } => match is_answered() {
+            Some(said) => said,
+            None => Ok(found::list(variable).into()),
+        },
         _ => Err(SetupError::NoClient),
     }
+}
+
+/// What is to be written or taken away.
+#[cfg_attr(windows, expect(dead_code, reason = "nothing is written there"))]
+enum Wish {
+    Bind(String, Names, PathBuf),
+    Inject(String, AgentName, PathBuf),
+    Plugin(Option<PathBuf>),
+    Remove(String),
+    /// Whatever the user chooses.
+    Ask,
+}
+
+fn wish(arguments: &Arguments) -> Option<(Wish, bool)> {
+    match arguments {
+        Arguments {
+            what: Some(What::Plugin { file, dry_run }),
+            ..
+        } => Some((Wish::Plugin(file.clone()), *dry_run)),
+        Arguments {
+            what: Some(What::Remove { name, dry_run }),
+            ..
+        } => Some((Wish::Remove(name.clone()), *dry_run)),
+        Arguments {
+            client: Some(client),
+            file: Some(file),
+            ..
+        } => {
+            let (client, file) = (client.clone(), file.clone());
+            let wish = match &arguments.inject {
+                Some(agent) => Wish::Inject(client, agent.clone(), file),
+                None => Wish::Bind(client, arguments.names.clone(), file),
+            };
+            Some((wish, arguments.dry_run))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(unix)]
+use door::write;
+
+#[cfg(windows)]
+fn write(_: Wish, _: bool) -> Result<Said, SetupError> {
+    Err(SetupError::NotHere)
+}
+
+/// What comes of asking, if a user is there to answer.
+fn is_answered() -> Option<Result<Said, SetupError>> {
+    let is_there = cfg!(unix) && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let said = is_there.then(|| write(Wish::Ask, false))?;
+    #[cfg(unix)]
+    if let Err(SetupError::Ask(_)) = said {
+        return None;
+    }
+    Some(said)
 }
 
 /// The user's map, as it is now.

@@ -1,19 +1,15 @@
 //! One client's recipe, with this program and the user's names in it.
 
-use super::{
-    Names, Said, SetupError, UserMap,
-    clients::{Audience, Part, Recipe},
-    given::{is_expanded, quoted, script_text, shell_word, yaml_text},
-    program::Program,
-};
+use super::{Names, Said, SetupError, UserMap};
 use crate::check::make;
-use keyhole_core::{AgentName, Binding, BindingName, Map};
+use keyhole_core::{AgentName, Binding, Map};
+use keyhole_setup::{
+    clients::{Audience, Recipe},
+    paste::{quoted, shell_word},
+    program::Program,
+    recipe::{BINDING, Filled},
+};
 use keyhole_walk::printable::printable;
-
-/// The binding's name in the examples. It is the default if the user names none.
-const BINDING: &str = "scanner-catalog";
-/// The agent's name there.
-const AGENT: &str = "identifier-scanner";
 
 pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said, SetupError> {
     let program = Program::this()?;
@@ -71,7 +67,7 @@ fn map(
         });
     }
     let mut options = match agent {
-        Some(agent) => agent_option(agent)?,
+        Some(agent) => agent_option(agent),
         None => String::new(),
     };
     let mut why = String::new();
@@ -84,9 +80,12 @@ fn map(
     Ok(add + &why)
 }
 
-pub(super) fn agent_option(agent: &str) -> Result<String, SetupError> {
-    let agent = shell_word(agent).ok_or(SetupError::OddAgent)?;
-    Ok(format!(" --agent {agent}"))
+/// None of the shells may read the name in its own way: then the user writes it.
+pub(super) fn agent_option(agent: &str) -> String {
+    shell_word(agent).map_or_else(
+        || " --agent NAME".to_owned(),
+        |agent| format!(" --agent {agent}"),
+    )
 }
 
 /// The command that adds to the map what it lacks.
@@ -97,7 +96,7 @@ pub(super) fn add_entry(
     options: &str,
 ) -> Result<String, SetupError> {
     let file = user.live.location().file();
-    let program = shell_word(program).ok_or(SetupError::OddProgram)?;
+    let program = shell_word(program).unwrap_or_else(|| "keyhole".to_owned());
     let key = format!("{program} setup key FILE{options}");
     let (how, lines) = match make(file, &format!("{key} >>")) {
         Some(lines) => ("Add it", lines),
@@ -144,111 +143,4 @@ fn lacks(
         (None, Some(_)) => Some("it is for other agents: add this one to its agents".to_owned()),
         (None, None) => Some("it is for its agents only: name one of them with --agent".to_owned()),
     }
-}
-
-/// Parts of an example, each with its replacement.
-struct Filled(Vec<(&'static str, String)>);
-
-impl Filled {
-    fn new(
-        recipe: &Recipe,
-        program: &str,
-        given: Option<&str>,
-        agent: Option<&str>,
-    ) -> Result<Self, SetupError> {
-        let bind = given.unwrap_or(BINDING);
-        if agent.is_some_and(is_expanded) {
-            return Err(SetupError::OddAgent);
-        }
-        let agent_option = |quote: &str| {
-            agent.map_or_else(String::new, |agent| {
-                format!(", {quote}--agent{quote}, {}", quoted(agent))
-            })
-        };
-        let name = match is_word(bind) {
-            true => bind.to_owned(),
-            false => quoted(bind),
-        };
-        // The first match is taken. So if one text is the beginning of another, the
-        // longer one comes first.
-        let mut places = vec![
-            (
-                "\"--bind\", \"scanner-catalog\"",
-                format!("\"--bind\", \"{bind}\"{}", agent_option("\"")),
-            ),
-            (
-                "'--bind', 'scanner-catalog'",
-                format!("'--bind', '{bind}'{}", agent_option("'")),
-            ),
-            ("\"keyhole\"", quoted(program)),
-            ("'keyhole'", script_text(program)),
-            (
-                "command: keyhole",
-                format!("command: {}", yaml_text(program)),
-            ),
-            // The name as a YAML key, if the client's example uses one.
-            ("scanner-catalog:", format!("{name}:")),
-            (BINDING, bind.to_owned()),
-        ];
-        // The agent and its file have the binding's name, so that a second binding's do
-        // not replace them.
-        if recipe.audience != Audience::Client
-            && let Some(name) = agent.or(given)
-        {
-            match (is_agent(name), agent) {
-                (true, _) => places.push((AGENT, name.to_owned())),
-                (false, None) => places.push((AGENT, format!("agent-{name}"))),
-                (false, Some(_)) => return Err(SetupError::NotItsAgent),
-            }
-        }
-        Ok(Self(places))
-    }
-
-    /// Fills in the text in one pass, so it never replaces a part of a replacement.
-    fn fill(&self, text: &str) -> String {
-        let mut filled = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(c) = rest.chars().next() {
-            match self.0.iter().find(|(place, _)| rest.starts_with(place)) {
-                Some((place, with)) => {
-                    filled += with;
-                    rest = rest.get(place.len()..).unwrap_or_default();
-                }
-                None => {
-                    filled.push(c);
-                    rest = rest.get(c.len_utf8()..).unwrap_or_default();
-                }
-            }
-        }
-        filled
-    }
-
-    /// The part as a fenced block, so that the reader can tell it from the text around
-    /// it.
-    fn block(&self, part: &Part) -> String {
-        let language = match part.example.rsplit('.').next() {
-            Some("md") => "markdown",
-            Some("mjs") => "js",
-            Some(ending) => ending,
-            None => "",
-        };
-        // The fence is longer than any in the text.
-        let fence = match part.text.contains("```") {
-            true => "````",
-            false => "```",
-        };
-        format!("{fence}{language}\n{}{fence}\n", self.fill(part.text))
-    }
-}
-
-/// Whether each client with agents accepts this as the name of an agent and of its file.
-fn is_agent(name: &str) -> bool {
-    BindingName::try_from(name).is_ok() && is_word(name)
-}
-
-/// Whether a name in the form of a binding's name is a string in YAML even without
-/// quotes.
-fn is_word(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_lowercase())
-        && !["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name)
 }

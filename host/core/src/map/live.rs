@@ -136,7 +136,11 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         Ok((bytes, stat))
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
+    /// The map as it would be with these bytes.
+    ///
+    /// # Errors
+    /// [`MapError::Parse`].
+    pub fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
         Map::parse(bytes, &self.location).map_err(|source| MapError::Parse {
             path: self.path(),
             source,

@@ -1,7 +1,7 @@
 //! What each system makes of the same facts.
 
-use super::{folders_of_tasks, keeps};
-use std::{io, path::PathBuf};
+use super::keeps;
+use std::io;
 
 #[test]
 fn only_on_macos_is_eperm_about_the_app() {
@@ -15,54 +15,6 @@ fn only_on_macos_is_eperm_about_the_app() {
         assert_eq!(keeps(system, open), is_kept, "{system} {error}");
     }
     assert!(!keeps("macos", || Ok(())));
-}
-
-/// The system, CLAUDE_CODE_TMPDIR, the temporary folder, and where the tasks are.
-const FOLDERS: [(&str, &str, &str, &[&str]); 10] = [
-    ("linux", "", "/tmp", &["/tmp/claude-*"]),
-    ("linux", "", "/t", &["/t/claude-*"]),
-    ("linux", "", "/t/claude-7", &["/t/claude-*"]),
-    ("linux", "/x", "/t", &["/x/claude-*"]),
-    ("linux", "/private/tmp", "/t", &["/private/tmp/claude-*"]),
-    // The client takes no notice of TMPDIR there.
-    (
-        "macos",
-        "",
-        "/var/folders/zz/T/",
-        &["/tmp/claude-*", "/private/tmp/claude-*"],
-    ),
-    ("macos", "/x", "/var/folders/zz/T/", &["/x/claude-*"]),
-    (
-        "macos",
-        "/tmp/claude-501",
-        "/tmp",
-        &["/tmp/claude-*", "/private/tmp/claude-*"],
-    ),
-    (
-        "macos",
-        "/private/tmp/claude-501",
-        "/tmp",
-        &["/tmp/claude-*", "/private/tmp/claude-*"],
-    ),
-    (
-        "macos",
-        "/private/var/x",
-        "/tmp",
-        &["/var/x/claude-*", "/private/var/x/claude-*"],
-    ),
-];
-
-#[test]
-fn on_macos_the_tasks_are_in_tmp_whatever_tmpdir_says() {
-    for (system, own, usual, folders) in FOLDERS {
-        let found = folders_of_tasks(system, Some(PathBuf::from(own)), usual.into());
-        let expected: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
-        assert_eq!(found, expected, "{system} {own:?} {usual}");
-    }
-    assert_eq!(
-        folders_of_tasks("linux", None, "/t".into()),
-        [PathBuf::from("/t/claude-*")]
-    );
 }
 
 /// A folder of macOS's has a list that only denies, which must stay.
