@@ -30,16 +30,15 @@ pub(crate) fn open() -> (File, OwnedFd) {
 pub(crate) fn control(command: &mut Command, terminal: &OwnedFd) {
     let copy = || terminal.try_clone().expect("a descriptor");
     command.stdin(copy()).stdout(copy()).stderr(copy());
-    let make_own = || {
-        // SAFETY: two system calls, on a number.
-        match unsafe { libc::setsid() } {
-            -1 => Err(io::Error::last_os_error()),
-            // SAFETY: as above.
-            _ => match unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) } {
-                -1 => Err(io::Error::last_os_error()),
-                _ => Ok(()),
-            },
-        }
+    let is_done = |returned| match returned {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    };
+    let make_own = move || {
+        // SAFETY: a system call without arguments.
+        is_done(unsafe { libc::setsid() })?;
+        // SAFETY: a system call, on a number.
+        is_done(unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) })
     };
     // SAFETY: it allocates nothing.
     unsafe { command.pre_exec(make_own) };

@@ -80,6 +80,25 @@ fn each_part_of_the_program_knows_only_the_parts_below_it() {
     }
 }
 
+/// What serves cannot reach what writes: only these two parts of the program name it.
+#[test]
+fn only_check_and_setup_use_the_crate_that_writes() {
+    let sources = workspace().join("host/cli/src");
+    let (mut folders, mut named) = (vec![sources.clone()], BTreeSet::new());
+    while let Some(folder) = folders.pop() {
+        for found in fs::read_dir(folder).unwrap().flatten() {
+            let path = found.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if fs::read_to_string(&path).unwrap().contains("keyhole_setup") {
+                let part = path.strip_prefix(&sources).unwrap().iter().next().unwrap();
+                named.insert(part.to_str().unwrap().to_owned());
+            }
+        }
+    }
+    assert_eq!(named, BTreeSet::from(["check", "setup"].map(str::to_owned)));
+}
+
 #[test]
 fn every_crate_in_the_program_has_a_line_that_says_why() {
     let page = fs::read_to_string(workspace().join("CONTRIBUTING.md")).unwrap();

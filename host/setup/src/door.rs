@@ -120,6 +120,8 @@ pub struct Door<'a> {
     pub map: PathBuf,
     /// This program, as clients start it.
     pub program: String,
+    /// Why they should not start it there.
+    pub caution: Option<String>,
     /// The environment.
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     /// Whether a map of these bytes is valid; if not, why.
@@ -179,7 +181,7 @@ impl Door<'_> {
             show(&intent.shown(&self.home));
             return Ok(Outcome::Nothing);
         };
-        if intent.plan.steps.is_empty() {
+        if intent.plan.changes() == 0 {
             let notes = intent.notes.iter().map(|note| format!("{note}\n"));
             asked.show(&notes.collect::<String>())?;
             return Ok(Outcome::Already(intent.last));
@@ -266,6 +268,10 @@ impl Door<'_> {
     ) -> Result<(), SetupError> {
         let stopped = |error| SetupError::Stopped(error, plan.shown(&self.home));
         let keeps = || -> Result<(), DiskError> {
+            if record.entries.is_empty() {
+                let folder = found.1.real.parent().map(Path::to_owned);
+                return self.disk.remove(&found.1, folder.as_slice());
+            }
             self.disk.make_folders(&found.1.real)?;
             self.disk.replace(&found.1, record.text().as_bytes())
         };

@@ -57,13 +57,17 @@ impl Door<'_> {
                 document::NEW
             ));
         }
+        let is_private = intent.document.path.starts_with(self.home.join("private"));
+        if let Some(caution) = &self.caution {
+            intent.notes.push(format!("Careful: {caution}."));
+        }
         if let Some(repository) = &intent.document.repository {
-            intent.notes.push(match paste::word(&intent.document.path) {
+            intent.notes.push(match paste::word(&intent.document.path).filter(|_| !is_private) {
                 Some(word) => format!(
-                    "The document lies in a git repository, {}: it may be committed. To move it out: mkdir -p -m 700 ~/private && mv {word} ~/private/",
+                    "The document lies in a git repository, {}: it may be committed. To move it out, run: mkdir -p -m 700 ~/private && mv {word} ~/private/",
                     printable(repository)
                 ),
-                None => "The document lies in a git repository: it may be committed. Keep it in ~/private.".to_owned(),
+                None => "The document lies in a git repository: it may be committed. Keep it in a folder that is in none.".to_owned(),
             });
         }
         let has = self.has(&intent.document)?;
@@ -232,20 +236,22 @@ impl Door<'_> {
         let found = self.disk.find(&file, 0o600)?.bytes.unwrap_or_default();
         let refuse = |error| SetupError::Plan(PlanError::edit(&file, error));
         let text = String::from_utf8(found).map_err(|_| refuse(crate::EditError::NotText))?;
+        // What setup wrote for another name counts as not there: this one needs it, too.
         let denied = Denied::of(&json::read(&text, false).map_err(refuse)?);
+        let denied = denied.without(&record.denied(&file));
         let mut rules = places.missing(&denied);
         match places.of_document(&intent.document.path, &denied) {
             Some(more) => rules.extend(more),
             None => intent.notes.push("No rule can keep the main conversation from this document: a character in its path means something else there. Move it to ~/private.".to_owned()),
         }
         rules.extend(rules::PROGRAMS.map(str::to_owned));
-        let before = intent.plan.steps.len();
         let wanted = Wanted::Json {
             value: object(&json!({ "permissions": { "deny": rules } }).to_string())?,
             comments: false,
         };
+        let before = intent.plan.changes();
         intent.plan.want(&self.disk, record, name, &file, wanted)?;
-        intent.has_rules = intent.plan.steps.len() > before;
+        intent.has_rules = intent.plan.changes() > before;
         Ok(())
     }
 
@@ -329,14 +335,14 @@ impl Door<'_> {
         name: &str,
         table: Table,
     ) -> Result<(), SetupError> {
-        let before = intent.plan.steps.len();
+        let before = intent.plan.changes();
         intent
             .plan
             .want(&self.disk, record, name, &self.map, Wanted::Map(table))?;
         if let Some(new) = intent
             .plan
             .new_text(&self.map)
-            .filter(|_| intent.plan.steps.len() > before)
+            .filter(|_| intent.plan.changes() > before)
         {
             (self.judge)(new).map_err(SetupError::Map)?;
         }
@@ -358,7 +364,7 @@ impl Intent {
             self.who,
             self.plan.shown(home)
         );
-        if self.plan.steps.is_empty() {
+        if self.plan.changes() == 0 {
             text = format!("{}\n\nNothing is to be changed.\n", self.who);
         }
         for note in &self.notes {

@@ -8,7 +8,7 @@ use crate::{
     record::{Entry, Record, Wanted, hash},
 };
 use keyhole_walk::printable::{printable, printable_text};
-use serde_json::Map;
+use serde_json::{Map, Value};
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
@@ -83,7 +83,15 @@ impl Plan {
                 printable(file)
             ));
         }
-        if changes.is_empty() {
+        // What setup wrote for another name is this one's as well from now on: whoever is taken
+        // away first leaves it to the other.
+        let of_file = |entry: &&Entry| entry.file == file;
+        let is_shared = record
+            .entries
+            .iter()
+            .filter(of_file)
+            .any(|e| e.name != name);
+        if changes.is_empty() && (kept || !is_shared || ours == Some(&wanted)) {
             return Ok(());
         }
         let new = apply(&text, &changes).ok_or_else(|| refuse(EditError::NotSafe))?;
@@ -97,6 +105,12 @@ impl Plan {
             wanted: Some(wanted),
         });
         Ok(())
+    }
+
+    /// How many changes of a file there are.
+    pub(crate) fn changes(&self) -> usize {
+        let changes = |step: &&Step| !step.changes.is_empty();
+        self.steps.iter().filter(changes).count()
     }
 
     /// Adds a new file that the record does not name, so that nothing removes it.
@@ -140,16 +154,13 @@ impl Plan {
     ) -> Result<Record, PlanError> {
         let mut rest = record.clone();
         let mut files: Vec<&Path> = Vec::new();
-        for entry in record
-            .entries
-            .iter()
-            .rev()
-            .filter(|entry| entry.name == name)
-        {
+        for entry in record.entries.iter().filter(|entry| entry.name == name) {
             if !files.contains(&&*entry.file) {
                 files.push(&entry.file);
             }
         }
+        // The rules go last.
+        files.reverse();
         for file in files {
             self.remove_from(disk, &mut rest, name, file)?;
         }
@@ -210,6 +221,7 @@ impl Plan {
                     }
                     let changes = entry.wanted.changes(&base, None).map_err(refuse)?;
                     entry.before = hash(base.as_bytes());
+                    entry.wrote = wrote(&base, &entry.wanted);
                     base = apply(&base, &changes).ok_or_else(|| refuse(EditError::NotSafe))?;
                     (entry.after, entry.changes) = (hash(base.as_bytes()), changes);
                     again.push(entry);
@@ -219,6 +231,7 @@ impl Plan {
             }
             None => {
                 let new = cut(&text, &stack, name).map_err(refuse)?;
+                hand_over(&mut stack, name);
                 stack.retain(|entry| entry.name != name);
                 match new {
                     Some(new) => (Some(new), None),
@@ -253,7 +266,7 @@ impl Plan {
     /// For the user: each line that comes or goes, and nothing else of a file.
     pub(crate) fn shown(&self, home: &Path) -> String {
         let mut text = String::new();
-        for step in &self.steps {
+        for step in self.steps.iter().filter(|step| !step.changes.is_empty()) {
             let file = short(&step.file, home).unwrap_or_else(|| printable(&step.file));
             let what = match (&step.found.bytes, &step.new) {
                 (None, _) => " (new)",
@@ -264,7 +277,12 @@ impl Plan {
             let _ = writeln!(text, "\n{}{what}", printable_text(&file));
             for change in &step.changes {
                 if !change.place.is_empty() {
-                    let _ = writeln!(text, "  in {}:", printable_text(&change.place));
+                    let at = if change.place.starts_with("the ") {
+                        "at"
+                    } else {
+                        "in"
+                    };
+                    let _ = writeln!(text, "  {at} {}:", printable_text(&change.place));
                 }
                 let sides = [('-', &change.removed), ('+', &change.inserted)];
                 for (sign, side) in sides {
@@ -286,14 +304,7 @@ impl Plan {
                 continue;
             };
             let before = step.found.bytes.clone().unwrap_or_default();
-            let wrote = match wanted {
-                Wanted::Json { value, comments } => {
-                    let text = String::from_utf8_lossy(&before);
-                    json::read(&text, *comments)
-                        .map_or_else(|_| value.clone(), |old| json::missing(&old, value))
-                }
-                _ => Map::new(),
-            };
+            let wrote = wrote(&String::from_utf8_lossy(&before), wanted);
             // What a killed run has not written.
             let now = hash(&before);
             let last = |record: &Record| {
@@ -330,7 +341,7 @@ impl Plan {
     /// # Errors
     /// Why it stopped.
     pub(crate) fn apply(&self, disk: &Disk) -> Result<(), DiskError> {
-        for step in &self.steps {
+        for step in self.steps.iter().filter(|step| !step.changes.is_empty()) {
             disk.make_folders(&step.found.real)?;
             match &step.new {
                 Some(new) => disk.replace(&step.found, new)?,
@@ -344,6 +355,30 @@ impl Plan {
     pub(crate) fn new_text(&self, file: &Path) -> Option<&[u8]> {
         let step = self.steps.iter().rev().find(|step| step.file == file)?;
         step.new.as_deref()
+    }
+}
+
+/// In JSON: what a text has not before, of what is wanted.
+fn wrote(before: &str, wanted: &Wanted) -> Map<String, Value> {
+    match wanted {
+        Wanted::Json { value, comments } => json::read(before, *comments)
+            .map_or_else(|_| value.clone(), |old| json::missing(&old, value)),
+        _ => Map::new(),
+    }
+}
+
+/// What was written for `name`, and is wanted for others as well, is theirs from now on.
+fn hand_over(stack: &mut [Entry], name: &str) {
+    let mut gone = Map::new();
+    for entry in stack.iter().filter(|entry| entry.name == name) {
+        join(&mut gone, &entry.wrote);
+    }
+    for entry in stack.iter_mut().filter(|entry| entry.name != name) {
+        if let Wanted::Json { value, .. } = &entry.wanted {
+            let alone = json::missing(&value.clone().into(), &gone);
+            let shared = json::missing(&alone.into(), &gone);
+            join(&mut entry.wrote, &shared);
+        }
     }
 }
 
@@ -405,8 +440,7 @@ fn cut_lines(text: &str, changes: &[Change]) -> Option<String> {
     Some(text)
 }
 
-fn join(all: &mut Map<String, serde_json::Value>, more: &Map<String, serde_json::Value>) {
-    use serde_json::Value;
+fn join(all: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (name, value) in more {
         match (all.get_mut(name), value) {
             (Some(Value::Object(all)), Value::Object(more)) => join(all, more),

@@ -120,6 +120,15 @@ impl Record {
         text.unwrap_or_default() + "\n"
     }
 
+    /// The rules that setup wrote into this file.
+    pub(crate) fn denied(&self, file: &Path) -> Vec<String> {
+        let of_file = self.entries.iter().filter(|entry| entry.file == file);
+        let lists =
+            of_file.filter_map(|entry| entry.wrote.get("permissions")?.get("deny")?.as_array());
+        let rules = lists.flatten().filter_map(Value::as_str);
+        rules.map(str::to_owned).collect()
+    }
+
     /// What setup wanted for this name in this file, at last.
     pub(crate) fn wanted(&self, name: &str, file: &Path, like: &Wanted) -> Option<&Wanted> {
         let same = |wanted: &Wanted| std::mem::discriminant(wanted) == std::mem::discriminant(like);

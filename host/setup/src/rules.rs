@@ -150,6 +150,12 @@ impl Denied {
         Self(rules.map(str::to_owned).collect())
     }
 
+    /// The same without these rules.
+    pub(crate) fn without(mut self, rules: &[String]) -> Self {
+        self.0.retain(|rule| !rules.contains(rule));
+        self
+    }
+
     fn has(&self, place: &Path, home: &Path) -> bool {
         let mut of_files = self.0.iter().filter_map(|rule| match &**rule {
             "Read" => Some("//**"),

@@ -115,6 +115,7 @@ impl Home {
             home: self.path(""),
             map: self.path(MAP),
             program: "/usr/local/bin/keyhole".to_owned(),
+            caution: None,
             variable: &none,
             judge: &judge,
             key: &|| "k-0123456789abcdef".to_owned(),
@@ -218,6 +219,7 @@ fn an_empty_home_gets_a_served_agent_by_one_answer() {
 
     home.remove("house-rules").unwrap();
     assert_eq!(home.everything(), before);
+    assert!(!home.path(".local/state/keyhole").exists());
     assert!(matches!(
         home.remove("house-rules"),
         Err(SetupError::NothingOf)
@@ -303,6 +305,8 @@ fn another_agent_for_a_document_needs_its_name() {
         "roots = [\"~/private\"]\n\n[bindings.second]\npath = \"~/private/identifiers.md\"\n"
     );
     assert!(!home.read(SETTINGS).contains("mcp__first"));
+    // The second needs the rules, which the first brought.
+    assert!(home.read(SETTINGS).contains("Read(~/private/**)"));
     home.remove("second").unwrap();
     let left: Vec<_> = home
         .everything()

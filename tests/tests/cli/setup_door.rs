@@ -1,7 +1,9 @@
 //! `keyhole setup` that writes: from a question on a terminal to a file that is served; and who
 //! gets nothing written.
 
+use super::setup::{CLIENTS, pastes};
 use keyhole_tests::World;
+use serde_json::Value;
 use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
 
 const SETTINGS: &str = ".claude/settings.json";
@@ -167,4 +169,69 @@ fn a_no_and_a_name_that_holds_a_key_change_nothing() {
     assert_eq!(exit, Some(1), "{shown}");
     assert!(shown.contains("holds a key of your map"), "{shown}");
     assert_eq!(everything(&world), before);
+}
+
+/// What is printed is what the suites start the real clients with.
+#[test]
+fn each_client_gets_written_what_is_printed_for_it() {
+    for (client, files) in CLIENTS {
+        let world = World::new().file("private/a.md", "a\n");
+        let printed = World::new()
+            .run(["setup", client, "--bind", "house-rules"])
+            .stdout;
+        let blocks = pastes(&printed);
+        let rules: &[_] = if client == "claude-code" {
+            &[RULES]
+        } else {
+            &[]
+        };
+        let arguments = [
+            "setup",
+            client,
+            "--bind",
+            "house-rules",
+            "--file",
+            "~/private/a.md",
+        ];
+        let (shown, exit) = world.asked(arguments, &[rules, &[WRITE]].concat());
+        assert_eq!(exit, Some(0), "{client}: {shown}");
+        let written = everything(&world);
+        let is_written = |block: &String| {
+            let as_json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
+            written
+                .values()
+                .any(|bytes| match as_json(block.as_bytes()) {
+                    // The rules come beside what is printed.
+                    Some(block) if client == "claude-code" => as_json(bytes).is_some_and(|found| {
+                        found["permissions"]["allow"] == block["permissions"]["allow"]
+                    }),
+                    Some(block) => as_json(bytes) == Some(block),
+                    None => bytes == block.as_bytes(),
+                })
+        };
+        assert_eq!(blocks.len(), files.len(), "{client}");
+        let count = blocks.iter().filter(|block| is_written(block)).count();
+        let is_pasted = [
+            "claude-desktop",
+            "vscode",
+            "agent-sdk",
+            "agent-mcp-gateway",
+            "bernstein",
+        ];
+        assert_eq!(
+            count,
+            if is_pasted.contains(&client) {
+                0
+            } else {
+                files.len()
+            },
+            "{client}: {shown}"
+        );
+        // Then it is printed after all.
+        assert_eq!(
+            shown.contains("```"),
+            is_pasted.contains(&client),
+            "{client}"
+        );
+    }
 }

@@ -3,7 +3,7 @@
 use super::{Package, in_home};
 use crate::cli::on_a_terminal;
 use keyhole_tests::{Ran, World};
-use std::process::Command;
+use std::{fs, process::Command};
 
 const KEY: &str = "keyhole-privacy-catalog";
 
@@ -22,6 +22,9 @@ agents
 --help
 setup
 setup claude-code
+setup plugin
+setup plugin --file a.md
+setup remove plugin
 check --map m.toml
 check --map=m.toml
 check --brief
@@ -149,4 +152,24 @@ fn a_session_is_told_of_a_map_that_cannot_be_used_and_of_nothing_else() {
     is_told("map-invalid");
     world.write_map("[keys]\nk = 'gone.md'\n");
     let _ = brief().says("");
+}
+
+/// The one command, by its full path, for a user who has nothing but the plugin.
+#[test]
+fn without_a_map_a_session_is_told_the_command_that_makes_one_by_its_full_path() {
+    let package = Package::shared();
+    let world = World::new().file("private/identifiers.md", "- private words\n");
+    let server = package.plugin().join("server");
+    let program = fs::read_dir(server).unwrap().next().unwrap().unwrap();
+    let mut command = Command::new(program.path());
+    let command = in_home(command.args(["check", "--brief"]), &world);
+    let told = Ran::of(command, b"").exits(0).json();
+    let said = told["systemMessage"].as_str().unwrap();
+    let (_, typed) = said.split_once("In a terminal, run: ").unwrap();
+    let bin = package.plugin().canonicalize().unwrap().join("bin/keyhole");
+    assert_eq!(typed, format!("{} setup plugin", bin.display()));
+    let typed = format!("{typed} --file ~/private/identifiers.md --dry-run");
+    if let Some(ran) = on_a_terminal(&world, &typed) {
+        let _ = ran.mentions("+ [keys.keyhole-privacy-catalog]");
+    }
 }

@@ -46,9 +46,12 @@ pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Said, SetupError> {
     };
     user.conceals(String::new(), &[bind, agent, request.file.to_str()])?;
     // The plugin brings its own program.
-    let program = match request.what {
-        What::Plugin => String::new(),
-        _ => Program::this()?.path,
+    let (program, caution) = match request.what {
+        What::Plugin => (String::new(), None),
+        _ => {
+            let this = Program::this()?;
+            (this.path, this.caution)
+        }
     };
     let judge = |bytes: &[u8]| {
         let map = user.live.parse(bytes);
@@ -57,7 +60,10 @@ pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Said, SetupError> {
     // Before the question whether to write, so that no failure comes after it.
     let key = fresh()?;
     let key = || key.clone();
-    let door = door(&user, &home, program, &variable, &judge, &key);
+    let door = Door {
+        caution,
+        ..door(&user, &home, program, &variable, &judge, &key)
+    };
     let mut shown = String::new();
     let asked = terminal.as_mut().map(|terminal| terminal as &mut dyn Asked);
     let done = door.install(&request, asked, &mut |text| shown += text)?;
@@ -104,6 +110,7 @@ fn door<'a>(
         home: home.to_owned(),
         map: user.live.location().file().to_owned(),
         program,
+        caution: None,
         variable,
         judge,
         key,

@@ -121,6 +121,31 @@ fn what_others_wrote_since_stays_and_ours_goes() {
 }
 
 #[test]
+fn what_two_names_need_stays_until_both_are_gone() {
+    for changed in [false, true] {
+        let home = lived_in();
+        home.install(&bind("claude-code", "a"), &mut User::answers(YES))
+            .unwrap();
+        home.install(&bind("claude-code", "b"), &mut User::answers(&["b", "y"]))
+            .unwrap();
+        if changed {
+            let settings: serde_json::Value = serde_json::from_str(&home.read(SETTINGS)).unwrap();
+            home.file(SETTINGS, &format!("{settings:#}"));
+        }
+        home.remove("a").unwrap();
+        let rules = |home: &Home| home.read(SETTINGS).contains("Read(~/private/**)");
+        assert!(rules(&home), "{changed}");
+        home.remove("b").unwrap();
+        assert!(!rules(&home), "{changed}");
+        let left: serde_json::Value = serde_json::from_str(&home.read(SETTINGS)).unwrap();
+        let was =
+            serde_json::json!({ "model": "x", "permissions": { "deny": ["Read(~/.ssh/**)"] } });
+        assert_eq!(left["permissions"]["deny"], was["permissions"]["deny"]);
+        assert_eq!(home.read(MAP), "# mine\n\n[keys.b]\npath = '~/notes/b.md'");
+    }
+}
+
+#[test]
 fn what_changed_between_the_question_and_the_answer_is_not_lost() {
     let home = lived_in();
     let settings = home.path(SETTINGS);
