@@ -93,8 +93,10 @@ impl Door<'_> {
             }
             What::Plugin => {
                 self.rules(&mut intent, record, PLUGIN_NAME, with_rules)?;
-                let table =
+                let mut table =
                     self.table(&mut intent, &has, "keys", PLUGIN.1, Some(PLUGIN.0), None)?;
+                let withhold = ("withhold".to_owned(), Field::Flag(true));
+                table.fields.push(withhold);
                 self.map(&mut intent, record, PLUGIN_NAME, table)?;
                 intent.who = format!("Only the plugin's agent {} gets the document.", PLUGIN.0);
                 intent.last = "Start `claude` anew in a project's folder, and say: Scan my staged changes with the privacy scanner.".to_owned();

@@ -30,6 +30,8 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Field {
+    /// A yes or no: what the map says stays.
+    Flag(bool),
     /// A number: if the map has another, it is changed.
     Number(u64),
     /// A text.
@@ -41,6 +43,7 @@ pub enum Field {
 impl Field {
     fn shown(&self) -> String {
         match self {
+            Self::Flag(is) => is.to_string(),
             Self::Number(number) => number.to_string(),
             Self::Text(text) => quoted(text),
             Self::Texts(texts) => list(texts),
@@ -49,6 +52,7 @@ impl Field {
 
     fn value(&self) -> Value {
         match self {
+            Self::Flag(is) => json!(is),
             Self::Number(number) => json!(number),
             Self::Text(text) => json!(text),
             Self::Texts(texts) => json!(texts),
@@ -292,6 +296,7 @@ fn table(
                 set(expected, name, wants.value());
             }
             (Some(found), wants) if value(found.get_ref()) == wants.value() => {}
+            (Some(_), Field::Flag(_)) => {}
             (Some(found), Field::Number(_)) => {
                 changes.push(Change {
                     at: found.span().start,

@@ -328,7 +328,7 @@ fn the_plugin_gets_its_own_key_and_nothing_else() {
     home.install(&wants(What::Plugin), &mut user).unwrap();
     assert_eq!(
         home.read(MAP),
-        "roots = [\"~/private\"]\n\n[keys.keyhole-privacy-catalog]\npath = \"~/private/identifiers.md\"\nagents = [\"keyhole:privacy-scanner\"]\n"
+        "roots = [\"~/private\"]\n\n[keys.keyhole-privacy-catalog]\npath = \"~/private/identifiers.md\"\nagents = [\"keyhole:privacy-scanner\"]\nwithhold = true\n"
     );
     assert!(
         home.read(SETTINGS)

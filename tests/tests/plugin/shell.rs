@@ -166,10 +166,10 @@ fn without_a_map_a_session_is_told_the_command_that_makes_one_by_its_full_path()
     let told = Ran::of(command, b"").exits(0).json();
     let said = told["systemMessage"].as_str().unwrap();
     let (_, typed) = said.split_once("In a terminal, run: ").unwrap();
-    let bin = package.plugin().canonicalize().unwrap().join("bin/keyhole");
-    assert_eq!(typed, format!("{} setup plugin", bin.display()));
+    assert!(typed.contains("plugin/bin/keyhole' setup plugin"), "{typed}");
     let typed = format!("{typed} --file ~/private/identifiers.md --dry-run");
-    if let Some(ran) = on_a_terminal(&world, &typed) {
+    let world = world.env("TYPED", typed);
+    if let Some(ran) = on_a_terminal(&world, "eval \"$TYPED\"") {
         let _ = ran.mentions("+ [keys.keyhole-privacy-catalog]");
     }
 }

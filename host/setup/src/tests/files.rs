@@ -276,7 +276,7 @@ fn roots_hold_what_is_there_or_are_left_out() {
     home.install(&request, &mut user).unwrap();
     assert_eq!(
         home.read(MAP),
-        "[keys.keyhole-privacy-catalog]\npath = \"~/a.md\"\nagents = [\"keyhole:privacy-scanner\"]\n"
+        "[keys.keyhole-privacy-catalog]\npath = \"~/a.md\"\nagents = [\"keyhole:privacy-scanner\"]\nwithhold = true\n"
     );
     assert!(
         home.read(SETTINGS).contains("Read(~/a.md)") && !home.read(SETTINGS).contains("Read(~/**)")

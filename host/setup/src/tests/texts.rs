@@ -200,6 +200,16 @@ fn a_map_of_each_shape_keeps_every_other_byte() {
         assert_eq!(undo(&merged, &changes).unwrap(), before);
         assert_eq!(map::merge(&merged, &wanted), Ok(Vec::new()));
     }
+    // What the user said no to stays.
+    let mut wanted = table("keys", "a", true);
+    wanted
+        .fields
+        .push(("withhold".to_owned(), Field::Flag(true)));
+    let before = "roots = ['~/p']\n[keys.a]\npath = '~/p/a.md'\nmax_bytes = 100\nagents = ['x']\n";
+    for (said, changes) in [("", 1), ("withhold = false\n", 0), ("withhold = true\n", 0)] {
+        let found = map::merge(&format!("{before}{said}"), &wanted).unwrap();
+        assert_eq!(found.len(), changes, "{said}");
+    }
     // Without roots, none come.
     let wanted = table("bindings", "a", false);
     let changes = map::merge("[keys.b]\npath = '/b.md'\n", &wanted).unwrap();
