@@ -80,7 +80,10 @@ impl Terminal {
     /// # Errors
     /// [`AskError`].
     pub fn open(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, AskError> {
-        if variable("SUDO_UID").is_some() || variable("SUDO_USER").is_some() {
+        if ["SUDO_UID", "SUDO_USER", "DOAS_USER"]
+            .iter()
+            .any(|name| variable(name).is_some())
+        {
             return Err(AskError::UnderSudo);
         }
         if OF_CLIENTS.iter().any(|name| variable(name).is_some()) {

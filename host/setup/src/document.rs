@@ -135,6 +135,8 @@ fn is_open(found: &fs::Metadata, real: &Path) -> bool {
 /// vault for instance, it is the one above, so that it may be mounted again. None if that would
 /// be the home, or above.
 pub fn root_of(real: &Path, home: &Path) -> Option<PathBuf> {
+    let home = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
+    let home = &*home;
     let folder = real.parent().filter(|folder| !home.starts_with(folder))?;
     let device = |at: &Path| fs::metadata(at).map(|found| found.dev()).ok();
     let inside = folder.ancestors().take_while(|above| *above != home);

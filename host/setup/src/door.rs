@@ -15,12 +15,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The plugin's agent, and the key that it has in its text.
-pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
-
-/// The name in the record for what the plugin needs.
-pub const PLUGIN_NAME: &str = "plugin";
-
 /// What the user wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {

@@ -160,7 +160,14 @@ impl Door<'_> {
                 },
                 false => Wanted::Whole(text),
             };
-            intent.plan.want(&self.disk, record, name, &file, wanted)?;
+            self.client(
+                intent,
+                record,
+                has,
+                (name, agent.unwrap_or(name)),
+                &file,
+                wanted,
+            )?;
         }
         intent.who = filled.fill(recipe.who);
         if recipe.audience != Audience::Client {
@@ -210,7 +217,7 @@ impl Door<'_> {
             value: hook.value,
             comments: false,
         };
-        intent.plan.want(&self.disk, record, agent, &file, wanted)?;
+        self.client(intent, record, has, (agent, agent), &file, wanted)?;
         intent.who = format!(
             "Only the agent {agent} gets the document, when it starts: it calls no tool, and no prompt holds a key."
         );
@@ -219,6 +226,26 @@ impl Door<'_> {
             "Start the client anew, and ask the agent {agent} for its work. {}",
             hook.note
         );
+        Ok(())
+    }
+
+    /// A client's own file. If that is new, and the map has the document already, it gets to
+    /// somebody else.
+    fn client(
+        &self,
+        intent: &mut Intent,
+        record: &Record,
+        has: &MapNow,
+        (name, agent): (&str, &str),
+        file: &Path,
+        wanted: Wanted,
+    ) -> Result<(), SetupError> {
+        let is_known = record.wanted(name, file, &wanted).is_some();
+        let before = intent.plan.changes();
+        intent.plan.want(&self.disk, record, name, file, wanted)?;
+        if intent.plan.changes() > before && !is_known && !has.others.is_empty() {
+            intent.typed = Some(agent.to_owned());
+        }
         Ok(())
     }
 

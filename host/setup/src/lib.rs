@@ -45,7 +45,13 @@ pub mod rules;
 mod tests;
 
 #[cfg(unix)]
-pub use door::{Door, Outcome, PLUGIN, PLUGIN_NAME, Request, SetupError, What};
+pub use door::{Door, Outcome, Request, SetupError, What};
 pub use edit::{Change, EditError, apply, undo};
 #[cfg(unix)]
 pub use plan::PlanError;
+
+/// The plugin's agent, and the key that it has in its text.
+pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
+
+/// The name in the record for what the plugin needs.
+pub const PLUGIN_NAME: &str = "plugin";

@@ -32,7 +32,7 @@ pub struct Table {
 pub enum Field {
     /// A yes or no: what the map says stays.
     Flag(bool),
-    /// A number: if the map has another, it is changed.
+    /// A limit: if the map has a higher one, it is changed. A lower one is another client's.
     Number(u64),
     /// A text.
     Text(String),
@@ -297,6 +297,10 @@ fn table(
             }
             (Some(found), wants) if value(found.get_ref()) == wants.value() => {}
             (Some(_), Field::Flag(_)) => {}
+            (Some(found), Field::Number(most))
+                if value(found.get_ref())
+                    .as_u64()
+                    .is_some_and(|has| has <= *most) => {}
             (Some(found), Field::Number(_)) => {
                 changes.push(Change {
                     at: found.span().start,

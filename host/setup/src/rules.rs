@@ -121,7 +121,8 @@ impl Places {
 
 /// Whether a folder holds documents and nothing else. One that is not there yet will.
 fn is_of_documents(folder: &Path, home: &Path) -> bool {
-    if home.starts_with(folder) {
+    let real = fs::canonicalize(home);
+    if home.starts_with(folder) || real.is_ok_and(|home| home.starts_with(folder)) {
         return false;
     }
     let Ok(inside) = fs::read_dir(folder) else {
@@ -151,6 +152,7 @@ impl Denied {
     }
 
     /// The same without these rules.
+    #[cfg(unix)]
     pub(crate) fn without(mut self, rules: &[String]) -> Self {
         self.0.retain(|rule| !rules.contains(rule));
         self

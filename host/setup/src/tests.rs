@@ -317,6 +317,33 @@ fn another_agent_for_a_document_needs_its_name() {
 }
 
 #[test]
+fn a_second_client_for_a_binding_needs_its_name_and_brings_its_limit() {
+    let home = Home::new();
+    let install = |client: &str, answers: &[&'static str]| {
+        let mut user = User::answers(answers);
+        home.install(&bind(client, "a"), &mut user).unwrap()
+    };
+    install("codex", YES);
+    assert!(home.read(MAP).contains("max_bytes = 40000\n"));
+    assert_eq!(install("cursor", YES), Outcome::Nothing);
+    assert!(!home.path(".cursor").exists());
+    assert!(matches!(install("cursor", &["a", "y"]), Outcome::Done(_)));
+    install("qwen-code", &["a", "y"]);
+    assert!(home.read(MAP).contains("max_bytes = 28000\n"));
+    install("copilot-cli", &["a", "y"]);
+    assert_eq!(home.read(MAP).matches("bindings").count(), 1);
+    assert!(home.read(MAP).contains("max_bytes = 20480\n"));
+    assert!(matches!(install("codex", &[]), Outcome::Already(_)));
+    home.remove("a").unwrap();
+    let left: Vec<_> = home
+        .everything()
+        .into_keys()
+        .filter(|path| path.is_file())
+        .collect();
+    assert_eq!(left, [home.path("private/identifiers.md")]);
+}
+
+#[test]
 fn the_plugin_gets_its_own_key_and_nothing_else() {
     let home = Home::new();
     home.file(

@@ -100,3 +100,12 @@ fn a_file_that_would_be_refused_is_warned_of_and_its_content_is_never_printed() 
         assert_eq!(ran.stderr.is_empty(), says.is_empty(), "{ran:#?}");
     }
 }
+
+/// The plugin's agent has a key in its text, so another one would be of no use.
+#[test]
+fn an_entry_for_the_plugins_agent_has_its_own_key() {
+    let world = World::new().file("notes/a.md", "a");
+    let agent = ["--agent", "keyhole:privacy-scanner"];
+    let ran = world.run(["setup", "key", "~/notes/a.md"].iter().chain(&agent));
+    let _ = ran.exits(0).mentions("\n[keys.keyhole-privacy-catalog]\n");
+}

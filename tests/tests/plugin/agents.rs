@@ -46,7 +46,7 @@ fn each_agent_has_tools_that_only_read_and_a_key_that_stands_only_in_its_body() 
             assert_eq!(body.matches(&name).count(), 1, "{name}");
         }
 
-        // The map that the page shows is the one that the program asks for.
+        // The map that the page shows is the one that the program writes.
         let agent = format!("keyhole:{}", fields["name"].as_str().unwrap());
         assert_eq!(file, format!("{}.md", fields["name"].as_str().unwrap()));
         let page = fs::read_to_string(plugin.join("README.md")).unwrap();
@@ -62,9 +62,11 @@ fn each_agent_has_tools_that_only_read_and_a_key_that_stands_only_in_its_body() 
             let mut command = Command::new(plugin.join("bin/keyhole"));
             Ran::of(in_home(command.arg("check"), &world), b"").exits(exit)
         };
-        let _ = check(2)
-            .mentions(&format!("{agent}: the map has no entry"))
-            .mentions(&entry);
+        let _ = check(2).mentions(&format!("{agent}: the map has no entry"));
+        let arguments = ["setup", "plugin", "--file", "~/private/identifiers.md"];
+        let plan = world.run(arguments.iter().chain(&["--dry-run"])).exits(0);
+        let lines = entry.lines().map(|line| format!("  + {line}\n"));
+        let _ = plan.mentions(&lines.collect::<String>());
         world.write_map(entry);
         let _ = check(0).mentions(&format!("\n{agent}: would be served, line 1\n"));
     }

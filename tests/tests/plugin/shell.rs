@@ -95,7 +95,7 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
         (
             entry("k-2c1f8a96d0e34b57", ""),
             1,
-            "the map has no entry with its key. If line 1 is meant for it, change its key to keyhole-privacy-catalog. Otherwise put this at its end,",
+            "the map has no entry with its key. In a terminal of your own, run: ",
         ),
         (
             entry(KEY, "max_bytes = 1\nagents = ['keyhole:privacy-scanner']"),
@@ -105,7 +105,7 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
         (
             World::new().map("[bindings.secret-place]\npath = '~/secret-place/a.md'\n"),
             1,
-            "the map has no entry with its key. Put this at its end, with the path of your file:\n\n[keys.keyhole-privacy-catalog]\n",
+            "the map has no entry with its key. In a terminal of your own, run: ",
         ),
         (World::new().map("[keys"), 2, "map-invalid\n"),
     ] {
@@ -166,7 +166,10 @@ fn without_a_map_a_session_is_told_the_command_that_makes_one_by_its_full_path()
     let told = Ran::of(command, b"").exits(0).json();
     let said = told["systemMessage"].as_str().unwrap();
     let (_, typed) = said.split_once("In a terminal, run: ").unwrap();
-    assert!(typed.contains("plugin/bin/keyhole' setup plugin"), "{typed}");
+    assert!(
+        typed.contains("plugin/bin/keyhole' setup plugin"),
+        "{typed}"
+    );
     let typed = format!("{typed} --file ~/private/identifiers.md --dry-run");
     let world = world.env("TYPED", typed);
     if let Some(ran) = on_a_terminal(&world, "eval \"$TYPED\"") {

@@ -98,6 +98,11 @@ fn agent_report(
     let is_served =
         found.is_some_and(|(entry, bound)| entry.result.is_ok() && bound != Some(false));
     let said = match found.map(|(entry, bound)| (entry.line, entry.result, bound)) {
+        None if cfg!(unix) && map.is_none() => "the map has no entry with its key".to_owned(),
+        None if cfg!(unix) => format!(
+            "the map has no entry with its key. In a terminal of your own, run: {}",
+            door(DOOR)
+        ),
         None => {
             let named = of.iter().find(|(_, entry)| is_for(entry) == Some(true));
             let meant = named.or(of.first().filter(|_| of.len() == 1));

@@ -6,7 +6,10 @@ use crate::{
     resources::runtime,
 };
 use keyhole_core::{Caller, Loader, Target, hex, limits::Limits, sandbox::Sandbox};
-use keyhole_setup::paste::{plain, quoted};
+use keyhole_setup::{
+    PLUGIN,
+    paste::{plain, quoted},
+};
 use keyhole_walk::printable::printable;
 use std::{
     io::{self, IsTerminal as _},
@@ -93,6 +96,8 @@ pub(super) fn fresh() -> Result<String, SetupError> {
 fn table(path: &str, names: &Names, max_bytes: Option<u64>) -> Result<String, SetupError> {
     let name = match &names.bind {
         Some(bind) => format!("bindings.{bind}"),
+        // This one has a key in its text already.
+        None if names.agent.as_deref() == Some(PLUGIN.0) => format!("keys.{}", PLUGIN.1),
         None => format!("keys.\"{}\"", fresh()?),
     };
     let mut text = format!("\n[{name}]\npath = {}\n", quoted(path));

@@ -281,6 +281,12 @@ fn roots_hold_what_is_there_or_are_left_out() {
     assert!(
         home.read(SETTINGS).contains("Read(~/a.md)") && !home.read(SETTINGS).contains("Read(~/**)")
     );
+    // Also if the home is a link.
+    let home = Home::new();
+    home.file("real/a.md", "a\n");
+    symlink(home.path("real"), home.path("link")).unwrap();
+    let real = home.path("real/a.md");
+    assert_eq!(crate::document::root_of(&real, &home.path("link")), None);
     // Roots that hold it already.
     let home = Home::new();
     home.file(MAP, "roots = ['~/']\n");

@@ -200,6 +200,12 @@ fn a_map_of_each_shape_keeps_every_other_byte() {
         assert_eq!(undo(&merged, &changes).unwrap(), before);
         assert_eq!(map::merge(&merged, &wanted), Ok(Vec::new()));
     }
+    // A lower limit is another client's.
+    let before = "roots = ['~/p']\n[keys.a]\npath = '~/p/a.md'\nmax_bytes = 50\nagents = ['x']\n";
+    assert_eq!(
+        map::merge(before, &table("keys", "a", true)),
+        Ok(Vec::new())
+    );
     // What the user said no to stays.
     let mut wanted = table("keys", "a", true);
     wanted
