@@ -188,12 +188,12 @@ fn ask_file(terminal: &mut Terminal) -> io::Result<PathBuf> {
 fn ask_client(terminal: &mut Terminal) -> io::Result<Option<What>> {
     let variable = |name: &str| std::env::var_os(name);
     let mut known: Vec<_> = clients::all().collect();
-    known.sort_by_key(|recipe| !found::is_here(recipe, &variable));
+    known.sort_by_key(|recipe| !found::is_here(recipe, variable));
     terminal.show(
         "Who is to get a document?\n\n   0  the agent of Keyhole's plugin for Claude Code\n",
     )?;
     for (at, recipe) in known.iter().enumerate() {
-        let here = if found::is_here(recipe, &variable) {
+        let here = if found::is_here(recipe, variable) {
             ", found here"
         } else {
             ""
