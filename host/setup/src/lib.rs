@@ -2,7 +2,7 @@
 //!
 //! Nothing else in the program writes. `serve`, `guard` and `inject` do not use this crate.
 //!
-//! A plan ([`install`], [`remove`]) is a list of files, each with its new bytes. Every other
+//! A plan ([`Door::install`], [`Door::remove`]) is a list of files, each with its new bytes. Every other
 //! byte of a file stays ([`json`], [`map`]); each file is replaced in one step, if it is still
 //! what was shown ([`disk`]); and a record of our own lines makes it possible to take them away
 //! ([`record`]). All commands and paths that are printed come from [`paste`].
