@@ -4,11 +4,14 @@ use crate::{
     ask::{AskError, Asked},
     disk::{Disk, DiskError, Found},
     document::DocumentError,
+    edit::apply,
+    map,
     plan::{Plan, PlanError},
     recipe::NameError,
     record::Record,
     rules,
 };
+use keyhole_walk::printable::printable_text;
 use std::{
     ffi::OsString,
     io,
@@ -249,6 +252,48 @@ impl Door<'_> {
         Ok(Outcome::Done(
             "The document is still there. Restart the client.".to_owned(),
         ))
+    }
+
+    /// Rewrites bindings through keys, as version 0.3.0 had them, if that makes the map valid.
+    /// None if there is nothing of that kind. It shows no key.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn renew(
+        &self,
+        asked: Option<&mut dyn Asked>,
+        show: &mut dyn FnMut(&str),
+    ) -> Result<Option<Outcome>, SetupError> {
+        let found = self.disk.find(&self.map, 0o600)?;
+        let text = found
+            .bytes
+            .as_deref()
+            .and_then(|bytes| str::from_utf8(bytes).ok());
+        let changes = text.and_then(|text| map::renew(text).ok());
+        let (Some(text), Some(changes)) = (text, changes) else {
+            return Ok(None);
+        };
+        let new = apply(text, &changes).filter(|new| (self.judge)(new.as_bytes()).is_ok());
+        let Some(new) = new.filter(|new| new != text) else {
+            return Ok(None);
+        };
+        let mut said = "The map has bindings through keys, which this version does not take. Each would get its path in place of the key:\n".to_owned();
+        for change in &changes {
+            said += &format!("\n  in {}:\n", printable_text(&change.place));
+            for line in change.inserted.lines() {
+                said += &format!("  + {}\n", printable_text(line));
+            }
+        }
+        let Some(asked) = asked else {
+            show(&said);
+            return Ok(Some(Outcome::Nothing));
+        };
+        asked.show(&said)?;
+        if !asked.agrees("\nWrite these changes?")? {
+            return Ok(Some(Outcome::Nothing));
+        }
+        self.disk.replace(&found, new.as_bytes())?;
+        Ok(Some(Outcome::Done(String::new())))
     }
 
     /// The record comes first when something is added, and last when it goes: so whatever is

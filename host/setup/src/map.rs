@@ -171,6 +171,73 @@ pub fn merge(text: &str, wanted: &Table) -> Result<Vec<Change>, EditError> {
     Ok(changes)
 }
 
+/// The changes after which each binding that has the key of an entry has that entry's path,
+/// limit and agents instead, as since version 0.4.0.
+///
+/// # Errors
+/// [`EditError`].
+pub fn renew(text: &str) -> Result<Vec<Change>, EditError> {
+    let (mark, body) = marked(text);
+    let document = parse(body)?;
+    let mut expected = table_value(&document);
+    let table = |kind: &str| match document.get(kind).map(toml::Spanned::get_ref) {
+        Some(DeValue::Table(table)) => Some(table),
+        _ => None,
+    };
+    let mut changes = Vec::new();
+    for (name, binding) in table("bindings").into_iter().flatten() {
+        let DeValue::Table(fields) = binding.get_ref() else {
+            continue;
+        };
+        let key = fields.iter().find(|(field, _)| *field.get_ref() == "key");
+        let Some((field, key)) = key else { continue };
+        let DeValue::String(text) = key.get_ref() else {
+            continue;
+        };
+        let entry = table("keys").and_then(|keys| keys.get(&**text));
+        let entry = entry.map_or(Value::Null, |entry| value(entry.get_ref()));
+        let path = entry.as_str().or_else(|| entry.get("path")?.as_str());
+        let path = path.ok_or_else(|| {
+            EditError::Differs(format!(
+                "the key of [bindings.{name}]",
+                name = name.get_ref()
+            ))
+        })?;
+        let new = &mut expected["bindings"][&**name.get_ref()];
+        new.as_object_mut().and_then(|new| new.remove("key"));
+        new["path"] = json!(path);
+        let mut lines = vec![format!("path = {}", quoted(path))];
+        if let Some(bytes) = entry.get("max_bytes").filter(|bytes| bytes.is_u64()) {
+            lines.push(format!("max_bytes = {bytes}"));
+            new["max_bytes"] = bytes.clone();
+        }
+        if let Some(agents) = entry.get("agents").and_then(texts) {
+            lines.push(format!("agents = {}", list(&agents)));
+            new["agents"] = json!(agents);
+        }
+        let is_inline = body
+            .get(binding.span().start..)
+            .is_some_and(|text| text.starts_with('{'));
+        let joint = if is_inline { ", " } else { line_end(body) };
+        changes.push(Change {
+            at: field.span().start,
+            removed: body
+                .get(field.span().start..key.span().end)
+                .unwrap_or_default()
+                .to_owned(),
+            inserted: lines.join(joint),
+            place: format!("[bindings.{}]", name.get_ref()),
+        });
+    }
+    changes.sort_by_key(|change| change.at);
+    let new = apply(body, &changes).ok_or(EditError::NotSafe)?;
+    if !parse(&new).is_ok_and(|new| table_value(&new) == expected) {
+        return Err(EditError::NotSafe);
+    }
+    changes.iter_mut().for_each(|change| change.at += mark);
+    Ok(changes)
+}
+
 fn roots(
     text: &str,
     document: &DeTable<'_>,

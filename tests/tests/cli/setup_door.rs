@@ -235,3 +235,27 @@ fn each_client_gets_written_what_is_printed_for_it() {
         );
     }
 }
+
+#[test]
+fn a_map_of_the_version_before_is_rewritten_first_and_no_key_is_shown() {
+    let old = "[keys.k-0123456789abcdef]\npath = '~/private/a.md'\n\n[bindings.b]\nkey = 'k-0123456789abcdef'\n";
+    let world = World::new().file("private/a.md", "a\n").map(old);
+    let arguments = ["setup", "plugin", "--file", "~/private/a.md"];
+    let dry = world.run(arguments.iter().chain(&["--dry-run"])).exits(0);
+    let _ = dry
+        .mentions("  + path = \"~/private/a.md\"\n")
+        .conceals("k-0123");
+    let (shown, exit) = world.asked(arguments, &[(WRITE.0, "n")]);
+    assert_eq!(exit, Some(1), "{shown}");
+    assert_eq!(fs::read_to_string(world.map_path()).unwrap(), old);
+    let agent = (
+        "Type the agent's name to agree: ",
+        "keyhole:privacy-scanner",
+    );
+    let (shown, exit) = world.asked(arguments, &[WRITE, RULES, agent, WRITE]);
+    assert_eq!(exit, Some(0), "{shown}");
+    assert!(!shown.contains("k-0123"), "{shown}");
+    let new = old.replace("key = 'k-0123456789abcdef'", "path = \"~/private/a.md\"");
+    let map = fs::read_to_string(world.map_path()).unwrap();
+    assert!(map.contains(&new), "{map}");
+}

@@ -1,7 +1,11 @@
 //! The part that writes: asks, lets `keyhole_setup` do it, checks, and says the last step.
 
 use super::{Names, Said, SetupError, UserMap, Wish, entry::fresh, found, recipe};
-use crate::arguments::{agent_name, binding_name};
+use crate::{
+    arguments::{agent_name, binding_name},
+    check::foreign_map,
+};
+use keyhole_core::{LiveMap, Location, MapError};
 use keyhole_setup::{
     Door, Outcome, Request, What,
     ask::{Asked, Terminal},
@@ -21,17 +25,33 @@ use std::{
 /// Does it, and returns what to print.
 pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Said, SetupError> {
     let variable = |name: &str| -> Option<OsString> { std::env::var_os(name) };
-    let user = UserMap::read()?;
-    let location = user.live.location();
-    let home = location.home().ok_or(SetupError::NoHome)?.to_owned();
+    let live = LiveMap::new(Location::find(None, variable)?);
+    let home = live.location().home().ok_or(SetupError::NoHome)?.to_owned();
     let mut terminal = match dry_run {
         true => None,
         false => Some(Terminal::open(variable)?),
     };
+    if let (Err(MapError::Parse { .. }), None) = (live.current(), foreign_map(live.location())) {
+        let judge = |bytes: &[u8]| live.parse(bytes).map(drop).map_err(|_| String::new());
+        let door = door(&live, &home, String::new(), &variable, &judge, &String::new);
+        let mut shown = String::new();
+        let asked = terminal.as_mut().map(|terminal| terminal as &mut dyn Asked);
+        if let Some(Outcome::Nothing) = door.renew(asked, &mut |text| shown += text)? {
+            return said(Outcome::Nothing, shown, dry_run);
+        }
+    }
+    let user = UserMap::read()?;
     let (request, recipe) = match wish {
         Wish::Remove(name) => {
             let judge = |_: &[u8]| Ok(());
-            let door = door(&user, &home, String::new(), &variable, &judge, &String::new);
+            let door = door(
+                &user.live,
+                &home,
+                String::new(),
+                &variable,
+                &judge,
+                &String::new,
+            );
             let mut shown = String::new();
             let asked = terminal.as_mut().map(|terminal| terminal as &mut dyn Asked);
             let done = door.remove(&name, asked, &mut |text| shown += text)?;
@@ -62,7 +82,7 @@ pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Said, SetupError> {
     let key = || key.clone();
     let door = Door {
         caution,
-        ..door(&user, &home, program, &variable, &judge, &key)
+        ..door(&user.live, &home, program, &variable, &judge, &key)
     };
     let mut shown = String::new();
     let asked = terminal.as_mut().map(|terminal| terminal as &mut dyn Asked);
@@ -99,7 +119,7 @@ fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Said, SetupError>
 }
 
 fn door<'a>(
-    user: &UserMap,
+    live: &LiveMap,
     home: &Path,
     program: String,
     variable: &'a dyn Fn(&str) -> Option<OsString>,
@@ -108,7 +128,7 @@ fn door<'a>(
 ) -> Door<'a> {
     Door {
         home: home.to_owned(),
-        map: user.live.location().file().to_owned(),
+        map: live.location().file().to_owned(),
         program,
         caution: None,
         variable,
@@ -120,7 +140,7 @@ fn door<'a>(
 
 /// What `keyhole check` says now.
 fn checked(user: &UserMap, what: &What) -> Result<String, SetupError> {
-    let live = Arc::new(keyhole_core::LiveMap::new(user.live.location().clone()));
+    let live = Arc::new(LiveMap::new(user.live.location().clone()));
     let report = crate::report(&live).map_err(SetupError::Unchecked)?;
     let report = match what {
         What::Plugin => report.for_the_plugin(&live, Path::new("keyhole"), true),
