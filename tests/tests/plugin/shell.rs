@@ -150,6 +150,8 @@ fn a_session_is_told_of_a_map_that_cannot_be_used_and_of_nothing_else() {
     is_told("map-missing");
     world.write_map("[keys");
     is_told("map-invalid");
+    world.write_map("[keys.keyhole-privacy-catalog]\npath = 'gone.md'\n");
+    is_told("not-found");
     world.write_map("[keys]\nk = 'gone.md'\n");
     let _ = brief().says("");
 }

@@ -5,14 +5,14 @@ use super::{
     EntryReport, Report,
     way::{door, to_a_missing_map},
 };
-use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError};
+use keyhole_core::{AgentName, Code, Entry, Key, LiveMap, Location, Map, MapError};
 use keyhole_setup::{
     paste::shell_word,
     rules::{Denied, Places, decoded},
 };
 use keyhole_walk::printable::visible;
 use serde_json::{Value, json};
-use std::{env, fs, path::Path};
+use std::{env, fs, io::ErrorKind, path::Path};
 
 /// The plugin's agents, the key that each has in its text, and a path for an example.
 pub(super) const AGENTS: [(&str, &str, &str); 1] = [(
@@ -194,15 +194,32 @@ pub(super) fn is_off(location: &Location) -> Option<String> {
     })
 }
 
-/// For the start of a session: a line if the map cannot be used, as the client shows it to
-/// its user; otherwise nothing.
+/// For the start of a session: a line if the map cannot be used, or if the file of one of the
+/// plugin's agents is gone, as the client shows it to its user; otherwise nothing.
 pub(crate) fn brief(live: &LiveMap) -> Option<String> {
-    let error = live.current().err()?;
-    let next = match error {
-        MapError::Missing { .. } => format!("In a terminal, run: {}", door(DOOR)),
-        _ => "/keyhole:check says what to write".to_owned(),
+    let (code, next) = match live.current() {
+        Err(error @ MapError::Missing { .. }) => {
+            (error.code(), format!("In a terminal, run: {}", door(DOOR)))
+        }
+        Err(error) => (error.code(), AT_CHECK.to_owned()),
+        Ok(map) => {
+            let mut keys = AGENTS
+                .iter()
+                .filter_map(|agent| Key::try_from(agent.1).ok());
+            let is_gone = |key: Key| {
+                let entry = map.find(&key)?;
+                let file = live.location().expand(entry.path())?;
+                #[expect(clippy::disallowed_methods, reason = "it asks whether it is there")]
+                let found = fs::metadata(file);
+                Some(found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
+            };
+            let is_gone = keys.any(|key| is_gone(key) == Some(true));
+            is_gone.then(|| (Code::NotFound, AT_CHECK.to_owned()))?
+        }
     };
-    let code = error.code().as_str();
+    let code = code.as_str();
     let said = format!("keyhole: {code}, so its agents get no file. {next}");
     Some(json!({ "systemMessage": said }).to_string())
 }
+
+const AT_CHECK: &str = "/keyhole:check says what to write";
