@@ -17,7 +17,7 @@
 use crate::{
     Kind, Mount, SystemError, WalkError, Walked, Walker, plain_name,
     system::{FileSystem, Stat},
-    trust::{Distrust, Why},
+    trust::{Distrust, DistrustReason},
 };
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -150,7 +150,7 @@ impl<H> GrantedFile<H> {
     ) -> Result<Self, WalkError> {
         walker.in_time()?;
         let name = plain_name(name).ok_or(SystemError::Missing)?;
-        let trusted = |why: Option<Why>| match why {
+        let trusted = |why: Option<DistrustReason>| match why {
             None => Ok(()),
             Some(why) => Err(WalkError::from(Distrust {
                 path: std::path::PathBuf::new(),

@@ -16,7 +16,7 @@
 use crate::{
     FileSystem, SystemError, WalkError, Walker,
     policy::Policy,
-    trust::{ROOT, Why},
+    trust::{DistrustReason, ROOT},
 };
 use std::path::Path;
 
@@ -49,9 +49,13 @@ impl<F: FileSystem> Walker<F> {
     }
 
     /// Why the group may be somebody else than `user` and root. None if it is not.
-    pub(crate) fn others_in(&self, group: u32, user: u32) -> Result<Option<Why>, WalkError> {
+    pub(crate) fn others_in(
+        &self,
+        group: u32,
+        user: u32,
+    ) -> Result<Option<DistrustReason>, WalkError> {
         if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
-            return Ok(Some(Why::WritableByGroup));
+            return Ok(Some(DistrustReason::WritableByGroup));
         }
         let now;
         let files = match self.files.groups() {
@@ -67,8 +71,8 @@ impl<F: FileSystem> Walker<F> {
         };
         Ok(match alone {
             Ok(true) => None,
-            Ok(false) => Some(Why::WritableByGroup),
-            Err(file) => Some(Why::UnknownGroup(file)),
+            Ok(false) => Some(DistrustReason::WritableByGroup),
+            Err(file) => Some(DistrustReason::UnknownGroup(file)),
         })
     }
 }

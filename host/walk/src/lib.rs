@@ -60,7 +60,7 @@ pub use linux::{Handle, System, directories_of, directory_at, is_supported, reme
 pub use macos::{Handle, System};
 pub use policy::Policy;
 pub use system::{FileSystem, Kind, Mount, Stat, Time};
-pub use trust::{Distrust, Why};
+pub use trust::{Distrust, DistrustReason};
 #[cfg(windows)]
 pub use windows::{Handle, System, paths};
 

@@ -10,7 +10,7 @@ use crate::{
     group::GroupFiles,
     paths::is_exhaustion,
     system::{FileSystem, Kind, Mount, Stat},
-    trust::{ROOT, Why},
+    trust::{DistrustReason, ROOT},
 };
 use rustix::{
     fs::{Access, AtFlags, CWD, Mode, OFlags, Statx, StatxFlags},
@@ -300,7 +300,11 @@ impl FileSystem for System {
 
     /// An ACL gives nobody more rights than the group bits of the mode, which here
     /// stand for all entries of the ACL. In a sticky directory such rights do no harm.
-    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
+    fn hidden_writers(
+        &self,
+        handle: &Handle,
+        stat: &Stat,
+    ) -> Result<Option<DistrustReason>, SystemError> {
         if stat.mode & 0o020 == 0 || stat.is_sticky_directory() {
             return Ok(None);
         }
@@ -314,9 +318,9 @@ impl FileSystem for System {
             _ => acl(&handle.fd, self.user()),
         };
         match asked.map_err(SystemError::from) {
-            Ok(is_there) => Ok(is_there.then_some(Why::WritableByOthers)),
+            Ok(is_there) => Ok(is_there.then_some(DistrustReason::WritableByOthers)),
             Err(error @ SystemError::OutOfResources) => Err(error),
-            Err(_) => Ok(Some(Why::WritableByOthers)),
+            Err(_) => Ok(Some(DistrustReason::WritableByOthers)),
         }
     }
 

@@ -38,7 +38,7 @@
 use crate::{
     error::SystemError,
     system::{FileSystem, Kind, Mount, Stat},
-    trust::Why,
+    trust::DistrustReason,
 };
 use exacl::{AclOption, Perm};
 use rustix::{
@@ -194,11 +194,15 @@ impl FileSystem for System {
     /// the one that was looked up last, and anybody can give a second name to a file
     /// that they can reach. So the answer for such a file is that it is unknown. And
     /// the object at the path must be the one that is open.
-    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
+    fn hidden_writers(
+        &self,
+        handle: &Handle,
+        stat: &Stat,
+    ) -> Result<Option<DistrustReason>, SystemError> {
         if stat.kind != Kind::Directory && stat.names != 1 {
-            return Ok(Some(Why::SecondName));
+            return Ok(Some(DistrustReason::SecondName));
         }
-        let unknown = Ok(Some(Why::AccessList));
+        let unknown = Ok(Some(DistrustReason::AccessList));
         let path = match rustix::fs::getpath(&handle.0).map_err(SystemError::from) {
             Ok(path) => PathBuf::from(OsString::from_vec(path.into_bytes())),
             Err(error @ SystemError::OutOfResources) => return Err(error),
@@ -228,7 +232,7 @@ impl FileSystem for System {
         let is_open = entries
             .iter()
             .any(|entry| entry.allow && entry.perms.intersects(change));
-        Ok(is_open.then_some(Why::AccessList))
+        Ok(is_open.then_some(DistrustReason::AccessList))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {

@@ -1,6 +1,6 @@
 //! What the walk asks of the operating system: the one small interface.
 
-use crate::{error::SystemError, group::GroupFiles, trust::Why};
+use crate::{error::SystemError, group::GroupFiles, trust::DistrustReason};
 use std::{
     ffi::{OsStr, OsString},
     time::{Duration, SystemTime},
@@ -73,7 +73,7 @@ pub trait FileSystem {
         &self,
         handle: &Self::Handle,
         stat: &Stat,
-    ) -> Result<Option<Why>, SystemError>;
+    ) -> Result<Option<DistrustReason>, SystemError>;
 
     /// Reads into `bytes`, from `offset`. 0 means the end of the file.
     fn read(

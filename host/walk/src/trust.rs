@@ -38,12 +38,12 @@ pub struct Distrust {
     /// The directory, link or file, by the path where it was found.
     pub path: PathBuf,
     /// Why it is not trusted.
-    pub why: Why,
+    pub why: DistrustReason,
 }
 
 /// Why something is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum DistrustReason {
     /// Neither the user nor root owns it.
     ForeignOwner,
     /// In this sandbox, nobody can tell who owns it.
@@ -75,7 +75,7 @@ pub enum Why {
 /// Where Nix and Guix keep what they built. Root owns it, and a group of builders may write.
 const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
 
-impl Why {
+impl DistrustReason {
     /// What is wrong with `path`, and what to do.
     fn says(self, path: &str) -> String {
         match self {
@@ -147,33 +147,37 @@ impl<F: FileSystem> Walker<F> {
         mount: Mount,
         shared: bool,
         groups: bool,
-    ) -> Result<Option<Why>, WalkError> {
+    ) -> Result<Option<DistrustReason>, WalkError> {
         let Some(user) = self.files.user() else {
-            return Ok(Some(Why::NobodysUser));
+            return Ok(Some(DistrustReason::NobodysUser));
         };
         let is_directory = stat.kind == Kind::Directory;
         Ok(match mount {
-            Mount::Kernel => Some(Why::KernelFileSystem),
-            Mount::AnothersOwn => Some(Why::ForeignMount),
-            Mount::WithoutOwners => Some(Why::NoOwners),
-            Mount::Unchecked => Some(Why::Unchecked),
+            Mount::Kernel => Some(DistrustReason::KernelFileSystem),
+            Mount::AnothersOwn => Some(DistrustReason::ForeignMount),
+            Mount::WithoutOwners => Some(DistrustReason::NoOwners),
+            Mount::Unchecked => Some(DistrustReason::Unchecked),
             Mount::Ordinary if ![user, ROOT].contains(&stat.owner) => {
                 Some(match self.files.is_nameless(stat.owner) {
-                    true => Why::UnknownOwner,
-                    false => Why::ForeignOwner,
+                    true => DistrustReason::UnknownOwner,
+                    false => DistrustReason::ForeignOwner,
                 })
             }
-            Mount::Ordinary if shared && (!is_directory || stat.is_shared()) => Some(Why::Movable),
+            Mount::Ordinary if shared && (!is_directory || stat.is_shared()) => {
+                Some(DistrustReason::Movable)
+            }
             // A link has no mode of its own: only its owner counts.
             Mount::Ordinary if stat.kind == Kind::Link => None,
             Mount::Ordinary if let Some(why) = self.files.hidden_writers(handle, stat)? => {
                 Some(why)
             }
             Mount::Ordinary if stat.is_sticky_directory() => None,
-            Mount::Ordinary if stat.mode & OTHERS_WRITE != 0 => Some(Why::WritableByOthers),
+            Mount::Ordinary if stat.mode & OTHERS_WRITE != 0 => {
+                Some(DistrustReason::WritableByOthers)
+            }
             Mount::Ordinary if stat.mode & GROUP_WRITE == 0 => None,
             Mount::Ordinary if groups => self.others_in(stat.group, user)?,
-            Mount::Ordinary => Some(Why::WritableByGroup),
+            Mount::Ordinary => Some(DistrustReason::WritableByGroup),
         })
     }
 }

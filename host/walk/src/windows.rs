@@ -27,7 +27,7 @@ mod time;
 use crate::{
     error::SystemError,
     system::{FileSystem, Kind, Mount, Stat},
-    trust::Why,
+    trust::DistrustReason,
 };
 pub use api::How;
 use std::{
@@ -177,7 +177,7 @@ impl FileSystem for System {
     }
 
     /// The mode covers all of them.
-    fn hidden_writers(&self, _: &Handle, _: &Stat) -> Result<Option<Why>, SystemError> {
+    fn hidden_writers(&self, _: &Handle, _: &Stat) -> Result<Option<DistrustReason>, SystemError> {
         Ok(None)
     }
 

@@ -7,7 +7,7 @@ use crate::{
     play::Program,
     world::World,
 };
-use keyhole_walk::{FileSystem, Kind, Mount, Stat, SystemError, Why};
+use keyhole_walk::{DistrustReason, FileSystem, Kind, Mount, Stat, SystemError};
 use std::{
     ffi::{OsStr, OsString},
     hash::{Hash, Hasher},
@@ -178,11 +178,15 @@ impl FileSystem for Files {
         })
     }
 
-    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
+    fn hidden_writers(
+        &self,
+        handle: &Handle,
+        stat: &Stat,
+    ) -> Result<Option<DistrustReason>, SystemError> {
         let has_list = self.world().disk.nodes[handle.id].acl.is_some();
         let is_sticky = stat.kind == Kind::Directory && stat.mode & STICKY != 0;
         let is_open = has_list && stat.mode & 0o020 != 0 && !is_sticky;
-        Ok(is_open.then_some(Why::WritableByOthers))
+        Ok(is_open.then_some(DistrustReason::WritableByOthers))
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {

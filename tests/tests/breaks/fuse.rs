@@ -2,7 +2,7 @@
 //! kernel's FUSE protocol itself, as much of it as one flat directory needs.
 
 use keyhole_tests::skipped;
-use keyhole_walk::{Policy, System, WalkError, Walker, Why};
+use keyhole_walk::{DistrustReason, Policy, System, WalkError, Walker};
 use rustix::{
     fs::{Mode, OFlags},
     mount::{MountFlags, UnmountFlags, mount, unmount},
@@ -233,8 +233,11 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 fn a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted() {
     for (user, why) in [
         ("0,default_permissions", None),
-        ("65534,default_permissions", Some(Why::ForeignMount)),
-        ("0", Some(Why::Unchecked)),
+        (
+            "65534,default_permissions",
+            Some(DistrustReason::ForeignMount),
+        ),
+        ("0", Some(DistrustReason::Unchecked)),
     ] {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().canonicalize().unwrap();

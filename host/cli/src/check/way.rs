@@ -8,7 +8,7 @@ use super::{Told, system};
 use keyhole_core::{Code, Entry, Location, MapError, limits::MAX_MAX_BYTES};
 use keyhole_setup::paste::{self, quoted, word};
 use keyhole_walk::{
-    Distrust, Why,
+    Distrust, DistrustReason,
     printable::{is_visible, printable, visible},
 };
 use std::{
@@ -30,16 +30,16 @@ pub(super) fn cure(distrust: &Distrust, file: &Path) -> Told {
     (text, [places, vec![distrust.path.clone()]].concat())
 }
 
-fn command(why: Why, places: &[PathBuf]) -> Option<String> {
+fn command(why: DistrustReason, places: &[PathBuf]) -> Option<String> {
     let words = places.iter().map(|path| word(path));
     let words = words.collect::<Option<Vec<String>>>()?.join(" ");
     match why {
         _ if words.is_empty() => None,
-        Why::WritableByOthers | Why::WritableByGroup | Why::UnknownGroup(_) => {
-            Some(format!("chmod go-w {words}"))
-        }
-        Why::AccessList => Some(format!("ls -led {words} && chmod -N {words}")),
-        Why::Movable => Some(format!(
+        DistrustReason::WritableByOthers
+        | DistrustReason::WritableByGroup
+        | DistrustReason::UnknownGroup(_) => Some(format!("chmod go-w {words}")),
+        DistrustReason::AccessList => Some(format!("ls -led {words} && chmod -N {words}")),
+        DistrustReason::Movable => Some(format!(
             "mkdir -p -m 700 ~/private && mv {words} ~/private/"
         )),
         _ => None,
@@ -56,7 +56,9 @@ fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
     }
     if !matches!(
         distrust.why,
-        Why::WritableByOthers | Why::WritableByGroup | Why::UnknownGroup(_)
+        DistrustReason::WritableByOthers
+            | DistrustReason::WritableByGroup
+            | DistrustReason::UnknownGroup(_)
     ) {
         let file = Some(distrust.path.clone()).filter(|file| file.is_file());
         return file.into_iter().collect();

@@ -4,7 +4,8 @@
 
 use super::{APART, APART_IN_SECONDS, GrantedFile, READINGS, RECENT};
 use crate::{
-    Handle, Policy, Stat, System, SystemError, WalkError, Walker, tests::told::Told, trust::Why,
+    Handle, Policy, Stat, System, SystemError, WalkError, Walker, tests::told::Told,
+    trust::DistrustReason,
 };
 use keyhole_tree::Tree;
 use std::{
@@ -252,7 +253,7 @@ fn nothing_is_read_behind_the_limit_or_what_the_file_held_at_the_last_look() {
     assert_eq!(file.read(&walker, u64::MAX, 0).unwrap(), b"01234");
 }
 
-fn distrust(walker: &Walker<Told>, directory: &Handle, name: &str) -> Why {
+fn distrust(walker: &Walker<Told>, directory: &Handle, name: &str) -> DistrustReason {
     match GrantedFile::open(walker, directory, name, 100).map(|_| ()) {
         Err(WalkError::Untrusted(distrust)) => distrust.why,
         other => panic!("{other:?}"),
@@ -267,9 +268,12 @@ fn a_directory_that_others_may_write_by_now_is_refused() {
     let walker = Walker::new(Told::default());
     assert!(GrantedFile::open(&walker, &held, "a.md", 100).is_ok());
     tree.mode("d", 0o777);
-    assert_eq!(distrust(&walker, &held, "a.md"), Why::WritableByOthers);
+    assert_eq!(
+        distrust(&walker, &held, "a.md"),
+        DistrustReason::WritableByOthers
+    );
     tree.mode("d", 0o1777);
-    assert_eq!(distrust(&walker, &held, "a.md"), Why::Movable);
+    assert_eq!(distrust(&walker, &held, "a.md"), DistrustReason::Movable);
 }
 
 #[test]

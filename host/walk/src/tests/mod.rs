@@ -11,8 +11,8 @@ mod steps;
 pub(crate) mod told;
 
 use crate::{
-    Distrust, FileSystem, Handle, Mount, Policy, Stat, System, SystemError, WalkError, Walked,
-    Walker, Why,
+    Distrust, DistrustReason, FileSystem, Handle, Mount, Policy, Stat, System, SystemError,
+    WalkError, Walked, Walker,
 };
 use keyhole_tree::Tree;
 use std::{fs, path::Path};
@@ -49,7 +49,7 @@ fn is_trusted(tree: &Tree, name: &str, policy: Policy) {
 }
 
 #[track_caller]
-fn is_blamed(tree: &Tree, name: &str, policy: Policy, blamed: &str, why: Why) {
+fn is_blamed(tree: &Tree, name: &str, policy: Policy, blamed: &str, why: DistrustReason) {
     let path = tree.path(blamed);
     let found = distrust_in(System, &tree.path(name), policy);
     assert_eq!(found, Some(Distrust { path, why }), "{name} {policy:?}");
@@ -63,7 +63,7 @@ fn is_blamed_if(
     name: &str,
     policy: Policy,
     blamed: &str,
-    why: Why,
+    why: DistrustReason,
 ) {
     let path = tree.path(blamed);
     let found = distrust_in(Told::of(&path, differs), &tree.path(name), policy);
@@ -82,13 +82,13 @@ fn all_from_the_root_on_must_be_trusted_and_not_only_the_end() {
         is_trusted(&tree, end, policy);
         for name in judged {
             let differences: [(fn(&mut Stat), _); 5] = [
-                (|stat| stat.mode = 0o757, Why::WritableByOthers),
-                (|stat| stat.mode = 0o777, Why::WritableByOthers),
-                (|stat| stat.mode = 0o702, Why::WritableByOthers),
-                (|stat| stat.owner = STRANGER, Why::ForeignOwner),
+                (|stat| stat.mode = 0o757, DistrustReason::WritableByOthers),
+                (|stat| stat.mode = 0o777, DistrustReason::WritableByOthers),
+                (|stat| stat.mode = 0o702, DistrustReason::WritableByOthers),
+                (|stat| stat.owner = STRANGER, DistrustReason::ForeignOwner),
                 (
                     |stat| (stat.group, stat.mode) = (STRANGER, 0o775),
-                    Why::WritableByGroup,
+                    DistrustReason::WritableByGroup,
                 ),
             ];
             for (differs, why) in differences {
@@ -98,7 +98,7 @@ fn all_from_the_root_on_must_be_trusted_and_not_only_the_end() {
     }
     // Of a file, the sticky bit says nothing.
     tree.mode("a/b/c/a.md", 0o1666);
-    let why = Why::WritableByOthers;
+    let why = DistrustReason::WritableByOthers;
     is_blamed(&tree, "a/b/c/a.md", Policy::FILE, "a/b/c/a.md", why);
 }
 
@@ -129,7 +129,7 @@ fn the_user_who_stands_for_every_unknown_owner_trusts_nothing() {
             all_stats: |stat| stat.owner = 65_534,
             ..Told::default()
         };
-        let (path, why) = ("/".into(), Why::NobodysUser);
+        let (path, why) = ("/".into(), DistrustReason::NobodysUser);
         let found = distrust_in(told, &tree.path(name), policy);
         assert_eq!(found, Some(Distrust { path, why }));
     }
@@ -193,7 +193,7 @@ fn the_group_that_stands_for_every_unknown_group_is_nobodys_own() {
     let (me, alone) = ("me:x:54321:65534::/:\n", "me:x:65534:\n");
     let told = in_a_group(&tree, shared, me, alone);
     let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE).unwrap();
-    assert_eq!(found.why, Why::WritableByGroup);
+    assert_eq!(found.why, DistrustReason::WritableByGroup);
 }
 
 /// Otherwise the file that lists the group's members would be judged by that same file,
@@ -205,7 +205,7 @@ fn a_file_that_says_who_is_in_a_group_is_not_believed_if_a_group_may_write_to_it
         all_stats: |stat| stat.mode |= 0o020,
         ..Told::default()
     };
-    let (path, why) = ("/".into(), Why::UnknownGroup("/etc/passwd"));
+    let (path, why) = ("/".into(), DistrustReason::UnknownGroup("/etc/passwd"));
     let found = distrust_in(told, Path::new("/etc/hosts"), Policy::FILE);
     assert_eq!(found, Some(Distrust { path, why }));
 }
@@ -221,9 +221,9 @@ fn where_everybody_owns_everything_nothing_is_trusted() {
     let (_, link) = System.hold(&parent, "link".as_ref()).unwrap();
     for (mount, why) in [
         (Mount::Ordinary, None),
-        (Mount::WithoutOwners, Some(Why::NoOwners)),
-        (Mount::Unchecked, Some(Why::Unchecked)),
-        (Mount::AnothersOwn, Some(Why::ForeignMount)),
+        (Mount::WithoutOwners, Some(DistrustReason::NoOwners)),
+        (Mount::Unchecked, Some(DistrustReason::Unchecked)),
+        (Mount::AnothersOwn, Some(DistrustReason::ForeignMount)),
     ] {
         for stat in [file, System.stat(&parent).unwrap(), link] {
             let judged = Walker::new(System).distrust(&parent, &stat, mount, false, true);
@@ -245,7 +245,7 @@ fn a_sticky_directory_may_be_passed_and_no_file_or_link_in_it_is_used() {
         ("s/link", Policy::DIRECTORY, "s/link"),
         ("s/link/a.md", Policy::NAME, "s/link"),
     ] {
-        is_blamed(&tree, name, policy, at, Why::Movable);
+        is_blamed(&tree, name, policy, at, DistrustReason::Movable);
     }
     // One in which only the user can create files is like any other.
     tree.mode("own", 0o1755);
@@ -280,7 +280,13 @@ fn the_links_of_a_trusted_way_are_walked_and_the_way_to_and_from_each_is_judged(
         tree.mode("open", 0o755);
         is_trusted(&tree, name, policy);
         tree.mode("open", 0o757);
-        is_blamed(&tree, name, policy, "open", Why::WritableByOthers);
+        is_blamed(
+            &tree,
+            name,
+            policy,
+            "open",
+            DistrustReason::WritableByOthers,
+        );
     }
 }
 
@@ -297,7 +303,14 @@ fn a_link_that_another_user_made_is_not_followed() {
     ] {
         is_trusted(&tree, name, policy);
         let stranger: fn(&mut Stat) = |stat| stat.owner = STRANGER;
-        is_blamed_if(stranger, &tree, name, policy, link, Why::ForeignOwner);
+        is_blamed_if(
+            stranger,
+            &tree,
+            name,
+            policy,
+            link,
+            DistrustReason::ForeignOwner,
+        );
     }
 }
 
@@ -313,7 +326,7 @@ fn file_systems_of_the_kernel_are_no_place_for_anything() {
         ("/dev/pts", Policy::DIRECTORY),
     ] {
         let found = distrust_in(System, Path::new(path), policy).unwrap();
-        assert_eq!(found.why, Why::KernelFileSystem, "{path}");
+        assert_eq!(found.why, DistrustReason::KernelFileSystem, "{path}");
     }
 }
 
@@ -360,7 +373,7 @@ fn an_acl_for_others_is_not_hidden_by_the_users_own_group() {
         let told = in_a_group(&tree, |stat| stat.group = STRANGER, ME, ALONE);
         let found = distrust_in(told, &tree.path("d/e/map.toml"), Policy::FILE);
         let why = found.map(|found| found.why);
-        let expected = (!trusted).then_some(Why::WritableByOthers);
+        let expected = (!trusted).then_some(DistrustReason::WritableByOthers);
         assert_eq!(why, expected, "{name} {mode:o} {user}");
         tree.mode(name, 0o700);
     }
@@ -373,7 +386,7 @@ fn a_file_in_a_store_gets_words_that_can_be_followed() {
         ("/gnu/store/abc-a.md", "outside of the store"),
         ("/tmp/a.md", "move it into a folder of your own"),
     ] {
-        let (path, why) = (path.into(), Why::Movable);
+        let (path, why) = (path.into(), DistrustReason::Movable);
         let said = Distrust { path, why }.to_string();
         assert!(said.contains(says), "{said}");
     }

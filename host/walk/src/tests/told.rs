@@ -1,6 +1,8 @@
 //! The real file system, except for what it is told to report.
 
-use crate::{FileSystem, GroupFiles, Handle, Kind, Mount, Stat, System, SystemError, Why};
+use crate::{
+    DistrustReason, FileSystem, GroupFiles, Handle, Kind, Mount, Stat, System, SystemError,
+};
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
@@ -140,7 +142,11 @@ impl FileSystem for Told {
         System.mount(handle)
     }
 
-    fn hidden_writers(&self, handle: &Handle, stat: &Stat) -> Result<Option<Why>, SystemError> {
+    fn hidden_writers(
+        &self,
+        handle: &Handle,
+        stat: &Stat,
+    ) -> Result<Option<DistrustReason>, SystemError> {
         System.hidden_writers(handle, stat)
     }
 

@@ -23,12 +23,12 @@ fn only_on_macos_is_eperm_about_the_app() {
 fn an_access_list_is_removed_from_a_file_and_from_no_folder() {
     use super::super::way;
     use keyhole_tree::Tree;
-    use keyhole_walk::{Distrust, Why};
+    use keyhole_walk::{Distrust, DistrustReason};
     let tree = Tree::of(&["d/a.md"]);
     for (name, is_file) in [("d/a.md", true), ("d", false)] {
         let distrust = Distrust {
             path: tree.path(name),
-            why: Why::AccessList,
+            why: DistrustReason::AccessList,
         };
         let (said, _) = way::cure(&distrust, &tree.path("d/a.md"));
         assert!(said.contains("by its access list"), "{said}");
