@@ -72,7 +72,7 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use way::{Names, Step, Way};
+use way::{Names, PathStack, Step};
 
 /// As many links in a row as Linux follows: see path_resolution(7).
 const MAX_LINKS: usize = 40;
@@ -147,7 +147,7 @@ impl<F: FileSystem> Walker<F> {
     /// Walks the absolute `path` from `/`. It treats a path that is not absolute as if
     /// it began there as well.
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
-        let mut way = Way::from_root(self, policy)?;
+        let mut way = PathStack::from_root(self, policy)?;
         let mut names = Names::default();
         names.push(path.as_os_str());
         let (mut steps, mut links, mut attempts) = (0, 0, 0);

@@ -47,7 +47,7 @@ pub(crate) struct Step<H> {
 }
 
 /// The directories from `/` to where the walk is now.
-pub(crate) struct Way<'a, F: FileSystem> {
+pub(crate) struct PathStack<'a, F: FileSystem> {
     walker: &'a Walker<F>,
     policy: Policy,
     /// Those that lead to the last one. `/` is the first of all.
@@ -55,7 +55,7 @@ pub(crate) struct Way<'a, F: FileSystem> {
     here: Step<F::Handle>,
 }
 
-impl<'a, F: FileSystem> Way<'a, F> {
+impl<'a, F: FileSystem> PathStack<'a, F> {
     pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let (handle, stat) = walker.files.root()?;
         // `/` is trusted: whoever mounted it owns the system.
