@@ -26,7 +26,7 @@ pub enum Descriptor {
 /// Why a file call fails.
 #[allow(unreachable_pub, reason = "the generated bindings name it")]
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum FileError {
     /// The contract does not grant it.
     #[error("not granted")]
     NotGranted,
@@ -38,13 +38,13 @@ pub enum Refusal {
     Trap(#[from] ResourceTableError),
 }
 
-type Answer<T> = Result<T, Refusal>;
+type Answer<T> = Result<T, FileError>;
 
 /// Stubs that return `not-permitted`.
 macro_rules! refuse {
     ($($name:ident($($argument:ty),*) -> $answer:ty;)*) => {
         $(fn $name(&mut self, _: Resource<Descriptor>, $(_: $argument),*) -> Answer<$answer> {
-            Err(Refusal::NotGranted)
+            Err(FileError::NotGranted)
         })*
     };
 }
@@ -80,7 +80,7 @@ impl HostDescriptor for CallState {
     ) -> Answer<Resource<Descriptor>> {
         let grant = granted(&self.table, self.grant.as_ref(), &handle, follow, &name)?;
         if how != OpenFlags::empty() || flags != DescriptorFlags::READ {
-            return Err(Refusal::NotGranted);
+            return Err(FileError::NotGranted);
         }
         // No map sets a higher limit. But the size of an allocation must not rely on
         // that.
@@ -91,7 +91,7 @@ impl HostDescriptor for CallState {
 
     fn stat(&mut self, handle: Resource<Descriptor>) -> Answer<DescriptorStat> {
         let Descriptor::File(file) = self.table.get_mut(&handle)? else {
-            return Err(Refusal::NotGranted);
+            return Err(FileError::NotGranted);
         };
         let look = file.look(&self.walker)?;
         Ok(DescriptorStat {
@@ -108,7 +108,7 @@ impl HostDescriptor for CallState {
         offset: Filesize,
     ) -> Answer<(Vec<u8>, bool)> {
         let Descriptor::File(file) = self.table.get(&handle)? else {
-            return Err(Refusal::NotGranted);
+            return Err(FileError::NotGranted);
         };
         let bytes = file.read(&self.walker, length, offset)?;
         let is_end = bytes.is_empty();
@@ -161,7 +161,7 @@ impl HostDirectoryEntryStream for CallState {
         &mut self,
         _: Resource<DirectoryEntryStream>,
     ) -> Answer<Option<DirectoryEntry>> {
-        Err(Refusal::NotGranted)
+        Err(FileError::NotGranted)
     }
 
     fn drop(&mut self, _: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
@@ -178,11 +178,11 @@ impl Host for CallState {
         Ok(None)
     }
 
-    fn convert_error_code(&mut self, refusal: Refusal) -> wasmtime::Result<ErrorCode> {
+    fn convert_error_code(&mut self, refusal: FileError) -> wasmtime::Result<ErrorCode> {
         let error = match refusal {
-            Refusal::NotGranted => return Ok(ErrorCode::NotPermitted),
-            Refusal::Trap(error) => return Err(error.into()),
-            Refusal::File(error) => error,
+            FileError::NotGranted => return Ok(ErrorCode::NotPermitted),
+            FileError::Trap(error) => return Err(error.into()),
+            FileError::File(error) => error,
         };
         Ok(match &error {
             WalkError::System(SystemError::Missing) => ErrorCode::NoEntry,
@@ -215,7 +215,7 @@ fn granted<'a>(
     let is_preopen = matches!(table.get(handle)?, Descriptor::Preopen);
     grant
         .filter(|grant| is_preopen && follow == PathFlags::empty() && grant.name == name)
-        .ok_or(Refusal::NotGranted)
+        .ok_or(FileError::NotGranted)
 }
 
 /// The report of one object, with one name and without times.
@@ -238,7 +238,7 @@ fn datetime((seconds, nanoseconds): Time) -> Option<Datetime> {
     })
 }
 
-impl From<SystemError> for Refusal {
+impl From<SystemError> for FileError {
     fn from(error: SystemError) -> Self {
         Self::File(error.into())
     }

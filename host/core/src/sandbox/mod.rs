@@ -38,7 +38,7 @@ mod bindings {
         world: "context-loader",
         with: { "wasi:filesystem/types.descriptor": crate::sandbox::files::Descriptor },
         trappable_error_type: {
-            "wasi:filesystem/types.error-code" => crate::sandbox::files::Refusal,
+            "wasi:filesystem/types.error-code" => crate::sandbox::files::FileError,
         },
         imports: { default: trappable },
     });
