@@ -5,7 +5,7 @@
 pub mod client;
 pub mod files;
 
-use keyhole_core::{Code, Executor, Grant};
+use keyhole_core::{Executor, Grant, Refusal};
 use keyhole_guest::{Grants, load};
 use keyhole_native::NativeDirectory;
 use keyhole_walk::Handle;
@@ -28,16 +28,16 @@ impl Grants for OneKey<'_> {
 impl Executor for Native {
     type Directory = Handle;
 
-    fn run(&self, key: &str, grant: Option<Grant>, _: Instant) -> Result<String, Code> {
+    fn run(&self, key: &str, grant: Option<Grant>, _: Instant) -> Result<String, Refusal> {
         let Grant {
             directory,
             name,
             max_bytes,
-        } = grant.ok_or(Code::UnknownKey)?;
+        } = grant.ok_or(Refusal::UnknownKey)?;
         let directory = NativeDirectory::from(directory);
         let grants = OneKey(key, keyhole_guest::Grant { name, max_bytes });
-        let bytes = load(key, &grants, Some(&directory)).map_err(|_| Code::Internal)?;
-        String::from_utf8(bytes).map_err(|_| Code::NotUtf8)
+        let bytes = load(key, &grants, Some(&directory)).map_err(|_| Refusal::Internal)?;
+        String::from_utf8(bytes).map_err(|_| Refusal::NotUtf8)
     }
 
     /// There is nothing to interrupt: native code runs to its end.

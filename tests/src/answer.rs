@@ -1,7 +1,7 @@
 //! The answer to one request.
 
 use crate::{Protocol, transcript::Transcript};
-use keyhole_core::Code;
+use keyhole_core::Refusal;
 use serde_json::{Value, json};
 
 /// What the protocol's errors say, each with its code. Clients show the words.
@@ -77,7 +77,7 @@ impl Answer {
     /// text of an error, and as data.
     #[track_caller]
     pub fn refused(&self, code: &str) {
-        let known = Code::ALL.iter().find(|known| known.as_str() == code);
+        let known = Refusal::ALL.iter().find(|known| known.as_str() == code);
         let advice = known
             .unwrap_or_else(|| panic!("{code} is no code"))
             .advice();

@@ -3,8 +3,8 @@
 
 use crate::wall::stands;
 use keyhole_core::{
-    Call, Caller, Code, Entry, Grant, LiveMap, Location, Map, Maps, Target, limits::Limits, locate,
-    sandbox::Sandbox,
+    Call, Caller, Entry, Grant, LiveMap, Location, Map, Maps, Refusal, Target, limits::Limits,
+    locate, sandbox::Sandbox,
 };
 use keyhole_tests::World;
 use keyhole_walk::{Handle, System, Walker, directories_of, directory_at, remember};
@@ -26,11 +26,11 @@ struct Forgetful {
 impl Maps for Forgetful {
     type Directory = Handle;
 
-    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
+    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal> {
         self.live.map_now(deadline)
     }
 
-    fn resolve(&self, _: &Map, entry: &Entry, deadline: Instant) -> Result<Grant, Code> {
+    fn resolve(&self, _: &Map, entry: &Entry, deadline: Instant) -> Result<Grant, Refusal> {
         let walker = Walker::new(System).until(deadline);
         locate(&walker, &self.without_roots, entry).map_err(|error| error.code())
     }
@@ -70,7 +70,7 @@ fn a_host_that_forgets_to_check_the_roots_reads_nothing_outside_them() {
         let reach: Vec<_> = places.map(|place| directory_at(&place).unwrap()).collect();
         assert!(read_beneath(&reach));
         assert_eq!(load("k-in").unwrap(), "in a root");
-        assert_eq!(load("k-out").unwrap_err(), Code::RestartNeeded);
+        assert_eq!(load("k-out").unwrap_err(), Refusal::RestartNeeded);
     };
     // The kernel confines only the thread that asks for it.
     thread::scope(|scope| scope.spawn(behind).join().unwrap());

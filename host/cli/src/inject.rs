@@ -14,7 +14,7 @@ use crate::{
     serve::{ServeError, lacks},
 };
 use keyhole_core::{
-    AgentName, Caller, Code, LiveMap, Loader, Target, limits::Limits, sandbox::Sandbox,
+    AgentName, Caller, LiveMap, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
 };
 use keyhole_walk::printable::is_blank;
 use serde::Deserialize;
@@ -70,7 +70,7 @@ pub(crate) fn inject(
     let limits = Limits::default();
     let mut started = start(map, limits);
     let answer = answer(&read_input(stdin)?, |agent| {
-        let (map, sandbox, runtime) = std::mem::replace(&mut started, Err(Code::Internal))?;
+        let (map, sandbox, runtime) = std::mem::replace(&mut started, Err(Refusal::Internal))?;
         let loader = Loader::new(map, sandbox, limits);
         let loaded = runtime.block_on(loader.load(Target::OfCaller, Caller::Agent(agent)));
         // A read that hangs in the kernel must not keep the process alive.
@@ -88,14 +88,14 @@ pub(crate) fn inject(
 pub(crate) type Started = (Arc<LiveMap>, Sandbox, Runtime);
 
 /// Does what a server does at its start. If it cannot, it says why, and returns the code.
-pub(crate) fn start(map: Result<LiveMap, String>, limits: Limits) -> Result<Started, Code> {
-    map.map_err(|why| (Code::MapMissing, why))
+pub(crate) fn start(map: Result<LiveMap, String>, limits: Limits) -> Result<Started, Refusal> {
+    map.map_err(|why| (Refusal::MapMissing, why))
         .and_then(|map| match begin(map, limits) {
             Ok(started) => Ok(started),
             Err(why @ ServeError::OutOfResources(_)) => {
-                Err((Code::OutOfResources, why.to_string()))
+                Err((Refusal::OutOfResources, why.to_string()))
             }
-            Err(why) => Err((Code::Internal, why.to_string())),
+            Err(why) => Err((Refusal::Internal, why.to_string())),
         })
         .map_err(|(code, why)| {
             say(&why);
@@ -121,7 +121,7 @@ fn begin(map: LiveMap, limits: Limits) -> Result<Started, ServeError> {
 /// input is about another event.
 fn answer(
     input: &[u8],
-    load: impl FnOnce(AgentName) -> Result<String, Code>,
+    load: impl FnOnce(AgentName) -> Result<String, Refusal>,
 ) -> Result<Option<String>, InjectError> {
     let Object(input): Object<Input> =
         serde_json::from_slice(input).map_err(|_| InjectError::NotUnderstood)?;
@@ -135,14 +135,16 @@ fn answer(
     let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);
     let document = match origin(input.agent_id, input.agent_type, is_agent) {
         Ok(Origin::Subagent(agent)) => load(agent),
-        Ok(Origin::Other) | Err(_) => Err(Code::CallerNotVerified),
+        Ok(Origin::Other) | Err(_) => Err(Refusal::CallerNotVerified),
     };
     let document = document.and_then(|text| {
         let size = match is_uuid {
             true => text.len(),
             false => text.encode_utf16().count(),
         };
-        (size <= MAX_DOCUMENT).then_some(text).ok_or(Code::TooLarge)
+        (size <= MAX_DOCUMENT)
+            .then_some(text)
+            .ok_or(Refusal::TooLarge)
     });
     let text = document
         .map_err(why)
@@ -167,12 +169,14 @@ fn is_uuid(id: &str) -> bool {
     id.split('-').map(str::len).eq([8, 4, 4, 4, 12]) && id.bytes().all(is_digit)
 }
 
-fn why(code: Code) -> String {
+fn why(code: Refusal) -> String {
     let more = match code {
-        Code::UnknownKey => {
+        Refusal::UnknownKey => {
             " Exactly one entry of the map must name this agent in its agents, without a marketplace."
         }
-        Code::TooLarge => " A hook hands over 10,000 characters at most (Codex, Copilot: bytes).",
+        Refusal::TooLarge => {
+            " A hook hands over 10,000 characters at most (Codex, Copilot: bytes)."
+        }
         _ => "",
     };
     format!("{code}{more}")

@@ -12,7 +12,7 @@ use crate::{
     inject::start,
 };
 use keyhole_core::{
-    AgentName, Caller, Code, Key, LiveMap, Loader, Target, limits::Limits, sandbox::Sandbox,
+    AgentName, Caller, Key, LiveMap, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
 };
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
@@ -126,8 +126,8 @@ fn answer(
     runtime: &Runtime,
     question: &Question,
     known: &[String],
-) -> Result<Value, Code> {
-    let agent = AgentName::try_from(&*question.agent).map_err(|_| Code::UnknownKey)?;
+) -> Result<Value, Refusal> {
+    let agent = AgentName::try_from(&*question.agent).map_err(|_| Refusal::UnknownKey)?;
     let map = live.current().map_err(|error| error.code())?;
     let entries = map.entries_of(&agent);
     let loader = Loader::new(Arc::clone(live), sandbox, Limits::default());
@@ -140,12 +140,12 @@ fn answer(
     let Some(report) = &question.report else {
         // An agent with several documents may do with one.
         let mut loaded = entries.iter().map(|(key, _)| load(key).map(drop));
-        let first = loaded.next().unwrap_or(Err(Code::UnknownKey));
+        let first = loaded.next().unwrap_or(Err(Refusal::UnknownKey));
         first.or_else(|code| loaded.find(Result::is_ok).unwrap_or(Err(code)))?;
         return Ok(json!({ "withhold": withheld().next().is_some() }));
     };
     if withheld().next().is_none() {
-        return Err(Code::UnknownKey);
+        return Err(Refusal::UnknownKey);
     }
     let known: Vec<_> = known.iter().map(String::as_str).collect();
     let report = withheld().try_fold(report.clone(), |report, (key, _)| {

@@ -2,10 +2,10 @@
 
 use crate::{
     caller::Caller,
-    code::Code,
     grant::Executor,
     guesses::Guess,
     map::{BindingName, Key, Maps},
+    refusal::Refusal,
 };
 use std::time::Instant;
 
@@ -50,14 +50,14 @@ impl Call {
     /// Makes the call, on a thread that may block.
     ///
     /// # Errors
-    /// Each [`Code`]; the first that applies, in the order of this function.
+    /// Each [`Refusal`]; the first that applies, in the order of this function.
     pub fn run<M: Maps>(
         self,
         maps: &M,
         guest: &impl Executor<Directory = M::Directory>,
-    ) -> Result<String, Code> {
+    ) -> Result<String, Refusal> {
         if Instant::now() >= self.deadline {
-            return Err(Code::TimedOut);
+            return Err(Refusal::TimedOut);
         }
         // This comes first: a caller that is not verified learns nothing, not even
         // about the map.
@@ -76,7 +76,7 @@ impl Call {
             },
             (Target::OfCaller, _) => {
                 let key = agent.and_then(|agent| map.only_key_of(agent));
-                of_key(key.ok_or(Code::UnknownKey)?)
+                of_key(key.ok_or(Refusal::UnknownKey)?)
             }
         };
         match (self.guess, entry) {

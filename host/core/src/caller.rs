@@ -6,8 +6,8 @@
 
 use crate::{
     agent::AgentName,
-    code::Code,
     map::Key,
+    refusal::Refusal,
     ticket::{Ticket, Tickets},
 };
 use std::sync::Arc;
@@ -47,19 +47,19 @@ impl Caller {
     /// uses a ticket up. It blocks: it may read files.
     ///
     /// # Errors
-    /// [`Code::CallerNotVerified`] if a ticket is required and there is none, or if
+    /// [`Refusal::CallerNotVerified`] if a ticket is required and there is none, or if
     /// the ticket names another agent than the one that the server serves.
-    pub fn verify(&self) -> Result<(Option<AgentName>, Option<Key>), Code> {
+    pub fn verify(&self) -> Result<(Option<AgentName>, Option<Key>), Refusal> {
         match self {
             Self::Nobody => Ok((None, None)),
             Self::Agent(agent) => Ok((Some(agent.clone()), None)),
             Self::Ticket { tickets, only, id } => id
                 .as_deref()
                 .map_or(Ok(None), |id| tickets.redeem(id))
-                .map_err(|_| Code::RestartNeeded)?
+                .map_err(|_| Refusal::RestartNeeded)?
                 .filter(|Ticket { agent, .. }| only.as_ref().is_none_or(|only| only == agent))
                 .map(|Ticket { agent, key }| (Some(agent), key))
-                .ok_or(Code::CallerNotVerified),
+                .ok_or(Refusal::CallerNotVerified),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The right to read one file. Resolution makes it, and the sandbox confines the
 //! guest to it.
 
-use crate::code::Code;
+use crate::refusal::Refusal;
 use keyhole_walk::Handle;
 use std::time::Instant;
 
@@ -32,13 +32,13 @@ pub trait Executor: Send + Sync + 'static {
     /// Blocks for as long as the guest and the file system take.
     ///
     /// # Errors
-    /// Each [`Code`] that is about a file.
+    /// Each [`Refusal`] that is about a file.
     fn run(
         &self,
         key: &str,
         grant: Option<Grant<Self::Directory>>,
         deadline: Instant,
-    ) -> Result<String, Code>;
+    ) -> Result<String, Refusal>;
 
     /// Stops every guest that is past its deadline. The others continue.
     fn interrupt(&self);

@@ -1,6 +1,6 @@
 //! Guessable keys: how many wrong ones the server looks up.
 
-use crate::{code::Code, limits::Limits};
+use crate::{limits::Limits, refusal::Refusal};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     runtime::Handle,
@@ -53,11 +53,11 @@ impl GuessThrottle {
     /// then nothing was looked up, and no permit is used up.
     ///
     /// # Errors
-    /// [`Code::Busy`] if too many wait.
-    pub(crate) async fn take(&self) -> Result<Guess, Code> {
-        let _waits = self.waiting.try_acquire().map_err(|_| Code::Busy)?;
+    /// [`Refusal::Busy`] if too many wait.
+    pub(crate) async fn take(&self) -> Result<Guess, Refusal> {
+        let _waits = self.waiting.try_acquire().map_err(|_| Refusal::Busy)?;
         let permit = Arc::clone(&self.permits).acquire_owned().await;
-        Ok(self.guess(permit.map_err(|_| Code::Internal)?))
+        Ok(self.guess(permit.map_err(|_| Refusal::Internal)?))
     }
 
     fn guess(&self, permit: OwnedSemaphorePermit) -> Guess {

@@ -16,7 +16,7 @@
 //! if it tried: in this process, only this call's grant leads from a key to a file.
 //!
 //! ```
-//! use keyhole_core::{Caller, Code, LiveMap, Loader, Location, Target, limits::Limits, sandbox::Sandbox};
+//! use keyhole_core::{Caller, LiveMap, Loader, Location, Refusal, Target, limits::Limits, sandbox::Sandbox};
 //! use std::fs;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,7 +40,7 @@
 //!         loader.load(Target::Key(key.to_owned()), Caller::Nobody)
 //!     };
 //!     assert_eq!(load("k-2c1f8a96d0e34b57").await.unwrap().text, "- Jane Q. Example\n");
-//!     assert_eq!(load("k-2c1f8a96d0e34b58").await.unwrap_err(), Code::UnknownKey);
+//!     assert_eq!(load("k-2c1f8a96d0e34b58").await.unwrap_err(), Refusal::UnknownKey);
 //! });
 //! # Ok(())
 //! # }
@@ -54,20 +54,19 @@ compile_error!("Keyhole runs on Linux, macOS and Windows; other systems are not 
 mod agent;
 mod call;
 mod caller;
-mod code;
 mod grant;
 mod guesses;
 mod hex;
 pub mod limits;
 mod loader;
 mod map;
+mod refusal;
 pub mod sandbox;
 pub mod ticket;
 
 pub use agent::{AgentName, BadAgentName, UnusableName};
 pub use call::{Call, Target};
 pub use caller::Caller;
-pub use code::Code;
 pub use grant::{Executor, Grant};
 pub use hex::hex;
 pub use loader::{Content, Loader};
@@ -75,3 +74,4 @@ pub use map::{
     BadBindingName, Binding, BindingName, Entry, Key, KeyError, LiveMap, Location, LocationError,
     Map, MapError, MapMistake, Maps, Unresolved, configuration, home, locate,
 };
+pub use refusal::Refusal;

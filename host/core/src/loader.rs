@@ -3,11 +3,11 @@
 use crate::{
     call::{Call, Target},
     caller::Caller,
-    code::Code,
     grant::Executor,
     guesses::GuessThrottle,
     limits::Limits,
     map::{Key, Maps},
+    refusal::Refusal,
 };
 use std::{
     sync::{
@@ -71,11 +71,11 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
     /// guessable key also waits behind other guessable keys that were wrong: see
     /// [`Limits::free_guesses`]. Dropping the future ends a call that waits. A call that runs
     /// goes on until it ends, and keeps its permit. The runtime needs a timer.
-    pub async fn load(&self, target: Target, caller: Caller) -> Result<Content, Code> {
+    pub async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let until = Instant::now() + self.limits.deadline;
-        let _queued = self.queue.try_acquire().map_err(|_| Code::Busy)?;
+        let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
         let run = async || match self.all_hang() {
-            true => Err(Code::TimedOut),
+            true => Err(Refusal::TimedOut),
             false => by(until, Arc::clone(&self.running).acquire_owned()).await,
         };
         let mut permit = run().await?;
@@ -92,7 +92,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             },
             _ => None,
         };
-        let permit = permit.map_err(|_| Code::Internal)?;
+        let permit = permit.map_err(|_| Refusal::Internal)?;
 
         let deadline = Instant::now() + self.limits.deadline;
         let call = Call {
@@ -111,7 +111,7 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
         spawn(async move {
             let Ok(done) = timeout_at(deadline, &mut ran).await else {
                 guest.interrupt();
-                drop(tell.send(Err(Code::TimedOut)));
+                drop(tell.send(Err(Refusal::TimedOut)));
                 // A guest that computed ends now.
                 if timeout_at(deadline + TO_END, &mut ran).await.is_err() {
                     late.fetch_add(1, Ordering::Relaxed);
@@ -122,9 +122,9 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             };
             // It may have panicked. If nobody wants the result any more, it is dropped, and its
             // permit with it.
-            drop(tell.send(done.unwrap_or(Err(Code::Internal))));
+            drop(tell.send(done.unwrap_or(Err(Refusal::Internal))));
         });
-        told.await.map_err(|_| Code::Internal)?
+        told.await.map_err(|_| Refusal::Internal)?
     }
 
     /// Whether every thread for calls hangs in the kernel, so that nobody need wait for one.
@@ -134,8 +134,8 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
 }
 
 /// Waits for `wait`, but not longer than until `until`.
-async fn by<T>(until: Instant, wait: impl Future<Output = T>) -> Result<T, Code> {
-    timeout_at(until, wait).await.map_err(|_| Code::Busy)
+async fn by<T>(until: Instant, wait: impl Future<Output = T>) -> Result<T, Refusal> {
+    timeout_at(until, wait).await.map_err(|_| Refusal::Busy)
 }
 
 #[cfg(all(test, unix))]

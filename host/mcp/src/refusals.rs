@@ -1,10 +1,10 @@
 //! What a refusal says, whoever refuses. No text repeats any input. (rmcp's repeats a protocol
 //! version that it does not know, if that is a date.)
 //!
-//! The errors of the protocol are here, and the refusal of a call with its [`Code`].
+//! The errors of the protocol are here, and the refusal of a call with its [`Refusal`].
 
 use super::server::VERSIONS;
-use keyhole_core::Code;
+use keyhole_core::Refusal;
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, ErrorCode},
@@ -76,7 +76,7 @@ pub(super) fn wrong_arguments(advice: &str) -> CallToolResult {
 
 /// The call is refused. The text contains the code too, because some clients pass on
 /// only the text of an error.
-pub(super) fn refused(code: Code) -> CallToolResult {
+pub(super) fn refused(code: Refusal) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(code.to_string())]);
     result.structured_content = Some(json!({
         "code": code.as_str(),

@@ -7,7 +7,7 @@ use super::{
     surface::Surface,
     tool,
 };
-use keyhole_core::{Caller, Code, Content, Executor, Loader, Maps, Target};
+use keyhole_core::{Caller, Content, Executor, Loader, Maps, Refusal, Target};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -44,11 +44,11 @@ pub trait Load: Send + Sync + 'static {
         &self,
         target: Target,
         caller: Caller,
-    ) -> impl Future<Output = Result<Content, Code>> + Send;
+    ) -> impl Future<Output = Result<Content, Refusal>> + Send;
 }
 
 impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
-    async fn load(&self, target: Target, caller: Caller) -> Result<Content, Code> {
+    async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         Self::load(self, target, caller).await
     }
 }
@@ -75,20 +75,20 @@ impl<L: Load> Server<L> {
     async fn load(&self, target: Target, context: &RequestContext<RoleServer>) -> CallToolResult {
         // The transport gives each request its own.
         let Some(permits) = context.extensions.get::<RequestPermits>() else {
-            return refused(Code::Internal);
+            return refused(Refusal::Internal);
         };
         let id = context.meta.get(CALL_ID).and_then(Value::as_str);
         let caller = self.callers.of_call(id);
         let loaded = tokio::select! {
             biased;
             // The transport drops answers to cancelled requests.
-            () = context.ct.cancelled() => Err(Code::Internal),
+            () = context.ct.cancelled() => Err(Refusal::Internal),
             loaded = self.loader.load(target, caller) => loaded,
         };
         match loaded {
             // Only Claude Code sends an id of its own.
             Ok(Content { text, .. }) if id.is_some() && tool::is_too_long_for_claude(&text) => {
-                refused(Code::TooLarge)
+                refused(Refusal::TooLarge)
             }
             Ok(Content { text, permit }) => {
                 permits.keep(permit);

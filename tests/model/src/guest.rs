@@ -1,7 +1,7 @@
 //! The guest's part of a call: its own code over the one file that the host grants it.
 
 use crate::files::{Files, Handle};
-use keyhole_core::{Code, Executor, Grant};
+use keyhole_core::{Executor, Grant, Refusal};
 use keyhole_guest::{Grants, load};
 use keyhole_native::NativeDirectory;
 use std::time::Instant;
@@ -14,7 +14,7 @@ impl Executor for Guest {
 
     /// For a file that others could change, the guest says `outside-root`; the sandbox would
     /// tell the host the cause.
-    fn run(&self, key: &str, grant: Option<Grant<Handle>>, _: Instant) -> Result<String, Code> {
+    fn run(&self, key: &str, grant: Option<Grant<Handle>>, _: Instant) -> Result<String, Refusal> {
         let (directory, grant) = grant.map_or((None, None), |grant| {
             let (name, max_bytes) = (grant.name, grant.max_bytes);
             let granted = keyhole_guest::Grant { name, max_bytes };
@@ -24,10 +24,10 @@ impl Executor for Guest {
         let directory = directory.map(granted);
         let found = load(key, &Granted(grant), directory.as_ref());
         let bytes = found.map_err(|error| {
-            let mut codes = Code::ALL.into_iter();
+            let mut codes = Refusal::ALL.into_iter();
             codes.find(|code| code.as_str() == error.name()).unwrap()
         })?;
-        String::from_utf8(bytes).map_err(|_| Code::NotUtf8)
+        String::from_utf8(bytes).map_err(|_| Refusal::NotUtf8)
     }
 
     fn interrupt(&self) {}

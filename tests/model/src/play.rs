@@ -9,7 +9,8 @@ use crate::{
     world::{Chooser, World},
 };
 use keyhole_core::{
-    BindingName, Call, Caller, Code, Entry, Grant, LiveMap, Location, Map, MapError, Maps, Target,
+    BindingName, Call, Caller, Entry, Grant, LiveMap, Location, Map, MapError, Maps, Refusal,
+    Target,
 };
 use std::{
     cell::RefCell,
@@ -36,7 +37,7 @@ pub enum Program {
 const LONG: Duration = Duration::from_secs(3600);
 
 /// The outcome of one call: a text, or the reason for none.
-pub type Answer = Result<String, Code>;
+pub type Answer = Result<String, Refusal>;
 
 /// A promise that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ struct Watched {
 impl Maps for Watched {
     type Directory = Handle;
 
-    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
+    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Refusal> {
         // As `LiveMap::map_now` does, which forgets the error.
         let found = self.live.current();
         let mut world = self.files.world();
@@ -75,7 +76,12 @@ impl Maps for Watched {
         found.map_err(|error| error.code())
     }
 
-    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Result<Grant<Handle>, Code> {
+    fn resolve(
+        &self,
+        map: &Map,
+        entry: &Entry,
+        deadline: Instant,
+    ) -> Result<Grant<Handle>, Refusal> {
         self.live.resolve(map, entry, deadline)
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     moves::{Move, Path},
     save::{Save, Stage},
 };
-use keyhole_core::Code;
+use keyhole_core::Refusal;
 
 /// One call to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Scene {
     /// Whose texts the map, as its owner left it, grants to this call.
     pub(crate) grants: fn(&[Stage], usize) -> &'static [Label],
     /// The outcome of the first call if nobody makes a move: whose text, or why none.
-    pub(crate) calm: Result<Label, Code>,
+    pub(crate) calm: Result<Label, Refusal>,
     /// Whether the key [`OTHER_KEY`] must be served, whatever has happened.
     pub(crate) other: bool,
     /// The most moves that the tests try.
@@ -69,7 +69,7 @@ impl Scene {
     }
 
     /// The host refuses the first call, if nobody makes a move.
-    pub(crate) fn refused(mut self, code: Code) -> Self {
+    pub(crate) fn refused(mut self, code: Refusal) -> Self {
         self.calm = Err(code);
         self
     }
@@ -77,7 +77,7 @@ impl Scene {
     /// The same if the whole map is refused, so that no other key is served either.
     pub(crate) fn without_map(mut self) -> Self {
         self.other = false;
-        self.refused(Code::MapInvalid)
+        self.refused(Refusal::MapInvalid)
     }
 
     /// How many moves there are to choose from, in all calls.

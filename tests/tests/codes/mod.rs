@@ -4,7 +4,7 @@ mod changing;
 
 use crate::secrecy::{conceals, talkative};
 use keyhole_core::{
-    Code,
+    Refusal,
     ticket::{Ticket, Tickets},
 };
 use keyhole_tests::{Answer, MARKER, Protocol, Session, World};
@@ -68,19 +68,19 @@ impl Surface {
     }
 
     /// Whether such a server never says this, or says it as the general one does.
-    fn leaves_out(self, code: Code) -> bool {
+    fn leaves_out(self, code: Refusal) -> bool {
         match code {
             // `breaks::low_resources` earns it.
-            Code::OutOfResources => true,
+            Refusal::OutOfResources => true,
             // The others ask nobody who calls.
-            Code::CallerNotVerified => self != Self::OfAgent,
+            Refusal::CallerNotVerified => self != Self::OfAgent,
             // Once a call has an entry, all servers are one, and these take time.
-            Code::Changed | Code::TimedOut | Code::Busy => self != Self::General,
+            Refusal::Changed | Refusal::TimedOut | Refusal::Busy => self != Self::General,
             // Only this wall keeps a file from the server that its user may read.
             #[cfg(target_os = "linux")]
-            Code::RestartNeeded => !crate::wall::stands(),
+            Refusal::RestartNeeded => !crate::wall::stands(),
             #[cfg(not(target_os = "linux"))]
-            Code::RestartNeeded => true,
+            Refusal::RestartNeeded => true,
             _ => false,
         }
     }
@@ -116,9 +116,9 @@ impl Client {
 }
 
 /// The name of `code` that clients match on, and a world in which a call gets it. The name does
-/// not come from [`Code`]: a change there breaks clients, and has to fail here. After somebody
+/// not come from [`Refusal`]: a change there breaks clients, and has to fail here. After somebody
 /// adds a code, this does not compile until it says how to get the code.
-fn earn(code: Code, world: World) -> (&'static str, World) {
+fn earn(code: Refusal, world: World) -> (&'static str, World) {
     let file = |world: World| world.file("hunter2.md", MARKER).map(mapped("hunter2.md"));
     let with_mode = |world, mode| {
         let world = file(world);
@@ -126,45 +126,45 @@ fn earn(code: Code, world: World) -> (&'static str, World) {
         world
     };
     match code {
-        Code::CallerNotVerified => ("caller-not-verified", file(world)),
-        Code::UnknownKey => ("unknown-key", world.map("[keys]\n")),
-        Code::MapMissing => ("map-missing", world),
-        Code::MapInvalid => ("map-invalid", world.map(format!("[keys]\n{KEY} = 7\n"))),
-        Code::NotMarkdown => {
+        Refusal::CallerNotVerified => ("caller-not-verified", file(world)),
+        Refusal::UnknownKey => ("unknown-key", world.map("[keys]\n")),
+        Refusal::MapMissing => ("map-missing", world),
+        Refusal::MapInvalid => ("map-invalid", world.map(format!("[keys]\n{KEY} = 7\n"))),
+        Refusal::NotMarkdown => {
             let world = world.file("hunter2.txt", MARKER);
             ("not-markdown", world.map(mapped("hunter2.txt")))
         }
-        Code::NotFound => ("not-found", world.map(mapped("hunter2.md"))),
-        Code::NotAFile => {
+        Refusal::NotFound => ("not-found", world.map(mapped("hunter2.md"))),
+        Refusal::NotAFile => {
             let world = world.directory("hunter2.md");
             ("not-a-file", world.map(mapped("hunter2.md")))
         }
-        Code::OutsideRoot => {
+        Refusal::OutsideRoot => {
             let map = format!("roots = ['~/root']\n{}", mapped("hunter2.md"));
             ("outside-root", file(world).directory("root").map(map))
         }
-        Code::Untrusted => ("untrusted", with_mode(world, 0o666)),
-        Code::PermissionDenied => ("permission-denied", with_mode(world, 0)),
-        Code::TooLarge => {
+        Refusal::Untrusted => ("untrusted", with_mode(world, 0o666)),
+        Refusal::PermissionDenied => ("permission-denied", with_mode(world, 0)),
+        Refusal::TooLarge => {
             let map = format!("max_bytes = 6\n{}", mapped("hunter2.md"));
             ("too-large", file(world).map(map))
         }
-        Code::NotUtf8 => {
+        Refusal::NotUtf8 => {
             let world = file(world).file("hunter2.md", b"hunter2 \xff");
             ("not-utf8", world)
         }
-        Code::Changed => ("changed", file(world)),
-        Code::TimedOut => ("timed-out", file(world)),
-        Code::RestartNeeded => {
+        Refusal::Changed => ("changed", file(world)),
+        Refusal::TimedOut => ("timed-out", file(world)),
+        Refusal::RestartNeeded => {
             let map = format!("roots = ['~/later']\n{}", mapped("later/hunter2.md"));
             ("restart-needed", world.map(map))
         }
-        Code::Busy => {
+        Refusal::Busy => {
             let large = "hunter2 ".repeat(62_000);
             ("busy", file(world).file("hunter2.md", large))
         }
-        Code::OutOfResources => ("out-of-resources", file(world)),
-        Code::Internal => ("internal", failing_disk(file(world))),
+        Refusal::OutOfResources => ("out-of-resources", file(world)),
+        Refusal::Internal => ("internal", failing_disk(file(world))),
     }
 }
 
@@ -195,7 +195,7 @@ fn every_code_is_earned_and_tells_nothing(protocol: Protocol) {
 }
 
 fn every_refusal(protocol: Protocol, surface: Surface) {
-    for code in Code::ALL {
+    for code in Refusal::ALL {
         if surface.leaves_out(code) {
             continue;
         }
@@ -203,24 +203,24 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
         assert!(world.home().to_str().unwrap().contains(MARKER));
         let mut world = surface.of(world);
         // Root may read any file.
-        if code == Code::PermissionDenied {
+        if code == Refusal::PermissionDenied {
             world = world.unprivileged();
         }
         let mut client = Client {
             session: match code {
                 // It begins by itself.
-                Code::Busy => world.serve(),
+                Refusal::Busy => world.serve(),
                 _ => world.client(),
             },
             surface,
             world,
         };
         let answer = match code {
-            Code::CallerNotVerified => client.session.load_bound(),
-            Code::Changed => changing::written(&mut client),
-            Code::TimedOut => changing::stopped(&mut client),
-            Code::Busy => changing::crowded(&mut client),
-            Code::RestartNeeded => {
+            Refusal::CallerNotVerified => client.session.load_bound(),
+            Refusal::Changed => changing::written(&mut client),
+            Refusal::TimedOut => changing::stopped(&mut client),
+            Refusal::Busy => changing::crowded(&mut client),
+            Refusal::RestartNeeded => {
                 client.world = client.world.file("later/hunter2.md", MARKER);
                 client.load()
             }

@@ -2,7 +2,7 @@
 
 use super::{headings, read};
 use keyhole_core::{
-    AgentName, Code, Key,
+    AgentName, Key, Refusal,
     limits::{DEFAULT_MAX_BYTES, Limits, MAX_MAP_BYTES, MAX_MAX_BYTES},
 };
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn each_code_has_a_heading_of_its_own() {
     let codes = headings(&page)
         .into_iter()
         .filter_map(|heading| heading.strip_prefix("### `")?.strip_suffix('`'));
-    assert!(codes.eq(Code::ALL.map(Code::as_str)), "{page}");
+    assert!(codes.eq(Refusal::ALL.map(Refusal::as_str)), "{page}");
 }
 
 #[test]

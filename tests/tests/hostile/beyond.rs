@@ -1,7 +1,7 @@
 //! Attacks that need more than one attack and one call after it.
 
 use super::ground::{GRANTED, Ground, SOON, call, guest};
-use keyhole_core::{Code, Executor as _, limits::Limits, sandbox::Sandbox};
+use keyhole_core::{Executor as _, Refusal, limits::Limits, sandbox::Sandbox};
 use keyhole_tests::{PATIENCE, World};
 use std::{
     sync::{Arc, mpsc},
@@ -21,7 +21,7 @@ fn an_honest_call_is_served_while_a_guest_computes_for_ever() {
         let honest = async { (call(&loader, "honest").await, Instant::now()) };
         join!(attack, honest)
     });
-    assert_eq!(attack.0, Err(Code::TimedOut));
+    assert_eq!(attack.0, Err(Refusal::TimedOut));
     assert!(honest.0.unwrap().starts_with(GRANTED));
     assert!(honest.1 < attack.1, "it waited for the attack to end");
 }
@@ -61,7 +61,7 @@ fn all_guests_that_there_can_be_are_stopped_at_their_deadline_and_not_before() {
         assert!(deadline.elapsed() < PATIENCE, "{running} are not stopped");
         sandbox.interrupt();
         if let Ok((got, at)) = all.recv_timeout(Duration::from_millis(10)) {
-            assert_eq!(got, Err(Code::TimedOut));
+            assert_eq!(got, Err(Refusal::TimedOut));
             assert!(at >= deadline);
             running -= 1;
         }

@@ -1,7 +1,7 @@
 //! The files and the loader that components attack.
 
 use keyhole_core::{
-    Caller, Code, Executor, Grant, LiveMap, Loader, Location, Target, limits::Limits,
+    Caller, Executor, Grant, LiveMap, Loader, Location, Refusal, Target, limits::Limits,
     sandbox::Sandbox,
 };
 use keyhole_tests::PATIENCE;
@@ -42,7 +42,7 @@ pub(super) fn limits_for(promise: &str) -> Limits {
 }
 
 /// What a call got, as the lists of attacks promise it: a text, or a code.
-pub(super) fn outcome(got: Result<String, Code>) -> String {
+pub(super) fn outcome(got: Result<String, Refusal>) -> String {
     got.unwrap_or_else(|code| format!("`{}`", code.as_str()))
 }
 
@@ -81,7 +81,7 @@ pub(super) fn alone(guest: Sandbox) -> Guests {
 impl Executor for Guests {
     type Directory = Handle;
 
-    fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+    fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Refusal> {
         let attacker = self.attacker.as_ref().filter(|_| key != "honest");
         attacker.unwrap_or(&self.guest).run(key, grant, deadline)
     }
@@ -183,7 +183,7 @@ impl Ground {
     }
 
     /// One call.
-    pub(super) fn load(&self, loader: &Ready, key: &str) -> Result<String, Code> {
+    pub(super) fn load(&self, loader: &Ready, key: &str) -> Result<String, Refusal> {
         self.run(call(loader, key))
     }
 
@@ -193,7 +193,7 @@ impl Ground {
     pub(super) fn is_served(&self, loader: &Ready, key: &str) {
         let began = Instant::now();
         let mut got = self.load(loader, key);
-        while matches!(got, Err(Code::TimedOut | Code::Busy)) && began.elapsed() < PATIENCE {
+        while matches!(got, Err(Refusal::TimedOut | Refusal::Busy)) && began.elapsed() < PATIENCE {
             self.run(async { sleep(Duration::from_millis(10)).await });
             got = self.load(loader, key);
         }
@@ -219,7 +219,7 @@ impl Ground {
 pub(super) type Ready = Loader<LiveMap, Guests>;
 
 /// One call, to be waited for.
-pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Code> {
+pub(super) async fn call(loader: &Ready, key: &str) -> Result<String, Refusal> {
     let target = Target::Key(key.to_owned());
     let content = loader.load(target, Caller::Nobody).await?;
     Ok(content.text)

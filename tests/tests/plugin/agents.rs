@@ -5,7 +5,7 @@ use super::{
     package::{files, tool},
 };
 use crate::examples;
-use keyhole_core::Code;
+use keyhole_core::Refusal;
 use keyhole_tests::{Ran, World};
 use std::{fs, process::Command};
 
@@ -41,7 +41,7 @@ fn each_agent_has_tools_that_only_read_and_a_key_that_stands_only_in_its_body() 
             let may = name.ends_with(&file) || name == "README.md" || name.starts_with("server/");
             assert!(!holds || may, "the key is in {name}");
         }
-        for code in Code::ALL {
+        for code in Refusal::ALL {
             let name = format!("`{}`", code.as_str());
             assert_eq!(body.matches(&name).count(), 1, "{name}");
         }

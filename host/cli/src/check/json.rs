@@ -1,7 +1,7 @@
 //! The report for programs.
 
 use super::{Report, Warning};
-use keyhole_core::{Code, MapError};
+use keyhole_core::{MapError, Refusal};
 use keyhole_walk::printable::is_visible;
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ impl Report {
                 "weak_key": entry.warnings.contains(&Warning::WeakKey),
                 "ok": entry.result.is_ok(),
                 "bytes": entry.result.ok(),
-                "code": entry.result.err().map(Code::as_str),
+                "code": entry.result.err().map(Refusal::as_str),
                 "message": entry.message(),
             })).collect::<Value>()),
             "bindings": entries.map(|_| self.bindings.iter().map(|binding| json!({
@@ -70,7 +70,7 @@ impl Report {
                 "ok": binding.is_served(),
                 "bytes": binding.file.result.ok(),
                 // `null` also if it is not served because it shows a key.
-                "code": binding.file.result.err().map(Code::as_str),
+                "code": binding.file.result.err().map(Refusal::as_str),
                 "message": binding.message(),
             })).collect::<Value>()),
             // The agents of Claude Code's plugin, if that asks.

@@ -8,7 +8,7 @@ mod text;
 mod way;
 
 use keyhole_core::{
-    Caller, Code, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Target,
+    Caller, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Refusal, Target,
     Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
 use keyhole_walk::{
@@ -90,7 +90,7 @@ pub(crate) struct EntryReport {
     /// be a key in the wrong place. The check cannot tell whether such agents exist.
     is_bound: bool,
     /// The file's size in bytes, or why it is not served.
-    pub(crate) result: Result<u64, Code>,
+    pub(crate) result: Result<u64, Refusal>,
     /// What is wrong with this one, and what to type. It may hold paths.
     detail: Option<String>,
     /// What else the user should know. A warning alone does not keep the file from
@@ -141,11 +141,16 @@ pub(crate) struct ReadMap(pub(crate) Result<Arc<Map>, MapError>);
 impl Maps for ReadMap {
     type Directory = Handle;
 
-    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
+    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Refusal> {
         self.0.clone().map_err(|error| error.code())
     }
 
-    fn resolve(&self, map: &Map, entry: &Entry, deadline: Instant) -> Result<Grant<Handle>, Code> {
+    fn resolve(
+        &self,
+        map: &Map,
+        entry: &Entry,
+        deadline: Instant,
+    ) -> Result<Grant<Handle>, Refusal> {
         let walker = Walker::new(System).until(deadline);
         locate(&walker, map, entry).map_err(|error| error.code())
     }
@@ -156,7 +161,7 @@ pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
     loader: &Loader<M, G>,
     target: Target,
     caller: &Caller,
-) -> Result<String, Code> {
+) -> Result<String, Refusal> {
     Ok(loader.load(target, caller.clone()).await?.text)
 }
 
@@ -165,7 +170,7 @@ pub(crate) async fn load<M: Maps, G: Executor<Directory = M::Directory>>(
 pub(crate) async fn check(
     location: &Location,
     map: Result<Arc<Map>, MapError>,
-    load: impl AsyncFn(Target, &Caller) -> Result<String, Code>,
+    load: impl AsyncFn(Target, &Caller) -> Result<String, Refusal>,
 ) -> Report {
     let mut report = Report {
         map: Some(location.file().to_owned()),
@@ -266,14 +271,14 @@ fn distrust_of_file(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
 }
 
 /// What keeps this one entry's file from being served, if the code does not say it all.
-fn detail(code: Code, map: &Map, entry: &Entry, location: &Location) -> Option<Told> {
+fn detail(code: Refusal, map: &Map, entry: &Entry, location: &Location) -> Option<Told> {
     let file = location.expand(entry.path())?;
     match code {
-        Code::Untrusted => {
+        Refusal::Untrusted => {
             distrust_of_file(map, entry, &file).map(|distrust| way::cure(&distrust, &file))
         }
         // What hung would hang once more.
-        Code::TimedOut => None,
+        Refusal::TimedOut => None,
         _ => way::leads(code, entry, &file),
     }
 }
@@ -285,7 +290,7 @@ pub(crate) async fn entry_report(
     entry: &Entry,
     secrets: &Secrets<'_>,
     location: &Location,
-    load: &impl AsyncFn(Target, &Caller) -> Result<String, Code>,
+    load: &impl AsyncFn(Target, &Caller) -> Result<String, Refusal>,
 ) -> EntryReport {
     // The call is made as an agent that may have the file, because the check asks
     // whether the file would load.
@@ -399,39 +404,41 @@ impl Report {
     }
 }
 
-/// What the user at the terminal can do about a code. [`Code::advice`] speaks to an
+/// What the user at the terminal can do about a code. [`Refusal::advice`] speaks to an
 /// agent instead, which must ask the user.
-const fn remedy(code: Code) -> &'static str {
+const fn remedy(code: Refusal) -> &'static str {
     match code {
-        Code::CallerNotVerified | Code::UnknownKey => {
+        Refusal::CallerNotVerified | Refusal::UnknownKey => {
             "it was removed from the map during the check; check again"
         }
-        Code::MapMissing | Code::MapInvalid => "the map changed during the check; check again",
-        Code::NotMarkdown => {
+        Refusal::MapMissing | Refusal::MapInvalid => {
+            "the map changed during the check; check again"
+        }
+        Refusal::NotMarkdown => {
             "the file's name must end in .md. If it is a link, so must the name of the file behind it"
         }
-        Code::NotFound => "nothing is there",
-        Code::NotAFile => "this is no regular file; map a Markdown file",
-        Code::OutsideRoot => {
+        Refusal::NotFound => "nothing is there",
+        Refusal::NotAFile => "this is no regular file; map a Markdown file",
+        Refusal::OutsideRoot => {
             "the file is in none of the folders in roots. Add its folder there, or move the file"
         }
-        Code::Untrusted => {
+        Refusal::Untrusted => {
             "only you and root may be able to change the file, and each directory and link that leads to it"
         }
-        Code::PermissionDenied => {
+        Refusal::PermissionDenied => {
             "you may not read the file, or enter its directory; fix their permissions"
         }
-        Code::TooLarge => "the file is larger than its limit",
-        Code::NotUtf8 => "the file is not UTF-8 text; convert it",
-        Code::Changed => "the file was being written to; check again",
-        Code::TimedOut => "the file could not be read in time; look at the file system it is on",
-        Code::RestartNeeded => {
+        Refusal::TooLarge => "the file is larger than its limit",
+        Refusal::NotUtf8 => "the file is not UTF-8 text; convert it",
+        Refusal::Changed => "the file was being written to; check again",
+        Refusal::TimedOut => "the file could not be read in time; look at the file system it is on",
+        Refusal::RestartNeeded => {
             "the kernel refuses what the file's permissions allow: look at what else restricts you there, such as SELinux, AppArmor, or the server of a network folder"
         }
-        Code::Busy => "the system was too busy; check again",
-        Code::OutOfResources => {
+        Refusal::Busy => "the system was too busy; check again",
+        Refusal::OutOfResources => {
             "too few file descriptors, threads or memory are allowed; raise the limits (ulimit -n, -u and -v)"
         }
-        Code::Internal => "an error in Keyhole; if it happens again, please report it",
+        Refusal::Internal => "an error in Keyhole; if it happens again, please report it",
     }
 }

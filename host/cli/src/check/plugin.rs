@@ -5,7 +5,7 @@ use super::{
     EntryReport, Report,
     way::{door, to_a_missing_map},
 };
-use keyhole_core::{AgentName, Code, Entry, Key, LiveMap, Location, Map, MapError};
+use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal};
 use keyhole_setup::{
     paste::shell_word,
     rules::{Denied, Places, decoded},
@@ -214,7 +214,7 @@ pub(crate) fn brief(live: &LiveMap) -> Option<String> {
                 Some(found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
             };
             let is_gone = keys.any(|key| is_gone(key) == Some(true));
-            is_gone.then(|| (Code::NotFound, AT_CHECK.to_owned()))?
+            is_gone.then(|| (Refusal::NotFound, AT_CHECK.to_owned()))?
         }
     };
     let code = code.as_str();

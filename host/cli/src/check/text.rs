@@ -2,7 +2,7 @@
 
 use super::{BindingReport, EntryReport, Report, SHOWS_A_KEY, Warning, remedy};
 use anstyle::{AnsiColor, Style};
-use keyhole_core::{Code, MapError};
+use keyhole_core::{MapError, Refusal};
 use keyhole_walk::printable::{printable, printable_text};
 use keyhole_wall::WallStatus;
 use std::{
@@ -68,7 +68,7 @@ impl Report {
         let mut all: Vec<_> = entries.iter().chain(bound).collect();
         all.sort_by_key(|entry| entry.line);
         self.write_tables(entries, out)?;
-        let failed: BTreeSet<Code> = all.iter().filter_map(|entry| entry.result.err()).collect();
+        let failed: BTreeSet<Refusal> = all.iter().filter_map(|entry| entry.result.err()).collect();
         writeln!(out)?;
         for code in failed {
             writeln!(out, "{BAD}{}{BAD:#}: {}", code.as_str(), remedy(code))?;
@@ -129,7 +129,7 @@ impl Report {
 
     /// The entries, and below them the bindings.
     fn write_tables(&self, entries: &[EntryReport], out: &mut impl Write) -> fmt::Result {
-        let result = |entry: &EntryReport| entry.result.err().map_or("ok", Code::as_str);
+        let result = |entry: &EntryReport| entry.result.err().map_or("ok", Refusal::as_str);
         let of_binding = |binding: &BindingReport| match binding.shows_a_key {
             true => REVEALS,
             false => result(&binding.file),

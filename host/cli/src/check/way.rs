@@ -5,7 +5,7 @@
 )]
 
 use super::{Told, system};
-use keyhole_core::{Code, Entry, Location, MapError, limits::MAX_MAX_BYTES};
+use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
 use keyhole_setup::paste::{self, quoted, word};
 use keyhole_walk::{
     Distrust, DistrustReason,
@@ -81,35 +81,35 @@ fn in_the_way(_: &Distrust, _: &Path) -> Vec<PathBuf> {
 }
 
 /// What to type about this one file, if the code does not say it all.
-pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
+pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Told> {
     let path = entry.path();
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, found) = (printable(&real), real.metadata().ok());
     let text = match code {
-        Code::NotMarkdown | Code::NotAFile if real.is_dir() => {
+        Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => {
             let text = "this is a directory: add the file's name".to_owned();
             return Some((text, Vec::new()));
         }
         // If no file has the name, it may be something else, such as a key.
-        Code::NotMarkdown if !path.ends_with(".md") => {
+        Refusal::NotMarkdown if !path.ends_with(".md") => {
             let name = found.map(|_| file.with_extension("md"))?;
             let name = visible(Path::new(name.file_name()?))?;
             format!("rename it to {name}, and write that in the map")
         }
-        Code::NotMarkdown => format!(
+        Refusal::NotMarkdown => format!(
             "this is a link to {place}: put a copy of that, named .md, in a folder of your own, and map it"
         ),
-        Code::NotAFile => format!("this path leads to {place}; map a file"),
-        Code::NotFound => return Some(nothing_there(path, file)),
-        Code::OutsideRoot => format!(
+        Refusal::NotAFile => format!("this path leads to {place}; map a file"),
+        Refusal::NotFound => return Some(nothing_there(path, file)),
+        Refusal::OutsideRoot => format!(
             "the file is {place}: add {} to roots, or move the file",
             quoted(visible(real.parent()?)?)
         ),
-        Code::PermissionDenied if system::keeps(OS, || fs::File::open(&real)) => {
+        Refusal::PermissionDenied if system::keeps(OS, || fs::File::open(&real)) => {
             system::KEPT.to_owned()
         }
-        Code::PermissionDenied if found.is_some() => format!("run: chmod u+r {}", word(file)?),
-        Code::TooLarge => {
+        Refusal::PermissionDenied if found.is_some() => format!("run: chmod u+r {}", word(file)?),
+        Refusal::TooLarge => {
             let size = found?.len();
             let text = match size > MAX_MAX_BYTES {
                 true => format!("it has {size} bytes; shorten it to at most {MAX_MAX_BYTES}"),
@@ -117,7 +117,7 @@ pub(super) fn leads(code: Code, entry: &Entry, file: &Path) -> Option<Told> {
             };
             return Some((text, Vec::new()));
         }
-        Code::NotUtf8 => {
+        Refusal::NotUtf8 => {
             let begin = begin(&real).unwrap_or_default();
             match encoding(&begin) {
                 Some(from) => format!("it is {from}: {}", conversion(from, file)),

@@ -21,7 +21,7 @@ pub(crate) use hook::{Object, Origin, is_subagents, origin};
 
 use hook::HookError;
 use keyhole_core::{
-    AgentName, Code, Key, LiveMap, Map, MapError,
+    AgentName, Key, LiveMap, Map, MapError, Refusal,
     ticket::{Ticket, TicketError, Tickets},
 };
 use serde_json::{Value, json};
@@ -149,11 +149,11 @@ fn decide<'a>(
     origin: &'a Origin,
     key: Option<&str>,
     map: impl FnOnce() -> Result<Arc<Map>, MapError>,
-) -> Result<&'a AgentName, Code> {
+) -> Result<&'a AgentName, Refusal> {
     // This comes before the guard reads the map: a caller that is no subagent
     // learns nothing about the map.
     let Origin::Subagent(agent) = origin else {
-        return Err(Code::CallerNotVerified);
+        return Err(Refusal::CallerNotVerified);
     };
     let Some(key) = key else {
         return Ok(agent);
@@ -165,7 +165,7 @@ fn decide<'a>(
         .ok()
         .and_then(|key| map.find_for(&key, Some(agent)))
         .map(|_| agent)
-        .ok_or(Code::UnknownKey)
+        .ok_or(Refusal::UnknownKey)
 }
 
 /// The agents that the map names, one a line, and `*` if any agent may use some

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::GuessThrottle;
-use crate::{code::Code, limits::Limits};
+use crate::{limits::Limits, refusal::Refusal};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     task::{JoinSet, yield_now},
@@ -93,7 +93,7 @@ async fn few_wait_and_those_in_the_order_of_their_coming() {
         });
         yield_now().await;
     }
-    assert_eq!(guesses.take().await.err(), Some(Code::Busy));
+    assert_eq!(guesses.take().await.err(), Some(Refusal::Busy));
     for expected in 0..16 {
         assert_eq!(waiting.join_next().await.unwrap().unwrap(), expected);
     }

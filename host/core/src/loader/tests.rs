@@ -7,10 +7,10 @@ use super::{Loader, TO_END};
 use crate::{
     call::Target,
     caller::Caller,
-    code::Code,
     grant::{Executor, Grant},
     limits::Limits,
     map::{LiveMap, tests::live},
+    refusal::Refusal,
 };
 use keyhole_tree::Tree;
 use keyhole_walk::Handle;
@@ -24,7 +24,7 @@ use tokio::{
     time::advance,
 };
 
-type Answer = Result<String, Code>;
+type Answer = Result<String, Refusal>;
 
 /// A key that nobody can guess.
 fn key(of: &str) -> String {
@@ -74,7 +74,7 @@ impl Executor for Files {
     type Directory = Handle;
 
     fn run(&self, _: &str, grant: Option<Grant>, _: Instant) -> Answer {
-        let name = grant.ok_or(Code::UnknownKey)?.name;
+        let name = grant.ok_or(Refusal::UnknownKey)?.name;
         assert!(name != "panic.md", "as it was told");
         if name.starts_with("hung") {
             let mut state = self.state();
@@ -193,7 +193,7 @@ async fn if_all_threads_hang_a_call_is_answered_at_once_until_one_goes_on() {
     let mut late = 0;
     until(|| {
         while let Some(answer) = hung.try_join_next() {
-            assert_eq!(answer.unwrap(), Err(Code::TimedOut));
+            assert_eq!(answer.unwrap(), Err(Refusal::TimedOut));
             late += 1;
         }
         late == most
@@ -201,7 +201,7 @@ async fn if_all_threads_hang_a_call_is_answered_at_once_until_one_goes_on() {
     .await;
     advance(TO_END).await;
     until(|| world.loader.all_hang()).await;
-    assert_eq!(world.load(&key("honest.md")).await, Err(Code::TimedOut));
+    assert_eq!(world.load(&key("honest.md")).await, Err(Refusal::TimedOut));
     world.comes_to_rest().await;
     assert_eq!(world.load(&key("honest.md")).await, Ok("honest.md".into()));
 }
@@ -221,7 +221,7 @@ async fn a_call_that_is_given_up_holds_its_permit_until_its_thread_ends() {
 async fn a_panic_is_internal_and_holds_nothing() {
     let world = World::new();
     for _ in 0..5 {
-        assert_eq!(world.load(&key("panic.md")).await, Err(Code::Internal));
+        assert_eq!(world.load(&key("panic.md")).await, Err(Refusal::Internal));
     }
     world.comes_to_rest().await;
     assert_eq!(world.load(&key("honest.md")).await, Ok("honest.md".into()));
@@ -236,8 +236,8 @@ async fn a_long_key_never_waits_for_those_who_guess_short_ones_and_a_short_one_d
     until(|| {
         while let Some(answer) = guesses.try_join_next() {
             match answer.unwrap() {
-                Err(Code::UnknownKey) => wrong += 1,
-                answer => assert_eq!(answer, Err(Code::Busy)),
+                Err(Refusal::UnknownKey) => wrong += 1,
+                answer => assert_eq!(answer, Err(Refusal::Busy)),
             }
         }
         guesses.len() == limits().waiting_guesses
@@ -246,10 +246,10 @@ async fn a_long_key_never_waits_for_those_who_guess_short_ones_and_a_short_one_d
     assert_eq!(wrong, limits().free_guesses);
     get(world.calls(vec![key("honest.md"); 100]), "honest.md").await;
     // A wrong long key does not wait either.
-    assert_eq!(world.load(&key("wrong")).await, Err(Code::UnknownKey));
-    assert_eq!(world.load("k").await, Err(Code::Busy));
+    assert_eq!(world.load(&key("wrong")).await, Err(Refusal::UnknownKey));
+    assert_eq!(world.load("k").await, Err(Refusal::Busy));
     // Nobody guesses a binding's name: the operator gives it.
     let bound = Target::Bound("b".try_into().unwrap());
     let answer = world.loader.load(bound, Caller::Nobody).await;
-    assert_eq!(answer.err(), Some(Code::UnknownKey));
+    assert_eq!(answer.err(), Some(Refusal::UnknownKey));
 }

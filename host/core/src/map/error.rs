@@ -1,6 +1,6 @@
 //! Why there is no usable map: for the user at the terminal, never for a caller.
 
-use crate::{code::Code, limits::MAX_MAP_BYTES};
+use crate::{limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{Distrust, SystemError, printable::printable};
 use std::{
     fmt,
@@ -63,16 +63,16 @@ impl MapError {
 
     /// What a caller learns: `map-missing`, `map-invalid`, `out-of-resources`,
     /// `restart-needed` or `timed-out`.
-    pub const fn code(&self) -> Code {
+    pub const fn code(&self) -> Refusal {
         match self {
-            Self::Missing { .. } => Code::MapMissing,
+            Self::Missing { .. } => Refusal::MapMissing,
             Self::Unreadable { source, .. } => match source {
-                SystemError::OutOfResources => Code::OutOfResources,
-                SystemError::Late => Code::TimedOut,
-                SystemError::Confined => Code::RestartNeeded,
-                _ => Code::MapInvalid,
+                SystemError::OutOfResources => Refusal::OutOfResources,
+                SystemError::Late => Refusal::TimedOut,
+                SystemError::Confined => Refusal::RestartNeeded,
+                _ => Refusal::MapInvalid,
             },
-            _ => Code::MapInvalid,
+            _ => Refusal::MapInvalid,
         }
     }
 
@@ -80,13 +80,13 @@ impl MapError {
     /// map's path.
     pub const fn at_start(&self) -> &'static str {
         match self.code() {
-            Code::MapMissing => {
+            Refusal::MapMissing => {
                 "map-missing: there is no context map; `keyhole check` says where it belongs"
             }
-            Code::TimedOut => {
+            Refusal::TimedOut => {
                 "timed-out: the file system of the context map does not answer; look at it"
             }
-            Code::OutOfResources => {
+            Refusal::OutOfResources => {
                 "out-of-resources: too few file descriptors or too little memory to read the context map; raise the limits (ulimit -n and -v)"
             }
             _ => "map-invalid: the context map cannot be used; `keyhole check` shows why",

@@ -1,7 +1,7 @@
 //! The map as it is now: read at each call, and parsed again if it has changed.
 
 use super::{Entry, Location, Map, MapError, Maps, locate};
-use crate::{code::Code, grant::Grant, limits::MAX_MAP_BYTES};
+use crate::{grant::Grant, limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
 use std::{
     path::PathBuf,
@@ -168,7 +168,7 @@ where
 {
     type Directory = F::Handle;
 
-    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code> {
+    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal> {
         self.current_by(deadline).map_err(|error| error.code())
     }
 
@@ -177,7 +177,7 @@ where
         map: &Map,
         entry: &Entry,
         deadline: Instant,
-    ) -> Result<Grant<F::Handle>, Code> {
+    ) -> Result<Grant<F::Handle>, Refusal> {
         let walker = Walker::new(self.files.clone()).until(deadline);
         locate(&walker, map, entry).map_err(|error| error.code())
     }

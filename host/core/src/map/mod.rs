@@ -20,7 +20,7 @@ pub use live::LiveMap;
 pub use location::{Location, LocationError, configuration, home};
 pub use resolve::{Unresolved, locate};
 
-use crate::{agent::AgentName, code::Code, grant::Grant};
+use crate::{agent::AgentName, grant::Grant, refusal::Refusal};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -40,8 +40,8 @@ pub trait Maps: Send + Sync + 'static {
     /// The map that is valid for this call.
     ///
     /// # Errors
-    /// The [`Code`] of a map that cannot be used.
-    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Code>;
+    /// The [`Refusal`] of a map that cannot be used.
+    fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal>;
 
     /// The grant for an entry of that map.
     ///
@@ -52,7 +52,7 @@ pub trait Maps: Send + Sync + 'static {
         map: &Map,
         entry: &Entry,
         deadline: Instant,
-    ) -> Result<Grant<Self::Directory>, Code>;
+    ) -> Result<Grant<Self::Directory>, Refusal>;
 }
 
 /// A valid map, as it was at one moment. It is never changed, only replaced.

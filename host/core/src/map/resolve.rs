@@ -4,7 +4,7 @@
 //! that the guest gets is the one that the map means.
 
 use super::{Entry, Map};
-use crate::{code::Code, grant::Grant};
+use crate::{grant::Grant, refusal::Refusal};
 use keyhole_walk::{FileSystem, Policy, SystemError, WalkError, Walked, Walker};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[error(transparent)]
 pub enum Unresolved {
     /// The map, the name or its place is refused.
-    Refused(#[from] Code),
+    Refused(#[from] Refusal),
     /// The walk did not reach the file. For the user's own `check`, this says what others
     /// could change.
     Walk(#[from] WalkError),
@@ -21,7 +21,7 @@ pub enum Unresolved {
 
 impl Unresolved {
     /// What a caller learns.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> Refusal {
         match self {
             Self::Refused(code) => *code,
             Self::Walk(error) => error.into(),
@@ -42,10 +42,10 @@ impl Unresolved {
 ///
 /// # Errors
 /// What the walk says, and
-/// - [`Code::NotMarkdown`]: the name in the map, or the real file's name, is not a stem
+/// - [`Refusal::NotMarkdown`]: the name in the map, or the real file's name, is not a stem
 ///   and `.md`, in exactly these bytes; or the real name is not UTF-8.
-/// - [`Code::NotAFile`]: the path leads to `/`.
-/// - [`Code::OutsideRoot`]: the real file's directory is in none of the roots.
+/// - [`Refusal::NotAFile`]: the path leads to `/`.
+/// - [`Refusal::OutsideRoot`]: the real file's directory is in none of the roots.
 pub fn locate<F: FileSystem>(
     walker: &Walker<F>,
     map: &Map,
@@ -54,21 +54,21 @@ pub fn locate<F: FileSystem>(
     // The part after the last slash, so that `a.md/` and `a.md/.` are not Markdown
     // names.
     if !is_markdown(entry.path.rsplit('/').next().unwrap_or_default().as_bytes()) {
-        return Err(Code::NotMarkdown.into());
+        return Err(Refusal::NotMarkdown.into());
     }
     let path = map.expand(&entry.path)?;
     let file = walker.walk(&path, Policy::NAME)?;
     // The guest checks this again. This check prevents a link that is called `a.md`
     // from opening a directory such as `/etc` to the guest at all.
     if !is_markdown(file.name.as_encoded_bytes()) {
-        return Err(Code::NotMarkdown.into());
+        return Err(Refusal::NotMarkdown.into());
     }
     if let Some(roots) = &map.roots
         && !is_in(walker, map, roots, &path, &file)?
     {
-        return Err(Code::OutsideRoot.into());
+        return Err(Refusal::OutsideRoot.into());
     }
-    let name = file.name.into_string().map_err(|_| Code::NotMarkdown)?;
+    let name = file.name.into_string().map_err(|_| Refusal::NotMarkdown)?;
     Ok(Grant {
         directory: file.handle,
         name,
@@ -89,7 +89,7 @@ fn is_in<F: FileSystem>(
     path: &Path,
     file: &Walked<F::Handle>,
 ) -> Result<bool, Unresolved> {
-    let roots: Result<Vec<PathBuf>, Code> = roots.iter().map(|root| map.expand(root)).collect();
+    let roots: Result<Vec<PathBuf>, Refusal> = roots.iter().map(|root| map.expand(root)).collect();
     let mut roots = roots?;
     roots.sort_by_key(|root| {
         let depth = root.components().count();
@@ -118,8 +118,8 @@ impl Map {
     }
 
     /// A path from the map, made absolute.
-    fn expand(&self, path: &str) -> Result<PathBuf, Code> {
-        self.location.expand(path).ok_or(Code::MapInvalid)
+    fn expand(&self, path: &str) -> Result<PathBuf, Refusal> {
+        self.location.expand(path).ok_or(Refusal::MapInvalid)
     }
 }
 

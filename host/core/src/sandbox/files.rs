@@ -9,7 +9,7 @@ use super::{
     },
     imports::CallState,
 };
-use crate::{code::Code, grant::Grant, limits::MAX_MAX_BYTES};
+use crate::{grant::Grant, limits::MAX_MAX_BYTES, refusal::Refusal};
 use keyhole_walk::{GrantedFile, Handle, Kind, SystemError, Time, WalkError};
 use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 
@@ -192,11 +192,11 @@ impl Host for CallState {
             WalkError::System(SystemError::Busy) => ErrorCode::WouldBlock,
             WalkError::System(SystemError::Failed(_)) => ErrorCode::Io,
             WalkError::System(SystemError::Late | SystemError::OutOfResources) => {
-                self.cause = Some(Code::from(&error));
+                self.cause = Some(Refusal::from(&error));
                 ErrorCode::Io
             }
             WalkError::System(SystemError::Confined) | WalkError::Untrusted(_) => {
-                self.cause = Some(Code::from(&error));
+                self.cause = Some(Refusal::from(&error));
                 ErrorCode::NotPermitted
             }
         })

@@ -13,7 +13,7 @@ use super::{
     files::Descriptor,
     store_limits,
 };
-use crate::{code::Code, grant::Grant, limits::Limits};
+use crate::{grant::Grant, limits::Limits, refusal::Refusal};
 use keyhole_walk::{System, Walker};
 use std::time::Instant;
 use subtle::ConstantTimeEq;
@@ -33,7 +33,7 @@ pub(super) struct CallState {
     /// The guest's handles.
     pub(super) table: ResourceTable,
     /// Why the last file call that failed did so, if the contract has no name for it.
-    pub(super) cause: Option<Code>,
+    pub(super) cause: Option<Refusal>,
     /// When the call has to end.
     pub(super) deadline: Instant,
 }

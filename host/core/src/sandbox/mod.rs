@@ -9,9 +9,9 @@ mod files;
 mod imports;
 
 use crate::{
-    code::Code,
     grant::{Executor, Grant},
     limits::Limits,
+    refusal::Refusal,
 };
 use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use imports::CallState;
@@ -124,11 +124,11 @@ impl Executor for Sandbox {
     /// be abandoned.
     ///
     /// # Errors
-    /// The guest's own refusal as its [`Code`]; [`Code::NotUtf8`] if its answer is no text;
-    /// [`Code::TimedOut`]; [`Code::OutOfResources`] if the system has no memory for the call; and
-    /// [`Code::Internal`] for a trap, an exceeded limit or an answer
+    /// The guest's own refusal as its [`Refusal`]; [`Refusal::NotUtf8`] if its answer is no text;
+    /// [`Refusal::TimedOut`]; [`Refusal::OutOfResources`] if the system has no memory for the call; and
+    /// [`Refusal::Internal`] for a trap, an exceeded limit or an answer
     /// that breaks the contract.
-    fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Code> {
+    fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Refusal> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let state = CallState::new(self.limits, (key, deadline), grant);
         let mut store = self.store(state);
@@ -138,25 +138,25 @@ impl Executor for Sandbox {
 
         let is_late = || Instant::now() >= deadline;
         let failed = |error: wasmtime::Error| match is_late() {
-            true => Code::TimedOut,
-            false if is_out_of_memory(&error) => Code::OutOfResources,
-            false => Code::Internal,
+            true => Refusal::TimedOut,
+            false if is_out_of_memory(&error) => Refusal::OutOfResources,
+            false => Refusal::Internal,
         };
         // The deadline and its interrupt may already have passed, and no other interrupt
         // may follow.
         if is_late() {
-            return Err(Code::TimedOut);
+            return Err(Refusal::TimedOut);
         }
         // A new thread gets a stack for its signals, or wasmtime panics.
-        catch_unwind(Engine::tls_eager_initialize).map_err(|_| Code::OutOfResources)?;
+        catch_unwind(Engine::tls_eager_initialize).map_err(|_| Refusal::OutOfResources)?;
         let guest = self.component.instantiate(&mut store).map_err(failed)?;
         let loader = guest.keyhole_context_loader();
         match loader.call_load(&mut store, key).map_err(failed)? {
             // The guest checks this too, but the host does not rely on that.
-            Ok(bytes) if bytes.len() as u64 > max_bytes => Err(Code::Internal),
-            Ok(bytes) => String::from_utf8(bytes).map_err(|_| Code::NotUtf8),
+            Ok(bytes) if bytes.len() as u64 > max_bytes => Err(Refusal::Internal),
+            Ok(bytes) => String::from_utf8(bytes).map_err(|_| Refusal::NotUtf8),
             // The call may have ended while the file settled.
-            Err(_) if is_late() => Err(Code::TimedOut),
+            Err(_) if is_late() => Err(Refusal::TimedOut),
             Err(refusal) => Err(store.data().cause.unwrap_or(refusal.into())),
         }
     }
@@ -189,7 +189,7 @@ fn store_limits(limits: Limits) -> wasmtime::StoreLimits {
         .build()
 }
 
-impl From<LoadError> for Code {
+impl From<LoadError> for Refusal {
     fn from(refusal: LoadError) -> Self {
         match refusal {
             LoadError::UnknownKey => Self::UnknownKey,

@@ -8,7 +8,7 @@ mod random;
 mod tool;
 
 use super::{SessionError, Surface, run_session, server::Load};
-use keyhole_core::{Caller, Code, Content, Target};
+use keyhole_core::{Caller, Content, Refusal, Target};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -64,9 +64,9 @@ impl Fake {
 }
 
 impl Load for Fake {
-    async fn load(&self, target: Target, _: Caller) -> Result<Content, Code> {
+    async fn load(&self, target: Target, _: Caller) -> Result<Content, Refusal> {
         let Target::Key(key) = target else {
-            return Err(Code::Internal);
+            return Err(Refusal::Internal);
         };
         let _loading = self.loading.acquire().await.unwrap();
         let text = match &key[..] {
@@ -77,7 +77,7 @@ impl Load for Fake {
                 self.gate.acquire().await.unwrap().forget();
                 "slow".to_owned()
             }
-            _ => return Err(Code::UnknownKey),
+            _ => return Err(Refusal::UnknownKey),
         };
         let place = Arc::clone(&self.places).acquire_owned().await;
         Ok(Content {

@@ -8,7 +8,7 @@
 use super::{call, cancel, initialize, stateless};
 use crate::{Surface, run_session};
 use keyhole_core::{
-    Caller, Code, Entry, Executor, Grant, Loader, Location, Map, Maps, Target, limits::Limits,
+    Caller, Entry, Executor, Grant, Loader, Location, Map, Maps, Refusal, Target, limits::Limits,
 };
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
 use serde_json::Value;
@@ -104,8 +104,8 @@ impl Drop for Disk {
 impl Executor for Disk {
     type Directory = ();
 
-    fn run(&self, key: &str, grant: Option<Grant<()>>, _: Instant) -> Result<String, Code> {
-        grant.ok_or(Code::UnknownKey)?;
+    fn run(&self, key: &str, grant: Option<Grant<()>>, _: Instant) -> Result<String, Refusal> {
+        grant.ok_or(Refusal::UnknownKey)?;
         let mut state = self.state();
         state.inside += 1;
         if key.contains("hanging") {
@@ -133,11 +133,11 @@ impl Default for Keys {
 impl Maps for Keys {
     type Directory = ();
 
-    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Code> {
+    fn map_now(&self, _: Instant) -> Result<Arc<Map>, Refusal> {
         Ok(Arc::clone(&self.0))
     }
 
-    fn resolve(&self, _: &Map, entry: &Entry, _: Instant) -> Result<Grant<()>, Code> {
+    fn resolve(&self, _: &Map, entry: &Entry, _: Instant) -> Result<Grant<()>, Refusal> {
         Ok(Grant {
             directory: (),
             name: entry.path().to_owned(),
@@ -262,7 +262,7 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
     assert!(calls.try_join_next().is_none(), "a place is not given back");
     advance(limits.deadline).await;
     let ends = calls.join_all().await.into_iter().map(Result::unwrap_err);
-    let ran = ends.filter(|code| *code == Code::TimedOut).count();
+    let ran = ends.filter(|code| *code == Refusal::TimedOut).count();
     assert_eq!(ran, limits.running, "a permit is not given back");
 }
 

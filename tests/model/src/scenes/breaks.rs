@@ -7,7 +7,7 @@ use crate::{
     moves::{FORGED_MAP, FORGED_TEXT, MALLORYS, Move, all as moves},
     scene::{Ask, Scene},
 };
-use keyhole_core::Code;
+use keyhole_core::Refusal;
 
 pub(super) fn all() -> Vec<Scene> {
     vec![
@@ -35,7 +35,7 @@ fn root_name() -> Scene {
         &["/home/jane"],
         FORGED_TEXT,
     );
-    scene.refused(Code::Untrusted)
+    scene.refused(Refusal::Untrusted)
 }
 
 /// The attacker owns a directory above the map's.
@@ -91,7 +91,7 @@ fn binding() -> Scene {
     scene.asks = vec![Ask::Bound("b")];
     scene.moves = moves(&["/data/notes", "/data/his"], &["/home/jane"], FORGED_TEXT);
     scene.depth = 3;
-    scene.refused(Code::Untrusted)
+    scene.refused(Refusal::Untrusted)
 }
 
 /// The attacker may rename two of the user's own directories. A file of the mapped name is
@@ -113,5 +113,5 @@ fn own_directories() -> Scene {
         Move::Rename("/srv/notes", "/srv/aside"),
         Move::Rename("/srv/links", "/srv/notes"),
     ];
-    scene.refused(Code::Untrusted)
+    scene.refused(Refusal::Untrusted)
 }

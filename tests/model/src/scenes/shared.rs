@@ -7,7 +7,7 @@ use crate::{
     moves::{FORGED_TEXT, MALLORYS, Move, all as moves},
     scene::Scene,
 };
-use keyhole_core::Code;
+use keyhole_core::Refusal;
 
 pub(super) fn all() -> Vec<Scene> {
     let mut scenes = vec![link_in_tmp(), directory_in_tmp(), long_way()];
@@ -59,11 +59,11 @@ fn notes_that_others_change() -> Vec<Scene> {
             FORGED_TEXT,
         );
         // The guest's word for it: see `guest.rs`.
-        scene.refused(Code::OutsideRoot)
+        scene.refused(Refusal::OutsideRoot)
     };
     let mut scenes: Vec<_> = all.into_iter().map(scene).collect();
     // Only here does the walk refuse it, before the guest is asked.
-    scenes[5].calm = Err(Code::Untrusted);
+    scenes[5].calm = Err(Refusal::Untrusted);
     scenes
 }
 
@@ -91,7 +91,7 @@ fn link_in_tmp() -> Scene {
         Move::Link("/home/jane/diary.md", "/tmp/a.md"),
     ]);
     scene.depth = 3;
-    scene.refused(Code::NotFound)
+    scene.refused(Refusal::NotFound)
 }
 
 /// Nor is the user's own directory there. But there is one elsewhere that others may write
@@ -112,7 +112,7 @@ fn directory_in_tmp() -> Scene {
         FORGED_TEXT,
     );
     scene.depth = 3;
-    scene.refused(Code::NotFound)
+    scene.refused(Refusal::NotFound)
 }
 
 /// Directories and links at each step of a longer path, which begins in `/tmp`.

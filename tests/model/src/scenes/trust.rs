@@ -7,7 +7,7 @@ use crate::{
     save::{Save, Stage},
     scene::{Ask, NOTE, Scene},
 };
-use keyhole_core::Code;
+use keyhole_core::Refusal;
 
 pub(super) fn all() -> Vec<Scene> {
     vec![
@@ -98,7 +98,7 @@ fn old_map_in_tmp() -> Scene {
         FORGED_MAP,
     );
     scene.depth = 3;
-    scene.without_map().refused(Code::MapMissing)
+    scene.without_map().refused(Refusal::MapMissing)
 }
 
 /// The map is a link to a folder of dotfiles, and its owner takes a key away while

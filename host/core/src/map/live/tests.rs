@@ -4,9 +4,9 @@
 
 use super::{LiveMap, MapError};
 use crate::{
-    code::Code,
     limits::MAX_MAP_BYTES,
     map::{Key, tests::live},
+    refusal::Refusal,
 };
 use keyhole_tree::Tree;
 use keyhole_walk::SystemError;
@@ -55,14 +55,17 @@ fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_ma
     };
     // What the system does not give now is not called a wrong map.
     for (error, code) in [
-        (MapError::Missing { path: path.clone() }, Code::MapMissing),
+        (
+            MapError::Missing { path: path.clone() },
+            Refusal::MapMissing,
+        ),
         (
             unreadable(SystemError::OutOfResources),
-            Code::OutOfResources,
+            Refusal::OutOfResources,
         ),
-        (unreadable(SystemError::Late), Code::TimedOut),
-        (unreadable(SystemError::Denied), Code::MapInvalid),
-        (unreadable(SystemError::Busy), Code::MapInvalid),
+        (unreadable(SystemError::Late), Refusal::TimedOut),
+        (unreadable(SystemError::Denied), Refusal::MapInvalid),
+        (unreadable(SystemError::Busy), Refusal::MapInvalid),
     ] {
         let said = error.at_start();
         assert_eq!(error.code(), code);

@@ -14,11 +14,11 @@ macro_rules! codes {
         /// names are stable: clients match on them, so we never rename a code or change its
         /// meaning. docs/refusals.md lists them for users.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Code {
+        pub enum Refusal {
             $($(#[$meaning])* $code,)*
         }
 
-        impl Code {
+        impl Refusal {
             /// Every code, in the order of docs/refusals.md.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$code),*];
 
@@ -105,7 +105,7 @@ codes! {
         "the server failed. Call again; if it repeats, ask the user to report it.";
 }
 
-impl From<&WalkError> for Code {
+impl From<&WalkError> for Refusal {
     /// The refusal of a call whose mapped file, or whose map's way to it, had this error.
     fn from(error: &WalkError) -> Self {
         match error {
@@ -115,7 +115,7 @@ impl From<&WalkError> for Code {
     }
 }
 
-impl From<SystemError> for Code {
+impl From<SystemError> for Refusal {
     fn from(error: SystemError) -> Self {
         match error {
             SystemError::Missing => Self::NotFound,
@@ -131,11 +131,11 @@ impl From<SystemError> for Code {
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for Refusal {
     /// `code: what to do`, the form that callers see.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.as_str(), self.advice())
     }
 }
 
-impl std::error::Error for Code {}
+impl std::error::Error for Refusal {}
