@@ -133,7 +133,7 @@ pub(crate) enum Warning {
 }
 
 /// A text, and the paths that it names.
-type Told = (String, Vec<PathBuf>);
+type Advice = (String, Vec<PathBuf>);
 
 /// A map that is read once: for each of its entries, the next reading would be another map.
 pub(crate) struct ReadMap(pub(crate) Result<Arc<Map>, MapError>);
@@ -271,7 +271,7 @@ fn distrust_of_file(map: &Map, entry: &Entry, file: &Path) -> Option<Distrust> {
 }
 
 /// What keeps this one entry's file from being served, if the code does not say it all.
-fn detail(code: Refusal, map: &Map, entry: &Entry, location: &Location) -> Option<Told> {
+fn detail(code: Refusal, map: &Map, entry: &Entry, location: &Location) -> Option<Advice> {
     let file = location.expand(entry.path())?;
     match code {
         Refusal::Untrusted => {
@@ -343,7 +343,7 @@ impl<'a> Secrets<'a> {
     }
 
     /// The text, if none of the paths that it names contains one of the keys.
-    fn hidden_in(&self, (text, paths): Told) -> String {
+    fn hidden_in(&self, (text, paths): Advice) -> String {
         match paths
             .iter()
             .any(|path| self.are_in(&path.to_string_lossy()))

@@ -4,7 +4,7 @@
     reason = "it says what stands in the way, and serves nothing"
 )]
 
-use super::{Told, system};
+use super::{Advice, system};
 use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
 use keyhole_setup::paste::{self, quoted, word};
 use keyhole_walk::{
@@ -21,7 +21,7 @@ use std::{
 
 /// What is wrong, and the command that cures it, if there is one that is safe: it closes all
 /// directories on the way to `file` to others at once. Nothing is decided by it.
-pub(super) fn cure(distrust: &Distrust, file: &Path) -> Told {
+pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     let (places, said) = (in_the_way(distrust, file), distrust.to_string());
     let text = match (command(distrust.why, &places), said.rsplit_once("; ")) {
         (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
@@ -81,7 +81,7 @@ fn in_the_way(_: &Distrust, _: &Path) -> Vec<PathBuf> {
 }
 
 /// What to type about this one file, if the code does not say it all.
-pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Told> {
+pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice> {
     let path = entry.path();
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, found) = (printable(&real), real.metadata().ok());
@@ -162,7 +162,7 @@ fn conversion(from: &str, file: &Path) -> String {
     }
 }
 
-fn nothing_there(path: &str, file: &Path) -> Told {
+fn nothing_there(path: &str, file: &Path) -> Advice {
     let dangles = |path: &&Path| path.is_symlink() && !path.exists();
     let link = file.ancestors().find(dangles);
     let to = link.and_then(|link| fs::read_link(link).ok());

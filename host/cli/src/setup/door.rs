@@ -1,6 +1,6 @@
 //! The part that writes: asks, lets `keyhole_setup` do it, checks, and says the last step.
 
-use super::{Names, Said, SetupError, UserMap, Wish, entry::fresh, found, recipe};
+use super::{Names, Output, SetupError, UserMap, Wish, entry::fresh, found, recipe};
 use crate::{
     arguments::{agent_name, binding_name},
     check::foreign_map,
@@ -23,7 +23,7 @@ use std::{
 };
 
 /// Does it, and returns what to print.
-pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Said, SetupError> {
+pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Output, SetupError> {
     let variable = |name: &str| -> Option<OsString> { std::env::var_os(name) };
     let live = LiveMap::new(Location::find(None, variable)?);
     let home = live.location().home().ok_or(SetupError::NoHome)?.to_owned();
@@ -107,7 +107,7 @@ pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Said, SetupError> {
     said(done, shown + &checked, dry_run)
 }
 
-fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Said, SetupError> {
+fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Output, SetupError> {
     match done {
         Outcome::Nothing if dry_run => Ok(shown.into()),
         Outcome::Nothing => Err(SetupError::Declined),

@@ -1,6 +1,6 @@
 //! An entry for the map, with a new key; or a binding, which has none.
 
-use super::{Names, Said, SetupError, UserMap};
+use super::{Names, Output, SetupError, UserMap};
 use crate::{
     check::{ReadMap, Secrets, entry_report, load},
     resources::runtime,
@@ -26,7 +26,7 @@ pub(super) fn for_file(
     names: &Names,
     max_bytes: Option<u64>,
     user: &UserMap,
-) -> Result<Said, SetupError> {
+) -> Result<Output, SetupError> {
     let path = written(file)?;
     let taken = |name: &str| {
         user.map
@@ -49,7 +49,7 @@ pub(super) fn for_file(
             printable(user.live.location().file())
         ));
     }
-    Ok(Said { text, warnings })
+    Ok(Output { text, warnings })
 }
 
 /// The path as the map should have it: as the user gave it, if it means the same in

@@ -1,7 +1,7 @@
 //! The settings by which a client's hook hands one agent its document: `--inject`.
 
 use super::{
-    Said, SetupError, UserMap,
+    Output, SetupError, UserMap,
     recipe::{add_entry, agent_option},
 };
 use keyhole_core::AgentName;
@@ -17,7 +17,7 @@ const NOTES: &str = "A longer document than 10,000 characters (in Codex and Copi
 
 The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. So its entry names it without a marketplace. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
 
-pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Said, SetupError> {
+pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Output, SetupError> {
     if !["claude-code", "codex", "copilot-cli"].contains(&client) {
         return Err(SetupError::NoHook);
     }
@@ -45,7 +45,7 @@ pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Said
         hook.file,
         serde_json::Value::Object(hook.value),
     );
-    user.conceals(text, &[Some(agent)]).map(Said::from)
+    user.conceals(text, &[Some(agent)]).map(Output::from)
 }
 
 /// What the map has for the agent, or the command that adds it.

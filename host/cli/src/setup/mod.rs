@@ -133,14 +133,14 @@ fn max_bytes(text: &str) -> Result<u64, String> {
 }
 
 /// The output.
-pub(crate) struct Said {
+pub(crate) struct Output {
     /// On standard output.
     pub(crate) text: String,
     /// On standard error, one per line.
     pub(crate) warnings: Vec<String>,
 }
 
-impl From<String> for Said {
+impl From<String> for Output {
     fn from(text: String) -> Self {
         Self {
             text,
@@ -225,7 +225,7 @@ pub(crate) enum SetupError {
 ///
 /// # Errors
 /// [`SetupError`].
-pub(crate) fn run(arguments: &Arguments) -> Result<Said, SetupError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
     let variable = |name: &str| std::env::var_os(name);
     if let Some((wish, dry_run)) = wish(arguments) {
         return write(wish, dry_run);
@@ -309,12 +309,12 @@ fn wish(arguments: &Arguments) -> Option<(Wish, bool)> {
 use door::write;
 
 #[cfg(windows)]
-fn write(_: Wish, _: bool) -> Result<Said, SetupError> {
+fn write(_: Wish, _: bool) -> Result<Output, SetupError> {
     Err(SetupError::NotHere)
 }
 
 /// What comes of asking, if a user is there to answer.
-fn is_answered() -> Option<Result<Said, SetupError>> {
+fn is_answered() -> Option<Result<Output, SetupError>> {
     let is_there = cfg!(unix) && io::stdin().is_terminal() && io::stdout().is_terminal();
     let said = is_there.then(|| write(Wish::Ask, false))?;
     #[cfg(unix)]

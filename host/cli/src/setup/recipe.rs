@@ -1,6 +1,6 @@
 //! One client's recipe, with this program and the user's names in it.
 
-use super::{Names, Said, SetupError, UserMap};
+use super::{Names, Output, SetupError, UserMap};
 use crate::check::make;
 use keyhole_core::{AgentName, Binding, Map};
 use keyhole_setup::{
@@ -11,7 +11,7 @@ use keyhole_setup::{
 };
 use keyhole_walk::printable::printable;
 
-pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said, SetupError> {
+pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Output, SetupError> {
     let program = Program::this()?;
     let bind = names.bind.as_deref().unwrap_or(BINDING);
     let agent = names.agent.as_ref();
@@ -40,7 +40,7 @@ pub(super) fn of(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Said,
         text += &format!("\n{}\n", filled.fill(note));
     }
     user.conceals(text, &[names.bind.as_deref(), names.agent.as_deref()])
-        .map(Said::from)
+        .map(Output::from)
 }
 
 /// What the map needs for this client.
