@@ -1,6 +1,6 @@
 //! The map is live: what the user changes counts from the next call on.
 
-use crate::breaks::saved_in_place::{each_call_gets, some_rest};
+use crate::regressions::saved_in_place::{each_call_gets, some_rest};
 use keyhole_tests::World;
 use keyhole_walk::APART;
 use std::{fs::File, io::Write as _, thread};

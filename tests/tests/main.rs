@@ -8,8 +8,6 @@
 
 /// A server for one context, with no key in its surface.
 mod bound;
-/// Attacks that once worked.
-mod breaks;
 /// What the program is built of.
 mod build;
 /// Many calls at once, each with its own answer.
@@ -44,6 +42,8 @@ mod opens;
 mod places;
 /// The Claude Code plugin, as it is packaged.
 mod plugin;
+/// Attacks that once worked.
+mod regressions;
 /// Requests that are not quite right.
 mod requests;
 /// What the kernel lets a server read, and what works all the same.

@@ -70,7 +70,7 @@ impl Surface {
     /// Whether such a server never says this, or says it as the general one does.
     fn leaves_out(self, code: Refusal) -> bool {
         match code {
-            // `breaks::low_resources` earns it.
+            // `regressions::low_resources` earns it.
             Refusal::OutOfResources => true,
             // The others ask nobody who calls.
             Refusal::CallerNotVerified => self != Self::OfAgent,

@@ -1,6 +1,6 @@
 //! A directory or a file of the user's own that another process of the user swaps with a
 //! link to the outside, as fast as it can. In somebody else's directory, nothing is served:
-//! see `breaks`.
+//! see `regressions`.
 
 use super::{Outcome, world_attacks};
 use crate::beside::Beside;
