@@ -217,7 +217,7 @@ onEachClient('23i: a client that was asked to report hooks, or to debug, tells t
   assert.ok(fs.readFileSync(log, 'utf8').includes(CANARY));
 });
 
-onEachClient("23j: for the plugin's agent the hook does as the last column of plugin/README.md says", async ({ home, client, loads }) => {
+onEachClient("23j: for the plugin's agent the hook does as docs/alternatives.md says", async ({ home, client, loads }) => {
   home.hook('SubagentStart', `'${KEYHOLE}' inject`, SCANNER);
   const parent = [spawn('scanner', SCANNER), spawn('other', 'general-purpose'), say('Done.')];
   const script = { parent, ...done('scanner', 'other') };
