@@ -11,7 +11,7 @@ use crate::{
     plan::{Plan, PlanError},
     recipe::Filled,
     record::{Record, Wanted},
-    rules::{self, Denied, Places},
+    rules::{Denied, Places},
 };
 use keyhole_walk::printable::printable;
 use serde_json::{Map, Value, json};
@@ -273,7 +273,7 @@ impl Door<'_> {
             Some(more) => rules.extend(more),
             None => intent.notes.push("No rule can keep the main conversation from this document: a character in its path means something else there. Move it to ~/private.".to_owned()),
         }
-        rules.extend(rules::PROGRAMS.map(str::to_owned));
+        rules.extend(denied.missing_programs());
         let wanted = Wanted::Json {
             value: object(&json!({ "permissions": { "deny": rules } }).to_string())?,
             comments: false,

@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Our own programs, which would pass the rules about files.
-pub const PROGRAMS: [&str; 4] = [
+const PROGRAMS: [&str; 4] = [
     "Bash(*keyhole* inject*)",
     "Bash(*keyhole* serve*)",
     "Bash(*keyhole* setup*)",
@@ -158,6 +158,13 @@ impl Denied {
         self
     }
 
+    /// The rules for our own programs, as far as there is no such rule.
+    pub fn missing_programs(&self) -> impl Iterator<Item = String> {
+        let is_there = |wanted: &&str| self.0.iter().any(|rule| covers(rule, wanted));
+        let missing = PROGRAMS.into_iter().filter(move |wanted| !is_there(wanted));
+        missing.map(str::to_owned)
+    }
+
     fn has(&self, place: &Path, home: &Path) -> bool {
         let mut of_files = self.0.iter().filter_map(|rule| match &**rule {
             "Read" => Some("//**"),
@@ -186,6 +193,14 @@ pub fn decoded(bytes: &[u8]) -> Option<String> {
         }
         [0xef, 0xbb, 0xbf, text @ ..] | text => String::from_utf8(text.to_owned()).ok(),
     }
+}
+
+/// Whether a rule denies each command that the rule `other` does. There, `*` stands for any
+/// text, also for a `*` of `other`, which has no `/`.
+fn covers(rule: &str, other: &str) -> bool {
+    let is_pattern = rule.starts_with("Bash(") && rule.ends_with(')') && !rule.contains('/');
+    let pattern = rule.replace('*', "**");
+    rule == "Bash" || is_pattern && means(pattern.as_bytes(), other.as_bytes())
 }
 
 /// Whether a rule's pattern means this place, or a folder above it: `*` stands for any text in

@@ -549,15 +549,28 @@ fn a_binding_whose_tool_has_too_long_a_name_for_some_clients_is_warned_of() {
     }
 }
 
-/// What the settings deny, and what is said of that. `ALL` are the two places of the client.
+/// What the settings deny, and what is said of that. `ALL` are the two places of the client
+/// and our programs, `FILES` all but our programs.
 const DENIED: &str = r#"
- | ADD Read(~/.claude/projects/**), Read(//tmp/claude-*/**), FOLDER
+ | ADD Read(~/.claude/projects/**), Read(//tmp/claude-*/**), FOLDER, PROGRAMS
+], "blockReadsOutsideWorkingDirectories": true, "ask": [ | ADD Read(~/.claude/projects/**), Read(//tmp/claude-*/**), FOLDER, PROGRAMS
+FILES | ADD PROGRAMS
+FILES, "Bash(*keyhole* inject*)", "Bash(*keyhole* serve*)", "Bash(*keyhole* setup*)" | ADD Bash(*keyhole* withhold*)REASON
+FILES, "Bash(*keyhole* inject*)", "Bash(*keyhole* s*)", "Bash(*keyhole* withhold*)" |
+FILES, "Bash(*keyhole*)" |
+FILES, "Bash(*)" |
+FILES, "Bash" |
+FILES, "Bash(keyhole*)" | ADD PROGRAMS
+FILES, "Bash(*keyhole)" | ADD PROGRAMS
+FILES, "Bash(*/*keyhole*)" | ADD PROGRAMS
+FILES, "Bash(*keyhole*" | ADD PROGRAMS
+FILES, "Read(*keyhole*)" | ADD PROGRAMS
 ALL | ADD FOLDER
 ALL, "Read(~/private/**)" |
 ALL, "Read(~/private/a.md)" |
-"Read(~/**)", "Read(//tmp/claude-*/**)" |
-"Read" |
-"Read(~/**)", "Read(//tmp/**)" |
+"Bash", "Read(~/**)", "Read(//tmp/claude-*/**)" |
+"Bash", "Read" |
+"Bash", "Read(~/**)", "Read(//tmp/**)" |
 ALL, "Read(~/private/*.md)" |
 ALL, "Read(~/**/*.md)" |
 ALL, "Read(~/private/**/a.md)" |
@@ -570,17 +583,29 @@ ALL, "Read(~/other/**)" | FOLDER
 ] | settings.json is not JSON; fix it, and check again
 "#;
 
+const PROGRAMS: [&str; 4] = [
+    "Bash(*keyhole* inject*)",
+    "Bash(*keyhole* serve*)",
+    "Bash(*keyhole* setup*)",
+    "Bash(*keyhole* withhold*)",
+];
+
 #[test]
 fn settings_that_deny_too_little_are_told_of() {
     for row in DENIED.trim_matches('\n').lines() {
         let (deny, says) = row.split_once(" |").unwrap();
-        let deny = deny.replace(
-            "ALL",
-            r#""Read(~/.claude/projects/**)", "Read(//tmp/claude-*/**)""#,
-        );
-        let says = says
+        let deny = deny
+            .replace("FILES", r#""Read(~/private/**)", PLACES"#)
+            .replace("ALL", r#""Bash(*keyhole*)", PLACES"#)
+            .replace(
+                "PLACES",
+                r#""Read(~/.claude/projects/**)", "Read(//tmp/claude-*/**)""#,
+            );
+        let says = format!("{says}\n")
             .replace("ADD", "Add to permissions.deny in ~/.claude/settings.json:")
-            .replace("FOLDER", "Read(FOLDER/**) with the folder of your file\n");
+            .replace("FOLDER", "Read(FOLDER/**) with the folder of your file")
+            .replace("PROGRAMS", &format!("{}REASON", PROGRAMS.join(", ")))
+            .replace("REASON", ", since rules for files bind no program");
         let world = World::new()
             .map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n")
             .file(
@@ -594,7 +619,7 @@ fn settings_that_deny_too_little_are_told_of() {
         }
     }
     // As other programs save it.
-    let settings = r#"{"permissions":{"deny":["Read"]}}"#;
+    let settings = r#"{"permissions":{"deny":["Read", "Bash"]}}"#;
     let units = settings
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
@@ -632,7 +657,7 @@ fn settings_that_deny_too_little_are_told_of() {
         .map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n")
         .file(
             ".claude/settings.json",
-            r#"{"permissions":{"deny":["Read(~/private/**)"]}}"#,
+            r#"{"permissions":{"deny":["Read(~/private/**)", "Bash"]}}"#,
         );
     let _ = linked
         .run(["check", "--plugin", "/p/keyhole"])

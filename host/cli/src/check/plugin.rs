@@ -137,7 +137,9 @@ fn agent_report(
 }
 
 /// What the user's settings do not deny yet, of what tells the main conversation what its
-/// agents were given: the client's two places, and the agents' own files.
+/// agents were given: the client's two places, the agents' own files, and our programs. The
+/// setting `blockReadsOutsideWorkingDirectories` is none of these rules: a session in the
+/// home has the file inside, and no transcript and no program is bound by it.
 pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     let Some(places) = Places::find(location.home()?, |name| env::var_os(name)) else {
         return Some(
@@ -166,9 +168,15 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
     if files.any(|file| places.is_open(&file, &denied)) {
         missing.push("Read(FOLDER/**) with the folder of your file".to_owned());
     }
+    let of_files = missing.len();
+    missing.extend(denied.missing_programs());
+    let reason = match missing.len() > of_files {
+        true => ", since rules for files bind no program",
+        false => "",
+    };
     (!missing.is_empty()).then(|| {
         format!(
-            "the main conversation can read your private file. Add to permissions.deny in {}/settings.json: {}",
+            "the main conversation can read your private file. Add to permissions.deny in {}/settings.json: {}{reason}",
             places.shown,
             missing.join(", ")
         )
