@@ -88,7 +88,8 @@ fn agent_report(
     entries: &[EntryReport],
     is_private: bool,
 ) -> AgentReport {
-    let table = format!("[keys.{key}]\npath = \"{path}\"\nagents = [\"{agent}\"]\n");
+    let table =
+        format!("[keys.{key}]\npath = \"{path}\"\nagents = [\"{agent}\"]\nwithhold = true\n");
     let caller = AgentName::try_from(agent).ok();
     let is_it = |name: &AgentName| caller.as_ref().is_some_and(|caller| name.means(caller));
     let of = map.map(Map::entries).unwrap_or_default();
