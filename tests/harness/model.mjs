@@ -118,7 +118,7 @@ export class Model {
     if (typeof step !== 'function') return step;
     // A request that the client sends again gets the same answer, and nothing happens twice.
     const asked = JSON.stringify([actor, turn, messages]);
-    if (!this.#played.has(asked)) this.#played.set(asked, within(step(request, this)));
+    if (!this.#played.has(asked)) this.#played.set(asked, withTimeout(step(request, this)));
     return this.#played.get(asked);
   }
 }
@@ -151,7 +151,7 @@ function send(response, { status = 200, type = 'application/json', chunks }) {
   response.end();
 }
 
-function within(promise) {
+function withTimeout(promise) {
   let timer;
   const late = new Promise((_, failed) => {
     timer = setTimeout(() => failed(new Error(`a turn took more than ${LIMIT_MS} ms`)), LIMIT_MS);

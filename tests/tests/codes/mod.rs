@@ -186,7 +186,7 @@ fn failing_disk(world: World) -> World {
 /// Gets every code, checks it to the letter, and that nothing else is told. Every key,
 /// path and content in these worlds contains the marker, and so does the path of each
 /// world itself.
-fn every_code_is_earned_and_tells_nothing(protocol: Protocol) {
+fn each_code_is_reachable_and_leaks_nothing(protocol: Protocol) {
     thread::scope(|scope| {
         for surface in [Surface::General, Surface::Bound, Surface::OfAgent] {
             scope.spawn(move || every_refusal(protocol, surface));
@@ -238,11 +238,11 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
 }
 
 #[test]
-fn every_code_is_earned_and_tells_nothing_in_a_session_that_began_with_initialize() {
-    every_code_is_earned_and_tells_nothing(Protocol::Initialize);
+fn each_code_is_reachable_and_leaks_nothing_in_a_session_that_began_with_initialize() {
+    each_code_is_reachable_and_leaks_nothing(Protocol::Initialize);
 }
 
 #[test]
-fn every_code_is_earned_and_tells_nothing_without_a_session() {
-    every_code_is_earned_and_tells_nothing(Protocol::Discover);
+fn each_code_is_reachable_and_leaks_nothing_without_a_session() {
+    each_code_is_reachable_and_leaks_nothing(Protocol::Discover);
 }
