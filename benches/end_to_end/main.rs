@@ -6,7 +6,7 @@
 //! chart. No number makes it fail.
 //!
 //! - `server`: the list of servers, and how to start and call each
-//! - `inside`, `plugin`: what is measured besides servers
+//! - `inside`, `plugin`, `withheld`: what is measured besides servers
 //! - `measure`: the rounds, and what they give
 //! - `report`, `chart`: the results
 
@@ -16,6 +16,7 @@ mod measure;
 mod plugin;
 mod report;
 mod server;
+mod withheld;
 
 use keyhole_benches::files::Files;
 use measure::{FULL, SHORT, measure};

@@ -4,6 +4,7 @@ use crate::{
     inside::{Inside, NATIVE, SANDBOX},
     plugin::Plugin,
     server::{self, KEYHOLE, PACKAGED, Programs, Server, Session},
+    withheld::Texts,
 };
 use keyhole_benches::files::{Files, KEYS};
 use std::{collections::BTreeMap, error::Error, fs, io, time::Duration};
@@ -154,7 +155,7 @@ pub(crate) fn measure(
     }
     let keyhole = programs.own.join(KEYHOLE);
     let maps = KEYS.map(|keys| server::keyhole(&with_keys(keys), &keyhole, &files.map(keys)));
-    let inside = Inside::new()?;
+    let (inside, compared) = (Inside::new()?, Texts::new());
     let plugin = Plugin::new(files, &keyhole)?;
     if plugin.is_none() {
         absent.push("launcher and guard (no C compiler that links statically)".to_owned());
@@ -179,6 +180,9 @@ pub(crate) fn measure(
             for (name, time) in plugin.round(round)? {
                 results.add(name, round, vec![time]);
             }
+        }
+        for (name, time) in compared.round()? {
+            results.add(name, round, vec![time]);
         }
     }
     Ok(Measured {

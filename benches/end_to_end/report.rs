@@ -5,6 +5,7 @@ use crate::{
     measure::{COLUMNS, Measured, Spread, with_keys},
     plugin::{EMPTY, GUARD, LAUNCHER},
     server::{HYPER, KEYHOLE, Programs, RUST, TWIN},
+    withheld::{COUNT, WITHHOLD},
 };
 use keyhole_benches::files::KEYS;
 use std::{error::Error, fmt::Write as _, fs, process::Command, thread};
@@ -64,6 +65,16 @@ pub(crate) fn tables(
         if let Some(over) = over {
             writeln!(text, "- {name}, over {EMPTY}: {} ms", cell(over))?;
         }
+    }
+    let [took, ..] = results.of(WITHHOLD);
+    let [ratio, ..] = results.compare(WITHHOLD, COUNT, |of, to| of / to);
+    if let (Some(took), Some(ratio)) = (took, ratio) {
+        writeln!(
+            text,
+            "- {WITHHOLD}, a document of 1 MiB and a report of 100 KiB: {} ms, {} times {COUNT}",
+            cell(took),
+            cell(ratio)
+        )?;
     }
     // Only this profile strips all.
     if profile == "dist" {

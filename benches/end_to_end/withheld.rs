@@ -1,0 +1,73 @@
+//! The matcher of `keyhole withhold`, compared with counting the words of the same texts.
+
+use crate::measure::microseconds;
+use keyhole_withhold::{MARK, withhold};
+use std::{hint::black_box, time::Instant};
+
+/// Names in the results.
+pub(crate) const WITHHOLD: &str = "withhold";
+pub(crate) const COUNT: &str = "counting the words of both";
+
+/// A document of 1 MiB, and a report of 100 KiB.
+pub(crate) struct Texts {
+    document: String,
+    report: String,
+}
+
+impl Texts {
+    /// A catalog of people, and a report that quotes it in every tenth line.
+    pub(crate) fn new() -> Self {
+        let person = |n: usize| {
+            format!(
+                "# Person {n} (high)\n\n- Theo Blix{n}\n- {n} Example Street, and without the number\n- +1 555 {n:07}, with any blanks or dashes\n\n| Example Bank | DE89 3704 0044 {n:010} 00 |\n\n"
+            )
+        };
+        let finding = |n: usize| {
+            let quoted = if n.is_multiple_of(10) {
+                person(n)
+            } else {
+                String::new()
+            };
+            format!(
+                "src/list/file{n}.txt:{n}:7 high, Person {n}: the form without blanks\n{quoted}"
+            )
+        };
+        Self {
+            document: lines(1 << 20, person),
+            report: lines(100 << 10, finding),
+        }
+    }
+
+    /// Times in milliseconds, by their names.
+    pub(crate) fn round(&self) -> Result<[(&'static str, f64); 2], &'static str> {
+        let began = Instant::now();
+        let left = withhold(&self.document, &self.report, &["/home/user"]);
+        let took = began.elapsed();
+        if !left.contains(MARK) {
+            return Err("nothing was withheld");
+        }
+        let began = Instant::now();
+        for text in [&self.document, &self.report] {
+            black_box(black_box(text).split_whitespace().count());
+        }
+        let counted = began.elapsed();
+        Ok([
+            (WITHHOLD, microseconds(took) / 1e3),
+            (COUNT, microseconds(counted) / 1e3),
+        ])
+    }
+}
+
+/// As many as fit.
+fn lines(size: usize, line: impl Fn(usize) -> String) -> String {
+    let mut text = String::with_capacity(size);
+    let mut number = 0;
+    loop {
+        let next = line(number);
+        if text.len() + next.len() > size {
+            return text;
+        }
+        text += &next;
+        number += 1;
+    }
+}
