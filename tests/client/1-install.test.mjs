@@ -196,8 +196,8 @@ onEachClient("11: the plugin's README works word for word", BARE, async ({ home 
   home.write(home.home, block('toml').match(/path = "~\/(.*?)"/)[1], text);
   assert.equal((await scan(home)).got.text, text);
 
-  // Its rules, of step 4, as `check` wants them, and its command for a failure.
-  // TMPDIR is set here, so its path stands for /tmp, as the step says.
+  // Its rules, as `check` wants them, and its command for a failure.
+  // TMPDIR is set here, so its path stands for /tmp, as the page says.
   home.set(JSON.parse(block('json').replace('//tmp/claude-', `/${path.join(home.root, 'tmp')}/claude-`)));
   const check = await home.run('/bin/sh', ['-c', `'${home.plugin('bin/keyhole')}' check`]);
   assert.equal(check.code, 0, check.stdout + check.stderr);

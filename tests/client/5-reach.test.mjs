@@ -1,5 +1,5 @@
 // What a parent that turns against its user may read by other ways, in the default permission
-// mode, and with the rules of the README's step 4; and "am I set up?", asked in a session.
+// mode, and with the rules that setup writes; and "am I set up?", asked in a session.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -144,7 +144,7 @@ onEachClient('26c: /keyhole:check runs the check, and needs no other permission'
   assert.match(session.answer('parent', 'Bash').text, SERVED);
 });
 
-onEachClient('26e: the rules of step 4 keep the catalog from the parent, and the agent is served', async ({ home, file }) => {
+onEachClient('26e: the rules that setup writes keep the catalog from the parent, and the agent is served', async ({ home, file }) => {
   const reads = [read(file), bash(`cat ${file}`), grep('CANARY', path.dirname(file))];
   const parent = [reads, spawn('scanner', SCANNER), say('Done.')];
   const play = () => scan(home, { parent }, ['--add-dir', home.home]);
@@ -170,7 +170,7 @@ onEachClient('26f: what a shell may still do in spite of the rules, as the page 
 });
 
 // Interactive sessions start in it since 2.1.283; 2.1.197 has it, too.
-onEachClient('26g: in auto mode the parent reads all of it unasked, and with the rules of step 4 only the map', async ({ home, file }) => {
+onEachClient('26g: in auto mode the parent reads all of it unasked, and with the rules that setup writes only the map', async ({ home, file }) => {
   // A first session, whose transcript and tasks stay.
   assert.equal((await scan(home)).got.error, false);
   const kept = await transcripts(home);
@@ -192,7 +192,7 @@ onEachClient('26g: in auto mode the parent reads all of it unasked, and with the
   assert.equal((await scan(home)).got.error, false, 'the agent is served');
 });
 
-onEachClient('26h: the rules of step 4 keep a shell that may do anything from our programs', async ({ home }) => {
+onEachClient('26h: the rules that setup writes keep a shell that may do anything from our programs', async ({ home }) => {
   home.set(RULES);
   const { root, data } = home.installed('keyhole');
   const command = (program, ask) => bash(`printf '%s' '${JSON.stringify(ask)}' | ${program}`);

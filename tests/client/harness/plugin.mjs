@@ -220,7 +220,7 @@ export function programIn(root) {
 
 export const README = fs.readFileSync(path.join(PACKAGED, 'README.md'), 'utf8');
 
-/** The rules of its step 4. */
+/** The rules that `setup plugin` writes, as it has them. */
 export const RULES = JSON.parse(README.match(/```json\n([^]*?)```/)[1]);
 
 /** The bundled agent's file in the plugin, and a change after which the module does not know it. */
