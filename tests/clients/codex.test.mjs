@@ -7,15 +7,16 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { call, say } from '../harness/model.mjs';
+import { noTerminal } from '../harness/world.mjs';
 import { adapter, carried, task } from './harness/adapter.mjs';
 import { lines, onCase, onClient } from './harness/cases.mjs';
 import { responses } from './harness/dialects/responses.mjs';
-import { CANARY } from './harness/home.mjs';
+import { BINDING, CANARY } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
 
 const found = carried('@openai/codex', /(^|\/)bin\/codex(\.exe)?$/);
 const SERVER = 'scanner_catalog';
-const PROFILE = 'identifier-scanner';
+const PROFILE = BINDING;
 
 /** What Codex puts before a result. */
 const HEAD = /^Wall time: [\d.]+ seconds\nOutput:/;
@@ -38,6 +39,7 @@ env_key = "SCRIPTED_KEY"
 
 const client = adapter(found, {
   name: 'codex',
+  missing: found.missing ?? noTerminal(),
   dialect: { ...responses, conversation: bare },
   tool: `mcp__${SERVER}.load_context`,
   spawn: (actor, agent) => shell(start(actor, agent)),
@@ -49,9 +51,7 @@ const client = adapter(found, {
   // Nothing, with --ephemeral.
   keeps: [],
 
-  configure(home) {
-    home.write(home.home, `.codex/${PROFILE}.config.toml`, home.example('codex-profile.toml'));
-  },
+  configure: (home) => home.setUp('codex'),
   // What single cases ask for: the session's profile, the shell's sandbox, a model that Codex
   // knows, and other arguments.
   command(home, model, prompt) {
@@ -60,6 +60,8 @@ const client = adapter(found, {
     const args = ['--json', '--skip-git-repo-check', '-s', home.sandbox ?? 'danger-full-access', ...profile];
     return { program: found.program, args: ['exec', ...(home.arguments ?? []), ...args, prompt], env: { SCRIPTED_KEY: 'dummy' } };
   },
+
+  setUp: true,
 });
 
 function bare(asked) {

@@ -8,12 +8,12 @@ import { noTerminal } from '../harness/world.mjs';
 import { adapter, named, other, pinned, task } from './harness/adapter.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { gemini } from './harness/dialects/gemini.mjs';
-import { CANARY } from './harness/home.mjs';
+import { BINDING, CANARY } from './harness/home.mjs';
 
 const found = pinned('@google/gemini-cli');
-const AGENT = '.gemini/agents/identifier-scanner.md';
+const AGENT = `.gemini/agents/${BINDING}.md`;
 const OTHER = '.gemini/agents/other.md';
-const POLICY = '.gemini/policies/keyhole.toml';
+const POLICY = `.gemini/policies/keyhole-${BINDING}.toml`;
 const SETTINGS = '.gemini/settings.json';
 
 const start = (model, ...args) => ({
@@ -24,9 +24,10 @@ const start = (model, ...args) => ({
 
 const client = adapter(found, {
   name: 'gemini-cli',
+  missing: found.missing ?? noTerminal(),
   dialect: gemini,
   tool: 'mcp_scanner-catalog_load_context',
-  spawn: (actor, agent) => call('invoke_agent', { agent_name: named(agent), prompt: task(actor) }),
+  spawn: (actor, agent) => call('invoke_agent', { agent_name: named(agent, BINDING), prompt: task(actor) }),
   shown: (text) => `<untrusted_context>\n${text}\n</untrusted_context>`,
   finish: (text) => call('complete_task', { result: text }),
   // It asks a small model which model to use.
@@ -38,15 +39,15 @@ const client = adapter(found, {
   // ~/.gemini/tmp: https://github.com/google-gemini/gemini-cli/issues/17037
   cannot: { beyond: /in part: 40\d{3} characters/ },
 
-  configure(home) {
-    home.write(home.home, AGENT, home.example('gemini-cli-agent.md'));
-    home.write(home.home, POLICY, home.text('gemini-cli-policy.toml'));
+  async configure(home) {
     home.write(home.home, OTHER, other());
     home.write(home.home, SETTINGS, JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));
+    await home.setUp('gemini-cli');
   },
   command: (home, model, prompt) => start(model, '-p', prompt, ...(home.arguments ?? [])),
   interactive: (home, model, prompt) => start(model, '-i', prompt),
 
+  setUp: true,
   leave: (home) => fs.rmSync(path.join(home.home, POLICY)),
   listed: { file: OTHER, names: ['*', 'mcp_*', 'mcp_scanner-catalog_*'], has: /run_shell_command|read_file/ },
   readBack: {
@@ -84,8 +85,7 @@ for (const [what, policy] of [
   ['the policy refuses the main conversation what /mcp reload gives it', true],
   ['without the policy, /mcp reload gives the main conversation the tool', false],
 ]) {
-  onCase(client, what, async ({ t, home, loaded }) => {
-    if (noTerminal()) return t.skip(noTerminal());
+  onCase(client, what, async ({ home, loaded }) => {
     // Without the denial, but such that nobody has to be asked.
     if (!policy) home.change(POLICY, () => '[[rule]]\nmcpName = "scanner-catalog"\ntoolName = "load_context"\ndecision = "allow"\npriority = 100\n');
     const session = await home.terminal(plain(client, { later: [client.load(), say('Later.')] }), async ({ type, has, screen }) => {

@@ -3,10 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { call, say } from '../harness/model.mjs';
+import { noTerminal } from '../harness/world.mjs';
 import { adapter, carried, named, other, task } from './harness/adapter.mjs';
 import { lines, onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
-import { CANARY } from './harness/home.mjs';
+import { BINDING, CANARY } from './harness/home.mjs';
 
 const found = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
 
@@ -34,9 +35,10 @@ const provider = ({ url }) => ({
 
 const client = adapter(found, {
   name: 'opencode',
+  missing: found.missing ?? noTerminal(),
   dialect: { ...chat, conversation: asTried },
   tool: 'scanner-catalog_load_context',
-  spawn: (actor, agent) => call('task', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent) }),
+  spawn: (actor, agent) => call('task', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent, BINDING) }),
   // It asks for a title of the session, from its first prompt.
   aside: ({ tools }) => (tools.length === 0 ? say('A title') : undefined),
   limit: { characters: 51_200 },
@@ -45,16 +47,17 @@ const client = adapter(found, {
   // https://github.com/anomalyco/opencode/pull/7239
   cannot: { beyond: /in part: 51\d{3} characters/ },
 
-  configure(home) {
-    home.write(home.home, '.config/opencode/opencode.json', home.example('opencode.json'));
-    home.write(home.home, '.config/opencode/agents/identifier-scanner.md', home.text('opencode-agent.md'));
+  async configure(home) {
     home.write(home.home, '.config/opencode/agents/other.md', other('mode: subagent\n'));
+    await home.setUp('opencode');
   },
   command: (home, model, prompt) => ({
     program: found.program,
     args: ['run', '--format', 'json', prompt],
     env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(provider(model)), ...home.environment },
   }),
+
+  setUp: true,
 });
 
 onClient(client);

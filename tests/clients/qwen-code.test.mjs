@@ -4,14 +4,15 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { call } from '../harness/model.mjs';
+import { noTerminal } from '../harness/world.mjs';
 import { adapter, named, node, other, pinned, task, unlisted } from './harness/adapter.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
-import { CANARY } from './harness/home.mjs';
+import { BINDING, CANARY } from './harness/home.mjs';
 
 const found = pinned('@qwen-code/qwen-code');
 const { program, missing } = node(22);
-const AGENT = '.qwen/agents/identifier-scanner.md';
+const AGENT = `.qwen/agents/${BINDING}.md`;
 const OTHER = '.qwen/agents/other.md';
 const SETTINGS = '.qwen/settings.json';
 const TRUSTED = '.qwen/trustedFolders.json';
@@ -19,26 +20,24 @@ const TOOL = 'mcp__scanner-catalog__load_context';
 
 const client = adapter(found, {
   name: 'qwen-code',
-  missing: found.missing ?? missing,
+  missing: found.missing ?? missing ?? noTerminal(),
   dialect: chat,
   tool: TOOL,
   spawn: (actor, agent) =>
-    call('agent', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent), run_in_background: false }),
-  keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-identifier-scanner-[^/]+\.jsonl$/],
+    call('agent', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent, BINDING), run_in_background: false }),
+  keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-scanner-catalog-[^/]+\.jsonl$/],
   // Its threshold of 25,000, and 3,000 more.
   limit: { characters: 28_000 },
   // Of a longer one the agent gets the first 2,000 characters; the whole lies in a file below
   // ~/.qwen/tmp: https://github.com/QwenLM/qwen-code/pull/2446
   cannot: { beyond: /in part: 2\d{3} characters/ },
 
-  configure(home) {
-    home.write(home.home, AGENT, home.example('qwen-code-agent.md'));
-    const settings = JSON.parse(home.text('qwen-code-settings.json'));
-    settings.permissions.allow.push('agent(other)');
-    home.write(home.home, SETTINGS, JSON.stringify(settings));
+  async configure(home) {
+    home.write(home.home, SETTINGS, JSON.stringify({ permissions: { allow: ['agent(other)'] } }));
     // As the client notes that its user trusts the folder.
     home.write(home.home, TRUSTED, JSON.stringify({ [home.project]: 'TRUST_FOLDER' }));
     home.write(home.home, OTHER, other());
+    await home.setUp('qwen-code');
   },
   command: (home, model, prompt) => ({
     program,
@@ -46,6 +45,7 @@ const client = adapter(found, {
     env: { OPENAI_API_KEY: 'dummy', OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_MODEL: 'scripted' },
   }),
 
+  setUp: true,
   leave: (home) => home.change(SETTINGS, (text) => text.replace(`"${TOOL}"`, '"read_file"')),
   handsDown: { tool: 'agent', open: (home) => home.change(AGENT, unlisted), inner: 'other' },
   listed: { file: OTHER, names: ['read_file', 'mcp__scanner-catalog'], has: /read_file/ },

@@ -160,6 +160,30 @@ export class World {
     }
   }
 
+  /**
+   * Runs a program in a terminal whose user says yes to each of its questions, as to those of
+   * `keyhole setup`. It has to do it; returns what it showed.
+   */
+  async agreed(program, ...args) {
+    const { stdout } = await this.inTerminal(program, args, {}, (child, run) => {
+      let seen = 0;
+      child.stdout.on('data', () => {
+        if (!run.stdout.slice(seen).includes('? [y/N] ')) return;
+        seen = run.stdout.length;
+        child.stdin.write('y\n');
+      });
+      return new Promise((resolve) => child.on('close', resolve));
+    });
+    const shown = plainText(stdout).replaceAll('\r\n', '\n');
+    assert.match(shown, /^Done\. /m, shown);
+    return shown;
+  }
+
+  /** Each file under `root`, or in the home, with its bytes. */
+  bytes(root = this.home) {
+    return Object.fromEntries(this.files(root).sort().map((file) => [file, fs.readFileSync(file, 'latin1')]));
+  }
+
   /** The class of what is shown of a session. */
   get Session() {
     return Session;

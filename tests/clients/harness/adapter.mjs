@@ -20,8 +20,8 @@ export const adapter = ({ version, missing }, { tool, ...own }) => ({
   ...own,
 });
 
-/** The client's name of an agent: that of the example, or `other`. */
-export const named = (agent) => (agent === 'scanner' ? 'identifier-scanner' : agent);
+/** The client's name of an agent: `scanner` for the one with the document, or `other`. */
+export const named = (agent, scanner = 'identifier-scanner') => (agent === 'scanner' ? scanner : agent);
 
 /** The prompt of an agent. */
 export const task = (actor) => `${mark(actor)} Do your task.`;

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { once, say } from '../../harness/model.mjs';
-import { CANARY, DOCUMENT, Home, OTHER_DOCUMENT } from './home.mjs';
+import { BINDING, CANARY, DOCUMENT, Home, OTHER_DOCUMENT } from './home.mjs';
 
 const LIMIT_MS = 1_200_000;
 
@@ -27,6 +27,7 @@ const CASES = {
 /** The same for each client whose adapter has such a field. */
 const MORE = {
   alone: ['when the command alone is killed, the server ends with the session that goes on', alone],
+  setUp: ['`setup remove` takes away byte for byte what `setup` has written', setUp],
   leave: ["without the user's leave the call is refused, and nothing is read", leave],
   handsDown: ['the agent of the example can start no other; one that may hands its server down', handsDown],
   listed: ['an agent that lists the tool, the server or all of them has none of it', listed],
@@ -61,7 +62,7 @@ export function onCase(client, promise, run, { bare } = {}) {
     if (client.missing) return t.skip(`skipped: ${client.name} (${client.missing})`);
     const home = new Home(t, client);
     home.document();
-    if (!bare) client.configure(home);
+    if (!bare) await client.configure(home);
     const loaded = (session, actor = 'scanner', text = DOCUMENT) =>
       assert.equal(session.answer(actor, client.tool).text, client.shown(text), session.report());
     await run({ t, client, home, loaded });
@@ -179,7 +180,6 @@ export const lines = (characters) => {
 async function beyond({ client, home }) {
   const text = lines(client.limit.characters + 1);
   home.document(text);
-  client.configure(home);
   const session = await home.play(plain(client));
   session.assertOnlyIn(CANARY, 'scanner');
   const answer = session.answer('scanner', client.tool).text;
@@ -201,6 +201,13 @@ async function capped({ client, home, loaded }) {
   assert.match(session.answer('scanner', client.tool).text, /too-large.*[a-z]+ [a-z]+ [a-z]+/, session.report());
   session.assertOnlyIn(ALIEN);
   assert.deepEqual([running, home.kept(ALIEN)], [[], []]);
+}
+
+/** For a client that `configure` sets up, in the end, by `home.setUp`. */
+async function setUp({ home }) {
+  assert.notDeepEqual(home.bytes(), home.unset);
+  await home.agreed(home.keyhole, 'setup', 'remove', BINDING);
+  assert.deepEqual(home.bytes(), home.unset);
 }
 
 async function leave({ client, home }) {

@@ -12,8 +12,11 @@ import { World, plainText, processes } from '../../harness/world.mjs';
 
 const EXAMPLES = path.resolve(import.meta.dirname, '../../../docs/examples');
 
-/** What the map of docs/examples contains. */
-const BINDING = 'scanner-catalog';
+/**
+ * What the map of docs/examples contains. `keyhole setup` gives an agent the name of its
+ * binding.
+ */
+export const BINDING = 'scanner-catalog';
 
 /** A line of the document: only its owner's context may contain it. */
 export const CANARY = 'ZQ-CANARY-7f3d91';
@@ -30,10 +33,11 @@ export class Home extends World {
     super(t);
     this.client = client;
     assert.ok(process.env.KEYHOLE_BIN, 'KEYHOLE_BIN names the program');
-    // The name belongs to this home, so that its processes can be told from others.
+    // The name belongs to this home, so that its processes can be told from others. A link
+    // would not do: `setup` writes where the program really is.
     this.keyhole = path.join(this.root, 'bin/keyhole');
     fs.mkdirSync(path.dirname(this.keyhole));
-    fs.symlinkSync(path.resolve(process.env.KEYHOLE_BIN), this.keyhole);
+    fs.copyFileSync(process.env.KEYHOLE_BIN, this.keyhole);
     t.after(() => this.servers().forEach(({ id }) => process.kill(id, 'SIGKILL')));
   }
 
@@ -41,6 +45,16 @@ export class Home extends World {
   document(text = DOCUMENT) {
     this.write(this.configured, 'context-map.toml', this.text('context-map.toml'));
     return this.write(this.home, 'notes/identifiers.md', text);
+  }
+
+  /**
+   * Configures the client by `keyhole setup`, which also writes the map, instead of that of
+   * docs/examples. What the home has before that is `unset`.
+   */
+  async setUp(client) {
+    fs.rmSync(this.mapFile);
+    this.unset = this.bytes();
+    await this.agreed(this.keyhole, 'setup', client, '--bind', BINDING, '--file', '~/notes/identifiers.md');
   }
 
   /** Adds the second document and its binding. */
