@@ -11,7 +11,8 @@ import { CANARY, CATALOG, KEY, LEAVE, OWN_TOOL, PACKAGED, SCANNER, TOOL, agentFi
 const BARE = { plugin: 'none' };
 
 /** The documentation's agent with a bound server: no prompt holds a key. */
-const BOUND = 'mcp__scanner-catalog__load_context';
+const BINDING = 'scanner-catalog';
+const BOUND = `mcp__${BINDING}__load_context`;
 const AGENT = 'identifier-scanner';
 const EXAMPLES = path.resolve(import.meta.dirname, '../../docs/examples');
 const example = (name) => fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
@@ -32,14 +33,14 @@ function bound(home, owner) {
 }
 
 /** The parent looks for the tool and calls it, before the agent runs and after. */
-const SCRIPT = {
-  parent: [read, spawn('scanner', AGENT), search(BOUND), say('Done.')],
+const script = (agent = AGENT) => ({
+  parent: [read, spawn('scanner', agent), search(BOUND), say('Done.')],
   scanner: [read, say('One finding: src/a.txt, line 1.')],
-};
+});
 
 /** Only the agent has the document and the tool. */
-async function alone(home, owner) {
-  const session = await home.play(SCRIPT, ALLOWED, bound(home, owner));
+async function alone(home, ...how) {
+  const session = await home.play(...how);
   const { error, text } = session.answer('scanner', BOUND);
   assert.deepEqual([error, text], [false, CATALOG]);
   session.assertOnlyIn(CANARY, 'scanner');
@@ -47,18 +48,35 @@ async function alone(home, owner) {
   assert.match(session.answer('parent', BOUND).text, /No such tool/);
 }
 
-onEachClient("12a: a user's agent has a bound server of its own, and the parent has no such tool", BARE, ({ home }) => alone(home, home.home));
+// The settings that it writes allow the call, and name the program's path.
+onEachClient("12a: a user's agent, as setup writes it, has a bound server of its own, the parent has no such tool, and remove restores every byte", { ...BARE, terminal: true }, async ({ home }) => {
+  const settings = home.write(home.home, '.claude/settings.json', '{\r\n\t"cleanupPeriodDays": 20\r\n}');
+  home.write(home.home, 'notes/identifiers.md', CATALOG);
+  const before = home.bytes();
+  const setup = (...words) => home.agreed(programIn(PACKAGED), 'setup', ...words);
+  await setup('claude-code', '--bind', BINDING, '--file', '~/notes/identifiers.md');
+  const written = Object.keys(home.bytes()).filter((file) => !(file in before));
+  await alone(home, script(BINDING));
+  await setup('remove', BINDING);
+  assert.equal(fs.readFileSync(settings, 'latin1'), before[settings]);
+  assert.deepEqual(written.map((file) => path.relative(home.home, file)), [
+    `.claude/agents/${BINDING}.md`,
+    '.config/keyhole/context-map.toml',
+    '.local/state/keyhole/setup.json',
+  ]);
+  assert.deepEqual(written.filter((file) => fs.existsSync(file)), []);
+});
 
 onEachClient("12b: so has a project's agent, in a trusted folder", BARE, ({ home }) => {
   home.trust();
-  return alone(home, home.project);
+  return alone(home, script(), ALLOWED, bound(home, home.project));
 });
 
 /** The clients in which an agent of any project may start a server without a question. */
 const STARTS_UNTRUSTED = ['2.1.197'];
 
 onEachClient("12c: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", BARE, async ({ home, client }) => {
-  const session = await home.play(SCRIPT, ALLOWED, bound(home, home.project));
+  const session = await home.play(script(), ALLOWED, bound(home, home.project));
   const started = !session.answer('scanner', BOUND).error;
   assert.equal(started, STARTS_UNTRUSTED.includes(client.version));
   session.assertOnlyIn(CANARY, ...(started ? ['scanner'] : []));

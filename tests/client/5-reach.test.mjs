@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, DONE, KEY, RULES, SCANNER, bash, call, catalog, mark, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, KEY, RULES, SCANNER, bash, call, catalog, mark, plain, programIn, say, scan, spawn } from './harness/plugin.mjs';
 
 const read = (file_path) => call('Read', { file_path });
 const grep = (pattern, path) => call('Grep', { pattern, path, output_mode: 'content' });
@@ -232,4 +232,21 @@ onEachClient('26i: in a terminal in auto mode, such a read is asked about once, 
   const closed = await play();
   assert.equal(closed.answer('parent', 'Read').error, true);
   closed.assertOnlyIn(CANARY);
+});
+
+onEachClient("26j: the first session after setup is served, its rules hold, and remove restores the map and the settings", { map: false, terminal: true }, async ({ home }) => {
+  const file = home.write(home.home, 'private/catalog.md', CATALOG);
+  const settings = path.join(home.home, '.claude/settings.json');
+  const before = fs.readFileSync(settings, 'latin1');
+  // As a user who has no other program.
+  const setup = (...words) => home.agreed(home.plugin('bin/keyhole'), 'setup', ...words);
+  const shown = await setup('plugin', '--file', '~/private/catalog.md');
+  assert.match(shown, SERVED);
+  const reads = [read(file), bash(`cat ${file}`), grep('CANARY', path.dirname(file))];
+  const session = await scan(home, { parent: [reads, spawn('scanner', SCANNER), say('Done.')] }, ['--add-dir', home.home]);
+  assert.deepEqual([session.got.error, session.got.text], [false, CATALOG]);
+  session.assertOnlyIn(CANARY, 'scanner');
+  await setup('remove', 'plugin');
+  assert.equal(fs.readFileSync(settings, 'latin1'), before);
+  assert.equal(fs.existsSync(home.mapFile), false);
 });
