@@ -1,6 +1,6 @@
 // A hook hands an agent of the user its document when it starts: `keyhole inject`, with
-// the settings that `keyhole setup claude-code --inject` prints. No plugin, no server, no
-// key, no call.
+// the settings that `keyhole setup claude-code --inject` writes (23a) or prints. No plugin,
+// no server, no key, no call.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -50,9 +50,10 @@ const isRefused = (text, code) => text?.includes(`was not loaded. ${code}: `) &&
 /** The clients in which the hook is run again when an agent is resumed. */
 const RUNS_AGAIN = ['2.1.197'];
 
-onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', BARE, async ({ home, client }) => {
-  const document = world(home);
+onEachClient('23a: the agent is sent the document, also when it goes on, and nobody else is', { ...BARE, terminal: true }, async ({ home, client }) => {
+  const document = home.write(home.home, 'private/catalog.md', CATALOG);
   agent(home, home.home, 'Read, Agent');
+  await home.agreed(KEYHOLE, 'setup', 'claude-code', '--inject', AGENT, '--file', '~/private/catalog.md');
   const others = ['fork', 'other', 'nested'];
   const session = await home.session(
     {

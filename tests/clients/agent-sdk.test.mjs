@@ -16,7 +16,7 @@ const EXAMPLE = 'claude-agent-sdk.mjs';
 const LEAVE = /^ {2}allowedTools: .*\n/m;
 
 const spawn = (actor, agent, run_in_background = false) =>
-  call('Agent', { description: `start ${actor}`, subagent_type: named(agent), prompt: task(actor), run_in_background });
+  call('Agent', { description: `start ${actor}`, subagent_type: named(agent, 'identifier-scanner'), prompt: task(actor), run_in_background });
 
 /** The program, and what `npm install` puts next to it. */
 function install(home, text) {

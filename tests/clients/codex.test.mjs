@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { call, say } from '../harness/model.mjs';
-import { noTerminal } from '../harness/world.mjs';
 import { adapter, carried, task } from './harness/adapter.mjs';
 import { lines, onCase, onClient } from './harness/cases.mjs';
 import { responses } from './harness/dialects/responses.mjs';
@@ -39,7 +38,6 @@ env_key = "SCRIPTED_KEY"
 
 const client = adapter(found, {
   name: 'codex',
-  missing: found.missing ?? noTerminal(),
   dialect: { ...responses, conversation: bare },
   tool: `mcp__${SERVER}.load_context`,
   spawn: (actor, agent) => shell(start(actor, agent)),
@@ -215,7 +213,7 @@ onHook(client, {
 });
 
 onCase(client, 'a hook that nobody has trusted is left out without a word, and the agent starts', async ({ home }) => {
-  home.write(home.home, '.codex/hooks.json', home.inject('codex', 'worker'));
+  await home.inject('codex', 'worker');
   const session = await home.play({ main: [...agent('worker', 'worker'), say('Done.')], worker: [say('Done.')] });
   session.assertOnlyIn(CANARY);
 });

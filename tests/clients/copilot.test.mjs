@@ -5,16 +5,14 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { messages } from '../harness/messages.mjs';
 import { call, say } from '../harness/model.mjs';
-import { noTerminal } from '../harness/world.mjs';
 import { adapter, named, other, pinned, task, unlisted } from './harness/adapter.mjs';
 import { lines, onCase, onClient, plain } from './harness/cases.mjs';
-import { CANARY, SECOND } from './harness/home.mjs';
+import { BINDING, CANARY, SECOND } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
 
 const found = pinned('@github/copilot');
-const AGENT = '.copilot/agents/identifier-scanner.agent.md';
+const AGENT = `.copilot/agents/${BINDING}.agent.md`;
 const OTHER = '.copilot/agents/other.agent.md';
-const EXAMPLE = 'copilot-agent.md';
 
 const spawn = (actor, agent, mode = 'sync') =>
   call('task', { name: actor, description: `start ${actor}`, agent_type: named(agent), prompt: task(actor), mode });
@@ -34,6 +32,9 @@ const start = (model, ...args) => ({
   },
 });
 
+/** The agent's file, as `setup` fills in the example. */
+const example = (home, more) => home.example('copilot-agent.md', more).replaceAll('identifier-scanner', BINDING);
+
 /** From here on, the client of `home` runs with these arguments as well. */
 const also = (home, ...args) => (home.arguments = args);
 
@@ -52,29 +53,30 @@ const client = adapter(found, {
   // temporary directory that holds all: https://github.com/github/copilot-cli/issues/3008
   cannot: { beyond: /in part: \d+ characters/ },
 
-  configure(home) {
-    home.write(home.home, AGENT, home.example(EXAMPLE));
+  async configure(home) {
     home.write(home.home, OTHER, other());
+    await home.setUp('copilot-cli');
   },
   command: (home, model, prompt) => start(model, '-p', prompt, ...(home.arguments ?? [])),
   interactive: (home, model, prompt) => start(model, '-i', prompt),
 
+  setUp: true,
   alone: true,
   handsDown: { tool: 'task', open },
   listed: { file: OTHER, names: ['*', 'scanner-catalog/load_context', 'scanner-catalog/*'], has: /view/ },
   resume: (home) => also(home, '--continue'),
   projectAgent: {
-    file: '.github/agents/identifier-scanner.agent.md',
-    own: (home) => unlisted(home.example(EXAMPLE)),
+    file: `.github/agents/${BINDING}.agent.md`,
+    own: (home) => unlisted(example(home)),
     taken: false,
   },
   namesakes(home) {
-    home.write(home.home, AGENT, home.example(EXAMPLE));
-    home.write(home.home, OTHER, home.example(EXAMPLE, { binding: SECOND }).replace('name: identifier-scanner', 'name: other'));
+    home.write(home.home, AGENT, example(home));
+    home.write(home.home, OTHER, example(home, { binding: SECOND }).replace(`name: ${BINDING}`, 'name: other'));
   },
   rival: {
     configure(home) {
-      home.write(home.home, AGENT, home.example(EXAMPLE));
+      home.write(home.home, AGENT, example(home));
       const server = { type: 'local', command: home.keyhole, args: ['serve', '--bind', SECOND], tools: ['*'] };
       home.write(home.home, '.copilot/mcp-config.json', JSON.stringify({ mcpServers: { 'scanner-catalog': server } }));
     },
@@ -104,7 +106,7 @@ onCase(client, 'without max_bytes in the map, the main conversation may read the
 });
 
 onCase(client, "a repository's agent starts its server in a folder that nobody trusted", async ({ home, loaded }) => {
-  home.write(home.project, '.github/agents/identifier-scanner.agent.md', home.example(EXAMPLE));
+  home.write(home.project, `.github/agents/${BINDING}.agent.md`, example(home));
   const session = await home.play(plain(client));
   // If it asks for trust now, docs/use-from.md should say so.
   loaded(session);
@@ -112,7 +114,7 @@ onCase(client, "a repository's agent starts its server in a folder that nobody t
 }, { bare: true });
 
 onCase(client, 'who starts a session as the agent gives the document to the main conversation', async ({ home, loaded }) => {
-  also(home, '--agent', 'identifier-scanner');
+  also(home, '--agent', BINDING);
   loaded(await home.play({ main: [load(), say('Done.')] }), 'main');
 });
 
@@ -122,8 +124,7 @@ onCase(client, 'an agent whose server lists no tools is not there at all', async
   assert.match(session.answer('main', 'task').text, /Unknown agent_type/, session.report());
 });
 
-onCase(client, 'in a terminal it is the same: the agent alone has it, and nobody is asked', async ({ t, home, loaded }) => {
-  if (noTerminal()) return t.skip(noTerminal());
+onCase(client, 'in a terminal it is the same: the agent alone has it, and nobody is asked', async ({ home, loaded }) => {
   // The user's trust in the folder, as the client notes it.
   home.write(home.home, '.copilot/config.json', JSON.stringify({ trusted_folders: [home.project] }));
   const session = await home.terminal(plain(client), ({ has }) => home.until('the last turn', () => has('main', 1)));
@@ -134,19 +135,19 @@ onCase(client, 'in a terminal it is the same: the agent alone has it, and nobody
 });
 
 onHook(client, {
-  agent: 'identifier-scanner',
+  agent: BINDING,
   file: '.copilot/hooks/keyhole.json',
   start: (...all) => [spawn(...all)],
   configure: open,
 });
 
 onCase(client, "a hook is not run for what has the agent's name and not its type, and a project's is not run", async ({ home }) => {
-  home.write(home.home, '.copilot/hooks/keyhole.json', home.inject('copilot-cli', 'identifier-scanner'));
+  await home.inject('copilot-cli', BINDING);
   const answer = home.write(home.project, 'answer', JSON.stringify({ additionalContext: 'ZQ-FALSE' }));
   const hooks = { SubagentStart: [{ type: 'command', command: `cat '${answer}'` }] };
   home.write(home.project, '.github/hooks/hook.json', JSON.stringify({ version: 1, hooks }));
   const named = spawn('named', 'general-purpose');
-  named.input.name = 'identifier-scanner';
+  named.input.name = BINDING;
   const session = await home.play({
     main: [spawn('scanner', 'scanner'), named, say('Done.')],
     scanner: [finish('Done.')],

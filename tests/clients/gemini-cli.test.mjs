@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { call, say } from '../harness/model.mjs';
-import { noTerminal } from '../harness/world.mjs';
 import { adapter, named, other, pinned, task } from './harness/adapter.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { gemini } from './harness/dialects/gemini.mjs';
@@ -24,10 +23,9 @@ const start = (model, ...args) => ({
 
 const client = adapter(found, {
   name: 'gemini-cli',
-  missing: found.missing ?? noTerminal(),
   dialect: gemini,
   tool: 'mcp_scanner-catalog_load_context',
-  spawn: (actor, agent) => call('invoke_agent', { agent_name: named(agent, BINDING), prompt: task(actor) }),
+  spawn: (actor, agent) => call('invoke_agent', { agent_name: named(agent), prompt: task(actor) }),
   shown: (text) => `<untrusted_context>\n${text}\n</untrusted_context>`,
   finish: (text) => call('complete_task', { result: text }),
   // It asks a small model which model to use.

@@ -3,11 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { call, say } from '../harness/model.mjs';
-import { noTerminal } from '../harness/world.mjs';
 import { adapter, carried, named, other, task } from './harness/adapter.mjs';
 import { lines, onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
-import { BINDING, CANARY } from './harness/home.mjs';
+import { CANARY } from './harness/home.mjs';
 
 const found = carried('opencode-ai', /^bin\/opencode(\.exe)?$/);
 
@@ -35,10 +34,9 @@ const provider = ({ url }) => ({
 
 const client = adapter(found, {
   name: 'opencode',
-  missing: found.missing ?? noTerminal(),
   dialect: { ...chat, conversation: asTried },
   tool: 'scanner-catalog_load_context',
-  spawn: (actor, agent) => call('task', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent, BINDING) }),
+  spawn: (actor, agent) => call('task', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent) }),
   // It asks for a title of the session, from its first prompt.
   aside: ({ tools }) => (tools.length === 0 ? say('A title') : undefined),
   limit: { characters: 51_200 },

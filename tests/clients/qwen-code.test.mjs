@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { call } from '../harness/model.mjs';
-import { noTerminal } from '../harness/world.mjs';
 import { adapter, named, node, other, pinned, task, unlisted } from './harness/adapter.mjs';
 import { onCase, onClient, plain } from './harness/cases.mjs';
 import { chat } from './harness/dialects/chat.mjs';
@@ -18,13 +17,12 @@ const SETTINGS = '.qwen/settings.json';
 const TRUSTED = '.qwen/trustedFolders.json';
 const TOOL = 'mcp__scanner-catalog__load_context';
 
-const client = adapter(found, {
+const client = adapter({ ...found, missing: found.missing ?? missing }, {
   name: 'qwen-code',
-  missing: found.missing ?? missing ?? noTerminal(),
   dialect: chat,
   tool: TOOL,
   spawn: (actor, agent) =>
-    call('agent', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent, BINDING), run_in_background: false }),
+    call('agent', { description: `start ${actor}`, prompt: task(actor), subagent_type: named(agent), run_in_background: false }),
   keeps: [/^home\/\.qwen\/projects\/[^/]+\/subagents\/[^/]+\/agent-scanner-catalog-[^/]+\.jsonl$/],
   // Its threshold of 25,000, and 3,000 more.
   limit: { characters: 28_000 },

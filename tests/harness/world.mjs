@@ -161,16 +161,18 @@ export class World {
   }
 
   /**
-   * Runs a program in a terminal whose user says yes to each of its questions, as to those of
-   * `keyhole setup`. It has to do it; returns what it showed.
+   * Runs `keyhole setup` in a terminal whose user says yes to each of its questions, or types
+   * what it asks for. It has to do it; returns what it showed.
    */
   async agreed(program, ...args) {
     const { stdout } = await this.inTerminal(program, args, {}, (child, run) => {
       let seen = 0;
       child.stdout.on('data', () => {
-        if (!run.stdout.slice(seen).includes('? [y/N] ')) return;
+        const asked = run.stdout.slice(seen);
+        const [, typed] = asked.match(/gets it: (\S+)\s+Type the agent's name to agree: $/) ?? [];
+        if (!typed && !asked.includes('? [y/N] ')) return;
         seen = run.stdout.length;
-        child.stdin.write('y\n');
+        child.stdin.write(`${typed ?? 'y'}\n`);
       });
       return new Promise((resolve) => child.on('close', resolve));
     });

@@ -3,16 +3,21 @@
 import path from 'node:path';
 import { carriedIn, nodeIn, pinnedIn } from '../../harness/installed.mjs';
 import { call, mark, say } from '../../harness/model.mjs';
+import { noTerminal } from '../../harness/world.mjs';
+import { BINDING } from './home.mjs';
 
 const root = path.resolve(import.meta.dirname, '..');
 export const pinned = (name) => pinnedIn(root, name);
 export const carried = (name, files) => carriedIn(root, name, files);
 export const node = (major) => nodeIn(root, major);
 
+/** Why no client can be set up here, or undefined: `keyhole setup` asks in a terminal. */
+const unasked = noTerminal() && 'no python3';
+
 /** Of the pinned package `found`, and what is this client's own. */
 export const adapter = ({ version, missing }, { tool, ...own }) => ({
   version,
-  missing,
+  missing: missing ?? unasked,
   tool,
   load: () => call(tool),
   finish: say,
@@ -21,7 +26,7 @@ export const adapter = ({ version, missing }, { tool, ...own }) => ({
 });
 
 /** The client's name of an agent: `scanner` for the one with the document, or `other`. */
-export const named = (agent, scanner = 'identifier-scanner') => (agent === 'scanner' ? scanner : agent);
+export const named = (agent, scanner = BINDING) => (agent === 'scanner' ? scanner : agent);
 
 /** The prompt of an agent. */
 export const task = (actor) => `${mark(actor)} Do your task.`;

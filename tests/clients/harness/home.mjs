@@ -3,7 +3,6 @@
 // blocks everything.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +16,9 @@ const EXAMPLES = path.resolve(import.meta.dirname, '../../../docs/examples');
  * binding.
  */
 export const BINDING = 'scanner-catalog';
+
+/** The document, as a user names it. */
+const NAMED = '~/notes/identifiers.md';
 
 /** A line of the document: only its owner's context may contain it. */
 export const CANARY = 'ZQ-CANARY-7f3d91';
@@ -54,7 +56,7 @@ export class Home extends World {
   async setUp(client) {
     fs.rmSync(this.mapFile);
     this.unset = this.bytes();
-    await this.agreed(this.keyhole, 'setup', client, '--bind', BINDING, '--file', '~/notes/identifiers.md');
+    await this.agreed(this.keyhole, 'setup', client, '--bind', BINDING, '--file', NAMED);
   }
 
   /** Adds the second document and its binding. */
@@ -69,14 +71,9 @@ export class Home extends World {
     this.change(this.mapFile, (map) => map.replace(/\n(max_bytes.*\n)?/, `\nmax_bytes = ${bytes}\n`));
   }
 
-  /** Adds an entry for `agent` alone, and returns the settings of the hook that hands it over. */
-  inject(client, agent) {
-    const entry = `\n[keys.k-2c1f8a96d0e34b57]\npath = "~/notes/identifiers.md"\nagents = ["${agent}"]\n`;
-    this.change(this.mapFile, (map) => map + entry);
-    const words = ['setup', client, '--inject', agent];
-    const { stdout, stderr } = spawnSync(this.keyhole, words, { env: this.env(), encoding: 'utf8' });
-    assert.equal(stderr, '');
-    return stdout.match(/```json\n([^]+?)```/)[1];
+  /** Has `keyhole setup` write the hook that hands the document to `agent` alone, and an entry. */
+  async inject(client, agent) {
+    await this.agreed(this.keyhole, 'setup', client, '--inject', agent, '--file', NAMED);
   }
 
   /** The text of a file in docs/examples, unchanged. */

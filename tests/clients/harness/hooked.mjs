@@ -1,5 +1,5 @@
 // For clients whose hook hands an agent its document when it starts, with the settings that
-// `keyhole setup CLIENT --inject AGENT` prints, in `file`. `start(actor, agent)` is the turns
+// `keyhole setup CLIENT --inject AGENT` writes to `file`. `start(actor, agent)` is the turns
 // that start an agent and wait for its end; `configure(home)` writes what else it needs; its
 // agents may start others, unless none of the client's can.
 
@@ -29,7 +29,7 @@ export function onHook(client, { setup = client.name, agent, file, start, config
 
   onCase(client, 'a hook hands the document to one agent alone, whole or not at all', async ({ home }) => {
     configure(home);
-    home.write(home.home, file, home.inject(setup, agent));
+    await home.inject(setup, agent);
     for (const text of [DOCUMENT, MOST]) {
       home.write(home.home, 'notes/identifiers.md', text);
       assert.ok((await play(home)).includes(JSON.stringify(text).slice(1, -1)));

@@ -171,7 +171,7 @@ fn a_no_and_a_name_that_holds_a_key_change_nothing() {
     assert_eq!(everything(&world), before);
 }
 
-/// What is printed is what the suites start the real clients with.
+/// The suites start the real clients with what is written.
 #[test]
 fn each_client_gets_written_what_is_printed_for_it() {
     for (client, files) in CLIENTS {
