@@ -308,8 +308,7 @@ impl Door<'_> {
         let stopped = |error| SetupError::Stopped(error, plan.shown(&self.home));
         let keeps = || -> Result<(), DiskError> {
             if record.entries.is_empty() {
-                let folder = found.1.real.parent().map(Path::to_owned);
-                return self.disk.remove(&found.1, folder.as_slice());
+                return self.disk.remove(&found.1, &record.folders);
             }
             self.disk.make_folders(&found.1.real)?;
             self.disk.replace(&found.1, record.text().as_bytes())

@@ -86,6 +86,8 @@ pub struct Entry {
 pub struct Record {
     /// The shape of this file.
     version: u32,
+    /// The folders that were made for it.
+    pub(crate) folders: Vec<PathBuf>,
     /// What was written, the oldest first.
     pub entries: Vec<Entry>,
 }
@@ -100,6 +102,7 @@ impl Record {
         let record = match &found.bytes {
             None => Self {
                 version: 1,
+                folders: disk.missing_folders(&found.real),
                 entries: Vec::new(),
             },
             Some(bytes) => serde_json::from_slice(bytes)

@@ -219,7 +219,7 @@ fn an_empty_home_gets_a_served_agent_by_one_answer() {
 
     home.remove("house-rules").unwrap();
     assert_eq!(home.everything(), before);
-    assert!(!home.path(".local/state/keyhole").exists());
+    assert!(!home.path(".local").exists());
     assert!(matches!(
         home.remove("house-rules"),
         Err(SetupError::NothingOf)
