@@ -287,8 +287,11 @@ impl Plan {
                 let sides = [('-', &change.removed), ('+', &change.inserted)];
                 for (sign, side) in sides {
                     let side = side.trim_start_matches(',').trim_matches(['\r', '\n']);
-                    for line in side.lines().filter(|_| !side.trim().is_empty()) {
-                        let _ = writeln!(text, "  {sign} {}", printable_text(line));
+                    for line in side.lines().filter(|line| !line.trim().is_empty()) {
+                        let words = line.trim_start_matches([' ', '\t']);
+                        let indent = line.strip_suffix(words).unwrap_or_default();
+                        let indent = indent.replace('\t', "    ");
+                        let _ = writeln!(text, "  {sign} {indent}{}", printable_text(words));
                     }
                 }
             }

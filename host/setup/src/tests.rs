@@ -253,6 +253,22 @@ fn nothing_is_written_before_the_last_yes() {
     assert_eq!(home.everything(), before);
 }
 
+/// A file with tabs: the plan has them as blanks, and no line without a text.
+#[test]
+fn the_plan_is_indented_as_the_file_is() {
+    let home = Home::new();
+    home.file(SETTINGS, "{\n\t\"model\": \"x\"\n}");
+    let mut shown = String::new();
+    let show = &mut |text: &str| shown += text;
+    let request = bind("claude-code", "a");
+    home.door(None, |door| door.install(&request, None, show))
+        .unwrap();
+    assert!(shown.contains("\n  +     \"permissions\": {\n"), "{shown}");
+    let is_empty = |line: &str| line.trim_end() == "  +";
+    assert!(!shown.lines().any(is_empty), "{shown}");
+    assert!(!shown.contains("\\t"), "{shown}");
+}
+
 #[test]
 fn without_the_rules_the_rest_is_written() {
     let home = Home::new();
