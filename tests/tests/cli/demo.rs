@@ -46,7 +46,7 @@ fn it_shows_a_success_and_each_refusal_as_they_were_sent() {
     assert_eq!(tools, ["load_context"]);
     let _ = ran
         .mentions("import wasi:filesystem/types")
-        .mentions("keyhole setup key ~/notes/identifiers.md")
+        .mentions(" setup\n")
         .conceals("not for anybody")
         .conceals("\u{1b}[");
 }

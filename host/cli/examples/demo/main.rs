@@ -168,24 +168,29 @@ fn run(program: &Path) -> Result {
     show(&imports.join("\n"))?;
 
     head("Your own map")?;
-    show(OWN_MAP)
+    own_map(program)
 }
 
+/// On Windows, `setup` only prints.
 #[cfg(windows)]
-const OWN_MAP: &str = "\
+fn own_map(_: &Path) -> Result {
+    show(
+        "\
 mkdir \"%APPDATA%\\keyhole\"
 keyhole setup key \"%USERPROFILE%\\notes\\identifiers.md\" >> \"%APPDATA%\\keyhole\\context-map.toml\"
 keyhole check
 keyhole setup
-";
+",
+    )
+}
 
+/// By its path: nobody has installed it yet.
 #[cfg(unix)]
-const OWN_MAP: &str = "\
-mkdir -p -m 700 ~/.config/keyhole
-keyhole setup key ~/notes/identifiers.md >> ~/.config/keyhole/context-map.toml
-keyhole check
-keyhole setup
-";
+fn own_map(program: &Path) -> Result {
+    say("it asks for the client and the file, and shows what it will write")?;
+    let command = keyhole_setup::paste::command(program, "setup");
+    show(&command.unwrap_or_else(|| "keyhole setup".to_owned()))
+}
 
 /// Makes the files and the map, and returns the map's path.
 fn lay_out(home: &Path) -> Result<PathBuf> {
