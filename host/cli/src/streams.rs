@@ -32,50 +32,34 @@ pub(crate) fn error() -> Waiting<io::Stderr> {
     Waiting(io::stderr())
 }
 
+/// Does it again each time that the stream is ready, as long as the stream says "not now".
+fn again<S, T>(
+    stream: &mut S,
+    wait: impl Fn(&S),
+    mut attempt: impl FnMut(&mut S) -> io::Result<T>,
+) -> io::Result<T> {
+    loop {
+        match attempt(stream) {
+            Err(error) if is_not_now(&error) => wait(stream),
+            done => return done,
+        }
+    }
+}
+
 impl Read for Waiting<io::Stdin> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.0.read(bytes) {
-                Err(error) if is_not_now(&error) => wait_to_read(&self.0),
-                read => return read,
-            }
-        }
+        again(&mut self.0, wait_to_read, |stream| stream.read(bytes))
     }
 }
 
 /// What a stream did not take, it keeps, or it was not told of it.
-impl Write for Waiting<io::Stdout> {
+impl<S: Write + Stream> Write for Waiting<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            match self.0.write(bytes) {
-                Err(error) if is_not_now(&error) => wait_to_write(&self.0),
-                written => return written,
-            }
-        }
+        again(&mut self.0, wait_to_write, |stream| stream.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        loop {
-            match self.0.flush() {
-                Err(error) if is_not_now(&error) => wait_to_write(&self.0),
-                flushed => return flushed,
-            }
-        }
-    }
-}
-
-impl Write for Waiting<io::Stderr> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            match self.0.write(bytes) {
-                Err(error) if is_not_now(&error) => wait_to_write(&self.0),
-                written => return written,
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        again(&mut self.0, wait_to_write, S::flush)
     }
 }
 
@@ -83,6 +67,8 @@ fn is_not_now(error: &io::Error) -> bool {
     cfg!(unix) && error.kind() == io::ErrorKind::WouldBlock
 }
 
+#[cfg(unix)]
+use std::os::fd::AsFd as Stream;
 #[cfg(unix)]
 use unix::{wait_to_read, wait_to_write};
 
@@ -110,6 +96,9 @@ mod unix {
         }
     }
 }
+
+#[cfg(windows)]
+use std::os::windows::io::AsHandle as Stream;
 
 #[cfg(windows)]
 fn wait_to_read<S>(_: &S) {}
