@@ -297,7 +297,7 @@ impl Merge<'_> {
         let member = |(name, value): &(Option<&str>, &Value)| {
             let name = name.map_or_else(String::new, |name| format!("{}: ", Value::from(name)));
             name + &match is_one_line {
-                true => style.in_one_line(value),
+                true => value.to_string(),
                 false => style.shown(value, &indent),
             }
         };
@@ -328,6 +328,12 @@ impl Merge<'_> {
     }
 }
 
+/// What a line begins with.
+fn indent(line: &str) -> &str {
+    let text = line.trim_start_matches([' ', '\t']);
+    line.strip_suffix(text).unwrap_or_default()
+}
+
 /// How a file is laid out.
 struct Style {
     end: &'static str,
@@ -336,20 +342,17 @@ struct Style {
 
 impl Style {
     fn of(text: &str) -> Self {
-        let blank =
-            |line: &str| -> String { line.chars().take_while(|c| " \t".contains(*c)).collect() };
-        let unit = text.lines().map(blank).find(|blank| !blank.is_empty());
+        let unit = text.lines().map(indent).find(|indent| !indent.is_empty());
         Self {
             end: line_end(text),
-            unit: unit.unwrap_or_else(|| "  ".to_owned()),
+            unit: unit.unwrap_or("  ").to_owned(),
         }
     }
 
     /// What the line of this place begins with.
     fn indent_at(&self, text: &str, at: usize) -> String {
         let line = text.get(..at).unwrap_or_default().rsplit('\n').next();
-        let line = line.unwrap_or_default().chars();
-        line.take_while(|c| " \t".contains(*c)).collect()
+        indent(line.unwrap_or_default()).to_owned()
     }
 
     /// The value on several lines, which begin with `indent`.
@@ -362,10 +365,6 @@ impl Style {
         lines
             .collect::<Vec<_>>()
             .join(&format!("{}{indent}", self.end))
-    }
-
-    fn in_one_line(&self, value: &Value) -> String {
-        value.to_string()
     }
 }
 

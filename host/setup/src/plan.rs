@@ -176,6 +176,7 @@ impl Plan {
         file: &Path,
     ) -> Result<(), PlanError> {
         let (found, text) = self.now(disk, file, 0o600)?;
+        rest.forget_unwritten(file, &hash(text.as_bytes()));
         let mut stack: Vec<Entry> = Vec::new();
         rest.entries.retain(|entry| {
             if entry.file == file {
@@ -183,14 +184,6 @@ impl Plan {
             }
             entry.file != file
         });
-        // What a killed run has not written.
-        let now = hash(text.as_bytes());
-        while stack
-            .last()
-            .is_some_and(|top| top.after != now && top.before == now)
-        {
-            stack.pop();
-        }
         let Some(lowest) = stack.iter().position(|entry| entry.name == name) else {
             rest.entries.extend(stack);
             return Ok(());
@@ -308,28 +301,14 @@ impl Plan {
             };
             let before = step.found.bytes.clone().unwrap_or_default();
             let wrote = wrote(&String::from_utf8_lossy(&before), wanted);
-            // What a killed run has not written.
             let now = hash(&before);
-            let last = |record: &Record| {
-                record
-                    .entries
-                    .iter()
-                    .rposition(|entry| entry.file == step.file)
-            };
-            while let Some(at) = last(&record)
-                && record
-                    .entries
-                    .get(at)
-                    .is_some_and(|e| e.after != now && e.before == now)
-            {
-                record.entries.remove(at);
-            }
+            record.forget_unwritten(&step.file, &now);
             record.entries.push(Entry {
                 name: step.name.clone(),
                 file: step.file.clone(),
                 made: step.found.bytes.is_none(),
                 folders: step.folders.clone(),
-                before: hash(&before),
+                before: now,
                 after: hash(new),
                 changes: step.changes.clone(),
                 wanted: wanted.clone(),
@@ -404,18 +383,16 @@ fn unwind(text: &str, stack: &[Entry]) -> Option<String> {
 /// that cannot be told from the rest.
 fn cut(text: &str, stack: &[Entry], name: &str) -> Result<Option<String>, EditError> {
     let (ours, others): (Vec<_>, Vec<_>) = stack.iter().partition(|entry| entry.name == name);
+    let mut kept = Map::new();
+    for entry in others {
+        if let Wanted::Json { value, .. } = &entry.wanted {
+            join(&mut kept, value);
+        }
+    }
     let mut new = text.to_owned();
     for entry in ours.iter().rev() {
         new = match &entry.wanted {
-            Wanted::Json { comments, .. } => {
-                let kept = others.iter().fold(Map::new(), |mut all, entry| {
-                    if let Wanted::Json { value, .. } = &entry.wanted {
-                        join(&mut all, value);
-                    }
-                    all
-                });
-                json::without(&new, &entry.wrote, &kept, *comments)?
-            }
+            Wanted::Json { comments, .. } => json::without(&new, &entry.wrote, &kept, *comments)?,
             Wanted::Map(_) => {
                 let Some(cut) = cut_lines(&new, &entry.changes) else {
                     return Ok(None);

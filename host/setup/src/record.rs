@@ -123,6 +123,18 @@ impl Record {
         text.unwrap_or_default() + "\n"
     }
 
+    /// Forgets what a killed run has not written: `now` is the hash of what the file has.
+    pub(crate) fn forget_unwritten(&mut self, file: &Path, now: &str) {
+        let last = |entries: &[Entry]| entries.iter().rposition(|entry| entry.file == file);
+        while let Some(at) = last(&self.entries)
+            && let Some(entry) = self.entries.get(at)
+            && entry.after != now
+            && entry.before == now
+        {
+            self.entries.remove(at);
+        }
+    }
+
     /// The rules that setup wrote into this file.
     pub(crate) fn denied(&self, file: &Path) -> Vec<String> {
         let of_file = self.entries.iter().filter(|entry| entry.file == file);

@@ -79,6 +79,17 @@ impl Home {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// Of all files, only the document is still there.
+    #[track_caller]
+    fn has_the_document_alone(&self) {
+        let left: Vec<_> = self
+            .everything()
+            .into_keys()
+            .filter(|path| path.is_file())
+            .collect();
+        assert_eq!(left, [self.path("private/identifiers.md")]);
+    }
+
     /// Every file but the record, and every folder.
     fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         fn walk(at: &Path, all: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
@@ -324,12 +335,7 @@ fn another_agent_for_a_document_needs_its_name() {
     // The second needs the rules, which the first brought.
     assert!(home.read(SETTINGS).contains("Read(~/private/**)"));
     home.remove("second").unwrap();
-    let left: Vec<_> = home
-        .everything()
-        .into_keys()
-        .filter(|path| path.is_file())
-        .collect();
-    assert_eq!(left, [home.path("private/identifiers.md")]);
+    home.has_the_document_alone();
 }
 
 #[test]
@@ -351,12 +357,7 @@ fn a_second_client_for_a_binding_needs_its_name_and_brings_its_limit() {
     assert!(home.read(MAP).contains("max_bytes = 20480\n"));
     assert!(matches!(install("codex", &[]), Outcome::Already(_)));
     home.remove("a").unwrap();
-    let left: Vec<_> = home
-        .everything()
-        .into_keys()
-        .filter(|path| path.is_file())
-        .collect();
-    assert_eq!(left, [home.path("private/identifiers.md")]);
+    home.has_the_document_alone();
 }
 
 #[test]
