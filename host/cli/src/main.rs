@@ -263,7 +263,7 @@ fn look(arguments: &Check) -> Looked {
     }
     let mut report = report(&map).map_err(|error| (1, error.to_string()))?;
     if let Some(command) = &arguments.plugin {
-        report = report.for_the_plugin(&map, command, io::stdout().is_terminal());
+        report = report.for_the_plugin(map.location(), command, io::stdout().is_terminal());
     }
     let text = match (arguments.quiet, arguments.json) {
         (true, _) => String::new(),

@@ -71,6 +71,11 @@ pub fn all() -> impl Iterator<Item = Recipe> {
     text.split("\n\n").skip(1).filter_map(recipe)
 }
 
+/// The recipe of the client that the user types so.
+pub fn named(name: &str) -> Option<Recipe> {
+    all().find(|recipe| recipe.name == name)
+}
+
 fn recipe(text: &'static str) -> Option<Recipe> {
     let mut lines = text.lines();
     let mut head = lines.next()?.split(" | ");

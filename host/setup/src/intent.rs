@@ -77,8 +77,7 @@ impl Door<'_> {
                 name,
                 agent,
             } => {
-                let recipe = clients::all().find(|known| known.name == *client);
-                let recipe = recipe.ok_or(SetupError::UnknownClient)?;
+                let recipe = clients::named(client).ok_or(SetupError::UnknownClient)?;
                 self.bind(
                     &mut intent,
                     record,

@@ -33,6 +33,8 @@ pub(crate) struct Report {
     /// then the text may be anything, even a key.
     map: Option<PathBuf>,
     outcome: Result<Vec<EntryReport>, MapError>,
+    /// The map that was checked, if it can be used.
+    read: Option<Arc<Map>>,
     /// What to type if the map cannot be used.
     help: Option<String>,
     bindings: Vec<BindingReport>,
@@ -175,6 +177,7 @@ pub(crate) async fn check(
     let mut report = Report {
         map: Some(location.file().to_owned()),
         outcome: Ok(Vec::new()),
+        read: map.as_ref().ok().cloned(),
         help: None,
         bindings: Vec::new(),
         roots: Vec::new(),

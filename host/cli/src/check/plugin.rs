@@ -7,6 +7,7 @@ use super::{
 };
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal};
 use keyhole_setup::{
+    PLUGIN,
     paste::shell_word,
     rules::{Denied, Places, decoded},
 };
@@ -15,11 +16,7 @@ use serde_json::{Value, json};
 use std::{env, fs, io::ErrorKind, path::Path};
 
 /// The plugin's agents, the key that each has in its text, and a path for an example.
-pub(super) const AGENTS: [(&str, &str, &str); 1] = [(
-    "keyhole:privacy-scanner",
-    "keyhole-privacy-catalog",
-    "~/private/identifiers.md",
-)];
+const AGENTS: [(&str, &str, &str); 1] = [(PLUGIN.0, PLUGIN.1, "~/private/identifiers.md")];
 
 /// The command that gives the plugin's agent its document.
 const DOOR: &str = "setup plugin";
@@ -37,11 +34,11 @@ impl Report {
     /// no path of an entry, unless `is_private`; `command` is the one that shows them.
     pub(crate) fn for_the_plugin(
         mut self,
-        live: &LiveMap,
+        location: &Location,
         command: &Path,
         is_private: bool,
     ) -> Self {
-        let map = live.current().ok();
+        let map = self.read.clone();
         let entries = self.outcome.as_deref().unwrap_or_default();
         let unusable = match &self.outcome {
             Err(MapError::Missing { .. }) | Ok(_) => None,
@@ -57,12 +54,14 @@ impl Report {
         });
         self.agents = judged.collect();
         if let Err(MapError::Missing { .. }) = &self.outcome {
-            self.help = to_a_missing_map(live.location(), DOOR);
+            self.help = to_a_missing_map(location, DOOR);
         }
-        if let Some(map) = &map {
-            self.notes.extend(missing_rules(live.location(), map));
+        if let Some(settings) = Settings::read(location) {
+            let map = map.as_deref();
+            let rules = map.and_then(|map| missing_rules(&settings, location, map));
+            self.notes.extend(rules);
+            self.notes.extend(is_off(&settings));
         }
-        self.notes.extend(is_off(live.location()));
         if !is_private {
             let command = visible(command).and_then(shell_word);
             self.unabridged = Some(command.unwrap_or_else(|| "keyhole".to_owned()));
@@ -137,30 +136,47 @@ fn agent_report(
     }
 }
 
+/// The client's settings.
+struct Settings {
+    /// None if a rule cannot name the client's places.
+    places: Option<Places>,
+    /// None if they are no JSON. Without a file, they are null.
+    value: Option<Value>,
+}
+
+impl Settings {
+    /// None without a home.
+    fn read(location: &Location) -> Option<Self> {
+        let places = Places::find(location.home()?, |name| env::var_os(name));
+        #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
+        let read = |places: &Places| fs::read(places.settings()).unwrap_or_default();
+        let text = places.as_ref().and_then(|places| decoded(&read(places)));
+        let value = text.and_then(|text| match text.trim() {
+            "" => Some(Value::Null),
+            _ => serde_json::from_str(&text).ok(),
+        });
+        Some(Self { places, value })
+    }
+}
+
 /// What the user's settings do not deny yet, of what tells the main conversation what its
 /// agents were given: the client's two places, the agents' own files, and our programs. The
 /// setting `blockReadsOutsideWorkingDirectories` is none of these rules: a session in the
 /// home has the file inside, and no transcript and no program is bound by it.
-pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
-    let Some(places) = Places::find(location.home()?, |name| env::var_os(name)) else {
+fn missing_rules(settings: &Settings, location: &Location, map: &Map) -> Option<String> {
+    let Settings { places, value } = settings;
+    let Some(places) = places else {
         return Some(
             "CLAUDE_CONFIG_DIR, or the folder for temporary files, has a character that is not shown, so no rule for it can be told; use another place".to_owned(),
         );
     };
-    #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
-    let settings = fs::read(places.settings()).unwrap_or_default();
-    let settings = decoded(&settings);
-    let settings: Value = match settings.as_deref().map(serde_json::from_str) {
-        Some(Ok(settings)) => settings,
-        _ if settings.is_some_and(|text| text.trim().is_empty()) => Value::Null,
-        _ => {
-            return Some(format!(
-                "{}/settings.json is not JSON; fix it, and check again",
-                places.shown
-            ));
-        }
+    let Some(settings) = value else {
+        return Some(format!(
+            "{}/settings.json is not JSON; fix it, and check again",
+            places.shown
+        ));
     };
-    let denied = Denied::of(&settings);
+    let denied = Denied::of(settings);
     let mut missing = places.missing(&denied);
     let keys = AGENTS
         .iter()
@@ -186,11 +202,9 @@ pub(super) fn missing_rules(location: &Location, map: &Map) -> Option<String> {
 
 /// That the client's settings switch the plugin off, or do not switch it on: it lists every
 /// plugin that is on.
-pub(super) fn is_off(location: &Location) -> Option<String> {
-    let places = Places::find(location.home()?, |name| env::var_os(name))?;
-    #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
-    let settings = fs::read(places.settings()).ok()?;
-    let settings: Value = serde_json::from_str(&decoded(&settings)?).ok()?;
+fn is_off(settings: &Settings) -> Option<String> {
+    let Settings { places, value } = settings;
+    let (places, settings) = (places.as_ref()?, value.as_ref()?);
     let plugins = settings.get("enabledPlugins").and_then(Value::as_object)?;
     let is_on = plugins
         .iter()

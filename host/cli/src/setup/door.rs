@@ -35,8 +35,9 @@ pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Output, SetupError> {
         let judge = |bytes: &[u8]| live.parse(bytes).map(drop).map_err(|_| String::new());
         let door = door(&live, &home, String::new(), &variable, &judge, &String::new);
         let mut shown = String::new();
-        let asked = terminal.as_mut().map(|terminal| terminal as &mut dyn Asked);
-        if let Some(Outcome::Nothing) = door.renew(asked, &mut |text| shown += text)? {
+        if let Some(Outcome::Nothing) =
+            door.renew(asked(&mut terminal), &mut |text| shown += text)?
+        {
             return said(Outcome::Nothing, shown, dry_run);
         }
     }
@@ -53,8 +54,7 @@ pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Output, SetupError> {
                 &String::new,
             );
             let mut shown = String::new();
-            let asked = terminal.as_mut().map(|terminal| terminal as &mut dyn Asked);
-            let done = door.remove(&name, asked, &mut |text| shown += text)?;
+            let done = door.remove(&name, asked(&mut terminal), &mut |text| shown += text)?;
             return said(done, shown, dry_run);
         }
         wish => request(wish, terminal.as_mut())?,
@@ -85,8 +85,7 @@ pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Output, SetupError> {
         ..door(&user.live, &home, program, &variable, &judge, &key)
     };
     let mut shown = String::new();
-    let asked = terminal.as_mut().map(|terminal| terminal as &mut dyn Asked);
-    let done = door.install(&request, asked, &mut |text| shown += text)?;
+    let done = door.install(&request, asked(&mut terminal), &mut |text| shown += text)?;
     let checked = match &done {
         Outcome::Nothing => String::new(),
         Outcome::Done(_) | Outcome::Already(_) => {
@@ -105,6 +104,11 @@ pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Output, SetupError> {
         }
     };
     said(done, shown + &checked, dry_run)
+}
+
+/// Who is asked: nobody in a dry run.
+fn asked(terminal: &mut Option<Terminal>) -> Option<&mut dyn Asked> {
+    terminal.as_mut().map(|terminal| terminal as &mut dyn Asked)
 }
 
 fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Output, SetupError> {
@@ -143,7 +147,7 @@ fn checked(user: &UserMap, what: &What) -> Result<String, SetupError> {
     let live = Arc::new(LiveMap::new(user.live.location().clone()));
     let report = crate::report(&live).map_err(SetupError::Unchecked)?;
     let report = match what {
-        What::Plugin => report.for_the_plugin(&live, Path::new("keyhole"), true),
+        What::Plugin => report.for_the_plugin(live.location(), Path::new("keyhole"), true),
         _ => report,
     };
     Ok(crate::terminal::plain(&report.to_text(false)))
@@ -154,11 +158,10 @@ fn request(
     wish: Wish,
     terminal: Option<&mut Terminal>,
 ) -> Result<(Request, Option<Recipe>), SetupError> {
-    let recipe = |client: &str| clients::all().find(|known| known.name == client);
     Ok(match (wish, terminal) {
         (Wish::Bind(client, names, file), _) => {
             let name = names.bind.ok_or(SetupError::NoName)?.to_string();
-            let known = recipe(&client);
+            let known = clients::named(&client);
             let agent = names.agent.map(|agent| agent.to_string());
             let what = What::Bind {
                 client,
@@ -185,7 +188,7 @@ fn request(
             let what = ask_client(terminal).map_err(keyhole_setup::SetupError::Terminal)?;
             let what = what.ok_or(SetupError::Declined)?;
             let known = match &what {
-                What::Bind { client, .. } => recipe(client),
+                What::Bind { client, .. } => clients::named(client),
                 _ => None,
             };
             let file = ask_file(terminal).map_err(keyhole_setup::SetupError::Terminal)?;

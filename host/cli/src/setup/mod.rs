@@ -21,11 +21,7 @@ use keyhole_core::{
     AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
     sandbox::SandboxError,
 };
-use keyhole_setup::{
-    clients::{self, Recipe},
-    program::ProgramError,
-    recipe::NameError,
-};
+use keyhole_setup::{clients, program::ProgramError, recipe::NameError};
 use std::{
     io::{self, IsTerminal as _},
     path::PathBuf,
@@ -250,8 +246,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
             names,
             ..
         } => {
-            let recipe = clients::all().find(|known| known.name == *client);
-            let recipe: Recipe = recipe.ok_or(SetupError::NoClient)?;
+            let recipe = clients::named(client).ok_or(SetupError::NoClient)?;
             recipe::of(&recipe, names, &UserMap::read()?)
         }
         Arguments {
