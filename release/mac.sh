@@ -9,6 +9,7 @@ mac() {
     case $(uname -m) in arm64) program=keyhole-macos-aarch64 ;; *) program=keyhole-macos-x86_64 ;; esac
     folder=$(cd "${1:-dist}" 2>/dev/null && pwd) && program=$folder/plugin/server/$program && [ -f "$program" ] ||
         die "${1:-dist} has no program for this Mac: run ./x release dist first, or name the folder of a release"
+    umask 077
     place=$(mktemp -d "$HOME/.keyhole-mac.XXXXXX")
     document=Documents/${place##*/.}.md
     cloud="Library/Mobile Documents/com~apple~CloudDocs/${place##*/.}.md"

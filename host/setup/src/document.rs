@@ -104,7 +104,7 @@ impl Document {
             written,
             is_new,
             bytes: found.as_ref().map_or(0, fs::Metadata::len),
-            is_open: found.is_some_and(|found| is_open(&found, &real)),
+            is_open: is_open(&real),
             repository: above
                 .map(Path::to_owned)
                 .find(|folder| folder.join(".git").exists()),
@@ -122,11 +122,11 @@ pub(crate) fn short(path: &Path, home: &Path) -> Option<String> {
 
 /// Whether somebody else may read the file: its mode says so, and that of each folder on the
 /// way.
-fn is_open(found: &fs::Metadata, real: &Path) -> bool {
+pub fn is_open(real: &Path) -> bool {
+    let has = |at: &Path, bit| fs::metadata(at).is_ok_and(|found| found.mode() & bit != 0);
     let may = |bit: u32| {
-        let lets_in =
-            |folder: &Path| fs::metadata(folder).is_ok_and(|f| f.mode() & (bit >> 2) != 0);
-        found.mode() & bit != 0 && real.ancestors().skip(1).all(lets_in)
+        let mut above = real.ancestors().skip(1);
+        has(real, bit) && above.all(|folder| has(folder, bit >> 2))
     };
     may(0o004) || may(0o040)
 }

@@ -315,6 +315,42 @@ fn one_command_closes_all_directories_on_the_way() {
     }
 }
 
+/// What is printed for it, typed as it stands.
+#[test]
+fn a_file_that_others_may_read_is_warned_of_with_the_command_that_closes_it() {
+    let says = "warning: by its mode, a group or others may read the file: line 2\n";
+    for (home, file, is_open) in [
+        (0o755, 0o644, true),
+        (0o750, 0o640, true),
+        (0o755, 0o600, false),
+        (0o700, 0o644, false),
+        (0o710, 0o604, false),
+    ] {
+        let world = World::new()
+            .file("my n/a.md", "a")
+            .map(format!("[keys]\n{STRONG} = '~/my n/a.md'\n"));
+        world.mode("..", 0o755);
+        world.mode("my n", 0o755);
+        world.mode("", home);
+        world.mode("my n/a.md", file);
+        let ran = world.run(["check"]).exits(0);
+        assert_eq!(ran.stdout.contains(says), is_open, "{ran:#?}");
+        if let Some((_, command)) = ran.stdout.split_once("\n  line 2: run: ") {
+            let _ = world.typed(command.lines().next().unwrap()).exits(0);
+        }
+        let _ = world.run(["check"]).exits(0).conceals("may read the file");
+    }
+    // No command is about what a link leads to.
+    let world = World::new()
+        .file("n/a.md", "a")
+        .link("a.md", "n/a.md")
+        .map(format!("[keys]\n{STRONG} = '~/a.md'\n"));
+    for (path, mode) in [("..", 0o755), ("", 0o755), ("n", 0o755), ("n/a.md", 0o644)] {
+        world.mode(path, mode);
+    }
+    let _ = world.run(["check"]).mentions(says).conceals("chmod");
+}
+
 /// The tool's answer stays what the file holds.
 #[test]
 fn a_file_that_says_nothing_or_only_looks_like_text_is_warned_of() {

@@ -93,7 +93,8 @@ pub(crate) struct EntryReport {
     is_bound: bool,
     /// The file's size in bytes, or why it is not served.
     pub(crate) result: Result<u64, Refusal>,
-    /// What is wrong with this one, and what to type. It may hold paths.
+    /// What is wrong with this one, or what others may read, and what to type. It may hold
+    /// paths.
     detail: Option<String>,
     /// What else the user should know. A warning alone does not keep the file from
     /// being served.
@@ -132,6 +133,10 @@ pub(crate) enum Warning {
         "in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large"
     )]
     LongForClaude,
+    /// Not only the user may read the file. The entry's detail says how to close it, so this
+    /// one is the last.
+    #[error("by its mode, a group or others may read the file")]
+    Open,
 }
 
 /// A text, and the paths that it names.
@@ -304,9 +309,10 @@ pub(crate) async fn entry_report(
     let is_weak = matches!(&target, Target::Key(key) if Key::is_guessable(key));
     let loaded = load(target, &caller).await;
     let text = loaded.as_deref();
-    let detail = text
-        .err()
-        .and_then(|code| detail(*code, map, entry, location));
+    let detail = match text {
+        Err(code) => detail(*code, map, entry, location),
+        Ok(_) => location.expand(path).and_then(|file| way::closing(&file)),
+    };
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
     let warnings = [
         (has(is_blank), Warning::Blank),
@@ -316,6 +322,7 @@ pub(crate) async fn entry_report(
             has(|text| text.len() > MAX_CLAUDE_CHARS),
             Warning::LongForClaude,
         ),
+        (text.is_ok() && detail.is_some(), Warning::Open),
     ];
     EntryReport {
         line: entry.line(),

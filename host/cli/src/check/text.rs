@@ -70,13 +70,15 @@ impl Report {
         self.write_tables(entries, out)?;
         let failed: BTreeSet<Refusal> = all.iter().filter_map(|entry| entry.result.err()).collect();
         writeln!(out)?;
+        let details = |code: Option<Refusal>| -> String {
+            let of_code = all.iter().filter(|entry| entry.result.err() == code);
+            let told = of_code.filter_map(|entry| Some((entry.line, entry.detail.as_ref()?)));
+            told.map(|(line, detail)| format!("  line {line}: {detail}\n"))
+                .collect()
+        };
         for code in failed {
             writeln!(out, "{BAD}{}{BAD:#}: {}", code.as_str(), remedy(code))?;
-            for entry in all.iter().filter(|entry| entry.result == Err(code)) {
-                if let Some(detail) = &entry.detail {
-                    writeln!(out, "  line {}: {detail}", entry.line)?;
-                }
-            }
+            out.write_str(&details(Some(code)))?;
         }
         let shown = self.bindings.iter().filter(|binding| binding.shows_a_key);
         let shown: Vec<u32> = shown.map(|binding| binding.file.line).collect();
@@ -108,6 +110,7 @@ impl Report {
         for (warning, at) in &warnings {
             writeln!(out, "{WARNING}warning{WARNING:#}: {warning}: {}", lines(at))?;
         }
+        out.write_str(&details(None))?;
         let served = entries.iter().filter(|entry| entry.result.is_ok()).count()
             + self
                 .bindings

@@ -6,6 +6,8 @@
 
 use super::{Advice, system};
 use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
+#[cfg(unix)]
+use keyhole_setup::document::is_open;
 use keyhole_setup::paste::{self, quoted, word};
 use keyhole_walk::{
     Distrust, DistrustReason,
@@ -130,6 +132,21 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
         _ => return None,
     };
     Some((text, vec![file.to_owned(), real]))
+}
+
+/// What closes a file that others may read, if they may.
+pub(super) fn closing(file: &Path) -> Option<Advice> {
+    let real = file.canonicalize().ok().filter(|real| is_open(real))?;
+    let how = word(file).map_or_else(
+        || "close what the path leads to (mode 600)".to_owned(),
+        |word| format!("run: chmod 600 {word}"),
+    );
+    Some((how, vec![file.to_owned(), real]))
+}
+
+#[cfg(windows)]
+fn is_open(_: &Path) -> bool {
+    false
 }
 
 /// The first bytes of a file: all, of most.
