@@ -531,7 +531,7 @@ fn what_belongs_to_another_user_or_cannot_be_read_is_told() {
         let ran = world.run(arguments).says("");
         assert_eq!(
             ran.stderr,
-            "keyhole: HOME, HOME, is another user's: run keyhole as that user, without sudo\n"
+            "keyhole: HOME is another user's: run keyhole as that user, without sudo\n"
         );
         assert_ne!(ran.exit, Some(0));
     }

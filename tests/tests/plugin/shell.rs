@@ -114,6 +114,7 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
             .exits(exit)
             .mentions(&format!("\nkeyhole:privacy-scanner: {says}"))
             .conceals("secret-place")
+            .conceals("context-map.toml")
             .conceals("setup key")
             .mentions("bin/keyhole' check\n")
             .conceals("k-2c1f")
@@ -125,6 +126,37 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
     let report = ran.conceals("secret-place").json();
     assert_eq!(report["agents"][0]["name"], "keyhole:privacy-scanner");
     assert_eq!(report["agents"][0]["ok"], true);
+}
+
+#[test]
+fn a_map_that_cannot_be_used_is_told_to_a_session_without_a_path() {
+    let package = Package::shared();
+    for (map, mode, says) in [
+        (None, 0o600, "map-missing: there is no context map"),
+        (
+            Some("[keys"),
+            0o600,
+            "--> the map:1\n  help: write an entry",
+        ),
+        (
+            Some(""),
+            0o666,
+            "map-invalid: the context map cannot be used",
+        ),
+    ] {
+        let world = World::new();
+        if let Some(text) = map {
+            world.write_map(text);
+            world.mode(".config/keyhole/context-map.toml", mode);
+        }
+        let home = world.home().to_str().unwrap();
+        for option in [None, Some("--json")] {
+            let arguments: Vec<_> = ["check"].into_iter().chain(option).collect();
+            let ran = keyhole(&package, &world, &arguments).exits(2);
+            let ran = ran.conceals(home).conceals("HOME").conceals("chmod");
+            assert!(option.is_some() || ran.stdout.contains(says), "{ran:#?}");
+        }
+    }
 }
 
 #[test]

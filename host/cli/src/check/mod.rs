@@ -29,8 +29,8 @@ pub(crate) use way::{foreign_map, make};
 /// told, and no text from the map that may be a key.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// The map's path. None if an argument names it and no readable file is there:
-    /// then the text may be anything, even a key.
+    /// The map's path. None if this report shows no path, or if an argument names it and no
+    /// readable file is there: then the text may be anything, even a key.
     map: Option<PathBuf>,
     outcome: Result<Vec<EntryReport>, MapError>,
     /// The map that was checked, if it can be used.
@@ -402,13 +402,17 @@ impl Report {
     /// that names no readable file.
     fn said(&self, error: &MapError) -> String {
         match error {
+            MapError::Parse { source, .. } => source.message.clone(),
+            _ if self.unabridged.is_some() => {
+                let said = error.at_start().split_once(": ");
+                said.map_or_else(String::new, |(_, said)| said.to_owned())
+            }
             MapError::Missing { .. } if self.map.is_none() => {
                 "there is no map where --map says; create it, or name another".to_owned()
             }
             MapError::Unreadable { source, .. } if self.map.is_none() => format!(
                 "the map that --map names cannot be read: {source}; if it is a directory, add the file's name, else fix its permissions"
             ),
-            MapError::Parse { source, .. } => source.message.clone(),
             other => other.to_string(),
         }
     }

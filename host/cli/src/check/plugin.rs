@@ -31,7 +31,7 @@ pub(super) struct AgentReport {
 
 impl Report {
     /// Adds what the plugin asks for. The main conversation reads this report, so it names
-    /// no path of an entry, unless `is_private`; `command` is the one that shows them.
+    /// no path of the map or an entry, unless `is_private`; `command` is the one that shows them.
     pub(crate) fn for_the_plugin(
         mut self,
         location: &Location,
@@ -53,9 +53,11 @@ impl Report {
             None => agent_report(agent, map.as_deref(), entries, is_private),
         });
         self.agents = judged.collect();
-        if let Err(MapError::Missing { .. }) = &self.outcome {
-            self.help = to_a_missing_map(location, DOOR);
-        }
+        self.help = match &self.outcome {
+            Err(MapError::Missing { .. }) if is_private => to_a_missing_map(location, DOOR),
+            Err(MapError::Parse { source, .. }) if !is_private => source.help.clone(),
+            _ => self.help.filter(|_| is_private),
+        };
         if let Some(settings) = Settings::read(location) {
             let map = map.as_deref();
             let rules = map.and_then(|map| missing_rules(&settings, location, map));
@@ -65,6 +67,7 @@ impl Report {
         if !is_private {
             let command = visible(command).and_then(shell_word);
             self.unabridged = Some(command.unwrap_or_else(|| "keyhole".to_owned()));
+            self.map = None;
             self.roots
                 .iter_mut()
                 .for_each(|root| *root = "others could replace one".to_owned());
@@ -98,7 +101,6 @@ fn agent_report(
     let is_served =
         found.is_some_and(|(entry, bound)| entry.result.is_ok() && bound != Some(false));
     let said = match found.map(|(entry, bound)| (entry.line, entry.result, bound)) {
-        None if cfg!(unix) && map.is_none() => "the map has no entry with its key".to_owned(),
         None if cfg!(unix) => format!(
             "the map has no entry with its key. In a terminal of your own, run: {}",
             door(DOOR)

@@ -39,8 +39,10 @@ impl Report {
     fn write_error(&self, error: &MapError, out: &mut impl Write) -> fmt::Result {
         let (code, said) = (error.code().as_str(), self.said(error));
         writeln!(out, "{BAD}error{BAD:#}: {code}: {said}")?;
-        if let MapError::Parse { path, source } = error {
-            writeln!(out, "  --> {}:{}", printable(path), source.line())?;
+        if let MapError::Parse { source, .. } = error {
+            let map = self.map.as_deref().map(printable);
+            let map = map.unwrap_or_else(|| "the map".to_owned());
+            writeln!(out, "  --> {map}:{}", source.line())?;
         }
         match &self.help {
             Some(help) => writeln!(out, "  {HEAD}help{HEAD:#}: {help}"),

@@ -309,12 +309,10 @@ pub(crate) fn make(map: &Path, command: &str) -> Option<String> {
 #[cfg(unix)]
 fn foreign_home(location: &Location) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;
-    let (home, user) = (location.home()?, rustix::process::geteuid().as_raw());
-    let owner = fs::metadata(home).ok()?.uid();
-    (owner != user && owner != 0).then(|| {
-        let home = printable(home);
-        format!("HOME, {home}, is another user's: run keyhole as that user, without sudo")
-    })
+    let user = rustix::process::geteuid().as_raw();
+    let owner = fs::metadata(location.home()?).ok()?.uid();
+    (owner != user && owner != 0)
+        .then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
 }
 
 #[cfg(windows)]
@@ -356,11 +354,8 @@ fn usual(location: &Location) -> Option<PathBuf> {
 pub(super) fn surroundings(location: &Location) -> Vec<String> {
     let mut notes: Vec<String> = foreign_home(location).into_iter().collect();
     let usual = usual(location).filter(|usual| usual != location.file());
-    if let Some(usual) = usual.filter(|_| cfg!(unix) && !location.is_named()) {
-        notes.push(format!(
-            "XDG_CONFIG_HOME is set here; a client that starts without it looks for {}",
-            printable(&usual)
-        ));
+    if usual.is_some() && cfg!(unix) && !location.is_named() {
+        notes.push("XDG_CONFIG_HOME is set here; a client that starts without it looks for ~/.config/keyhole/context-map.toml. Add --map and the map's path to the server's arguments".to_owned());
     }
     notes
 }
