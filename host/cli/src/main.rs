@@ -216,6 +216,10 @@ fn tickets() -> Result<Tickets, String> {
 /// Runs the guard, before a call or after it. Every failure denies the call, also a panic:
 /// exit code 2 is the only one with which the client denies it.
 fn guard_call(map: &MapArg, after: bool) -> ExitCode {
+    if io::stdin().is_terminal() {
+        say("the plugin's hook runs this, before and after a call; you want `keyhole check`");
+        return ExitCode::from(2);
+    }
     let decided = std::panic::catch_unwind(|| {
         if after {
             let tickets = tickets().ok();

@@ -154,6 +154,15 @@ fn a_server_on_a_terminal_says_that_it_waits_for_a_client_and_how_to_end_it() {
 }
 
 #[test]
+fn a_guard_on_a_terminal_says_that_a_hook_runs_it_and_what_the_user_wants() {
+    for command in ["keyhole guard", "keyhole guard --after"] {
+        if let Some(ran) = on_a_terminal(&World::new(), command) {
+            let _ = ran.exits(2).mentions("you want `keyhole check`");
+        }
+    }
+}
+
+#[test]
 fn without_a_home_check_exits_as_for_a_missing_map_and_says_what_to_set() {
     let world = World::new().without_env("HOME");
     let world = world.without_env("XDG_CONFIG_HOME");
