@@ -537,6 +537,28 @@ fn what_belongs_to_another_user_or_cannot_be_read_is_told() {
     }
 }
 
+/// An agent may have two keys; the plugin's has one.
+#[test]
+fn an_entry_that_the_plugins_agent_never_loads_is_told_of() {
+    let own = "keyhole-privacy-catalog";
+    let never = "warning: the plugin's agent asks for the key keyhole-privacy-catalog only, so it never loads this file: line 1\n";
+    let unknown = "\nunknown-key: the plugin has no agent of the name in agents; its agent is keyhole:privacy-scanner\n0 of 1 would be served.\n";
+    for (kind, name, agent, exit, says) in [
+        ("keys", own, "keyhole:privacy-scanner", 0, ""),
+        ("keys", STRONG, "keyhole:privacy-scanner", 0, never),
+        ("keys", own, "keyhole:privacy-scaner", 1, unknown),
+        ("keys", STRONG, "keyhole:", 1, unknown),
+        ("keys", STRONG, "acme:reviewer", 0, ""),
+        ("bindings", "b", "keyhole:privacy-scanner", 0, ""),
+    ] {
+        let world = World::new().file("a.md", "a").map(format!(
+            "[{kind}.{name}]\npath = '~/a.md'\nagents = ['x', '{agent}']\n"
+        ));
+        let ran = world.run(["check"]).exits(exit).mentions(says);
+        assert_eq!(ran.stdout.contains(never), says == never, "{ran:#?}");
+    }
+}
+
 #[test]
 fn a_name_that_only_looks_like_the_one_in_the_map_is_told_of() {
     let says = "a name beside it may only look the same";

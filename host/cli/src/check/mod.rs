@@ -8,9 +8,10 @@ mod text;
 mod way;
 
 use keyhole_core::{
-    Caller, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Refusal, Target,
-    Unresolved, limits::MAX_CLAUDE_CHARS, locate,
+    AgentName, Caller, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Refusal,
+    Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
+use keyhole_setup::PLUGIN;
 use keyhole_walk::{
     Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker, printable::is_blank,
 };
@@ -127,6 +128,9 @@ pub(crate) enum Warning {
         Key::STRONG_CHARS
     )]
     WeakKey,
+    /// The entry names the plugin's agent, but its key is not the agent's.
+    #[error("the plugin's agent asks for the key {} only, so it never loads this file", PLUGIN.1)]
+    NotItsKey,
     /// The file may be longer than what Claude Code shows its model in one result: it
     /// has more bytes than Claude Code takes characters.
     #[error(
@@ -302,12 +306,26 @@ pub(crate) async fn entry_report(
 ) -> EntryReport {
     // The call is made as an agent that may have the file, because the check asks
     // whether the file would load.
-    let agent = entry.agents().and_then(|agents| agents.first());
-    let caller = agent.map_or(Caller::Nobody, |agent| Caller::Agent(agent.clone()));
+    let agents = entry.agents().unwrap_or_default();
+    let caller = agents
+        .first()
+        .map_or(Caller::Nobody, |agent| Caller::Agent(agent.clone()));
     let path = entry.path();
     let is_shown = path.ends_with(".md") && !secrets.are_in(path);
-    let is_weak = matches!(&target, Target::Key(key) if Key::is_guessable(key));
-    let loaded = load(target, &caller).await;
+    // The agents of a binding are those of one server.
+    let key = match &target {
+        Target::Key(key) => Some(&**key),
+        _ => None,
+    };
+    let is_weak = key.is_some_and(Key::is_guessable);
+    let is_the_plugins = |name: &AgentName| **name == *PLUGIN.0;
+    let is_misspelt = |name: &AgentName| name.starts_with("keyhole:") && !is_the_plugins(name);
+    let is_not_its_key =
+        key.is_some_and(|key| key != PLUGIN.1) && agents.iter().any(is_the_plugins);
+    let loaded = match key.is_some() && agents.iter().any(is_misspelt) {
+        true => Err(Refusal::UnknownKey),
+        false => load(target, &caller).await,
+    };
     let text = loaded.as_deref();
     let detail = match text {
         Err(code) => detail(*code, map, entry, location),
@@ -318,6 +336,7 @@ pub(crate) async fn entry_report(
         (has(is_blank), Warning::Blank),
         (has(|text| text.contains('\0')), Warning::Nul),
         (is_weak, Warning::WeakKey),
+        (is_not_its_key, Warning::NotItsKey),
         (
             has(|text| text.len() > MAX_CLAUDE_CHARS),
             Warning::LongForClaude,
@@ -327,7 +346,7 @@ pub(crate) async fn entry_report(
     EntryReport {
         line: entry.line(),
         path: is_shown.then(|| path.to_owned()),
-        is_bound: agent.is_some(),
+        is_bound: !agents.is_empty(),
         result: text.map(|text| text.len() as u64).map_err(|code| *code),
         detail: detail.map(|text| secrets.hidden_in(text)),
         warnings: warnings
@@ -422,10 +441,10 @@ impl Report {
 /// agent instead, which must ask the user.
 const fn remedy(code: Refusal) -> &'static str {
     match code {
-        Refusal::CallerNotVerified | Refusal::UnknownKey => {
-            "it was removed from the map during the check; check again"
+        Refusal::UnknownKey => {
+            "the plugin has no agent of the name in agents; its agent is keyhole:privacy-scanner"
         }
-        Refusal::MapMissing | Refusal::MapInvalid => {
+        Refusal::CallerNotVerified | Refusal::MapMissing | Refusal::MapInvalid => {
             "the map changed during the check; check again"
         }
         Refusal::NotMarkdown => {

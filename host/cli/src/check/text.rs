@@ -120,7 +120,9 @@ impl Report {
                 .filter(|binding| binding.is_served())
                 .count();
         writeln!(out, "{served} of {} would be served.", all.len())?;
-        let bound = all.iter().filter(|entry| entry.is_bound);
+        let bound = all
+            .iter()
+            .filter(|entry| entry.is_bound && entry.result != Err(Refusal::UnknownKey));
         let bound: Vec<u32> = bound.map(|entry| entry.line).collect();
         if bound.is_empty() || !self.agents.is_empty() {
             return Ok(());
