@@ -149,17 +149,23 @@ fn what_the_client_would_write_to_a_file_is_too_large() {
     ] {
         let world = World::new()
             .file("a.md", text.as_bytes())
-            .map("[keys]\nk = { path = '~/a.md', max_bytes = 2000000 }\n");
+            .map("[keys]\nk = { path = '~/a.md', max_bytes = 2000000 }\nkeyhole-privacy-catalog = { path = '~/a.md', max_bytes = 2000000, agents = ['keyhole:privacy-scanner'] }\n");
         match fits {
             true => call(&world, claude.clone()).is(&text),
             false => call(&world, claude.clone()).refused("too-large"),
         }
         // Other clients have other limits.
         call(&world, json!({})).is(&text);
-        let ran = world.run(["check"]).exits(0);
-        assert_eq!(
-            ran.stdout.contains("refused as too-large"),
-            text.len() > 500_000
+        let served = "2 of 2 would be served";
+        let ran = world.run(["check"]).exits(0).mentions(served);
+        let but = format!(
+            "{served}; but in Claude Code, a file of more than 500000 characters is refused as too-large: lines 2, 3.\n"
         );
+        assert_eq!(ran.stdout.contains(&but), !fits, "{ran:#?}");
+        let says = if fits { "would be served" } else { "too-large" };
+        let ran = world.run(["check", "--plugin", "/p/keyhole"]);
+        let _ = ran
+            .exits(i32::from(!fits))
+            .mentions(&format!("\nkeyhole:privacy-scanner: {says}, line 3"));
     }
 }

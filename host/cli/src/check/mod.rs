@@ -131,8 +131,7 @@ pub(crate) enum Warning {
     /// The entry names the plugin's agent, but its key is not the agent's.
     #[error("the plugin's agent asks for the key {} only, so it never loads this file", PLUGIN.1)]
     NotItsKey,
-    /// The file may be longer than what Claude Code shows its model in one result: it
-    /// has more bytes than Claude Code takes characters.
+    /// The file is longer than what Claude Code shows its model in one result.
     #[error(
         "in Claude Code, a file of more than {MAX_CLAUDE_CHARS} characters is refused as too-large"
     )]
@@ -338,7 +337,7 @@ pub(crate) async fn entry_report(
         (is_weak, Warning::WeakKey),
         (is_not_its_key, Warning::NotItsKey),
         (
-            has(|text| text.len() > MAX_CLAUDE_CHARS),
+            has(|text| text.encode_utf16().count() > MAX_CLAUDE_CHARS),
             Warning::LongForClaude,
         ),
         (text.is_ok() && detail.is_some(), Warning::Open),

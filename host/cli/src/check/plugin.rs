@@ -2,7 +2,7 @@
 //! parent from reading what they read.
 
 use super::{
-    EntryReport, Report,
+    EntryReport, Report, Warning,
     way::{door, to_a_missing_map},
 };
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal};
@@ -97,10 +97,16 @@ fn agent_report(
     let of = map.map(Map::entries).unwrap_or_default();
     let is_for = |entry: &Entry| entry.agents().map(|names| names.iter().any(is_it));
     let at = of.iter().position(|(own, _)| own.expose() == key);
-    let found = at.and_then(|at| Some((entries.get(at)?, is_for(of.get(at)?.1))));
-    let is_served =
-        found.is_some_and(|(entry, bound)| entry.result.is_ok() && bound != Some(false));
-    let said = match found.map(|(entry, bound)| (entry.line, entry.result, bound)) {
+    let result = |entry: &EntryReport| match entry.warnings.contains(&Warning::LongForClaude) {
+        true => Err(Refusal::TooLarge),
+        false => entry.result,
+    };
+    let found = at.and_then(|at| {
+        let entry = entries.get(at)?;
+        Some((entry.line, result(entry), is_for(of.get(at)?.1)))
+    });
+    let is_served = found.is_some_and(|(_, result, bound)| result.is_ok() && bound != Some(false));
+    let said = match found {
         None if cfg!(unix) => format!(
             "the map has no entry with its key. In a terminal of your own, run: {}",
             door(DOOR)

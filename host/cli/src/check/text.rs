@@ -109,6 +109,7 @@ impl Report {
                 warnings.entry(*warning).or_default().push(entry.line);
             }
         }
+        let long = warnings.remove(&Warning::LongForClaude);
         for (warning, at) in &warnings {
             writeln!(out, "{WARNING}warning{WARNING:#}: {warning}: {}", lines(at))?;
         }
@@ -119,7 +120,10 @@ impl Report {
                 .iter()
                 .filter(|binding| binding.is_served())
                 .count();
-        writeln!(out, "{served} of {} would be served.", all.len())?;
+        let but = long.map_or_else(String::new, |at| {
+            format!("; but {}: {}", Warning::LongForClaude, lines(&at))
+        });
+        writeln!(out, "{served} of {} would be served{but}.", all.len())?;
         let bound = all
             .iter()
             .filter(|entry| entry.is_bound && entry.result != Err(Refusal::UnknownKey));
