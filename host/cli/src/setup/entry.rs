@@ -28,13 +28,9 @@ pub(super) fn for_file(
     user: &UserMap,
 ) -> Result<Output, SetupError> {
     let path = written(file)?;
-    let taken = |name: &str| {
-        user.map
-            .as_ref()
-            .is_some_and(|map| map.binding(name).is_some())
-    };
-    if names.bind.as_deref().is_some_and(taken) {
-        return Err(SetupError::BindingExists);
+    let same = |name: &str| user.map.as_ref()?.binding(name);
+    if let Some(same) = names.bind.as_deref().and_then(same) {
+        return Err(SetupError::BindingExists(same.entry().line()));
     }
     let roots = user.map.is_none().then(|| roots(&path)).flatten();
     let text = roots.unwrap_or_default() + &table(&path, names, max_bytes)?;

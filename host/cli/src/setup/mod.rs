@@ -188,9 +188,9 @@ pub(crate) enum SetupError {
     #[error("the output would show a text that holds a key of your map; choose another name")]
     HoldsAKey,
     #[error(
-        "the map has a binding of this name already, and a second would make it invalid; choose another"
+        "the map has a binding of this name already, on line {0}; change that one, or choose another name"
     )]
-    BindingExists,
+    BindingExists(u32),
     #[error(
         "only a file whose name ends in .md is served, and this name, which is not shown here, does not: rename the file"
     )]

@@ -40,8 +40,8 @@ path = \"…\"
 agents = [\"…\"]";
 
 const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
-const REPEATED: &str =
-    "remove one; first move the lines under a [header] to the end of those under the other";
+const REPEATED: &str = "remove one of the two";
+const BELOW: &str = r#"it belongs to the [header] above it; write it as two lines instead: [keys."KEY"] and path = "PATH""#;
 
 /// The message about a text that cannot be a root.
 const ROOT: &str = match cfg!(windows) {
@@ -69,6 +69,7 @@ pub(super) fn read(text: &str, location: &Location) -> Read<Map> {
                 let first = lines.position(first).line;
                 (format!("line {} repeats line {first}", at.line), REPEATED)
             }
+            None if said.contains("duplicate key") => (format!("not TOML: {said}"), REPEATED),
             None if said.contains("must be quoted") => (format!("not TOML: {said}"), UNQUOTED),
             None => (format!("not TOML: {said}"), TOML_HELP),
         };
@@ -329,7 +330,7 @@ impl Reader<'_> {
     /// A limit in bytes.
     fn max_bytes(&self, value: &Value<'_>) -> Read<u64> {
         let DeValue::Integer(number) = value.get_ref() else {
-            return Err(self.wrong_type(value, "a number of bytes"));
+            return Err(self.wrong_type(value, "a number: write max_bytes = 65536"));
         };
         match u64::from_str_radix(number.as_str(), number.radix()) {
             Ok(bytes @ 1..=MAX_MAX_BYTES) => Ok(bytes),
@@ -351,11 +352,16 @@ impl Reader<'_> {
     /// Checks that the table has only known fields.
     fn check_fields(&self, table: &DeTable<'_>, known: &[&'static str], has: &str) -> Read<()> {
         let unknown = table
-            .keys()
-            .filter(|name| !known.contains(&&**name.get_ref()));
-        let Some(name) = unknown.min_by_key(|name| name.span().start) else {
+            .iter()
+            .filter(|(name, _)| !known.contains(&&**name.get_ref()));
+        let Some((name, value)) = unknown.min_by_key(|(name, _)| name.span().start) else {
             return Ok(());
         };
+        // An entry in its short form, which was appended as well.
+        let is_entry = value
+            .get_ref()
+            .as_str()
+            .is_some_and(|path| path.ends_with(".md"));
         let is_map = known == MAP_FIELDS;
         let help = match MapMistake::meant(name.get_ref(), known.iter().copied()) {
             // Such a line was appended, and belongs to whatever table came last.
@@ -364,6 +370,7 @@ impl Reader<'_> {
             None if is_map => {
                 &format!("{has} {}; a key goes into [keys.\"KEY\"]", known.join(", "))
             }
+            None if is_entry => BELOW,
             None => &format!("{has} {}", known.join(", ")),
         };
         Err(self.mistake(name, "unknown field", Some(help)))

@@ -162,16 +162,16 @@ max-bytes = 1 ⇒ 1 unknown field ⇒ did you mean max_bytes?
 [keys]¶k = { path = 'a.md', title = 'x' } ⇒ 2 unknown field ⇒ an entry has path, max_bytes, agents, withhold
 [keys]¶k = { pth = 'a.md' } ⇒ 2 unknown field ⇒ did you mean path?
 [keys]¶k = { max_bytes = 1 } ⇒ 2 this entry has no path ⇒ add a line: path = "…"
-[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one; first move the lines under a [header] to the end of those under the other
-[keys]¶k = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one; first move the lines under a [header] to the end of those under the other
-[keys."k"]¶path = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one; first move the lines under a [header] to the end of those under the other
-[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one; first move the lines under a [header] to the end of those under the other
+[keys]¶k = 'a.md'¶k = 'b.md' ⇒ 3 line 3 repeats line 2 ⇒ remove one of the two
+[keys]¶k = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys."k"] ⇒ 5 line 5 repeats line 2 ⇒ remove one of the two
+[keys."k"]¶path = 'a.md'¶[bindings.k]¶path = 'a.md'¶[keys.k] ⇒ 5 line 5 repeats line 1 ⇒ remove one of the two
+[keys.l]¶path = 'a.md'¶[keys.k]¶path = 'a.md'¶path = 'b.md' ⇒ 5 line 5 repeats line 4 ⇒ remove one of the two
 max_bytes = 1¶max_bytes = 2 ⇒ 2 line 2 repeats line 1
-[keys]¶k = { path = 'a.md', path = 'b.md' } ⇒ 2 not TOML: duplicate key
+[keys]¶k = { path = 'a.md', path = 'b.md' } ⇒ 2 not TOML: duplicate key ⇒ remove one of the two
 [keys.k]¶path = ~/a.md ⇒ 2 not TOML: string values must be quoted, expected literal string ⇒ put straight quotes around the value: path = "…"
 [keys]¶k = "a.md ⇒ 2 not TOML: invalid basic string, expected `"`
 [keys¶ ⇒ 1 not TOML: unclosed table, expected `]` ⇒ write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\
-[keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ remove one; first move the lines under a [header] to the end of those under the other
+[keys]¶[keys] ⇒ 2 line 2 repeats line 1 ⇒ remove one of the two
 max_bytes = 1¶[ keys ] # mine¶k = 'a.md'¶¶[keys]¶l = 'a.md' ⇒ 5 line 5 repeats line 2
 [keys.k]¶path = 'a.md'¶roots = ['/a'] ⇒ 3 unknown field ⇒ move this line to the top of the map
 [keys]¶'' = 'a.md' ⇒ 2 a key is empty
@@ -196,7 +196,7 @@ max_bytes = 0 ⇒ 1 max_bytes must be 1 to 8388608
 max_bytes = -1 ⇒ 1 max_bytes must be 1 to 8388608
 [keys]¶k = { path = 'a.md', max_bytes = 8388609 } ⇒ 2 max_bytes must be 1 to 8388608
 [keys]¶k = { path = 'a.md', max_bytes = 99999999999999999999999999 } ⇒ 2 max_bytes must be 1 to 8388608
-max_bytes = 1.5 ⇒ 1 expected a number of bytes; found: float
+max_bytes = 1.5 ⇒ 1 expected a number: write max_bytes = 65536; found: float
 roots = '/a' ⇒ 1 expected a list: write roots = ["FOLDER"]; found: string
 [keys.k]¶path = 'a.md'¶agents = 'x' ⇒ 3 expected a list: write agents = ["NAME"]; found: string
 roots = [] ⇒ 1 this list is empty
@@ -223,6 +223,8 @@ bindings = 1 ⇒ 1 expected a table: write [bindings.NAME]; found: integer
 [bindings.a]¶title = 7 ⇒ 1 this entry has no path ⇒ add a line: path = "…"
 [bindings.a]¶pth = 'a.md' ⇒ 2 unknown field ⇒ did you mean path?
 [bindings.a]¶path = 'a.md'¶namespace = 'n' ⇒ 3 unknown field ⇒ a binding has path, max_bytes, agents, title, description
+[bindings.a]¶path = 'a.md'¶k-1 = 'b.md' ⇒ 3 unknown field ⇒ it belongs to the [header] above it; write it as two lines instead: [keys."KEY"] and path = "PATH"
+[keys.k]¶path = 'a.md'¶'k-1' = '~/b.md' ⇒ 3 unknown field ⇒ it belongs to the [header] above it; write it as two lines instead: [keys."KEY"] and path = "PATH"
 [bindings.a]¶path = '~b.md' ⇒ 2 only ~/ may be short
 [bindings.a]¶path = 'a.md'¶max_bytes = 0 ⇒ 3 max_bytes must be 1 to 8388608
 [bindings.a]¶path = 'a.md'¶agents = [] ⇒ 3 this list is empty
