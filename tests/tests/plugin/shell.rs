@@ -89,7 +89,7 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
         (
             entry(KEY, ""),
             0,
-            "would be served, and so would any other agent. Under line 1, add: agents = [\"keyhole:privacy-scanner\"]\n\
+            "would be served, and so would any other agent. Under line 1, add: agents = [\"keyhole:privacy-scanner\"] and, below it, withhold = true\n\
              If line 1 has the path as well, remove it, and put this at the end of the map, with the path:\n\n[keys.keyhole-privacy-catalog]\n\
              path = \"~/private/identifiers.md\"\nagents = [\"keyhole:privacy-scanner\"]\nwithhold = true\n",
         ),
@@ -166,6 +166,7 @@ fn on_a_terminal_of_the_users_own_it_names_the_paths() {
         let _ = ran
             .mentions("~/secret-place/a.md")
             .mentions(": too-large, line 1\r\n")
+            .mentions("Read(~/secret-place/**), Bash(")
             .conceals("terminal of your own");
     }
 }

@@ -2,7 +2,7 @@
 //! parent from reading what they read.
 
 use super::{
-    EntryReport, Report, Warning,
+    EntryReport, Report, Secrets, Warning,
     way::{door, to_a_missing_map},
 };
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal};
@@ -60,7 +60,7 @@ impl Report {
         };
         if let Some(settings) = Settings::read(location) {
             let map = map.as_deref();
-            let rules = map.and_then(|map| missing_rules(&settings, location, map));
+            let rules = map.and_then(|map| missing_rules(&settings, location, map, is_private));
             self.notes.extend(rules);
             self.notes.extend(is_off(&settings));
         }
@@ -133,7 +133,7 @@ fn agent_report(
             format!("{}, line {line}{more}", code.as_str())
         }
         Some((line, Ok(_), None)) => format!(
-            "would be served, and so would any other agent. Under line {line}, add: agents = [\"{agent}\"]\nIf line {line} has the path as well, remove it, and put this at the end of the map, with the path:\n\n{table}"
+            "would be served, and so would any other agent. Under line {line}, add: agents = [\"{agent}\"] and, below it, withhold = true\nIf line {line} has the path as well, remove it, and put this at the end of the map, with the path:\n\n{table}"
         ),
         Some((line, Ok(_), _)) => format!("would be served, line {line}"),
     };
@@ -171,7 +171,12 @@ impl Settings {
 /// agents were given: the client's two places, the agents' own files, and our programs. The
 /// setting `blockReadsOutsideWorkingDirectories` is none of these rules: a session in the
 /// home has the file inside, and no transcript and no program is bound by it.
-fn missing_rules(settings: &Settings, location: &Location, map: &Map) -> Option<String> {
+fn missing_rules(
+    settings: &Settings,
+    location: &Location,
+    map: &Map,
+    is_private: bool,
+) -> Option<String> {
     let Settings { places, value } = settings;
     let Some(places) = places else {
         return Some(
@@ -189,9 +194,13 @@ fn missing_rules(settings: &Settings, location: &Location, map: &Map) -> Option<
     let keys = AGENTS
         .iter()
         .filter_map(|(_, key, _)| Key::try_from(*key).ok());
-    let mut files = keys.filter_map(|key| location.expand(map.find(&key)?.path()));
-    if files.any(|file| places.is_open(&file, &denied)) {
-        missing.push("Read(FOLDER/**) with the folder of your file".to_owned());
+    let files = keys.filter_map(|key| location.expand(map.find(&key)?.path()));
+    for file in files.filter(|file| places.is_open(file, &denied)) {
+        let rules = places.of_document(&file, &denied).filter(|_| is_private);
+        missing.push(match rules.map(|rules| rules.join(", ")) {
+            Some(rules) if !Secrets::of(map).are_in(&rules) => rules,
+            _ => "Read(FOLDER/**) with the folder of your file".to_owned(),
+        });
     }
     let of_files = missing.len();
     missing.extend(denied.missing_programs());
