@@ -10,7 +10,8 @@ use std::{
 };
 
 /// What the user can do if others may write.
-pub(crate) const SHUT: &str = "keep your file in a folder that only you can write to";
+pub(crate) const SHUT: &str =
+    "keep your file, or a copy of it, in a folder that only you can write to, such as ~/private";
 
 /// What the user can do if a volume keeps no owners.
 pub(crate) const OWNERS: &str = "use another place, or, unless it is FAT or exFAT, have the volume keep owners (diskutil enableOwnership)";

@@ -510,13 +510,25 @@ fn the_folder_that_roots_lacks_is_named() {
 #[test]
 fn what_belongs_to_another_user_or_cannot_be_read_is_told() {
     let map = format!("[keys]\n{STRONG} = '~/n/a.md'\n");
-    let world = World::new().file("n/a.md", "a").map(&map);
-    world.mode("n/a.md", 0o000);
-    let _ = world
-        .unprivileged()
-        .run(["check"])
-        .exits(1)
-        .mentions("\n  line 2: run: chmod u+r HOME/n/a.md\n");
+    for (path, exit, says) in [
+        ("n/a.md", 1, "\n  line 2: run: chmod u+r HOME/n/a.md\n"),
+        ("n", 1, "\n  line 2: run: chmod u+rx HOME/n\n"),
+        (
+            ".config/keyhole/context-map.toml",
+            2,
+            ": run: chmod u+r HOME/.config/keyhole/context-map.toml\n",
+        ),
+        (
+            ".config/keyhole",
+            2,
+            ": run: chmod u+rx HOME/.config/keyhole\n",
+        ),
+    ] {
+        let world = World::new().file("n/a.md", "a").map(&map);
+        world.mode(path, 0o000);
+        let ran = world.unprivileged().run(["check"]).exits(exit);
+        let _ = ran.mentions(says);
+    }
     if !rustix::process::geteuid().is_root() {
         return skipped("not run as root");
     }

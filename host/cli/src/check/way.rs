@@ -10,7 +10,7 @@ use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
 use keyhole_setup::document::is_open;
 use keyhole_setup::paste::{self, quoted, word};
 use keyhole_walk::{
-    Distrust, DistrustReason,
+    Distrust, DistrustReason, SystemError,
     printable::{is_visible, printable, visible},
 };
 use std::{
@@ -26,6 +26,9 @@ use std::{
 pub(super) fn cure(distrust: &Distrust, file: &Path) -> Advice {
     let (places, said) = (in_the_way(distrust, file), distrust.to_string());
     let text = match (command(distrust.why, &places), said.rsplit_once("; ")) {
+        (Some(command), _) if distrust.why == DistrustReason::Movable => {
+            format!("{said}, and write its new path in the map. Run: {command}")
+        }
         (Some(command), Some((wrong, _))) => format!("{wrong}. Run: {command}"),
         _ => said,
     };
@@ -110,7 +113,7 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
         Refusal::PermissionDenied if system::keeps(OS, || fs::File::open(&real)) => {
             system::KEPT.to_owned()
         }
-        Refusal::PermissionDenied if found.is_some() => format!("run: chmod u+r {}", word(file)?),
+        Refusal::PermissionDenied => format!("run: {}", opening(file)?),
         Refusal::TooLarge => {
             let size = found?.len();
             let text = match size > MAX_MAX_BYTES {
@@ -132,6 +135,14 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
         _ => return None,
     };
     Some((text, vec![file.to_owned(), real]))
+}
+
+/// What lets the user read the file: it, or the folder that they may not enter.
+fn opening(file: &Path) -> Option<String> {
+    let is_seen = |at: &&Path| at.symlink_metadata().is_ok();
+    let shut = file.ancestors().find(is_seen).filter(|_| cfg!(unix))?;
+    let rights = if shut.is_dir() { "u+rx" } else { "u+r" };
+    Some(format!("chmod {rights} {}", word(shut)?))
 }
 
 /// What closes a file that others may read, if they may.
@@ -232,6 +243,11 @@ pub(super) fn to_a_map(error: &MapError, location: &Location) -> Option<String> 
         MapError::Untrusted(distrust) => {
             let places = in_the_way(distrust, location.file());
             Some(format!("run: {}", command(distrust.why, &places)?))
+        }
+        MapError::Unreadable { source, .. }
+            if *source == SystemError::Denied && !location.is_named() =>
+        {
+            Some(format!("run: {}", opening(location.file())?))
         }
         MapError::Parse { source, .. } => source.help.clone().or_else(|| {
             let map = location.file();
