@@ -62,7 +62,7 @@ fn each_agent_has_tools_that_only_read_and_a_key_that_stands_only_in_its_body() 
             let mut command = Command::new(plugin.join("bin/keyhole"));
             Ran::of(in_home(command.arg("check"), &world), b"").exits(exit)
         };
-        let _ = check(2).mentions(&format!("{agent}: the map has no entry"));
+        let _ = check(2).mentions(&format!("{agent}: map-missing\n"));
         let arguments = ["setup", "plugin", "--file", "~/private/identifiers.md"];
         let plan = world.run(arguments.iter().chain(&["--dry-run"])).exits(0);
         let lines = entry.lines().map(|line| format!("  + {line}\n"));

@@ -132,7 +132,7 @@ fn it_says_whether_the_plugins_agent_would_be_served_and_names_no_path() {
 fn a_map_that_cannot_be_used_is_told_to_a_session_without_a_path() {
     let package = Package::shared();
     for (map, mode, says) in [
-        (None, 0o600, "map-missing: there is no context map"),
+        (None, 0o600, "help: in a terminal of your own, run: "),
         (
             Some("[keys"),
             0o600,

@@ -422,8 +422,8 @@ impl Report {
         match error {
             MapError::Parse { source, .. } => source.message.clone(),
             _ if self.unabridged.is_some() => {
-                let said = error.at_start().split_once(": ");
-                said.map_or_else(String::new, |(_, said)| said.to_owned())
+                let (_, said) = error.at_start().split_once(": ").unwrap_or_default();
+                said.to_owned()
             }
             MapError::Missing { .. } if self.map.is_none() => {
                 "there is no map where --map says; create it, or name another".to_owned()

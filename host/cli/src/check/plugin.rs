@@ -39,22 +39,20 @@ impl Report {
         is_private: bool,
     ) -> Self {
         let map = self.read.clone();
-        let entries = self.outcome.as_deref().unwrap_or_default();
-        let unusable = match &self.outcome {
-            Err(MapError::Missing { .. }) | Ok(_) => None,
-            Err(error) => Some(error.code()),
-        };
-        let judged = AGENTS.iter().map(|agent| match unusable {
-            Some(code) => AgentReport {
+        let judged = AGENTS.iter().map(|agent| match &self.outcome {
+            Ok(entries) => agent_report(agent, map.as_deref(), entries, is_private),
+            Err(error) => AgentReport {
                 agent: agent.0,
                 is_served: false,
-                said: code.as_str().to_owned(),
+                said: error.code().as_str().to_owned(),
             },
-            None => agent_report(agent, map.as_deref(), entries, is_private),
         });
         self.agents = judged.collect();
         self.help = match &self.outcome {
             Err(MapError::Missing { .. }) if is_private => to_a_missing_map(location, DOOR),
+            Err(MapError::Missing { .. }) if cfg!(unix) => {
+                Some(format!("in a terminal of your own, run: {}", door(DOOR)))
+            }
             Err(MapError::Parse { source, .. }) if !is_private => source.help.clone(),
             _ => self.help.filter(|_| is_private),
         };

@@ -40,8 +40,8 @@ impl Report {
         let (code, said) = (error.code().as_str(), self.said(error));
         writeln!(out, "{BAD}error{BAD:#}: {code}: {said}")?;
         if let MapError::Parse { source, .. } = error {
-            let map = self.map.as_deref().map(printable);
-            let map = map.unwrap_or_else(|| "the map".to_owned());
+            let map = self.map.as_deref();
+            let map = map.map_or_else(|| "the map".to_owned(), printable);
             writeln!(out, "  --> {map}:{}", source.line())?;
         }
         match &self.help {
