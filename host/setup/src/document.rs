@@ -8,6 +8,7 @@ use crate::{
     map::{Has, Known},
     paste,
 };
+use keyhole_walk::{System, Walker};
 use std::{
     fs,
     os::unix::fs::MetadataExt as _,
@@ -120,15 +121,20 @@ pub(crate) fn short(path: &Path, home: &Path) -> Option<String> {
     Some(format!("~/{rest}"))
 }
 
-/// Whether somebody else may read the file: its mode says so, and that of each folder on the
-/// way.
+/// Whether somebody else than its owner may read the file: its mode says so, and that of each
+/// folder on the way. A group that only the owner is in counts as the owner.
 pub fn is_open(real: &Path) -> bool {
     let has = |at: &Path, bit| fs::metadata(at).is_ok_and(|found| found.mode() & bit != 0);
     let may = |bit: u32| {
         let mut above = real.ancestors().skip(1);
         has(real, bit) && above.all(|folder| has(folder, bit >> 2))
     };
-    may(0o004) || may(0o040)
+    let has_others = || {
+        let found = fs::metadata(real).ok();
+        let others = found.map(|found| Walker::new(System).others_in(found.gid(), found.uid()));
+        others != Some(Ok(None))
+    };
+    may(0o004) || may(0o040) && has_others()
 }
 
 /// The folder that `roots` need for a file. If the file lies in a folder that is mounted, a

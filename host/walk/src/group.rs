@@ -48,12 +48,11 @@ impl<F: FileSystem> Walker<F> {
         Ok(GroupFiles(users.and_then(|users| Ok((users, groups?)))))
     }
 
-    /// Why the group may be somebody else than `user` and root. None if it is not.
-    pub(crate) fn others_in(
-        &self,
-        group: u32,
-        user: u32,
-    ) -> Result<Option<DistrustReason>, WalkError> {
+    /// Why the group, by its id, may be somebody else than `user` and root. None if it is not.
+    ///
+    /// # Errors
+    /// [`WalkError`], only if the process has too few descriptors or too little memory.
+    pub fn others_in(&self, group: u32, user: u32) -> Result<Option<DistrustReason>, WalkError> {
         if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
             return Ok(Some(DistrustReason::WritableByGroup));
         }

