@@ -7,7 +7,7 @@
 //! own text must say what to do if there is no answer at all.
 
 use crate::{
-    guard::{GuardError, Object, Origin, is_subagents, origin, read_input},
+    guard::{HookError, Origin, is_subagents, origin, parse, read_input, write_answer},
     resources::{make_threads, runtime},
     restrict::restrict,
     say,
@@ -18,9 +18,10 @@ use keyhole_core::{
 };
 use keyhole_walk::printable::is_blank;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
-    io::{self, Read, Write},
+    io::{Read, Write},
+    mem::ManuallyDrop,
     sync::Arc,
 };
 use tokio::runtime::Runtime;
@@ -32,20 +33,6 @@ const MAX_DOCUMENT: usize = 10_000;
 
 /// The one event that has an answer.
 const EVENT: &str = "SubagentStart";
-
-/// Why there is no answer. No message repeats anything of the input.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum InjectError {
-    /// The input could not be read, or is too long.
-    #[error("what the client tells the hook cannot be read; the agent gets nothing")]
-    Input(#[from] GuardError),
-    /// The input is not that of a hook.
-    #[error("this is not what a client tells a hook; the agent gets nothing")]
-    NotUnderstood,
-    /// The answer could not be written.
-    #[error("the answer cannot be written: {}", .0.kind())]
-    Output(io::Error),
-}
 
 /// The fields that count. There are others, and new client versions add more.
 #[derive(Deserialize)]
@@ -61,60 +48,66 @@ struct Input {
 /// do what a server does at its start, it loads nothing, and the agent reads a refusal.
 ///
 /// # Errors
-/// [`InjectError`]: the agent gets nothing.
+/// [`HookError`]: the agent gets nothing.
 pub(crate) fn inject(
     map: Result<LiveMap, String>,
     stdin: impl Read,
-    mut stdout: impl Write,
-) -> Result<(), InjectError> {
-    let limits = Limits::default();
-    let mut started = start(map, limits);
+    stdout: impl Write,
+) -> Result<(), HookError> {
+    let started = start(map);
     let answer = answer(&read_input(stdin)?, |agent| {
-        let (map, sandbox, runtime) = std::mem::replace(&mut started, Err(Refusal::Internal))?;
-        let loader = Loader::new(map, sandbox, limits);
-        let loaded = runtime.block_on(loader.load(Target::OfCaller, Caller::Agent(agent)));
-        // A read that hangs in the kernel must not keep the process alive.
-        runtime.shutdown_background();
-        Ok(loaded?.text)
-    });
-    match answer? {
-        Some(answer) => writeln!(stdout, "{answer}").and_then(|()| stdout.flush()),
-        None => Ok(()),
-    }
-    .map_err(InjectError::Output)
+        started?.load(Target::OfCaller, &agent)
+    })?;
+    answer.map_or(Ok(()), |answer| write_answer(&answer, stdout))
 }
 
-/// What loads a document behind the wall.
-pub(crate) type Started = (Arc<LiveMap>, Sandbox, Runtime);
+/// What loads documents behind the wall, in a process that serves no session.
+pub(crate) struct Started {
+    pub(crate) map: Arc<LiveMap>,
+    loader: Loader<LiveMap, Sandbox>,
+    /// Never dropped: that would wait for a read that hangs in the kernel.
+    runtime: ManuallyDrop<Runtime>,
+}
+
+impl Started {
+    /// The document that `target` stands for, if `agent` may have it.
+    pub(crate) fn load(&self, target: Target, agent: &AgentName) -> Result<String, Refusal> {
+        let loading = self.loader.load(target, Caller::Agent(agent.clone()));
+        Ok(self.runtime.block_on(loading)?.text)
+    }
+}
 
 /// Does what a server does at its start. If it cannot, it says why, and returns the code.
-pub(crate) fn start(map: Result<LiveMap, String>, limits: Limits) -> Result<Started, Refusal> {
-    map.map_err(|why| (Refusal::MapMissing, why))
-        .and_then(|map| match begin(map, limits) {
-            Ok(started) => Ok(started),
-            Err(why @ ServeError::OutOfResources(_)) => {
-                Err((Refusal::OutOfResources, why.to_string()))
-            }
-            Err(why) => Err((Refusal::Internal, why.to_string())),
-        })
-        .map_err(|(code, why)| {
-            say(&why);
-            code
-        })
+pub(crate) fn start(map: Result<LiveMap, String>) -> Result<Started, Refusal> {
+    let failed = |code, why: &str| {
+        say(why);
+        code
+    };
+    let map = map.map_err(|why| failed(Refusal::MapMissing, &why))?;
+    begin(map).map_err(|why| match why {
+        ServeError::OutOfResources(_) => failed(Refusal::OutOfResources, &why.to_string()),
+        _ => failed(Refusal::Internal, &why.to_string()),
+    })
 }
 
 /// In the order of `serve`: load, restrict, and only then read what somebody else wrote.
-fn begin(map: LiveMap, limits: Limits) -> Result<Started, ServeError> {
+fn begin(map: LiveMap) -> Result<Started, ServeError> {
+    let limits = Limits::default();
     let sandbox = Sandbox::embedded(limits)?;
-    let runtime = runtime(limits.running)?;
-    let live = Arc::new(map);
-    let (status, map) = restrict(&live, None)?;
+    let runtime = ManuallyDrop::new(runtime(limits.running)?);
+    let map = Arc::new(map);
+    let (status, read) = restrict(&map, None)?;
     // Of a map that cannot be used the agent reads.
-    if let (Ok(_), Some(lacks)) = (&map, lacks(status, &live, &map)) {
+    if let (Ok(_), Some(lacks)) = (&read, lacks(status, &map, &read)) {
         say(&lacks);
     }
     make_threads(&runtime, true)?;
-    Ok((live, sandbox, runtime))
+    let loader = Loader::new(Arc::clone(&map), sandbox, limits);
+    Ok(Started {
+        map,
+        loader,
+        runtime,
+    })
 }
 
 /// The answer to the input, with the document that `load` has for an agent. None if the
@@ -122,14 +115,13 @@ fn begin(map: LiveMap, limits: Limits) -> Result<Started, ServeError> {
 fn answer(
     input: &[u8],
     load: impl FnOnce(AgentName) -> Result<String, Refusal>,
-) -> Result<Option<String>, InjectError> {
-    let Object(input): Object<Input> =
-        serde_json::from_slice(input).map_err(|_| InjectError::NotUnderstood)?;
+) -> Result<Option<Value>, HookError> {
+    let input: Input = parse(input)?;
     let is_copilot = match (&input.hook_event_name, &input.parent_agent_id) {
         (Some(event), _) if event == EVENT => false,
         (Some(_), _) => return Ok(None),
         (None, Some(_)) => true,
-        (None, None) => return Err(InjectError::NotUnderstood),
+        (None, None) => return Err(HookError::NotUnderstood),
     };
     let is_uuid = input.agent_id.as_deref().is_some_and(is_uuid);
     let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);
@@ -153,13 +145,12 @@ fn answer(
             false => Ok(text),
         });
     let text = text.unwrap_or_else(refusal);
-    let answer = match is_copilot {
+    Ok(Some(match is_copilot {
         true => json!({ "additionalContext": text }),
         false => json!({
             "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text },
         }),
-    };
-    Ok(Some(answer.to_string()))
+    }))
 }
 
 /// Whether the id has the form that Codex and Copilot give to agents: a UUID. No teammate of

@@ -8,38 +8,17 @@
 //! verified here: whoever may run this may run `keyhole inject` as well, and read the document.
 
 use crate::{
-    guard::{GuardError, Object, read_input},
-    inject::start,
+    guard::{HookError, parse, read_input, write_answer},
+    inject::{Started, start},
 };
-use keyhole_core::{
-    AgentName, Caller, Key, LiveMap, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
-};
+use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target};
 use keyhole_withhold::withhold as without_quotations;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{
-    io::{self, Read, Write},
-    sync::Arc,
-};
-use tokio::runtime::Runtime;
+use std::io::{Read, Write};
 
 /// What an agent reads whose report quotes its document.
 const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. This may stay of it:\n";
-
-/// Why there is no answer. The module then withholds the whole report. No message repeats
-/// anything of the question.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum WithholdError {
-    /// The question could not be read, or is too long.
-    #[error("the plugin's question cannot be read")]
-    Input(#[from] GuardError),
-    /// The question has an unknown form.
-    #[error("this is not a question of the plugin")]
-    NotUnderstood,
-    /// The answer could not be written.
-    #[error("the answer cannot be written: {}", .0.kind())]
-    Output(io::Error),
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,31 +46,24 @@ struct Stop {
 /// - `{"refused": "code: advice"}`: the document does not load.
 ///
 /// # Errors
-/// [`WithholdError`].
+/// [`HookError`]. The module then withholds the whole report.
 pub(crate) fn withhold(
     map: Result<LiveMap, String>,
     stop: bool,
     known: &[String],
     stdin: impl Read,
-    mut stdout: impl Write,
-) -> Result<(), WithholdError> {
-    let started = start(map, Limits::default());
+    stdout: impl Write,
+) -> Result<(), HookError> {
+    let started = start(map);
     let input = read_input(stdin)?;
     let question = match stop {
-        true => at_stop(&input),
-        false => serde_json::from_slice(&input)
-            .map(|Object(question)| Some(question))
-            .map_err(|_| WithholdError::NotUnderstood),
+        true => at_stop(&input)?,
+        false => Some(parse(&input)?),
     };
-    let Some(question) = question? else {
+    let Some(question) = question else {
         return Ok(());
     };
-    let answer = started.and_then(|(map, sandbox, runtime)| {
-        let answer = answer(&map, sandbox, &runtime, &question, known);
-        // A read that hangs in the kernel must not keep the process alive.
-        runtime.shutdown_background();
-        answer
-    });
+    let answer = started.and_then(|started| answer(&started, &question, known));
     let answer = match (stop, answer) {
         (false, answer) => answer.unwrap_or_else(|code| json!({ "refused": code.to_string() })),
         (true, Ok(answer)) if answer["report"].as_str() != question.report.as_deref() => {
@@ -101,41 +73,27 @@ pub(crate) fn withhold(
         // It is none of these agents, or cannot be compared: a hook cannot withhold a report.
         (true, _) => return Ok(()),
     };
-    writeln!(stdout, "{answer}")
-        .and_then(|()| stdout.flush())
-        .map_err(WithholdError::Output)
+    write_answer(&answer, stdout)
 }
 
 /// The question that a hook asks about a report; none if the agent has written it twice.
-fn at_stop(input: &[u8]) -> Result<Option<Question>, WithholdError> {
-    let Object(stop): Object<Stop> =
-        serde_json::from_slice(input).map_err(|_| WithholdError::NotUnderstood)?;
+fn at_stop(input: &[u8]) -> Result<Option<Question>, HookError> {
+    let stop: Stop = parse(input)?;
     match (&*stop.hook_event_name, stop.stop_hook_active) {
         ("SubagentStop", false) => Ok(Some(Question {
             agent: stop.agent_type,
             report: Some(stop.last_assistant_message),
         })),
         ("SubagentStop", true) => Ok(None),
-        _ => Err(WithholdError::NotUnderstood),
+        _ => Err(HookError::NotUnderstood),
     }
 }
 
-fn answer(
-    live: &Arc<LiveMap>,
-    sandbox: Sandbox,
-    runtime: &Runtime,
-    question: &Question,
-    known: &[String],
-) -> Result<Value, Refusal> {
+fn answer(started: &Started, question: &Question, known: &[String]) -> Result<Value, Refusal> {
     let agent = AgentName::try_from(&*question.agent).map_err(|_| Refusal::UnknownKey)?;
-    let map = live.current().map_err(|error| error.code())?;
+    let map = started.map.current().map_err(|error| error.code())?;
     let entries = map.entries_of(&agent);
-    let loader = Loader::new(Arc::clone(live), sandbox, Limits::default());
-    let load = |key: &Key| {
-        let caller = Caller::Agent(agent.clone());
-        let loaded = runtime.block_on(loader.load(Target::Given(key.clone()), caller));
-        loaded.map(|content| content.text)
-    };
+    let load = |key: &Key| started.load(Target::Given(key.clone()), &agent);
     let withheld = || entries.iter().filter(|(_, entry)| entry.withholds());
     let Some(report) = &question.report else {
         // An agent with several documents may do with one.

@@ -29,7 +29,7 @@ agent_type "privacy-scanner" "other:privacy-scanner" "keyhole:privacy-scanner2"
 agent_type "keyhole" "keyhole:privacy-scanne" "Keyhole:privacy-scanner" " keyhole:privacy-scanner"
 tool_input {"key": "WRONG"} {"key": ""} {"key": "not a key"} {"key": "LONG"}
 
-this is not a question that the guard understands
+this is not a question that this hook understands
 hook_event_name "gone" 1
 tool_name "gone" ["TOOL"]
 tool_use_id "gone" {} ""
@@ -73,7 +73,7 @@ the guard was asked about something other than its own tool
 mcp_server "gone" {"source": "project"} {"source": "user"} {"source": "plugin"} {"source": "Agent"}
 agent_type "general-purpose" "privacy-scanner" "keyhole:other" "fork"
 
-this is not a question that the guard understands
+this is not a question that this hook understands
 mcp_server {"source": null}
 
 this tool takes no arguments
@@ -185,7 +185,7 @@ fn what_is_not_one_object_with_each_field_once_has_no_answer() {
     let list = json!(fields.map(|field| &good[field]));
     good["mcp_server"] = json!({ "source": "plugin" });
     let good = good.to_string();
-    let not_understood = "this is not a question that the guard understands";
+    let not_understood = "this is not a question that this hook understands";
     for (field, why) in [
         ("agent_type", not_understood),
         ("tool_use_id", not_understood),

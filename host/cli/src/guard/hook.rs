@@ -1,11 +1,20 @@
-//! What the client tells its hooks: the input of PreToolUse and of PostToolUse.
+//! What the client tells its hooks, above all the input of PreToolUse and of PostToolUse.
 
-use keyhole_core::{AgentName, BadAgentName};
+use keyhole_core::{AgentName, BadAgentName, ticket::TicketError};
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
 };
-use std::{fmt, marker::PhantomData};
+use serde_json::Value;
+use std::{
+    fmt,
+    io::{self, Read, Write},
+    marker::PhantomData,
+};
+
+/// The most input that a hook reads, in bytes. The client sends about a kilobyte, and
+/// after a call also the answer.
+const MAX_INPUT_BYTES: u64 = 16 << 20;
 
 /// The tool, as the client names it: plugin, server, tool.
 pub(super) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
@@ -46,11 +55,14 @@ pub(crate) enum Origin {
     Other,
 }
 
-/// Why a question has no answer. The error contains nothing of the question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a hook gives no answer. A model may get the message, so it repeats nothing of the input.
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum HookError {
-    /// The question is not the JSON that a PreToolUse hook gets, or it is too long.
-    #[error("this is not a question that the guard understands; the call is denied")]
+    /// The question could not be read.
+    #[error("the client's question cannot be read: {}", .0.kind())]
+    Input(io::Error),
+    /// The question is not the JSON that this hook gets, or it is too long.
+    #[error("this is not a question that this hook understands")]
     NotUnderstood,
     /// The question is about another tool or another event.
     #[error("the guard was asked about something other than its own tool; the call is denied")]
@@ -64,6 +76,38 @@ pub(crate) enum HookError {
     /// There are arguments for the tool that takes none.
     #[error("this tool takes no arguments")]
     TakesNone,
+    /// The call may be made, but the guard cannot tell the server so.
+    #[error("{0}")]
+    Ticket(#[from] TicketError),
+    /// The answer could not be written.
+    #[error("the answer cannot be written: {}", .0.kind())]
+    Output(io::Error),
+}
+
+/// What the client tells a hook, if it is not too long.
+pub(crate) fn read_input(stdin: impl Read) -> Result<Vec<u8>, HookError> {
+    let mut input = Vec::new();
+    stdin
+        .take(MAX_INPUT_BYTES + 1)
+        .read_to_end(&mut input)
+        .map_err(HookError::Input)?;
+    match input.len() as u64 > MAX_INPUT_BYTES {
+        true => Err(HookError::NotUnderstood),
+        false => Ok(input),
+    }
+}
+
+/// The fields of the object that the client sent.
+pub(crate) fn parse<T: DeserializeOwned>(input: &[u8]) -> Result<T, HookError> {
+    let object = serde_json::from_slice(input);
+    object.map_or(Err(HookError::NotUnderstood), |Object(fields)| Ok(fields))
+}
+
+/// Writes the answer, as one line.
+pub(crate) fn write_answer(answer: &Value, mut stdout: impl Write) -> Result<(), HookError> {
+    writeln!(stdout, "{answer}")
+        .and_then(|()| stdout.flush())
+        .map_err(HookError::Output)
 }
 
 /// The fields that count. There are others, and new client versions add more.
@@ -102,7 +146,7 @@ struct Arguments {
 struct NoArguments {}
 
 /// A JSON object. Without this, serde would take an array of its fields as well.
-pub(crate) struct Object<T>(pub(crate) T);
+struct Object<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -142,8 +186,7 @@ pub(crate) fn is_subagents(id: &str) -> bool {
 /// Reads what is said about a call of one of our tools, at this event. Also returns
 /// whether it is the tool of the agent's own server.
 fn input(json: &[u8], event: &str) -> Result<(Input, bool), HookError> {
-    let Object(input): Object<Input> =
-        serde_json::from_slice(json).map_err(|_| HookError::NotUnderstood)?;
+    let input: Input = parse(json)?;
     let is_own = input.tool_name == OWN_TOOL;
     if input.hook_event_name != event || !(is_own || input.tool_name == TOOL) {
         return Err(HookError::NotOurs);
@@ -155,9 +198,6 @@ fn input(json: &[u8], event: &str) -> Result<(Input, bool), HookError> {
 }
 
 /// Reads what is said after a call, and returns the call's id.
-///
-/// # Errors
-/// [`HookError`].
 pub(super) fn read_after(json: &[u8]) -> Result<String, HookError> {
     input(json, "PostToolUse").map(|(input, _)| input.tool_use_id)
 }
@@ -183,9 +223,6 @@ pub(crate) fn origin(
 }
 
 /// Reads the question before a call.
-///
-/// # Errors
-/// [`HookError`].
 pub(super) fn read(json: &[u8]) -> Result<HookRequest, HookError> {
     let (input, is_own) = input(json, "PreToolUse")?;
     let is_ours = match (is_own, &input.mcp_server) {
