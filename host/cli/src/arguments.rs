@@ -96,7 +96,13 @@ Reads a PreToolUse question on standard input and answers on standard output.
 If it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the server.
 
 Exit codes: 0 decided, 2 denied because of an error.")]
-    Guard(Guard),
+    Guard {
+        #[command(flatten)]
+        map: MapArg,
+        /// Read what PostToolUse says, and replace a result that is not the server's
+        #[arg(long)]
+        after: bool,
+    },
 
     /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, if nobody else could change it
     ///
@@ -119,7 +125,13 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     /// Standard input is `{"agent": NAME, "report": TEXT}`. Without a report, it says whether
     /// the agent's document would load, and whether its reports are withheld.
     #[command(hide = true)]
-    Withhold(Withhold),
+    Withhold {
+        #[command(flatten)]
+        map: MapArg,
+        /// Read what SubagentStop says, and have a report written again that quotes
+        #[arg(long)]
+        stop: bool,
+    },
 
     /// Print the agents that the map names, one per line, and * if a key is for any
     ///
@@ -135,39 +147,19 @@ be served, and which walls stand. It prints no key and no content.
 
 Exit codes: 0 printed, whatever the map is; 1 not printed, for example because nothing
 says where the map would be.")]
-    Contract(Contract),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Guard {
-    #[command(flatten)]
-    pub(crate) map: MapArg,
-    /// Read what PostToolUse says, and replace a result that is not the server's
-    #[arg(long)]
-    pub(crate) after: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Withhold {
-    #[command(flatten)]
-    pub(crate) map: MapArg,
-    /// Read what SubagentStop says, and have a report written again that quotes
-    #[arg(long)]
-    pub(crate) stop: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Contract {
-    #[command(flatten)]
-    pub(crate) map: MapArg,
-    /// Print the component's imports and exports as WIT instead, with its SHA-256
-    #[arg(long)]
-    pub(crate) wit: bool,
-    /// Like --wit, and write the component itself to a file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) save: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) color: ColorArg,
+    Contract {
+        #[command(flatten)]
+        map: MapArg,
+        /// Print the component's imports and exports as WIT instead, with its SHA-256
+        #[arg(long)]
+        wit: bool,
+        /// Like --wit, and write the component itself to a file
+        #[arg(long, value_name = "FILE")]
+        save: Option<PathBuf>,
+        /// When to print colours
+        #[arg(long, value_name = "WHEN", default_value = "auto")]
+        color: Color,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -183,21 +175,15 @@ pub(crate) struct Check {
     /// Say which walls a server has, also if all stand
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    #[command(flatten)]
-    pub(crate) color: ColorArg,
+    /// When to print colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
     /// Report for the Claude Code plugin, whose command this is
     #[arg(long, hide = true, value_name = "COMMAND", conflicts_with = "file")]
     pub(crate) plugin: Option<PathBuf>,
     /// Print a line for the start of a session, and only if the map cannot be used
     #[arg(long, hide = true)]
     pub(crate) brief: bool,
-}
-
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct ColorArg {
-    /// When to print colours
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: Color,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

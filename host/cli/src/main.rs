@@ -17,7 +17,7 @@ mod streams;
 mod terminal;
 mod withhold;
 
-use arguments::{Check, Cli, Color, Command, Contract, Guard, MapArg, Serve, Withhold};
+use arguments::{Check, Cli, Command, MapArg, Serve};
 use check::{ReadMap, Report, brief, check, foreign_map, load};
 use clap::Parser as _;
 use keyhole_core::{
@@ -28,8 +28,9 @@ use keyhole_core::{
 };
 use keyhole_wall::{WallStatus, read_beneath};
 use resources::runtime_of;
-use serve::{Offer, ServeError, serve};
+use serve::{ServeError, serve};
 use std::{
+    fmt::Display,
     io::{self, IsTerminal as _, Write as _},
     path::PathBuf,
     process::ExitCode,
@@ -42,6 +43,16 @@ use terminal::{colored, print};
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
+/// The exit code of a command that failed, and why.
+struct Failure(u8, String);
+
+/// 1 is the usual exit code.
+impl<E: Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(1, error.to_string())
+    }
+}
+
 /// Everything that a command gives up, it gives up before it reads anything.
 fn main() -> ExitCode {
     let given_up = give_up();
@@ -51,61 +62,57 @@ fn main() -> ExitCode {
         Err(error) => return mistake::explain(&error),
     };
     // The guard denies its call with this exit code.
-    if let Err(error) = given_up {
-        say(&format!("cannot start: {error}"));
-        return ExitCode::from(2);
-    }
-    let done = match command {
-        Command::Serve(arguments) => serve_session(arguments),
-        Command::Guard(Guard { map, after }) => return guard_call(&map, after),
-        Command::Inject(map) => inject::inject(live_map(&map), streams::input(), streams::output())
-            .map_err(|error| error.to_string()),
-        Command::Withhold(Withhold { map, stop }) => withhold::withhold(
-            live_map(&map),
-            stop,
-            &known_paths(),
-            streams::input(),
-            streams::output(),
-        )
-        .map_err(|error| error.to_string()),
-        Command::Tickets => tickets()
-            .and_then(|tickets| tickets.held().map(drop).map_err(|error| error.to_string())),
-        Command::Check(arguments) => {
-            return looked(arguments.color.color, || look(&arguments));
-        }
-        Command::Agents(map) => live_map(&map)
-            .and_then(|map| guard::agents(&map).map_err(|error| error.to_string()))
-            .and_then(|agents| print(&agents)),
-        #[expect(clippy::disallowed_methods, reason = "the file that the user names")]
-        Command::Contract(Contract { save, wit, .. }) if wit || save.is_some() => save
-            .map_or(Ok(()), |file| std::fs::write(file, COMPONENT))
-            .map_err(|error| {
-                format!("the component cannot be written: {error}; name another file with --save")
-            })
-            .and_then(|()| print(&contract::wit())),
-        Command::Contract(Contract { map, color, .. }) => {
-            return looked(color.color, || {
-                let map = Arc::new(live_map(&map).map_err(|message| (1, message))?);
-                let report = report(&map).map_err(|error| (1, error.to_string()))?;
-                let (screen, text) = (contract::screen(), report.to_text(true));
-                Ok((0, format!("{screen}\nWith this map, now:\n{text}")))
-            });
-        }
-        Command::Setup(arguments) => setup::run(&arguments)
-            .map_err(|error| error.to_string())
-            .and_then(|said| {
-                said.warnings.iter().for_each(|warning| say(warning));
-                print(&said.text)
-            }),
-    };
-    ended(done.map(|()| 0), 1)
+    let given_up = given_up.map_err(|error| Failure(2, format!("cannot start: {error}")));
+    ended(given_up.and_then(|()| run(command)))
 }
 
-/// The exit code, or the one of a failure, and why on standard error.
-fn ended(done: Result<u8, String>, failed: u8) -> ExitCode {
-    ExitCode::from(done.unwrap_or_else(|message| {
-        say(&message);
-        failed
+/// Runs the command, and returns its exit code.
+fn run(command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::Serve(arguments) => serve_session(arguments)?,
+        Command::Guard { map, after } => guard_call(&map, after)?,
+        Command::Inject(map) => {
+            inject::inject(live_map(&map), streams::input(), streams::output())?;
+        }
+        Command::Withhold { map, stop } => {
+            let (stdin, stdout) = (streams::input(), streams::output());
+            withhold::withhold(live_map(&map), stop, &known_paths(), stdin, stdout)?;
+        }
+        Command::Tickets => drop(tickets()?.held()?),
+        Command::Check(arguments) => {
+            let (code, text) = look(&arguments)?;
+            print(&colored(&text, arguments.color))?;
+            return Ok(code);
+        }
+        Command::Agents(map) => print(&guard::agents(&live_map(&map)?)?)?,
+        #[expect(clippy::disallowed_methods, reason = "the file that the user names")]
+        Command::Contract { save, wit, .. } if wit || save.is_some() => {
+            let saved = save.map_or(Ok(()), |file| std::fs::write(file, COMPONENT));
+            saved.map_err(|error| {
+                format!("the component cannot be written: {error}; name another file with --save")
+            })?;
+            print(&contract::wit())?;
+        }
+        Command::Contract { map, color, .. } => {
+            let report = report(&Arc::new(live_map(&map)?))?;
+            let (screen, text) = (contract::screen(), report.to_text(true));
+            let screen = format!("{screen}\nWith this map, now:\n{text}");
+            print(&colored(&screen, color))?;
+        }
+        Command::Setup(arguments) => {
+            let said = setup::run(&arguments)?;
+            said.warnings.iter().for_each(|warning| say(warning));
+            print(&said.text)?;
+        }
+    }
+    Ok(0)
+}
+
+/// The exit code; of a failure, standard error says why.
+fn ended(done: Result<u8, Failure>) -> ExitCode {
+    ExitCode::from(done.unwrap_or_else(|Failure(code, why)| {
+        say(&why);
+        code
     }))
 }
 
@@ -134,7 +141,7 @@ fn say(message: &str) {
 }
 
 /// Serves one session.
-fn serve_session(arguments: Serve) -> Result<(), String> {
+fn serve_session(arguments: Serve) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         say(
             "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
@@ -142,12 +149,15 @@ fn serve_session(arguments: Serve) -> Result<(), String> {
     }
     let callers = callers(arguments.agent, arguments.require_ticket)?;
     let map = map_or_none(&arguments.map)?;
-    let offer = match (arguments.bind, arguments.key_env) {
-        (None, _) => Offer::General,
-        (Some(name), None) => Offer::Bound(name),
-        (Some(name), Some(variable)) => Offer::Key(name, key_in(&variable)?),
-    };
-    serve(map, offer, callers, arguments.require_wall).map_err(|error| error.to_string())
+    let key = arguments.key_env.map(|variable| key_in(&variable));
+    let key = key.transpose()?;
+    Ok(serve(
+        map,
+        arguments.bind,
+        key,
+        callers,
+        arguments.require_wall,
+    )?)
 }
 
 /// The map of a server. If nothing says where it is, each call is refused: clients show nothing
@@ -215,57 +225,41 @@ fn tickets() -> Result<Tickets, String> {
 
 /// Runs the guard, before a call or after it. Every failure denies the call, also a panic:
 /// exit code 2 is the only one with which the client denies it.
-fn guard_call(map: &MapArg, after: bool) -> ExitCode {
+fn guard_call(map: &MapArg, after: bool) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
-        say("the plugin's hook runs this, before and after a call; you want `keyhole check`");
-        return ExitCode::from(2);
+        let why = "the plugin's hook runs this, before and after a call; you want `keyhole check`";
+        return Err(Failure(2, why.to_owned()));
     }
     let decided = std::panic::catch_unwind(|| {
-        if after {
-            let tickets = tickets().ok();
-            return guard::guard_after(tickets.as_ref(), streams::input(), streams::output())
-                .map_err(|error| error.to_string());
+        let (stdin, stdout) = (streams::input(), streams::output());
+        match after {
+            true => guard::guard_after(tickets().ok().as_ref(), stdin, stdout)?,
+            false => guard::guard(&live_map(map)?, &tickets()?, stdin, stdout)?,
         }
-        let (map, tickets) = (live_map(map)?, tickets()?);
-        guard::guard(&map, &tickets, streams::input(), streams::output())
-            .map_err(|error| error.to_string())
+        Ok(())
     });
     match decided {
-        Ok(Ok(())) => return ExitCode::SUCCESS,
-        Ok(Err(message)) => say(&message),
+        Ok(decided) => decided.map_err(|Failure(_, why)| Failure(2, why)),
         // The panic has printed its message.
-        Err(_) => {}
-    }
-    ExitCode::from(2)
-}
-
-/// What `look` returns: the exit code and what to print, in colours; or the exit code of a
-/// failure, and why.
-type Looked = Result<(u8, String), (u8, String)>;
-
-/// Prints what `look` found, in colours.
-fn looked(color: Color, look: impl FnOnce() -> Looked) -> ExitCode {
-    match look() {
-        Ok((code, text)) => ended(print(&colored(&text, color)).map(|()| code), 1),
-        Err((code, message)) => ended(Err(message), code),
+        Err(_) => std::process::exit(2),
     }
 }
 
-/// Loads every entry as a call would, and makes the report.
-fn look(arguments: &Check) -> Looked {
+/// Loads every entry as a call would. Returns the exit code, and the report, in colours.
+fn look(arguments: &Check) -> Result<(u8, String), Failure> {
     let map = live_map(&arguments.map).and_then(|map| match foreign_map(map.location()) {
         Some(why) if !arguments.brief => Err(why),
         _ => Ok(map),
     });
     let map = match map {
         Err(_) if arguments.quiet => return Ok((2, String::new())),
-        map => Arc::new(map.map_err(|message| (2, message))?),
+        map => Arc::new(map.map_err(|why| Failure(2, why))?),
     };
     if arguments.brief {
         let line = brief(&map).map_or_else(String::new, |line| format!("{line}\n"));
         return Ok((0, line));
     }
-    let mut report = report(&map).map_err(|error| (1, error.to_string()))?;
+    let mut report = report(&map)?;
     if let Some(command) = &arguments.plugin {
         report = report.for_the_plugin(map.location(), command, io::stdout().is_terminal());
     }

@@ -1,6 +1,6 @@
 //! A mistake on the command line, told in our own words.
 
-use crate::{arguments::Cli, ended, say, streams, terminal::print};
+use crate::{Failure, arguments::Cli, ended, say, streams, terminal::print};
 use clap::{
     Command, CommandFactory as _, Error, Parser as _,
     error::{ContextKind, ContextValue, ErrorKind as Kind},
@@ -15,7 +15,8 @@ use std::{error::Error as _, io::Write as _, process::ExitCode};
 pub(crate) fn explain(error: &Error) -> ExitCode {
     match error.kind() {
         Kind::DisplayHelp | Kind::DisplayVersion => {
-            return ended(print(&error.to_string()).map(|()| 0), 1);
+            let printed = print(&error.to_string()).map_err(Failure::from);
+            return ended(printed.map(|()| 0));
         }
         Kind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // If standard error is closed, nobody is left to tell.

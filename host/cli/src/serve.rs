@@ -83,19 +83,9 @@ impl From<io::Error> for ServeError {
 /// The map, or why it cannot be used.
 pub(crate) type Outcome = Result<Arc<Map>, MapError>;
 
-/// What a server offers.
-pub(crate) enum Offer {
-    /// Any key's file.
-    General,
-    /// The one context of this name.
-    Bound(BindingName),
-    /// The file of this key, under this name. The map needs no binding, and the user may fix
-    /// it at any time.
-    Key(BindingName, Key),
-}
-
-/// Serves `callers` until the end of standard input, SIGINT or SIGTERM. With `require_wall`,
-/// only behind the whole wall.
+/// Serves `callers` until the end of standard input, SIGINT or SIGTERM: with `bind`, the one
+/// context of this name; with `key` as well, under that name the file of this key, for which the
+/// map needs no binding. With `require_wall`, only behind the whole wall.
 ///
 /// # Errors
 /// [`ServeError`]. An unusable map is not an error here, and neither is a map
@@ -104,12 +94,13 @@ pub(crate) enum Offer {
 /// server prints when it ends.
 pub(crate) fn serve(
     map: LiveMap,
-    offer: Offer,
+    bind: Option<BindingName>,
+    key: Option<Key>,
     callers: Caller,
     require_wall: bool,
 ) -> Result<(), ServeError> {
     let limits = Limits::default();
-    if let Offer::Key(name, key) = &offer
+    if let (Some(name), Some(key)) = (&bind, &key)
         && name.contains(key.expose())
     {
         return Err(ServeError::ShowsAKey);
@@ -141,13 +132,10 @@ pub(crate) fn serve(
         None => {}
     }
     make_threads(&runtime, streams_are_pipes)?;
-    let surface = match offer {
-        Offer::General => Surface::general(),
-        Offer::Key(name, key) => Surface::to_key(&name, key),
-        Offer::Bound(name) => match map {
-            Ok(map) => bound_or_waiting(&map, &name)?,
-            Err(_) => Surface::waiting(&name),
-        },
+    let surface = match (bind, key) {
+        (None, _) => Surface::general(),
+        (Some(name), Some(key)) => Surface::to_key(&name, key),
+        (Some(name), None) => bound(&name, map.ok().as_deref())?,
     };
     let loader = Arc::new(Loader::new(live, sandbox, limits));
     let done = runtime.block_on(run_session(loader, callers, surface, stdin, stdout, stop));
@@ -210,15 +198,17 @@ fn until_then(why: &str) -> String {
     format!("{why}; until then each call is refused{restart}")
 }
 
-/// The surface of the binding. If the map has no such binding yet, it returns a surface
-/// that shows nothing of it, and standard error says why.
-fn bound_or_waiting(map: &Map, name: &BindingName) -> Result<Surface, ServeError> {
-    match map.binding(name) {
-        None => {
-            say(&format!("{NO_BINDING}; until then each call is refused"));
-            Ok(Surface::waiting(name))
-        }
-        Some(binding) if binding.shows_a_key(name, map) => Err(ServeError::ShowsAKey),
-        Some(binding) => Ok(Surface::bound(name, binding)),
+/// The surface of the binding. If the map cannot be used, or has no such binding yet, it shows
+/// nothing of it.
+fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, ServeError> {
+    let Some(map) = map else {
+        return Ok(Surface::bound(name, None));
+    };
+    let binding = map.binding(name);
+    match binding {
+        None => say(&format!("{NO_BINDING}; until then each call is refused")),
+        Some(binding) if binding.shows_a_key(name, map) => return Err(ServeError::ShowsAKey),
+        Some(_) => {}
     }
+    Ok(Surface::bound(name, binding))
 }

@@ -24,13 +24,17 @@ impl Surface {
         }
     }
 
-    /// The context that the map calls `name`. Callers name no key.
+    /// The context that the map calls `name`. Callers name no key. Without its `binding`, the map
+    /// does not have it yet, or cannot be used. Then clients do not see the name either: it may
+    /// be a key that the user put in the wrong place.
     #[must_use]
-    pub fn bound(name: &BindingName, binding: &Binding) -> Self {
-        Self {
-            tool: tool::bound(Some(name), binding.title(), binding.description()),
-            target: Some(Target::Bound(name.clone())),
-        }
+    pub fn bound(name: &BindingName, binding: Option<&Binding>) -> Self {
+        let tool = match binding {
+            Some(binding) => tool::bound(Some(name), binding.title(), binding.description()),
+            None => tool::bound(None, None, None),
+        };
+        let target = Some(Target::Bound(name.clone()));
+        Self { tool, target }
     }
 
     /// The context of `key`, which the operator names. The map says only which file the
@@ -40,16 +44,6 @@ impl Surface {
         Self {
             tool: tool::bound(Some(name), None, None),
             target: Some(Target::Given(key)),
-        }
-    }
-
-    /// A context `name` that the map does not have yet, or that waits for a usable map.
-    /// Clients do not see the name: it may be a key that the user put in the wrong place.
-    #[must_use]
-    pub fn waiting(name: &BindingName) -> Self {
-        Self {
-            tool: tool::bound(None, None, None),
-            target: Some(Target::Bound(name.clone())),
         }
     }
 
