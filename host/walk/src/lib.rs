@@ -72,7 +72,7 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use way::{Names, PathStack, Step};
+use way::{PathStack, Step, push_names};
 
 /// As many links in a row as Linux follows: see path_resolution(7).
 const MAX_LINKS: usize = 40;
@@ -148,8 +148,8 @@ impl<F: FileSystem> Walker<F> {
     /// it began there as well.
     pub fn walk(&self, path: &Path, policy: Policy) -> Result<Walked<F::Handle>, WalkError> {
         let mut way = PathStack::from_root(self, policy)?;
-        let mut names = Names::default();
-        names.push(path.as_os_str());
+        let mut names = Vec::new();
+        push_names(&mut names, path.as_os_str());
         let (mut steps, mut links, mut attempts) = (0, 0, 0);
         while let Some(name) = names.pop() {
             self.in_time()?;
@@ -200,14 +200,14 @@ impl<F: FileSystem> Walker<F> {
                     if paths::is_from_root(&target) {
                         way.back_to_root();
                     }
-                    names.push(&target);
+                    push_names(&mut names, &target);
                 }
                 // It was a link just now, and is none any more.
                 _ if is_last && policy.end == End::Name => return Ok(way.end(None, name)),
                 Kind::Directory => way.enter(held, stat, name)?,
                 _ if is_last && policy.end == End::File && attempts < ATTEMPTS => {
                     attempts += 1;
-                    names.push(&name);
+                    names.push(name);
                 }
                 _ if is_last && policy.end == End::File => return Err(SystemError::Busy.into()),
                 _ => return Err(SystemError::Missing.into()),
@@ -230,7 +230,7 @@ impl<F: FileSystem> Walker<F> {
     ) -> Result<Mount, SystemError> {
         match stat.device == directory.device {
             true => Ok(mount),
-            false => self.files.mount(handle),
+            false => self.files.mount(handle, stat),
         }
     }
 

@@ -32,14 +32,9 @@ use std::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System;
 
-/// An open object, with what never changes of it.
+/// An open object.
 #[derive(Debug)]
-pub struct Handle {
-    fd: OwnedFd,
-    device: u64,
-    /// The type of its file system: see `linux/magic.h`. None if it does not even say that.
-    kind: Option<u32>,
-}
+pub struct Handle(OwnedFd);
 
 /// What was read before the process lost the right to read it.
 struct Kept {
@@ -165,21 +160,11 @@ const KERNEL: [u32; 26] = [
 const ACL: &str = "system.posix_acl_access";
 
 impl Handle {
-    /// An object that was just opened in a directory, and what it reports.
-    fn of(fd: OwnedFd, directory: Option<&Self>) -> Result<(Self, Stat), SystemError> {
-        let flags = AtFlags::EMPTY_PATH;
-        let stat = Stat::of(&rustix::fs::statx(&fd, "", flags, StatxFlags::BASIC_STATS)?);
-        let device = stat.device;
-        let kind = match directory {
-            Some(directory) if directory.device == device => directory.kind,
-            _ => match rustix::fs::fstatfs(&fd).map_err(SystemError::from) {
-                // Only 32 bits of it are the number; the kernel's type for it varies.
-                Ok(found) => Some(found.f_type as u32),
-                Err(error @ SystemError::OutOfResources) => return Err(error),
-                Err(_) => None,
-            },
-        };
-        Ok((Self { fd, device, kind }, stat))
+    /// An object that was just opened, and what it reports.
+    fn of(fd: OwnedFd) -> Result<(Self, Stat), SystemError> {
+        let handle = Self(fd);
+        let stat = System.stat(&handle)?;
+        Ok((handle, stat))
     }
 
     /// Whether the file's permissions let this user read `name` in this directory. If so, and
@@ -187,12 +172,12 @@ impl Handle {
     /// is opened, and not this question.
     fn lets_read(&self, name: &OsStr) -> bool {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
-        rustix::fs::accessat(&self.fd, name, Access::READ_OK, flags).is_ok()
+        rustix::fs::accessat(&self.0, name, Access::READ_OK, flags).is_ok()
     }
 
     /// The open object as a file of the standard library.
     pub fn into_file(self) -> Result<File, SystemError> {
-        Ok(self.fd.into())
+        Ok(self.0.into())
     }
 }
 
@@ -241,18 +226,18 @@ impl FileSystem for System {
     fn root(&self) -> Result<(Handle, Stat), SystemError> {
         let flags = HOLD | OFlags::DIRECTORY;
         let root = rustix::fs::openat(CWD, "/", flags, Mode::empty())?;
-        Handle::of(root, None)
+        Handle::of(root)
     }
 
     fn hold(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
-        let open = || rustix::fs::openat(&directory.fd, name, HOLD, Mode::empty());
-        Handle::of(retry_on_intr(open)?, Some(directory))
+        let open = || rustix::fs::openat(&directory.0, name, HOLD, Mode::empty());
+        Handle::of(retry_on_intr(open)?)
     }
 
     /// One system call instead of two, and no descriptor.
     fn kind(&self, directory: &Handle, name: &OsStr) -> Result<Kind, SystemError> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let found = rustix::fs::statx(&directory.fd, name, flags, StatxFlags::TYPE)?;
+        let found = rustix::fs::statx(&directory.0, name, flags, StatxFlags::TYPE)?;
         Ok(Stat::of(&found).kind)
     }
 
@@ -260,7 +245,7 @@ impl FileSystem for System {
     /// ask for that.
     fn open(&self, directory: &Handle, name: &OsStr) -> Result<(Handle, Stat), SystemError> {
         let open = |more| {
-            retry_on_intr(|| rustix::fs::openat(&directory.fd, name, OPEN | more, Mode::empty()))
+            retry_on_intr(|| rustix::fs::openat(&directory.0, name, OPEN | more, Mode::empty()))
         };
         let opened = match open(OFlags::NOATIME) {
             Err(Errno::PERM) => open(OFlags::empty()),
@@ -270,31 +255,32 @@ impl FileSystem for System {
             Err(Errno::ACCESS) if KEPT.get().is_some() && directory.lets_read(name) => {
                 Err(SystemError::Confined)
             }
-            opened => Handle::of(opened?, Some(directory)),
+            opened => Handle::of(opened?),
         }
     }
 
     fn stat(&self, handle: &Handle) -> Result<Stat, SystemError> {
         let flags = AtFlags::EMPTY_PATH;
-        let found = rustix::fs::statx(&handle.fd, "", flags, StatxFlags::BASIC_STATS)?;
+        let found = rustix::fs::statx(&handle.0, "", flags, StatxFlags::BASIC_STATS)?;
         Ok(Stat::of(&found))
     }
 
     /// Reads by the descriptor: it does not matter what now has this name.
     fn read_link(&self, link: &Handle, _: &Handle, _: &OsStr) -> Result<OsString, SystemError> {
-        let target = rustix::fs::readlinkat(&link.fd, "", Vec::new())?;
+        let target = rustix::fs::readlinkat(&link.0, "", Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    fn mount(&self, handle: &Handle) -> Result<Mount, SystemError> {
-        Ok(match handle.kind {
-            None => Mount::AnothersOwn,
-            Some(kind) if KERNEL.contains(&kind) => Mount::Kernel,
-            Some(FUSE) => fuse(
-                handle.device,
-                self.user().filter(|_| Ids::get().are_outside),
-            ),
-            Some(_) => Mount::Ordinary,
+    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Mount, SystemError> {
+        // Only 32 bits of it are the number; the kernel's type for it varies.
+        let kind = rustix::fs::fstatfs(&handle.0).map(|found| found.f_type as u32);
+        Ok(match kind.map_err(SystemError::from) {
+            Ok(kind) if KERNEL.contains(&kind) => Mount::Kernel,
+            Ok(FUSE) => fuse(stat.device, self.user().filter(|_| Ids::get().are_outside)),
+            Ok(_) => Mount::Ordinary,
+            Err(error @ SystemError::OutOfResources) => return Err(error),
+            // It does not even say what it is.
+            Err(_) => Mount::AnothersOwn,
         })
     }
 
@@ -312,10 +298,10 @@ impl FileSystem for System {
             // A descriptor with `O_PATH` cannot be asked. `.` is the same directory.
             Kind::Directory => {
                 let flags = OPEN | OFlags::RDONLY | OFlags::DIRECTORY;
-                let opened = rustix::fs::openat(&handle.fd, ".", flags, Mode::empty());
+                let opened = rustix::fs::openat(&handle.0, ".", flags, Mode::empty());
                 opened.and_then(|opened| acl(opened, self.user()))
             }
-            _ => acl(&handle.fd, self.user()),
+            _ => acl(&handle.0, self.user()),
         };
         match asked.map_err(SystemError::from) {
             Ok(is_there) => Ok(is_there.then_some(DistrustReason::WritableByOthers)),
@@ -325,7 +311,7 @@ impl FileSystem for System {
     }
 
     fn read(&self, file: &Handle, bytes: &mut [u8], offset: u64) -> Result<usize, SystemError> {
-        let read = retry_on_intr(|| rustix::io::pread(&file.fd, &mut *bytes, offset));
+        let read = retry_on_intr(|| rustix::io::pread(&file.0, &mut *bytes, offset));
         Ok(read?)
     }
 

@@ -166,7 +166,7 @@ impl FileSystem for System {
     /// If a volume's ownership is ignored, as Finder sets it for most volumes that are
     /// plugged in, the kernel tells every user that they own everything, and lets them
     /// write to it as the owner.
-    fn mount(&self, handle: &Handle) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
         let found = rustix::fs::fstatfs(&handle.0)?;
         let kind: Vec<u8> = found
             .f_fstypename

@@ -60,8 +60,8 @@ pub trait FileSystem {
         name: &OsStr,
     ) -> Result<OsString, SystemError>;
 
-    /// The kind of mount that a handle is in.
-    fn mount(&self, handle: &Self::Handle) -> Result<Mount, SystemError>;
+    /// The kind of mount that a handle is in, which reports this.
+    fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Mount, SystemError>;
 
     /// Why an access control list may let somebody write whom the mode does not cover: not
     /// the owner, nor the group alone, nor all others; or why this is unknown. None if it

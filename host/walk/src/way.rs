@@ -4,35 +4,25 @@
 use crate::{
     Distrust, FileSystem, Mount, Policy, Stat, SystemError, WalkError, Walked, Walker, paths,
 };
-use std::ffi::{OsStr, OsString};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
 /// The longest chain of directories, in names. PATH_MAX allows 2048 names of one
 /// character; the walk keeps a descriptor for each until it ends.
 const MAX_DEPTH: usize = 128;
 
-/// The names still to walk, the last one first.
-#[derive(Default)]
-pub(crate) struct Names(Vec<OsString>);
-
-impl Names {
-    /// Puts the names of `path` before all others. It leaves out empty names and `.`,
-    /// except at the end: there they say that the name before them is a directory.
-    pub(crate) fn push(&mut self, path: &OsStr) {
-        for (index, name) in paths::names(path).enumerate() {
-            match name.as_encoded_bytes() {
-                b"" | b"." if index == 0 => self.0.push(".".into()),
-                b"" | b"." => {}
-                _ => self.0.push(name.to_owned()),
-            }
+/// Puts the names of `path` before those still to walk, of which the last one is the next. It
+/// leaves out empty names and `.`, except at the end: there they say that the name before them is
+/// a directory.
+pub(crate) fn push_names(names: &mut Vec<OsString>, path: &OsStr) {
+    for (index, name) in paths::names(path).enumerate() {
+        match name.as_encoded_bytes() {
+            b"" | b"." if index == 0 => names.push(".".into()),
+            b"" | b"." => {}
+            _ => names.push(name.to_owned()),
         }
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<OsString> {
-        self.0.pop()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -67,11 +57,10 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
             mount,
             name,
         };
-        let above = Vec::new();
         let way = Self {
             walker,
             policy,
-            above,
+            above: Vec::new(),
             here,
         };
         way.check(
@@ -152,10 +141,15 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         let Some(why) = self.walker.distrust(handle, stat, mount, shared, groups)? else {
             return Ok(());
         };
+        let path = self.path(name);
+        Err(Distrust { path, why }.into())
+    }
+
+    /// The real path of `name` in this directory; of the directory itself, if `name` is empty.
+    fn path(&self, name: &OsStr) -> PathBuf {
         let passed = self.above.iter().chain([&self.here]);
         let names = passed.map(|step| &*step.name).chain([name]);
-        let path = paths::path(names.filter(|name| !name.is_empty()));
-        Err(Distrust { path, why }.into())
+        paths::path(names.filter(|name| !name.is_empty()))
     }
 
     /// Ends the walk with an open file of this directory, or else with the directory
@@ -165,12 +159,7 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         file: Option<(F::Handle, Stat)>,
         name: OsString,
     ) -> Walked<F::Handle> {
-        let passed = self
-            .above
-            .iter()
-            .chain([&self.here])
-            .map(|step| &*step.name);
-        let path = paths::path(passed.filter(|name| !name.is_empty()));
+        let path = self.path(OsStr::new(""));
         let (handle, stat) = match file {
             None => (self.here.handle, self.here.stat),
             Some(file) => {

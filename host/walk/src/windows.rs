@@ -165,7 +165,7 @@ impl FileSystem for System {
     }
 
     /// Only the user or an administrator may give a drive its letter.
-    fn mount(&self, handle: &Handle) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
         let Some(file) = &handle.0 else {
             return Ok(Mount::Ordinary);
         };

@@ -166,7 +166,7 @@ impl FileSystem for Files {
         }
     }
 
-    fn mount(&self, handle: &Handle) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
         let world = self.world();
         let disk = &world.disk;
         Ok(match disk.mounts[disk.nodes[handle.id].device] {

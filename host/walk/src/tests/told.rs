@@ -138,8 +138,8 @@ impl FileSystem for Told {
         System.read_link(link, directory, name)
     }
 
-    fn mount(&self, handle: &Handle) -> Result<Mount, SystemError> {
-        System.mount(handle)
+    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Mount, SystemError> {
+        System.mount(handle, stat)
     }
 
     fn hidden_writers(
