@@ -105,11 +105,28 @@ where
 {
     let (failed, mut failures) = mpsc::unbounded_channel();
     let transport = StdioTransport::new(stdin, stdout, failed);
+    let server = Server {
+        loader,
+        callers,
+        surface,
+    };
+    let until_closed = async {
+        let running = match serve_server(server, transport).await {
+            Ok(running) => running,
+            // The input ended before the session had begun.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(_) => return Err(SessionError::Stopped),
+        };
+        match running.waiting().await {
+            Ok(QuitReason::Closed | QuitReason::Cancelled) => Ok(()),
+            _ => Err(SessionError::Stopped),
+        }
+    };
     let ended = tokio::select! {
         biased;
         () = stop => return Ok(()),
         Some(failure) = failures.recv() => Err(failure),
-        ended = until_closed(Server::new(loader, callers, surface), transport) => ended,
+        ended = until_closed => ended,
     };
     // A broken stream ends the session too. Its own error says more, so it comes
     // first.
@@ -118,25 +135,4 @@ where
         true => Ok(()),
         false => Err(error),
     })
-}
-
-/// Answers requests until the client closes the connection.
-async fn until_closed<L, R, W>(
-    server: Server<L>,
-    transport: StdioTransport<R, W>,
-) -> Result<(), SessionError>
-where
-    L: Load,
-    R: AsyncRead + Unpin + Send + 'static,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
-    match serve_server(server, transport).await {
-        Ok(running) => match running.waiting().await {
-            Ok(QuitReason::Closed | QuitReason::Cancelled) => Ok(()),
-            _ => Err(SessionError::Stopped),
-        },
-        // The input ended before the session had begun.
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(_) => Err(SessionError::Stopped),
-    }
 }

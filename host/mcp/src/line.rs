@@ -1,7 +1,7 @@
 //! Lines of bounded length from a byte stream.
 
 use std::io;
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
 /// The longest line that we accept, in bytes, without its newline. A request for
 /// this server takes a few hundred bytes, but the protocol does not limit what a
@@ -42,28 +42,22 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// kept for the next call. No byte is consumed before it is stored.
     pub(super) async fn next(&mut self) -> io::Result<Line> {
         loop {
-            let read = self.from.fill_buf().await?;
-            let ended = read.is_empty();
-            let newline = read.iter().position(|byte| *byte == b'\n');
-            let part = &read[..newline.unwrap_or(read.len())];
-            let consumed = part.len() + usize::from(newline.is_some());
-            if self.too_long || self.line.len() + part.len() > MAX_LINE_BYTES {
+            // One more, for the newline.
+            let room = MAX_LINE_BYTES + 1 - self.line.len();
+            let mut part = (&mut self.from).take(room as u64);
+            let read = part.read_until(b'\n', &mut self.line).await?;
+            let is_whole = self.line.pop_if(|byte| *byte == b'\n').is_some();
+            if !is_whole && read == room {
                 self.too_long = true;
                 self.line = Vec::new();
-            } else {
-                self.line.extend_from_slice(part);
+                continue;
             }
-            self.from.consume(consumed);
-            if newline.is_some() || (ended && (self.too_long || !self.line.is_empty())) {
-                let line = std::mem::take(&mut self.line);
-                return Ok(match std::mem::take(&mut self.too_long) {
-                    true => Line::TooLong,
-                    false => Line::Whole(line),
-                });
-            }
-            if ended {
-                return Ok(Line::End);
-            }
+            let line = std::mem::take(&mut self.line);
+            return Ok(match std::mem::take(&mut self.too_long) {
+                true => Line::TooLong,
+                false if is_whole || !line.is_empty() => Line::Whole(line),
+                false => Line::End,
+            });
         }
     }
 }

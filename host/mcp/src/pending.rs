@@ -16,22 +16,12 @@ use tokio::sync::OwnedSemaphorePermit;
 /// travels with the request as an extension. Both are released with the last clone,
 /// so that a cancelled call counts until it has really ended.
 #[derive(Clone)]
-pub(super) struct RequestPermits {
-    _memory: Arc<OwnedSemaphorePermit>,
-    call: Arc<OnceLock<OwnedSemaphorePermit>>,
-}
+pub(super) struct RequestPermits(Arc<(OwnedSemaphorePermit, OnceLock<OwnedSemaphorePermit>)>);
 
 impl RequestPermits {
-    fn new(memory_permit: OwnedSemaphorePermit) -> Self {
-        Self {
-            _memory: Arc::new(memory_permit),
-            call: Arc::default(),
-        }
-    }
-
     /// Keeps `call_permit` as long as the request is in flight. A request has one call.
     pub(super) fn keep(&self, call_permit: OwnedSemaphorePermit) {
-        let _ = self.call.set(call_permit);
+        let _ = self.0.1.set(call_permit);
     }
 }
 
@@ -74,7 +64,8 @@ impl PendingRequests {
             return None;
         }
         table.last = table.last.wrapping_add(1);
-        let (number, permits) = (table.last, RequestPermits::new(memory_permit));
+        let permits = RequestPermits(Arc::new((memory_permit, OnceLock::new())));
+        let number = table.last;
         table.requests.insert(number, (id, permits.clone()));
         Some((RequestId::Number(number), permits))
     }

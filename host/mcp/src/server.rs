@@ -55,19 +55,9 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Load for Loader<M, G> {
 
 /// A server with one tool.
 pub(super) struct Server<L> {
-    loader: Arc<L>,
-    callers: Caller,
-    surface: Surface,
-}
-
-impl<L> Server<L> {
-    pub(super) fn new(loader: Arc<L>, callers: Caller, surface: Surface) -> Self {
-        Self {
-            loader,
-            callers,
-            surface,
-        }
-    }
+    pub(super) loader: Arc<L>,
+    pub(super) callers: Caller,
+    pub(super) surface: Surface,
 }
 
 impl<L: Load> Server<L> {
