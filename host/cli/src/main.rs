@@ -162,7 +162,6 @@ fn serve_session(arguments: Serve) -> Result<(), Failure> {
 
 /// The map of a server. If nothing says where it is, each call is refused: clients show nothing
 /// of a server that does not start.
-#[cfg(unix)]
 fn map_or_none(map: &MapArg) -> Result<LiveMap, String> {
     live_map(map).or_else(|why| match map.file {
         Some(_) => Err(why),
@@ -172,9 +171,6 @@ fn map_or_none(map: &MapArg) -> Result<LiveMap, String> {
         }
     })
 }
-
-#[cfg(windows)]
-use live_map as map_or_none;
 
 fn live_map(map: &MapArg) -> Result<LiveMap, String> {
     Location::find(map.file.as_deref(), |name| std::env::var_os(name))

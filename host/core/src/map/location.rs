@@ -92,7 +92,6 @@ impl Location {
 
     /// A place where there is no map, whatever happens: for a server that does not know where
     /// the user's is, and says so to each call.
-    #[cfg(unix)]
     #[must_use]
     pub fn nowhere() -> Self {
         Self {
