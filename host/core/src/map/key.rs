@@ -74,22 +74,18 @@ impl Key {
     }
 }
 
-/// Whether `text` may be a key: 1 to 128 visible ASCII characters.
-fn check(text: &str) -> Result<(), KeyError> {
-    match text.len() {
-        0 => Err(KeyError::Empty),
-        _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => Err(KeyError::NotVisibleAscii),
-        1..=Key::MAX_LEN => Ok(()),
-        _ => Err(KeyError::TooLong),
-    }
-}
-
 impl TryFrom<&str> for Key {
     type Error = KeyError;
 
     fn try_from(text: &str) -> Result<Self, KeyError> {
-        check(text)?;
-        Ok(Self(Zeroizing::new(text.into())))
+        match text.len() {
+            0 => Err(KeyError::Empty),
+            _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Err(KeyError::NotVisibleAscii)
+            }
+            1..=Self::MAX_LEN => Ok(Self(Zeroizing::new(text.into()))),
+            _ => Err(KeyError::TooLong),
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use super::{Entry, Location, Map, MapError, Maps, locate};
 use crate::{grant::Grant, limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
 use std::{
-    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -28,7 +27,7 @@ use zeroize::Zeroizing;
 /// opened; NFS asks the server then, unless it is mounted `nocto`.
 pub struct LiveMap<F = System> {
     location: Location,
-    files: F,
+    walker: Walker<F>,
     seen: Mutex<Option<Arc<Seen>>>,
 }
 
@@ -52,8 +51,8 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     pub fn over(files: F, location: Location) -> Self {
         Self {
             location,
-            files,
-            seen: Mutex::new(None),
+            walker: Walker::new(files),
+            seen: Mutex::default(),
         }
     }
 
@@ -68,7 +67,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     /// # Errors
     /// [`MapError`]: why every key is refused until the map is fixed.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
-        self.current_in(&Walker::new(self.files.clone()))
+        self.current_in(&self.walker)
     }
 
     /// The same, for somebody who waits until `deadline`.
@@ -76,7 +75,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     /// # Errors
     /// [`MapError`]; after the deadline, that the map's file system does not answer in time.
     pub fn current_by(&self, deadline: Instant) -> Result<Arc<Map>, MapError> {
-        self.current_in(&Walker::new(self.files.clone()).until(deadline))
+        self.current_in(&self.walker.clone().until(deadline))
     }
 
     fn current_in(&self, walker: &Walker<F>) -> Result<Arc<Map>, MapError> {
@@ -109,7 +108,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     /// The map as it would be with `more` at its end. A map that is not there counts as
     /// empty.
     pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
-        let mut bytes = match self.read(&Walker::new(self.files.clone()), None) {
+        let mut bytes = match self.read(&self.walker, None) {
             Err(MapError::Missing { .. }) => Zeroizing::default(),
             read => read?.0,
         };
@@ -122,16 +121,24 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         walker: &Walker<F>,
         known: Option<&Seen>,
     ) -> Result<(Zeroizing<Vec<u8>>, Stat), MapError> {
+        let path = || self.location.file().to_owned();
         let read = || {
             let file = walker.walk(self.location.file(), Policy::FILE)?;
             let known = known.map(|seen| &seen.stat);
             let bytes = walker.read_at_rest(&file, MAX_MAP_BYTES, known)?;
             Ok((bytes, file.stat))
         };
-        let (bytes, stat) = read().map_err(|error| self.error(error))?;
-        let bytes = bytes.map(Zeroizing::new).ok_or(MapError::TooLarge {
-            path: self.path(),
-            size: stat.size,
+        let (bytes, stat) = read().map_err(|error| match error {
+            WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
+            WalkError::System(SystemError::Missing) => MapError::Missing { path: path() },
+            WalkError::System(source) => {
+                let path = path();
+                MapError::Unreadable { path, source }
+            }
+        })?;
+        let bytes = bytes.map(Zeroizing::new).ok_or_else(|| {
+            let (path, size) = (path(), stat.size);
+            MapError::TooLarge { path, size }
         })?;
         Ok((bytes, stat))
     }
@@ -141,23 +148,10 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     /// # Errors
     /// [`MapError::Parse`].
     pub fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
-        Map::parse(bytes, &self.location).map_err(|source| MapError::Parse {
-            path: self.path(),
-            source,
+        Map::parse(bytes, &self.location).map_err(|source| {
+            let path = self.location.file().to_owned();
+            MapError::Parse { path, source }
         })
-    }
-
-    fn error(&self, error: WalkError) -> MapError {
-        let path = self.path();
-        match error {
-            WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
-            WalkError::System(SystemError::Missing) => MapError::Missing { path },
-            WalkError::System(source) => MapError::Unreadable { path, source },
-        }
-    }
-
-    fn path(&self) -> PathBuf {
-        self.location.file().to_owned()
     }
 }
 
@@ -178,7 +172,7 @@ where
         entry: &Entry,
         deadline: Instant,
     ) -> Result<Grant<F::Handle>, Refusal> {
-        let walker = Walker::new(self.files.clone()).until(deadline);
+        let walker = self.walker.clone().until(deadline);
         locate(&walker, map, entry).map_err(|error| error.code())
     }
 }
