@@ -13,35 +13,32 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 // The name is set here, because the plugin keeps the program under its system's name.
 #[command(name = "keyhole", bin_name = "keyhole", version, about, long_about)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = after_help())]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// The end of `--help`, with where the map is on this system.
-macro_rules! after_help {
-    ($map:literal) => {
-        concat!(
-            "\
+/// Where the map is on this system.
+const MAP: &str = match cfg!(windows) {
+    true => r"%APPDATA%\keyhole\context-map.toml.",
+    false => {
+        "$XDG_CONFIG_HOME/keyhole/context-map.toml, or
+~/.config/keyhole/context-map.toml if that variable is not set."
+    }
+};
+
+/// The end of `--help`.
+fn after_help() -> String {
+    format!(
+        "\
 Examples:
   keyhole check                      would every key in my map load?
   keyhole setup                      give an agent its document
 
-The map is ",
-            $map
-        )
-    };
+The map is {MAP}"
+    )
 }
-
-#[cfg(unix)]
-const AFTER_HELP: &str = after_help!(
-    "$XDG_CONFIG_HOME/keyhole/context-map.toml, or
-~/.config/keyhole/context-map.toml if that variable is not set."
-);
-
-#[cfg(windows)]
-const AFTER_HELP: &str = after_help!(r"%APPDATA%\keyhole\context-map.toml.");
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -17,6 +17,7 @@ use keyhole_core::{
     AgentName, Caller, LiveMap, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
 };
 use keyhole_walk::printable::is_blank;
+use keyhole_wall::WallError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -85,7 +86,9 @@ pub(crate) fn start(map: Result<LiveMap, String>) -> Result<Started, Refusal> {
     };
     let map = map.map_err(|why| failed(Refusal::MapMissing, &why))?;
     begin(map).map_err(|why| match why {
-        ServeError::OutOfResources(_) => failed(Refusal::OutOfResources, &why.to_string()),
+        ServeError::OutOfResources(_) | ServeError::Restrict(WallError::OutOfResources(_)) => {
+            failed(Refusal::OutOfResources, &why.to_string())
+        }
         _ => failed(Refusal::Internal, &why.to_string()),
     })
 }

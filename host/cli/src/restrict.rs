@@ -8,11 +8,12 @@
 
 use crate::serve::{Outcome, ServeError};
 use keyhole_core::{LiveMap, Map, MapError, limits::Limits, ticket::Tickets};
+#[cfg(target_os = "linux")]
+use keyhole_walk::remember;
 use keyhole_walk::{SystemError, WalkError};
 use keyhole_wall::{Rights, WallStatus, restrict_process};
 use std::{
     fs::File,
-    path::PathBuf,
     sync::{
         Arc,
         mpsc::{RecvTimeoutError, channel},
@@ -72,27 +73,27 @@ fn look(
         let map = reader.current_by(until);
         let _ = tell.send(Seen::Map(map.clone()));
         let Ok(map) = map else { return };
-        for place in places(&reader, &map) {
+        for directory in directories(&reader, &map) {
             // Nobody listens any more if this comes too late.
-            if tell.send(Seen::Directory(open(&place))).is_err() {
+            if tell.send(Seen::Directory(directory)).is_err() {
                 return;
             }
         }
     })?;
     let mut map = Err(MapError::late(live.location().file()));
     let data = data.map(File::try_clone).transpose()?;
-    let mut directories: Vec<_> = data.into_iter().collect();
+    let mut own: Vec<_> = data.into_iter().collect();
     let has_ended = loop {
         match told.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(Seen::Map(Err(MapError::Unreadable {
-                source: SystemError::OutOfResources,
-                ..
-            }))) => return Err(WalkError::from(SystemError::OutOfResources).into()),
+            Ok(
+                Seen::Map(Err(MapError::Unreadable {
+                    source: SystemError::OutOfResources,
+                    ..
+                }))
+                | Seen::Directory(Err(SystemError::OutOfResources)),
+            ) => return Err(WalkError::from(SystemError::OutOfResources).into()),
             Ok(Seen::Map(read)) => map = read,
-            Ok(Seen::Directory(Ok(directory))) => directories.push(directory),
-            Ok(Seen::Directory(Err(SystemError::OutOfResources))) => {
-                return Err(WalkError::from(SystemError::OutOfResources).into());
-            }
+            Ok(Seen::Directory(Ok(directory))) => own.push(directory),
             // It is not there, so nothing in it is served. If it is made, a restart is needed.
             Ok(Seen::Directory(Err(_))) => {}
             Err(RecvTimeoutError::Disconnected) => {
@@ -105,7 +106,7 @@ fn look(
     if has_roots(&map) {
         remember()?;
     }
-    Ok((map, directories, has_ended))
+    Ok((map, own, has_ended))
 }
 
 /// For `check`: the directories beneath which a server with this map can read. None if it can
@@ -119,51 +120,29 @@ pub(crate) fn reach(live: &LiveMap, map: &Outcome) -> Result<Option<Vec<File>>, 
         _ => return Ok(None),
     };
     remember()?;
-    let places = places(live, map).into_iter();
-    Ok(Some(places.filter_map(|place| open(&place).ok()).collect()))
+    Ok(Some(directories(live, map).flatten().collect()))
 }
 
-/// Where this process must be able to read, to serve this map; nowhere in particular if it has
-/// no roots. What is likelier to hang comes later.
-fn places(live: &LiveMap, map: &Map) -> Vec<PathBuf> {
+/// The directories beneath which this process must be able to read, to serve this map; none if it
+/// has no roots. What is likelier to hang comes later.
+#[cfg(target_os = "linux")]
+fn directories(live: &LiveMap, map: &Map) -> impl Iterator<Item = Result<File, SystemError>> {
     let roots = map.roots();
-    let mut places = match roots.is_empty() {
+    let own = match roots.is_empty() {
         true => Vec::new(),
-        false => directories_of(live.location().file()),
+        false => keyhole_walk::directories_of(live.location().file()),
     };
-    places.extend(roots);
-    places
+    let places = own.into_iter().chain(roots);
+    places.map(|place| keyhole_walk::directory_at(&place))
 }
-
-#[cfg(target_os = "linux")]
-fn open(place: &std::path::Path) -> Result<File, SystemError> {
-    keyhole_walk::directory_at(place)
-}
-
-#[cfg(target_os = "linux")]
-use keyhole_walk::{directories_of, remember};
 
 /// Where there is no wall, nothing need be open before it.
 #[cfg(not(target_os = "linux"))]
-mod elsewhere {
-    use keyhole_walk::{SystemError, WalkError};
-    use std::{
-        fs::File,
-        path::{Path, PathBuf},
-    };
-
-    pub(super) fn open(_: &Path) -> Result<File, SystemError> {
-        Err(SystemError::Missing)
-    }
-
-    pub(super) fn directories_of(_: &Path) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    pub(super) fn remember() -> Result<(), WalkError> {
-        Ok(())
-    }
+fn directories(_: &LiveMap, _: &Map) -> impl Iterator<Item = Result<File, SystemError>> {
+    std::iter::empty()
 }
 
 #[cfg(not(target_os = "linux"))]
-use elsewhere::{directories_of, open, remember};
+fn remember() -> Result<(), WalkError> {
+    Ok(())
+}

@@ -43,24 +43,13 @@ pub(crate) enum ServeError {
     ShowsAKey,
     /// The process could not be restricted as far as the system can.
     #[error("cannot start: {0}")]
-    Restrict(WallError),
+    Restrict(#[from] WallError),
     /// The user wants the whole wall or nothing, and something is missing.
     #[error("cannot start: --require-wall asks for the whole wall, and {0}")]
     WallMissing(String),
     /// The session ended with an error.
     #[error("{0}")]
     Session(#[from] SessionError),
-}
-
-const NO_BINDING: &str = "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind";
-
-impl From<WallError> for ServeError {
-    fn from(error: WallError) -> Self {
-        match error {
-            WallError::OutOfResources(error) => Self::OutOfResources(error),
-            error => Self::Restrict(error),
-        }
-    }
 }
 
 /// A process that is restricted walks before it; only too few resources can end that.
@@ -206,7 +195,9 @@ fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, ServeError> {
     };
     let binding = map.binding(name);
     match binding {
-        None => say(&format!("{NO_BINDING}; until then each call is refused")),
+        None => say(
+            "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind; until then each call is refused",
+        ),
         Some(binding) if binding.shows_a_key(name, map) => return Err(ServeError::ShowsAKey),
         Some(_) => {}
     }

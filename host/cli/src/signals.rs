@@ -3,9 +3,6 @@
 use std::io;
 
 /// Listens from now on. The future waits for any of the signals. Call it within a runtime.
-///
-/// # Errors
-/// Those of the operating system.
 #[cfg(unix)]
 pub(crate) fn listen() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -19,10 +16,6 @@ pub(crate) fn listen() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Listens from now on. The future waits for any of the signals. Call it within a runtime.
-///
-/// # Errors
-/// Those of the operating system.
 #[cfg(windows)]
 pub(crate) fn listen() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::windows as signals;
