@@ -8,7 +8,7 @@ use crate::{
     resources::{make_threads, runtime, streams_are_pipes, widen_output},
     restrict::{has_roots, restrict},
     say, signals,
-    streams::{OnThread, input, output},
+    streams::OnThread,
 };
 use keyhole_core::{
     BindingName, Caller, Key, LiveMap, Loader, Map, MapError,
@@ -143,7 +143,7 @@ fn streams(are_pipes: bool) -> (Reader, Writer) {
         let (from, to) = stdio();
         return (Box::new(from), Box::new(to));
     }
-    let (from, to) = (OnThread::new(input()), OnThread::new(output()));
+    let [from, to] = <[OnThread; 2]>::default();
     (Box::new(from), Box::new(to))
 }
 

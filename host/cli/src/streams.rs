@@ -106,33 +106,16 @@ fn wait_to_read<S>(_: &S) {}
 #[cfg(windows)]
 fn wait_to_write<S>(_: &S) {}
 
-/// A stream that a thread of the runtime reads or writes. tokio's own ends at "not now".
-pub(crate) struct OnThread<S> {
-    /// None while a thread has it, or if the runtime is about to end.
-    idle: Option<S>,
-    busy: Option<JoinHandle<(S, io::Result<Vec<u8>>)>>,
+/// Standard input or output, which a thread of the runtime reads or writes. tokio's own ends at
+/// "not now".
+#[derive(Default)]
+pub(crate) struct OnThread {
+    busy: Option<JoinHandle<io::Result<Vec<u8>>>>,
     /// What was read, and nobody has taken yet.
     read: Vec<u8>,
 }
 
-impl<S: Send + 'static> OnThread<S> {
-    pub(crate) fn new(stream: S) -> Self {
-        Self {
-            idle: Some(stream),
-            busy: None,
-            read: Vec::new(),
-        }
-    }
-
-    fn begin(&mut self, work: impl FnOnce(&mut S) -> io::Result<Vec<u8>> + Send + 'static) {
-        self.busy = self.idle.take().map(|mut stream| {
-            spawn_blocking(move || {
-                let done = work(&mut stream);
-                (stream, done)
-            })
-        });
-    }
-
+impl OnThread {
     /// What the thread read. Nothing, if none is at work.
     fn done(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         let Some(busy) = &mut self.busy else {
@@ -140,28 +123,26 @@ impl<S: Send + 'static> OnThread<S> {
         };
         let ended = ready!(Pin::new(busy).poll(cx));
         self.busy = None;
-        let (stream, done) = ended?;
-        self.idle = Some(stream);
-        Poll::Ready(done)
+        Poll::Ready(ended?)
     }
 }
 
-impl<S: Read + Send + Unpin + 'static> AsyncRead for OnThread<S> {
+impl AsyncRead for OnThread {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.read.is_empty() {
-            if self.busy.is_none() {
-                let most = to.remaining();
-                self.begin(move |stream| {
+            let most = to.remaining();
+            self.busy.get_or_insert_with(|| {
+                spawn_blocking(move || {
                     let mut bytes = vec![0; most];
-                    let got = stream.read(&mut bytes)?;
+                    let got = input().read(&mut bytes)?;
                     bytes.truncate(got);
                     Ok(bytes)
-                });
-            }
+                })
+            });
             self.read = ready!(self.done(cx))?;
         }
         let fits = self.read.len().min(to.remaining());
@@ -171,22 +152,20 @@ impl<S: Read + Send + Unpin + 'static> AsyncRead for OnThread<S> {
     }
 }
 
-impl<S: Write + Send + Unpin + 'static> AsyncWrite for OnThread<S> {
+impl AsyncWrite for OnThread {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         ready!(self.done(cx))?;
-        if self.idle.is_none() {
-            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
-        }
         let (bytes, taken) = (bytes.to_vec(), bytes.len());
-        self.begin(move |stream| {
-            stream.write_all(&bytes)?;
-            stream.flush()?;
+        self.busy = Some(spawn_blocking(move || {
+            let mut stdout = output();
+            stdout.write_all(&bytes)?;
+            stdout.flush()?;
             Ok(Vec::new())
-        });
+        }));
         Poll::Ready(Ok(taken))
     }
 
