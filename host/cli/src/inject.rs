@@ -46,10 +46,8 @@ struct Input {
 }
 
 /// Answers the client's input on `stdin` as JSON on `stdout`. Without a map, or if it cannot
-/// do what a server does at its start, it loads nothing, and the agent reads a refusal.
-///
-/// # Errors
-/// [`HookError`]: the agent gets nothing.
+/// do what a server does at its start, it loads nothing, and the agent reads a refusal. On an
+/// error, the agent gets nothing.
 pub(crate) fn inject(
     map: Result<LiveMap, String>,
     stdin: impl Read,

@@ -24,10 +24,7 @@ const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
 
 /// Makes the runtime, which has one thread for the protocol, and up to `threads` for calls.
 /// It creates no thread yet, but it first checks that the resources for all of this are
-/// free.
-///
-/// # Errors
-/// What the operating system refuses. tokio would panic later.
+/// free: tokio would panic later.
 pub(crate) fn runtime(threads: usize) -> io::Result<Runtime> {
     runtime_of(threads, || {})
 }
@@ -49,10 +46,7 @@ pub(crate) fn runtime_of(
 }
 
 /// Makes the runtime create now the thread of the first call, and those that its streams
-/// will need.
-///
-/// # Errors
-/// What the operating system refuses. tokio would panic later.
+/// will need: tokio would panic later if the system refused one.
 pub(crate) fn make_threads(runtime: &Runtime, streams_are_pipes: bool) -> io::Result<()> {
     let threads = if streams_are_pipes {
         1

@@ -23,11 +23,8 @@ use std::{
 };
 
 /// Gives up what this process does not need to serve this map, and the tickets in `tickets`.
-/// Returns the parts of the wall that stand, and the map as it was before. The process must have
-/// one thread.
-///
-/// # Errors
-/// [`ServeError`]. An unusable map is no error.
+/// Returns the parts of the wall that stand, and the map as it was before; an unusable map is no
+/// error. The process must have one thread.
 pub(crate) fn restrict(
     live: &Arc<LiveMap>,
     tickets: Option<&Tickets>,
@@ -111,9 +108,6 @@ fn look(
 
 /// For `check`: the directories beneath which a server with this map can read. None if it can
 /// read everywhere. This process then also knows what it could not read behind the wall.
-///
-/// # Errors
-/// [`ServeError::OutOfResources`].
 pub(crate) fn reach(live: &LiveMap, map: &Outcome) -> Result<Option<Vec<File>>, ServeError> {
     let map = match map {
         Ok(known) if has_roots(map) => known,

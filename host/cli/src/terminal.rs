@@ -9,9 +9,6 @@ use std::{
 
 /// Prints `text` on standard output. If its reader has seen enough, such as `head`, that is
 /// no error.
-///
-/// # Errors
-/// A message.
 pub(crate) fn print(text: &str) -> Result<(), String> {
     let mut stdout = streams::output();
     let written = stdout.write_all(text.as_bytes());

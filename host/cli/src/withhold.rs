@@ -45,8 +45,7 @@ struct Stop {
 /// - `{"report": "…"}`: the report without quotations.
 /// - `{"refused": "code: advice"}`: the document does not load.
 ///
-/// # Errors
-/// [`HookError`]. The module then withholds the whole report.
+/// On an error, the module withholds the whole report.
 pub(crate) fn withhold(
     map: Result<LiveMap, String>,
     stop: bool,

@@ -49,9 +49,6 @@ impl AgentName {
 
     /// The name as a map may have it: 1 to [`Self::MAX_CHARS`] visible characters of any script,
     /// and no `*`. It means the agent whose name has the same bytes.
-    ///
-    /// # Errors
-    /// [`UnusableName`].
     pub fn in_map(text: &str) -> Result<Self, UnusableName> {
         let is_seen = |c: char| is_visible(c) && !c.is_whitespace();
         match text.chars().count() {

@@ -30,9 +30,6 @@ pub trait Executor: Send + Sync + 'static {
     /// Asks the guest for `key`. The guest can reach only `grant`.
     ///
     /// Blocks for as long as the guest and the file system take.
-    ///
-    /// # Errors
-    /// Each [`Refusal`] that is about a file.
     fn run(
         &self,
         key: &str,

@@ -106,11 +106,8 @@ impl Tickets {
         Ok(data)
     }
 
-    /// Writes a ticket for the call with this `id`, and its receipt. It first cleans up
-    /// old ones.
-    ///
-    /// # Errors
-    /// [`TicketError`]. Then there is no new ticket.
+    /// Writes a ticket for the call with this `id`, and its receipt; or, if that fails, neither.
+    /// It first cleans up old ones.
     pub fn leave(&self, id: &str, ticket: &Ticket) -> Result<(), TicketError> {
         let folder = self.held()?;
         let now = SystemTime::now();

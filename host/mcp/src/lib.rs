@@ -87,9 +87,6 @@ pub fn has_hung_up(error: &io::Error) -> bool {
 /// `stop` is ready. Unanswered requests are then left to the runtime. Shut the
 /// runtime down without waiting, because a read of standard input cannot be
 /// interrupted.
-///
-/// # Errors
-/// [`SessionError`].
 pub async fn run_session<L, R, W>(
     loader: Arc<L>,
     callers: Caller,

@@ -32,10 +32,8 @@ const GROUPS: &str = "/etc/group";
 pub struct GroupFiles(Result<(Vec<u8>, Vec<u8>), &'static str>);
 
 impl<F: FileSystem> Walker<F> {
-    /// Reads both files.
-    ///
-    /// # Errors
-    /// [`WalkError`], only if the process has too few descriptors or too little memory.
+    /// Reads both files. This fails only if the process has too few descriptors or too little
+    /// memory.
     pub(crate) fn group_files(&self) -> Result<GroupFiles, WalkError> {
         let read = |path| -> Result<Result<Vec<u8>, &'static str>, WalkError> {
             let walked = self.walk(Path::new(path), Policy::GROUP_FILE);

@@ -49,10 +49,8 @@ static KEPT: OnceLock<Kept> = OnceLock::new();
 /// Reads now what this process cannot read any more when it may open files beneath its roots
 /// only: who is in which group, where file systems are mounted, and whose files may be
 /// anybody's. A user who joins a group later is noticed after a restart. All walks of this
-/// process share it, so none can be forgotten.
-///
-/// # Errors
-/// [`WalkError`], only if the process has too few descriptors or too little memory.
+/// process share it, so none can be forgotten. This fails only if the process has too few
+/// descriptors or too little memory.
 pub fn remember() -> Result<(), WalkError> {
     Ids::get();
     let kept = Kept {
@@ -85,9 +83,6 @@ pub fn is_supported() -> std::io::Result<()> {
 /// Opens the directory at `path`, following links, for a rule of what this process may read:
 /// nobody can read by it, and it is not judged. A mount point that hangs is opened at once; a
 /// directory beneath it hangs.
-///
-/// # Errors
-/// [`SystemError`].
 pub fn directory_at(path: &Path) -> Result<File, SystemError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())

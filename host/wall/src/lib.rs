@@ -49,9 +49,6 @@ pub use process::{close_inherited, hide_memory};
 use std::{fmt, io};
 
 /// Gives nothing up, because the system has no wall, and reports this.
-///
-/// # Errors
-/// None.
 #[cfg(not(target_os = "linux"))]
 pub fn restrict_process<D, R, T>(
     _: Rights,

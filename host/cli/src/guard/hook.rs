@@ -205,9 +205,6 @@ pub(super) fn read_after(json: &[u8]) -> Result<String, HookError> {
 /// Who it is by the two fields of a hook's input. A subagent has an id and a type. A
 /// session that was started as an agent has only a type, and the main conversation has
 /// neither. `is_subagents` says which ids a client gives to subagents.
-///
-/// # Errors
-/// [`HookError`], if there is no such agent.
 pub(crate) fn origin(
     id: Option<String>,
     agent: Option<String>,

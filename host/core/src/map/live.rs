@@ -63,17 +63,12 @@ impl<F: FileSystem + Clone> LiveMap<F> {
 
     /// The map as it is now. This blocks: it reads files, and waits for up to a second
     /// if the map is just being written.
-    ///
-    /// # Errors
-    /// [`MapError`]: why every key is refused until the map is fixed.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
         self.current_in(&self.walker)
     }
 
-    /// The same, for somebody who waits until `deadline`.
-    ///
-    /// # Errors
-    /// [`MapError`]; after the deadline, that the map's file system does not answer in time.
+    /// The same, for somebody who waits until `deadline`: after it, the map's file system does not
+    /// answer in time.
     pub fn current_by(&self, deadline: Instant) -> Result<Arc<Map>, MapError> {
         self.current_in(&self.walker.clone().until(deadline))
     }
@@ -144,9 +139,6 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     }
 
     /// The map as it would be with these bytes.
-    ///
-    /// # Errors
-    /// [`MapError::Parse`].
     pub fn parse(&self, bytes: &[u8]) -> Result<Map, MapError> {
         Map::parse(bytes, &self.location).map_err(|source| {
             let path = self.location.file().to_owned();

@@ -64,12 +64,9 @@ pub enum LocationError {
 impl Location {
     /// The map's location: `named` if the user named one (`--map`), else
     /// `keyhole/context-map.toml` in the user's [`configuration`] directory. A relative
-    /// `named` is relative to the current directory.
+    /// `named` is relative to the current directory. It does not check whether there is a file.
     ///
     /// `variable` looks up an environment variable: `|name| env::var_os(name)`.
-    ///
-    /// # Errors
-    /// [`LocationError`]. It does not check whether there is a file.
     pub fn find(
         named: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,

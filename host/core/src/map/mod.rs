@@ -38,15 +38,9 @@ pub trait Maps: Send + Sync + 'static {
     type Directory;
 
     /// The map that is valid for this call.
-    ///
-    /// # Errors
-    /// The [`Refusal`] of a map that cannot be used.
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal>;
 
     /// The grant for an entry of that map.
-    ///
-    /// # Errors
-    /// As for [`locate()`].
     fn resolve(
         &self,
         map: &Map,

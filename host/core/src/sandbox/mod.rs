@@ -68,28 +68,18 @@ pub enum SandboxError {
 
 impl Sandbox {
     /// The guest that was built with this program.
-    ///
-    /// # Errors
-    /// [`SandboxError`], on a machine that cannot run the image.
     pub fn embedded(limits: Limits) -> Result<Self, SandboxError> {
         let component = embedded::component(&Self::engine()?).map_err(SandboxError::Load)?;
         Self::new(&component, limits)
     }
 
     /// An engine with the only configuration that precompiled images fit.
-    ///
-    /// # Errors
-    /// [`SandboxError::Load`] if the machine cannot run it.
     pub fn engine() -> Result<Engine, SandboxError> {
         Engine::new(&keyhole_engine::config()).map_err(SandboxError::Load)
     }
 
     /// Any component, confined like the embedded one. Tests use this to try hostile
     /// components.
-    ///
-    /// # Errors
-    /// [`SandboxError::Contract`] if it imports more than we link, or does not export
-    /// what we call.
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
         let mut linker = Linker::new(component.engine());
         imports::link(&mut linker).map_err(SandboxError::Contract)?;
