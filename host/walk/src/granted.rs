@@ -15,7 +15,7 @@
 //! which settles when it is opened ([`GrantedFile::open`]). The model plays this file as it is.
 
 use crate::{
-    Kind, Mount, SystemError, WalkError, Walked, Walker, plain_name,
+    Kind, SystemError, WalkError, Walked, Walker, plain_name,
     system::{FileSystem, Stat},
     trust::{Distrust, DistrustReason},
 };
@@ -159,13 +159,12 @@ impl<H> GrantedFile<H> {
         };
         let around = walker.files.stat(directory)?;
         // The walk that led here has judged the mount of the directory.
-        trusted(walker.distrust(directory, &around, Mount::Ordinary, false, true)?)?;
+        trusted(walker.distrust(directory, &around, None, true)?)?;
         let (handle, stat) = walker.files.open(directory, name)?;
         if stat.kind != Kind::File {
             return Err(SystemError::NotAFile.into());
         }
-        let mount = walker.mount_of(&handle, &stat, &around, Mount::Ordinary)?;
-        trusted(walker.distrust(&handle, &stat, mount, around.is_shared(), true)?)?;
+        trusted(walker.distrust(&handle, &stat, Some(&around), true)?)?;
         let settled = walker.settle(&handle, stat)?;
         Ok(Self {
             handle,

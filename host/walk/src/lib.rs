@@ -59,7 +59,7 @@ pub use linux::{Handle, System, directories_of, directory_at, is_supported, reme
 #[cfg(target_os = "macos")]
 pub use macos::{Handle, System};
 pub use policy::Policy;
-pub use system::{FileSystem, Kind, Mount, Stat, Time};
+pub use system::{FileSystem, Kind, Stat, Time};
 pub use trust::{Distrust, DistrustReason};
 #[cfg(windows)]
 pub use windows::{Handle, System, paths};
@@ -216,21 +216,6 @@ impl<F: FileSystem> Walker<F> {
         match policy.end {
             End::Directory => Ok(way.end(None, OsString::new())),
             End::File | End::Name => Err(SystemError::NotAFile.into()),
-        }
-    }
-
-    /// The mount of an object in a directory. A mount of another file system always has
-    /// another device number.
-    fn mount_of(
-        &self,
-        handle: &F::Handle,
-        stat: &Stat,
-        directory: &Stat,
-        mount: Mount,
-    ) -> Result<Mount, SystemError> {
-        match stat.device == directory.device {
-            true => Ok(mount),
-            false => self.files.mount(handle, stat),
         }
     }
 

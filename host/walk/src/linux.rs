@@ -9,7 +9,7 @@ use crate::{
     error::{SystemError, WalkError},
     group::GroupFiles,
     paths::is_exhaustion,
-    system::{FileSystem, Kind, Mount, Stat},
+    system::{FileSystem, Kind, Stat},
     trust::{DistrustReason, ROOT},
 };
 use rustix::{
@@ -266,16 +266,16 @@ impl FileSystem for System {
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>, SystemError> {
         // Only 32 bits of it are the number; the kernel's type for it varies.
         let kind = rustix::fs::fstatfs(&handle.0).map(|found| found.f_type as u32);
         Ok(match kind.map_err(SystemError::from) {
-            Ok(kind) if KERNEL.contains(&kind) => Mount::Kernel,
+            Ok(kind) if KERNEL.contains(&kind) => Some(DistrustReason::KernelFileSystem),
             Ok(FUSE) => fuse(stat.device, self.user().filter(|_| Ids::get().are_outside)),
-            Ok(_) => Mount::Ordinary,
+            Ok(_) => None,
             Err(error @ SystemError::OutOfResources) => return Err(error),
             // It does not even say what it is.
-            Err(_) => Mount::AnothersOwn,
+            Err(_) => Some(DistrustReason::ForeignMount),
         })
     }
 
@@ -381,9 +381,9 @@ fn mounts() -> std::io::Result<Vec<u8>> {
 }
 
 /// What the kernel says of this FUSE file system.
-fn fuse(device: u64, user: Option<u32>) -> Mount {
+fn fuse(device: u64, user: Option<u32>) -> Option<DistrustReason> {
     let Ok(mounts) = mounts() else {
-        return Mount::AnothersOwn;
+        return Some(DistrustReason::ForeignMount);
     };
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     fuse_in(&mounts, &format!("{major}:{minor}"), user)
@@ -398,7 +398,8 @@ fn fuse(device: u64, user: Option<u32>) -> Mount {
 ///
 /// The option has the number that a user has where it was mounted. `user` is None if our own
 /// numbers may be others' there.
-fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Mount {
+fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Option<DistrustReason> {
+    let foreign = Some(DistrustReason::ForeignMount);
     let of_this = mounts
         .split(|byte| *byte == b'\n')
         .filter(|line| line.split(|byte| *byte == b' ').nth(2) == Some(device.as_bytes()))
@@ -407,29 +408,21 @@ fn fuse_in(mounts: &[u8], device: &str, user: Option<u32>) -> Mount {
             let line = String::from_utf8_lossy(line);
             let after = line.split_once(" - ").map(|(_, after)| after);
             let Some(options) = after.and_then(|after| after.split(' ').nth(2)) else {
-                return Mount::AnothersOwn;
+                return foreign;
             };
             let has = |option| options.split(',').any(|o| o == option);
             let mounter = options.split(',').find_map(|o| o.strip_prefix("user_id="));
             match mounter.map(str::parse) {
-                None => Mount::Ordinary,
-                Some(id) if user.is_none_or(|user| id != Ok(user) && id != Ok(0)) => {
-                    Mount::AnothersOwn
+                None => None,
+                Some(id) if user.is_none_or(|user| id != Ok(user) && id != Ok(0)) => foreign,
+                Some(_) if has("allow_other") && !has("default_permissions") => {
+                    Some(DistrustReason::Unchecked)
                 }
-                Some(_) if has("allow_other") && !has("default_permissions") => Mount::Unchecked,
-                Some(_) => Mount::Ordinary,
+                Some(_) => None,
             }
         });
     // One may be mounted in several places.
-    of_this
-        .reduce(|worst, next| {
-            if worst == Mount::Ordinary {
-                next
-            } else {
-                worst
-            }
-        })
-        .unwrap_or(Mount::AnothersOwn)
+    of_this.reduce(Option::or).unwrap_or(foreign)
 }
 
 impl Stat {

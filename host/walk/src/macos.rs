@@ -37,7 +37,7 @@
 
 use crate::{
     error::SystemError,
-    system::{FileSystem, Kind, Mount, Stat},
+    system::{FileSystem, Kind, Stat},
     trust::DistrustReason,
 };
 use exacl::{AclOption, Perm};
@@ -166,7 +166,7 @@ impl FileSystem for System {
     /// If a volume's ownership is ignored, as Finder sets it for most volumes that are
     /// plugged in, the kernel tells every user that they own everything, and lets them
     /// write to it as the owner.
-    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>, SystemError> {
         let found = rustix::fs::fstatfs(&handle.0)?;
         let kind: Vec<u8> = found
             .f_fstypename
@@ -175,10 +175,10 @@ impl FileSystem for System {
             .map(|byte| byte.cast_unsigned())
             .collect();
         Ok(match found.f_owner {
-            _ if KERNEL.contains(&kind.as_slice()) => Mount::Kernel,
-            _ if found.f_flags & NO_OWNERS != 0 => Mount::WithoutOwners,
-            owner if owner == 0 || Some(owner) == self.user() => Mount::Ordinary,
-            _ => Mount::AnothersOwn,
+            _ if KERNEL.contains(&kind.as_slice()) => Some(DistrustReason::KernelFileSystem),
+            _ if found.f_flags & NO_OWNERS != 0 => Some(DistrustReason::NoOwners),
+            owner if owner == 0 || Some(owner) == self.user() => None,
+            _ => Some(DistrustReason::ForeignMount),
         })
     }
 

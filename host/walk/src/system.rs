@@ -60,8 +60,13 @@ pub trait FileSystem {
         name: &OsStr,
     ) -> Result<OsString, SystemError>;
 
-    /// The kind of mount that a handle is in, which reports this.
-    fn mount(&self, handle: &Self::Handle, stat: &Stat) -> Result<Mount, SystemError>;
+    /// Why the mount that a handle is in makes nothing trusted, whatever it reports of owners and
+    /// modes. None if root or the user made it, and it keeps both.
+    fn mount(
+        &self,
+        handle: &Self::Handle,
+        stat: &Stat,
+    ) -> Result<Option<DistrustReason>, SystemError>;
 
     /// Why an access control list may let somebody write whom the mode does not cover: not
     /// the owner, nor the group alone, nor all others; or why this is unknown. None if it
@@ -161,21 +166,4 @@ impl Stat {
     pub const fn id(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
-}
-
-/// Who made a mount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mount {
-    /// Root or the user made it.
-    Ordinary,
-    /// Another user made it, and controls everything that it reports, owners and modes
-    /// too.
-    AnothersOwn,
-    /// It keeps no owners: it tells every user that they own everything.
-    WithoutOwners,
-    /// It lets other users in, and its own program decides what they may do there, whatever
-    /// owners and modes say.
-    Unchecked,
-    /// The kernel makes up its content.
-    Kernel,
 }

@@ -17,7 +17,7 @@
 //! that homes under `umask 002` work. `group.rs` says exactly what this means.
 
 use crate::{
-    FileSystem, Kind, Mount, Stat, WalkError, Walker,
+    FileSystem, Kind, Stat, WalkError, Walker,
     paths::{OWNERS, SHUT},
     printable::printable,
 };
@@ -60,13 +60,14 @@ pub enum DistrustReason {
     AccessList,
     /// It is a file with a second name, on macOS.
     SecondName,
-    /// It is in a file system that another user mounted, or may have mounted.
+    /// It is in a file system that another user mounted, or may have mounted, and who controls
+    /// everything that it reports.
     ForeignMount,
-    /// It is in a file system that keeps no owners.
+    /// It is in a file system that keeps no owners: it tells every user that they own everything.
     NoOwners,
-    /// It is in a file system that lets others in, and that need not check modes.
+    /// It is in a file system that lets others in, and whose own program decides what they may do.
     Unchecked,
-    /// It is in procfs, sysfs or the like.
+    /// It is in procfs, sysfs or the like, whose content the kernel makes up.
     KernelFileSystem,
     /// The user is the overflow user, as whom the system shows every owner that it cannot name.
     NobodysUser,
@@ -137,14 +138,32 @@ impl Stat {
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// Why an open object is not trusted: the first reason that applies. None means that
-    /// it is. `shared` says whether others may create files in the directory that holds
-    /// it; `groups`, whether a group whose only member is the user counts as the user.
+    /// Why an open object is not trusted, which was found in a directory that reports `around`;
+    /// None if it is. That directory is trusted, and so is its mount: one of another file system
+    /// always has another device number. `groups` says whether a group whose only member is the
+    /// user counts as the user.
     pub(crate) fn distrust(
         &self,
         handle: &F::Handle,
         stat: &Stat,
-        mount: Mount,
+        around: Option<&Stat>,
+        groups: bool,
+    ) -> Result<Option<DistrustReason>, WalkError> {
+        let mount = match around {
+            Some(around) if around.device != stat.device => self.files.mount(handle, stat)?,
+            _ => None,
+        };
+        let shared = around.is_some_and(Stat::is_shared);
+        self.judge(handle, stat, mount, shared, groups)
+    }
+
+    /// The first reason that applies, and that of the object's `mount` before all others. `shared`
+    /// says whether others may create files in the directory that holds it.
+    pub(crate) fn judge(
+        &self,
+        handle: &F::Handle,
+        stat: &Stat,
+        mount: Option<DistrustReason>,
         shared: bool,
         groups: bool,
     ) -> Result<Option<DistrustReason>, WalkError> {
@@ -153,31 +172,22 @@ impl<F: FileSystem> Walker<F> {
         };
         let is_directory = stat.kind == Kind::Directory;
         Ok(match mount {
-            Mount::Kernel => Some(DistrustReason::KernelFileSystem),
-            Mount::AnothersOwn => Some(DistrustReason::ForeignMount),
-            Mount::WithoutOwners => Some(DistrustReason::NoOwners),
-            Mount::Unchecked => Some(DistrustReason::Unchecked),
-            Mount::Ordinary if ![user, ROOT].contains(&stat.owner) => {
+            Some(why) => Some(why),
+            None if ![user, ROOT].contains(&stat.owner) => {
                 Some(match self.files.is_nameless(stat.owner) {
                     true => DistrustReason::UnknownOwner,
                     false => DistrustReason::ForeignOwner,
                 })
             }
-            Mount::Ordinary if shared && (!is_directory || stat.is_shared()) => {
-                Some(DistrustReason::Movable)
-            }
+            None if shared && (!is_directory || stat.is_shared()) => Some(DistrustReason::Movable),
             // A link has no mode of its own: only its owner counts.
-            Mount::Ordinary if stat.kind == Kind::Link => None,
-            Mount::Ordinary if let Some(why) = self.files.hidden_writers(handle, stat)? => {
-                Some(why)
-            }
-            Mount::Ordinary if stat.is_sticky_directory() => None,
-            Mount::Ordinary if stat.mode & OTHERS_WRITE != 0 => {
-                Some(DistrustReason::WritableByOthers)
-            }
-            Mount::Ordinary if stat.mode & GROUP_WRITE == 0 => None,
-            Mount::Ordinary if groups => self.others_in(stat.group, user)?,
-            Mount::Ordinary => Some(DistrustReason::WritableByGroup),
+            None if stat.kind == Kind::Link => None,
+            None if let Some(why) = self.files.hidden_writers(handle, stat)? => Some(why),
+            None if stat.is_sticky_directory() => None,
+            None if stat.mode & OTHERS_WRITE != 0 => Some(DistrustReason::WritableByOthers),
+            None if stat.mode & GROUP_WRITE == 0 => None,
+            None if groups => self.others_in(stat.group, user)?,
+            None => Some(DistrustReason::WritableByGroup),
         })
     }
 }

@@ -1,9 +1,7 @@
 //! The state of a walk: the names that are left, and the directories that it passed,
 //! all of them open and trusted.
 
-use crate::{
-    Distrust, FileSystem, Mount, Policy, Stat, SystemError, WalkError, Walked, Walker, paths,
-};
+use crate::{Distrust, FileSystem, Policy, Stat, SystemError, WalkError, Walked, Walker, paths};
 use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
@@ -31,7 +29,6 @@ pub(crate) fn push_names(names: &mut Vec<OsString>, path: &OsStr) {
 pub(crate) struct Step<H> {
     pub(crate) handle: H,
     pub(crate) stat: Stat,
-    mount: Mount,
     /// Its name in the directory where it was found.
     name: OsString,
 }
@@ -48,28 +45,15 @@ pub(crate) struct PathStack<'a, F: FileSystem> {
 impl<'a, F: FileSystem> PathStack<'a, F> {
     pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let (handle, stat) = walker.files.root()?;
-        // `/` is trusted: whoever mounted it owns the system.
-        let mount = Mount::Ordinary;
         let name = OsString::new();
-        let here = Step {
-            handle,
-            stat,
-            mount,
-            name,
-        };
         let way = Self {
             walker,
             policy,
             above: Vec::new(),
-            here,
+            here: Step { handle, stat, name },
         };
-        way.check(
-            &way.here.handle,
-            &way.here.stat,
-            mount,
-            false,
-            OsStr::new(""),
-        )?;
+        // The mount of `/` is trusted: whoever made it owns the system.
+        way.check(&way.here.handle, &way.here.stat, None, OsStr::new(""))?;
         Ok(way)
     }
 
@@ -85,16 +69,11 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         stat: Stat,
         name: OsString,
     ) -> Result<(), WalkError> {
-        let mount = self.check_child(&handle, &stat, &name)?;
+        self.check_child(&handle, &stat, &name)?;
         if self.above.len() == MAX_DEPTH {
             return Err(SystemError::Missing.into());
         }
-        let next = Step {
-            handle,
-            stat,
-            mount,
-            name,
-        };
+        let next = Step { handle, stat, name };
         self.above.push(std::mem::replace(&mut self.here, next));
         Ok(())
     }
@@ -112,33 +91,25 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
         self.back();
     }
 
-    /// Checks that an open object of this directory is trusted. Returns its mount.
+    /// Checks that an open object of this directory is trusted.
     pub(crate) fn check_child(
         &self,
         handle: &F::Handle,
         stat: &Stat,
         name: &OsStr,
-    ) -> Result<Mount, WalkError> {
-        let Step {
-            stat: around,
-            mount,
-            ..
-        } = &self.here;
-        let mount = self.walker.mount_of(handle, stat, around, *mount)?;
-        self.check(handle, stat, mount, around.is_shared(), name)?;
-        Ok(mount)
+    ) -> Result<(), WalkError> {
+        self.check(handle, stat, Some(&self.here.stat), name)
     }
 
     fn check(
         &self,
         handle: &F::Handle,
         stat: &Stat,
-        mount: Mount,
-        shared: bool,
+        around: Option<&Stat>,
         name: &OsStr,
     ) -> Result<(), WalkError> {
         let groups = self.policy.groups;
-        let Some(why) = self.walker.distrust(handle, stat, mount, shared, groups)? else {
+        let Some(why) = self.walker.distrust(handle, stat, around, groups)? else {
             return Ok(());
         };
         let path = self.path(name);

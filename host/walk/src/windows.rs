@@ -26,7 +26,7 @@ mod time;
 
 use crate::{
     error::SystemError,
-    system::{FileSystem, Kind, Mount, Stat},
+    system::{FileSystem, Kind, Stat},
     trust::DistrustReason,
 };
 pub use api::How;
@@ -165,14 +165,14 @@ impl FileSystem for System {
     }
 
     /// Only the user or an administrator may give a drive its letter.
-    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>, SystemError> {
         let Some(file) = &handle.0 else {
-            return Ok(Mount::Ordinary);
+            return Ok(None);
         };
         match api::volume_flags(file).map_err(SystemError::from) {
-            Ok(flags) if flags & FILE_PERSISTENT_ACLS != 0 => Ok(Mount::Ordinary),
+            Ok(flags) if flags & FILE_PERSISTENT_ACLS != 0 => Ok(None),
             Err(SystemError::OutOfResources) => Err(SystemError::OutOfResources),
-            Ok(_) | Err(_) => Ok(Mount::WithoutOwners),
+            Ok(_) | Err(_) => Ok(Some(DistrustReason::NoOwners)),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{
     play::Program,
     world::World,
 };
-use keyhole_walk::{DistrustReason, FileSystem, Kind, Mount, Stat, SystemError};
+use keyhole_walk::{DistrustReason, FileSystem, Kind, Stat, SystemError};
 use std::{
     ffi::{OsStr, OsString},
     hash::{Hash, Hasher},
@@ -166,15 +166,15 @@ impl FileSystem for Files {
         }
     }
 
-    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle, _: &Stat) -> Result<Option<DistrustReason>, SystemError> {
         let world = self.world();
         let disk = &world.disk;
         Ok(match disk.mounts[disk.nodes[handle.id].device] {
-            _ if world.program == Program::Trusting => Mount::Ordinary,
-            Mounted::By(uid) if uid != JANE.uid => Mount::AnothersOwn,
-            Mounted::Ordinary | Mounted::By(_) => Mount::Ordinary,
-            Mounted::WithoutOwners => Mount::WithoutOwners,
-            Mounted::Kernel => Mount::Kernel,
+            _ if world.program == Program::Trusting => None,
+            Mounted::By(uid) if uid != JANE.uid => Some(DistrustReason::ForeignMount),
+            Mounted::Ordinary | Mounted::By(_) => None,
+            Mounted::WithoutOwners => Some(DistrustReason::NoOwners),
+            Mounted::Kernel => Some(DistrustReason::KernelFileSystem),
         })
     }
 

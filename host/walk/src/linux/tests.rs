@@ -1,15 +1,15 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{fuse, fuse_in, lets_others_write};
-use crate::{Mount, SystemError};
+use crate::{DistrustReason, SystemError};
 use rustix::io::Errno;
 use std::{fs, os::unix::fs::MetadataExt as _};
 
 #[test]
 fn a_mount_is_looked_up_by_its_device() {
     let proc = fs::metadata("/proc/self").unwrap().dev();
-    assert_eq!(fuse(proc, Some(1000)), Mount::Ordinary);
-    assert_eq!(fuse(u64::MAX, Some(0)), Mount::AnothersOwn);
+    assert_eq!(fuse(proc, Some(1000)), None);
+    assert_eq!(fuse(u64::MAX, Some(0)), Some(DistrustReason::ForeignMount));
 }
 
 #[test]
@@ -29,30 +29,34 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
         50 31 0:59 / /kept rw - fuse.x x rw,user_id=0,default_permissions,allow_other\n\
         51 31 0:60 / /c rw - fuse.x x rw,user_id=1000\n\
         52 31 0:60 / /d rw - fuse.x x rw,user_id=0,allow_other\n";
-    use Mount::{AnothersOwn as Anothers, Ordinary, Unchecked};
+    let [ordinary, anothers, unchecked] = [
+        None,
+        Some(DistrustReason::ForeignMount),
+        Some(DistrustReason::Unchecked),
+    ];
     for (device, user, mount) in [
-        ("0:50", 1000, Ordinary),
-        ("0:50", 1001, Anothers),
-        ("0:50", 0, Anothers),
+        ("0:50", 1000, ordinary),
+        ("0:50", 1001, anothers),
+        ("0:50", 0, anothers),
         // Root's mounts are trusted for every user, and a mount without the option
         // is root's.
-        ("0:51", 1000, Ordinary),
-        ("0:52", 1000, Ordinary),
+        ("0:51", 1000, ordinary),
+        ("0:52", 1000, ordinary),
         // A device that has a mount of the user's and one of another's is not the
         // user's.
-        ("0:53", 1000, Anothers),
-        ("0:53", 1001, Anothers),
+        ("0:53", 1000, anothers),
+        ("0:53", 1001, anothers),
         // A line that cannot be understood, or that is missing, proves nothing.
-        ("0:54", 1000, Anothers),
-        ("0:55", 1000, Anothers),
-        ("0:5", 1000, Anothers),
-        ("0:56", 1000, Anothers),
-        ("0:57", 1000, Ordinary),
+        ("0:54", 1000, anothers),
+        ("0:55", 1000, anothers),
+        ("0:5", 1000, anothers),
+        ("0:56", 1000, anothers),
+        ("0:57", 1000, ordinary),
         // Others are let in: only what the kernel checks proves anything.
-        ("0:58", 1000, Unchecked),
-        ("0:58", 1001, Anothers),
-        ("0:59", 1000, Ordinary),
-        ("0:60", 1000, Unchecked),
+        ("0:58", 1000, unchecked),
+        ("0:58", 1001, anothers),
+        ("0:59", 1000, ordinary),
+        ("0:60", 1000, unchecked),
     ] {
         assert_eq!(
             fuse_in(mounts, device, Some(user)),
@@ -62,10 +66,10 @@ fn a_fuse_mount_is_whose_every_line_says_so() {
     }
     // In a user namespace, the numbers in the options may be others'.
     for (device, mount) in [
-        ("0:50", Anothers),
-        ("0:51", Anothers),
-        ("0:52", Ordinary),
-        ("0:59", Anothers),
+        ("0:50", anothers),
+        ("0:51", anothers),
+        ("0:52", ordinary),
+        ("0:59", anothers),
     ] {
         assert_eq!(fuse_in(mounts, device, None), mount, "{device}");
     }

@@ -11,8 +11,8 @@ mod steps;
 pub(crate) mod told;
 
 use crate::{
-    Distrust, DistrustReason, FileSystem, Handle, Mount, Policy, Stat, System, SystemError,
-    WalkError, Walked, Walker,
+    Distrust, DistrustReason, FileSystem, Handle, Policy, Stat, System, SystemError, WalkError,
+    Walked, Walker,
 };
 use keyhole_tree::Tree;
 use std::{fs, path::Path};
@@ -219,15 +219,15 @@ fn where_everybody_owns_everything_nothing_is_trusted() {
     let file = walk(&tree, "map.toml", Policy::FILE).unwrap().stat;
     let parent = walk(&tree, "", Policy::DIRECTORY).unwrap().handle;
     let (_, link) = System.hold(&parent, "link".as_ref()).unwrap();
-    for (mount, why) in [
-        (Mount::Ordinary, None),
-        (Mount::WithoutOwners, Some(DistrustReason::NoOwners)),
-        (Mount::Unchecked, Some(DistrustReason::Unchecked)),
-        (Mount::AnothersOwn, Some(DistrustReason::ForeignMount)),
+    for mount in [
+        None,
+        Some(DistrustReason::NoOwners),
+        Some(DistrustReason::Unchecked),
+        Some(DistrustReason::ForeignMount),
     ] {
         for stat in [file, System.stat(&parent).unwrap(), link] {
-            let judged = Walker::new(System).distrust(&parent, &stat, mount, false, true);
-            assert_eq!(judged, Ok(why));
+            let judged = Walker::new(System).judge(&parent, &stat, mount, false, true);
+            assert_eq!(judged, Ok(mount));
         }
     }
 }

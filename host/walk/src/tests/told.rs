@@ -1,8 +1,6 @@
 //! The real file system, except for what it is told to report.
 
-use crate::{
-    DistrustReason, FileSystem, GroupFiles, Handle, Kind, Mount, Stat, System, SystemError,
-};
+use crate::{DistrustReason, FileSystem, GroupFiles, Handle, Kind, Stat, System, SystemError};
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
@@ -138,7 +136,7 @@ impl FileSystem for Told {
         System.read_link(link, directory, name)
     }
 
-    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Mount, SystemError> {
+    fn mount(&self, handle: &Handle, stat: &Stat) -> Result<Option<DistrustReason>, SystemError> {
         System.mount(handle, stat)
     }
 
