@@ -40,7 +40,7 @@ pub use surface::Surface;
 /// On Linux, if both are pipes, no extra thread reads or writes them. A file, a
 /// terminal, a socket or `/dev/null` works too, as on other systems. Call it within
 /// a tokio runtime that has I/O enabled.
-pub use rmcp::transport::io::{StdioReader, StdioWriter, stdio_pipes as stdio};
+pub use rmcp::transport::io::stdio_pipes as stdio;
 
 /// Why a session ended with an error.
 #[derive(Debug, thiserror::Error)]
@@ -54,16 +54,6 @@ pub enum SessionError {
     /// The protocol machinery stopped. This is our bug, not the user's error.
     #[error("the session stopped by itself; please report it")]
     Stopped,
-}
-
-impl SessionError {
-    /// Whether this error means only that the client has gone.
-    fn is_hang_up(&self) -> bool {
-        match self {
-            Self::Input(error) | Self::Output(error) => has_hung_up(error),
-            Self::Stopped => false,
-        }
-    }
 }
 
 /// Whether an error of a stream only means that the other end was closed. On Windows, a named
@@ -128,8 +118,8 @@ where
     // A broken stream ends the session too. Its own error says more, so it comes
     // first.
     let ended = failures.try_recv().map_or(ended, Err);
-    ended.or_else(|error| match error.is_hang_up() {
-        true => Ok(()),
-        false => Err(error),
+    ended.or_else(|error| match &error {
+        SessionError::Input(stream) | SessionError::Output(stream) if has_hung_up(stream) => Ok(()),
+        _ => Err(error),
     })
 }

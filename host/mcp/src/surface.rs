@@ -4,6 +4,7 @@
 use super::tool;
 use keyhole_core::{Binding, BindingName, Key, Target};
 use rmcp::model::{JsonObject, Tool};
+use serde_json::Value;
 
 /// What a server shows and accepts. It is fixed at the start, because the client's user
 /// agrees to what the server shows then. What it serves does follow the map.
@@ -57,10 +58,17 @@ impl Surface {
         &self,
         arguments: Option<JsonObject>,
     ) -> Result<Target, &'static str> {
+        let mut arguments = arguments.unwrap_or_default();
         match &self.target {
-            None => tool::key(arguments).map(Target::Key),
-            Some(target) if arguments.is_none_or(|given| given.is_empty()) => Ok(target.clone()),
+            Some(target) if arguments.is_empty() => Ok(target.clone()),
             Some(_) => Err("This tool takes no arguments. Call again without any."),
+            // The same whatever is wrong, so that it repeats no input.
+            None => match (arguments.remove("key"), arguments.is_empty()) {
+                (Some(Value::String(key)), true) => Ok(Target::Key(key)),
+                _ => {
+                    Err("Wrong arguments. Call again with exactly one, \"key\", which is a string.")
+                }
+            },
         }
     }
 }

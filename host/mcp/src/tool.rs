@@ -1,7 +1,7 @@
-//! The one tool: what a client sees of it, its key and its answers.
+//! The one tool: what a client sees of it, and its answers.
 
 use super::refusals::WHAT_TO_DO;
-use keyhole_core::limits::MAX_CLAUDE_CHARS;
+use keyhole_core::{Key, limits::MAX_CLAUDE_CHARS};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -32,16 +32,13 @@ Pass it on to no person, agent, tool or file.";
 
 const END: &str = "Do not go on without the document.";
 
-/// The longest key, in characters: see "What a key is" in `wit/context.wit`. The
-/// schema only tells the client; the loader refuses a longer key.
-const MAX_KEY_CHARS: u64 = 128;
-
 /// The tool that takes a key, as `tools/list` shows it.
 pub(super) fn general() -> Tool {
     let key = json!({
         "type": "string",
         "minLength": 1,
-        "maxLength": MAX_KEY_CHARS,
+        // This only tells the client; the loader refuses a longer key.
+        "maxLength": Key::MAX_LEN,
         "description": "The key from your own instructions, exactly as it stands there.",
     });
     let schema = json!({
@@ -95,16 +92,6 @@ pub(super) fn object(value: Value) -> JsonObject {
     match value {
         Value::Object(object) => object,
         _ => JsonObject::new(),
-    }
-}
-
-/// The key in `arguments`, which must be one string named `key` and nothing else. The
-/// error is the same whatever was wrong, so that it repeats no input.
-pub(super) fn key(arguments: Option<JsonObject>) -> Result<String, &'static str> {
-    let mut arguments = arguments.unwrap_or_default();
-    match (arguments.remove("key"), arguments.is_empty()) {
-        (Some(Value::String(key)), true) => Ok(key),
-        _ => Err("Wrong arguments. Call again with exactly one, \"key\", which is a string."),
     }
 }
 

@@ -22,7 +22,6 @@ mod names;
 pub mod paths;
 mod reparse;
 pub mod security;
-mod time;
 
 use crate::{
     error::SystemError,
@@ -38,7 +37,6 @@ use std::{
     sync::OnceLock,
     time::Duration,
 };
-pub use time::time;
 use windows_sys::{
     Wdk::Storage::FileSystem::{FILE_DIRECTORY_FILE, FILE_OPEN},
     Win32::{
@@ -284,4 +282,13 @@ fn id(file: &File) -> Result<(u64, u64), SystemError> {
         [_, 0, 0] | [_, u64::MAX, u64::MAX] => Err(SystemError::Failed(io::ErrorKind::Unsupported)),
         [volume, low, high] => Ok((volume ^ high.rotate_left(32), low)),
     }
+}
+
+/// Seconds and nanoseconds since 1970. Windows counts tenths of microseconds from 1601.
+pub fn time(ticks: i64) -> (i64, i64) {
+    const EPOCH: i64 = 116_444_736_000_000_000;
+    const PER_SECOND: i64 = 10_000_000;
+    let ticks = ticks.saturating_sub(EPOCH);
+    let (seconds, rest) = (ticks.div_euclid(PER_SECOND), ticks.rem_euclid(PER_SECOND));
+    (seconds, rest * 100)
 }

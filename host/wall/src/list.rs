@@ -29,10 +29,6 @@ pub struct Call {
     /// The call is allowed if all tests of one of these lists hold. If there are no
     /// lists, any arguments are allowed.
     pub(crate) tests: &'static [&'static [Test]],
-    /// The tests in words.
-    pub condition: &'static str,
-    /// What needs it.
-    pub why: &'static str,
 }
 
 /// What an argument, counted from 0, must be.
@@ -87,21 +83,15 @@ macro_rules! calls {
             name: stringify!($call).split_at("SYS_".len()).1,
             number: libc::$call,
             within: $within,
-            tests: given!(&[] $(, &[$(&[$($test),*]),+])?),
-            condition: given!("" $(, $condition)?),
-            why: $why,
+            tests: tests!($([$([$($test),*])+])?),
         }),*];
     };
 }
 
-/// The second of two, if there is one.
-macro_rules! given {
-    ($default:expr) => {
-        $default
-    };
-    ($default:expr, $given:expr) => {
-        $given
-    };
+/// The lists of tests, or none.
+macro_rules! tests {
+    () => { &[] };
+    ([$([$($test:expr),*])+]) => { &[$(&[$($test),*]),+] };
 }
 
 calls! {

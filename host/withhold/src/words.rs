@@ -25,9 +25,6 @@ const COMMON: [&str; 138] = [
     "where", "which", "who", "why", "will", "with", "without", "would", "yes", "you", "your",
 ];
 
-/// The longest of them, in letters.
-const LONGEST_COMMON: usize = 8;
-
 /// A word of a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
@@ -115,7 +112,7 @@ fn points(letters: &str, word: &Word) -> usize {
     let text = letters.get(word.letters.clone()).unwrap_or_default();
     match text.chars().next() {
         _ if text.len() < 2 => NOTHING,
-        _ if text.len() <= LONGEST_COMMON && COMMON.binary_search(&text).is_ok() => NOTHING,
+        _ if COMMON.binary_search(&text).is_ok() => NOTHING,
         Some('\u{3400}'..='\u{9fff}') => NOTHING + 1,
         Some(c) if is_without_blanks(c) => NOTHING,
         _ if word.is_capital || word.digits > 0 => NOTHING + 2,

@@ -160,11 +160,12 @@ impl Map {
     /// Bindings do not count: their agents are those of one server.
     #[must_use]
     pub fn only_key_of(&self, agent: &AgentName) -> Option<&Key> {
-        let mut naming = self.entries.iter().filter(|(_, entry)| entry.names(agent));
-        let (key, entry) = naming.next()?;
+        let [(key, entry)] = self.entries_of(agent)[..] else {
+            return None;
+        };
         let mut names = entry.agents.iter().flatten();
         let is_of_a_market = names.any(|name| name.means(agent) && name.has_marketplace());
-        (naming.next().is_none() && !is_of_a_market).then_some(key)
+        (!is_of_a_market).then_some(key)
     }
 
     /// The entries that name `agent`, with their keys, in the order of the text. An entry for

@@ -11,9 +11,8 @@ use super::{
         wasi::filesystem::{preopens, types},
     },
     files::Descriptor,
-    store_limits,
 };
-use crate::{grant::Grant, limits::Limits, refusal::Refusal};
+use crate::{grant::Grant, refusal::Refusal};
 use keyhole_walk::{System, Walker};
 use std::time::Instant;
 use subtle::ConstantTimeEq;
@@ -27,7 +26,7 @@ pub(super) struct CallState {
     /// Memory, tables and instances that the guest may still take.
     pub(super) limits: StoreLimits,
     /// The one key that `find` answers to.
-    key: String,
+    pub(super) key: String,
     pub(super) grant: Option<Grant>,
     pub(super) walker: Walker<System>,
     /// The guest's handles.
@@ -36,26 +35,6 @@ pub(super) struct CallState {
     pub(super) cause: Option<Refusal>,
     /// When the call has to end.
     pub(super) deadline: Instant,
-}
-
-impl CallState {
-    pub(super) fn new(
-        limits: Limits,
-        (key, deadline): (&str, Instant),
-        grant: Option<Grant>,
-    ) -> Self {
-        let mut table = ResourceTable::new();
-        table.set_max_capacity(limits.handles);
-        Self {
-            limits: store_limits(limits),
-            key: key.to_owned(),
-            grant,
-            walker: Walker::new(System).until(deadline),
-            table,
-            cause: None,
-            deadline,
-        }
-    }
 }
 
 /// Links the imports. `wasi:io` is left out although `types` names it: the guest does

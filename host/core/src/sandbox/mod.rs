@@ -15,11 +15,11 @@ use crate::{
 };
 use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
 use imports::CallState;
-use keyhole_walk::Handle;
+use keyhole_walk::{Handle, System, Walker};
 use std::{panic::catch_unwind, time::Instant};
 use wasmtime::{
     Engine, Store, StoreLimitsBuilder, UpdateDeadline,
-    component::{Component, Linker},
+    component::{Component, Linker, ResourceTable},
 };
 
 pub use embedded::{COMPONENT, COMPONENT_WIT};
@@ -90,11 +90,34 @@ impl Sandbox {
         Ok(Self { component, limits })
     }
 
-    /// A store in which nothing is instantiated yet.
-    fn store(&self, state: CallState) -> Store<CallState> {
+    /// A store for one call, in which nothing is instantiated yet.
+    fn store(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Store<CallState> {
+        let limits = self.limits;
+        let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits.handles);
+        let state = CallState {
+            limits: StoreLimitsBuilder::new()
+                .memory_size(limits.memory_bytes)
+                .memories(1)
+                .tables(limits.tables)
+                .table_elements(limits.table_elements)
+                .instances(limits.instances)
+                .trap_on_grow_failure(true)
+                .build(),
+            key: key.to_owned(),
+            grant,
+            walker: Walker::new(System).until(deadline),
+            table,
+            cause: None,
+            deadline,
+        };
         let mut store = Store::new(self.component.engine(), state);
+        // How many bytes the guest may pass to the host in one call.
+        let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        store.set_hostcall_fuel(bytes.saturating_add(limits.host_call_bytes));
         store.limiter(|state| &mut state.limits);
-        store.set_max_component_handles(self.limits.handles);
+        store.set_max_component_handles(limits.handles);
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|store| {
             Ok(match Instant::now() < store.data().deadline {
@@ -120,11 +143,7 @@ impl Executor for Sandbox {
     /// that breaks the contract.
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Refusal> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
-        let state = CallState::new(self.limits, (key, deadline), grant);
-        let mut store = self.store(state);
-        // How many bytes the guest may pass to the host in one call.
-        let bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        store.set_hostcall_fuel(bytes.saturating_add(self.limits.host_call_bytes));
+        let mut store = self.store(key, grant, deadline);
 
         let is_late = || Instant::now() >= deadline;
         let failed = |error: wasmtime::Error| match is_late() {
@@ -165,18 +184,6 @@ fn is_out_of_memory(error: &wasmtime::Error) -> bool {
 #[cfg(windows)]
 fn is_out_of_memory(_: &wasmtime::Error) -> bool {
     false
-}
-
-/// What the guest may take of memory, tables and instances.
-fn store_limits(limits: Limits) -> wasmtime::StoreLimits {
-    StoreLimitsBuilder::new()
-        .memory_size(limits.memory_bytes)
-        .memories(1)
-        .tables(limits.tables)
-        .table_elements(limits.table_elements)
-        .instances(limits.instances)
-        .trap_on_grow_failure(true)
-        .build()
 }
 
 impl From<LoadError> for Refusal {

@@ -1,5 +1,7 @@
 //! Where a reparse point leads, if it is a link.
 
+use super::security::{u16_at, u32_at};
+
 /// `IO_REPARSE_TAG_SYMLINK`
 pub(crate) const SYMLINK: u32 = 0xA000_000C;
 /// `IO_REPARSE_TAG_MOUNT_POINT`: a junction, or a volume mounted at a directory.
@@ -34,16 +36,6 @@ pub(crate) fn target(data: &[u8]) -> Option<String> {
     }
     let name = name.strip_prefix(r"\??\")?;
     super::names::is_from_drive(name).then(|| name.to_owned())
-}
-
-fn u16_at(data: &[u8], at: usize) -> Option<u16> {
-    let bytes = data.get(at..at + 2)?;
-    Some(u16::from_le_bytes(bytes.try_into().ok()?))
-}
-
-fn u32_at(data: &[u8], at: usize) -> Option<u32> {
-    let bytes = data.get(at..at + 4)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 #[cfg(test)]
