@@ -7,7 +7,7 @@
 //! own text must say what to do if there is no answer at all.
 
 use crate::{
-    guard::{HookError, Origin, is_subagents, origin, parse, read_input, write_answer},
+    guard::{HookError, is_subagents, parse, read_input, subagent, write_answer},
     resources::{make_threads, runtime},
     restrict::restrict,
     say,
@@ -126,9 +126,10 @@ fn answer(
     };
     let is_uuid = input.agent_id.as_deref().is_some_and(is_uuid);
     let is_agent = |id: &str| is_uuid || !is_copilot && is_subagents(id);
-    let document = match origin(input.agent_id, input.agent_type, is_agent) {
-        Ok(Origin::Subagent(agent)) => load(agent),
-        Ok(Origin::Other) | Err(_) => Err(Refusal::CallerNotVerified),
+    let agent = subagent(input.agent_id, input.agent_type, is_agent);
+    let document = match agent {
+        Ok(Some(agent)) => load(agent),
+        Ok(None) | Err(_) => Err(Refusal::CallerNotVerified),
     };
     let document = document.and_then(|text| {
         let size = match is_uuid {

@@ -35,11 +35,5 @@ pub(super) fn place_of_text(line: &[u8]) -> Option<usize> {
     Some(found + EMPTY_TEXT.len() - 1)
 }
 
-/// The text in pieces, to be escaped one after another.
-pub(super) fn pieces(text: &str) -> impl Iterator<Item = &[u8]> {
-    // A piece may end within a character: escaping works on bytes again.
-    text.as_bytes().chunks(PIECE)
-}
-
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,7 @@
 use super::{
     SessionError,
     escape::escape,
-    json::{pieces, place_of_text, take_text},
+    json::{PIECE, place_of_text, take_text},
     line::{Line, Lines, MAX_LINE_BYTES},
     message::{self, Message},
     pending::PendingRequests,
@@ -277,7 +277,8 @@ impl<W: AsyncWrite + Unpin> Out<W> {
     async fn write_text(&mut self, text: &str) -> io::Result<()> {
         let place = place_of_text(&self.line).ok_or(io::ErrorKind::InvalidData)?;
         let tail = self.line.split_off(place);
-        for (index, piece) in pieces(text).enumerate() {
+        // A piece may end within a character: escaping works on bytes.
+        for (index, piece) in text.as_bytes().chunks(PIECE).enumerate() {
             if index > 0 {
                 self.to.write_all(&self.line).await?;
                 self.line.clear();

@@ -12,9 +12,8 @@ use std::{collections::BTreeMap, env::consts::ARCH, process};
 
 type Result<T> = std::result::Result<T, seccompiler::Error>;
 
-/// The filter. It allows what is on the list; other calls fail with `ENOSYS`. A call by another architecture's convention, such as `int 0x80`, ends the process.
-/// A call by the x32 convention has a number that is not on the list. None if there can be no
-/// filter for this machine.
+/// The filter. A call by another architecture's convention, such as `int 0x80`, ends the process.
+/// None if there can be no filter for this machine.
 pub(crate) fn filter(rights: Rights) -> Option<BpfProgram> {
     let filter = || -> Result<BpfProgram> {
         let mut allowed = BTreeMap::new();

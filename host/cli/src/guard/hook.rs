@@ -40,19 +40,10 @@ const FORK: &str = "fork";
 pub(super) struct HookRequest {
     /// The client's id of the call, which the server gets as well.
     pub(super) id: String,
-    pub(super) origin: Origin,
+    /// The subagent that is about to make it, as [`subagent`] says.
+    pub(super) agent: Option<AgentName>,
     /// None if the server has a key of its own.
     pub(super) key: Option<String>,
-}
-
-/// Who is about to call.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A subagent of this type.
-    Subagent(AgentName),
-    /// Anyone else: the main conversation, a copy of it, a session that was started
-    /// as an agent, or a teammate.
-    Other,
 }
 
 /// Why a hook gives no answer. A model may get the message, so it repeats nothing of the input.
@@ -202,21 +193,22 @@ pub(super) fn read_after(json: &[u8]) -> Result<String, HookError> {
     input(json, "PostToolUse").map(|(input, _)| input.tool_use_id)
 }
 
-/// Who it is by the two fields of a hook's input. A subagent has an id and a type. A
-/// session that was started as an agent has only a type, and the main conversation has
-/// neither. `is_subagents` says which ids a client gives to subagents.
-pub(crate) fn origin(
+/// The subagent that the two fields of a hook's input name: its id and its type. None is anyone
+/// else: the main conversation, which has neither; a session that was started as an agent, which
+/// has only a type; a copy of the main conversation, or a teammate. `is_subagents` says which ids
+/// a client gives to subagents.
+pub(crate) fn subagent(
     id: Option<String>,
     agent: Option<String>,
     is_subagents: impl Fn(&str) -> bool,
-) -> Result<Origin, HookError> {
-    Ok(match (id, agent) {
+) -> Result<Option<AgentName>, HookError> {
+    match (id, agent) {
         (Some(id), Some(agent)) if is_subagents(&id) && agent != FORK => {
-            Origin::Subagent(agent.as_str().try_into()?)
+            Ok(Some(agent.as_str().try_into()?))
         }
-        (Some(_), None) => return Err(HookError::NotUnderstood),
-        _ => Origin::Other,
-    })
+        (Some(_), None) => Err(HookError::NotUnderstood),
+        _ => Ok(None),
+    }
 }
 
 /// Reads the question before a call.
@@ -238,7 +230,7 @@ pub(super) fn read(json: &[u8]) -> Result<HookRequest, HookError> {
     if !has_id(&input.agent_id) || !has_id(&input.agent_type) {
         return Err(HookError::NotUnderstood);
     }
-    let origin = origin(input.agent_id, input.agent_type, is_subagents)?;
+    let agent = subagent(input.agent_id, input.agent_type, is_subagents)?;
     let key = match is_own {
         true => serde_json::from_slice(json)
             .map(|Call::<Object<NoArguments>> { .. }| None)
@@ -249,7 +241,7 @@ pub(super) fn read(json: &[u8]) -> Result<HookRequest, HookError> {
     };
     Ok(HookRequest {
         id: input.tool_use_id,
-        origin,
+        agent,
         key,
     })
 }

@@ -17,17 +17,16 @@
 
 mod hook;
 
-pub(crate) use hook::{HookError, Origin, is_subagents, origin, parse, read_input, write_answer};
+pub(crate) use hook::{HookError, is_subagents, parse, read_input, subagent, write_answer};
 
 use keyhole_core::{
-    AgentName, Key, LiveMap, Map, MapError, Refusal,
+    AgentName, Key, LiveMap, MapError, Refusal,
     ticket::{Ticket, Tickets},
 };
 use serde_json::json;
 use std::{
     collections::BTreeSet,
     io::{Read, Write},
-    sync::Arc,
 };
 
 /// What the client sends instead of the key. The server takes the key from the ticket, so
@@ -49,8 +48,8 @@ pub(crate) fn guard(
 ) -> Result<(), HookError> {
     let mut input = None;
     let request = hook::read(&read_input(stdin)?)?;
-    let (decision, reason) = match decide(&request.origin, request.key.as_deref(), || map.current())
-    {
+    let decided = decide(request.agent.as_ref(), request.key.as_deref(), map);
+    let (decision, reason) = match decided {
         Ok(agent) => {
             let ticket = Ticket {
                 agent: agent.clone(),
@@ -96,19 +95,17 @@ pub(crate) fn guard_after(
 /// the decision to the server, which reads the map again and refuses. It also does
 /// so for a call without a key: that server has its own key, and serves one agent.
 fn decide<'a>(
-    origin: &'a Origin,
+    agent: Option<&'a AgentName>,
     key: Option<&str>,
-    map: impl FnOnce() -> Result<Arc<Map>, MapError>,
+    map: &LiveMap,
 ) -> Result<&'a AgentName, Refusal> {
     // This comes before the guard reads the map: a caller that is no subagent
     // learns nothing about the map.
-    let Origin::Subagent(agent) = origin else {
-        return Err(Refusal::CallerNotVerified);
-    };
+    let agent = agent.ok_or(Refusal::CallerNotVerified)?;
     let Some(key) = key else {
         return Ok(agent);
     };
-    let Ok(map) = map() else {
+    let Ok(map) = map.current() else {
         return Ok(agent);
     };
     Key::try_from(key)

@@ -114,7 +114,9 @@ pub fn open(directory: Option<&File>, name: &str, how: How<'_>) -> io::Result<Fi
     let file = File::from(unsafe { OwnedHandle::from_raw_handle(handle) });
     match done {
         STATUS_SUCCESS => Ok(file),
-        STATUS_OPLOCK_BREAK_IN_PROGRESS => Err(busy()),
+        STATUS_OPLOCK_BREAK_IN_PROGRESS => {
+            Err(io::Error::from_raw_os_error(ERROR_SHARING_VIOLATION as i32))
+        }
         _ => Err(not_found()),
     }
 }
@@ -313,8 +315,4 @@ fn failed(status: NTSTATUS) -> io::Error {
 
 fn not_found() -> io::Error {
     io::Error::from_raw_os_error(ERROR_FILE_NOT_FOUND as i32)
-}
-
-fn busy() -> io::Error {
-    io::Error::from_raw_os_error(ERROR_SHARING_VIOLATION as i32)
 }

@@ -17,10 +17,9 @@ pub(crate) const OWNERS: &str = "use a place on an NTFS drive";
 
 /// The names in a path, the last one first, with the empty ones. A path that is not
 /// Unicode is returned as one name, which no file can have.
-pub(crate) fn names(path: &OsStr) -> impl Iterator<Item = OsString> {
-    let names = path.to_str().map(names::split).unwrap_or_else(|| vec!["?"]);
-    let names: Vec<OsString> = names.into_iter().map(OsString::from).collect();
-    names.into_iter()
+pub(crate) fn names(path: &OsStr) -> impl Iterator<Item = &OsStr> {
+    let names = path.to_str().map_or_else(|| vec!["?"], names::split);
+    names.into_iter().map(OsStr::new)
 }
 
 /// Whether a link's target starts at the root of the walk.
