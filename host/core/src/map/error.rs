@@ -63,22 +63,22 @@ impl MapError {
 
     /// What a caller learns: `map-missing`, `map-invalid`, `out-of-resources`,
     /// `restart-needed` or `timed-out`.
-    pub const fn code(&self) -> Refusal {
+    pub fn code(&self) -> Refusal {
+        use SystemError::{Confined, Late, OutOfResources};
         match self {
             Self::Missing { .. } => Refusal::MapMissing,
-            Self::Unreadable { source, .. } => match source {
-                SystemError::OutOfResources => Refusal::OutOfResources,
-                SystemError::Late => Refusal::TimedOut,
-                SystemError::Confined => Refusal::RestartNeeded,
-                _ => Refusal::MapInvalid,
-            },
+            Self::Unreadable { source, .. }
+                if [OutOfResources, Late, Confined].contains(source) =>
+            {
+                (*source).into()
+            }
             _ => Refusal::MapInvalid,
         }
     }
 
     /// What a server that needs a map says before it ends. It does not contain the
     /// map's path.
-    pub const fn at_start(&self) -> &'static str {
+    pub fn at_start(&self) -> &'static str {
         match self.code() {
             Refusal::MapMissing => {
                 "map-missing: there is no context map; `keyhole check` says where it belongs"
