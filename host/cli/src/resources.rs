@@ -17,11 +17,6 @@ const STREAM_THREADS: usize = 2;
 /// signals. It panics if the system refuses it one for signals.
 const DESCRIPTORS: usize = 5;
 
-/// The file descriptors that are still needed when the streams are opened: three for
-/// signals, and a temporary one.
-#[cfg(target_os = "linux")]
-const DESCRIPTORS_BESIDE_STREAMS: usize = 4;
-
 /// Makes the runtime, which has one thread for the protocol, and up to `threads` for calls.
 /// It creates no thread yet, but it first checks that the resources for all of this are
 /// free: tokio would panic later.
@@ -61,23 +56,6 @@ pub(crate) fn make_threads(runtime: &Runtime, streams_are_pipes: bool) -> io::Re
     made
 }
 
-/// Whether the streams will need no threads. [`keyhole_mcp::stdio`] makes the same
-/// check.
-#[cfg(target_os = "linux")]
-#[expect(clippy::disallowed_methods, reason = "this process's own streams")]
-pub(crate) fn streams_are_pipes() -> bool {
-    use rustix::fs::{FileType, Mode, OFlags, fstat, open};
-    let pipe = |path, access: OFlags| {
-        let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let stream = open(path, flags, Mode::empty()).ok()?;
-        let is_fifo = FileType::from_raw_mode(fstat(&stream).ok()?.st_mode).is_fifo();
-        is_fifo.then_some(stream)
-    };
-    let read = pipe("/proc/self/fd/0", OFlags::RDONLY);
-    let write = pipe("/proc/self/fd/1", OFlags::WRONLY);
-    read.is_some() && write.is_some() && spare_descriptors(DESCRIPTORS_BESIDE_STREAMS).is_ok()
-}
-
 /// If the client reads from a pipe, asks for a larger one: then a document of 1 MiB needs
 /// a few turns of writer and reader instead of sixteen. It does not ask for more, because
 /// all pipes of a user together may hold only so much (64 MiB by default). Beyond that,
@@ -95,11 +73,6 @@ pub(crate) fn widen_output() {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn widen_output() {}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn streams_are_pipes() -> bool {
-    false
-}
 
 /// Fails if the system refuses this many descriptors at once.
 #[cfg(unix)]

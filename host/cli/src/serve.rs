@@ -5,7 +5,7 @@
 //! it has only one thread. Then the first bytes of the client are read.
 
 use crate::{
-    resources::{make_threads, runtime, streams_are_pipes, widen_output},
+    resources::{make_threads, runtime, widen_output},
     restrict::{has_roots, restrict},
     say, signals,
     streams::OnThread,
@@ -97,12 +97,13 @@ pub(crate) fn serve(
     let sandbox = Sandbox::embedded(limits)?;
     // All that a session uses is opened now: later it opens nothing but files. No thread is
     // made yet.
-    let streams_are_pipes = streams_are_pipes();
     widen_output();
     let runtime = runtime(limits.running)?;
     let entered = runtime.enter();
     let stop = signals::listen()?;
-    let (stdin, stdout) = streams(streams_are_pipes);
+    let pipes = pipes();
+    let streams_are_pipes = pipes.is_some();
+    let (stdin, stdout) = pipes.unwrap_or_else(other_streams);
     drop(entered);
     let live = Arc::new(map);
     let tickets = match &callers {
@@ -136,10 +137,26 @@ pub(crate) fn serve(
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// The streams of the session. Pipes are opened again, so that no thread is needed for them.
-/// On Windows, no stream says "not now", and a console takes whole characters only.
-fn streams(are_pipes: bool) -> (Reader, Writer) {
-    if are_pipes || cfg!(windows) {
+/// The streams of the session if both are pipes. They are opened again, so that no thread is needed
+/// for them, and the client's own are left as they are.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "this process's own streams")]
+fn pipes() -> Option<(Reader, Writer)> {
+    let options = tokio::net::unix::pipe::OpenOptions::new();
+    let from = options.open_receiver("/proc/self/fd/0").ok()?;
+    let to = options.open_sender("/proc/self/fd/1").ok()?;
+    Some((Box::new(from), Box::new(to)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pipes() -> Option<(Reader, Writer)> {
+    None
+}
+
+/// The streams of the session, whatever they are. On Windows, none says "not now", and a console
+/// takes whole characters only.
+fn other_streams() -> (Reader, Writer) {
+    if cfg!(windows) {
         let (from, to) = stdio();
         return (Box::new(from), Box::new(to));
     }
