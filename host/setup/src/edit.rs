@@ -1,6 +1,7 @@
 //! A file's text with a few changes: every other byte stays.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Why a file cannot be edited safely. The texts name no content of the file but keys of
 /// ours.
@@ -13,8 +14,8 @@ pub enum EditError {
     #[error("it is not UTF-8 text")]
     NotText,
     /// A key stands there twice: programs differ in which one counts.
-    #[error("it has {0} twice; remove one")]
-    Duplicate(String),
+    #[error("it has a key twice; remove one")]
+    Duplicate,
     /// Something else stands where ours would be.
     #[error(
         "{0} is something else there than setup would write; change it yourself, or choose another name"
@@ -93,4 +94,22 @@ pub(crate) fn marked(text: &str) -> (usize, &str) {
         Some(rest) => (text.len() - rest.len(), rest),
         None => (0, text),
     }
+}
+
+/// The changes that `make` makes of a text without its mark, in order. It also says which value
+/// the text has then: so nothing else has changed.
+pub(crate) fn edited(
+    text: &str,
+    make: impl FnOnce(&str) -> Result<(Vec<Change>, Value), EditError>,
+    read: impl Fn(&str) -> Result<Value, EditError>,
+) -> Result<Vec<Change>, EditError> {
+    let (mark, body) = marked(text);
+    let (mut changes, expected) = make(body)?;
+    changes.sort_by_key(|change| change.at);
+    let new = apply(body, &changes).ok_or(EditError::NotSafe)?;
+    if !read(&new).is_ok_and(|new| new == expected) {
+        return Err(EditError::NotSafe);
+    }
+    changes.iter_mut().for_each(|change| change.at += mark);
+    Ok(changes)
 }

@@ -1,7 +1,7 @@
 //! The settings by which a client's hook hands one agent its document.
 
 use crate::paste::quoted_for_sh;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// What a client takes for its hook.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub struct Hook {
     /// The file of the client's settings, in its home.
     pub file: &'static str,
     /// What goes there.
-    pub value: Map<String, Value>,
+    pub value: Value,
     /// What else to do.
     pub note: &'static str,
 }
@@ -54,9 +54,6 @@ pub fn of(client: &str, agent: &str, program: &str, map: &str) -> Option<Hook> {
                 { "matcher": matcher, "hooks": [{ "type": "command", "command": command }] },
             ] },
         }),
-    };
-    let Value::Object(value) = value else {
-        return None;
     };
     Some(Hook { file, value, note })
 }

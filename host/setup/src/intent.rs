@@ -14,7 +14,7 @@ use crate::{
     rules::{Denied, Places},
 };
 use keyhole_walk::printable::printable;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::path::Path;
 
 /// A plan, and what to say about it.
@@ -154,7 +154,7 @@ impl Door<'_> {
             let text = filled.fill(part.text);
             let wanted = match part.example.ends_with(".json") {
                 true => Wanted::Json {
-                    value: object(&text)?,
+                    value: serde_json::from_str(&text).map_err(|_| SetupError::UnknownClient)?,
                     comments: matches!(recipe.name, "opencode" | "qwen-code"),
                 },
                 false => Wanted::Whole(text),
@@ -274,7 +274,7 @@ impl Door<'_> {
         }
         rules.extend(denied.missing_programs());
         let wanted = Wanted::Json {
-            value: object(&json!({ "permissions": { "deny": rules } }).to_string())?,
+            value: json!({ "permissions": { "deny": rules } }),
             comments: false,
         };
         let before = intent.plan.changes();
@@ -400,10 +400,4 @@ impl Intent {
         }
         text
     }
-}
-
-/// One of our own texts as a JSON object.
-fn object(text: &str) -> Result<Map<String, Value>, SetupError> {
-    let value = serde_json::from_str(text);
-    value.map_err(|_| SetupError::UnknownClient)
 }

@@ -8,7 +8,7 @@ use crate::{
     record::{Entry, Record, Wanted, hash},
 };
 use keyhole_walk::printable::{printable, printable_text};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
@@ -341,24 +341,24 @@ impl Plan {
 }
 
 /// In JSON: what a text has not before, of what is wanted.
-fn wrote(before: &str, wanted: &Wanted) -> Map<String, Value> {
+fn wrote(before: &str, wanted: &Wanted) -> Value {
     match wanted {
         Wanted::Json { value, comments } => json::read(before, *comments)
             .map_or_else(|_| value.clone(), |old| json::missing(&old, value)),
-        _ => Map::new(),
+        _ => Value::Null,
     }
 }
 
 /// What was written for `name`, and is wanted for others as well, is theirs from now on.
 fn hand_over(stack: &mut [Entry], name: &str) {
-    let mut gone = Map::new();
+    let mut gone = Value::Null;
     for entry in stack.iter().filter(|entry| entry.name == name) {
         join(&mut gone, &entry.wrote);
     }
     for entry in stack.iter_mut().filter(|entry| entry.name != name) {
         if let Wanted::Json { value, .. } = &entry.wanted {
-            let alone = json::missing(&value.clone().into(), &gone);
-            let shared = json::missing(&alone.into(), &gone);
+            let alone = json::missing(value, &gone);
+            let shared = json::missing(&alone, &gone);
             join(&mut entry.wrote, &shared);
         }
     }
@@ -383,7 +383,7 @@ fn unwind(text: &str, stack: &[Entry]) -> Option<String> {
 /// that cannot be told from the rest.
 fn cut(text: &str, stack: &[Entry], name: &str) -> Result<Option<String>, EditError> {
     let (ours, others): (Vec<_>, Vec<_>) = stack.iter().partition(|entry| entry.name == name);
-    let mut kept = Map::new();
+    let mut kept = Value::Null;
     for entry in others {
         if let Wanted::Json { value, .. } = &entry.wanted {
             join(&mut kept, value);
@@ -420,14 +420,16 @@ fn cut_lines(text: &str, changes: &[Change]) -> Option<String> {
     Some(text)
 }
 
-fn join(all: &mut Map<String, Value>, more: &Map<String, Value>) {
-    for (name, value) in more {
-        match (all.get_mut(name), value) {
-            (Some(Value::Object(all)), Value::Object(more)) => join(all, more),
-            (Some(Value::Array(all)), Value::Array(more)) => all.extend(more.iter().cloned()),
-            _ => {
-                all.insert(name.clone(), value.clone());
+/// Adds members and elements.
+fn join(all: &mut Value, more: &Value) {
+    match (all, more) {
+        (Value::Object(all), Value::Object(more)) => {
+            for (name, value) in more {
+                join(all.entry(name).or_insert(Value::Null), value);
             }
         }
+        (Value::Array(all), Value::Array(more)) => all.extend(more.iter().cloned()),
+        (_, Value::Null) => {}
+        (all, more) => *all = more.clone(),
     }
 }

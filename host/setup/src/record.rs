@@ -7,7 +7,7 @@ use crate::{
     json, map,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub enum Wanted {
     /// This in a JSON file.
     Json {
         /// What it has then.
-        value: Map<String, Value>,
+        value: Value,
         /// Whether its client takes comments.
         comments: bool,
     },
@@ -36,10 +36,13 @@ impl Wanted {
         ours: Option<&Self>,
     ) -> Result<Vec<Change>, EditError> {
         match (self, ours) {
-            (Self::Json { value, comments }, Some(Self::Json { value: ours, .. })) => {
+            (Self::Json { value, comments }, ours) => {
+                let ours = match ours {
+                    Some(Self::Json { value, .. }) => value,
+                    _ => &Value::Null,
+                };
                 json::merge(text, value, ours, *comments)
             }
-            (Self::Json { value, comments }, _) => json::merge(text, value, &Map::new(), *comments),
             (Self::Map(table), _) => map::merge(text, table),
             (Self::Whole(whole), _) if text == whole => Ok(Vec::new()),
             (Self::Whole(whole), _) if text.is_empty() => {
@@ -78,7 +81,7 @@ pub struct Entry {
     /// What it is to have.
     pub wanted: Wanted,
     /// In JSON: what of that it had not before.
-    pub wrote: Map<String, Value>,
+    pub wrote: Value,
 }
 
 /// All of them, in order.

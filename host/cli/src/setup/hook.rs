@@ -43,7 +43,7 @@ pub(super) fn of(client: &str, agent: &AgentName, user: &UserMap) -> Result<Outp
          {note}\n{RULE}\n\n{NOTES}\n",
         entry(agent, user, &program.path)?,
         hook.file,
-        serde_json::Value::Object(hook.value),
+        hook.value,
     );
     user.conceals(text, &[Some(agent)]).map(Output::from)
 }
