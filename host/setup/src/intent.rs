@@ -6,7 +6,7 @@ use crate::{
     document::{self, Document, is_in, is_of, root_of, roots_of, written},
     hook::{self, RULE},
     json,
-    map::{self, Field, Has, Table},
+    map::{self, Has, Table},
     paste,
     plan::{Plan, PlanError},
     recipe::Filled,
@@ -94,8 +94,7 @@ impl Door<'_> {
                 self.rules(&mut intent, record, PLUGIN_NAME, with_rules)?;
                 let mut table =
                     self.table(&mut intent, &has, "keys", PLUGIN.1, Some(PLUGIN.0), None)?;
-                let withhold = ("withhold".to_owned(), Field::Flag(true));
-                table.fields.push(withhold);
+                table.fields.push(("withhold".to_owned(), json!(true)));
                 self.map(&mut intent, record, PLUGIN_NAME, table)?;
                 intent.who = format!("Only the plugin's agent {} gets the document.", PLUGIN.0);
                 intent.last = "Start `claude` anew in a project's folder, and say: Scan my staged changes with the privacy scanner.".to_owned();
@@ -308,13 +307,13 @@ impl Door<'_> {
         let path = same.and_then(|table| table.path.clone());
         let mut fields = vec![(
             "path".to_owned(),
-            Field::Text(path.unwrap_or_else(|| document.written.clone())),
+            json!(path.unwrap_or_else(|| document.written.clone())),
         )];
         if let Some(bytes) = max_bytes {
-            fields.push(("max_bytes".to_owned(), Field::Number(bytes)));
+            fields.push(("max_bytes".to_owned(), json!(bytes)));
         }
         if let Some(agent) = agent {
-            fields.push(("agents".to_owned(), Field::Texts(vec![agent.to_owned()])));
+            fields.push(("agents".to_owned(), json!([agent])));
         }
         let gets = |agents: &Option<Vec<String>>| match (agents, agent) {
             (Some(agents), Some(agent)) => agents.iter().any(|name| name == agent),
@@ -350,8 +349,7 @@ impl Door<'_> {
             kind: kind.to_owned(),
             name: name.to_owned(),
             fields,
-            root,
-            held_by,
+            roots: root.map_or_else(Vec::new, |root| [vec![root], held_by].concat()),
             all_roots,
         })
     }

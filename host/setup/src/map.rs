@@ -1,13 +1,15 @@
 //! Edits of the map, which is TOML.
 
 use crate::{
-    edit::{Change, EditError, apply, line_end, marked},
+    edit::{Change, EditError, apply, edited, line_end, marked},
     paste::quoted,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map as Object, Value, json};
-use std::ops::Range;
-use toml::de::{DeTable, DeValue};
+use serde_json::{Value, json};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
 /// What setup wants in the map: a table, and folders among the roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,56 +18,36 @@ pub struct Table {
     pub kind: String,
     /// The key, or the binding's name.
     pub name: String,
-    /// Its fields, in this order.
-    pub fields: Vec<(String, Field)>,
-    /// The folder that `roots` must have.
-    pub root: Option<String>,
-    /// Roots that hold it already: one of them will do.
-    pub held_by: Vec<String>,
+    /// Its fields, in this order. If the map has another yes or no, or a lower limit, that
+    /// stays; a higher limit is changed; texts may stand among others.
+    pub fields: Vec<(String, Value)>,
+    /// The folder that `roots` must have, and after it those that hold it: one of them will do.
+    pub roots: Vec<String>,
     /// The roots that the map gets if it has none. None: none.
     pub all_roots: Option<Vec<String>>,
 }
 
-/// A value in the map.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Field {
-    /// A yes or no: what the map says stays.
-    Flag(bool),
-    /// A limit: if the map has a higher one, it is changed. A lower one is another client's.
-    Number(u64),
-    /// A text.
-    Text(String),
-    /// Texts, which may stand among others.
-    Texts(Vec<String>),
-}
-
-impl Field {
-    fn shown(&self) -> String {
-        match self {
-            Self::Flag(is) => is.to_string(),
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => quoted(text),
-            Self::Texts(texts) => list(texts),
-        }
-    }
-
-    fn value(&self) -> Value {
-        match self {
-            Self::Flag(is) => json!(is),
-            Self::Number(number) => json!(number),
-            Self::Text(text) => json!(text),
-            Self::Texts(texts) => json!(texts),
-        }
+impl Table {
+    /// Its lines, in a map that ends its lines so.
+    pub fn shown(&self, end: &str) -> String {
+        let fields = self.fields.iter();
+        let fields = fields.map(|(name, value)| format!("{name} = {}{end}", shown(value)));
+        let name = key(&self.name);
+        format!("[{}.{name}]{end}", self.kind) + &fields.collect::<String>()
     }
 }
 
-fn list(texts: &[String]) -> String {
-    let quoted: Vec<_> = texts
-        .iter()
-        .map(|text| crate::paste::quoted(text))
-        .collect();
-    format!("[{}]", quoted.join(", "))
+/// A value as the map has it.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(list) => format!("[{}]", joined(list)),
+        other => other.to_string(),
+    }
+}
+
+fn joined(list: &[Value]) -> String {
+    let list: Vec<_> = list.iter().map(Value::to_string).collect();
+    list.join(", ")
 }
 
 /// An entry or a binding that a map has.
@@ -91,8 +73,13 @@ pub struct Has {
 }
 
 fn parse(text: &str) -> Result<DeTable<'_>, EditError> {
-    let parsed = DeTable::parse(text).map_err(|_| EditError::Syntax("TOML"))?;
+    let parsed = DeTable::parse(marked(text).1).map_err(|_| EditError::Syntax("TOML"))?;
     Ok(parsed.into_inner())
+}
+
+/// All that the text has.
+fn whole(text: &str) -> Result<Value, EditError> {
+    Ok(table_value(&parse(text)?))
 }
 
 fn value(found: &DeValue<'_>) -> Value {
@@ -129,7 +116,7 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 /// # Errors
 /// If it is not TOML.
 pub fn read(text: &str) -> Result<Has, EditError> {
-    let whole = table_value(&parse(marked(text).1)?);
+    let whole = whole(text)?;
     let mut has = Has {
         roots: whole.get("roots").and_then(texts),
         ..Has::default()
@@ -155,20 +142,18 @@ pub fn read(text: &str) -> Result<Has, EditError> {
 /// # Errors
 /// [`EditError`].
 pub fn merge(text: &str, wanted: &Table) -> Result<Vec<Change>, EditError> {
-    let (mark, body) = marked(text);
-    let document = parse(body)?;
-    let old = table_value(&document);
-    let (mut changes, mut expected) = (Vec::new(), old.clone());
-    roots(body, &document, wanted, &mut changes, &mut expected)?;
-    table(body, &document, wanted, &mut changes, &mut expected)?;
-    changes.sort_by_key(|change| change.at);
-    let new = apply(body, &changes).ok_or(EditError::NotSafe)?;
-    let is_as_expected = parse(&new).is_ok_and(|new| table_value(&new) == expected);
-    if !is_as_expected {
-        return Err(EditError::NotSafe);
-    }
-    changes.iter_mut().for_each(|change| change.at += mark);
-    Ok(changes)
+    let make = |text: &str| {
+        let document = parse(text)?;
+        let mut merge = Merge {
+            text,
+            expected: table_value(&document),
+            changes: Vec::new(),
+        };
+        merge.roots(&document, wanted)?;
+        merge.table(&document, wanted)?;
+        Ok((merge.changes, merge.expected))
+    };
+    edited(text, make, whole)
 }
 
 /// The changes after which each binding that has the key of an entry has that entry's path,
@@ -177,122 +162,183 @@ pub fn merge(text: &str, wanted: &Table) -> Result<Vec<Change>, EditError> {
 /// # Errors
 /// [`EditError`].
 pub fn renew(text: &str) -> Result<Vec<Change>, EditError> {
-    let (mark, body) = marked(text);
-    let document = parse(body)?;
-    let mut expected = table_value(&document);
-    let table = |kind: &str| match document.get(kind).map(toml::Spanned::get_ref) {
-        Some(DeValue::Table(table)) => Some(table),
-        _ => None,
-    };
-    let mut changes = Vec::new();
-    for (name, binding) in table("bindings").into_iter().flatten() {
-        let DeValue::Table(fields) = binding.get_ref() else {
-            continue;
-        };
-        let key = fields.iter().find(|(field, _)| *field.get_ref() == "key");
-        let Some((field, key)) = key else { continue };
-        let DeValue::String(text) = key.get_ref() else {
-            continue;
-        };
-        let entry = table("keys").and_then(|keys| keys.get(&**text));
-        let entry = entry.map_or(Value::Null, |entry| value(entry.get_ref()));
-        let path = entry.as_str().or_else(|| entry.get("path")?.as_str());
-        let path = path.ok_or_else(|| {
-            EditError::Differs(format!(
-                "the key of [bindings.{name}]",
-                name = name.get_ref()
-            ))
-        })?;
-        let new = &mut expected["bindings"][&**name.get_ref()];
-        new.as_object_mut().and_then(|new| new.remove("key"));
-        new["path"] = json!(path);
-        let mut lines = vec![format!("path = {}", quoted(path))];
-        if let Some(bytes) = entry.get("max_bytes").filter(|bytes| bytes.is_u64()) {
-            lines.push(format!("max_bytes = {bytes}"));
-            new["max_bytes"] = bytes.clone();
-        }
-        if let Some(agents) = entry.get("agents").and_then(texts) {
-            lines.push(format!("agents = {}", list(&agents)));
-            new["agents"] = json!(agents);
-        }
-        let is_inline = body
-            .get(binding.span().start..)
-            .is_some_and(|text| text.starts_with('{'));
-        let joint = if is_inline { ", " } else { line_end(body) };
-        changes.push(Change {
-            at: field.span().start,
-            removed: body
-                .get(field.span().start..key.span().end)
-                .unwrap_or_default()
-                .to_owned(),
-            inserted: lines.join(joint),
-            place: format!("[bindings.{}]", name.get_ref()),
-        });
-    }
-    changes.sort_by_key(|change| change.at);
-    let new = apply(body, &changes).ok_or(EditError::NotSafe)?;
-    if !parse(&new).is_ok_and(|new| table_value(&new) == expected) {
-        return Err(EditError::NotSafe);
-    }
-    changes.iter_mut().for_each(|change| change.at += mark);
-    Ok(changes)
-}
-
-fn roots(
-    text: &str,
-    document: &DeTable<'_>,
-    wanted: &Table,
-    changes: &mut Vec<Change>,
-    expected: &mut Value,
-) -> Result<(), EditError> {
-    let Some(found) = document.get("roots") else {
-        if let Some(roots) = &wanted.all_roots {
-            let line = format!("roots = {}{}", list(roots), line_end(text));
-            let at = before_the_first(text);
-            let rest = text.get(at..).unwrap_or_default();
-            let inserted = match (rest.is_empty(), text.ends_with('\n') || text.is_empty()) {
-                (true, true) => line,
-                (true, false) => format!("{}{line}", line_end(text)),
-                (false, _) => format!("{line}{}", line_end(text)),
+    let make = |text: &str| {
+        let document = parse(text)?;
+        let old = table_value(&document);
+        let (mut changes, mut expected) = (Vec::new(), old.clone());
+        let bindings = document.get("bindings");
+        let bindings = bindings.and_then(|found| found.get_ref().as_table());
+        for (name, binding) in bindings.into_iter().flatten() {
+            let fields = binding.get_ref().as_table();
+            let Some((field, key)) = fields.and_then(|fields| fields.get_key_value("key")) else {
+                continue;
             };
-            changes.push(Change::insert(at, inserted, "the top"));
-            set(expected, "roots", json!(roots));
+            let place = format!("[bindings.{}]", name.get_ref());
+            let entry = &old["keys"][key.get_ref().as_str().unwrap_or_default()];
+            let path = entry.as_str().or_else(|| entry.get("path")?.as_str());
+            let path = path.ok_or_else(|| EditError::Differs(format!("the key of {place}")))?;
+            let new = &mut expected["bindings"][&**name.get_ref()];
+            new.as_object_mut().and_then(|new| new.remove("key"));
+            let mut lines = Vec::new();
+            for (name, value) in [
+                ("path", &json!(path)),
+                ("max_bytes", &entry["max_bytes"]),
+                ("agents", &entry["agents"]),
+            ] {
+                if !value.is_null() {
+                    lines.push(format!("{name} = {}", shown(value)));
+                    new[name] = value.clone();
+                }
+            }
+            let is_inline = rest(text, binding.span().start).starts_with('{');
+            let joint = if is_inline { ", " } else { line_end(text) };
+            let at = field.span().start;
+            let removed = text.get(at..key.span().end).unwrap_or_default();
+            changes.push(Change {
+                at,
+                removed: removed.to_owned(),
+                inserted: lines.join(joint),
+                place,
+            });
         }
-        return Ok(());
+        Ok((changes, expected))
     };
-    let DeValue::Array(list) = found.get_ref() else {
-        return Err(EditError::Differs("roots".to_owned()));
-    };
-    let has = texts(&value(found.get_ref())).ok_or(EditError::Differs("roots".to_owned()))?;
-    let holds =
-        |root: &String| has.contains(root) || wanted.held_by.iter().any(|r| has.contains(r));
-    let more: Vec<_> = wanted
-        .root
-        .iter()
-        .filter(|root| !holds(root))
-        .cloned()
-        .collect();
-    let last = list.iter().last().map(toml::Spanned::span);
-    changes.extend(add(found.span(), last, &more, "roots"));
-    set(expected, "roots", json!([has, more].concat()));
-    Ok(())
+    edited(text, make, whole)
 }
 
-/// Adds texts at the end of a list.
-fn add(
-    whole: Range<usize>,
-    last: Option<Range<usize>>,
-    more: &[String],
-    place: &str,
-) -> Option<Change> {
-    let texts: Vec<_> = more.iter().map(|text| quoted(text)).collect();
-    let joined = texts.join(", ");
-    let change = match last {
-        _ if more.is_empty() => return None,
-        Some(last) => Change::insert(last.end, format!(", {joined}"), place),
-        None => Change::insert(whole.start + 1, joined, place),
-    };
-    Some(change)
+fn rest(text: &str, at: usize) -> &str {
+    text.get(at..).unwrap_or_default()
+}
+
+/// Merges in the text, and does the same to its value.
+struct Merge<'t> {
+    text: &'t str,
+    expected: Value,
+    changes: Vec<Change>,
+}
+
+impl Merge<'_> {
+    fn roots(&mut self, document: &DeTable<'_>, wanted: &Table) -> Result<(), EditError> {
+        let (text, end) = (self.text, line_end(self.text));
+        if let Some(found) = document.get("roots") {
+            let has = self.expected["roots"].as_array();
+            let is_there = |root: &&Value| has.is_some_and(|has| has.contains(root));
+            let roots: Vec<_> = wanted.roots.iter().map(|root| json!(root)).collect();
+            let root = roots.iter().find(is_there).or(roots.first()).cloned();
+            self.expected["roots"] = self.add(found, root.as_slice(), "roots")?;
+        } else if let Some(roots) = &wanted.all_roots {
+            self.expected["roots"] = json!(roots);
+            let line = format!("roots = {}{end}", shown(&self.expected["roots"]));
+            let at = before_the_first(text);
+            let inserted = match text {
+                _ if at < text.len() => line + end,
+                text if text.is_empty() || text.ends_with('\n') => line,
+                _ => end.to_owned() + &line,
+            };
+            self.changes.push(Change::insert(at, inserted, "the top"));
+        }
+        Ok(())
+    }
+
+    /// Adds what a list of texts has not. Returns the list as it is then.
+    fn add(
+        &mut self,
+        found: &Spanned<DeValue<'_>>,
+        wanted: &[Value],
+        place: &str,
+    ) -> Result<Value, EditError> {
+        let (list, now) = (found.get_ref().as_array(), value(found.get_ref()));
+        let has = now
+            .as_array()
+            .filter(|has| has.iter().all(Value::is_string));
+        let (Some(list), Some(has)) = (list, has) else {
+            return Err(EditError::Differs(place.to_owned()));
+        };
+        let missing = wanted.iter().filter(|value| !has.contains(value));
+        let missing: Vec<_> = missing.cloned().collect();
+        if !missing.is_empty() {
+            let (at, comma) = match list.iter().last() {
+                Some(last) => (last.span().end, ", "),
+                None => (found.span().start + 1, ""),
+            };
+            let inserted = comma.to_owned() + &joined(&missing);
+            self.changes.push(Change::insert(at, inserted, place));
+        }
+        Ok([&**has, &missing].concat().into())
+    }
+
+    fn table(&mut self, document: &DeTable<'_>, wanted: &Table) -> Result<(), EditError> {
+        let (kind, name) = (&*wanted.kind, &*wanted.name);
+        let (text, end, place) = (self.text, line_end(self.text), format!("[{kind}.{name}]"));
+        let found = match document.get(kind).map(Spanned::get_ref) {
+            None => None,
+            Some(DeValue::Table(tables)) => tables.get(name),
+            Some(_) => return Err(EditError::Differs(kind.to_owned())),
+        };
+        let Some(found) = found else {
+            let so_far = apply(text, &self.changes).ok_or(EditError::NotSafe)?;
+            let before = match &*so_far {
+                "" => String::new(),
+                ended if ended.ends_with('\n') => end.to_owned(),
+                _ => end.repeat(2),
+            };
+            let inserted = before + &wanted.shown(end);
+            self.changes
+                .push(Change::insert(text.len(), inserted, "the end"));
+            self.expected[kind][name] = wanted.fields.iter().cloned().collect();
+            return Ok(());
+        };
+        let fields = match found.get_ref() {
+            DeValue::Table(fields) => fields,
+            path if wanted.fields == [("path".to_owned(), value(path))] => return Ok(()),
+            _ => return Err(EditError::Differs(place)),
+        };
+        let mut new = self.expected[kind][name].take();
+        let mut missing = Vec::new();
+        for (name, wants) in &wanted.fields {
+            let place = format!("{name} of {place}");
+            let is_low = |has: u64| wants.as_u64().is_some_and(|most| has <= most);
+            match (fields.get(&**name), wants) {
+                (None, _) => missing.push(format!("{name} = {}", shown(wants))),
+                (_, Value::Bool(_)) => continue,
+                (_, Value::Number(_)) if new[name].as_u64().is_some_and(is_low) => continue,
+                (Some(found), Value::Number(_)) => self.changes.push(Change {
+                    at: found.span().start,
+                    removed: text.get(found.span()).unwrap_or_default().to_owned(),
+                    inserted: shown(wants),
+                    place,
+                }),
+                (Some(found), Value::Array(more)) => {
+                    new[name] = self.add(found, more, &place)?;
+                    continue;
+                }
+                _ if new[name] == *wants => {}
+                _ => return Err(EditError::Differs(place)),
+            }
+            new[name] = wants.clone();
+        }
+        self.expected[kind][name] = new;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let table = rest(text, found.span().start);
+        let last = fields.iter().map(|(_, field)| field.span().end).max();
+        self.changes.push(match last {
+            Some(last) if table.starts_with('{') => {
+                Change::insert(last, format!(", {}", missing.join(", ")), &place)
+            }
+            Some(_) if !table.starts_with('[') => return Err(EditError::NotSafe),
+            last => {
+                // After that line.
+                let at = last.unwrap_or(found.span().end);
+                let rest = rest(text, at);
+                let at = at + rest.find(['\r', '\n']).unwrap_or(rest.len());
+                let lines = missing.iter().map(|line| format!("{end}{line}"));
+                Change::insert(at, lines.collect(), &place)
+            }
+        });
+        Ok(())
+    }
 }
 
 /// Where the first line stands that is no comment: after the comments at the top, but before
@@ -310,118 +356,6 @@ fn before_the_first(text: &str) -> usize {
     at
 }
 
-fn table(
-    text: &str,
-    document: &DeTable<'_>,
-    wanted: &Table,
-    changes: &mut Vec<Change>,
-    expected: &mut Value,
-) -> Result<(), EditError> {
-    let (kind, name) = (&*wanted.kind, &*wanted.name);
-    let place = format!("[{kind}.{name}]");
-    let of_kind = document.get(kind);
-    let of_kind = of_kind.map(|found| match found.get_ref() {
-        DeValue::Table(tables) => Ok(tables),
-        _ => Err(EditError::Differs(kind.to_owned())),
-    });
-    let Some(found) = of_kind.transpose()?.and_then(|tables| tables.get(name)) else {
-        let end = line_end(text);
-        let so_far = apply(text, changes).ok_or(EditError::NotSafe)?;
-        let mut block = match so_far.ends_with('\n') || so_far.is_empty() {
-            true => String::new(),
-            false => end.to_owned(),
-        };
-        if !so_far.is_empty() {
-            block += end;
-        }
-        block += &format!("[{kind}.{}]{end}", key(name));
-        for (name, field) in &wanted.fields {
-            block += &format!("{name} = {}{end}", field.shown());
-        }
-        changes.push(Change::insert(text.len(), block, "the end"));
-        let fields = wanted
-            .fields
-            .iter()
-            .map(|(name, field)| (name.clone(), field.value()));
-        let tables = set(expected, kind, Value::Null);
-        set(tables, name, Value::Object(fields.collect()));
-        return Ok(());
-    };
-    let DeValue::Table(fields) = found.get_ref() else {
-        return match (found.get_ref(), &wanted.fields[..]) {
-            (DeValue::String(path), [(_, Field::Text(text))]) if path == text => Ok(()),
-            _ => Err(EditError::Differs(place)),
-        };
-    };
-    let expected = set(set(expected, kind, Value::Null), name, Value::Null);
-    let mut missing = Vec::new();
-    for (name, wants) in &wanted.fields {
-        let differs = || EditError::Differs(format!("{name} of {place}"));
-        match (fields.get(&**name), wants) {
-            (None, _) => {
-                missing.push(format!("{name} = {}", wants.shown()));
-                set(expected, name, wants.value());
-            }
-            (Some(found), wants) if value(found.get_ref()) == wants.value() => {}
-            (Some(_), Field::Flag(_)) => {}
-            (Some(found), Field::Number(most))
-                if value(found.get_ref())
-                    .as_u64()
-                    .is_some_and(|has| has <= *most) => {}
-            (Some(found), Field::Number(_)) => {
-                changes.push(Change {
-                    at: found.span().start,
-                    removed: text.get(found.span()).unwrap_or_default().to_owned(),
-                    inserted: wants.shown(),
-                    place: format!("{name} of {place}"),
-                });
-                set(expected, name, wants.value());
-            }
-            (Some(found), Field::Texts(more)) => {
-                let DeValue::Array(list) = found.get_ref() else {
-                    return Err(differs());
-                };
-                let has = texts(&value(found.get_ref())).ok_or_else(differs)?;
-                let more: Vec<_> = more
-                    .iter()
-                    .filter(|text| !has.contains(text))
-                    .cloned()
-                    .collect();
-                let last = list.iter().last().map(toml::Spanned::span);
-                let place = format!("{name} of {place}");
-                changes.extend(add(found.span(), last, &more, &place));
-                set(expected, name, json!([has, more].concat()));
-            }
-            _ => return Err(differs()),
-        }
-    }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let starts_with = |what: char| {
-        text.get(found.span().start..)
-            .is_some_and(|text| text.starts_with(what))
-    };
-    let last = fields.iter().map(|(_, field)| field.span().end).max();
-    let change = match last {
-        Some(last) if starts_with('{') => {
-            Change::insert(last, format!(", {}", missing.join(", ")), &place)
-        }
-        Some(_) if !starts_with('[') => return Err(EditError::NotSafe),
-        last => {
-            let at = last.unwrap_or(found.span().end);
-            let line = text.get(at..).and_then(|rest| rest.find('\n'));
-            let rest = text.get(at..at + line.unwrap_or(0)).unwrap_or_default();
-            let at = line.map_or(text.len(), |_| at + rest.trim_end_matches('\r').len());
-            let end = line_end(text);
-            let lines = missing.iter().map(|line| format!("{end}{line}"));
-            Change::insert(at, lines.collect(), &place)
-        }
-    };
-    changes.push(change);
-    Ok(())
-}
-
 /// A key of TOML, in quotes if it must be.
 fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -429,16 +363,4 @@ fn key(name: &str) -> String {
         true => name.to_owned(),
         false => quoted(name),
     }
-}
-
-/// Sets a field of an object, unless `value` is null and there is one. Returns the field.
-fn set<'v>(object: &'v mut Value, name: &str, value: Value) -> &'v mut Value {
-    if !object.is_object() {
-        *object = Value::Object(Object::new());
-    }
-    let field = &mut object[name];
-    if !value.is_null() {
-        *field = value;
-    }
-    field
 }

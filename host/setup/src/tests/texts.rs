@@ -2,10 +2,10 @@
 
 use crate::{
     EditError, apply, json,
-    map::{self, Field, Table},
+    map::{self, Table},
     undo,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn object(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -146,12 +146,11 @@ fn table(kind: &str, name: &str, adds_roots: bool) -> Table {
         kind: kind.to_owned(),
         name: name.to_owned(),
         fields: vec![
-            ("path".to_owned(), Field::Text("~/p/a.md".to_owned())),
-            ("max_bytes".to_owned(), Field::Number(100)),
-            ("agents".to_owned(), Field::Texts(vec!["x".to_owned()])),
+            ("path".to_owned(), json!("~/p/a.md")),
+            ("max_bytes".to_owned(), json!(100)),
+            ("agents".to_owned(), json!(["x"])),
         ],
-        root: Some("~/p".to_owned()),
-        held_by: vec!["~/".to_owned()],
+        roots: vec!["~/p".to_owned(), "~/".to_owned()],
         all_roots: adds_roots.then(|| vec!["~/p".to_owned()]),
     }
 }
@@ -208,9 +207,7 @@ fn a_map_of_each_shape_keeps_every_other_byte() {
     );
     // What the user said no to stays.
     let mut wanted = table("keys", "a", true);
-    wanted
-        .fields
-        .push(("withhold".to_owned(), Field::Flag(true)));
+    wanted.fields.push(("withhold".to_owned(), json!(true)));
     let before = "roots = ['~/p']\n[keys.a]\npath = '~/p/a.md'\nmax_bytes = 100\nagents = ['x']\n";
     for (said, changes) in [("", 1), ("withhold = false\n", 0), ("withhold = true\n", 0)] {
         let found = map::merge(&format!("{before}{said}"), &wanted).unwrap();
