@@ -41,9 +41,6 @@ pub enum AskError {
         "nothing is changed without a terminal to ask on: run this in one, or add --dry-run to see what would be changed"
     )]
     NoTerminal,
-    /// It cannot be read.
-    #[error("the terminal cannot be read: {0}")]
-    Terminal(#[from] io::Error),
 }
 
 /// Who is asked.
@@ -60,13 +57,43 @@ pub trait Asked {
     /// If there is none.
     fn ask(&mut self, question: &str) -> io::Result<String>;
 
+    /// Whether somebody could answer.
+    fn is_there(&self) -> bool {
+        true
+    }
+
     /// Asks for a yes. Anything else is a no.
     ///
     /// # Errors
     /// As [`Self::ask`].
     fn agrees(&mut self, question: &str) -> io::Result<bool> {
+        if !self.is_there() {
+            return Ok(false);
+        }
         let answer = self.ask(&format!("{question} [y/N] "))?;
         Ok(matches!(&*answer.to_ascii_lowercase(), "y" | "yes"))
+    }
+}
+
+/// Nobody, in a dry run: what is shown is kept, to be printed.
+#[derive(Debug, Default)]
+pub struct Nobody {
+    /// What was shown.
+    pub shown: String,
+}
+
+impl Asked for Nobody {
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        self.shown += text;
+        Ok(())
+    }
+
+    fn ask(&mut self, _: &str) -> io::Result<String> {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+
+    fn is_there(&self) -> bool {
+        false
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Recipe {
     pub say: &'static str,
     /// What else to know.
     pub notes: Vec<&'static str>,
+    /// The file of its settings that has hooks for agents, and what else to do then.
+    pub hook: Option<(&'static str, &'static str)>,
     /// What shows that it is here.
     pub here: Vec<&'static str>,
 }
@@ -93,6 +95,7 @@ fn recipe(text: &'static str) -> Option<Recipe> {
         max_bytes: None,
         say: "",
         notes: Vec::new(),
+        hook: None,
         here: Vec::new(),
     };
     for line in lines {
@@ -113,6 +116,7 @@ fn recipe(text: &'static str) -> Option<Recipe> {
             "say" => recipe.say = value,
             "most" => recipe.max_bytes = value.parse().ok(),
             "note" => recipe.notes.push(value),
+            "hook" => recipe.hook = value.split_once(' ').or(Some((value, ""))),
             "here" => recipe.here = value.split("; ").collect(),
             _ => return None,
         }

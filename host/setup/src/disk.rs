@@ -4,6 +4,7 @@
     reason = "this is the part that writes, after it has shown what and was told to"
 )]
 
+use crate::edit::EditError;
 use keyhole_walk::printable::printable;
 use rustix::fs::{CWD, OFlags, RenameFlags, fgetxattr, renameat_with};
 use std::{
@@ -20,39 +21,34 @@ use std::{
 /// The largest file that is edited, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// Why a file is not read or not written. The text names its path.
+/// Why a file is not read, edited or written. The text names its path.
 #[derive(Debug, thiserror::Error)]
-pub enum DiskError {
+#[error("{}: {why}", printable(.file))]
+pub struct FileError {
+    file: PathBuf,
+    #[source]
+    why: Why,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Why {
     /// Something keeps setup from changing it.
-    #[error("{}: {why}", printable(.file))]
-    Refused {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        why: &'static str,
-    },
-    /// The system says no.
-    #[error("{}: {error}", printable(.file))]
-    System {
-        /// The file.
-        file: PathBuf,
-        /// What it says.
-        #[source]
-        error: io::Error,
-    },
+    #[error("{0}")]
+    Refused(&'static str),
+    #[error("{0}")]
+    System(#[from] io::Error),
+    #[error("{0}")]
+    Edit(#[from] EditError),
 }
 
-impl DiskError {
-    fn refused(file: &Path, why: &'static str) -> Self {
-        let file = file.to_owned();
-        Self::Refused { file, why }
-    }
-
-    fn system(file: &Path, error: io::Error) -> Self {
-        let file = file.to_owned();
-        Self::System { file, error }
+impl FileError {
+    pub(crate) fn new(file: &Path, why: impl Into<Why>) -> Self {
+        let (file, why) = (file.to_owned(), why.into());
+        Self { file, why }
     }
 }
+
+const CHANGED: Why = Why::Refused("it has changed since it was shown");
 
 /// A file as it was found.
 #[derive(Clone, Debug)]
@@ -61,8 +57,16 @@ pub struct Found {
     pub real: PathBuf,
     /// Its bytes; none if nothing is there.
     pub bytes: Option<Vec<u8>>,
-    pub(crate) mode: u32,
-    pub(crate) group: Option<u32>,
+    mode: u32,
+    group: Option<u32>,
+}
+
+impl Found {
+    /// Its text; an empty one if nothing is there.
+    pub(crate) fn text(&self) -> Result<String, FileError> {
+        let text = String::from_utf8(self.bytes.clone().unwrap_or_default());
+        text.map_err(|_| FileError::new(&self.real, EditError::NotText))
+    }
 }
 
 /// The file system.
@@ -84,13 +88,13 @@ impl Disk {
         }
     }
 
-    /// Reads a file, and says whether it may be replaced. A new one is made with `mode`.
+    /// Reads a file, and says whether it may be replaced. A new one is for the user alone.
     ///
     /// # Errors
-    /// [`DiskError`].
-    pub fn find(&self, path: &Path, mode: u32) -> Result<Found, DiskError> {
-        let refuse = |why| Err(DiskError::refused(path, why));
-        let system = |error| DiskError::system(path, error);
+    /// [`FileError`].
+    pub fn find(&self, path: &Path) -> Result<Found, FileError> {
+        let refuse = |why| Err(FileError::new(path, Why::Refused(why)));
+        let system = |error: io::Error| FileError::new(path, error);
         let real = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
             Err(error) => return Err(system(error)),
@@ -118,7 +122,7 @@ impl Disk {
                 return Ok(Found {
                     real,
                     bytes: None,
-                    mode,
+                    mode: 0o600,
                     group: None,
                 });
             }
@@ -143,38 +147,19 @@ impl Disk {
         })
     }
 
-    /// The folders that a file needs and that are not there, the highest first.
-    pub(crate) fn missing_folders(&self, file: &Path) -> Vec<PathBuf> {
-        let above = file.ancestors().skip(1);
-        let missing = above.take_while(|folder| fs::symlink_metadata(folder).is_err());
-        let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
-        missing.reverse();
-        missing
-    }
-
-    /// Makes the folders that a file needs, for the user alone. Returns those that it made.
+    /// Puts `new` in the place of what was found, in one step, if that is still there. Makes the
+    /// folders that it needs, for the user alone.
     ///
     /// # Errors
-    /// [`DiskError`].
-    pub fn make_folders(&self, file: &Path) -> Result<Vec<PathBuf>, DiskError> {
-        let mut made = Vec::new();
-        for folder in self.missing_folders(file) {
-            let make = || {
-                self.step()?;
-                DirBuilder::new().mode(0o700).create(&folder)
-            };
-            make().map_err(|error| DiskError::system(&folder, error))?;
-            made.push(folder);
-        }
-        Ok(made)
-    }
-
-    /// Puts `new` in the place of what was found, in one step, if that is still there.
-    ///
-    /// # Errors
-    /// [`DiskError`]. Then nothing has changed.
-    pub fn replace(&self, found: &Found, new: &[u8]) -> Result<(), DiskError> {
+    /// [`FileError`]. Then the file has not changed.
+    pub fn replace(&self, found: &Found, new: &[u8]) -> Result<(), FileError> {
         let real = &found.real;
+        for folder in missing_folders(real) {
+            let made = self
+                .step()
+                .and_then(|()| DirBuilder::new().mode(0o700).create(&folder));
+            made.map_err(|error| FileError::new(&folder, error))?;
+        }
         let beside = beside(real);
         let replaced = self
             .write(&beside, found, new)
@@ -182,26 +167,19 @@ impl Disk {
         if replaced.is_err() && self.step().is_ok() {
             let _ = fs::remove_file(&beside);
         }
-        match replaced.map_err(|error| DiskError::system(real, error))? {
+        match replaced.map_err(|error| FileError::new(real, error))? {
             true => Ok(()),
-            false => Err(DiskError::refused(
-                real,
-                "it has changed since it was shown",
-            )),
+            false => Err(FileError::new(real, CHANGED)),
         }
     }
 
     fn write(&self, beside: &Path, found: &Found, new: &[u8]) -> io::Result<()> {
         self.step()?;
         // What a killed run has left.
-        let left = fs::remove_file(beside);
-        left.or_else(|error| {
-            if error.kind() == ErrorKind::NotFound {
-                Ok(())
-            } else {
-                Err(error)
-            }
-        })?;
+        match fs::remove_file(beside) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         self.step()?;
         let mut file = OpenOptions::new()
             .write(true)
@@ -262,20 +240,14 @@ impl Disk {
     /// Removes what was found, if it is still there, and then those folders that are empty.
     ///
     /// # Errors
-    /// [`DiskError`].
-    pub fn remove(&self, found: &Found, folders: &[PathBuf]) -> Result<(), DiskError> {
+    /// [`FileError`].
+    pub fn remove(&self, found: &Found, folders: &[PathBuf]) -> Result<(), FileError> {
         let real = &found.real;
         if fs::read(real).ok() != found.bytes {
-            return Err(DiskError::refused(
-                real,
-                "it has changed since it was shown",
-            ));
+            return Err(FileError::new(real, CHANGED));
         }
-        let remove = || {
-            self.step()?;
-            fs::remove_file(real)
-        };
-        remove().map_err(|error| DiskError::system(real, error))?;
+        let removed = self.step().and_then(|()| fs::remove_file(real));
+        removed.map_err(|error| FileError::new(real, error))?;
         for folder in folders.iter().rev() {
             // It is not empty, or gone.
             let _ = fs::remove_dir(folder);
@@ -286,14 +258,21 @@ impl Disk {
     /// Makes a file readable by its owner only.
     ///
     /// # Errors
-    /// [`DiskError`].
-    pub fn close(&self, file: &Path) -> Result<(), DiskError> {
-        let close = || {
-            self.step()?;
-            fs::set_permissions(file, Permissions::from_mode(0o600))
-        };
-        close().map_err(|error| DiskError::system(file, error))
+    /// [`FileError`].
+    pub fn close(&self, file: &Path) -> Result<(), FileError> {
+        let close = |()| fs::set_permissions(file, Permissions::from_mode(0o600));
+        let closed = self.step().and_then(close);
+        closed.map_err(|error| FileError::new(file, error))
     }
+}
+
+/// The folders that a file needs and that are not there, the highest first.
+pub(crate) fn missing_folders(file: &Path) -> Vec<PathBuf> {
+    let above = file.ancestors().skip(1);
+    let missing = above.take_while(|folder| fs::symlink_metadata(folder).is_err());
+    let mut missing: Vec<_> = missing.map(Path::to_owned).collect();
+    missing.reverse();
+    missing
 }
 
 /// Why this file is not replaced.

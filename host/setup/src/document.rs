@@ -4,10 +4,7 @@
     reason = "it looks at the file that the user names, and reads no byte of it"
 )]
 
-use crate::{
-    map::{Has, Known},
-    paste,
-};
+use crate::paste::{self, DocumentError};
 use keyhole_walk::{System, Walker};
 use std::{
     fs,
@@ -26,30 +23,6 @@ pub const TEMPLATE: &str = "\
 # Phone (medium)
 +1 555 0100, with any blanks or dashes
 ";
-
-/// Why a path cannot be a document's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DocumentError {
-    /// It stands for the user's own.
-    #[error("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md")]
-    Placeholder,
-    /// Its name is none of a Markdown file.
-    #[error(
-        "only a file whose name ends in .md is served, and this name, which is not shown here, does not: rename the file"
-    )]
-    NotMarkdown,
-    /// It cannot be written into the map.
-    #[error(
-        "write the whole path, from /. Only ~/ may be short. A path is UTF-8, without control, direction or invisible characters"
-    )]
-    OddPath,
-    /// There is no such file.
-    #[error("nothing is there; make the file, or give the path of another")]
-    Missing,
-    /// It is a folder or the like.
-    #[error("this is no file; add the file's name")]
-    NotAFile,
-}
 
 /// The document.
 #[derive(Clone, Debug)]
@@ -76,22 +49,9 @@ impl Document {
     /// # Errors
     /// [`DocumentError`].
     pub fn find(named: &Path, home: &Path) -> Result<Self, DocumentError> {
-        let text = paste::plain(named).ok_or(DocumentError::OddPath)?;
-        if named.ends_with("FILE") {
-            return Err(DocumentError::Placeholder);
-        }
-        // The text may be a key in the wrong place, so this check comes before anything
-        // prints it.
-        if !text.ends_with(".md") {
-            return Err(DocumentError::NotMarkdown);
-        }
-        let path = match text.strip_prefix("~/") {
-            Some(rest) => home.join(rest.trim_start_matches('/')),
-            None if text.starts_with('~') => return Err(DocumentError::OddPath),
-            None => std::path::absolute(named).map_err(|_| DocumentError::OddPath)?,
-        };
-        let plain = paste::plain(&path).ok_or(DocumentError::OddPath)?;
-        let written = short(&path, home).unwrap_or_else(|| plain.to_owned());
+        let text = paste::document(named)?;
+        let path = expand(&text, home, Path::new("/"));
+        let written = short(&path, home).unwrap_or(text);
         let found = fs::metadata(&path).ok();
         let is_new = found.is_none() && written == NEW;
         match &found {
@@ -159,7 +119,7 @@ pub fn root_of(real: &Path, home: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// A path of the map, made absolute.
+/// A path of the map, which lies in `directory`, made absolute.
 pub(crate) fn expand(path: &str, home: &Path, directory: &Path) -> PathBuf {
     match path.strip_prefix("~/") {
         Some(rest) => home.join(rest.trim_start_matches('/')),
@@ -167,28 +127,9 @@ pub(crate) fn expand(path: &str, home: &Path, directory: &Path) -> PathBuf {
     }
 }
 
-/// Whether a table of the map is for this document.
-pub(crate) fn is_of(table: &Known, document: &Document, home: &Path, directory: &Path) -> bool {
-    let Some(path) = &table.path else {
-        return false;
-    };
-    let path = expand(path, home, directory);
-    path == document.path || fs::canonicalize(path).is_ok_and(|real| real == document.real)
-}
-
-/// The folders that a map without `roots` would need for what it has. None if one of them
-/// cannot be told.
-pub(crate) fn roots_of(has: &Has, home: &Path, directory: &Path) -> Option<Vec<String>> {
-    let mut roots = Vec::new();
-    for table in &has.tables {
-        let Some(path) = &table.path else { continue };
-        let real = fs::canonicalize(expand(path, home, directory)).ok()?;
-        let root = written(&root_of(&real, home)?, home)?;
-        if !roots.contains(&root) {
-            roots.push(root);
-        }
-    }
-    Some(roots)
+/// What a path of the map leads to.
+pub(crate) fn real(path: &str, home: &Path, directory: &Path) -> Option<PathBuf> {
+    fs::canonicalize(expand(path, home, directory)).ok()
 }
 
 /// A folder as `roots` have it.
@@ -198,12 +139,4 @@ pub(crate) fn written(folder: &Path, home: &Path) -> Option<String> {
     short(folder, home)
         .or(of_home)
         .or_else(|| paste::plain(folder).map(str::to_owned))
-}
-
-/// Whether one of the map's roots holds this real path.
-pub(crate) fn is_in(roots: &[String], real: &Path, home: &Path, directory: &Path) -> bool {
-    let real_root = |root: &String| fs::canonicalize(expand(root, home, directory));
-    roots
-        .iter()
-        .any(|root| real_root(root).is_ok_and(|root| real.starts_with(root)))
 }

@@ -1,5 +1,6 @@
 //! A file's text with a few changes: every other byte stays.
 
+use keyhole_walk::printable::printable_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,6 +49,26 @@ impl Change {
             inserted,
             place: place.to_owned(),
         }
+    }
+
+    /// For the user: the place, and each line that comes or goes.
+    pub(crate) fn shown(&self) -> String {
+        let mut text = String::new();
+        if !self.place.is_empty() {
+            let is_there = self.place.starts_with("the ");
+            let at = if is_there { "at" } else { "in" };
+            text += &format!("  {at} {}:\n", printable_text(&self.place));
+        }
+        for (sign, side) in [('-', &self.removed), ('+', &self.inserted)] {
+            let side = side.trim_start_matches(',').trim_matches(['\r', '\n']);
+            for line in side.lines().filter(|line| !line.trim().is_empty()) {
+                let words = line.trim_start_matches([' ', '\t']);
+                let indent = line.strip_suffix(words).unwrap_or_default();
+                let indent = indent.replace('\t', "    ");
+                text += &format!("  {sign} {indent}{}\n", printable_text(words));
+            }
+        }
+        text
     }
 }
 

@@ -1,7 +1,12 @@
 //! The settings by which a client's hook hands one agent its document.
 
-use crate::paste::quoted_for_sh;
+use crate::{
+    clients,
+    paste::{plain, quoted_for_sh},
+    recipe::NameError,
+};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// What a client takes for its hook.
 #[derive(Debug)]
@@ -17,25 +22,25 @@ pub struct Hook {
 /// What the agent's own text must have, since the hook cannot stop the agent.
 pub const RULE: &str = "Write into the agent's own text: \"You are given a document before you begin. If there is none, or if you read that it was not loaded, stop and report that. Never go on without it.\"";
 
-/// Whether a hook can name this agent.
-pub fn is_name(agent: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
-    agent.bytes().all(is_plain)
+/// Who gets the document by it.
+pub fn who(agent: &str) -> String {
+    format!(
+        "Only the agent {agent} gets the document, when it starts: it calls no tool, and no prompt holds a key."
+    )
 }
 
 /// The hook of `client` for this agent.
-/// None if the client has none.
-pub fn of(client: &str, agent: &str, program: &str, map: &str) -> Option<Hook> {
-    let (file, note) = match client {
-        _ if !is_name(agent) => return None,
-        "claude-code" => ("~/.claude/settings.json", ""),
-        "codex" => (
-            "~/.codex/hooks.json",
-            "Codex runs the hook only after you have trusted it: start `codex`, and look at `/hooks`.",
-        ),
-        "copilot-cli" => ("~/.copilot/hooks/keyhole.json", ""),
-        _ => return None,
-    };
+///
+/// # Errors
+/// If the client has none, or it cannot name this agent or map.
+pub fn of(client: &str, agent: &str, program: &str, map: &Path) -> Result<Hook, NameError> {
+    let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
+    let (file, note) = recipe.hook.ok_or(NameError::NoHook)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
+    if !agent.bytes().all(is_plain) {
+        return Err(NameError::NoMatcher);
+    }
+    let map = plain(map).ok_or(NameError::OddMap)?;
     // It names the map, so that no variable of a project's settings can name another.
     let command = format!(
         "{} inject --map {}",
@@ -55,5 +60,5 @@ pub fn of(client: &str, agent: &str, program: &str, map: &str) -> Option<Hook> {
             ] },
         }),
     };
-    Some(Hook { file, value, note })
+    Ok(Hook { file, value, note })
 }

@@ -3,24 +3,32 @@
 use crate::{
     Door, PLUGIN, PLUGIN_NAME, Request, SetupError, What,
     clients::{self, Audience, Recipe},
-    document::{self, Document, is_in, is_of, root_of, roots_of, written},
+    disk::FileError,
+    document::{self, Document, expand, real, root_of, written},
     hook::{self, RULE},
     json,
-    map::{self, Has, Table},
+    map::{self, Has, Known, Table},
     paste,
-    plan::{Plan, PlanError},
-    recipe::Filled,
-    record::{Record, Wanted},
+    plan::Plan,
+    recipe::{Filled, NameError},
+    record::Wanted,
     rules::{Denied, Places},
 };
 use keyhole_walk::printable::printable;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// A plan, and what to say about it.
-pub(crate) struct Intent {
-    pub(crate) plan: Plan,
+pub(crate) struct Intent<'a> {
+    door: &'a Door<'a>,
+    with_rules: bool,
+    /// What the record calls it.
+    name: &'a str,
+    pub(crate) plan: Plan<'a>,
     pub(crate) document: Document,
+    /// What the map has, and of that, what is for the same document.
+    map: Has,
+    same: Vec<Known>,
     pub(crate) notes: Vec<String>,
     /// Whether rules are among it.
     pub(crate) has_rules: bool,
@@ -32,15 +40,30 @@ pub(crate) struct Intent {
 
 impl Door<'_> {
     /// What is to be done.
-    pub(crate) fn intent(
-        &self,
-        request: &Request,
-        record: &Record,
+    pub(crate) fn intent<'a>(
+        &'a self,
+        request: &'a Request,
         with_rules: bool,
-    ) -> Result<Intent, SetupError> {
+    ) -> Result<Intent<'a>, SetupError> {
         let document = Document::find(&request.file, &self.home)?;
+        // The map is judged first: what cannot be read cannot be added to.
+        let text = self.disk.find(&self.map)?.text()?;
+        (self.judge)(text.as_bytes()).map_err(SetupError::Map)?;
+        let map = map::read(&text).map_err(|error| FileError::new(&self.map, error))?;
+        let is_same = |table: &&Known| {
+            let Some(path) = &table.path else {
+                return false;
+            };
+            let is_real = self.real(path).is_some_and(|real| real == document.real);
+            is_real || expand(path, &self.home, self.directory()) == document.path
+        };
         let mut intent = Intent {
-            plan: Plan::default(),
+            door: self,
+            with_rules,
+            name: PLUGIN_NAME,
+            plan: Plan::new(&self.disk, &self.record())?,
+            same: map.tables.iter().filter(is_same).cloned().collect(),
+            map,
             document,
             notes: Vec::new(),
             has_rules: false,
@@ -48,54 +71,29 @@ impl Door<'_> {
             who: String::new(),
             last: String::new(),
         };
-        if intent.document.is_new {
-            intent
-                .plan
-                .make(&self.disk, &intent.document.path, document::TEMPLATE)?;
-            intent.notes.push(format!(
-                "{} is an example: write your own list into it.",
-                document::NEW
-            ));
-        }
-        let is_private = intent.document.path.starts_with(self.home.join("private"));
-        if let Some(caution) = &self.caution {
-            intent.notes.push(format!("Careful: {caution}."));
-        }
-        if let Some(repository) = &intent.document.repository {
-            intent.notes.push(match paste::word(&intent.document.path).filter(|_| !is_private) {
-                Some(word) => format!(
-                    "The document lies in a git repository, {}: it may be committed. To move it out, run: mkdir -p -m 700 ~/private && mv {word} ~/private/",
-                    printable(repository)
-                ),
-                None => "The document lies in a git repository: it may be committed. Keep it in a folder that is in none.".to_owned(),
-            });
-        }
-        let has = self.has(&intent.document)?;
+        intent.document()?;
         match &request.what {
             What::Bind {
                 client,
                 name,
                 agent,
             } => {
-                let recipe = clients::named(client).ok_or(SetupError::UnknownClient)?;
-                self.bind(
-                    &mut intent,
-                    record,
-                    &has,
-                    &recipe,
-                    (name, agent.as_deref()),
-                    with_rules,
-                )?;
+                intent.name = name;
+                let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
+                intent.bind(&recipe, agent.as_deref())?;
             }
             What::Inject { client, agent } => {
-                self.inject(&mut intent, record, &has, client, agent, with_rules)?;
+                intent.name = agent;
+                intent.inject(client, agent)?;
             }
             What::Plugin => {
-                self.rules(&mut intent, record, PLUGIN_NAME, with_rules)?;
-                let mut table =
-                    self.table(&mut intent, &has, "keys", PLUGIN.1, Some(PLUGIN.0), None)?;
-                table.fields.push(("withhold".to_owned(), json!(true)));
-                self.map(&mut intent, record, PLUGIN_NAME, table)?;
+                intent.rules()?;
+                intent.entry(
+                    "keys",
+                    PLUGIN.1,
+                    Some(PLUGIN.0),
+                    &[("withhold", json!(true))],
+                )?;
                 intent.who = format!("Only the plugin's agent {} gets the document.", PLUGIN.0);
                 intent.last = "Start `claude` anew in a project's folder, and say: Scan my staged changes with the privacy scanner.".to_owned();
             }
@@ -104,123 +102,100 @@ impl Door<'_> {
         Ok(intent)
     }
 
-    /// What the map has, which is judged first: what cannot be read cannot be added to.
-    fn has(&self, document: &Document) -> Result<MapNow, SetupError> {
-        let bytes = self.disk.find(&self.map, 0o600)?.bytes.unwrap_or_default();
-        (self.judge)(&bytes).map_err(SetupError::Map)?;
-        let refuse = |error| SetupError::Plan(PlanError::edit(&self.map, error));
-        let text = String::from_utf8(bytes).map_err(|_| refuse(crate::EditError::NotText))?;
-        let has = map::read(&text).map_err(refuse)?;
-        let of = |table: &&map::Known| is_of(table, document, &self.home, self.directory());
-        let others = has
-            .tables
-            .iter()
-            .filter(of)
-            .map(|t| (t.kind, t.name.clone(), t.agents.clone()));
-        Ok(MapNow {
-            others: others.collect(),
-            has,
-        })
+    fn real(&self, path: &str) -> Option<std::path::PathBuf> {
+        real(path, &self.home, self.directory())
     }
+}
 
-    fn bind(
-        &self,
-        intent: &mut Intent,
-        record: &Record,
-        has: &MapNow,
-        recipe: &Recipe,
-        (name, agent): (&str, Option<&str>),
-        with_rules: bool,
-    ) -> Result<(), SetupError> {
-        let filled = Filled::new(recipe, &self.program, Some(name), agent)?;
-        if recipe.name == "claude-code" {
-            self.rules(intent, record, name, with_rules)?;
-        }
-        if let Some(most) = recipe
-            .max_bytes
-            .filter(|most| intent.document.bytes > *most)
-        {
-            intent.notes.push(format!(
-                "The document has {} bytes, and {} takes at most {most}: shorten it, or it is refused.",
-                intent.document.bytes, recipe.title
+impl Intent<'_> {
+    /// The document itself.
+    fn document(&mut self) -> Result<(), SetupError> {
+        let (door, document) = (self.door, &self.document);
+        if document.is_new {
+            self.plan.make(&document.path, document::TEMPLATE)?;
+            self.notes.push(format!(
+                "{} is an example: write your own list into it.",
+                document::NEW
             ));
         }
-        let table = self.table(intent, has, "bindings", name, agent, recipe.max_bytes)?;
-        self.map(intent, record, name, table)?;
+        if let Some(caution) = &door.caution {
+            self.notes.push(format!("Careful: {caution}."));
+        }
+        if let Some(repository) = &document.repository {
+            let is_private = document.path.starts_with(door.home.join("private"));
+            let word = paste::word(&document.path).filter(|_| !is_private);
+            self.notes.push(match word {
+                Some(word) => format!(
+                    "The document lies in a git repository, {}: it may be committed. To move it out, run: mkdir -p -m 700 ~/private && mv {word} ~/private/",
+                    printable(repository)
+                ),
+                None => "The document lies in a git repository: it may be committed. Keep it in a folder that is in none.".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, recipe: &Recipe, agent: Option<&str>) -> Result<(), SetupError> {
+        let filled = Filled::new(recipe, &self.door.program, Some(self.name), agent)?;
+        if recipe.name == "claude-code" {
+            self.rules()?;
+        }
+        let bytes = self.document.bytes;
+        if let Some(most) = recipe.max_bytes.filter(|most| bytes > *most) {
+            self.notes.push(format!(
+                "The document has {bytes} bytes, and {} takes at most {most}: shorten it, or it is refused.",
+                recipe.title
+            ));
+        }
+        let most = recipe.max_bytes.map(|most| ("max_bytes", json!(most)));
+        self.entry("bindings", self.name, agent, most.as_slice())?;
         for part in &recipe.parts {
             let Some(to) = part.to else { continue };
-            let file = self.place(&filled.fill(to));
             let text = filled.fill(part.text);
             let wanted = match part.example.ends_with(".json") {
                 true => Wanted::Json {
-                    value: serde_json::from_str(&text).map_err(|_| SetupError::UnknownClient)?,
+                    value: json::read(&text, false)
+                        .map_err(|error| FileError::new(Path::new(part.example), error))?,
                     comments: matches!(recipe.name, "opencode" | "qwen-code"),
                 },
                 false => Wanted::Whole(text),
             };
-            self.client(
-                intent,
-                record,
-                has,
-                (name, agent.unwrap_or(name)),
-                &file,
-                wanted,
-            )?;
+            self.client(agent.unwrap_or(self.name), &filled.fill(to), wanted)?;
         }
-        intent.who = filled.fill(recipe.who);
+        self.who = filled.fill(recipe.who);
         if recipe.audience != Audience::Client {
-            intent.notes.push("Change the agent's description and text to what it is for. Keep its list of tools.".to_owned());
+            self.notes.push("Change the agent's description and text to what it is for. Keep its list of tools.".to_owned());
         }
-        intent.last = match recipe.say {
+        self.last = match recipe.say {
             "" => "For the client itself, put the texts above where they say.".to_owned(),
             say => filled.fill(say),
         };
         Ok(())
     }
 
-    fn inject(
-        &self,
-        intent: &mut Intent,
-        record: &Record,
-        has: &MapNow,
-        client: &str,
-        agent: &str,
-        with_rules: bool,
-    ) -> Result<(), SetupError> {
-        let map = paste::plain(&self.map).ok_or(SetupError::OddPlace)?;
-        let hook = hook::of(client, agent, &self.program, map);
-        let hook = hook.ok_or(SetupError::NoHook)?;
+    fn inject(&mut self, client: &str, agent: &str) -> Result<(), SetupError> {
+        let door = self.door;
+        let hook = hook::of(client, agent, &door.program, &door.map)?;
         if client == "claude-code" {
-            self.rules(intent, record, agent, with_rules)?;
+            self.rules()?;
         }
-        let names =
-            |agents: &Option<Vec<String>>| agents.iter().flatten().any(|name| name == agent);
-        let known = has
-            .has
-            .tables
-            .iter()
-            .find(|table| table.kind == "keys" && names(&table.agents));
-        match known {
-            Some(known) if !has.others.iter().any(|(_, name, _)| *name == known.name) => {
-                return Err(SetupError::OtherFile);
-            }
+        let is_named = |table: &&Known| {
+            let mut agents = table.agents.iter().flatten();
+            table.kind == "keys" && agents.any(|name| name == agent)
+        };
+        match self.map.tables.iter().find(is_named) {
+            Some(known) if !self.same.contains(known) => return Err(SetupError::OtherFile),
             Some(_) => {}
-            None => {
-                let table = self.table(intent, has, "keys", &(self.key)(), Some(agent), None)?;
-                self.map(intent, record, agent, table)?;
-            }
+            None => self.entry("keys", &door.key, Some(agent), &[])?,
         }
-        let file = self.place(hook.file);
         let wanted = Wanted::Json {
             value: hook.value,
             comments: false,
         };
-        self.client(intent, record, has, (agent, agent), &file, wanted)?;
-        intent.who = format!(
-            "Only the agent {agent} gets the document, when it starts: it calls no tool, and no prompt holds a key."
-        );
-        intent.notes.push(RULE.to_owned());
-        intent.last = format!(
+        self.client(agent, hook.file, wanted)?;
+        self.who = hook::who(agent);
+        self.notes.push(RULE.to_owned());
+        self.last = format!(
             "Start the client anew, and ask the agent {agent} for its work. {}",
             hook.note
         );
@@ -229,173 +204,118 @@ impl Door<'_> {
 
     /// A client's own file. If that is new, and the map has the document already, it gets to
     /// somebody else.
-    fn client(
-        &self,
-        intent: &mut Intent,
-        record: &Record,
-        has: &MapNow,
-        (name, agent): (&str, &str),
-        file: &Path,
-        wanted: Wanted,
-    ) -> Result<(), SetupError> {
-        let is_known = record.wanted(name, file, &wanted).is_some();
-        let before = intent.plan.changes();
-        intent.plan.want(&self.disk, record, name, file, wanted)?;
-        if intent.plan.changes() > before && !is_known && !has.others.is_empty() {
-            intent.typed = Some(agent.to_owned());
+    fn client(&mut self, agent: &str, file: &str, wanted: Wanted) -> Result<(), SetupError> {
+        let file = self.door.place(file);
+        let is_known = self.plan.record.wanted(self.name, &file, &wanted).is_some();
+        let is_changed = self.plan.want(self.name, &file, wanted)?.is_some();
+        if is_changed && !is_known && !self.same.is_empty() {
+            self.typed = Some(agent.to_owned());
         }
         Ok(())
     }
 
     /// The rules come first: nobody gets what they keep back before they stand.
-    fn rules(
-        &self,
-        intent: &mut Intent,
-        record: &Record,
-        name: &str,
-        with: bool,
-    ) -> Result<(), SetupError> {
-        if !with {
+    fn rules(&mut self) -> Result<(), SetupError> {
+        if !self.with_rules {
             return Ok(());
         }
-        let places = Places::find(&self.home, self.variable).ok_or(SetupError::OddPlace)?;
+        let door = self.door;
+        let places = Places::find(&door.home, door.variable).ok_or(SetupError::OddPlace)?;
         let file = places.settings();
-        let found = self.disk.find(&file, 0o600)?.bytes.unwrap_or_default();
-        let refuse = |error| SetupError::Plan(PlanError::edit(&file, error));
-        let text = String::from_utf8(found).map_err(|_| refuse(crate::EditError::NotText))?;
+        let settings = json::read(&door.disk.find(&file)?.text()?, false);
+        let settings = settings.map_err(|error| FileError::new(&file, error))?;
         // What setup wrote for another name counts as not there: this one needs it, too.
-        let denied = Denied::of(&json::read(&text, false).map_err(refuse)?);
-        let denied = denied.without(&record.denied(&file));
+        let denied = Denied::of(&json::missing(&self.plan.record.wrote(&file), &settings));
         let mut rules = places.missing(&denied);
-        match places.of_document(&intent.document.path, &denied) {
+        match places.of_document(&self.document.path, &denied) {
             Some(more) => rules.extend(more),
-            None => intent.notes.push("No rule can keep the main conversation from this document: a character in its path means something else there. Move it to ~/private.".to_owned()),
+            None => self.notes.push("No rule can keep the main conversation from this document: a character in its path means something else there. Move it to ~/private.".to_owned()),
         }
         rules.extend(denied.missing_programs());
         let wanted = Wanted::Json {
             value: json!({ "permissions": { "deny": rules } }),
             comments: false,
         };
-        let before = intent.plan.changes();
-        intent.plan.want(&self.disk, record, name, &file, wanted)?;
-        intent.has_rules = intent.plan.changes() > before;
+        self.has_rules = self.plan.want(self.name, &file, wanted)?.is_some();
         Ok(())
     }
 
-    /// The entry or binding for the document, and what `roots` need for it.
-    fn table(
-        &self,
-        intent: &mut Intent,
-        now: &MapNow,
+    /// The entry or binding for the document, with more fields, and what `roots` need for it.
+    fn entry(
+        &mut self,
         kind: &str,
         name: &str,
         agent: Option<&str>,
-        max_bytes: Option<u64>,
-    ) -> Result<Table, SetupError> {
-        let document = &intent.document;
+        more: &[(&str, Value)],
+    ) -> Result<(), SetupError> {
+        let (door, document) = (self.door, &self.document);
+        let is_own = |table: &&Known| table.kind == kind && table.name == name;
+        let own = self.same.iter().find(is_own);
         // What stands there for the same file may name it in another way.
-        let own = now
-            .others
-            .iter()
-            .find(|(of, named, _)| *of == kind && named == name);
-        let same = own.and_then(|_| {
-            now.has
-                .tables
-                .iter()
-                .find(|t| t.kind == kind && t.name == name)
-        });
-        let path = same.and_then(|table| table.path.clone());
-        let mut fields = vec![(
-            "path".to_owned(),
-            json!(path.unwrap_or_else(|| document.written.clone())),
-        )];
-        if let Some(bytes) = max_bytes {
-            fields.push(("max_bytes".to_owned(), json!(bytes)));
-        }
-        if let Some(agent) = agent {
-            fields.push(("agents".to_owned(), json!([agent])));
-        }
-        let gets = |agents: &Option<Vec<String>>| match (agents, agent) {
+        let path = own.and_then(|own| own.path.as_ref());
+        let path = ("path", json!(path.unwrap_or(&document.written)));
+        let agents = agent.map(|agent| ("agents", json!([agent])));
+        let fields = [path].into_iter().chain(agents).chain(more.iter().cloned());
+        let gets = |own: &Known| match (&own.agents, agent) {
             (Some(agents), Some(agent)) => agents.iter().any(|name| name == agent),
             _ => true,
         };
-        let is_new = own.is_none_or(|(_, _, agents)| !gets(agents));
-        if is_new && !now.others.is_empty() {
-            intent.typed = Some(agent.unwrap_or(name).to_owned());
+        if !own.is_some_and(gets) && !self.same.is_empty() {
+            self.typed = Some(agent.unwrap_or(name).to_owned());
         }
-        let (home, directory) = (&self.home, self.directory());
-        let root = root_of(&document.real, home).and_then(|root| written(&root, home));
-        let has = now.has.roots.iter().flatten();
-        let holds =
-            |root: &&String| is_in(std::slice::from_ref(*root), &document.real, home, directory);
-        let held_by: Vec<_> = has.filter(holds).cloned().collect();
-        let others = roots_of(&now.has, home, directory);
-        let all_roots = root.clone().zip(others).map(|(root, mut all)| {
-            if !all.contains(&root) {
-                all.push(root);
-            }
-            all
-        });
-        match (&now.has.roots, &root, &all_roots) {
-            (_, None, _) if held_by.is_empty() => intent.notes.push(
+        let root_of = |real: &Path| written(&root_of(real, &door.home)?, &door.home);
+        let root = root_of(&document.real);
+        let holds = |root: &&String| {
+            let root = door.real(root);
+            root.is_some_and(|root| document.real.starts_with(root))
+        };
+        let held_by: Vec<_> = self
+            .map
+            .roots
+            .iter()
+            .flatten()
+            .filter(holds)
+            .cloned()
+            .collect();
+        let paths = self
+            .map
+            .tables
+            .iter()
+            .filter_map(|table| table.path.as_ref());
+        let others = paths.map(|path| root_of(&door.real(path)?));
+        let all_roots = others.chain([root.clone()]).collect();
+        match (&self.map.roots, &root, &all_roots) {
+            (_, None, _) if held_by.is_empty() => self.notes.push(
                 "The document lies directly in your home, so no root is written for it: a server could then read all of the home. Better move it to ~/private.".to_owned(),
             ),
-            (None, Some(_), None) => intent.notes.push(
+            (None, Some(_), None) => self.notes.push(
                 "The map has no roots, and gets none: the folder of one of its files cannot be told, or is your home. Without roots, a server may read whatever you may.".to_owned(),
             ),
             _ => {}
         }
-        Ok(Table {
+        let table = Table {
             kind: kind.to_owned(),
             name: name.to_owned(),
-            fields,
+            fields: fields
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             roots: root.map_or_else(Vec::new, |root| [vec![root], held_by].concat()),
             all_roots,
-        })
-    }
-
-    fn map(
-        &self,
-        intent: &mut Intent,
-        record: &Record,
-        name: &str,
-        table: Table,
-    ) -> Result<(), SetupError> {
-        let before = intent.plan.changes();
-        intent
-            .plan
-            .want(&self.disk, record, name, &self.map, Wanted::Map(table))?;
-        if let Some(new) = intent
-            .plan
-            .new_text(&self.map)
-            .filter(|_| intent.plan.changes() > before)
-        {
-            (self.judge)(new).map_err(SetupError::Map)?;
+        };
+        let new = self.plan.want(self.name, &door.map, Wanted::Map(table))?;
+        match new {
+            Some(new) => (door.judge)(new.as_bytes()).map_err(SetupError::Map),
+            None => Ok(()),
         }
-        Ok(())
     }
-}
 
-/// What the map has now.
-struct MapNow {
-    has: Has,
-    /// The tables for the same document.
-    others: Vec<(&'static str, String, Option<Vec<String>>)>,
-}
-
-impl Intent {
-    pub(crate) fn shown(&self, home: &Path) -> String {
-        let mut text = format!(
-            "{}\n\nThis would be changed:\n{}",
+    pub(crate) fn shown(&self) -> String {
+        let notes = self.notes.iter().map(|note| format!("\n{note}\n"));
+        format!(
+            "{}\n\nThis would be changed:\n{}{}",
             self.who,
-            self.plan.shown(home)
-        );
-        if self.plan.changes() == 0 {
-            text = format!("{}\n\nNothing is to be changed.\n", self.who);
-        }
-        for note in &self.notes {
-            text += &format!("\n{note}\n");
-        }
-        text
+            self.plan.shown(&self.door.home),
+            notes.collect::<String>()
+        )
     }
 }

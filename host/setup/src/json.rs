@@ -116,6 +116,26 @@ pub fn missing(found: &Value, wanted: &Value) -> Value {
     }
 }
 
+/// All members and elements of these.
+pub fn joined<'v>(values: impl Iterator<Item = &'v Value>) -> Value {
+    let mut all = Value::Null;
+    values.for_each(|more| join(&mut all, more));
+    all
+}
+
+fn join(all: &mut Value, more: &Value) {
+    match (all, more) {
+        (Value::Object(all), Value::Object(more)) => {
+            for (name, value) in more {
+                join(all.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(all), Value::Array(more)) => all.extend(more.iter().cloned()),
+        (_, Value::Null) => {}
+        (all, more) => *all = more.clone(),
+    }
+}
+
 /// Merges in the text, and does the same to its value.
 struct Merge<'t> {
     text: &'t str,

@@ -39,7 +39,7 @@ mod intent;
 #[cfg(unix)]
 mod plan;
 #[cfg(unix)]
-pub mod record;
+mod record;
 pub mod rules;
 #[cfg(all(test, unix))]
 mod tests;
@@ -47,8 +47,6 @@ mod tests;
 #[cfg(unix)]
 pub use door::{Door, Outcome, Request, SetupError, What};
 pub use edit::{Change, EditError, apply, undo};
-#[cfg(unix)]
-pub use plan::PlanError;
 
 /// The plugin's agent, and the key that it has in its text.
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");

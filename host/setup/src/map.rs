@@ -6,6 +6,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -24,7 +25,7 @@ pub struct Table {
     /// The folder that `roots` must have, and after it those that hold it: one of them will do.
     pub roots: Vec<String>,
     /// The roots that the map gets if it has none. None: none.
-    pub all_roots: Option<Vec<String>>,
+    pub all_roots: Option<BTreeSet<String>>,
 }
 
 impl Table {

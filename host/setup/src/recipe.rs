@@ -10,7 +10,7 @@ pub const BINDING: &str = "scanner-catalog";
 /// The agent's name there.
 pub const AGENT: &str = "identifier-scanner";
 
-/// Why a client does not take an agent's name.
+/// Why there is nothing for this client and agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Its form is not the client's.
@@ -21,6 +21,22 @@ pub enum NameError {
     /// A client would replace a part of it.
     #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
     OddAgent,
+    /// There is no such client.
+    #[error("this client is not known; `keyhole setup` lists those that are")]
+    UnknownClient,
+    /// It has no hook for agents.
+    #[error(
+        "only claude-code, codex and copilot-cli hand a document over by a hook; name one of them"
+    )]
+    NoHook,
+    /// The name means something else in a hook.
+    #[error("a hook takes agents' names of letters, digits, -, _ and : only")]
+    NoMatcher,
+    /// The hook names the map.
+    #[error(
+        "the path of the map holds a character that cannot be printed here; move it, or write its entry yourself"
+    )]
+    OddMap,
 }
 
 /// Parts of an example, each with its replacement.
@@ -119,7 +135,7 @@ impl Filled {
             true => "````",
             false => "```",
         };
-        format!("{fence}{language}\n{}{fence}\n", self.fill(part.text))
+        format!("{fence}{language}\n{}{fence}", self.fill(part.text))
     }
 }
 

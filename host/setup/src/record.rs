@@ -2,22 +2,24 @@
 //! a file.
 
 use crate::{
-    disk::{Disk, DiskError, Found},
-    edit::{Change, EditError},
+    disk::{FileError, Found, Why, missing_folders},
+    edit::{Change, EditError, apply, undo},
     json, map,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// What setup wants a file to have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Wanted {
+pub(crate) enum Wanted {
     /// This in a JSON file.
     Json {
-        /// What it has then.
         value: Value,
         /// Whether its client takes comments.
         comments: bool,
@@ -45,89 +47,118 @@ impl Wanted {
             }
             (Self::Map(table), _) => map::merge(text, table),
             (Self::Whole(whole), _) if text == whole => Ok(Vec::new()),
-            (Self::Whole(whole), _) if text.is_empty() => {
-                Ok(vec![Change::insert(0, whole.clone(), "")])
-            }
             // It was changed by hand.
-            (Self::Whole(_), Some(Self::Whole(ours))) if text != ours => Ok(Vec::new()),
-            (Self::Whole(whole), Some(Self::Whole(ours))) => Ok(vec![Change {
+            (Self::Whole(_), Some(Self::Whole(ours))) if text != ours && !text.is_empty() => {
+                Ok(Vec::new())
+            }
+            (Self::Whole(_), None) if !text.is_empty() => {
+                Err(EditError::Differs("the whole file".to_owned()))
+            }
+            (Self::Whole(whole), _) => Ok(vec![Change {
                 at: 0,
-                removed: ours.clone(),
+                removed: text.to_owned(),
                 inserted: whole.clone(),
                 place: String::new(),
             }]),
-            (Self::Whole(_), _) => Err(EditError::Differs("the whole file".to_owned())),
         }
     }
 }
 
 /// One file that setup changed once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// For what: a binding's name, an agent's, or `plugin`.
-    pub name: String,
+    pub(crate) name: String,
     /// Which file, as it was named.
-    pub file: PathBuf,
-    /// Whether it was made.
-    pub made: bool,
-    /// The folders that were made for it.
-    pub folders: Vec<PathBuf>,
+    pub(crate) file: PathBuf,
     /// The hash of the file before.
-    pub before: String,
-    /// The hash after.
-    pub after: String,
-    /// What was changed.
-    pub changes: Vec<Change>,
-    /// What it is to have.
-    pub wanted: Wanted,
-    /// In JSON: what of that it had not before.
-    pub wrote: Value,
+    before: String,
+    after: String,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) wanted: Wanted,
+    /// In JSON: what of that it had not before setup wrote there at all.
+    pub(crate) wrote: Value,
 }
 
 /// All of them, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub(crate) struct Record {
     /// The shape of this file.
     version: u32,
-    /// The folders that were made for it.
-    pub(crate) folders: Vec<PathBuf>,
+    /// The files that setup made, each with the folders that it made for it.
+    pub(crate) made: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// What was written, the oldest first.
-    pub entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
 }
 
 impl Record {
     /// Reads it. Without one, nothing was written.
-    ///
-    /// # Errors
-    /// If it is there and cannot be read.
-    pub fn read(disk: &Disk, file: &Path) -> Result<(Self, Found), DiskError> {
-        let found = disk.find(file, 0o600)?;
-        let record = match &found.bytes {
-            None => Self {
+    pub(crate) fn read(found: &Found) -> Result<Self, FileError> {
+        let Some(bytes) = &found.bytes else {
+            return Ok(Self {
                 version: 1,
-                folders: disk.missing_folders(&found.real),
-                entries: Vec::new(),
-            },
-            Some(bytes) => serde_json::from_slice(bytes)
-                .ok()
-                .filter(|record: &Self| record.version == 1)
-                .ok_or(DiskError::Refused {
-                    file: file.to_owned(),
-                    why: "it is not a record of this program",
-                })?,
+                ..Self::default()
+            });
         };
-        Ok((record, found))
+        serde_json::from_slice(bytes)
+            .ok()
+            .filter(|record: &Self| record.version == 1)
+            .ok_or_else(|| {
+                let why = Why::Refused("it is not a record of this program");
+                FileError::new(&found.real, why)
+            })
     }
 
     /// Its text.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let text = serde_json::to_string_pretty(self);
         // Strings and numbers can always be written.
         text.unwrap_or_default() + "\n"
     }
 
-    /// Forgets what a killed run has not written: `now` is the hash of what the file has.
-    pub(crate) fn forget_unwritten(&mut self, file: &Path, now: &str) {
+    /// Says of a file that is not there that setup makes it.
+    pub(crate) fn made_if_new(&mut self, file: &Path, found: &Found) {
+        if found.bytes.is_none() {
+            let made = self.made.entry(file.to_owned());
+            made.or_insert_with(|| missing_folders(&found.real));
+        }
+    }
+
+    pub(crate) fn of_file<'r>(&'r self, file: &Path) -> impl DoubleEndedIterator<Item = &'r Entry> {
+        self.entries.iter().filter(move |entry| entry.file == file)
+    }
+
+    /// Adds the changes of a file that has `text`. Returns what it has then, if they fit.
+    pub(crate) fn add(
+        &mut self,
+        (name, file): (&str, &Path),
+        text: &str,
+        wanted: Wanted,
+        changes: Vec<Change>,
+    ) -> Option<String> {
+        let new = apply(text, &changes)?;
+        let wrote = match &wanted {
+            Wanted::Json { value, comments } => {
+                let found = json::read(text, *comments).unwrap_or_default();
+                json::missing(&json::missing(&self.wrote(file), &found), value)
+            }
+            _ => Value::Null,
+        };
+        self.entries.push(Entry {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            before: hash(text),
+            after: hash(&new),
+            changes,
+            wanted,
+            wrote,
+        });
+        Some(new)
+    }
+
+    /// Forgets what a killed run has not written into a file that has `text`.
+    pub(crate) fn forget_unwritten(&mut self, file: &Path, text: &str) {
+        let now = hash(text);
         let last = |entries: &[Entry]| entries.iter().rposition(|entry| entry.file == file);
         while let Some(at) = last(&self.entries)
             && let Some(entry) = self.entries.get(at)
@@ -138,26 +169,35 @@ impl Record {
         }
     }
 
-    /// The rules that setup wrote into this file.
-    pub(crate) fn denied(&self, file: &Path) -> Vec<String> {
-        let of_file = self.entries.iter().filter(|entry| entry.file == file);
-        let lists =
-            of_file.filter_map(|entry| entry.wrote.get("permissions")?.get("deny")?.as_array());
-        let rules = lists.flatten().filter_map(Value::as_str);
-        rules.map(str::to_owned).collect()
+    /// All that setup wrote into a JSON file.
+    pub(crate) fn wrote(&self, file: &Path) -> Value {
+        json::joined(self.of_file(file).map(|entry| &entry.wrote))
     }
 
     /// What setup wanted for this name in this file, at last.
     pub(crate) fn wanted(&self, name: &str, file: &Path, like: &Wanted) -> Option<&Wanted> {
-        let same = |wanted: &Wanted| std::mem::discriminant(wanted) == std::mem::discriminant(like);
-        let mut of = self.entries.iter().rev();
-        of.find(|entry| entry.name == name && entry.file == file && same(&entry.wanted))
-            .map(|entry| &entry.wanted)
+        let same =
+            |wanted: &&Wanted| std::mem::discriminant(*wanted) == std::mem::discriminant(like);
+        let of_name = self.of_file(file).filter(|entry| entry.name == name);
+        of_name.map(|entry| &entry.wanted).rfind(same)
     }
 }
 
-/// The hash of a file's bytes.
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The text before all of these edits. None if somebody else changed it since.
+pub(crate) fn unwind(text: &str, entries: &[Entry]) -> Option<String> {
+    let mut text = text.to_owned();
+    for entry in entries.iter().rev() {
+        if hash(&text) != entry.after {
+            return None;
+        }
+        text = undo(&text, &entry.changes)?;
+        if hash(&text) != entry.before {
+            return None;
+        }
+    }
+    Some(text)
+}
+
+fn hash(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text))
 }

@@ -151,13 +151,6 @@ impl Denied {
         Self(rules.map(str::to_owned).collect())
     }
 
-    /// The same without these rules.
-    #[cfg(unix)]
-    pub(crate) fn without(mut self, rules: &[String]) -> Self {
-        self.0.retain(|rule| !rules.contains(rule));
-        self
-    }
-
     /// The rules for our own programs, as far as there is no such rule.
     pub fn missing_programs(&self) -> impl Iterator<Item = String> {
         let is_there = |wanted: &&str| self.0.iter().any(|rule| covers(rule, wanted));

@@ -3,7 +3,11 @@
 mod files;
 mod texts;
 
-use crate::{Door, Outcome, Request, SetupError, What, ask::Asked, disk::Disk};
+use crate::{
+    Door, Outcome, Request, SetupError, What,
+    ask::{Asked, Nobody},
+    disk::Disk,
+};
 use std::{
     cell::Cell,
     collections::BTreeMap,
@@ -129,7 +133,7 @@ impl Home {
             caution: None,
             variable: &none,
             judge: &judge,
-            key: &|| "k-0123456789abcdef".to_owned(),
+            key: "k-0123456789abcdef".to_owned(),
             disk: Disk {
                 steps_left: Cell::new(steps_left),
             },
@@ -138,12 +142,12 @@ impl Home {
     }
 
     fn install(&self, request: &Request, user: &mut User) -> Result<Outcome, SetupError> {
-        self.door(None, |door| door.install(request, Some(user), &mut |_| {}))
+        self.door(None, |door| door.install(request, user))
     }
 
     fn remove(&self, name: &str) -> Result<Outcome, SetupError> {
         let mut user = User::answers(&["y"]);
-        self.door(None, |door| door.remove(name, Some(&mut user), &mut |_| {}))
+        self.door(None, |door| door.remove(name, &mut user))
     }
 }
 
@@ -255,10 +259,11 @@ fn nothing_is_written_before_the_last_yes() {
     }
     assert!(!home.path(".local").exists());
     // A dry run asks nobody.
-    let mut shown = String::new();
+    let mut nobody = Nobody::default();
     let done = home.door(None, |door| {
-        door.install(&bind("claude-code", "a"), None, &mut |text| shown += text)
+        door.install(&bind("claude-code", "a"), &mut nobody)
     });
+    let shown = nobody.shown;
     assert_eq!(done.unwrap(), Outcome::Nothing);
     assert!(shown.contains("+ [bindings.a]"), "{shown}");
     assert_eq!(home.everything(), before);
@@ -269,11 +274,11 @@ fn nothing_is_written_before_the_last_yes() {
 fn the_plan_is_indented_as_the_file_is() {
     let home = Home::new();
     home.file(SETTINGS, "{\n\t\"model\": \"x\"\n}");
-    let mut shown = String::new();
-    let show = &mut |text: &str| shown += text;
+    let mut nobody = Nobody::default();
     let request = bind("claude-code", "a");
-    home.door(None, |door| door.install(&request, None, show))
+    home.door(None, |door| door.install(&request, &mut nobody))
         .unwrap();
+    let shown = nobody.shown;
     assert!(shown.contains("\n  +     \"permissions\": {\n"), "{shown}");
     let is_empty = |line: &str| line.trim_end() == "  +";
     assert!(!shown.lines().any(is_empty), "{shown}");

@@ -1,6 +1,6 @@
 //! The part that writes: asks, lets `keyhole_setup` do it, checks, and says the last step.
 
-use super::{Names, Output, SetupError, UserMap, Wish, entry::fresh, found, recipe};
+use super::{Names, Output, SetupError, UserMap, Wish, entry::fresh, found, print};
 use crate::{
     arguments::{agent_name, binding_name},
     check::foreign_map,
@@ -8,107 +8,83 @@ use crate::{
 use keyhole_core::{LiveMap, Location, MapError};
 use keyhole_setup::{
     Door, Outcome, Request, What,
-    ask::{Asked, Terminal},
-    clients::{self, Audience, Recipe},
+    ask::{Asked, Nobody, Terminal},
+    clients::{self, Audience},
     disk::Disk,
     document::NEW,
     program::Program,
     recipe::{AGENT, BINDING},
 };
 use std::{
-    ffi::OsString,
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 /// Does it, and returns what to print.
-pub(super) fn write(wish: Wish, dry_run: bool) -> Result<Output, SetupError> {
-    let variable = |name: &str| -> Option<OsString> { std::env::var_os(name) };
+pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError> {
+    let variable = |name: &str| std::env::var_os(name);
     let live = LiveMap::new(Location::find(None, variable)?);
-    let home = live.location().home().ok_or(SetupError::NoHome)?.to_owned();
-    let mut terminal = match dry_run {
-        true => None,
-        false => Some(Terminal::open(variable)?),
+    let location = live.location();
+    let judge = |bytes: &[u8]| {
+        let map = live.parse(bytes);
+        map.map(drop).map_err(|error| error.to_string())
     };
-    if let (Err(MapError::Parse { .. }), None) = (live.current(), foreign_map(live.location())) {
-        let judge = |bytes: &[u8]| live.parse(bytes).map(drop).map_err(|_| String::new());
-        let door = door(&live, &home, String::new(), &variable, &judge, &String::new);
-        let mut shown = String::new();
-        if let Some(Outcome::Nothing) =
-            door.renew(asked(&mut terminal), &mut |text| shown += text)?
-        {
-            return said(Outcome::Nothing, shown, dry_run);
-        }
+    let mut door = Door {
+        home: location.home().ok_or(SetupError::NoHome)?.to_owned(),
+        map: location.file().to_owned(),
+        // The plugin brings its own program.
+        program: String::new(),
+        caution: None,
+        variable: &variable,
+        judge: &judge,
+        // Before the question whether to write, so that no failure comes after it.
+        key: fresh()?,
+        disk: Disk::default(),
+    };
+    let (mut nobody, mut terminal) = (Nobody::default(), None);
+    let asked: &mut dyn Asked = match dry_run {
+        true => &mut nobody,
+        false => terminal.insert(Terminal::open(variable)?),
+    };
+    let is_old = matches!(live.current(), Err(MapError::Parse { .. }));
+    if is_old && foreign_map(location).is_none() && !door.renew(asked)? {
+        return said(Outcome::Nothing, nobody.shown, dry_run);
     }
     let user = UserMap::read()?;
-    let (request, recipe) = match wish {
-        Wish::Remove(name) => {
-            let judge = |_: &[u8]| Ok(());
-            let door = door(
-                &user.live,
-                &home,
-                String::new(),
-                &variable,
-                &judge,
-                &String::new,
-            );
-            let mut shown = String::new();
-            let done = door.remove(&name, asked(&mut terminal), &mut |text| shown += text)?;
-            return said(done, shown, dry_run);
-        }
-        wish => request(wish, terminal.as_mut())?,
-    };
+    if let Wish::Remove(name) = wish {
+        let done = door.remove(name, asked)?;
+        return said(done, nobody.shown, dry_run);
+    }
+    let request = request(wish, asked)?;
     let (bind, agent) = match &request.what {
         What::Bind { name, agent, .. } => (Some(&**name), agent.as_deref()),
         What::Inject { agent, .. } => (None, Some(&**agent)),
         What::Plugin => (None, None),
     };
     user.conceals(String::new(), &[bind, agent, request.file.to_str()])?;
-    // The plugin brings its own program.
-    let (program, caution) = match request.what {
-        What::Plugin => (String::new(), None),
-        _ => {
-            let this = Program::this()?;
-            (this.path, this.caution)
-        }
-    };
-    let judge = |bytes: &[u8]| {
-        let map = user.live.parse(bytes);
-        map.map(drop).map_err(|error| error.to_string())
-    };
-    // Before the question whether to write, so that no failure comes after it.
-    let key = fresh()?;
-    let key = || key.clone();
-    let door = Door {
-        caution,
-        ..door(&user.live, &home, program, &variable, &judge, &key)
-    };
-    let mut shown = String::new();
-    let done = door.install(&request, asked(&mut terminal), &mut |text| shown += text)?;
-    let checked = match &done {
-        Outcome::Nothing => String::new(),
-        Outcome::Done(_) | Outcome::Already(_) => {
-            let paste = recipe.filter(|recipe| recipe.parts.iter().any(|part| part.to.is_none()));
-            let text = match paste {
-                Some(recipe) => {
-                    let names = Names {
-                        bind: bind.and_then(|name| binding_name(name).ok()),
-                        agent: agent.and_then(|name| agent_name(name).ok()),
-                    };
-                    recipe::of(&recipe, &names, &UserMap::read()?)?.text
-                }
-                None => String::new(),
+    if request.what != What::Plugin {
+        let this = Program::this()?;
+        (door.program, door.caution) = (this.path, this.caution);
+    }
+    let done = door.install(&request, asked)?;
+    let mut shown = nobody.shown;
+    if done != Outcome::Nothing {
+        shown += &checked(location, &request.what)?;
+        let recipe = match &request.what {
+            What::Bind { client, .. } => clients::named(client),
+            _ => None,
+        };
+        if let Some(recipe) = recipe
+            && recipe.parts.iter().any(|part| part.to.is_none())
+        {
+            let names = Names {
+                bind: bind.and_then(|name| binding_name(name).ok()),
+                agent: agent.and_then(|name| agent_name(name).ok()),
             };
-            checked(&user, &request.what)? + &text
+            shown += &print::recipe(&recipe, &names, &UserMap::read()?)?.text;
         }
-    };
-    said(done, shown + &checked, dry_run)
-}
-
-/// Who is asked: nobody in a dry run.
-fn asked(terminal: &mut Option<Terminal>) -> Option<&mut dyn Asked> {
-    terminal.as_mut().map(|terminal| terminal as &mut dyn Asked)
+    }
+    said(done, shown, dry_run)
 }
 
 fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Output, SetupError> {
@@ -122,97 +98,61 @@ fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Output, SetupErro
     }
 }
 
-fn door<'a>(
-    live: &LiveMap,
-    home: &Path,
-    program: String,
-    variable: &'a dyn Fn(&str) -> Option<OsString>,
-    judge: &'a dyn Fn(&[u8]) -> Result<(), String>,
-    key: &'a dyn Fn() -> String,
-) -> Door<'a> {
-    Door {
-        home: home.to_owned(),
-        map: live.location().file().to_owned(),
-        program,
-        caution: None,
-        variable,
-        judge,
-        key,
-        disk: Disk::default(),
-    }
-}
-
 /// What `keyhole check` says now.
-fn checked(user: &UserMap, what: &What) -> Result<String, SetupError> {
-    let live = Arc::new(LiveMap::new(user.live.location().clone()));
+fn checked(location: &Location, what: &What) -> Result<String, SetupError> {
+    let live = Arc::new(LiveMap::new(location.clone()));
     let report = crate::report(&live).map_err(SetupError::Unchecked)?;
     let report = match what {
-        What::Plugin => report.for_the_plugin(live.location(), Path::new("keyhole"), true),
+        What::Plugin => report.for_the_plugin(location, Path::new("keyhole"), true),
         _ => report,
     };
     Ok(crate::terminal::plain(&report.to_text(false)))
 }
 
 /// What the user wants, who is asked for what is missing.
-fn request(
-    wish: Wish,
-    terminal: Option<&mut Terminal>,
-) -> Result<(Request, Option<Recipe>), SetupError> {
-    Ok(match (wish, terminal) {
-        (Wish::Bind(client, names, file), _) => {
-            let name = names.bind.ok_or(SetupError::NoName)?.to_string();
-            let known = clients::named(&client);
-            let agent = names.agent.map(|agent| agent.to_string());
+fn request(wish: Wish<'_>, asked: &mut dyn Asked) -> Result<Request, SetupError> {
+    let (what, file) = match wish {
+        Wish::Bind(client, names, file) => {
+            let name = names.bind.as_deref().ok_or(SetupError::NoName)?;
             let what = What::Bind {
-                client,
-                name,
-                agent,
+                client: client.to_owned(),
+                name: name.to_owned(),
+                agent: names.agent.as_deref().map(str::to_owned),
             };
-            (Request { what, file }, known)
+            (what, Some(file))
         }
-        (Wish::Inject(client, agent, file), _) => {
-            let agent = agent.to_string();
-            let what = What::Inject { client, agent };
-            (Request { what, file }, None)
-        }
-        (Wish::Plugin(Some(file)), _) => {
-            let what = What::Plugin;
-            (Request { what, file }, None)
-        }
-        (Wish::Plugin(None), Some(terminal)) => {
-            let what = What::Plugin;
-            let file = ask_file(terminal).map_err(keyhole_setup::SetupError::Terminal)?;
-            (Request { what, file }, None)
-        }
-        (Wish::Ask, Some(terminal)) => {
-            let what = ask_client(terminal).map_err(keyhole_setup::SetupError::Terminal)?;
-            let what = what.ok_or(SetupError::Declined)?;
-            let known = match &what {
-                What::Bind { client, .. } => clients::named(client),
-                _ => None,
+        Wish::Inject(client, agent, file) => {
+            let what = What::Inject {
+                client: client.to_owned(),
+                agent: agent.to_string(),
             };
-            let file = ask_file(terminal).map_err(keyhole_setup::SetupError::Terminal)?;
-            (Request { what, file }, known)
+            (what, Some(file))
         }
-        _ => return Err(SetupError::NoClient),
-    })
+        Wish::Plugin(file) => (What::Plugin, file),
+        _ => (ask_client(asked)?.ok_or(SetupError::Declined)?, None),
+    };
+    let file = match file {
+        Some(file) => file.to_owned(),
+        None => ask_file(asked)?,
+    };
+    Ok(Request { what, file })
 }
 
-fn ask_file(terminal: &mut Terminal) -> io::Result<PathBuf> {
+fn ask_file(asked: &mut dyn Asked) -> Result<PathBuf, keyhole_setup::SetupError> {
     let question =
         format!("Which Markdown file? (Enter: {NEW}, which is made if it is not there) ");
-    let answer = terminal.ask(&question)?;
+    let answer = asked.ask(&question)?;
     // As a file manager or a shell writes it.
     let answer = answer.trim_matches(['\'', '"']);
     Ok(if answer.is_empty() { NEW } else { answer }.into())
 }
 
 /// Which client, those found here first. None if the answer is none of them.
-fn ask_client(terminal: &mut Terminal) -> io::Result<Option<What>> {
+fn ask_client(asked: &mut dyn Asked) -> Result<Option<What>, keyhole_setup::SetupError> {
     let variable = |name: &str| std::env::var_os(name);
     let mut known: Vec<_> = clients::all().collect();
     known.sort_by_key(|recipe| !found::is_here(recipe, variable));
-    terminal.show(
+    asked.show(
         "Who is to get a document?\n\n   0  the agent of Keyhole's plugin for Claude Code\n",
     )?;
     for (at, recipe) in known.iter().enumerate() {
@@ -222,9 +162,9 @@ fn ask_client(terminal: &mut Terminal) -> io::Result<Option<What>> {
             ""
         };
         let who = found::who(recipe.audience);
-        terminal.show(&format!("  {:>2}  {}: {who}{here}\n", at + 1, recipe.title))?;
+        asked.show(&format!("  {:>2}  {}: {who}{here}\n", at + 1, recipe.title))?;
     }
-    let answer = terminal.ask("\nNumber: ")?;
+    let answer = asked.ask("\nNumber: ")?;
     let Ok(number) = answer.parse::<usize>() else {
         return Ok(None);
     };
@@ -238,7 +178,7 @@ fn ask_client(terminal: &mut Terminal) -> io::Result<Option<What>> {
         Audience::Client => BINDING,
         _ => AGENT,
     };
-    let answer = terminal.ask(&format!(
+    let answer = asked.ask(&format!(
         "Its name: a to z, digits and -. (Enter: {usual}) "
     ))?;
     let name = if answer.is_empty() { usual } else { &answer };

@@ -8,7 +8,7 @@ use crate::{
 use keyhole_core::{Caller, Loader, Target, hex, limits::Limits, sandbox::Sandbox};
 use keyhole_setup::{
     PLUGIN,
-    paste::{plain, quoted},
+    paste::{document, quoted},
 };
 use keyhole_walk::printable::printable;
 use std::{
@@ -27,7 +27,7 @@ pub(super) fn for_file(
     max_bytes: Option<u64>,
     user: &UserMap,
 ) -> Result<Output, SetupError> {
-    let path = written(file)?;
+    let path = document(file)?;
     let same = |name: &str| user.map.as_ref()?.binding(name);
     if let Some(same) = names.bind.as_deref().and_then(same) {
         return Err(SetupError::BindingExists(same.entry().line()));
@@ -46,30 +46,6 @@ pub(super) fn for_file(
         ));
     }
     Ok(Output { text, warnings })
-}
-
-/// The path as the map should have it: as the user gave it, if it means the same in
-/// the map.
-fn written(file: &Path) -> Result<String, SetupError> {
-    let text = plain(file).ok_or(SetupError::OddPath)?;
-    if file.ends_with("FILE") {
-        return Err(SetupError::Placeholder);
-    }
-    // The text may be a key in the wrong place, so this check comes before anything
-    // prints it.
-    if !text.ends_with(".md") {
-        return Err(SetupError::NotMarkdown);
-    }
-    if text.starts_with("~/") {
-        return Ok(text.to_owned());
-    }
-    if text.starts_with('~') {
-        return Err(SetupError::OddPath);
-    }
-    let absolute = std::path::absolute(file)?;
-    plain(&absolute)
-        .map(str::to_owned)
-        .ok_or(SetupError::OddPath)
 }
 
 /// The first line of a new map: its one root is the file's folder. None if that is the home or

@@ -9,8 +9,7 @@
 mod door;
 mod entry;
 mod found;
-mod hook;
-mod recipe;
+mod print;
 
 use crate::{
     arguments::{agent_name, binding_name},
@@ -21,10 +20,10 @@ use keyhole_core::{
     AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
     sandbox::SandboxError,
 };
-use keyhole_setup::{clients, program::ProgramError, recipe::NameError};
+use keyhole_setup::{clients, paste::DocumentError, program::ProgramError, recipe::NameError};
 use std::{
     io::{self, IsTerminal as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -154,6 +153,8 @@ pub(crate) enum SetupError {
     Program(#[from] ProgramError),
     #[error("{0}")]
     Name(#[from] NameError),
+    #[error("{0}")]
+    Document(#[from] DocumentError),
     #[cfg(unix)]
     #[error("{0}")]
     Door(#[from] keyhole_setup::SetupError),
@@ -175,32 +176,12 @@ pub(crate) enum SetupError {
     #[cfg(windows)]
     #[error("on Windows, setup writes nothing: without --file, it prints what to write")]
     NotHere,
-    #[error(
-        "the path of the map holds a character that cannot be printed here; move it, or write its entry yourself"
-    )]
-    OddMap,
-    #[error(
-        "only claude-code, codex and copilot-cli hand a document over by a hook; name one of them"
-    )]
-    NoHook,
-    #[error("a hook takes agents' names of letters, digits, -, _ and : only")]
-    NoMatcher,
     #[error("the output would show a text that holds a key of your map; choose another name")]
     HoldsAKey,
     #[error(
         "the map has a binding of this name already, on line {0}; change that one, or choose another name"
     )]
     BindingExists(u32),
-    #[error(
-        "only a file whose name ends in .md is served, and this name, which is not shown here, does not: rename the file"
-    )]
-    NotMarkdown,
-    #[error("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md")]
-    Placeholder,
-    #[error(
-        "write the whole path, from /. Only ~/ may be short. A path is UTF-8, without control, direction or invisible characters"
-    )]
-    OddPath,
     #[error("with this entry, the map would be invalid: {0}")]
     Entry(MapError),
     #[error("{}", .0.at_start())]
@@ -222,89 +203,53 @@ pub(crate) enum SetupError {
 /// # Errors
 /// [`SetupError`].
 pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
-    let variable = |name: &str| std::env::var_os(name);
-    if let Some((wish, dry_run)) = wish(arguments) {
-        return write(wish, dry_run);
-    }
-    match arguments {
-        Arguments {
-            what:
-                Some(What::Key {
-                    file,
-                    names,
-                    max_bytes,
-                }),
-            ..
-        } => entry::for_file(file, names, *max_bytes, &UserMap::read()?),
-        Arguments {
-            client: Some(client),
-            inject: Some(agent),
-            ..
-        } => hook::of(client, agent, &UserMap::read()?),
-        Arguments {
-            client: Some(client),
-            names,
-            ..
-        } => {
-            let recipe = clients::named(client).ok_or(SetupError::NoClient)?;
-            recipe::of(&recipe, names, &UserMap::read()?)
-        }
-        Arguments {
-            names: Names {
-                bind: None,
-                agent: None,
-            },
-            ..
-        } => match is_answered() {
-            Some(said) => said,
-            None => Ok(found::list(variable).into()),
+    let Arguments { names, .. } = arguments;
+    match (&arguments.what, &arguments.client) {
+        (Some(What::Plugin { file, dry_run }), _) => write(Wish::Plugin(file.as_deref()), *dry_run),
+        (Some(What::Remove { name, dry_run }), _) => write(Wish::Remove(name), *dry_run),
+        (
+            Some(What::Key {
+                file,
+                names,
+                max_bytes,
+            }),
+            _,
+        ) => entry::for_file(file, names, *max_bytes, &UserMap::read()?),
+        (None, Some(client)) => match (&arguments.file, &arguments.inject) {
+            (Some(file), Some(agent)) => {
+                write(Wish::Inject(client, agent, file), arguments.dry_run)
+            }
+            (Some(file), None) => write(Wish::Bind(client, names, file), arguments.dry_run),
+            (None, Some(agent)) => print::hook(client, agent, &UserMap::read()?),
+            (None, None) => {
+                let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
+                print::recipe(&recipe, names, &UserMap::read()?)
+            }
         },
-        _ => Err(SetupError::NoClient),
+        (None, None) if names.bind.is_some() || names.agent.is_some() => Err(SetupError::NoClient),
+        (None, None) => match is_answered() {
+            Some(said) => said,
+            None => Ok(found::list(|name| std::env::var_os(name)).into()),
+        },
     }
 }
 
 /// What is to be written or taken away.
 #[cfg_attr(windows, expect(dead_code, reason = "nothing is written there"))]
-enum Wish {
-    Bind(String, Names, PathBuf),
-    Inject(String, AgentName, PathBuf),
-    Plugin(Option<PathBuf>),
-    Remove(String),
+enum Wish<'a> {
+    Bind(&'a str, &'a Names, &'a Path),
+    Inject(&'a str, &'a AgentName, &'a Path),
+    Plugin(Option<&'a Path>),
+    Remove(&'a str),
     /// Whatever the user chooses.
     Ask,
-}
-
-fn wish(arguments: &Arguments) -> Option<(Wish, bool)> {
-    match arguments {
-        Arguments {
-            what: Some(What::Plugin { file, dry_run }),
-            ..
-        } => Some((Wish::Plugin(file.clone()), *dry_run)),
-        Arguments {
-            what: Some(What::Remove { name, dry_run }),
-            ..
-        } => Some((Wish::Remove(name.clone()), *dry_run)),
-        Arguments {
-            client: Some(client),
-            file: Some(file),
-            ..
-        } => {
-            let (client, file) = (client.clone(), file.clone());
-            let wish = match &arguments.inject {
-                Some(agent) => Wish::Inject(client, agent.clone(), file),
-                None => Wish::Bind(client, arguments.names.clone(), file),
-            };
-            Some((wish, arguments.dry_run))
-        }
-        _ => None,
-    }
 }
 
 #[cfg(unix)]
 use door::write;
 
 #[cfg(windows)]
-fn write(_: Wish, _: bool) -> Result<Output, SetupError> {
+fn write(_: Wish<'_>, _: bool) -> Result<Output, SetupError> {
     Err(SetupError::NotHere)
 }
 

@@ -44,11 +44,7 @@ fn a_run_that_is_killed_leaves_whole_files_that_can_be_taken_back() {
     loop {
         let home = lived_in();
         let done = home.door(Some(steps), |door| {
-            door.install(
-                &bind("claude-code", "a"),
-                Some(&mut User::answers(YES)),
-                &mut |_| {},
-            )
+            door.install(&bind("claude-code", "a"), &mut User::answers(YES))
         });
         for (path, bytes) in relative(&home, &home.everything()) {
             let is_beside = path.to_string_lossy().ends_with(".keyhole-new");

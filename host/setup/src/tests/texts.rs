@@ -151,7 +151,7 @@ fn table(kind: &str, name: &str, adds_roots: bool) -> Table {
             ("agents".to_owned(), json!(["x"])),
         ],
         roots: vec!["~/p".to_owned(), "~/".to_owned()],
-        all_roots: adds_roots.then(|| vec!["~/p".to_owned()]),
+        all_roots: adds_roots.then(|| ["~/p".to_owned()].into()),
     }
 }
 
