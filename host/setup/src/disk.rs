@@ -154,26 +154,27 @@ impl Disk {
     /// [`FileError`]. Then the file has not changed.
     pub fn replace(&self, found: &Found, new: &[u8]) -> Result<(), FileError> {
         let real = &found.real;
-        for folder in missing_folders(real) {
-            let made = self
-                .step()
-                .and_then(|()| DirBuilder::new().mode(0o700).create(&folder));
-            made.map_err(|error| FileError::new(&folder, error))?;
-        }
         let beside = beside(real);
-        let replaced = self
-            .write(&beside, found, new)
-            .and_then(|()| self.put(&beside, found));
-        if replaced.is_err() && self.step().is_ok() {
+        let written = self.write(&beside, found, new);
+        let is_put = written.and_then(|()| self.put(&beside, found));
+        // The new file if it did not get there, or else the old one.
+        if self.step().is_ok() {
             let _ = fs::remove_file(&beside);
         }
-        match replaced.map_err(|error| FileError::new(real, error))? {
+        match is_put.map_err(|error| FileError::new(real, error))? {
             true => Ok(()),
             false => Err(FileError::new(real, CHANGED)),
         }
     }
 
     fn write(&self, beside: &Path, found: &Found, new: &[u8]) -> io::Result<()> {
+        self.step()?;
+        if let Some(folder) = beside.parent() {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(folder)?;
+        }
         self.step()?;
         // What a killed run has left.
         match fs::remove_file(beside) {
@@ -206,34 +207,24 @@ impl Disk {
         let real = &found.real;
         let is_shown = |path: &Path| fs::read(path).ok() == found.bytes;
         if !is_shown(real) {
-            self.step()?;
-            fs::remove_file(beside)?;
             return Ok(false);
         }
         self.step()?;
-        match &found.bytes {
-            None => return rename(beside, real, RenameFlags::NOREPLACE).map(|()| true),
-            Some(_) => match rename(beside, real, RenameFlags::EXCHANGE) {
-                // What another program wrote at the last moment goes back.
-                Ok(()) if !is_shown(beside) => {
-                    self.step()?;
-                    rename(beside, real, RenameFlags::EXCHANGE)?;
-                    fs::remove_file(beside)?;
-                    return Ok(false);
-                }
-                Ok(()) => {}
-                Err(_) => return fs::rename(beside, real).map(|()| true),
-            },
+        if found.bytes.is_none() {
+            rename(beside, real, RenameFlags::NOREPLACE)?;
+        } else if rename(beside, real, RenameFlags::EXCHANGE).is_err() {
+            // Not every file system can.
+            fs::rename(beside, real)?;
+        } else if !is_shown(beside) {
+            // What another program wrote at the last moment goes back.
+            self.step()?;
+            rename(beside, real, RenameFlags::EXCHANGE)?;
+            return Ok(false);
         }
         self.step()?;
-        fs::remove_file(beside)?;
-        self.step()?;
         // It stands already; that the folder is written to the disk is the system's.
-        let _ = real
-            .parent()
-            .map(File::open)
-            .transpose()?
-            .map(|folder| folder.sync_all());
+        let folder = real.parent().map(File::open).transpose()?;
+        let _ = folder.map(|folder| folder.sync_all());
         Ok(true)
     }
 

@@ -1,6 +1,7 @@
 //! From what the user wants to files that are written.
 
 use crate::{
+    What,
     ask::Asked,
     disk::{Disk, FileError},
     edit::apply,
@@ -16,30 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the user wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A server for a binding.
-    Bind {
-        /// The client.
-        client: String,
-        /// The binding, and the agent of a client that has agents.
-        name: String,
-        /// As whom its server calls, if that is said.
-        agent: Option<String>,
-    },
-    /// A client's hook for an agent.
-    Inject {
-        /// The client.
-        client: String,
-        /// The agent.
-        agent: String,
-    },
-    /// The plugin's agent.
-    Plugin,
-}
-
-/// The same, with the document.
+/// What the user wants, with the document.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// For whom.
@@ -116,27 +94,26 @@ pub struct Door<'a> {
 }
 
 impl Door<'_> {
+    fn folder(&self, variable: &str) -> Option<PathBuf> {
+        let set = (self.variable)(variable).map(PathBuf::from);
+        set.filter(|set| set.is_absolute())
+    }
+
     /// Where the record is.
     pub(crate) fn record(&self) -> PathBuf {
-        let state = (self.variable)("XDG_STATE_HOME").map(PathBuf::from);
-        let state = state.filter(|state| state.is_absolute());
+        let state = self.folder("XDG_STATE_HOME");
         let state = state.unwrap_or_else(|| self.home.join(".local/state"));
         state.join("keyhole/setup.json")
     }
 
     /// A place of clients.txt, on this machine.
     pub(crate) fn place(&self, text: &str) -> PathBuf {
-        let set = |name| {
-            (self.variable)(name)
-                .map(PathBuf::from)
-                .filter(|set| set.is_absolute())
-        };
-        for (start, name) in [
+        for (start, variable) in [
             ("~/.claude/", "CLAUDE_CONFIG_DIR"),
             ("~/.codex/", "CODEX_HOME"),
             ("~/.config/", "XDG_CONFIG_HOME"),
         ] {
-            if let (Some(rest), Some(folder)) = (text.strip_prefix(start), set(name)) {
+            if let (Some(rest), Some(folder)) = (text.strip_prefix(start), self.folder(variable)) {
                 return folder.join(rest);
             }
         }

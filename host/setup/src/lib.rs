@@ -45,7 +45,7 @@ pub mod rules;
 mod tests;
 
 #[cfg(unix)]
-pub use door::{Door, Outcome, Request, SetupError, What};
+pub use door::{Door, Outcome, Request, SetupError};
 pub use edit::{Change, EditError, apply, undo};
 
 /// The plugin's agent, and the key that it has in its text.
@@ -53,3 +53,26 @@ pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-ca
 
 /// The name in the record for what the plugin needs.
 pub const PLUGIN_NAME: &str = "plugin";
+
+/// What the user wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A server for a binding.
+    Bind {
+        /// The client.
+        client: String,
+        /// The binding, and the agent of a client that has agents.
+        name: String,
+        /// As whom its server calls, if that is said.
+        agent: Option<String>,
+    },
+    /// A client's hook for an agent.
+    Inject {
+        /// The client.
+        client: String,
+        /// The agent.
+        agent: String,
+    },
+    /// The plugin's agent.
+    Plugin,
+}

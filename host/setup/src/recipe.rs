@@ -141,7 +141,8 @@ impl Filled {
 
 /// Whether each client with agents accepts this as the name of an agent and of its file.
 fn is_agent(name: &str) -> bool {
-    is_short(name) && is_word(name)
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    name.len() <= 64 && is_word(name) && name.chars().all(is_plain)
 }
 
 /// Whether a name in the form of a binding's name is a string in YAML even without
@@ -149,10 +150,4 @@ fn is_agent(name: &str) -> bool {
 fn is_word(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && !["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&name)
-}
-
-/// Whether the name has the form of a binding's name.
-fn is_short(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
 }

@@ -1,6 +1,6 @@
 //! The part that writes: asks, lets `keyhole_setup` do it, checks, and says the last step.
 
-use super::{Names, Output, SetupError, UserMap, Wish, entry::fresh, found, print};
+use super::{Output, SetupError, UserMap, Wish, entry::fresh, found, print};
 use crate::{
     arguments::{agent_name, binding_name},
     check::foreign_map,
@@ -51,11 +51,23 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         return said(Outcome::Nothing, nobody.shown, dry_run);
     }
     let user = UserMap::read()?;
-    if let Wish::Remove(name) = wish {
-        let done = door.remove(name, asked)?;
-        return said(done, nobody.shown, dry_run);
-    }
-    let request = request(wish, asked)?;
+    let (what, file) = match wish {
+        Wish::Give(what, file) => (what, file),
+        Wish::Remove(name) => {
+            let done = door.remove(name, asked)?;
+            return said(done, nobody.shown, dry_run);
+        }
+    };
+    let request = Request {
+        what: match what {
+            Some(what) => what,
+            None => ask_client(asked)?.ok_or(SetupError::Declined)?,
+        },
+        file: match file {
+            Some(file) => file.to_owned(),
+            None => ask_file(asked)?,
+        },
+    };
     let (bind, agent) = match &request.what {
         What::Bind { name, agent, .. } => (Some(&**name), agent.as_deref()),
         What::Inject { agent, .. } => (None, Some(&**agent)),
@@ -77,11 +89,8 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         if let Some(recipe) = recipe
             && recipe.parts.iter().any(|part| part.to.is_none())
         {
-            let names = Names {
-                bind: bind.and_then(|name| binding_name(name).ok()),
-                agent: agent.and_then(|name| agent_name(name).ok()),
-            };
-            shown += &print::recipe(&recipe, &names, &UserMap::read()?)?.text;
+            let agent = agent.and_then(|name| agent_name(name).ok());
+            shown += &print::recipe(&recipe, bind, agent.as_ref(), &UserMap::read()?)?.text;
         }
     }
     said(done, shown, dry_run)
@@ -107,35 +116,6 @@ fn checked(location: &Location, what: &What) -> Result<String, SetupError> {
         _ => report,
     };
     Ok(crate::terminal::plain(&report.to_text(false)))
-}
-
-/// What the user wants, who is asked for what is missing.
-fn request(wish: Wish<'_>, asked: &mut dyn Asked) -> Result<Request, SetupError> {
-    let (what, file) = match wish {
-        Wish::Bind(client, names, file) => {
-            let name = names.bind.as_deref().ok_or(SetupError::NoName)?;
-            let what = What::Bind {
-                client: client.to_owned(),
-                name: name.to_owned(),
-                agent: names.agent.as_deref().map(str::to_owned),
-            };
-            (what, Some(file))
-        }
-        Wish::Inject(client, agent, file) => {
-            let what = What::Inject {
-                client: client.to_owned(),
-                agent: agent.to_string(),
-            };
-            (what, Some(file))
-        }
-        Wish::Plugin(file) => (What::Plugin, file),
-        _ => (ask_client(asked)?.ok_or(SetupError::Declined)?, None),
-    };
-    let file = match file {
-        Some(file) => file.to_owned(),
-        None => ask_file(asked)?,
-    };
-    Ok(Request { what, file })
 }
 
 fn ask_file(asked: &mut dyn Asked) -> Result<PathBuf, keyhole_setup::SetupError> {

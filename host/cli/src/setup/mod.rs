@@ -20,7 +20,9 @@ use keyhole_core::{
     AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
     sandbox::SandboxError,
 };
-use keyhole_setup::{clients, paste::DocumentError, program::ProgramError, recipe::NameError};
+use keyhole_setup::{
+    What, clients, paste::DocumentError, program::ProgramError, recipe::NameError,
+};
 use std::{
     io::{self, IsTerminal as _},
     path::{Path, PathBuf},
@@ -46,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "file")]
     dry_run: bool,
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<Command>,
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -60,7 +62,7 @@ struct Names {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum Command {
     /// Give the Claude Code plugin's agent its document
     #[command(after_help = "\
 It shows each line that it will add, asks once, writes, and checks.
@@ -164,7 +166,6 @@ pub(crate) enum SetupError {
     #[cfg(unix)]
     #[error("nothing is changed")]
     Declined,
-    #[cfg(unix)]
     #[error("name the server and its agent: add --bind NAME, or --inject AGENT")]
     NoName,
     #[cfg(unix)]
@@ -203,31 +204,52 @@ pub(crate) enum SetupError {
 /// # Errors
 /// [`SetupError`].
 pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
-    let Arguments { names, .. } = arguments;
-    match (&arguments.what, &arguments.client) {
-        (Some(What::Plugin { file, dry_run }), _) => write(Wish::Plugin(file.as_deref()), *dry_run),
-        (Some(What::Remove { name, dry_run }), _) => write(Wish::Remove(name), *dry_run),
+    let Arguments {
+        client,
+        names,
+        inject,
+        file,
+        dry_run,
+        what,
+    } = arguments;
+    let (bind, agent) = (names.bind.as_deref(), names.agent.as_ref());
+    match (what, client, file) {
+        (Some(Command::Plugin { file, dry_run }), ..) => {
+            write(Wish::Give(Some(What::Plugin), file.as_deref()), *dry_run)
+        }
+        (Some(Command::Remove { name, dry_run }), ..) => write(Wish::Remove(name), *dry_run),
         (
-            Some(What::Key {
+            Some(Command::Key {
                 file,
                 names,
                 max_bytes,
             }),
-            _,
+            ..,
         ) => entry::for_file(file, names, *max_bytes, &UserMap::read()?),
-        (None, Some(client)) => match (&arguments.file, &arguments.inject) {
-            (Some(file), Some(agent)) => {
-                write(Wish::Inject(client, agent, file), arguments.dry_run)
-            }
-            (Some(file), None) => write(Wish::Bind(client, names, file), arguments.dry_run),
-            (None, Some(agent)) => print::hook(client, agent, &UserMap::read()?),
-            (None, None) => {
+        (None, Some(client), Some(file)) => {
+            let client = client.clone();
+            let what = match inject {
+                Some(agent) => What::Inject {
+                    client,
+                    agent: agent.to_string(),
+                },
+                None => What::Bind {
+                    client,
+                    name: bind.ok_or(SetupError::NoName)?.to_owned(),
+                    agent: agent.map(ToString::to_string),
+                },
+            };
+            write(Wish::Give(Some(what), Some(file)), *dry_run)
+        }
+        (None, Some(client), None) => match inject {
+            Some(agent) => print::hook(client, agent, &UserMap::read()?),
+            None => {
                 let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
-                print::recipe(&recipe, names, &UserMap::read()?)
+                print::recipe(&recipe, bind, agent, &UserMap::read()?)
             }
         },
-        (None, None) if names.bind.is_some() || names.agent.is_some() => Err(SetupError::NoClient),
-        (None, None) => match is_answered() {
+        (None, None, _) if bind.is_some() || agent.is_some() => Err(SetupError::NoClient),
+        (None, None, _) => match is_answered() {
             Some(said) => said,
             None => Ok(found::list(|name| std::env::var_os(name)).into()),
         },
@@ -237,12 +259,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
 /// What is to be written or taken away.
 #[cfg_attr(windows, expect(dead_code, reason = "nothing is written there"))]
 enum Wish<'a> {
-    Bind(&'a str, &'a Names, &'a Path),
-    Inject(&'a str, &'a AgentName, &'a Path),
-    Plugin(Option<&'a Path>),
+    /// A file to an agent: what is not said, the user is asked for.
+    Give(Option<What>, Option<&'a Path>),
     Remove(&'a str),
-    /// Whatever the user chooses.
-    Ask,
 }
 
 #[cfg(unix)]
@@ -256,7 +275,7 @@ fn write(_: Wish<'_>, _: bool) -> Result<Output, SetupError> {
 /// What comes of asking, if a user is there to answer.
 fn is_answered() -> Option<Result<Output, SetupError>> {
     let is_there = cfg!(unix) && io::stdin().is_terminal() && io::stdout().is_terminal();
-    let said = is_there.then(|| write(Wish::Ask, false))?;
+    let said = is_there.then(|| write(Wish::Give(None, None), false))?;
     #[cfg(unix)]
     if let Err(SetupError::Ask(_)) = said {
         return None;

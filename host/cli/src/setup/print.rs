@@ -1,6 +1,6 @@
 //! What one client needs, with this program and the user's names in it, to be pasted.
 
-use super::{Names, Output, SetupError, UserMap};
+use super::{Output, SetupError, UserMap};
 use crate::check::make;
 use keyhole_core::{AgentName, Binding, Map};
 use keyhole_setup::{
@@ -18,10 +18,15 @@ const NOTES: &str = "A longer document than 10,000 characters (in Codex and Copi
 The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. So its entry names it without a marketplace. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
 
 /// A server for a binding.
-pub(super) fn recipe(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<Output, SetupError> {
+pub(super) fn recipe(
+    recipe: &Recipe,
+    bind: Option<&str>,
+    agent: Option<&AgentName>,
+    user: &UserMap,
+) -> Result<Output, SetupError> {
     let program = Program::this()?;
-    let (bind, agent) = (names.bind.as_deref(), names.agent.as_ref());
-    let filled = Filled::new(recipe, &program.path, bind, names.agent.as_deref())?;
+    let given = agent.map(|agent| &**agent);
+    let filled = Filled::new(recipe, &program.path, bind, given)?;
     let mut who = filled.fill(recipe.who);
     if let (Audience::Client, Some(agent)) = (recipe.audience, agent) {
         who += &format!(" All of them count as the agent {agent}.");
@@ -39,8 +44,7 @@ pub(super) fn recipe(recipe: &Recipe, names: &Names, user: &UserMap) -> Result<O
     let notes = recipe.notes.iter().map(|note| filled.fill(note));
     let paragraphs = [who, careful(&program), example, map].into_iter();
     let text = joined(paragraphs.chain(parts).chain(notes));
-    user.conceals(text, &[bind, names.agent.as_deref()])
-        .map(Output::from)
+    user.conceals(text, &[bind, given]).map(Output::from)
 }
 
 /// The settings by which a client's hook hands one agent its document: `--inject`.
