@@ -67,9 +67,6 @@ pub trait Asked {
     /// # Errors
     /// As [`Self::ask`].
     fn agrees(&mut self, question: &str) -> io::Result<bool> {
-        if !self.is_there() {
-            return Ok(false);
-        }
         let answer = self.ask(&format!("{question} [y/N] "))?;
         Ok(matches!(&*answer.to_ascii_lowercase(), "y" | "yes"))
     }
@@ -89,7 +86,7 @@ impl Asked for Nobody {
     }
 
     fn ask(&mut self, _: &str) -> io::Result<String> {
-        Err(io::ErrorKind::UnexpectedEof.into())
+        Ok(String::new())
     }
 
     fn is_there(&self) -> bool {

@@ -52,11 +52,11 @@ const CHANGED: Why = Why::Refused("it has changed since it was shown");
 
 /// A file as it was found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(crate) struct Found {
     /// Where it really is: a link is not replaced, but what it leads to.
-    pub real: PathBuf,
+    pub(crate) real: PathBuf,
     /// Its bytes; none if nothing is there.
-    pub bytes: Option<Vec<u8>>,
+    pub(crate) bytes: Option<Vec<u8>>,
     mode: u32,
     group: Option<u32>,
 }
@@ -89,10 +89,7 @@ impl Disk {
     }
 
     /// Reads a file, and says whether it may be replaced. A new one is for the user alone.
-    ///
-    /// # Errors
-    /// [`FileError`].
-    pub fn find(&self, path: &Path) -> Result<Found, FileError> {
+    pub(crate) fn find(&self, path: &Path) -> Result<Found, FileError> {
         let refuse = |why| Err(FileError::new(path, Why::Refused(why)));
         let system = |error: io::Error| FileError::new(path, error);
         let real = match fs::symlink_metadata(path) {
@@ -149,16 +146,15 @@ impl Disk {
 
     /// Puts `new` in the place of what was found, in one step, if that is still there. Makes the
     /// folders that it needs, for the user alone.
-    ///
-    /// # Errors
-    /// [`FileError`]. Then the file has not changed.
-    pub fn replace(&self, found: &Found, new: &[u8]) -> Result<(), FileError> {
+    pub(crate) fn replace(&self, found: &Found, new: &[u8]) -> Result<(), FileError> {
         let real = &found.real;
         let beside = beside(real);
         let written = self.write(&beside, found, new);
         let is_put = written.and_then(|()| self.put(&beside, found));
-        // The new file if it did not get there, or else the old one.
-        if self.step().is_ok() {
+        // The new file if it did not get there, or else the old one; nothing of another program.
+        let left = fs::read(&beside).ok();
+        let is_ours = left.as_deref() == Some(new) || left == found.bytes;
+        if is_ours && self.step().is_ok() {
             let _ = fs::remove_file(&beside);
         }
         match is_put.map_err(|error| FileError::new(real, error))? {
@@ -229,10 +225,7 @@ impl Disk {
     }
 
     /// Removes what was found, if it is still there, and then those folders that are empty.
-    ///
-    /// # Errors
-    /// [`FileError`].
-    pub fn remove(&self, found: &Found, folders: &[PathBuf]) -> Result<(), FileError> {
+    pub(crate) fn remove(&self, found: &Found, folders: &[PathBuf]) -> Result<(), FileError> {
         let real = &found.real;
         if fs::read(real).ok() != found.bytes {
             return Err(FileError::new(real, CHANGED));
@@ -247,10 +240,7 @@ impl Disk {
     }
 
     /// Makes a file readable by its owner only.
-    ///
-    /// # Errors
-    /// [`FileError`].
-    pub fn close(&self, file: &Path) -> Result<(), FileError> {
+    pub(crate) fn close(&self, file: &Path) -> Result<(), FileError> {
         let close = |()| fs::set_permissions(file, Permissions::from_mode(0o600));
         let closed = self.step().and_then(close);
         closed.map_err(|error| FileError::new(file, error))

@@ -16,7 +16,7 @@ use std::{
 pub const NEW: &str = "~/private/identifiers.md";
 
 /// What it has then.
-pub const TEMPLATE: &str = "\
+pub(crate) const TEMPLATE: &str = "\
 # Home address (high)
 12 Example Street, and without the number
 
@@ -26,29 +26,26 @@ pub const TEMPLATE: &str = "\
 
 /// The document.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub(crate) struct Document {
     /// As the map names it.
-    pub written: String,
+    pub(crate) written: String,
     /// Its path.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The same, without links.
-    pub real: PathBuf,
+    pub(crate) real: PathBuf,
     /// Whether it is to be made.
-    pub is_new: bool,
+    pub(crate) is_new: bool,
     /// Its size.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Whether others may read it.
-    pub is_open: bool,
+    pub(crate) is_open: bool,
     /// The git repository that it lies in.
-    pub repository: Option<PathBuf>,
+    pub(crate) repository: Option<PathBuf>,
 }
 
 impl Document {
     /// Looks at the file that the user named.
-    ///
-    /// # Errors
-    /// [`DocumentError`].
-    pub fn find(named: &Path, home: &Path) -> Result<Self, DocumentError> {
+    pub(crate) fn find(named: &Path, home: &Path) -> Result<Self, DocumentError> {
         let text = paste::document(named)?;
         let path = expand(&text, home, Path::new("/"));
         let written = short(&path, home).unwrap_or(text);
@@ -100,7 +97,7 @@ pub fn is_open(real: &Path) -> bool {
 /// The folder that `roots` need for a file. If the file lies in a folder that is mounted, a
 /// vault for instance, it is the one above, so that it may be mounted again. None if that would
 /// be the home, or above.
-pub fn root_of(real: &Path, home: &Path) -> Option<PathBuf> {
+pub(crate) fn root_of(real: &Path, home: &Path) -> Option<PathBuf> {
     let home = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
     let home = &*home;
     let folder = real.parent().filter(|folder| !home.starts_with(folder))?;

@@ -81,7 +81,7 @@ pub struct Door<'a> {
     pub map: PathBuf,
     /// This program, as clients start it.
     pub program: String,
-    /// Why they should not start it there.
+    /// A sentence that says why they should not start it there.
     pub caution: Option<String>,
     /// The environment.
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,

@@ -3,11 +3,12 @@
 use keyhole_walk::printable::printable_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::ops::Range;
 
 /// Why a file cannot be edited safely. The texts name no content of the file but keys of
 /// ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EditError {
+pub(crate) enum EditError {
     /// It is not valid in its format.
     #[error("it is not valid {0}; fix that first")]
     Syntax(&'static str),
@@ -29,15 +30,15 @@ pub enum EditError {
 
 /// One change: at a place of the old text, `removed` gives way to `inserted`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub(crate) struct Change {
     /// The byte of the old text at which it begins.
-    pub at: usize,
+    pub(crate) at: usize,
     /// What stands there, and goes.
-    pub removed: String,
+    pub(crate) removed: String,
     /// What comes.
-    pub inserted: String,
+    pub(crate) inserted: String,
     /// Where that is, in words, such as `permissions.deny`.
-    pub place: String,
+    pub(crate) place: String,
 }
 
 impl Change {
@@ -49,6 +50,22 @@ impl Change {
             inserted,
             place: place.to_owned(),
         }
+    }
+
+    /// A text that comes where another stands.
+    pub(crate) fn replace(text: &str, old: Range<usize>, inserted: String, place: &str) -> Self {
+        let removed = text.get(old.clone()).unwrap_or_default();
+        Self {
+            removed: removed.to_owned(),
+            ..Self::insert(old.start, inserted, place)
+        }
+    }
+
+    /// What takes this back, at the same place.
+    pub(crate) fn back(&self) -> Self {
+        let mut back = self.clone();
+        std::mem::swap(&mut back.removed, &mut back.inserted);
+        back
     }
 
     /// For the user: the place, and each line that comes or goes.
@@ -73,7 +90,7 @@ impl Change {
 }
 
 /// The text with these changes, in ascending order. None if they do not fit.
-pub fn apply(text: &str, changes: &[Change]) -> Option<String> {
+pub(crate) fn apply(text: &str, changes: &[Change]) -> Option<String> {
     let (mut new, mut done) = (String::new(), 0);
     for change in changes {
         new += text.get(done..change.at)?;
@@ -85,15 +102,13 @@ pub fn apply(text: &str, changes: &[Change]) -> Option<String> {
 }
 
 /// The text before these changes. None if it does not hold them.
-pub fn undo(text: &str, changes: &[Change]) -> Option<String> {
+pub(crate) fn undo(text: &str, changes: &[Change]) -> Option<String> {
     let (mut gone, mut come) = (0, 0);
     let mut back = Vec::new();
     for change in changes {
         back.push(Change {
             at: change.at + come - gone,
-            removed: change.inserted.clone(),
-            inserted: change.removed.clone(),
-            place: String::new(),
+            ..change.back()
         });
         come += change.inserted.len();
         gone += change.removed.len();

@@ -50,13 +50,11 @@ impl Door<'_> {
         let text = self.disk.find(&self.map)?.text()?;
         (self.judge)(text.as_bytes()).map_err(SetupError::Map)?;
         let map = map::read(&text).map_err(|error| FileError::new(&self.map, error))?;
-        let is_same = |table: &&Known| {
-            let Some(path) = &table.path else {
-                return false;
-            };
+        let is_document = |path: &String| {
             let is_real = self.real(path).is_some_and(|real| real == document.real);
             is_real || expand(path, &self.home, self.directory()) == document.path
         };
+        let is_same = |table: &&Known| table.path.as_ref().is_some_and(is_document);
         let mut intent = Intent {
             door: self,
             with_rules,
@@ -118,9 +116,7 @@ impl Intent<'_> {
                 document::NEW
             ));
         }
-        if let Some(caution) = &door.caution {
-            self.notes.push(format!("Careful: {caution}."));
-        }
+        self.notes.extend(door.caution.clone());
         if let Some(repository) = &document.repository {
             let is_private = document.path.starts_with(door.home.join("private"));
             let word = paste::word(&document.path).filter(|_| !is_private);

@@ -52,19 +52,13 @@ fn value(node: &Node<'_>) -> Result<Value, EditError> {
 }
 
 /// The value that the text has, to read it.
-///
-/// # Errors
-/// As [`merge`].
-pub fn read(text: &str, comments: bool) -> Result<Value, EditError> {
+pub(crate) fn read(text: &str, comments: bool) -> Result<Value, EditError> {
     Ok(parse(marked(text).1, comments)?.1)
 }
 
 /// The changes after which the text has all of the object `wanted`. What of it stands there
 /// stays. `ours` is what setup wrote there before: that is replaced.
-///
-/// # Errors
-/// [`EditError`].
-pub fn merge(
+pub(crate) fn merge(
     text: &str,
     wanted: &Value,
     ours: &Value,
@@ -96,7 +90,7 @@ pub fn merge(
 }
 
 /// The part of `wanted` that `found` has not.
-pub fn missing(found: &Value, wanted: &Value) -> Value {
+pub(crate) fn missing(found: &Value, wanted: &Value) -> Value {
     match (found, wanted) {
         (Value::Object(_), Value::Object(more)) => {
             let parts = more
@@ -117,7 +111,7 @@ pub fn missing(found: &Value, wanted: &Value) -> Value {
 }
 
 /// All members and elements of these.
-pub fn joined<'v>(values: impl Iterator<Item = &'v Value>) -> Value {
+pub(crate) fn joined<'v>(values: impl Iterator<Item = &'v Value>) -> Value {
     let mut all = Value::Null;
     values.for_each(|more| join(&mut all, more));
     all
@@ -210,14 +204,11 @@ impl Merge<'_> {
     }
 
     fn replace(&mut self, node: &Node<'_>, found: &mut Value, wants: &Value, place: &str) {
-        let at = node.start();
-        let indent = self.style.indent_at(self.text, at);
-        self.changes.push(Change {
-            at,
-            removed: self.text.get(at..node.end()).unwrap_or_default().to_owned(),
-            inserted: self.style.shown(wants, &indent),
-            place: place.to_owned(),
-        });
+        let indent = self.style.indent_at(self.text, node.start());
+        let inserted = self.style.shown(wants, &indent);
+        let old = node.start()..node.end();
+        self.changes
+            .push(Change::replace(self.text, old, inserted, place));
         *found = wants.clone();
     }
 
@@ -312,10 +303,7 @@ impl Style {
 
 /// The text without what of `gone` is still there, except for `kept`. One after another, since
 /// each cut moves what follows.
-///
-/// # Errors
-/// [`EditError`].
-pub fn without(
+pub(crate) fn without(
     text: &str,
     gone: &Value,
     kept: &Value,

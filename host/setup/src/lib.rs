@@ -3,9 +3,9 @@
 //! Nothing else in the program writes. `serve`, `guard` and `inject` do not use this crate.
 //!
 //! A plan ([`Door::install`], [`Door::remove`]) is a list of files, each with its new bytes. Every other
-//! byte of a file stays ([`json`], [`map`]); each file is replaced in one step, if it is still
-//! what was shown ([`disk`]); and a record of our own lines makes it possible to take them away
-//! ([`record`]). All commands and paths that are printed come from [`paste`].
+//! byte of a file stays (`json`, `map`); each file is replaced in one step, if it is still
+//! what was shown (`disk`); and a record of our own lines makes it possible to take them away
+//! (`record`). All commands and paths that are printed come from [`paste`].
 #![forbid(unsafe_code)]
 #![cfg_attr(
     test,
@@ -18,35 +18,40 @@
 )]
 
 pub mod clients;
-mod edit;
-pub mod json;
-pub mod map;
+pub mod hook;
 pub mod paste;
 pub mod program;
 pub mod recipe;
+pub mod rules;
 
 #[cfg(unix)]
 pub mod ask;
 #[cfg(unix)]
-pub mod disk;
+mod disk;
 #[cfg(unix)]
 pub mod document;
 #[cfg(unix)]
 mod door;
-pub mod hook;
+#[cfg(unix)]
+mod edit;
 #[cfg(unix)]
 mod intent;
+#[cfg(unix)]
+mod json;
+#[cfg(unix)]
+mod map;
 #[cfg(unix)]
 mod plan;
 #[cfg(unix)]
 mod record;
-pub mod rules;
 #[cfg(all(test, unix))]
 mod tests;
 
 #[cfg(unix)]
-pub use door::{Door, Outcome, Request, SetupError};
-pub use edit::{Change, EditError, apply, undo};
+pub use {
+    disk::{Disk, FileError},
+    door::{Door, Outcome, Request, SetupError},
+};
 
 /// The plugin's agent, and the key that it has in its text.
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");

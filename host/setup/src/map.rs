@@ -14,23 +14,23 @@ use toml::{
 
 /// What setup wants in the map: a table, and folders among the roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
+pub(crate) struct Table {
     /// `keys` or `bindings`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// The key, or the binding's name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its fields, in this order. If the map has another yes or no, or a lower limit, that
     /// stays; a higher limit is changed; texts may stand among others.
-    pub fields: Vec<(String, Value)>,
+    pub(crate) fields: Vec<(String, Value)>,
     /// The folder that `roots` must have, and after it those that hold it: one of them will do.
-    pub roots: Vec<String>,
+    pub(crate) roots: Vec<String>,
     /// The roots that the map gets if it has none. None: none.
-    pub all_roots: Option<BTreeSet<String>>,
+    pub(crate) all_roots: Option<BTreeSet<String>>,
 }
 
 impl Table {
     /// Its lines, in a map that ends its lines so.
-    pub fn shown(&self, end: &str) -> String {
+    pub(crate) fn shown(&self, end: &str) -> String {
         let fields = self.fields.iter();
         let fields = fields.map(|(name, value)| format!("{name} = {}{end}", shown(value)));
         let name = key(&self.name);
@@ -53,24 +53,24 @@ fn joined(list: &[Value]) -> String {
 
 /// An entry or a binding that a map has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub(crate) struct Known {
     /// `keys` or `bindings`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The key, or the binding's name.
-    pub name: String,
+    pub(crate) name: String,
     /// As the map has it.
-    pub path: Option<String>,
+    pub(crate) path: Option<String>,
     /// None means any.
-    pub agents: Option<Vec<String>>,
+    pub(crate) agents: Option<Vec<String>>,
 }
 
 /// What a map has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Has {
+pub(crate) struct Has {
     /// Its entries and bindings.
-    pub tables: Vec<Known>,
+    pub(crate) tables: Vec<Known>,
     /// Its roots, if it has any.
-    pub roots: Option<Vec<String>>,
+    pub(crate) roots: Option<Vec<String>>,
 }
 
 fn parse(text: &str) -> Result<DeTable<'_>, EditError> {
@@ -113,10 +113,7 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 }
 
 /// What the map's text has.
-///
-/// # Errors
-/// If it is not TOML.
-pub fn read(text: &str) -> Result<Has, EditError> {
+pub(crate) fn read(text: &str) -> Result<Has, EditError> {
     let whole = whole(text)?;
     let mut has = Has {
         roots: whole.get("roots").and_then(texts),
@@ -139,10 +136,7 @@ pub fn read(text: &str) -> Result<Has, EditError> {
 
 /// The changes after which the map has all of `wanted`. What stands there stays, but for a
 /// number.
-///
-/// # Errors
-/// [`EditError`].
-pub fn merge(text: &str, wanted: &Table) -> Result<Vec<Change>, EditError> {
+pub(crate) fn merge(text: &str, wanted: &Table) -> Result<Vec<Change>, EditError> {
     let make = |text: &str| {
         let document = parse(text)?;
         let mut merge = Merge {
@@ -159,10 +153,7 @@ pub fn merge(text: &str, wanted: &Table) -> Result<Vec<Change>, EditError> {
 
 /// The changes after which each binding that has the key of an entry has that entry's path,
 /// limit and agents instead, as since version 0.4.0.
-///
-/// # Errors
-/// [`EditError`].
-pub fn renew(text: &str) -> Result<Vec<Change>, EditError> {
+pub(crate) fn renew(text: &str) -> Result<Vec<Change>, EditError> {
     let make = |text: &str| {
         let document = parse(text)?;
         let old = table_value(&document);
@@ -193,14 +184,8 @@ pub fn renew(text: &str) -> Result<Vec<Change>, EditError> {
             }
             let is_inline = rest(text, binding.span().start).starts_with('{');
             let joint = if is_inline { ", " } else { line_end(text) };
-            let at = field.span().start;
-            let removed = text.get(at..key.span().end).unwrap_or_default();
-            changes.push(Change {
-                at,
-                removed: removed.to_owned(),
-                inserted: lines.join(joint),
-                place,
-            });
+            let old = field.span().start..key.span().end;
+            changes.push(Change::replace(text, old, lines.join(joint), &place));
         }
         Ok((changes, expected))
     };
@@ -303,12 +288,10 @@ impl Merge<'_> {
                 (None, _) => missing.push(format!("{name} = {}", shown(wants))),
                 (_, Value::Bool(_)) => continue,
                 (_, Value::Number(_)) if new[name].as_u64().is_some_and(is_low) => continue,
-                (Some(found), Value::Number(_)) => self.changes.push(Change {
-                    at: found.span().start,
-                    removed: text.get(found.span()).unwrap_or_default().to_owned(),
-                    inserted: shown(wants),
-                    place,
-                }),
+                (Some(found), Value::Number(_)) => {
+                    let change = Change::replace(text, found.span(), shown(wants), &place);
+                    self.changes.push(change);
+                }
                 (Some(found), Value::Array(more)) => {
                     new[name] = self.add(found, more, &place)?;
                     continue;

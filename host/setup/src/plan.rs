@@ -179,19 +179,14 @@ impl<'a> Plan<'a> {
             return Ok(());
         };
         if new != text {
-            let back = ours.iter().rev().flat_map(|entry| &entry.changes);
-            let back = back.map(|change| Change {
-                removed: change.inserted.clone(),
-                inserted: change.removed.clone(),
-                ..change.clone()
-            });
+            let changes = ours.iter().rev().flat_map(|entry| &entry.changes);
             let made = made.filter(|_| new.is_empty());
             self.steps.push(Step {
                 file: file.to_owned(),
                 found,
                 new: made.is_none().then_some(new),
                 folders: made.unwrap_or_default(),
-                changes: back.collect(),
+                changes: changes.map(Change::back).collect(),
             });
         }
         Ok(())

@@ -31,7 +31,7 @@ pub enum ProgramError {
 pub struct Program {
     /// As clients take it.
     pub path: String,
-    /// Why a client should not start it there.
+    /// A sentence that says why a client should not start it there.
     pub caution: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl Program {
             .ok_or(ProgramError::Odd)?;
         let caution = match fleeting(&path) {
             Some(why) => Some(format!(
-                "this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there"
+                "Careful: this program lies in {why}. Install it (README, Install), and run `keyhole setup` from there."
             )),
             None => replaceable(&path),
         };
@@ -110,7 +110,7 @@ fn replaceable(path: &Path) -> Option<String> {
     let walked = Walker::new(System).walk(path, Policy::FILE);
     match walked {
         Err(WalkError::Untrusted(distrust)) => Some(format!(
-            "other users could replace this program, because of {}. Install it where only you can write",
+            "Careful: other users could replace this program, because of {}. Install it where only you can write.",
             printable(&distrust.path)
         )),
         _ => None,

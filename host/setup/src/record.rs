@@ -54,12 +54,10 @@ impl Wanted {
             (Self::Whole(_), None) if !text.is_empty() => {
                 Err(EditError::Differs("the whole file".to_owned()))
             }
-            (Self::Whole(whole), _) => Ok(vec![Change {
-                at: 0,
-                removed: text.to_owned(),
-                inserted: whole.clone(),
-                place: String::new(),
-            }]),
+            (Self::Whole(whole), _) => {
+                let change = Change::replace(text, 0..text.len(), whole.clone(), "");
+                Ok(vec![change])
+            }
         }
     }
 }

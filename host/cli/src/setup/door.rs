@@ -7,10 +7,9 @@ use crate::{
 };
 use keyhole_core::{LiveMap, Location, MapError};
 use keyhole_setup::{
-    Door, Outcome, Request, What,
+    Disk, Door, Outcome, Request, What,
     ask::{Asked, Nobody, Terminal},
     clients::{self, Audience},
-    disk::Disk,
     document::NEW,
     program::Program,
     recipe::{AGENT, BINDING},
@@ -144,14 +143,12 @@ fn ask_client(asked: &mut dyn Asked) -> Result<Option<What>, keyhole_setup::Setu
         let who = found::who(recipe.audience);
         asked.show(&format!("  {:>2}  {}: {who}{here}\n", at + 1, recipe.title))?;
     }
-    let answer = asked.ask("\nNumber: ")?;
-    let Ok(number) = answer.parse::<usize>() else {
-        return Ok(None);
+    let recipe = match asked.ask("\nNumber: ")?.parse::<usize>() {
+        Ok(0) => return Ok(Some(What::Plugin)),
+        Ok(number) => known.get(number - 1),
+        Err(_) => None,
     };
-    let Some(at) = number.checked_sub(1) else {
-        return Ok(Some(What::Plugin));
-    };
-    let Some(recipe) = known.get(at) else {
+    let Some(recipe) = recipe else {
         return Ok(None);
     };
     let usual = match recipe.audience {

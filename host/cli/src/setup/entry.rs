@@ -17,9 +17,6 @@ use std::{
     sync::Arc,
 };
 
-/// The number of random bytes in a key: 128 bits.
-const RANDOM: usize = 16;
-
 /// The entry for `file`. Warnings say what would keep the file from being served now.
 pub(super) fn for_file(
     file: &Path,
@@ -56,8 +53,9 @@ fn roots(path: &str) -> Option<String> {
     is_own.then(|| format!("roots = [{}]\n", quoted(folder)))
 }
 
+/// A key of 128 random bits.
 pub(super) fn fresh() -> Result<String, SetupError> {
-    let mut bytes = [0; RANDOM];
+    let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(SetupError::Random)?;
     Ok(format!("k-{}", hex(&bytes)))
 }

@@ -311,14 +311,12 @@ impl UserMap {
     /// Returns `text`, which contains these names, if neither it nor a name reveals
     /// a key of the map.
     fn conceals(&self, text: String, names: &[Option<&str>]) -> Result<String, SetupError> {
-        let Some(map) = &self.map else {
-            return Ok(text);
+        let secrets = self.map.as_ref().map(|map| Secrets::of(map));
+        let tells = |text: &str| {
+            let secrets = secrets.as_ref();
+            secrets.is_some_and(|secrets| secrets.are_told_by(text))
         };
-        let secrets = Secrets::of(map);
-        let names = names.iter().flatten().copied();
-        let tells = |text: &str| secrets.are_told_by(text);
-        let is_told = names.chain([&*text]).any(tells);
-        match is_told {
+        match tells(&text) || names.iter().flatten().any(|name| tells(name)) {
             true => Err(SetupError::HoldsAKey),
             false => Ok(text),
         }

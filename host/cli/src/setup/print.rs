@@ -42,7 +42,7 @@ pub(super) fn recipe(
         .iter()
         .map(|part| format!("{}:\n\n{}", filled.fill(part.place), filled.block(part)));
     let notes = recipe.notes.iter().map(|note| filled.fill(note));
-    let paragraphs = [who, careful(&program), example, map].into_iter();
+    let paragraphs = [who, program.caution.unwrap_or_default(), example, map].into_iter();
     let text = joined(paragraphs.chain(parts).chain(notes));
     user.conceals(text, &[bind, given]).map(Output::from)
 }
@@ -59,7 +59,7 @@ pub(super) fn hook(client: &str, agent: &AgentName, user: &UserMap) -> Result<Ou
     };
     let text = joined([
         hook::who(agent),
-        careful(&program),
+        program.caution.unwrap_or_default(),
         entry(agent, user, &program.path),
         format!(
             "Put this into {}, beside what you have there:\n\n```json\n{:#}\n```",
@@ -76,11 +76,6 @@ pub(super) fn hook(client: &str, agent: &AgentName, user: &UserMap) -> Result<Ou
 fn joined(paragraphs: impl IntoIterator<Item = String>) -> String {
     let said = paragraphs.into_iter().filter(|text| !text.is_empty());
     said.collect::<Vec<_>>().join("\n\n") + "\n"
-}
-
-fn careful(program: &Program) -> String {
-    let caution = program.caution.as_ref();
-    caution.map_or_else(String::new, |caution| format!("Careful: {caution}."))
 }
 
 /// What the map has for a binding, or the command that adds it.

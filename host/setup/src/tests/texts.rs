@@ -1,9 +1,9 @@
 //! Each shape of a file, and its bytes after.
 
 use crate::{
-    EditError, apply, json,
+    edit::{EditError, apply, undo},
+    json,
     map::{self, Table},
-    undo,
 };
 use serde_json::{Value, json};
 
