@@ -16,7 +16,7 @@ use crate::{
 };
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A plan, and what to say about it.
 pub(crate) struct Intent<'a> {
@@ -86,12 +86,8 @@ impl Door<'_> {
             }
             What::Plugin => {
                 intent.rules()?;
-                intent.entry(
-                    "keys",
-                    PLUGIN.1,
-                    Some(PLUGIN.0),
-                    &[("withhold", json!(true))],
-                )?;
+                let withhold = [("withhold", json!(true))];
+                intent.entry("keys", PLUGIN.1, Some(PLUGIN.0), &withhold)?;
                 intent.who = format!("Only the plugin's agent {} gets the document.", PLUGIN.0);
                 intent.last = "Start `claude` anew in a project's folder, and say: Scan my staged changes with the privacy scanner.".to_owned();
             }
@@ -100,7 +96,7 @@ impl Door<'_> {
         Ok(intent)
     }
 
-    fn real(&self, path: &str) -> Option<std::path::PathBuf> {
+    fn real(&self, path: &str) -> Option<PathBuf> {
         real(path, &self.home, self.directory())
     }
 }

@@ -78,10 +78,9 @@ impl<'a> Plan<'a> {
             return Ok(None);
         }
         self.record.made_if_new(file, &found);
-        let new = self
-            .record
-            .add((name, file), &text, wanted, changes.clone());
-        let new = new.ok_or_else(|| refuse(EditError::NotSafe))?;
+        let to = (name, file);
+        let new = self.record.add(to, &text, wanted, changes.clone());
+        let new = new.map_err(refuse)?;
         if is_changed {
             self.step(file, found, Some(new.clone()), changes);
         }
@@ -124,12 +123,8 @@ impl<'a> Plan<'a> {
     /// nothing.
     pub(crate) fn remove(&mut self, name: &str) -> Result<bool, FileError> {
         let mut files: Vec<PathBuf> = Vec::new();
-        for entry in self
-            .record
-            .entries
-            .iter()
-            .filter(|entry| entry.name == name)
-        {
+        let entries = self.record.entries.iter();
+        for entry in entries.filter(|entry| entry.name == name) {
             if !files.contains(&entry.file) {
                 files.insert(0, entry.file.clone());
             }
@@ -157,10 +152,9 @@ impl<'a> Plan<'a> {
             // What others wrote above is written again.
             Some(base) => Some(others.into_iter().try_fold(base, |text, entry| {
                 let changes = entry.wanted.changes(&text, None).map_err(refuse)?;
-                let new = self
-                    .record
-                    .add((&entry.name, file), &text, entry.wanted, changes);
-                new.ok_or_else(|| refuse(EditError::NotSafe))
+                let to = (&*entry.name, file);
+                let new = self.record.add(to, &text, entry.wanted, changes);
+                new.map_err(refuse)
             })?),
             None => {
                 self.record.entries.extend(others);

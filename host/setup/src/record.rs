@@ -92,19 +92,15 @@ pub(crate) struct Record {
 impl Record {
     /// Reads it. Without one, nothing was written.
     pub(crate) fn read(found: &Found) -> Result<Self, FileError> {
-        let Some(bytes) = &found.bytes else {
-            return Ok(Self {
-                version: 1,
-                ..Self::default()
-            });
+        let none = Self {
+            version: 1,
+            ..Self::default()
         };
-        serde_json::from_slice(bytes)
-            .ok()
-            .filter(|record: &Self| record.version == 1)
-            .ok_or_else(|| {
-                let why = Why::Refused("it is not a record of this program");
-                FileError::new(&found.real, why)
-            })
+        let bytes = found.bytes.as_deref();
+        let record = bytes.map_or(Some(none), |bytes| serde_json::from_slice(bytes).ok());
+        let why = Why::Refused("it is not a record of this program");
+        let record = record.filter(|record| record.version == 1);
+        record.ok_or_else(|| FileError::new(&found.real, why))
     }
 
     /// Its text.
@@ -126,15 +122,15 @@ impl Record {
         self.entries.iter().filter(move |entry| entry.file == file)
     }
 
-    /// Adds the changes of a file that has `text`. Returns what it has then, if they fit.
+    /// Adds the changes of a file that has `text`. Returns what it has then.
     pub(crate) fn add(
         &mut self,
         (name, file): (&str, &Path),
         text: &str,
         wanted: Wanted,
         changes: Vec<Change>,
-    ) -> Option<String> {
-        let new = apply(text, &changes)?;
+    ) -> Result<String, EditError> {
+        let new = apply(text, &changes).ok_or(EditError::NotSafe)?;
         let wrote = match &wanted {
             Wanted::Json { value, comments } => {
                 let found = json::read(text, *comments).unwrap_or_default();
@@ -151,7 +147,7 @@ impl Record {
             wanted,
             wrote,
         });
-        Some(new)
+        Ok(new)
     }
 
     /// Forgets what a killed run has not written into a file that has `text`.

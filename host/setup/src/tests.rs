@@ -469,6 +469,24 @@ fn a_new_document_is_made_for_the_user_alone_and_stays() {
     );
 }
 
+/// The map has all that it needs, and the user wants no rules: so there is nothing to record.
+#[test]
+fn a_document_alone_is_made_and_nothing_else_is_written() {
+    let home = Home::new();
+    fs::remove_dir_all(home.path("private")).unwrap();
+    let map = "roots = ['~/private']\n\n[keys.keyhole-privacy-catalog]\npath = '~/private/identifiers.md'\nagents = ['keyhole:privacy-scanner']\nwithhold = false\n";
+    home.file(MAP, map);
+    let mut user = User::answers(&["n", "y"]);
+    let done = home.install(&wants(What::Plugin), &mut user).unwrap();
+    assert!(matches!(done, Outcome::Done(_)), "{}", user.seen);
+    assert_eq!(
+        home.read("private/identifiers.md"),
+        crate::document::TEMPLATE
+    );
+    assert_eq!(home.read(MAP), map);
+    assert!(!home.path(".local").exists() && !home.path(SETTINGS).exists());
+}
+
 #[test]
 fn a_document_that_others_can_read_is_closed_if_the_user_agrees() {
     let home = Home::new();
