@@ -1,7 +1,7 @@
 //! The known clients, as `clients.txt` has them, with the examples of docs/examples.
 
 /// What one client needs in its configuration. `clients.txt` says what each field is.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Recipe {
     /// The name that the user types.
     pub name: &'static str,
@@ -26,7 +26,7 @@ pub struct Recipe {
 }
 
 /// Who gets the document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audience {
     /// One agent.
     Agent,
@@ -35,6 +35,7 @@ pub enum Audience {
     /// One session.
     Session,
     /// The whole client.
+    #[default]
     Client,
 }
 
@@ -90,13 +91,7 @@ fn recipe(text: &'static str) -> Option<Recipe> {
             "session" => Audience::Session,
             _ => Audience::Client,
         },
-        who: "",
-        parts: Vec::new(),
-        max_bytes: None,
-        say: "",
-        notes: Vec::new(),
-        hook: None,
-        here: Vec::new(),
+        ..Recipe::default()
     };
     for line in lines {
         let (field, value) = line.split_once(' ')?;

@@ -126,11 +126,8 @@ impl Disk {
             opened => opened.map_err(system)?,
         };
         let found = file.metadata().map_err(system)?;
-        if let Some(why) = why_not(&found, user) {
+        if let Some(why) = why_not(&file, &found, user) {
             return refuse(why);
-        }
-        if has_list(&file) {
-            return refuse("it has an access list, which would be lost");
         }
         let mut bytes = Vec::new();
         file.take(MAX_SIZE)
@@ -257,21 +254,20 @@ pub(crate) fn missing_folders(file: &Path) -> Vec<PathBuf> {
 }
 
 /// Why this file is not replaced.
-fn why_not(found: &Metadata, user: u32) -> Option<&'static str> {
+fn why_not(file: &File, found: &Metadata, user: u32) -> Option<&'static str> {
+    let list = "system.posix_acl_access";
+    let has_list = || fgetxattr(file, list, &mut [0u8; 0]).is_ok_and(|len| len > 0);
     match found {
         found if !found.is_file() => Some("it is not a file"),
         found if found.uid() != user => Some("it belongs to another user"),
         found if found.nlink() > 1 => Some("it has a second name (a hard link)"),
         found if found.mode() & 0o200 == 0 => Some("it is read-only"),
         found if found.len() > MAX_SIZE => Some("it is too large"),
+        _ if cfg!(target_os = "linux") && has_list() => {
+            Some("it has an access list, which would be lost")
+        }
         _ => None,
     }
-}
-
-/// Whether it has a list of who may do what, beside its mode.
-fn has_list(file: &File) -> bool {
-    let name = "system.posix_acl_access";
-    cfg!(target_os = "linux") && fgetxattr(file, name, &mut [0u8; 0]).is_ok_and(|len| len > 0)
 }
 
 fn beside(real: &Path) -> PathBuf {

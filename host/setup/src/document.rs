@@ -4,7 +4,7 @@
     reason = "it looks at the file that the user names, and reads no byte of it"
 )]
 
-use crate::paste::{self, DocumentError};
+use crate::{paste, recipe::NameError};
 use keyhole_walk::{System, Walker};
 use std::{
     fs,
@@ -45,15 +45,15 @@ pub(crate) struct Document {
 
 impl Document {
     /// Looks at the file that the user named.
-    pub(crate) fn find(named: &Path, home: &Path) -> Result<Self, DocumentError> {
+    pub(crate) fn find(named: &Path, home: &Path) -> Result<Self, NameError> {
         let text = paste::document(named)?;
         let path = expand(&text, home, Path::new("/"));
         let written = short(&path, home).unwrap_or(text);
         let found = fs::metadata(&path).ok();
         let is_new = found.is_none() && written == NEW;
         match &found {
-            None if !is_new => return Err(DocumentError::Missing),
-            Some(found) if !found.is_file() => return Err(DocumentError::NotAFile),
+            None if !is_new => return Err(NameError::Missing),
+            Some(found) if !found.is_file() => return Err(NameError::NotAFile),
             _ => {}
         }
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());

@@ -6,7 +6,6 @@ use crate::{
     disk::{Disk, FileError},
     edit::apply,
     map,
-    paste::DocumentError,
     plan::Plan,
     recipe::NameError,
     rules,
@@ -29,16 +28,13 @@ pub struct Request {
 /// Why nothing was changed, or what was not.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The file is not a document's.
-    #[error("{0}")]
-    Document(#[from] DocumentError),
     /// A file cannot be read or edited.
     #[error("nothing is changed: {0}")]
     File(#[from] FileError),
     /// A file could not be written.
     #[error("stopped, and nothing further is changed: {0}\n\nThe whole plan was:\n{1}")]
     Stopped(#[source] FileError, String),
-    /// The client does not take the name.
+    /// A name or the document's path will not do.
     #[error("{0}")]
     Name(#[from] NameError),
     /// The terminal failed.

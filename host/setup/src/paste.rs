@@ -8,6 +8,7 @@
     )
 )]
 
+use crate::recipe::NameError;
 use keyhole_walk::printable::visible;
 use std::path::Path;
 
@@ -21,42 +22,18 @@ pub fn plain(path: &Path) -> Option<&str> {
     visible(path).filter(|text| !text.is_empty() && !text.contains(['\u{fffe}', '\u{ffff}']))
 }
 
-/// Why a path cannot be a document's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DocumentError {
-    /// It stands for the user's own.
-    #[error("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md")]
-    Placeholder,
-    /// Its name is none of a Markdown file.
-    #[error(
-        "only a file whose name ends in .md is served, and this name, which is not shown here, does not: rename the file"
-    )]
-    NotMarkdown,
-    /// It cannot be written into the map.
-    #[error(
-        "write the whole path, from /. Only ~/ may be short. A path is UTF-8, without control, direction or invisible characters"
-    )]
-    OddPath,
-    /// There is no such file.
-    #[error("nothing is there; make the file, or give the path of another")]
-    Missing,
-    /// It is a folder or the like.
-    #[error("this is no file; add the file's name")]
-    NotAFile,
-}
-
 /// The path of a document as the map has it: as the user gave it, if it means the same there.
 ///
 /// # Errors
-/// [`DocumentError`].
-pub fn document(file: &Path) -> Result<String, DocumentError> {
-    let text = plain(file).ok_or(DocumentError::OddPath)?;
+/// [`NameError`].
+pub fn document(file: &Path) -> Result<String, NameError> {
+    let text = plain(file).ok_or(NameError::OddPath)?;
     if file.ends_with("FILE") {
-        return Err(DocumentError::Placeholder);
+        return Err(NameError::Placeholder);
     }
     // The text may be a key in the wrong place, so this check comes before anything prints it.
     if !text.ends_with(".md") {
-        return Err(DocumentError::NotMarkdown);
+        return Err(NameError::NotMarkdown);
     }
     if text.starts_with("~/") {
         return Ok(text.to_owned());
@@ -64,7 +41,7 @@ pub fn document(file: &Path) -> Result<String, DocumentError> {
     let absolute = std::path::absolute(file).ok();
     let absolute = absolute.as_deref().and_then(plain);
     let absolute = absolute.filter(|_| !text.starts_with('~'));
-    Ok(absolute.ok_or(DocumentError::OddPath)?.to_owned())
+    Ok(absolute.ok_or(NameError::OddPath)?.to_owned())
 }
 
 /// Whether clients could replace a part of the text, such as `${HOME}` or

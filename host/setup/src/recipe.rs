@@ -10,21 +10,21 @@ pub const BINDING: &str = "scanner-catalog";
 /// The agent's name there.
 pub const AGENT: &str = "identifier-scanner";
 
-/// Why there is nothing for this client and agent.
+/// Why a name or a path will not do that the user gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Its form is not the client's.
+    /// The agent's name has not the client's form.
     #[error(
         "in this client, an agent's name is 1 to 64 of a to z, digits and -, and starts with a letter"
     )]
     NotItsAgent,
-    /// A client would replace a part of it.
+    /// A client would replace a part of the agent's name.
     #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
     OddAgent,
     /// There is no such client.
     #[error("this client is not known; `keyhole setup` lists those that are")]
     UnknownClient,
-    /// It has no hook for agents.
+    /// The client has no hook for agents.
     #[error(
         "only claude-code, codex and copilot-cli hand a document over by a hook; name one of them"
     )]
@@ -37,6 +37,25 @@ pub enum NameError {
         "the path of the map holds a character that cannot be printed here; move it, or write its entry yourself"
     )]
     OddMap,
+    /// The path stands for the user's own.
+    #[error("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md")]
+    Placeholder,
+    /// The path is none of a Markdown file.
+    #[error(
+        "only a file whose name ends in .md is served, and this name, which is not shown here, does not: rename the file"
+    )]
+    NotMarkdown,
+    /// The path cannot be written into the map.
+    #[error(
+        "write the whole path, from /. Only ~/ may be short. A path is UTF-8, without control, direction or invisible characters"
+    )]
+    OddPath,
+    /// There is no such file.
+    #[error("nothing is there; make the file, or give the path of another")]
+    Missing,
+    /// It is a folder or the like.
+    #[error("this is no file; add the file's name")]
+    NotAFile,
 }
 
 /// Parts of an example, each with its replacement.
@@ -124,11 +143,10 @@ impl Filled {
     /// The part as a fenced block, so that the reader can tell it from the text around
     /// it.
     pub fn block(&self, part: &Part) -> String {
-        let language = match part.example.rsplit('.').next() {
-            Some("md") => "markdown",
-            Some("mjs") => "js",
-            Some(ending) => ending,
-            None => "",
+        let language = match part.example.rsplit('.').next().unwrap_or_default() {
+            "md" => "markdown",
+            "mjs" => "js",
+            ending => ending,
         };
         // The fence is longer than any in the text.
         let fence = match part.text.contains("```") {

@@ -130,18 +130,15 @@ fn ask_file(asked: &mut dyn Asked) -> Result<PathBuf, keyhole_setup::SetupError>
 fn ask_client(asked: &mut dyn Asked) -> Result<Option<What>, keyhole_setup::SetupError> {
     let variable = |name: &str| std::env::var_os(name);
     let mut known: Vec<_> = clients::all().collect();
-    known.sort_by_key(|recipe| !found::is_here(recipe, variable));
+    known.sort_by_key(|recipe| found::sign(recipe, variable).is_none());
     asked.show(
         "Who is to get a document?\n\n   0  the agent of Keyhole's plugin for Claude Code\n",
     )?;
     for (at, recipe) in known.iter().enumerate() {
-        let here = if found::is_here(recipe, variable) {
-            ", found here"
-        } else {
-            ""
-        };
-        let who = found::who(recipe.audience);
-        asked.show(&format!("  {:>2}  {}: {who}{here}\n", at + 1, recipe.title))?;
+        let (number, title, who) = (at + 1, recipe.title, found::who(recipe.audience));
+        let is_here = found::sign(recipe, variable).is_some();
+        let here = if is_here { ", found here" } else { "" };
+        asked.show(&format!("  {number:>2}  {title}: {who}{here}\n"))?;
     }
     let recipe = match asked.ask("\nNumber: ")?.parse::<usize>() {
         Ok(0) => return Ok(Some(What::Plugin)),

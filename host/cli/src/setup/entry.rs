@@ -31,10 +31,8 @@ pub(super) fn for_file(
     }
     let roots = user.map.is_none().then(|| roots(&path)).flatten();
     let text = roots.unwrap_or_default() + &table(&path, names, max_bytes)?;
-    let text = user.conceals(
-        text,
-        &[Some(&path), names.bind.as_deref(), names.agent.as_deref()],
-    )?;
+    let given = [Some(&*path), names.bind.as_deref(), names.agent.as_deref()];
+    let text = user.conceals(text, &given)?;
     let mut warnings = warnings(&text, names, user)?;
     if io::stdout().is_terminal() {
         warnings.push(format!(
@@ -83,8 +81,7 @@ fn table(path: &str, names: &Names, max_bytes: Option<u64>) -> Result<String, Se
 /// Loads the file as a call would, with the entry in the user's map.
 fn warnings(text: &str, names: &Names, user: &UserMap) -> Result<Vec<String>, SetupError> {
     let limits = Limits::default();
-    let map = user.live.extended_by(text).map_err(SetupError::Entry)?;
-    let map = Arc::new(map);
+    let map = Arc::new(user.live.extended_by(text).map_err(SetupError::Entry)?);
     let planned = ReadMap(Ok(Arc::clone(&map))).into();
     let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
     let runtime = runtime(limits.running)?;

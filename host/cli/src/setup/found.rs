@@ -40,13 +40,11 @@ pub(super) fn who(audience: Audience) -> &'static str {
     }
 }
 
-#[cfg(unix)]
-pub(super) fn is_here(recipe: &Recipe, variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    sign(recipe, variable).is_some()
-}
-
 /// What shows that a client is here.
-fn sign(recipe: &Recipe, variable: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {
+pub(super) fn sign(
+    recipe: &Recipe,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Option<&'static str> {
     let (home, configuration) = (home(&variable), configuration(&variable));
     let path = variable("PATH").unwrap_or_default();
     let is_here = |sign: &&str| match (sign.strip_prefix("~/.config/"), sign.strip_prefix("~/")) {

@@ -20,9 +20,7 @@ use keyhole_core::{
     AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
     sandbox::SandboxError,
 };
-use keyhole_setup::{
-    What, clients, paste::DocumentError, program::ProgramError, recipe::NameError,
-};
+use keyhole_setup::{What, clients, program::ProgramError, recipe::NameError};
 use std::{
     io::{self, IsTerminal as _},
     path::{Path, PathBuf},
@@ -155,8 +153,6 @@ pub(crate) enum SetupError {
     Program(#[from] ProgramError),
     #[error("{0}")]
     Name(#[from] NameError),
-    #[error("{0}")]
-    Document(#[from] DocumentError),
     #[cfg(unix)]
     #[error("{0}")]
     Door(#[from] keyhole_setup::SetupError),
