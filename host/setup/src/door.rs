@@ -198,7 +198,7 @@ impl Door<'_> {
     /// [`SetupError`].
     pub fn renew(&self, asked: &mut dyn Asked) -> Result<bool, SetupError> {
         let found = self.disk.find(&self.map)?;
-        let text = found.text()?;
+        let text = found.text().unwrap_or_default();
         let changes = map::renew(&text).unwrap_or_default();
         let is_better = |new: &String| *new != text && (self.judge)(new.as_bytes()).is_ok();
         let Some(new) = apply(&text, &changes).filter(is_better) else {
