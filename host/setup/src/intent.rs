@@ -291,7 +291,8 @@ impl Intent<'_> {
             fields: fields
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
-            roots: root.map_or_else(Vec::new, |root| [vec![root], held_by].concat()),
+            root,
+            held_by,
             all_roots,
         };
         let new = self.plan.want(self.name, &door.map, Wanted::Map(table))?;

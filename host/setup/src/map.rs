@@ -22,8 +22,10 @@ pub(crate) struct Table {
     /// Its fields, in this order. If the map has another yes or no, or a lower limit, that
     /// stays; a higher limit is changed; texts may stand among others.
     pub(crate) fields: Vec<(String, Value)>,
-    /// The folder that `roots` must have, and after it those that hold it: one of them will do.
-    pub(crate) roots: Vec<String>,
+    /// The folder that `roots` must have.
+    pub(crate) root: Option<String>,
+    /// Roots that hold it already: one of them will do.
+    pub(crate) held_by: Vec<String>,
     /// The roots that the map gets if it has none. None: none.
     pub(crate) all_roots: Option<BTreeSet<String>>,
 }
@@ -207,11 +209,11 @@ impl Merge<'_> {
     fn roots(&mut self, document: &DeTable<'_>, wanted: &Table) -> Result<(), EditError> {
         let (text, end) = (self.text, line_end(self.text));
         if let Some(found) = document.get("roots") {
-            let has = self.expected["roots"].as_array();
-            let is_there = |root: &&Value| has.is_some_and(|has| has.contains(root));
-            let roots: Vec<_> = wanted.roots.iter().map(|root| json!(root)).collect();
-            let root = roots.iter().find(is_there).or(roots.first()).cloned();
-            self.expected["roots"] = self.add(found, root.as_slice(), "roots")?;
+            let has = texts(&self.expected["roots"]).unwrap_or_default();
+            let is_held = wanted.held_by.iter().any(|root| has.contains(root));
+            let root = wanted.root.iter().filter(|_| !is_held);
+            let root: Vec<_> = root.map(|root| json!(root)).collect();
+            self.expected["roots"] = self.add(found, &root, "roots")?;
         } else if let Some(roots) = &wanted.all_roots {
             self.expected["roots"] = json!(roots);
             let line = format!("roots = {}{end}", shown(&self.expected["roots"]));

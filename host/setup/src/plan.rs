@@ -1,7 +1,7 @@
 //! What setup would change, file by file; and doing it.
 
 use crate::{
-    disk::{Disk, FileError, Found},
+    disk::{Disk, FileError, Found, missing_folders},
     document::short,
     edit::{Change, EditError},
     json, map,
@@ -38,12 +38,10 @@ impl<'a> Plan<'a> {
     /// A plan without steps.
     pub(crate) fn new(disk: &'a Disk, record: &Path) -> Result<Self, FileError> {
         let found = disk.find(record)?;
-        let mut record = Record::read(&found)?;
-        record.made_if_new(&found.real, &found);
         Ok(Self {
             disk,
             steps: Vec::new(),
-            record,
+            record: Record::read(&found)?,
             found,
             left: Vec::new(),
         })
@@ -77,9 +75,10 @@ impl<'a> Plan<'a> {
         if !is_changed && (!is_shared || ours == Some(&wanted)) {
             return Ok(None);
         }
-        self.record.made_if_new(file, &found);
+        let is_new = found.bytes.is_none();
+        let made = is_new.then(|| missing_folders(&found.real));
         let to = (name, file);
-        let new = self.record.add(to, &text, wanted, changes.clone());
+        let new = self.record.add(to, &text, wanted, changes.clone(), made);
         let new = new.map_err(refuse)?;
         if is_changed {
             self.step(file, found, Some(new.clone()), changes);
@@ -153,7 +152,7 @@ impl<'a> Plan<'a> {
             Some(base) => Some(others.into_iter().try_fold(base, |text, entry| {
                 let changes = entry.wanted.changes(&text, None).map_err(refuse)?;
                 let to = (&*entry.name, file);
-                let new = self.record.add(to, &text, entry.wanted, changes);
+                let new = self.record.add(to, &text, entry.wanted, changes, None);
                 new.map_err(refuse)
             })?),
             None => {
@@ -161,8 +160,15 @@ impl<'a> Plan<'a> {
                 cut(&text, &ours, self.record.of_file(file)).map_err(refuse)?
             }
         };
-        let is_last = self.record.of_file(file).next().is_none();
-        let made = is_last.then(|| self.record.made.remove(file)).flatten();
+        let made = stack.first().filter(|entry| entry.made);
+        let mut made = made.map(|entry| entry.folders.clone());
+        let mut left = self.record.entries.iter_mut();
+        if let Some(first) = left.find(|entry| entry.file == file)
+            && let Some(folders) = made.take()
+        {
+            // Who comes first now has made the file.
+            (first.made, first.folders) = (true, folders);
+        }
         let Some(new) = new else {
             if found.bytes.is_some() {
                 self.left.push(format!(
@@ -208,11 +214,7 @@ impl<'a> Plan<'a> {
     pub(crate) fn write(&self, adds: bool) -> Result<(), FileError> {
         let keep = || match (&self.record.entries[..], &self.found.bytes) {
             ([], None) => Ok(()),
-            ([], Some(_)) => {
-                let folders = self.record.made.get(&self.found.real);
-                self.disk
-                    .remove(&self.found, folders.map_or(&[], |made| made))
-            }
+            ([], Some(_)) => self.disk.remove(&self.found, &self.record.folders),
             _ => self
                 .disk
                 .replace(&self.found, self.record.text().as_bytes()),

@@ -9,10 +9,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// What setup wants a file to have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +66,9 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// Which file, as it was named.
     pub(crate) file: PathBuf,
+    /// Whether the file was made, and which folders were made for it.
+    pub(crate) made: bool,
+    pub(crate) folders: Vec<PathBuf>,
     /// The hash of the file before.
     before: String,
     after: String,
@@ -79,12 +79,12 @@ pub(crate) struct Entry {
 }
 
 /// All of them, in order.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// The shape of this file.
     version: u32,
-    /// The files that setup made, each with the folders that it made for it.
-    pub(crate) made: BTreeMap<PathBuf, Vec<PathBuf>>,
+    /// The folders that were made for it.
+    pub(crate) folders: Vec<PathBuf>,
     /// What was written, the oldest first.
     pub(crate) entries: Vec<Entry>,
 }
@@ -94,7 +94,8 @@ impl Record {
     pub(crate) fn read(found: &Found) -> Result<Self, FileError> {
         let none = Self {
             version: 1,
-            ..Self::default()
+            folders: missing_folders(&found.real),
+            entries: Vec::new(),
         };
         let bytes = found.bytes.as_deref();
         let record = bytes.map_or(Some(none), |bytes| serde_json::from_slice(bytes).ok());
@@ -110,25 +111,19 @@ impl Record {
         text.unwrap_or_default() + "\n"
     }
 
-    /// Says of a file that is not there that setup makes it.
-    pub(crate) fn made_if_new(&mut self, file: &Path, found: &Found) {
-        if found.bytes.is_none() {
-            let made = self.made.entry(file.to_owned());
-            made.or_insert_with(|| missing_folders(&found.real));
-        }
-    }
-
     pub(crate) fn of_file<'r>(&'r self, file: &Path) -> impl DoubleEndedIterator<Item = &'r Entry> {
         self.entries.iter().filter(move |entry| entry.file == file)
     }
 
-    /// Adds the changes of a file that has `text`. Returns what it has then.
+    /// Adds the changes of a file that has `text`; if it is `made`, with these folders. Returns
+    /// what it has then.
     pub(crate) fn add(
         &mut self,
         (name, file): (&str, &Path),
         text: &str,
         wanted: Wanted,
         changes: Vec<Change>,
+        made: Option<Vec<PathBuf>>,
     ) -> Result<String, EditError> {
         let new = apply(text, &changes).ok_or(EditError::NotSafe)?;
         let wrote = match &wanted {
@@ -141,6 +136,8 @@ impl Record {
         self.entries.push(Entry {
             name: name.to_owned(),
             file: file.to_owned(),
+            made: made.is_some(),
+            folders: made.unwrap_or_default(),
             before: hash(text),
             after: hash(&new),
             changes,

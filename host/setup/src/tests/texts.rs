@@ -155,7 +155,8 @@ fn table(kind: &str, name: &str, adds_roots: bool) -> Table {
             ("max_bytes".to_owned(), json!(100)),
             ("agents".to_owned(), json!(["x"])),
         ],
-        roots: vec!["~/p".to_owned(), "~/".to_owned()],
+        root: Some("~/p".to_owned()),
+        held_by: vec!["~/".to_owned()],
         all_roots: adds_roots.then(|| ["~/p".to_owned()].into()),
     }
 }
