@@ -276,6 +276,31 @@ fn what_is_not_what_it_was_at_the_start_needs_a_restart() {
     }
 }
 
+/// The kernel would let the server read all of what they choose.
+#[test]
+fn a_root_that_others_could_choose_at_the_start_needs_a_restart() {
+    if !stands() {
+        return;
+    }
+    for root in ["shared/notes", "shared/link"] {
+        let world = World::new()
+            .file("shared/notes/a.md", "first")
+            .link("shared/link", "notes")
+            .map(format!(
+                "roots = ['~/{root}']\n[keys]\nk-1 = '~/{root}/a.md'\n"
+            ));
+        world.mode("shared", 0o777);
+        let mut client = world.client();
+        client.load("k-1").refused("outside-root");
+        world.mode("shared", 0o755);
+        client.load("k-1").refused("restart-needed");
+        client.end();
+        let mut again = world.client();
+        again.load("k-1").is("first");
+        again.end();
+    }
+}
+
 #[test]
 fn check_says_that_a_map_has_no_roots() {
     let says = |map: &str| {

@@ -13,6 +13,7 @@ use keyhole_walk::remember;
 use keyhole_walk::{SystemError, WalkError};
 use keyhole_wall::{Rights, WallStatus, restrict_process};
 use std::{
+    convert::Infallible,
     fs::File,
     sync::{
         Arc,
@@ -54,7 +55,7 @@ pub(crate) fn has_roots(map: &Outcome) -> bool {
 
 enum Seen {
     Map(Outcome),
-    Directory(Result<File, SystemError>),
+    Directory(Result<File, WalkError>),
 }
 
 /// The map; the directories beneath which this process must be able to read if it has roots;
@@ -65,41 +66,43 @@ fn look(
 ) -> Result<(Outcome, Vec<File>, bool), ServeError> {
     let until = Instant::now() + Limits::default().deadline;
     let (tell, told) = channel();
+    // Nothing is sent here: the thread drops its end when it ends. It would take longer to be
+    // woken for each directory than to open it.
+    let (runs, ended) = channel::<Infallible>();
     let reader = Arc::clone(live);
     let thread = thread::Builder::new().spawn(move || {
+        let _runs = runs;
         let map = reader.current_by(until);
+        // If something comes too late, nobody reads it.
         let _ = tell.send(Seen::Map(map.clone()));
         let Ok(map) = map else { return };
-        for directory in directories(&reader, &map) {
-            // Nobody listens any more if this comes too late.
-            if tell.send(Seen::Directory(directory)).is_err() {
-                return;
-            }
+        for directory in directories(&reader, &map, until) {
+            let _ = tell.send(Seen::Directory(directory));
         }
     })?;
+    let left = until.saturating_duration_since(Instant::now());
+    let has_ended = ended.recv_timeout(left) == Err(RecvTimeoutError::Disconnected);
+    if has_ended {
+        drop(thread.join());
+    }
     let mut map = Err(MapError::late(live.location().file()));
-    let data = data.map(File::try_clone).transpose()?;
-    let mut own: Vec<_> = data.into_iter().collect();
-    let has_ended = loop {
-        match told.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(
-                Seen::Map(Err(MapError::Unreadable {
-                    source: SystemError::OutOfResources,
-                    ..
-                }))
-                | Seen::Directory(Err(SystemError::OutOfResources)),
-            ) => return Err(WalkError::from(SystemError::OutOfResources).into()),
-            Ok(Seen::Map(read)) => map = read,
-            Ok(Seen::Directory(Ok(directory))) => own.push(directory),
-            // It is not there, so nothing in it is served. If it is made, a restart is needed.
-            Ok(Seen::Directory(Err(_))) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                drop(thread.join());
-                break true;
+    let mut own = Vec::from_iter(data.map(File::try_clone).transpose()?);
+    for seen in told.try_iter() {
+        match seen {
+            Seen::Map(Err(MapError::Unreadable {
+                source: error @ SystemError::OutOfResources,
+                ..
+            }))
+            | Seen::Directory(Err(WalkError::System(error @ SystemError::OutOfResources))) => {
+                return Err(WalkError::from(error).into());
             }
-            Err(RecvTimeoutError::Timeout) => break false,
+            Seen::Map(read) => map = read,
+            Seen::Directory(Ok(directory)) => own.push(directory),
+            // It is not there, or others could replace it, so nothing in it is served. When that
+            // has changed, a restart is needed.
+            Seen::Directory(Err(_)) => {}
         }
-    };
+    }
     if has_roots(&map) {
         remember()?;
     }
@@ -114,25 +117,30 @@ pub(crate) fn reach(live: &LiveMap, map: &Outcome) -> Result<Option<Vec<File>>, 
         _ => return Ok(None),
     };
     remember()?;
-    Ok(Some(directories(live, map).flatten().collect()))
+    let until = Instant::now() + Limits::default().deadline;
+    Ok(Some(directories(live, map, until).flatten().collect()))
 }
 
 /// The directories beneath which this process must be able to read, to serve this map; none if it
 /// has no roots. What is likelier to hang comes later.
 #[cfg(target_os = "linux")]
-fn directories(live: &LiveMap, map: &Map) -> impl Iterator<Item = Result<File, SystemError>> {
+fn directories(
+    live: &LiveMap,
+    map: &Map,
+    until: Instant,
+) -> impl Iterator<Item = Result<File, WalkError>> {
     let roots = map.roots();
     let own = match roots.is_empty() {
         true => Vec::new(),
         false => keyhole_walk::directories_of(live.location().file()),
     };
     let places = own.into_iter().chain(roots);
-    places.map(|place| keyhole_walk::directory_at(&place))
+    places.map(move |place| keyhole_walk::directory_at(&place, until))
 }
 
 /// Where there is no wall, nothing need be open before it.
 #[cfg(not(target_os = "linux"))]
-fn directories(_: &LiveMap, _: &Map) -> impl Iterator<Item = Result<File, SystemError>> {
+fn directories(_: &LiveMap, _: &Map, _: Instant) -> impl Iterator<Item = Result<File, WalkError>> {
     std::iter::empty()
 }
 

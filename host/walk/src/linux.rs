@@ -5,7 +5,7 @@
 )]
 
 use crate::{
-    Walker,
+    Policy, Walker,
     error::{SystemError, WalkError},
     group::GroupFiles,
     paths::is_exhaustion,
@@ -26,6 +26,7 @@ use std::{
     },
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
+    time::Instant,
 };
 
 /// The real file system.
@@ -80,12 +81,20 @@ pub fn is_supported() -> std::io::Result<()> {
     }
 }
 
-/// Opens the directory at `path`, following links, for a rule of what this process may read:
-/// nobody can read by it, and it is not judged. A mount point that hangs is opened at once; a
-/// directory beneath it hangs.
-pub fn directory_at(path: &Path) -> Result<File, SystemError> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
+/// Opens the directory at `path` for a rule of what this process may read; nobody can read by
+/// it. All that leads to it must be trusted, or another user would choose what the rule is for.
+/// It itself is asked for nothing: a mount point that hangs is opened at once.
+pub fn directory_at(path: &Path, until: Instant) -> Result<File, WalkError> {
+    let walker = Walker::new(System).until(until);
+    if let (Some(above), Some(name)) = (path.parent(), path.file_name()) {
+        let above = walker.walk(above, Policy::DIRECTORY)?.handle;
+        match rustix::fs::openat(&above.0, name, HOLD | OFlags::DIRECTORY, Mode::empty()) {
+            // A link is walked below, like any other.
+            Err(Errno::NOTDIR) => {}
+            opened => return Ok(File::from(opened.map_err(SystemError::from)?)),
+        }
+    }
+    Ok(walker.walk(path, Policy::DIRECTORY)?.handle.0.into())
 }
 
 /// The directories in which a file may come to lie when somebody saves it: the one that its
