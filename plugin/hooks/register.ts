@@ -71,10 +71,10 @@ export const register: Register = (on) => {
   let shared = false
   // Which agents' reports are withheld, by their ids, whatever becomes of the map; and the types
   // of those that start now.
-  const held = new Map<string, boolean>()
+  const held = new Set<string>()
   const starting: string[] = []
   const isHeld = (e: { agentId: string; subagentType: string }) =>
-    held.get(e.agentId) ?? (starting.includes(e.subagentType) || undefined)
+    held.has(e.agentId) || starting.includes(e.subagentType)
 
   on('session.start', async ($, e, next) => {
     try {
@@ -168,7 +168,7 @@ export const register: Register = (on) => {
         $.ui.log(`whether the document of ${type} would load was not said: ${error}`, { to: 'debug' })
       }
     }
-    if (answer.withhold === undefined) {
+    if (answer.withhold === undefined || answer.refused !== undefined) {
       return {
         deny: `${type} would not get its private file. ${answer.refused ?? 'Run /keyhole:check, which says why.'}`,
       }
@@ -176,7 +176,7 @@ export const register: Register = (on) => {
     if (answer.withhold) starting.push(type)
     try {
       const started = await next(e)
-      if (started.agentId !== undefined) held.set(started.agentId, answer.withhold)
+      if (answer.withhold && started.agentId !== undefined) held.add(started.agentId)
       return started
     } finally {
       if (answer.withhold) starting.splice(starting.indexOf(type), 1)
@@ -184,10 +184,11 @@ export const register: Register = (on) => {
   })
 
   // What quotes the agent's document is taken out of its report before the parent reads it. Of
-  // an agent that started before this module was loaded, the map as it is now decides.
+  // an agent that is not known to be withheld, the map as it is now decides: the agent may have
+  // started before this module was loaded, or before the map named it.
   on('agent.report', async ($, e, next) => {
+    if (e.text === '') return next(e)
     let answer: Answer = { withhold: isHeld(e) }
-    if (answer.withhold === false || e.text === '') return next(e)
     const agent = e.subagentType
     const asking = [{ agent }, { agent, report: e.text }].slice(answer.withhold ? 1 : 0)
     try {

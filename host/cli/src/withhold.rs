@@ -41,9 +41,9 @@ struct Stop {
 /// With `stop`, the question is that of a SubagentStop hook, and the answer its own.
 ///
 /// - `{"withhold": true}`: the agent's document would load, and its reports are withheld, or
-///   `false` if they are not.
+///   `false` if they are not. With `"refused": "code: advice"`, the document does not load.
 /// - `{"report": "…"}`: the report without quotations.
-/// - `{"refused": "code: advice"}`: the document does not load.
+/// - `{"refused": "code: advice"}`: the map, or the document of a report, does not load.
 ///
 /// On an error, the module withholds the whole report.
 pub(crate) fn withhold(
@@ -98,8 +98,12 @@ fn answer(started: &Started, question: &Question, known: &[String]) -> Result<Va
         // An agent with several documents may do with one.
         let mut loaded = entries.iter().map(|(key, _)| load(key).map(drop));
         let first = loaded.next().unwrap_or(Err(Refusal::UnknownKey));
-        first.or_else(|code| loaded.find(Result::is_ok).unwrap_or(Err(code)))?;
-        return Ok(json!({ "withhold": withheld().next().is_some() }));
+        let loads = first.or_else(|code| loaded.find(Result::is_ok).unwrap_or(Err(code)));
+        let mut answer = json!({ "withhold": withheld().next().is_some() });
+        if let Err(code) = loads {
+            answer["refused"] = code.to_string().into();
+        }
+        return Ok(answer);
     };
     if withheld().next().is_none() {
         return Err(Refusal::UnknownKey);

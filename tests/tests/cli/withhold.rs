@@ -68,7 +68,9 @@ fn the_start_of_an_agent_tells_whether_its_document_loads_and_its_reports_are_wi
             "{entries:?}"
         );
     }
-    is_refused(&start(&[&*missing], AGENT), "not-found");
+    let refused = start(&[&*missing], AGENT);
+    is_refused(&refused, "not-found");
+    assert_eq!(refused["withhold"], true);
     for nobody in ["reviewer", "general-purpose", "", "a\nb"] {
         is_refused(&start(&[ENTRY, "'~/hunter2.md'"], nobody), "unknown-key");
     }
