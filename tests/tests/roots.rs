@@ -291,7 +291,7 @@ fn a_root_that_others_could_choose_at_the_start_needs_a_restart() {
             ));
         world.mode("shared", 0o777);
         let mut client = world.client();
-        client.load("k-1").refused("outside-root");
+        client.load("k-1").refused("untrusted");
         world.mode("shared", 0o755);
         client.load("k-1").refused("restart-needed");
         client.end();
