@@ -1,14 +1,50 @@
-//! A kernel that lacks some of its calls, for this thread and what it starts.
+//! A kernel that lacks some of its calls, or whose disk has a fault.
 
-use rustix::io::Errno;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, apply_filter};
-use std::{collections::BTreeMap, env};
+use rustix::{
+    fs::{AtFlags, CWD, StatxFlags, statx},
+    io::Errno,
+};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter,
+};
+use std::{collections::BTreeMap, env, thread};
 
-/// Makes the kernel answer these calls with `errno` from now on: all of them, or those that
-/// fit one of the rules.
-pub fn fail_calls(calls: impl IntoIterator<Item = (i64, Vec<SeccompRule>)>, errno: Errno) {
+/// Runs `then`, and what it starts, as if the kernel answered each of these calls so.
+pub fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce() -> T + Send) -> T {
+    in_a_thread(|| {
+        // Without `seccomp`, no other filter can be installed, so that call comes last.
+        for (call, errno) in calls {
+            fail(*call, Vec::new(), *errno);
+        }
+        then()
+    })
+}
+
+/// Runs `then`, and what it starts, as on a disk with a fault: each question what a mapped name
+/// is fails with `EIO`. The filter knows the question by what it asks for: the type alone, which
+/// the program asks of nothing else.
+pub fn with_failing_disk<T: Send>(then: impl FnOnce() -> T + Send) -> T {
+    in_a_thread(|| {
+        let (third, type_alone) = (3, StatxFlags::TYPE.bits().into());
+        let length = SeccompCmpArgLen::Dword;
+        let is = SeccompCondition::new(third, length, SeccompCmpOp::Eq, type_alone).unwrap();
+        let rule = SeccompRule::new(vec![is]).unwrap();
+        fail(libc::SYS_statx, vec![rule], Errno::IO);
+        let asked = statx(CWD, ".", AtFlags::empty(), StatxFlags::TYPE);
+        assert_eq!(asked.err(), Some(Errno::IO), "asking still works");
+        then()
+    })
+}
+
+/// A filter covers the thread that installs it, and what that starts.
+fn in_a_thread<T: Send>(does: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(does).join().unwrap())
+}
+
+fn fail(call: i64, rules: Vec<SeccompRule>, errno: Errno) {
     let filter = SeccompFilter::new(
-        BTreeMap::from_iter(calls),
+        BTreeMap::from([(call, rules)]),
         SeccompAction::Allow,
         SeccompAction::Errno(errno.raw_os_error() as u32),
         env::consts::ARCH.try_into().unwrap(),

@@ -33,7 +33,6 @@
 )]
 
 mod answer;
-pub mod beside;
 mod binary;
 #[cfg(target_os = "linux")]
 mod lacking;
@@ -50,7 +49,7 @@ pub use answer::Answer;
 pub use binary::{binary, cargo, copy_program, demo, workspace, write_program};
 pub use keyhole_tree::skipped;
 #[cfg(target_os = "linux")]
-pub use lacking::fail_calls;
+pub use lacking::{lacking, with_failing_disk};
 pub use protocol::Protocol;
 pub use ran::Ran;
 pub use session::{Ended, Session, without_start};

@@ -62,5 +62,3 @@ mod wall;
 /// What a host with a bug reads.
 #[cfg(target_os = "linux")]
 mod wrong_host;
-
-use keyhole_tests::beside;

@@ -1,11 +1,11 @@
 //! `serve` behind its wall, and on systems that lack a part of it. What a process can try there
 //! is in `host/wall/tests/wall`; what it can read, in `roots`.
 
-use keyhole_tests::{World, fail_calls, skipped};
+use keyhole_tests::{World, lacking, skipped};
 use keyhole_wall::WallStatus;
 use rustix::io::Errno;
 use serde_json::Value;
-use std::{fs, path::Path, thread};
+use std::{fs, path::Path};
 
 fn world() -> World {
     World::new()
@@ -56,8 +56,8 @@ fn every_thread_is_behind_the_wall() {
     }
 }
 
-const NO_LANDLOCK: (i64, Errno) = (libc::SYS_landlock_create_ruleset, Errno::NOSYS);
-const NO_FILTER: (i64, Errno) = (libc::SYS_seccomp, Errno::INVAL);
+pub(crate) const NO_LANDLOCK: (i64, Errno) = (libc::SYS_landlock_create_ruleset, Errno::NOSYS);
+pub(crate) const NO_FILTER: (i64, Errno) = (libc::SYS_seccomp, Errno::INVAL);
 
 /// What keeps the kernel from confining a server to the roots of its map, and what it says.
 #[test]
@@ -154,19 +154,4 @@ fn a_map_that_gives_no_roots_at_the_start_is_said_once() {
 
 fn walls(world: &World) -> Value {
     world.run(["check", "--json"]).json()["second_wall"].take()
-}
-
-/// Runs `then` as if the kernel lacked these calls.
-fn lacking<T: Send>(calls: &[(i64, Errno)], then: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| {
-        let done = scope.spawn(|| {
-            // A filter covers this thread and what it starts. Without `seccomp`, no
-            // other filter can be installed, so that call comes last.
-            for (call, errno) in calls {
-                fail_calls([(*call, Vec::new())], *errno);
-            }
-            then()
-        });
-        done.join().unwrap()
-    })
 }

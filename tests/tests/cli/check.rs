@@ -4,7 +4,11 @@ use keyhole_tests::{NOBODY, Ran, World, skipped};
 use serde_json::Value;
 use std::os::unix::fs::{MetadataExt as _, lchown};
 #[cfg(target_os = "linux")]
-use {keyhole_tests::fail_calls, rustix::io::Errno, std::thread};
+use {
+    crate::wall::{NO_FILTER, NO_LANDLOCK, stands},
+    keyhole_tests::lacking,
+    rustix::io::Errno,
+};
 
 const STRONG: &str = "k-7f3a9c55aa01beef";
 const ALSO_STRONG: &str = "m-91c09c55aa01beef";
@@ -275,7 +279,7 @@ fn the_closing_line_says_which_walls_stand_if_not_all_do_or_if_asked() {
         let last = ran.stdout.split_inclusive('\n').next_back().unwrap();
         assert!(last.starts_with(&format!("wall: {says}")), "{last}");
     };
-    if crate::wall::stands() {
+    if stands() {
         let cannot = "a server cannot write, make sockets, start programs or reach other processes, and reads";
         closes(&format!("{cannot} whatever you may (Landlock ABI "));
         let _ = World::new().map("").run(["check"]).conceals("wall: ");
@@ -284,16 +288,18 @@ fn the_closing_line_says_which_walls_stand_if_not_all_do_or_if_asked() {
             .run(["check", "-v"])
             .mentions(&format!("{cannot} in the roots only (Landlock ABI "));
     }
-    let lacking = move || {
-        fail_calls(
-            [(libc::SYS_landlock_create_ruleset, Vec::new())],
-            Errno::NOSYS,
-        );
-        closes("not whole on this system (no Landlock, system-call filter)\n");
-        fail_calls([(libc::SYS_seccomp, Vec::new())], Errno::INVAL);
-        closes("none on this system; only the sandbox holds a call\n");
-    };
-    thread::spawn(lacking).join().unwrap();
+    for (lacks, says) in [
+        (
+            &[NO_LANDLOCK][..],
+            "not whole on this system (no Landlock, system-call filter)\n",
+        ),
+        (
+            &[NO_LANDLOCK, NO_FILTER],
+            "none on this system; only the sandbox holds a call\n",
+        ),
+    ] {
+        lacking(lacks, || closes(says));
+    }
 }
 
 /// What is printed for it, typed as it stands: for a file, and for the map.
@@ -600,15 +606,13 @@ fn a_name_that_only_looks_like_the_one_in_the_map_is_told_of() {
 #[test]
 fn a_kernel_without_what_a_walk_needs_is_told_of() {
     for errno in [Errno::NOSYS, Errno::PERM] {
-        let lacking = move || {
-            let world = World::new().map("");
-            fail_calls([(libc::SYS_statx, Vec::new())], errno);
-            for arguments in [&["check"][..], &["serve"], &["guard"], &["inject"]] {
-                let ran = world.run(arguments).exits(2);
-                let _ = ran.only_complains("Keyhole needs Linux 4.11 or newer");
-            }
-        };
-        thread::spawn(lacking).join().unwrap();
+        let world = World::new().map("");
+        for command in ["check", "serve", "guard", "inject"] {
+            let ran = lacking(&[(libc::SYS_statx, errno)], || world.run([command]));
+            let _ = ran
+                .exits(2)
+                .only_complains("Keyhole needs Linux 4.11 or newer");
+        }
     }
 }
 

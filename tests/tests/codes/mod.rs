@@ -164,23 +164,25 @@ fn earn(code: Refusal, world: World) -> (&'static str, World) {
             ("busy", file(world).file("hunter2.md", large))
         }
         Refusal::OutOfResources => ("out-of-resources", file(world)),
-        Refusal::Internal => ("internal", failing_disk(file(world))),
+        Refusal::Internal => ("internal", file(world)),
     }
 }
 
-/// With a file that cannot be opened, for a reason outside the file.
+/// A client of a server that cannot open the file, for a reason outside the file.
 #[cfg(target_os = "linux")]
-fn failing_disk(world: World) -> World {
-    world.through([env!("CARGO_BIN_EXE_failing-disk")])
+fn with_failing_disk(world: &World) -> Session {
+    keyhole_tests::with_failing_disk(|| world.client())
 }
 
-/// With a name that no file can have on this system's disks, and that the program does not
+/// The name is one that no file can have on this system's disks, and that the program does not
 /// refuse for this reason.
 #[cfg(not(target_os = "linux"))]
-fn failing_disk(world: World) -> World {
+fn with_failing_disk(world: &World) -> Session {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
-    fs::remove_file(world.path("hunter2.md")).unwrap();
-    world.link("hunter2.md", OsStr::from_bytes(b"\xff.md"))
+    let file = world.path("hunter2.md");
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(OsStr::from_bytes(b"\xff.md"), file).unwrap();
+    world.client()
 }
 
 /// Gets every code, checks it to the letter, and that nothing else is told. Every key,
@@ -210,6 +212,7 @@ fn every_refusal(protocol: Protocol, surface: Surface) {
             session: match code {
                 // It begins by itself.
                 Refusal::Busy => world.serve(),
+                Refusal::Internal => with_failing_disk(&world),
                 _ => world.client(),
             },
             surface,

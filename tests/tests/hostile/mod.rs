@@ -19,7 +19,7 @@ mod names;
 /// A component that breaks the rules by which components talk to their host.
 mod shapes;
 /// A directory or file that is swapped with a link.
-mod swaps;
+pub(crate) mod swaps;
 /// attacks.md.
 mod table;
 /// Files that were made to do harm.

@@ -3,10 +3,17 @@
 //! see `regressions`.
 
 use super::{Outcome, world_attacks};
-use crate::beside::Beside;
-use keyhole_tests::{PATIENCE, World};
+use keyhole_tests::{PATIENCE, World, while_repeating};
 use keyhole_walk::RECENT;
-use std::{collections::BTreeSet, fs, os::unix::fs::symlink, thread, time::Instant};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 world_attacks! {
     "A directory or file that is swapped with a link by another process";
@@ -24,6 +31,23 @@ world_attacks! {
 }
 
 const INSIDE: &str = "inside\n";
+
+/// How many exchanges there are between two pauses, an even number: in the end everything is
+/// where it was.
+const EXCHANGES: usize = 60_000;
+/// Without one, a file that is swapped would never settle.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// Exchanges two names, again and again, until `then` has ended. Each exchange is atomic.
+pub(crate) fn while_swapping<T>(a: &Path, b: &Path, then: impl FnOnce() -> T) -> T {
+    let swap = || {
+        for _ in 0..EXCHANGES {
+            renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
+        }
+        thread::sleep(PAUSE);
+    };
+    while_repeating(swap, then)
+}
 
 /// Makes calls while a name in the root is swapped with a link to what is outside: one name
 /// after the other. A call gets the file or one of these codes: `restart-needed` if it
@@ -45,29 +69,26 @@ fn swap(names: &[&str], calls: usize, may_get: &[&str]) -> Outcome {
         let _ = fs::remove_file(&link);
         // Absolute, because it is used in two places.
         symlink(world.path("outside").join(name), &link).unwrap();
-        let swapper = Beside::start(
-            env!("CARGO_BIN_EXE_swap"),
-            [world.path("notes").join(name), link],
-        );
         let mut got = BTreeSet::new();
         let began = Instant::now();
         // Continues until calls have met both the file and the link, or the test would prove
         // nothing. On a busy machine, the swapper may sleep through all the other calls.
         let has_met = |got: &BTreeSet<String>| may_get[..2].iter().all(|met| got.contains(*met));
-        for call in 0.. {
-            if call >= calls && (has_met(&got) || began.elapsed() > PATIENCE) {
-                break;
-            }
-            let answer = client.load("k");
-            got.insert(match answer.text() {
-                Some(text) => {
-                    assert_eq!(text, INSIDE, "from outside");
-                    "the file".to_owned()
+        while_swapping(&world.path("notes").join(name), &link, || {
+            for call in 0.. {
+                if call >= calls && (has_met(&got) || began.elapsed() > PATIENCE) {
+                    break;
                 }
-                None => answer.code().unwrap().to_owned(),
-            });
-        }
-        swapper.end();
+                let answer = client.load("k");
+                got.insert(match answer.text() {
+                    Some(text) => {
+                        assert_eq!(text, INSIDE, "from outside");
+                        "the file".to_owned()
+                    }
+                    None => answer.code().unwrap().to_owned(),
+                });
+            }
+        });
         client.load("k-honest").is("honest\n");
         assert!(has_met(&got), "no call met the file, or the link: {got:?}");
         let is_right = |outcome: &String| may_get.contains(&&**outcome);

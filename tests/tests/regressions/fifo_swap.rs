@@ -2,7 +2,7 @@
 //! so that the guest sees a file and opens a FIFO. Each such call once held a thread
 //! for ever, and soon the server served no key any more.
 
-use crate::{beside::Beside, hostile::ground::fifo};
+use crate::hostile::{ground::fifo, swaps::while_swapping};
 use keyhole_tests::{PATIENCE, World};
 use std::{collections::BTreeSet, time::Instant};
 
@@ -18,10 +18,6 @@ fn a_fifo_that_takes_the_files_place_holds_no_thread_and_no_other_key() {
         .map("[keys]\nk-swapped = '~/notes/a.md'\nk-other = '~/other.md'\n");
     fifo(&world.path("notes/fifo"));
     let mut client = world.client();
-    let swapper = Beside::start(
-        env!("CARGO_BIN_EXE_swap"),
-        [world.path("notes/a.md"), world.path("notes/fifo")],
-    );
     let mut got = BTreeSet::new();
     // Until calls have met both, or the test would prove nothing.
     let has_met = |got: &BTreeSet<String>| {
@@ -30,18 +26,20 @@ fn a_fifo_that_takes_the_files_place_holds_no_thread_and_no_other_key() {
             .all(|met| got.contains(*met))
     };
     let began = Instant::now();
-    for round in 0.. {
-        if round >= ROUNDS && (has_met(&got) || began.elapsed() > PATIENCE) {
-            break;
+    let [file, fifo] = ["notes/a.md", "notes/fifo"].map(|name| world.path(name));
+    while_swapping(&file, &fifo, || {
+        for round in 0.. {
+            if round >= ROUNDS && (has_met(&got) || began.elapsed() > PATIENCE) {
+                break;
+            }
+            let calls: Vec<_> = (0..CALLS).map(|_| client.call("k-swapped")).collect();
+            client.load_at_last("k-other").is("other\n");
+            for call in calls {
+                let answer = client.answer(call);
+                got.extend(answer.text().or(answer.code()).map(str::to_owned));
+            }
         }
-        let calls: Vec<_> = (0..CALLS).map(|_| client.call("k-swapped")).collect();
-        client.load_at_last("k-other").is("other\n");
-        for call in calls {
-            let answer = client.answer(call);
-            got.extend(answer.text().or(answer.code()).map(str::to_owned));
-        }
-    }
-    swapper.end();
+    });
     assert!(has_met(&got), "no call met the file, or the FIFO: {got:?}");
     // The last two are for a busy machine.
     let may_get = ["whole\n", "not-a-file", "changed", "timed-out", "busy"];

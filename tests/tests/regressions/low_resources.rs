@@ -127,16 +127,11 @@ fn with_few_threads_a_server_ends_in_order_or_answers_what_is_missing() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_thread_that_gets_no_stack_for_its_signals_is_no_fault_of_ours() {
-    let lacking = || {
-        let world = world();
-        let calls = [(libc::SYS_sigaltstack, Vec::new())];
-        keyhole_tests::fail_calls(calls, rustix::io::Errno::NOMEM);
-        let mut client = world.client();
-        for _ in 0..2 {
-            client.load(KEY).refused("out-of-resources");
-        }
-        client.hang_up();
-        assert_eq!(client.ended().exit, Some(0));
-    };
-    std::thread::spawn(lacking).join().unwrap();
+    let lacks = [(libc::SYS_sigaltstack, rustix::io::Errno::NOMEM)];
+    let mut client = keyhole_tests::lacking(&lacks, || world().client());
+    for _ in 0..2 {
+        client.load(KEY).refused("out-of-resources");
+    }
+    client.hang_up();
+    assert_eq!(client.ended().exit, Some(0));
 }

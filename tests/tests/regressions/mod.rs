@@ -41,4 +41,5 @@ mod ticket_folder;
 /// What a hostile guest could carry from one call to the next, or exhaust.
 mod traces;
 /// A write lease that another process holds on the mapped file.
+#[cfg(target_os = "linux")]
 mod write_lease;
