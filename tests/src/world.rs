@@ -8,6 +8,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     io::{Read as _, Write as _},
+    iter,
     os::unix::{
         fs::{DirBuilderExt as _, PermissionsExt as _, symlink},
         process::CommandExt as _,
@@ -225,13 +226,12 @@ impl World {
 
     /// Starts a server, and a client that has said nothing yet.
     pub fn serve(&self) -> Session {
-        let mut arguments = vec!["serve".into()];
-        arguments.extend(self.arguments.iter().cloned());
-        self.start(&arguments)
+        let arguments = self.arguments.iter().map(OsString::as_os_str);
+        self.start(iter::once("serve".as_ref()).chain(arguments))
     }
 
     /// Starts any command, which waits for its input.
-    pub fn start(&self, arguments: &[OsString]) -> Session {
+    pub fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Session {
         let home = Arc::clone(&self.temp);
         Session::start(&mut self.command(arguments), self.protocol, home)
     }
@@ -273,36 +273,7 @@ impl World {
         arguments: impl IntoIterator<Item = A>,
         input: &[u8],
     ) -> Ran {
-        let arguments: Vec<OsString> = arguments
-            .into_iter()
-            .map(|argument| argument.as_ref().to_owned())
-            .collect();
-        Ran::with_input(&mut self.command(&arguments), input, self.home_in_utf8())
-    }
-
-    /// Runs `keyhole` to its end with a terminal for standard output, and returns what is
-    /// written there.
-    #[cfg(target_os = "linux")]
-    #[track_caller]
-    pub fn shown<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> String {
-        let (mut shown, terminal) = crate::terminal::open();
-        let arguments = arguments.into_iter();
-        let arguments: Vec<_> = arguments.map(|one| one.as_ref().to_owned()).collect();
-        let mut command = self.command(&arguments);
-        let mut run = command.stdout(terminal).spawn().expect("it starts");
-        // Its end of the terminal.
-        drop(command);
-        let (to, text) = mpsc::channel();
-        thread::spawn(move || {
-            let mut text = Vec::new();
-            // When nobody has the other end any more, a read fails.
-            let _ = shown.read_to_end(&mut text);
-            to.send(text)
-        });
-        let text = text.recv_timeout(PATIENCE);
-        // Both fail if it has ended already.
-        let _ = (run.kill(), run.wait());
-        String::from_utf8(text.expect("it ends")).expect("output is text")
+        Ran::with_input(&mut self.command(arguments), input, self.home_in_utf8())
     }
 
     /// Runs the program on a terminal of its own, and gives each answer when its question is
@@ -317,9 +288,7 @@ impl World {
         answers: &[(&str, &str)],
     ) -> (String, Option<i32>) {
         let (mut screen, terminal) = crate::terminal::open();
-        let arguments = arguments.into_iter();
-        let arguments: Vec<_> = arguments.map(|one| one.as_ref().to_owned()).collect();
-        let mut command = self.command(&arguments);
+        let mut command = self.command(arguments);
         crate::terminal::control(&mut command, &terminal);
         let mut run = command.spawn().expect("it starts");
         // Its end of the terminal.
@@ -335,28 +304,21 @@ impl World {
         });
         let (mut shown, mut seen) = (Vec::new(), 0);
         let text = |shown: &[u8]| String::from_utf8_lossy(shown).into_owned();
-        for (question, answer) in answers {
-            while !text(&shown[seen..]).contains(question) {
-                match parts.recv_timeout(PATIENCE) {
-                    Ok(part) => shown.extend(part),
-                    Err(_) => {
-                        let _ = (run.kill(), run.wait());
-                        panic!("no {question:?} in {}", text(&shown));
-                    }
-                }
-            }
-            seen = shown.len();
-            keyboard
-                .write_all(format!("{answer}\n").as_bytes())
-                .expect("a terminal");
-        }
+        let mut answers = answers.iter().peekable();
         loop {
-            match parts.recv_timeout(PATIENCE) {
-                Ok(part) => shown.extend(part),
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(mpsc::RecvTimeoutError::Timeout) => {
+            let is_asked = |next: &&(&str, &str)| text(&shown[seen..]).contains(next.0);
+            if let Some((_, answer)) = answers.next_if(is_asked) {
+                seen = shown.len();
+                let typed = keyboard.write_all(format!("{answer}\n").as_bytes());
+                typed.expect("a terminal");
+                continue;
+            }
+            match (parts.recv_timeout(PATIENCE), answers.peek()) {
+                (Ok(part), _) => shown.extend(part),
+                (Err(mpsc::RecvTimeoutError::Disconnected), None) => break,
+                (_, next) => {
                     let _ = (run.kill(), run.wait());
-                    panic!("it does not end: {}", text(&shown));
+                    panic!("neither {next:?} nor an end: {}", text(&shown));
                 }
             }
         }
@@ -391,7 +353,7 @@ impl World {
 
     /// The command line of `keyhole` with these arguments, not started yet.
     #[must_use]
-    pub fn command(&self, arguments: &[OsString]) -> Command {
+    pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         let program = match self.user {
             Some(_) => self.outside("keyhole"),
             None => binary().to_owned(),

@@ -8,7 +8,6 @@ use rustix::{
 };
 use serde_json::{Value, json};
 use std::{
-    ffi::OsString,
     fs::File,
     io::{Read as _, Write as _, pipe},
     net::Shutdown,
@@ -38,8 +37,7 @@ const PAUSE: Duration = Duration::from_millis(400);
 /// the command wrote, and how it ended.
 #[track_caller]
 fn run(world: &World, arguments: &[&str], input: &[u8], streams: Streams) -> (String, Option<i32>) {
-    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-    let mut command = world.command(&arguments);
+    let mut command = world.command(arguments);
     let (ours, theirs): ([OwnedFd; 2], [OwnedFd; 2]) = match streams {
         Streams::Pipes => {
             let (input, output) = (pipe().unwrap(), pipe().unwrap());

@@ -1,11 +1,11 @@
 //! `serve` behind its wall, and on systems that lack a part of it. What a process can try there
 //! is in `host/wall/tests/wall`; what it can read, in `roots`.
 
-use keyhole_tests::{World, lacking, skipped};
+use keyhole_tests::{PATIENCE, World, lacking, skipped};
 use keyhole_wall::WallStatus;
 use rustix::io::Errno;
 use serde_json::Value;
-use std::{fs, path::Path};
+use std::{fs, path::Path, thread, time::Instant};
 
 fn world() -> World {
     World::new()
@@ -53,6 +53,24 @@ fn every_thread_is_behind_the_wall() {
             assert!(status.contains("NoNewPrivs:\t1\n"), "{status}");
         }
         client.end();
+    }
+}
+
+/// A client writes to them when it likes.
+#[test]
+fn inject_and_withhold_wait_for_their_input_behind_the_wall() {
+    if !stands() {
+        return;
+    }
+    for command in ["inject", "withhold"] {
+        let world = World::new();
+        let waiting = world.start([command]);
+        let process = format!("/proc/{}", waiting.process_id());
+        let began = Instant::now();
+        while filters(&process) <= filters("/proc/thread-self") {
+            assert!(began.elapsed() < PATIENCE, "{command}: no wall");
+            thread::yield_now();
+        }
     }
 }
 

@@ -4,12 +4,6 @@
 use crate::secrecy::{conceals, talkative};
 use keyhole_tests::{MARKER, Ran, World};
 use serde_json::{Value, json};
-#[cfg(target_os = "linux")]
-use {
-    crate::wall::{filters, stands},
-    keyhole_tests::PATIENCE,
-    std::{thread, time::Instant},
-};
 
 const AGENT: &str = "acme:reviewer";
 /// The ids of agents in Claude Code, and in Codex and Copilot.
@@ -266,20 +260,4 @@ fn what_is_not_one_object_with_each_field_once_gets_no_answer_and_tells_nothing(
     // More than a hook is ever told.
     world.write("input", good + &" ".repeat(17 << 20));
     let _ = world.typed("keyhole inject <input").exits(1).says("");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn it_waits_for_its_input_behind_the_wall() {
-    if !stands() {
-        return;
-    }
-    let world = World::new();
-    let inject = world.start(&["inject".into()]);
-    let process = format!("/proc/{}", inject.process_id());
-    let began = Instant::now();
-    while filters(&process) <= filters("/proc/thread-self") {
-        assert!(began.elapsed() < PATIENCE, "no wall before the input");
-        thread::yield_now();
-    }
 }

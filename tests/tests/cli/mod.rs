@@ -12,7 +12,7 @@ mod setup_key;
 mod setup_page;
 mod withhold;
 
-use keyhole_tests::{MARKER, Ran, World, skipped};
+use keyhole_tests::{MARKER, World};
 
 #[test]
 fn version_is_the_packages() {
@@ -133,24 +133,14 @@ fn help_fits_a_narrow_terminal() {
     assert!(widest.unwrap() <= 40, "{ran:#?}");
 }
 
-/// What a command prints on a terminal, if there can be one here.
-pub(crate) fn on_a_terminal(world: &World, command: &str) -> Option<Ran> {
-    let script = "command -v script >/dev/null || exit 77; script -qec";
-    let ran = world.typed(&format!("{script} '{command}' /dev/null"));
-    if ran.exit == Some(77) || cfg!(not(target_os = "linux")) {
-        skipped("`script` is not here");
-        return None;
-    }
-    Some(ran)
-}
-
+#[cfg(target_os = "linux")]
 #[test]
 fn a_server_on_a_terminal_says_that_it_waits_for_a_client_and_how_to_end_it() {
-    if let Some(ran) = on_a_terminal(&World::new(), "keyhole serve") {
-        let _ = ran
-            .mentions("keyhole: waiting for an MCP client on standard input;")
-            .mentions("Ctrl-C ends it");
-    }
+    let control_c = ("Ctrl-C ends it", "\x03");
+    let (shown, exit) = World::new().asked(["serve"], &[control_c]);
+    let says = "keyhole: waiting for an MCP client on standard input;";
+    assert!(shown.contains(says), "{shown}");
+    assert_eq!(exit, Some(0), "{shown}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::setup::{CLIENTS, pastes};
 use keyhole_tests::World;
 use serde_json::Value;
-use std::{collections::BTreeMap, ffi::OsString, fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 const SETTINGS: &str = ".claude/settings.json";
 const RULES: (&str, &str) = ("Add the rules in permissions.deny? [y/N] ", "y");
@@ -59,8 +59,7 @@ fn from_a_terminal_an_agent_gets_its_document_and_remove_restores_every_byte() {
     }
     assert!(!shown.contains("model"), "{shown}");
 
-    let bound = ["serve", "--bind", "house-rules"].map(OsString::from);
-    let mut client = world.start(&bound);
+    let mut client = world.start(["serve", "--bind", "house-rules"]);
     let _ = client.handshake();
     client.load_bound().is("# Name\nJane Q. Example\n");
     client.end();

@@ -4,12 +4,6 @@
 use crate::secrecy::{conceals, talkative};
 use keyhole_tests::{MARKER, Ran, World};
 use serde_json::{Value, json};
-#[cfg(target_os = "linux")]
-use {
-    crate::wall::{filters, stands},
-    keyhole_tests::PATIENCE,
-    std::{thread, time::Instant},
-};
 
 const AGENT: &str = "acme:reviewer";
 const ENTRY: &str = "{ path = '~/hunter2.md', agents = ['acme:reviewer'], withhold = true }";
@@ -195,20 +189,4 @@ fn what_is_not_a_question_gets_no_answer_and_tells_nothing() {
     }
     world.write("input", good + &" ".repeat(17 << 20));
     let _ = world.typed("keyhole withhold <input").exits(1).says("");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn it_waits_for_its_question_behind_the_wall() {
-    if !stands() {
-        return;
-    }
-    let world = World::new();
-    let withhold = world.start(&["withhold".into()]);
-    let process = format!("/proc/{}", withhold.process_id());
-    let began = Instant::now();
-    while filters(&process) <= filters("/proc/thread-self") {
-        assert!(began.elapsed() < PATIENCE, "no wall before the question");
-        thread::yield_now();
-    }
 }

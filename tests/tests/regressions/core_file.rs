@@ -58,12 +58,11 @@ fn while_each_waits(after: &str, then: impl Fn(&Waiting)) {
         let Some(mount) = Hanging::mount(&world.path("hung")) else {
             return;
         };
-        let arguments: Vec<_> = command.iter().map(Into::into).collect();
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
         let fifo = rustix::fs::open(world.path("fifo"), flags, Mode::empty());
         let waiting = Waiting {
             command,
-            session: world.start(&arguments),
+            session: world.start(command),
             world,
             mount,
             fifo: fifo.unwrap().into(),

@@ -39,7 +39,7 @@ fn printed(world: &World, arguments: &[&OsStr]) -> Vec<String> {
     let printed = vec![world.run(with(None)).stdout, json.stdout];
     #[cfg(target_os = "linux")]
     let printed = {
-        let shown = world.shown(with(None)).replace("\r\n", "\n");
+        let (shown, _) = world.asked(with(None), &[]);
         // Its own colours.
         let colours = shown.split("\x1b[").enumerate();
         let plain = colours.map(|(at, part)| match part.split_once('m') {
