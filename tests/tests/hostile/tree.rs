@@ -91,13 +91,16 @@ world_attacks! {
         world.mode("notes/shut", 0o700); // it could not be removed otherwise
         got
     };
-    writable_by_others: "others may write to the file, to its directory, or to one that a link passes" =>
+    writable_by_others: "others may write to the file, to its directory, or to one that a link passes; or move a file or link there, as in `/tmp`" =>
         "`untrusted`" = {
         let world = world()
             .file("notes/open.md", "text")
             .file("notes/shared/a.md", "text")
             .file("notes/team/a.md", "text")
+            .file("notes/sticky/a.md", "text")
+            .link("notes/sticky/link.md", "../honest.md")
             .link("notes/link.md", "shared/../honest.md");
+        world.mode("notes/sticky", 0o1777);
         world.mode("notes/open.md", 0o666);
         world.mode("notes/shared", 0o777);
         world.mode("notes/team/a.md", 0o664);
@@ -111,7 +114,15 @@ world_attacks! {
             ("~/notes/shared/a.md", "untrusted"),
             ("~/notes/team/a.md", "untrusted"),
             ("~/notes/link.md", "untrusted"),
+            ("~/notes/sticky/a.md", "untrusted"),
+            ("~/notes/sticky/link.md", "untrusted"),
         ])
+    };
+    own_directory_in_a_sticky_one: "the file is in a directory that nobody else can move, in one as `/tmp`" =>
+        "served: the file of exactly that name" = {
+        let world = world().file("notes/sticky/own/a.md", "text");
+        world.mode("notes/sticky", 0o1777);
+        read(world, &[("~/notes/sticky/own/a.md", "text")])
     };
     deleted_file: "the file was deleted" =>
         "`not-found`" = refused(world(), &[("~/notes/a.md", "not-found")]);

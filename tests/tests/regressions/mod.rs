@@ -33,8 +33,6 @@ mod open_data_folder;
 mod pasted;
 /// A file that is saved in place, in each of the usual ways, while it is read.
 pub(crate) mod saved_in_place;
-/// Somebody renames the victim's own files in a directory that he may write to.
-mod shared_directory;
 /// Somebody else's folder in the place of the plugin's.
 #[cfg(target_os = "linux")]
 mod ticket_folder;

@@ -2,17 +2,16 @@
 //! printed a command that acts on that target, such as `sudo chown "$USER" /etc/shadow`, or
 //! showed its name: an escape sequence that sets the clipboard, or a line of its own.
 
-use super::foreign_directory::{
-    STRANGER,
-    Thing::{Directory, Link},
-    can_be_two_users, make, owned,
-};
+use super::foreign_directory::{STRANGER, can_be_two_users, owned};
 use keyhole_tests::{NOBODY, World};
 use keyhole_walk::printable::is_visible;
 use std::{
     ffi::OsStr,
     fs::{self, Permissions},
-    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{PermissionsExt as _, lchown, symlink},
+    },
 };
 
 /// What a name may hold, and no reader sees as it is.
@@ -148,14 +147,17 @@ fn no_command_is_about_what_a_link_leads_to() {
     for (maker, user) in [(STRANGER, 0), (STRANGER, NOBODY), (0, 0), (NOBODY, NOBODY)] {
         let world = World::new().file("private/target.md", "a");
         let sticky = world.outside("sticky");
-        make(&sticky, Directory, 0, 0o1777);
+        fs::create_dir(&sticky).unwrap();
+        owned(&sticky, 0, 0o1777);
         let target = world.path("private/target.md");
         for (name, target) in [
             ("shadow.md", "/etc/shadow".as_ref()),
             ("own.md", target.as_path()),
             ("map.toml", "/etc/shadow".as_ref()),
         ] {
-            make(&sticky.join(name), Link(target), maker, 0);
+            let link = sticky.join(name);
+            symlink(target, &link).unwrap();
+            lchown(link, Some(maker), Some(maker)).unwrap();
         }
         let [shadow, own, map] = ["shadow.md", "own.md", "map.toml"].map(|name| sticky.join(name));
         let world = world.map(format!(
