@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         packaged,
         peers: peers.map(fs::canonicalize).transpose()?,
     };
-    let measured = measure(plan, &Files::beneath("").at_rest(), &programs)?;
+    let measured = measure(plan, &Files::new().at_rest(), &programs)?;
     let tables = report::tables(&measured, &programs, plan.rounds)?;
     let chart = chart::chart(&measured)?;
     println!("{tables}");

@@ -6,7 +6,7 @@ use keyhole_walk::{Policy, RECENT, System, WalkError, Walker};
 use std::{
     path::{Path, PathBuf},
     thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// The sizes of the two files, in bytes.
@@ -32,34 +32,28 @@ pub const KEYS: [usize; 3] = [10, 1_000, 10_000];
 pub struct Files {
     _tree: Tree,
     home: PathBuf,
-    made: Instant,
 }
 
 impl Files {
-    /// The files, in this folder of a new one: a path that ends with a slash, or nothing.
+    /// The files, in a new folder.
+    #[expect(clippy::new_without_default, reason = "it makes files")]
     #[must_use]
-    pub fn beneath(folder: &str) -> Self {
+    pub fn new() -> Self {
         let tree = Tree::empty();
         // Without the slash.
-        let home: PathBuf = tree.path(folder).components().collect();
-        let write = |name: &str, text| tree.write(&format!("{folder}{name}"), text);
-        write(SMALL_NAME, text(SMALL));
-        write(LARGE_NAME, text(LARGE));
+        let home: PathBuf = tree.path("").components().collect();
+        tree.write(SMALL_NAME, text(SMALL));
+        tree.write(LARGE_NAME, text(LARGE));
         for keys in KEYS {
-            write(&map_name(keys), map_of(&home, keys));
+            tree.write(&map_name(keys), map_of(&home, keys));
         }
-        Self {
-            _tree: tree,
-            home,
-            made: Instant::now(),
-        }
+        Self { _tree: tree, home }
     }
 
     /// Waits until Keyhole opens the files at once. Until then it looks at them twice.
     #[must_use]
     pub fn at_rest(self) -> Self {
-        let wait = RECENT + Duration::from_secs(1);
-        sleep(wait.saturating_sub(self.made.elapsed()));
+        sleep(RECENT + Duration::from_secs(1));
         self
     }
 
