@@ -5,12 +5,11 @@ use crate::{
     explore::Script,
     files::{Files, Handle},
     guest::Guest,
-    scene::{Ask, OTHER_KEY, OTHER_TEXT, Scene},
+    scene::{OTHER_KEY, OTHER_TEXT, Scene},
     world::{Chooser, World},
 };
 use keyhole_core::{
-    BindingName, Call, Caller, Entry, Grant, LiveMap, Location, Map, MapError, Maps, Refusal,
-    Target,
+    Call, Caller, Entry, Grant, LiveMap, Location, Map, MapError, Maps, Refusal, Target,
 };
 use std::{
     cell::RefCell,
@@ -103,13 +102,11 @@ type Parsed = Result<Vec<(String, String, u64)>, String>;
 
 fn entries(map: &Map) -> Vec<(String, String, u64)> {
     let entries = map.entries().into_iter();
-    let entries = entries.map(|(key, entry)| (key.expose(), entry));
-    let bindings = map.bindings().into_iter();
-    let bindings = bindings.map(|(name, binding)| (&**name, binding.entry()));
-    entries
-        .chain(bindings)
-        .map(|(name, entry)| (name.to_owned(), entry.path().to_owned(), entry.max_bytes()))
-        .collect()
+    let said = entries.map(|(key, entry)| {
+        let path = entry.path().to_owned();
+        (key.expose().to_owned(), path, entry.max_bytes())
+    });
+    said.collect()
 }
 
 /// What the text of a map says. Each text is parsed once, because that takes longer than a
@@ -153,12 +150,9 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
         files: files.clone(),
     };
     let guest = Guest(files.clone());
-    let ask = |call: usize, ask: Ask| {
+    let ask = |call: usize, key: &str| {
         files.world().begin(call);
-        let target = match ask {
-            Ask::Key(key) => Target::Key(key.to_owned()),
-            Ask::Bound(name) => Target::Bound(BindingName::try_from(name).unwrap()),
-        };
+        let target = Target::Key(key.to_owned());
         let call = Call::new(target, Caller::Nobody, Instant::now() + LONG);
         let answer = call.run(&maps, &guest);
         let mut world = files.world();
@@ -167,8 +161,8 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
         let is_over = broken.is_some() || world.is_over();
         (answer, is_over.then_some(broken))
     };
-    for (call, asked) in scene.asks.iter().enumerate() {
-        let (answer, over) = ask(call, *asked);
+    for (call, key) in scene.asks.iter().enumerate() {
+        let (answer, over) = ask(call, key);
         let mut world = files.world();
         if !world.cut {
             world.answers.push(answer.clone());
@@ -187,7 +181,7 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
     }
     // Everybody else has gone.
     files.world().calm_down();
-    match ask(scene.asks.len(), Ask::Key(OTHER_KEY)) {
+    match ask(scene.asks.len(), OTHER_KEY) {
         (_, Some(broken)) => broken,
         (Ok(text), None) if text == OTHER_TEXT => None,
         (answer, None) => Some(format!(

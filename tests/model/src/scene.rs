@@ -7,15 +7,6 @@ use crate::{
 };
 use keyhole_core::Refusal;
 
-/// One call to the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
-    /// The file of this key.
-    Key(&'static str),
-    /// The one document of this binding.
-    Bound(&'static str),
-}
-
 /// See the module.
 pub struct Scene {
     /// Its name in tests.
@@ -28,8 +19,8 @@ pub struct Scene {
     pub(crate) moves: Vec<Move>,
     /// What the user saves in the meantime.
     pub(crate) saves: Vec<Save>,
-    /// The calls, one after the other, to one server.
-    pub(crate) asks: Vec<Ask>,
+    /// The keys of the calls, one after the other, to one server.
+    pub(crate) asks: Vec<&'static str>,
     /// Whose texts the map, as its owner left it, grants to this call.
     pub(crate) grants: fn(&[Stage], usize) -> &'static [Label],
     /// The outcome of the first call if nobody makes a move: whose text, or why none.
@@ -60,7 +51,7 @@ impl Scene {
             map,
             moves: Vec::new(),
             saves: Vec::new(),
-            asks: vec![Ask::Key("k")],
+            asks: vec!["k"],
             grants: |_, _| &["note"],
             calm: Ok("note"),
             other: true,

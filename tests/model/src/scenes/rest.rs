@@ -5,7 +5,7 @@ use crate::{
     disk::{JANE, MS, START},
     moves::Move,
     save::{Save, Stage},
-    scene::{Ask, NOTE, OTHER_KEY, Scene},
+    scene::{NOTE, OTHER_KEY, Scene},
 };
 
 /// Two versions of one file. A read returns half of it at a time.
@@ -149,7 +149,7 @@ fn edit(name: &str, save: Save) -> Scene {
     map(disk, MAP, GRANTS);
     let id = disk.at(MAP);
     disk.file_mut(id).piece = 32;
-    scene.asks = vec![Ask::Key("k"), Ask::Key("k"), Ask::Key(OTHER_KEY)];
+    scene.asks = vec!["k", "k", OTHER_KEY];
     scene.grants = |stages, call| match (call, stages[0]) {
         (2, _) => &["other"],
         (_, Stage::After) => &[],

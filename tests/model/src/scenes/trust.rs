@@ -5,7 +5,7 @@ use crate::{
     disk::{JANE, MALLORY, Mounted, ROOT, TEAM},
     moves::{FORGED_MAP, MALLORYS, all as moves},
     save::{Save, Stage},
-    scene::{Ask, NOTE, Scene},
+    scene::{NOTE, Scene},
 };
 use keyhole_core::Refusal;
 
@@ -90,7 +90,7 @@ fn old_map_in_tmp() -> Scene {
     for path in ["/tmp/old.toml", "/home/jane/old.toml"] {
         map(disk, path, OLD);
     }
-    scene.asks = vec![Ask::Key("k-old")];
+    scene.asks = vec!["k-old"];
     scene.grants = |_, _| &[];
     scene.moves = moves(
         &[scene.map, "/tmp/old.toml", "/tmp/link.toml"],
@@ -115,7 +115,7 @@ fn dotfile_manager() -> Scene {
     let after = "[keys]\n\"k-other\" = \"/home/jane/other.md\"\n";
     disk.file(new, JANE, 0o600, "map", after);
     scene.save(Save::by_rename(real, after, new));
-    scene.asks = vec![Ask::Key("k"), Ask::Key("k")];
+    scene.asks = vec!["k", "k"];
     scene.grants = |stages, _| match stages[0] {
         Stage::After => &[],
         _ => &["note"],
