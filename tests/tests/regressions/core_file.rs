@@ -1,18 +1,16 @@
 //! A crash left a core file with the whole map and the last content in it; each process of
 //! the same user could read the server's memory; and a command kept what its client had open.
 
-use super::fuse::Hanging;
 use crate::hostile::ground::fifo;
 use keyhole_tests::{NOBODY, PATIENCE, Session, World, skipped};
 use rustix::{
     fs::{Mode, OFlags},
-    process::{Pid, Resource, Signal, geteuid, getrlimit, kill_process},
+    process::{Resource, Signal, geteuid, getrlimit},
 };
 use std::{
     fs::{self, File},
     io::{ErrorKind, Read as _},
     os::unix::process::CommandExt as _,
-    path::Path,
     process::Command,
     thread,
     time::{Duration, Instant},
@@ -21,81 +19,33 @@ use std::{
 /// Lets a program leave a core file of any size.
 const CORES: &str = "ulimit -S -c \"$(ulimit -H -c)\"";
 
-/// Each command that reads a map. The first ones wait for input before they do.
-const COMMANDS: [&[&str]; 8] = [
+/// Each command that waits for its input. All other commands begin as these do.
+const COMMANDS: [&[&str]; 6] = [
     &["serve"],
     &["serve", "--agent", "reader"],
     &["serve", "--require-ticket"],
     &["guard"],
     &["inject"],
-    &["check"],
-    &["agents"],
-    &["setup", "cursor"],
+    &["withhold"],
 ];
 
-/// A command that waits: for its input, or for a map that hangs.
-struct Waiting {
-    command: &'static [&'static str],
-    /// Dropped before the session: until then, a process that hangs cannot be killed.
-    mount: Hanging,
-    session: Session,
-    world: World,
-    /// The end of a FIFO in its directory.
-    fifo: File,
+/// A user whose commands a shell starts after it has done this.
+fn user(after: &str) -> World {
+    let world = World::new().directory("data");
+    let data = world.path("data");
+    world.env("CLAUDE_PLUGIN_DATA", data).after(after)
 }
 
-/// Runs each command until it waits. `after` is what a shell does before.
-fn while_each_waits(after: &str, then: impl Fn(&Waiting)) {
-    for (at, command) in COMMANDS.into_iter().enumerate() {
-        let world = World::new()
-            .directory("hung")
-            .directory("data")
-            .link(".config/keyhole/context-map.toml", "../../hung/map.md");
-        let data = world.path("data");
-        let world = world.env("CLAUDE_PLUGIN_DATA", data).after(after);
-        fifo(&world.path("fifo"));
-        let world = world.unprivileged();
-        let Some(mount) = Hanging::mount(&world.path("hung")) else {
-            return;
-        };
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-        let fifo = rustix::fs::open(world.path("fifo"), flags, Mode::empty());
-        let waiting = Waiting {
-            command,
-            session: world.start(command),
-            world,
-            mount,
-            fifo: fifo.unwrap().into(),
-        };
-        until(|| at < 5 || waiting.mount.hung() > 0);
-        then(&waiting);
-        waiting.mount.let_go();
-    }
-}
-
-fn until(holds: impl Fn() -> bool) {
+/// Waits until `holds`, and until the shell has become the program, which hides what it is.
+#[track_caller]
+fn until(session: &Session, holds: impl Fn() -> bool) {
     let began = Instant::now();
-    while !holds() {
+    let exe = format!("/proc/{}/exe", session.process_id());
+    let shell = fs::canonicalize("/bin/sh").unwrap();
+    while fs::read_link(&exe).is_ok_and(|exe| exe == shell) || !holds() {
         assert!(began.elapsed() < PATIENCE, "it never was so");
         thread::sleep(Duration::from_millis(1));
     }
-}
-
-/// The process and those that it started.
-fn family(process: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
-    let children = children.unwrap_or_default();
-    let children = children.split_whitespace().map(|id| id.parse().unwrap());
-    [process].into_iter().chain(children).collect()
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<_> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 /// Whether a test can see a core file, and not only that the limit forbids it.
@@ -115,37 +65,23 @@ fn can_leave_cores() -> bool {
 #[test]
 fn no_command_leaves_a_core_file() {
     let can_leave = can_leave_cores();
-    while_each_waits(CORES, |waiting| {
-        let may_leave = |process: &u32| {
-            let limits = fs::read_to_string(format!("/proc/{process}/limits"));
-            limits.is_ok_and(|limits| {
-                let core = limits.lines().find(|line| line.starts_with("Max core"));
-                core.is_none_or(|core| !core.split_whitespace().skip(4).take(2).eq(["0", "0"]))
-            })
-        };
-        let before = names(waiting.world.home());
-        let first = waiting.session.process_id();
-        // If it waits for input, nothing else tells when it has begun. Before, it is a shell,
-        // with another that ends.
-        until(|| !family(first).iter().any(may_leave));
-        if !can_leave {
-            return;
+    for command in COMMANDS {
+        let world = user(CORES).unprivileged();
+        let session = world.start(command);
+        let limits = format!("/proc/{}/limits", session.process_id());
+        until(&session, || {
+            let limits = fs::read_to_string(&limits).unwrap();
+            let core = limits.lines().find(|line| line.starts_with("Max core"));
+            core.is_some_and(|core| core.split_whitespace().skip(4).take(2).eq(["0", "0"]))
+        });
+        if can_leave {
+            let names = || fs::read_dir(world.home()).unwrap().count();
+            let before = names();
+            session.signal(Signal::ABORT);
+            assert_eq!(session.ended().exit, None, "{command:?}");
+            assert_eq!(names(), before, "{command:?}");
         }
-        let family = family(first);
-        for process in &family {
-            let id = Pid::from_raw(i32::try_from(*process).unwrap());
-            kill_process(id.unwrap(), Signal::ABORT).unwrap();
-        }
-        // Until then, a process cannot end.
-        waiting.mount.let_go();
-        let is_gone = |process: &u32| {
-            let status = fs::read_to_string(format!("/proc/{process}/status"));
-            status.map_or(true, |status| status.contains("State:\tZ"))
-        };
-        until(|| family.iter().all(is_gone));
-        let after = names(waiting.world.home());
-        assert_eq!(after, before, "{:?}", waiting.command);
-    });
+    }
 }
 
 #[test]
@@ -181,17 +117,26 @@ fn the_same_user_cannot_read_the_servers_memory() {
 /// The end of a FIFO that the client holds open for writing when it starts the command.
 #[test]
 fn no_command_keeps_what_its_client_had_open() {
-    while_each_waits("exec 9>fifo", |waiting| {
+    for command in COMMANDS {
+        let world = user("exec 9>fifo");
+        let path = world.path("fifo");
+        fifo(&path);
+        let world = world.unprivileged();
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let fifo = rustix::fs::open(&path, flags, Mode::empty());
+        let fifo = File::from(fifo.unwrap());
+        let session = world.start(command);
         // The end of the FIFO: nobody can write to it any more. As long as somebody has it
         // open, this is `WouldBlock`.
-        until(|| match (&waiting.fifo).read(&mut [0]) {
+        until(&session, || match (&fifo).read(&mut [0]) {
             Ok(read) => read == 0,
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::WouldBlock);
                 false
             }
         });
-        let program = fs::read_link(format!("/proc/{}/exe", waiting.session.process_id()));
-        assert!(program.is_ok(), "{:?} has ended", waiting.command);
-    });
+        let status = format!("/proc/{}/status", session.process_id());
+        let status = fs::read_to_string(status).unwrap();
+        assert!(!status.contains("State:\tZ"), "{command:?} has ended");
+    }
 }
