@@ -80,64 +80,57 @@ impl Mac {
 }
 
 /// What each of some steps must show, in their order.
-const SEEN: &str = "
-ProductVersion: 26.1
-saw, status 1
-usage: sha256sum
-Signature=adhoc
-K --version
-keyhole 0.
-checked private/a.md
-1 would be served
-1 lines, 0 with /etc/hosts
-a second name
-start.sh\" \"$place/data\" install
-status 0
-";
+const SEEN: [&str; 13] = [
+    "ProductVersion: 26.1",
+    "saw, status 1",
+    "usage: sha256sum",
+    "Signature=adhoc",
+    "K --version",
+    "keyhole 0.",
+    "checked private/a.md",
+    "1 would be served",
+    "1 lines, 0 with /etc/hosts",
+    "a second name",
+    "start.sh\" \"$place/data\" install",
+    "status 0",
+    "By hand",
+];
+
+/// What runs only if the user allows it.
+const ASKED: [&str; 3] = [
+    "tccutil reset SystemPolicyDocumentsFolder",
+    "brctl evict",
+    "claude plugin install keyhole@keyhole",
+];
 
 #[test]
-fn it_runs_each_step_and_leaves_nothing_that_the_user_did_not_allow() {
-    let mac = Mac::new();
-    let before = mac.left().1;
-    let ran = mac.run("").exits(0);
-    let mut rest = ran.stdout.as_str();
-    for text in SEEN.trim().lines() {
-        let at = rest
-            .find(text)
-            .unwrap_or_else(|| panic!("no {text:?} in {rest}"));
-        rest = &rest[at + text.len()..];
+fn it_runs_each_step_and_leaves_nothing_and_does_no_more_than_the_user_allows() {
+    for (answers, is_allowed, not_done) in [("", false, 4), ("y\ny\ny\nn\n", true, 1)] {
+        let mac = Mac::new();
+        let before = mac.left().1;
+        let ran = mac.run(answers).exits(0);
+        let mut rest = ran.stdout.as_str();
+        for text in SEEN {
+            let at = rest.find(text);
+            let at = at.unwrap_or_else(|| panic!("no {text:?} in {rest}"));
+            rest = &rest[at + text.len()..];
+        }
+        let count = |text| ran.stdout.matches(text).count();
+        assert_eq!(count("\nnot done: "), not_done, "{ran:?}");
+        assert_eq!(count("\nremoved\n") == 2, is_allowed, "{ran:?}");
+        // The paths and names of the user's are not for an issue.
+        assert!(!ran.stdout.contains(MARKER), "{}", ran.stdout);
+        let (programs, files) = mac.left();
+        assert_eq!(files, before);
+        for asked in ASKED {
+            let word = asked.split(' ').next().unwrap();
+            let ran = programs.contains(if is_allowed { asked } else { word });
+            assert_eq!(ran, is_allowed, "{programs}");
+        }
+        for made in ["hdiutil attach", "hdiutil detach", "chmod +a", "chmod -N"] {
+            assert!(programs.contains(made), "{programs}");
+        }
     }
-    assert!(rest.contains("By hand"), "{rest}");
-    assert_eq!(ran.stdout.matches("\nnot done: ").count(), 4, "{ran:?}");
-    // The paths and names of the user's are not for an issue.
-    assert!(!ran.stdout.contains(MARKER), "{}", ran.stdout);
-    let (programs, files) = mac.left();
-    assert_eq!(files, before);
-    for asked in ["tccutil", "brctl", "claude"] {
-        assert!(!programs.contains(asked), "{programs}");
-    }
-    for made in ["hdiutil attach", "hdiutil detach", "chmod +a", "chmod -N"] {
-        assert!(programs.contains(made), "{programs}");
-    }
-}
-
-#[test]
-fn what_the_user_allows_is_done_and_undone() {
-    let mac = Mac::new();
-    let before = mac.left().1;
-    let ran = mac.run("y\ny\ny\nn\n").exits(0);
-    let (programs, files) = mac.left();
-    assert_eq!(files, before);
-    for asked in [
-        "tccutil reset SystemPolicyDocumentsFolder",
-        "brctl evict",
-        "claude plugin install keyhole@keyhole",
-    ] {
-        assert!(programs.contains(asked), "{programs}");
-    }
-    assert_eq!(ran.stdout.matches("\nnot done: ").count(), 1, "{ran:?}");
-    assert_eq!(ran.stdout.matches("\nremoved\n").count(), 2, "{ran:?}");
-    assert!(!ran.stdout.contains(MARKER), "{}", ran.stdout);
 }
 
 #[test]

@@ -26,51 +26,32 @@ fn programs() -> Vec<(String, Image)> {
     programs
 }
 
-#[test]
-#[ignore = "./x release cross builds programs for macOS"]
-fn a_program_is_for_one_processor_and_lies_anywhere_in_memory() {
-    const EXECUTABLE: u32 = 2;
-    /// `MH_PIE` and `MH_ALLOW_STACK_EXECUTION`.
-    const ANYWHERE: u32 = 0x20_0000;
-    const STACK_RUNS: u32 = 0x2_0000;
-    for (name, image) in programs() {
-        assert!([X86_64, ARM64].contains(&image.processor), "{name}");
-        assert_eq!(image.kind, EXECUTABLE, "{name}");
-        assert_eq!(image.flags & (ANYWHERE | STACK_RUNS), ANYWHERE, "{name}");
-    }
-}
+/// `MH_EXECUTE`, `MH_PIE` and `MH_ALLOW_STACK_EXECUTION`.
+const EXECUTABLE: u32 = 2;
+const ANYWHERE: u32 = 0x20_0000;
+const STACK_RUNS: u32 = 0x2_0000;
+/// `LC_RPATH`, which names places to search for libraries, and `LC_DYLD_ENVIRONMENT`.
+const ELSEWHERE: [u32; 2] = [0x8000_001c, 0x27];
+const MACOS: u32 = 1;
+const AD_HOC: u32 = 2;
+/// `CS_RUNTIME`: the hardened runtime would not let the sandbox make its memory executable.
+const RUNTIME: u32 = 0x1_0000;
 
 #[test]
 #[ignore = "./x release cross builds programs for macOS"]
-fn a_program_needs_the_system_library_and_no_other() {
-    // `LC_RPATH`, which names places to search for libraries, and `LC_DYLD_ENVIRONMENT`.
-    const ELSEWHERE: [u32; 2] = [0x8000_001c, 0x27];
+fn a_program_is_for_its_processor_and_each_macos_and_needs_the_system_library_only() {
     for (name, image) in programs() {
+        let oldest = match image.processor {
+            ARM64 => 11 << 16,
+            X86_64 => (10 << 16) | (12 << 8),
+            other => panic!("{name}: {other:#x}"),
+        };
+        assert_eq!(image.runs_on, Some((MACOS, oldest)), "{name}");
         assert_eq!(image.libraries, ["/usr/lib/libSystem.B.dylib"], "{name}");
         for command in ELSEWHERE {
             assert!(!image.commands.contains(&command), "{name}: {command:#x}");
         }
-    }
-}
-
-#[test]
-#[ignore = "./x release cross builds programs for macOS"]
-fn a_program_runs_on_every_macos_that_rust_supports() {
-    const MACOS: u32 = 1;
-    for (name, image) in programs() {
-        let oldest = match image.processor {
-            ARM64 => 11 << 16,
-            _ => (10 << 16) | (12 << 8),
-        };
-        assert_eq!(image.runs_on, Some((MACOS, oldest)), "{name}");
-    }
-}
-
-/// Newer systems start no program without one, and debuggers find symbols by it.
-#[test]
-#[ignore = "./x release cross builds programs for macOS"]
-fn a_program_has_an_identifier() {
-    for (name, image) in programs() {
+        // Newer systems start no program without one, and debuggers find symbols by it.
         let [identifier] = image.identifiers[..] else {
             panic!("{name}: {:?}", image.identifiers);
         };
@@ -80,18 +61,18 @@ fn a_program_has_an_identifier() {
 
 #[test]
 #[ignore = "./x release cross builds programs for macOS"]
-fn no_part_of_a_program_can_be_written_to_and_run() {
+fn a_program_lies_anywhere_in_memory_and_no_part_of_it_can_be_written_to_and_run() {
     for (name, image) in programs() {
+        assert_eq!(image.kind, EXECUTABLE, "{name}");
+        assert_eq!(image.flags & (ANYWHERE | STACK_RUNS), ANYWHERE, "{name}");
         let mut runs = 0;
         for segment in &image.segments {
             let (most, first) = segment.rights;
             assert_ne!(most & 6, 6, "{name}: {}", segment.name);
             assert_ne!(first & 6, 6, "{name}: {}", segment.name);
             runs += u32::from(first & 4 != 0);
-            assert!(
-                segment.offset + segment.size <= image.len() as u64,
-                "{name}"
-            );
+            let end = segment.offset + segment.size;
+            assert!(end <= image.len() as u64, "{name}");
         }
         assert_eq!(runs, 1, "{name}");
         assert_eq!(image.segments[0].name, "__PAGEZERO", "{name}");
@@ -102,10 +83,6 @@ fn no_part_of_a_program_can_be_written_to_and_run() {
 #[test]
 #[ignore = "./x release cross builds programs for macOS"]
 fn a_program_is_signed_to_its_end_and_each_page_is_what_was_signed() {
-    const AD_HOC: u32 = 2;
-    /// `CS_RUNTIME`: the hardened runtime would not let the sandbox make its memory
-    /// executable.
-    const RUNTIME: u32 = 0x1_0000;
     for (name, image) in programs() {
         let Some(signature) = image.signature() else {
             assert_ne!(image.processor, ARM64, "{name} is not signed");
@@ -118,12 +95,8 @@ fn a_program_is_signed_to_its_end_and_each_page_is_what_was_signed() {
         for (page, (said, is)) in signature.pages.iter().enumerate() {
             assert_eq!(said, is, "{name}: page {page}");
         }
-        let linkedit = image.segments.last().unwrap();
-        let end = (linkedit.offset + linkedit.size) as usize;
-        assert_eq!(
-            (&*linkedit.name, end),
-            ("__LINKEDIT", image.len()),
-            "{name}"
-        );
+        let last = image.segments.last().unwrap();
+        let end = (last.offset + last.size) as usize;
+        assert_eq!((&*last.name, end), ("__LINKEDIT", image.len()), "{name}");
     }
 }
