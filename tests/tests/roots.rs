@@ -9,6 +9,9 @@ use keyhole_tests::{Session, World, skipped};
 use serde_json::json;
 use std::{fs, os::unix::fs::symlink, process::Command};
 
+/// The map's usual place.
+const MAP: &str = ".config/keyhole/context-map.toml";
+
 /// A map with this root, of `k-1` to `notes/a.md`, and of `k-out` to a file elsewhere.
 fn rooted(root: &str) -> String {
     format!("roots = ['{root}']\n[keys]\nk-1 = '~/notes/a.md'\nk-out = '~/other/b.md'\n")
@@ -59,72 +62,47 @@ fn a_map_behind_links_may_be_saved_in_any_way() {
     if !stands() {
         return;
     }
-    let linked = || {
-        World::new()
-            .file("notes/a.md", "first")
-            .file("dotfiles/keyhole/real.toml", rooted("~/notes"))
-            .link("chain/second.toml", "../dotfiles/keyhole/real.toml")
-            .link(
-                ".config/keyhole/context-map.toml",
-                "../../chain/second.toml",
-            )
-            .argument("--require-wall")
-    };
     let saved = rooted("~/notes").replace("k-1", "k-2");
-    for place in [
-        "dotfiles/keyhole/real.toml",
-        "chain/second.toml",
-        ".config/keyhole/context-map.toml",
-    ] {
-        let world = linked();
+    let is_live = |place: &str, links: [(&str, &str); 2], save: &dyn Fn(&World)| {
+        let [first, second] = links;
+        let world = World::new()
+            .file("notes/a.md", "first")
+            .file(place, rooted("~/notes"))
+            .link(first.0, first.1)
+            .link(second.0, second.1)
+            .argument("--require-wall");
         let mut client = world.client();
         client.load("k-1").is("first");
-        // `sed -i` and some editors put a file in the place of a link.
-        rename_over(&world, place, &saved);
+        save(&world);
         client.load("k-2").is("first");
         client.load("k-1").refused("unknown-key");
         client.end();
+    };
+    let (map, real) = (MAP, "dotfiles/keyhole/real.toml");
+    let chain = [
+        ("chain/second.toml", "../dotfiles/keyhole/real.toml"),
+        (map, "../../chain/second.toml"),
+    ];
+    // Some editors put a file in the place of a link.
+    for place in [real, "chain/second.toml", map] {
+        is_live(real, chain, &|world| rename_over(world, place, &saved));
     }
-    let world = linked();
-    let mut client = world.client();
-    let map = world.path(".config/keyhole/context-map.toml");
-    let sed = Command::new("sed")
-        .args(["-i", "s/k-1/k-2/"])
-        .arg(map)
-        .status();
-    assert!(sed.unwrap().success());
-    client.load("k-2").is("first");
-    client.end();
-}
-
-/// As Kubernetes mounts a map: all its names lead through one link, which is replaced.
-#[test]
-fn a_map_that_is_replaced_by_one_link_to_its_folder_is_live() {
-    if !stands() {
-        return;
-    }
-    let world = World::new()
-        .file("notes/a.md", "first")
-        .file(
-            ".config/keyhole/..2026_1/context-map.toml",
-            rooted("~/notes"),
-        )
-        .link(".config/keyhole/..data", "..2026_1")
-        .link(
-            ".config/keyhole/context-map.toml",
-            "..data/context-map.toml",
-        )
-        .argument("--require-wall");
-    let mut client = world.client();
-    client.load("k-1").is("first");
-    let place = ".config/keyhole/..2026_2/context-map.toml";
-    world.write(place, rooted("~/notes").replace("k-1", "k-2"));
-    let at = |name: &str| world.path(&format!(".config/keyhole/{name}"));
-    symlink("..2026_2", at("..data_tmp")).unwrap();
-    fs::rename(at("..data_tmp"), at("..data")).unwrap();
-    client.load("k-2").is("first");
-    client.load("k-1").refused("unknown-key");
-    client.end();
+    is_live(real, chain, &|world| {
+        let mut sed = Command::new("sed");
+        let sed = sed.args(["-i", "s/k-1/k-2/"]).arg(world.path(map));
+        assert!(sed.status().unwrap().success());
+    });
+    // As Kubernetes mounts a map: all its names lead through one link, which is replaced.
+    let at = |name: &str| format!(".config/keyhole/{name}");
+    let mounted = [
+        (&*at("..data"), "..2026_1"),
+        (map, "..data/context-map.toml"),
+    ];
+    is_live(&at("..2026_1/context-map.toml"), mounted, &|world| {
+        world.write(&at("..2026_2/context-map.toml"), &saved);
+        symlink("..2026_2", world.path(&at("..data_tmp"))).unwrap();
+        fs::rename(world.path(&at("..data_tmp")), world.path(&at("..data"))).unwrap();
+    });
 }
 
 #[test]
@@ -209,11 +187,7 @@ fn a_group_of_the_user_alone_may_write() {
 
 /// What the kernel does not let a server read, and its user may.
 fn after(change: impl Fn(&World)) -> (World, Session) {
-    let world = World::new()
-        .file("notes/a.md", "first")
-        .file("other/b.md", "outside")
-        .map(rooted("~/notes"))
-        .argument("--require-wall");
+    let world = world();
     let mut client = world.client();
     client.load("k-1").is("first");
     change(&world);
@@ -301,29 +275,22 @@ fn a_root_that_others_could_choose_at_the_start_needs_a_restart() {
     }
 }
 
-#[test]
-fn check_says_that_a_map_has_no_roots() {
-    let says = |map: &str| {
-        let ran = World::new().map(map).run(["check"]).exits(0);
-        ran.stdout.contains("the map has no roots")
-    };
-    assert!(says("[keys]\n"));
-    assert!(!says("roots = ['/srv']\n"));
-}
-
 /// The kernel lets the server read all of the folder that a map is in.
 #[test]
-fn check_warns_of_a_map_that_lies_in_the_home() {
-    let says = |map: &str| {
-        let world = World::new()
-            .file("notes/a.md", "first")
-            .file(map, rooted("~/notes"));
-        let place = world.path(map);
-        let check = ["check".as_ref(), "--map".as_ref(), place.as_os_str()];
-        world.run(check).stdout.contains("directly in your home")
-    };
-    assert!(says("map.toml"));
-    assert!(!says("maps/map.toml"));
+fn check_warns_of_a_map_without_roots_and_of_one_that_lies_in_the_home() {
+    let (none, home) = ("the map has no roots", "directly in your home");
+    for (place, map, says) in [
+        ("maps/map.toml", "[keys]\n", &[none][..]),
+        ("maps/map.toml", "roots = ['/srv']\n", &[]),
+        ("map.toml", "roots = ['/srv']\n", &[home]),
+    ] {
+        let world = World::new().file(place, map);
+        let ran = world.run(["check", "--map", place]).exits(0);
+        for warning in [none, home] {
+            let is_said = ran.stdout.contains(warning);
+            assert_eq!(is_said, says.contains(&warning), "{place} {map} {ran:#?}");
+        }
+    }
 }
 
 /// What the user may not read is not blamed on the wall.
