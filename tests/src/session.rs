@@ -252,6 +252,16 @@ impl Session {
         assert_eq!(found, quiet, "{transcript}");
     }
 
+    /// As [`Self::end`], if the server has something to say on standard error. Returns that.
+    #[track_caller]
+    pub fn ends_saying(mut self) -> String {
+        self.hang_up();
+        let ended = self.ended();
+        let is_in_order = ended.exit == Some(0) && ended.messages.is_empty();
+        assert!(is_in_order, "{ended:?}");
+        ended.stderr
+    }
+
     /// Waits until the server ends. Its input may still be open.
     #[track_caller]
     pub fn ended(self) -> Ended {

@@ -107,10 +107,16 @@ impl World {
         self
     }
 
-    /// Without a variable in the environment.
-    pub fn without_env(mut self, name: &str) -> Self {
-        self.environment.remove(OsStr::new(name));
+    /// Without a home in the environment, and so without a place for the map.
+    pub fn homeless(mut self) -> Self {
+        self.environment.clear();
         self
+    }
+
+    /// With the plugin's data folder, `data`.
+    pub fn plugin_data(self) -> Self {
+        let data = self.path("data");
+        self.directory("data").env("CLAUDE_PLUGIN_DATA", data)
     }
 
     /// With a further argument for `serve`.

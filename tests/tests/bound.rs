@@ -196,10 +196,7 @@ fn without_its_binding_a_server_refuses_each_call_until_the_map_has_it() {
         // The surface stays as it was, and tells nothing.
         let still = client.request("tools/list", json!({}));
         assert_eq!(still.result(), &shown);
-        client.hang_up();
-        let ended = client.ended();
-        assert_eq!(ended.exit, Some(0));
-        let stderr = ended.stderr.replace(crate::codes::MAP_PLACE, "");
+        let stderr = client.ends_saying().replace(crate::codes::MAP_PLACE, "");
         assert!(stderr.contains(says), "{stderr}");
         for secret in [KEY, "later", "of-others", "context-map", "/"] {
             assert!(!stderr.contains(secret), "{stderr}");

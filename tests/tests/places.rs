@@ -19,10 +19,7 @@ fn serves(world: &World) {
 
 #[test]
 fn a_named_map_needs_no_environment() {
-    let world = world()
-        .file("m.toml", "[keys]\nk-1 = '1.md'\n")
-        .without_env("HOME")
-        .without_env("XDG_CONFIG_HOME");
+    let world = world().file("m.toml", "[keys]\nk-1 = '1.md'\n").homeless();
     serves(&world.argument("--map=m.toml"));
 }
 

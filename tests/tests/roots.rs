@@ -151,7 +151,7 @@ fn a_group_of_the_user_alone_may_write() {
     if !is_alone {
         return skipped("this user's group is not his alone");
     }
-    let world = world().directory("data");
+    let world = world().plugin_data();
     for (path, mode) in [
         ("notes/a.md", 0o664),
         ("notes", 0o775),
@@ -167,9 +167,7 @@ fn a_group_of_the_user_alone_may_write() {
     let checked = world.run(["check", "--json"]).json();
     assert_eq!(checked["entries"][0]["ok"], true, "{checked}");
     let data = world.path("data");
-    let world = world
-        .argument("--require-ticket")
-        .env("CLAUDE_PLUGIN_DATA", &data);
+    let world = world.argument("--require-ticket");
     let mut client = world.client();
     leave(&data, "toolu_1", "reader");
     call(&mut client, json!({ "key": "k-1" }), "toolu_1").is("first");

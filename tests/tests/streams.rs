@@ -99,7 +99,7 @@ fn world() -> World {
         .file("1.md", document())
         .file("2.md", "2")
         .file("a.md", "a\n".repeat(4_000))
-        .directory("data")
+        .plugin_data()
         .map(format!(
             "[keys]\nk-1 = '~/1.md'\n{lines}k-a = {{ path = '~/a.md', agents = ['a'] }}\n"
         ))
@@ -151,8 +151,6 @@ fn a_session_over_another_users_pipes_is_whole() {
 #[test]
 fn every_command_reads_and_writes_over_streams_that_do_not_block() {
     let world = world();
-    let data = world.path("data");
-    let world = world.env("CLAUDE_PLUGIN_DATA", data);
     let question = json!({
         "hook_event_name": "PreToolUse",
         "tool_name": "mcp__plugin_keyhole_context__load_context",

@@ -37,10 +37,7 @@ fn every_thread_is_behind_the_wall() {
         return;
     }
     for arguments in [&[][..], &["--agent", "reader"], &["--require-ticket"]] {
-        let world = world().directory("data");
-        let data = world.path("data");
-        let world = world.env("CLAUDE_PLUGIN_DATA", data);
-        let mut client = world.arguments(arguments).client();
+        let mut client = world().plugin_data().arguments(arguments).client();
         // A call starts a second thread. Without a ticket, one of them is refused.
         let _ = client.load("k-1");
         let tasks = format!("/proc/{}/task", client.process_id());
@@ -123,10 +120,7 @@ fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
             let world = world();
             let mut client = world.client();
             client.load("k-1").is("first");
-            client.hang_up();
-            let ended = client.ended();
-            assert_eq!(ended.exit, Some(0));
-            (ended.stderr, walls(&world))
+            (client.ends_saying(), walls(&world))
         });
         let begins = "keyhole: the wall is not whole";
         assert!(said.starts_with(begins), "{said}");
@@ -162,8 +156,7 @@ fn a_map_that_gives_no_roots_at_the_start_is_said_once() {
         world.replace_map("roots = ['~/notes']\n[keys]\nk-1 = '~/notes/a.md'\n");
         world.write("notes/a.md", "first");
         client.load("k-1").is("first");
-        client.hang_up();
-        let said = client.ended().stderr;
+        let said = client.ends_saying();
         assert!(said.starts_with(&format!("keyhole: {begins}")), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(said.contains("restart"), "{said}");

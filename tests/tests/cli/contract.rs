@@ -25,10 +25,7 @@ fn it_says_on_one_screen_what_could_be_touched_and_nothing_that_is_secret() {
         .run(["contract", "--color=never"])
         .exits(0)
         .mentions("error: map-missing");
-    let homeless = World::new()
-        .without_env("HOME")
-        .without_env("XDG_CONFIG_HOME");
-    let _ = homeless.run(["contract"]).exits(1).says("");
+    let _ = World::new().homeless().run(["contract"]).exits(1).says("");
 }
 
 fn sha256(bytes: &[u8]) -> String {

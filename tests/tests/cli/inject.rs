@@ -172,12 +172,8 @@ fn what_cannot_start_tells_the_agent_to_stop() {
         }
     }
     assert!(refused > 1, "{refused}");
-    let homeless = user(ENTRY).without_env("HOME");
-    let homeless = homeless.without_env("XDG_CONFIG_HOME");
-    is_refusal(
-        &context(&inject(&homeless, &start(CLAUDE, AGENT))),
-        "map-missing",
-    );
+    let said = inject(&user(ENTRY).homeless(), &start(CLAUDE, AGENT));
+    is_refusal(&context(&said), "map-missing");
 }
 
 #[test]

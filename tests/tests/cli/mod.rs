@@ -154,8 +154,7 @@ fn a_guard_on_a_terminal_says_that_a_hook_runs_it_and_what_the_user_wants() {
 
 #[test]
 fn without_a_home_check_exits_as_for_a_missing_map_and_says_what_to_set() {
-    let world = World::new().without_env("HOME");
-    let world = world.without_env("XDG_CONFIG_HOME");
+    let world = World::new().homeless();
     let _ = world.run(["check"]).exits(2).only_complains("set HOME");
     let quiet = world.run(["check", "-q"]).exits(2).says("");
     let _ = quiet.says_nothing_on_stderr();
@@ -164,24 +163,15 @@ fn without_a_home_check_exits_as_for_a_missing_map_and_says_what_to_set() {
 /// Clients show nothing of a server that does not start.
 #[test]
 fn without_a_home_a_server_refuses_each_call_and_says_what_to_set() {
-    let homeless = || {
-        let world = World::new().without_env("HOME");
-        world.without_env("XDG_CONFIG_HOME")
-    };
-    for (world, is_bound) in [
-        (homeless(), false),
-        (homeless().arguments(["--bind", "a"]), true),
-    ] {
-        let mut client = world.client();
-        let answer = match is_bound {
-            true => client.load_bound(),
-            false => client.load("k-1"),
+    for arguments in [&[][..], &["--bind", "a"]] {
+        let mut client = World::new().homeless().arguments(arguments).client();
+        let answer = match arguments {
+            [] => client.load("k-1"),
+            _ => client.load_bound(),
         };
         answer.refused("map-missing");
-        client.hang_up();
-        let ended = client.ended();
-        assert_eq!(ended.exit, Some(0));
-        assert!(ended.stderr.contains("set HOME"), "{ended:?}");
+        let said = client.ends_saying();
+        assert!(said.contains("set HOME"), "{said}");
     }
 }
 
@@ -197,13 +187,7 @@ fn a_server_that_finds_no_map_says_where_it_looked_and_nothing_of_the_user() {
         (set("other"), "$XDG_CONFIG_HOME/keyhole/context-map.toml"),
     ] {
         let said = format!("keyhole: map-missing: there is no context map at {looked}; create it;");
-        let ends = |world: &World| {
-            let mut client = world.client();
-            client.hang_up();
-            let ended = client.ended();
-            assert_eq!((ended.exit, &ended.messages[..]), (Some(0), &[][..]));
-            ended.stderr
-        };
+        let ends = |world: &World| world.client().ends_saying();
         // On a busy machine, a server may end before it has looked.
         let mut tries = (0..20).map(|_| ends(&world));
         let first = tries.find(|stderr| !stderr.is_empty()).unwrap();

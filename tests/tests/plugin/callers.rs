@@ -1,6 +1,6 @@
 //! Who gets which file: guard, tickets and binding, with the real programs.
 
-use super::{AGENT, ask, call, decision, is_allowed, leave, question};
+use super::{AGENT, call, is_allowed, leave, question};
 use keyhole_tests::{Answer, MARKER, Session, World};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -21,12 +21,7 @@ pub(super) fn user(ticketed: bool) -> World {
              {UNBOUND} = '~/unbound.md'\n"
         ));
     match ticketed {
-        true => {
-            let data = data(&world);
-            world
-                .env("CLAUDE_PLUGIN_DATA", data)
-                .argument("--require-ticket")
-        }
+        true => world.plugin_data().argument("--require-ticket"),
         false => world,
     }
 }
@@ -157,27 +152,6 @@ fn a_ticket_that_names_another_agent_opens_no_bound_key() {
     let wrong = load(&mut client, WRONG, "toolu_2");
     assert_eq!(bound.result(), wrong.result());
     client.end();
-}
-
-#[test]
-fn the_guard_denies_in_the_servers_words() {
-    let world = user(true);
-    let mut client = world.client();
-    let unverified = load(&mut client, BOUND, "toolu_9");
-    leave(&data(&world), "toolu_8", "x");
-    let unknown = load(&mut client, WRONG, "toolu_8");
-    client.end();
-    let mut parent = question("toolu_1", AGENT, BOUND);
-    parent["agent_id"].take();
-    let impostor = question("toolu_1", "impostor", BOUND);
-    for (question, answer) in [(parent, unverified), (impostor, unknown)] {
-        let ran = ask(&world, &question).exits(0);
-        assert_eq!(decision(&ran), "deny");
-        assert_eq!(
-            ran.json()["hookSpecificOutput"]["permissionDecisionReason"],
-            answer.result()["content"][0]["text"]
-        );
-    }
 }
 
 #[test]

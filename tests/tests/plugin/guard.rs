@@ -251,9 +251,7 @@ fn of_what_is_wrong_with_the_map_only_subagents_learn_and_only_from_the_server()
 #[test]
 fn a_guard_that_lacks_what_it_needs_denies() {
     let good = question("toolu_1", AGENT, BOUND);
-    let homeless = user(true)
-        .without_env("HOME")
-        .without_env("XDG_CONFIG_HOME");
+    let homeless = user(true).homeless().plugin_data();
     answers(&homeless, &good, "neither ");
     answers(&user(false), &good, "CLAUDE_PLUGIN_DATA is not set");
     let world = user(true);

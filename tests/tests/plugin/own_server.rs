@@ -13,13 +13,11 @@ const VARIABLE: &str = "KEYHOLE_KEY";
 fn user(entry: &str) -> World {
     let world = World::new()
         .file("catalog.md", "the catalog\n")
-        .directory("data")
+        .plugin_data()
         .map(format!("[keys]\n{KEY} = {entry}\n"));
-    let data = world.path("data");
     world
         .arguments(["--bind", "privacy-scanner", "--key-env", VARIABLE])
         .arguments(["--agent", AGENT, "--require-ticket"])
-        .env("CLAUDE_PLUGIN_DATA", data)
         .env(VARIABLE, KEY)
 }
 

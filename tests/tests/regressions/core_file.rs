@@ -31,9 +31,7 @@ const COMMANDS: [&[&str]; 6] = [
 
 /// A user whose commands a shell starts after it has done this.
 fn user(after: &str) -> World {
-    let world = World::new().directory("data");
-    let data = world.path("data");
-    world.env("CLAUDE_PLUGIN_DATA", data).after(after)
+    World::new().plugin_data().after(after)
 }
 
 /// Waits until `holds`, and until the shell has become the program, which hides what it is.
@@ -91,10 +89,8 @@ fn the_same_user_cannot_read_the_servers_memory() {
         (&["--agent", "reader"], true),
         (&["--require-ticket"], false),
     ] {
-        let world = World::new().with_k1("content").directory("data");
-        let data = world.path("data");
-        let world = world.env("CLAUDE_PLUGIN_DATA", data).arguments(arguments);
-        let world = world.unprivileged();
+        let world = World::new().with_k1("content").plugin_data();
+        let world = world.arguments(arguments).unprivileged();
         let mut client = world.client();
         assert_eq!(client.load("k-1").text().is_some(), serves);
         for file in ["mem", "maps", "environ", "auxv"] {

@@ -46,11 +46,8 @@ fn no_ticket_is_left_or_redeemed_in_a_folder_that_somebody_else_could_have_put_t
         },
     ];
     for harm in harms {
-        let world = World::new().with_k1("hunter2").directory("data");
-        let data = world.path("data");
-        let world = world
-            .env("CLAUDE_PLUGIN_DATA", data)
-            .argument("--require-ticket");
+        let world = World::new().with_k1("hunter2").plugin_data();
+        let world = world.argument("--require-ticket");
         let mut client = world.client();
         for id in ["toolu_1", "toolu_2"] {
             let _ = ask(&world, &question(id, "reader", "k-1")).exits(0);
