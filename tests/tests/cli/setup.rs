@@ -233,16 +233,6 @@ fn no_key_of_the_map_is_printed() {
     }
 }
 
-#[test]
-fn nothing_is_written() {
-    let world = World::new();
-    for (client, _) in CLIENTS {
-        let _ = setup(&world, client, &["--bind", "a"]);
-    }
-    let _ = world.run(["setup", "key", "a.md"]).exits(0);
-    assert_eq!(fs::read_dir(world.home()).unwrap().count(), 0);
-}
-
 /// A second binding has an agent and a file of its own, whose name is text in YAML.
 #[test]
 fn the_output_has_a_hook_or_a_server_for_the_one_agent_and_rules_for_all_others() {
