@@ -111,13 +111,3 @@ fn a_wrong_key_is_refused_in_the_same_words_however_close_it_came() {
         client.end();
     }
 }
-
-#[test]
-fn a_server_that_cannot_start_says_so_without_paths() {
-    let ran = talkative(World::new())
-        .run(["serve", "--require-ticket"])
-        .exits(1)
-        .says("");
-    conceals(&ran.stderr);
-    assert!(ran.stderr.contains("--require-ticket"), "{ran:?}");
-}

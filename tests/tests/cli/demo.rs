@@ -20,12 +20,11 @@ const SHOWN: [&str; 10] = [
 ];
 
 #[test]
-fn it_shows_a_success_and_each_refusal_as_they_were_sent() {
-    let ran = World::new()
-        .through([demo()])
-        .run([""; 0])
-        .exits(0)
-        .says_nothing_on_stderr();
+fn it_shows_a_success_and_each_refusal_as_they_were_sent_and_leaves_nothing() {
+    let world = World::new().directory("tmp");
+    let temporary = world.path("tmp");
+    let world = world.env("TMPDIR", &temporary).through([demo()]);
+    let ran = world.run([""; 0]).exits(0).says_nothing_on_stderr();
     let received = ran
         .stdout
         .lines()
@@ -49,14 +48,6 @@ fn it_shows_a_success_and_each_refusal_as_they_were_sent() {
         .mentions(" setup\n")
         .conceals("not for anybody")
         .conceals("\u{1b}[");
-}
-
-#[test]
-fn it_leaves_the_home_and_the_temporary_directory_as_they_were() {
-    let world = World::new().directory("tmp");
-    let temporary = world.path("tmp");
-    let world = world.env("TMPDIR", &temporary).through([demo()]);
-    let _ = world.run([""; 0]).exits(0);
     let left = |path| std::fs::read_dir(path).unwrap().count();
     assert_eq!((left(temporary), left(world.path(""))), (0, 1));
 }

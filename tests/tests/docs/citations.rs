@@ -147,21 +147,6 @@ fn everything_that_is_prevented_cites_a_test() {
     }
 }
 
-/// A reader finds the tests of each promise by its link, and reads no more than two pages.
-#[test]
-fn each_of_the_ten_promises_leads_to_where_it_is_told_in_full() {
-    let security = read("SECURITY.md");
-    let (_, promises) = security.split_once("## Ten promises\n").unwrap();
-    let (promises, _) = promises.split_once("\n## ").unwrap();
-    let promises: Vec<&str> = promises.lines().filter(|line| !line.is_empty()).collect();
-    assert_eq!(promises.len(), 10);
-    for (promise, number) in promises.into_iter().zip(1..) {
-        assert!(promise.starts_with(&format!("{number}. **")), "{promise}");
-        assert!(promise.contains("](docs/"), "{promise}");
-    }
-    assert!(security.split_whitespace().count() <= 1200);
-}
-
 #[test]
 fn each_known_break_has_a_source_and_cites_a_test() {
     let page = read("docs/predecessors.md");
