@@ -43,6 +43,16 @@ impl Protocol {
         params
     }
 
+    /// The params of `initialize` in a session of this version.
+    #[must_use]
+    pub fn hello(version: &str) -> Value {
+        json!({
+            "protocolVersion": version,
+            "capabilities": {},
+            "clientInfo": { "name": "keyhole-tests", "version": "0" },
+        })
+    }
+
     /// A call of the tool with `key`, as this protocol's clients send it.
     #[must_use]
     pub fn call(self, id: impl Into<Value>, key: &str) -> Value {

@@ -1,6 +1,7 @@
 //! An MCP client, and the `keyhole serve` that it started.
 
 use crate::{Answer, Protocol, process::Process, transcript::Transcript};
+use keyhole_tree::Tree;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
@@ -9,7 +10,6 @@ use std::{
     process::Command,
     sync::Arc,
 };
-use tempfile::TempDir;
 
 /// What a server has said on standard error, without what it may say of its map at its start:
 /// that it cannot be used, or has no roots. Of a map that is missing it also says where.
@@ -37,7 +37,7 @@ pub struct Session {
     early: HashMap<u64, Value>,
     transcript: Transcript,
     /// Keeps the server's home until the server has ended.
-    _home: Arc<TempDir>,
+    _home: Arc<Tree>,
 }
 
 /// How a server ended.
@@ -52,7 +52,7 @@ pub struct Ended {
 }
 
 impl Session {
-    pub(crate) fn start(command: &mut Command, protocol: Protocol, home: Arc<TempDir>) -> Self {
+    pub(crate) fn start(command: &mut Command, protocol: Protocol, home: Arc<Tree>) -> Self {
         Self {
             process: Process::start(command),
             protocol,
@@ -75,14 +75,7 @@ impl Session {
     pub fn begin(&mut self) -> u64 {
         match self.protocol {
             Protocol::Initialize => {
-                let id = self.ask(
-                    "initialize",
-                    json!({
-                        "protocolVersion": self.protocol.version(),
-                        "capabilities": {},
-                        "clientInfo": { "name": "keyhole-tests", "version": "0" },
-                    }),
-                );
+                let id = self.ask("initialize", Protocol::hello(self.protocol.version()));
                 self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
                 id
             }

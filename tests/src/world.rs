@@ -1,6 +1,7 @@
 //! A home of its own for the program: files, a map, an environment.
 
 use crate::{MARKER, PATIENCE, Protocol, Ran, Session, binary, copy_program};
+use keyhole_tree::{Tree, private_directory};
 use rustix::process::geteuid;
 use std::{
     collections::BTreeMap,
@@ -9,16 +10,12 @@ use std::{
     fs,
     io::{Read as _, Write as _},
     iter,
-    os::unix::{
-        fs::{DirBuilderExt as _, PermissionsExt as _, symlink},
-        process::CommandExt as _,
-    },
+    os::unix::{fs::symlink, process::CommandExt as _},
     path::{Path, PathBuf},
     process::Command,
     sync::{Arc, mpsc},
     thread,
 };
-use tempfile::TempDir;
 
 /// The number of a user and of a group that have no name and own nothing. It is not the
 /// number that the system shows for unknown owners: that user trusts nothing.
@@ -32,7 +29,7 @@ const MAP: &str = ".config/keyhole/context-map.toml";
 #[must_use]
 pub struct World {
     /// Holds the home, and what is outside it, until the last server has ended.
-    temp: Arc<TempDir>,
+    tree: Arc<Tree>,
     home: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     arguments: Vec<OsString>,
@@ -46,20 +43,15 @@ impl World {
     /// `XDG_CONFIG_HOME`.
     #[expect(clippy::new_without_default, reason = "a test says what it makes")]
     pub fn new() -> Self {
-        let temp = tempfile::Builder::new()
-            .prefix(&format!("keyhole-{MARKER}-"))
-            .tempdir()
-            .expect("a temporary directory");
-        // The real path, so that output can be compared if `/tmp` is a link.
-        let real = temp.path().canonicalize().expect("it is there");
-        let home = real.join("home");
+        let tree = Tree::named(&format!("keyhole-{MARKER}-"));
+        let home = tree.path("home");
         private_directory(&home);
         let environment = BTreeMap::from([
             ("HOME".into(), home.clone().into()),
             ("XDG_CONFIG_HOME".into(), home.join(".config").into()),
         ]);
         Self {
-            temp: Arc::new(temp),
+            tree: Arc::new(tree),
             home,
             environment,
             arguments: Vec::new(),
@@ -88,9 +80,7 @@ impl World {
 
     /// With a symbolic link. Its target is used as given.
     pub fn link(self, path: &str, target: impl AsRef<Path>) -> Self {
-        let link = self.path(path);
-        private_directory(link.parent().expect("not the root"));
-        symlink(target, link).expect("a link");
+        self.tree.link(&format!("home/{path}"), target);
         self
     }
 
@@ -202,16 +192,12 @@ impl World {
 
     /// Writes a file in place, and makes its directories.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.path(path);
-        private_directory(path.parent().expect("not the root"));
-        fs::write(&path, content).expect("a file");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("our own file");
+        self.tree.write(&format!("home/{path}"), content);
     }
 
     /// Sets the mode of a file or directory.
     pub fn mode(&self, path: &str, mode: u32) {
-        let mode = fs::Permissions::from_mode(mode);
-        fs::set_permissions(self.path(path), mode).expect("our own file");
+        self.tree.mode(&format!("home/{path}"), mode);
     }
 
     /// Writes the map in place.
@@ -238,7 +224,7 @@ impl World {
 
     /// Starts any command, which waits for its input.
     pub fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Session {
-        let home = Arc::clone(&self.temp);
+        let home = Arc::clone(&self.tree);
         Session::start(&mut self.command(arguments), self.protocol, home)
     }
 
@@ -382,12 +368,4 @@ impl World {
         }
         command
     }
-}
-
-/// Makes a directory, and those above it, so that nobody else can write into them,
-/// whatever the umask is: otherwise the program would refuse the map's directory.
-fn private_directory(path: &Path) {
-    let mut private = fs::DirBuilder::new();
-    let made = private.recursive(true).mode(0o700).create(path);
-    made.expect("a directory");
 }

@@ -71,12 +71,7 @@ fn a_client_of_another_version_is_offered_it_if_it_is_known_and_else_the_newest(
         ("1999-01-01", newest),
     ] {
         let mut client = world.serve();
-        let hello = json!({
-            "protocolVersion": asked,
-            "capabilities": {},
-            "clientInfo": { "name": "keyhole-tests", "version": "0" },
-        });
-        let answer = client.request("initialize", hello);
+        let answer = client.request("initialize", Protocol::hello(asked));
         assert_eq!(answer.result()["protocolVersion"], offered);
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         client.load("k-x").refused("unknown-key");

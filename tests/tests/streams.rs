@@ -1,7 +1,7 @@
 //! Standard streams as clients leave them: some are not blocking, because the client's own
 //! runtime made them so.
 
-use keyhole_tests::{NOBODY, PATIENCE, World};
+use keyhole_tests::{NOBODY, PATIENCE, Protocol, World};
 use rustix::{
     fs::{OFlags, fcntl_setfl},
     process::geteuid,
@@ -111,11 +111,7 @@ fn document() -> String {
 
 #[track_caller]
 fn whole_session(world: &World, streams: Streams) {
-    let hello = json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": { "name": "keyhole-tests", "version": "0" },
-    });
+    let hello = Protocol::hello(Protocol::Initialize.version());
     let call = json!({ "name": "load_context", "arguments": { "key": "k-1" } });
     let lines = [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),

@@ -5,16 +5,16 @@ use keyhole_core::{
     sandbox::Sandbox,
 };
 use keyhole_tests::PATIENCE;
+use keyhole_tree::Tree;
 use keyhole_walk::Handle;
 use std::{
     collections::BTreeMap,
-    fs::{self, Permissions},
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    fs,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
 };
-use tempfile::TempDir;
 use tokio::{
     runtime::{Builder, Runtime},
     time::sleep,
@@ -94,7 +94,7 @@ impl Executor for Guests {
 /// A directory `notes` with the granted file and many ways out of the directory, and
 /// the files outside.
 pub(super) struct Ground {
-    _temp: TempDir,
+    _tree: Tree,
     home: PathBuf,
     runtime: Option<Runtime>,
 }
@@ -102,17 +102,10 @@ pub(super) struct Ground {
 impl Ground {
     /// With these keys for the granted file, each with its limit in bytes.
     pub(super) fn new<'a>(keys: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let home = temp.path().canonicalize().unwrap();
-        for directory in [
-            "notes/sub",
-            "notes/empty",
-            "notes/row",
-            "notes-private",
-            "other",
-        ] {
-            fs::create_dir_all(home.join(directory)).unwrap();
-        }
+        let tree = Tree::empty();
+        let home: PathBuf = tree.path("").components().collect();
+        fs::create_dir(home.join("notes")).unwrap();
+        fs::create_dir(home.join("notes/empty")).unwrap();
         let granted = format!("{GRANTED}{}\n", home.display());
         for (file, content) in [
             ("notes/granted.md", &*granted),
@@ -121,12 +114,12 @@ impl Ground {
             ("outside.md", CANARY),
             ("notes-private/secret.md", CANARY),
             ("other/other.md", CANARY),
+            // An attack that lists a directory outside gets the canary as well.
+            (CANARY, CANARY),
+            ("notes-private/canary", CANARY),
+            ("other/canary", CANARY),
         ] {
-            fs::write(home.join(file), content).unwrap();
-        }
-        // An attack that lists a directory outside gets the canary as well.
-        for directory in ["", "notes-private", "other"] {
-            fs::write(home.join(directory).join(CANARY), CANARY).unwrap();
+            tree.write(file, content);
         }
         for (link, target) in [
             ("absolute.md", home.join("outside.md").to_str().unwrap()),
@@ -146,11 +139,10 @@ impl Ground {
             ("loop-2", "loop-1"),
             ("row/0", "../granted.md"),
         ] {
-            symlink(target, home.join("notes").join(link)).unwrap();
+            tree.link(&format!("notes/{link}"), target);
         }
         for at in 1..=50 {
-            let link = home.join(format!("notes/row/{at}"));
-            symlink(format!("{}", at - 1), link).unwrap();
+            tree.link(&format!("notes/row/{at}"), (at - 1).to_string());
         }
         fifo(&home.join("notes/fifo.md"));
         let mut map = format!(
@@ -160,11 +152,10 @@ impl Ground {
         for (key, max_bytes) in keys {
             map += &format!("{key} = {{ path = 'notes/granted.md', max_bytes = {max_bytes} }}\n");
         }
-        fs::write(home.join("map.toml"), map).unwrap();
-        fs::set_permissions(home.join("map.toml"), Permissions::from_mode(0o600)).unwrap();
+        tree.write("map.toml", map);
         let runtime = Builder::new_current_thread().enable_time().build().unwrap();
         Self {
-            _temp: temp,
+            _tree: tree,
             home,
             runtime: Some(runtime),
         }

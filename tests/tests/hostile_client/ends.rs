@@ -10,11 +10,7 @@ use std::{
 /// A short session's requests, line by line.
 fn lines() -> String {
     let request = |id: u64, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-    let client = json!({
-        "protocolVersion": Protocol::Initialize.version(),
-        "capabilities": {},
-        "clientInfo": { "name": "t", "version": "0" },
-    });
+    let client = Protocol::hello(Protocol::Initialize.version());
     let call = json!({ "name": "load_context", "arguments": { "key": KEY } });
     let lines = [
         request(1, "initialize", client),

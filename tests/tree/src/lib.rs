@@ -39,10 +39,16 @@ impl Tree {
         Self::of(&[])
     }
 
+    /// With nothing in it, in a directory whose name begins so.
+    #[must_use]
+    pub fn named(prefix: &str) -> Self {
+        Self(TempDir::with_prefix(prefix).unwrap())
+    }
+
     /// With these files. Each contains its own name.
     #[must_use]
     pub fn of(files: &[&str]) -> Self {
-        let tree = Self(tempfile::tempdir().unwrap());
+        let tree = Self::named("");
         for file in files {
             tree.write(file, file);
         }
@@ -105,7 +111,10 @@ impl Tree {
 }
 
 /// Makes a directory, and those above it, that only the user may write to, whatever the umask.
-fn private_directory(path: &Path) {
+///
+/// # Panics
+/// If it cannot be made.
+pub fn private_directory(path: &Path) {
     let mut private = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
