@@ -1,6 +1,6 @@
 //! `keyhole check`: whether each entry of the map would load, and if not, why.
 
-use keyhole_tests::{NOBODY, Ran, World, skipped};
+use keyhole_tests::{NOBODY, World, skipped};
 use serde_json::Value;
 use std::os::unix::fs::{MetadataExt as _, lchown};
 #[cfg(target_os = "linux")]
@@ -80,29 +80,14 @@ fn mixed() -> World {
     world
 }
 
-/// What it prints, when two answers are the same: `check` leaves help out that it does not
-/// find within a second, as on a busy machine.
-#[track_caller]
-fn at_last(world: &World, arguments: &[&str], exit: i32) -> Ran {
-    let check = || world.run(["check"].iter().chain(arguments)).exits(exit);
-    let mut last = check();
-    for _ in 0..10 {
-        let again = check();
-        if again.stdout == last.stdout {
-            break;
-        }
-        last = again;
-    }
-    last.says_nothing_on_stderr()
-}
-
 /// What a map without roots gets on Linux.
 const NO_ROOTS: &str = "the map has no roots, so a server may read whatever you may. ";
 
 /// What `check` says, without the lines that are about the system's own wall.
 #[track_caller]
-fn said(world: &World, arguments: &[&str], exit: i32) -> String {
-    let ran = at_last(world, arguments, exit);
+pub(crate) fn said(world: &World, arguments: &[&str], exit: i32) -> String {
+    let ran = world.run(["check"].iter().chain(arguments)).exits(exit);
+    let ran = ran.says_nothing_on_stderr();
     let lines = ran.stdout.split_inclusive('\n');
     let others = lines.filter(|line| !line.contains(NO_ROOTS) && !line.starts_with("wall: "));
     others.collect()
@@ -116,7 +101,7 @@ fn command(said: &str) -> &str {
 
 /// The report for programs, as it is on any kernel.
 fn report(world: &World, exit: i32) -> String {
-    let mut report = at_last(world, &["--json"], exit).json();
+    let mut report = world.run(["check", "--json"]).exits(exit).json();
     assert!(report["second_wall"].is_object());
     if let Some(warnings) = report["warnings"].as_array_mut() {
         let told = |warning: &Value| warning["message"].as_str().unwrap().starts_with(NO_ROOTS);
