@@ -11,7 +11,7 @@ const RULES: (&str, &str) = ("Add the rules in permissions.deny? [y/N] ", "y");
 const WRITE: (&str, &str) = ("Write these changes? [y/N] ", "y");
 const AWAY: (&str, &str) = ("Take it away? [y/N] ", "y");
 
-const BIND: &str = "setup claude-code --file ~/private/identifiers.md --bind ";
+const BIND: &str = "setup claude-code --bind house-rules --file ~/private/identifiers.md";
 const PLUGIN: &str = "setup plugin --file ~/private/identifiers.md";
 
 fn lived_in() -> World {
@@ -59,21 +59,20 @@ fn shows(world: &World, command: &str, answers: &[(&str, &str)], exits: i32, tex
 fn from_a_terminal_an_agent_gets_its_document_and_remove_restores_every_byte() {
     let world = lived_in();
     let before = everything(&world);
-    let bind = format!("{BIND}house-rules");
     let says = [
         "+ [bindings.house-rules]",
         "+ roots = [\"~/notes\", \"~/private\"]",
         "2 of 2 would be served.",
         "Start `claude` anew",
     ];
-    shows(&world, &bind, &[RULES, WRITE], 0, &says);
+    shows(&world, BIND, &[RULES, WRITE], 0, &says);
     let mut client = world.start(["serve", "--bind", "house-rules"]);
     let _ = client.handshake();
     client.load_bound().is("# Name\nJane Q. Example\n");
     client.end();
 
     let after = everything(&world);
-    shows(&world, &bind, &[], 0, &["Nothing is to be changed"]);
+    shows(&world, BIND, &[], 0, &["Nothing is to be changed"]);
     assert_eq!(everything(&world), after);
     shows(&world, "setup remove house-rules", &[AWAY], 0, &[]);
     assert_eq!(everything(&world), before);
@@ -125,12 +124,10 @@ fn an_agent_that_runs_it_gets_nothing_changed() {
 }
 
 #[test]
-fn a_no_and_a_name_that_holds_a_key_change_nothing() {
+fn a_name_that_holds_a_key_is_refused_before_anything_is_asked() {
     let world = lived_in();
     let before = everything(&world);
-    let (bind, no) = (format!("{BIND}a"), (WRITE.0, "n"));
-    shows(&world, &bind, &[RULES, no], 1, &["nothing is changed"]);
-    let bind = format!("{BIND}k-0123456789abcdef");
+    let bind = BIND.replace("house-rules", "k-0123456789abcdef");
     shows(&world, &bind, &[], 1, &["holds a key of your map"]);
     assert_eq!(everything(&world), before);
 }

@@ -91,18 +91,20 @@ world_attacks! {
         world.mode("notes/shut", 0o700); // it could not be removed otherwise
         got
     };
-    writable_by_others: "others may write to the file, to its directory, or to one that a link passes; or move a file or link there, as in `/tmp`" =>
+    writable_by_others: "others may write to the file, to its directory, to one far above, or to one that a link passes; or move a file or link there, as in `/tmp`" =>
         "`untrusted`" = {
         let world = world()
             .file("notes/open.md", "text")
             .file("notes/shared/a.md", "text")
             .file("notes/team/a.md", "text")
+            .file("notes/above/b/c/a.md", "text")
             .file("notes/sticky/a.md", "text")
             .link("notes/sticky/link.md", "../honest.md")
             .link("notes/link.md", "shared/../honest.md");
         world.mode("notes/sticky", 0o1777);
         world.mode("notes/open.md", 0o666);
         world.mode("notes/shared", 0o777);
+        world.mode("notes/above", 0o757);
         world.mode("notes/team/a.md", 0o664);
         // A group that has no name may be anybody's.
         let file = world.path("notes/team/a.md");
@@ -112,6 +114,7 @@ world_attacks! {
         refused(world, &[
             ("~/notes/open.md", "untrusted"),
             ("~/notes/shared/a.md", "untrusted"),
+            ("~/notes/above/b/c/a.md", "untrusted"),
             ("~/notes/team/a.md", "untrusted"),
             ("~/notes/link.md", "untrusted"),
             ("~/notes/sticky/a.md", "untrusted"),

@@ -1,7 +1,7 @@
-//! The map, a root or a mapped file is below a directory of another user, or of
-//! one that others may write to. Whoever can rename there decides what the path means: an
-//! older map, another key, another of the victim's own files. So nothing there is used,
-//! whoever owns it, and `check` names the directory.
+//! A root or a mapped file is below a directory of another user. Whoever can rename there
+//! decides what the path means: another of the victim's own files. So nothing there is used,
+//! whoever owns it, and `check` names the directory. `hostile::map` has the same of the map, and
+//! `hostile::tree` of directories that others may write to.
 
 use keyhole_tests::{NOBODY, World, skipped};
 use rustix::process::geteuid;
@@ -12,7 +12,6 @@ use std::{
 };
 
 const KEY: &str = "k-2c1f8a96d0e34b57";
-const HONEST: &str = "k-91c0d2e4f6a8b0c1";
 
 /// A user who is neither root nor the one who runs the server, and who has no name.
 pub(super) const STRANGER: u32 = 54_321;
@@ -63,38 +62,5 @@ fn nothing_below_somebody_elses_directory_is_used() {
         let _ = world
             .run(["check"])
             .mentions("shared belongs to another user");
-    }
-}
-
-/// Each directory counts, not only the last.
-#[test]
-fn what_is_deep_below_a_directory_that_others_may_write_to_is_refused_until_they_may_not() {
-    let map = format!("[keys]\n{KEY} = 'a.md'\n{HONEST} = '~/honest.md'\n");
-    for (named, code) in [(true, "map-invalid"), (false, "untrusted")] {
-        let mut world = World::new()
-            .file("honest.md", "honest\n")
-            .file("open/b/c/a.md", "a\n")
-            .file("open/b/c/map.toml", &map)
-            .map(map.replace("a.md", "~/open/b/c/a.md"));
-        if named {
-            world = world.arguments(["--map", "open/b/c/map.toml"]);
-        }
-        let mut client = world.client();
-        client.load(KEY).is("a\n");
-        for mode in [0o777, 0o757] {
-            world.mode("open", mode);
-            client.load(KEY).refused(code);
-            if !named {
-                client.load(HONEST).is("honest\n");
-            }
-        }
-        let mut check = vec!["check"];
-        if named {
-            check.extend(["--map", "open/b/c/map.toml"]);
-        }
-        let _ = world.run(check).mentions("chmod go-w HOME/open\n");
-        world.mode("open", 0o755);
-        client.load(KEY).is("a\n");
-        client.end();
     }
 }

@@ -8,7 +8,7 @@ mod core_file;
 mod echoed_key;
 /// A FIFO that replaces the file between the check and the open.
 mod fifo_swap;
-/// A map, root or mapped file below a directory that others could change.
+/// A root or mapped file below a directory of another user.
 mod foreign_directory;
 /// A file system that never answers, made by the test itself.
 #[cfg(target_os = "linux")]
