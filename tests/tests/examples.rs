@@ -1,8 +1,9 @@
 //! Clients can read the configurations in docs/examples, and the command in each of
 //! them exists.
 
+use crate::docs::fenced;
 use keyhole_tests::{World, workspace};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs};
 
 /// Each file, and the field in it that has the servers. The list is complete, with
@@ -35,6 +36,10 @@ const OTHERS: [&str; 9] = [
     "opencode-agent.md",
     "qwen-code-settings.json",
 ];
+
+/// Whole agents for Claude Code with a text of their own. Each has its binding's name, and
+/// a document.
+const AGENTS: [&str; 2] = ["client-names", "house-rules"];
 
 pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(workspace().join("docs/examples").join(name)).unwrap()
@@ -129,10 +134,13 @@ fn data(name: &str) -> Value {
 fn every_example_is_known_here() {
     let files = files();
     let known = SERVERS.iter().map(|(name, _)| *name).chain(OTHERS);
-    assert_eq!(files, known.map(str::to_owned).collect());
-    let page = fs::read_to_string(workspace().join("docs/use-from.md")).unwrap();
+    let known = known.map(str::to_owned);
+    let agents = AGENTS.map(|name| [format!("{name}-agent.md"), format!("{name}.md")]);
+    assert_eq!(files, known.chain(agents.into_iter().flatten()).collect());
+    let page = |name: &str| fs::read_to_string(workspace().join("docs").join(name)).unwrap();
+    let pages = page("use-from.md") + &page("own-subagent.md");
     for file in files {
-        assert!(page.contains(&format!("(examples/{file})")), "{file}");
+        assert!(pages.contains(&format!("(examples/{file})")), "{file}");
     }
 }
 
@@ -160,6 +168,55 @@ fn each_server_in_an_example_starts_and_serves_its_context() {
             .arguments(arguments);
         let mut client = world.client();
         client.load_bound().is("- Jane Q. Example\n");
+        client.end();
+    }
+}
+
+/// Its front matter is what `setup` prints, which the suite starts the client with; but for the
+/// description, and more tools that only read.
+#[test]
+fn each_agent_with_a_text_of_its_own_is_what_setup_prints_and_gets_its_document() {
+    for name in AGENTS {
+        let (text, document) = (
+            read(&format!("{name}-agent.md")),
+            read(&format!("{name}.md")),
+        );
+        let printed = World::new().run(["setup", "claude-code", "--bind", name]);
+        let printed = &fenced(&printed.exits(0).stdout, |language| language == "markdown")[0];
+        let mut printed = parse("printed.md", printed).unwrap();
+        let mut example = parse("example.md", &text).unwrap();
+        printed["mcpServers"][0][name]["command"] = json!("keyhole");
+        printed["description"] = example["description"].take();
+        example["description"] = printed["description"].clone();
+        let tools = example["tools"].as_str().unwrap();
+        example["tools"] = json!(tools.replacen("Grep, Glob, ", "", 1));
+        assert_eq!(example, printed);
+
+        // It calls again where that may help, and otherwise says so and stops.
+        let (_, body) = text.split_once("\n---\n").unwrap();
+        let again = "On `changed`, `busy`, `out-of-resources` or `internal`, call again";
+        let stops = [
+            "stop: report that the ",
+            " could not be loaded",
+            "Never guess",
+            "Never write",
+        ];
+        for words in [again].iter().chain(&stops) {
+            assert!(body.contains(words), "{name}: {words}");
+        }
+        // Nothing of the document is in what the main conversation can read.
+        let items = document.lines().filter_map(|line| line.strip_prefix("- "));
+        assert!(items.clone().count() > 2);
+        assert!(!items.into_iter().any(|item| text.contains(item)));
+
+        let world = World::new()
+            .file(&format!("private/{name}.md"), &document)
+            .map(format!(
+                "roots = ['~/private']\n[bindings.{name}]\npath = '~/private/{name}.md'\n"
+            ))
+            .arguments(["--bind", name]);
+        let mut client = world.client();
+        client.load_bound().is(&document);
         client.end();
     }
 }

@@ -37,8 +37,10 @@ fn expected(value: &Value, program: &str, bind: &str, agent: Option<&str>, name:
 #[test]
 fn every_example_with_a_server_is_what_setup_prints_for_some_client() {
     let printed = CLIENTS.iter().flat_map(|(_, files)| *files);
-    // The map itself, and examples for ways that the output does not describe.
-    let others = "context-map.toml bernstein.yaml codex.toml gemini-cli.json";
+    // The map itself, examples for ways that the output does not describe, and agents with a
+    // text of their own.
+    let others = "context-map.toml bernstein.yaml codex.toml gemini-cli.json \
+        client-names-agent.md client-names.md house-rules-agent.md house-rules.md";
     let all: BTreeSet<&str> = printed.copied().chain(others.split(' ')).collect();
     let files = examples::files();
     assert_eq!(all, files.iter().map(String::as_str).collect());
