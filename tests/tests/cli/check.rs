@@ -519,6 +519,18 @@ fn an_entry_that_the_plugins_agent_never_loads_is_told_of() {
     }
 }
 
+/// Root has a home of its own, and no map in it.
+#[test]
+fn under_sudo_a_missing_map_is_not_to_be_made() {
+    let advice = "under sudo, so it looked for another user's map: run it as yourself";
+    for (variable, is_told) in [("SUDO_USER", true), ("SUDO_UID", true), ("OTHER", false)] {
+        let world = World::new().env(variable, "1");
+        let ran = world.run(["check"]).exits(2);
+        assert_eq!(ran.stdout.contains(advice), is_told, "{ran:#?}");
+        assert_eq!(ran.stdout.contains("setup"), !is_told, "{ran:#?}");
+    }
+}
+
 #[test]
 fn a_name_that_only_looks_like_the_one_in_the_map_is_told_of() {
     let says = "a name beside it may only look the same";

@@ -14,7 +14,7 @@ use keyhole_walk::{
     printable::{is_visible, printable, visible},
 };
 use std::{
-    env::consts::OS,
+    env::{self, consts::OS},
     ffi::OsStr,
     fs,
     io::Read as _,
@@ -268,6 +268,13 @@ pub(super) fn to_a_missing_map(location: &Location, arguments: &str) -> Option<S
     }
     if location.is_named() {
         return None;
+    }
+    // HOME may be root's then: no client of the user looks for a map there.
+    if ["SUDO_UID", "SUDO_USER"]
+        .iter()
+        .any(|name| env::var_os(name).is_some())
+    {
+        return Some("this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned());
     }
     let there = usual(location).filter(|there| *there != map && there.is_file());
     let there = there.and_then(|there| word(&there));
