@@ -46,13 +46,14 @@ pub(crate) struct Document {
 impl Document {
     /// Looks at the file that the user named.
     pub(crate) fn find(named: &Path, home: &Path) -> Result<Self, NameError> {
-        let text = paste::document(named)?;
+        let text = paste::document(named, Some(home))?;
         let path = expand(&text, home, Path::new("/"));
         let written = short(&path, home).unwrap_or(text);
         let found = fs::metadata(&path).ok();
         let is_new = found.is_none() && written == NEW;
         match &found {
             None if !is_new => return Err(NameError::Missing),
+            Some(found) if found.is_dir() => return Err(NameError::Folder),
             Some(found) if !found.is_file() => return Err(NameError::NotAFile),
             _ => {}
         }

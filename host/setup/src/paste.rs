@@ -1,11 +1,8 @@
 //! The one place that makes the commands and paths which are printed. A user pastes them, so
 //! they are safe to paste: see [`word`].
-#![cfg_attr(
-    unix,
-    expect(
-        clippy::disallowed_methods,
-        reason = "it asks who owns what a command names, and opens nothing"
-    )
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it asks what a path names, and who owns it, and opens nothing"
 )]
 
 use crate::recipe::NameError;
@@ -26,14 +23,19 @@ pub fn plain(path: &Path) -> Option<&str> {
 ///
 /// # Errors
 /// [`NameError`].
-pub fn document(file: &Path) -> Result<String, NameError> {
+pub fn document(file: &Path, home: Option<&Path>) -> Result<String, NameError> {
     let text = plain(file).ok_or(NameError::OddPath)?;
     if file.ends_with("FILE") {
         return Err(NameError::Placeholder);
     }
     // The text may be a key in the wrong place, so this check comes before anything prints it.
     if !text.ends_with(".md") {
-        return Err(NameError::NotMarkdown);
+        let in_home = file.strip_prefix("~").ok().zip(home);
+        let path = in_home.map_or_else(|| file.to_owned(), |(rest, home)| home.join(rest));
+        return Err(match path.is_dir() {
+            true => NameError::Folder,
+            false => NameError::NotMarkdown,
+        });
     }
     if text.starts_with("~/") {
         return Ok(text.to_owned());

@@ -53,8 +53,11 @@ pub enum NameError {
     /// There is no such file.
     #[error("nothing is there; make the file, or give the path of another")]
     Missing,
-    /// It is a folder or the like.
-    #[error("this is no file; add the file's name")]
+    /// It is a folder.
+    #[error("this is a folder: name a Markdown file in it")]
+    Folder,
+    /// It is a device or the like.
+    #[error("this is no file; name a Markdown file")]
     NotAFile,
 }
 

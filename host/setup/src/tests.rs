@@ -516,7 +516,7 @@ fn a_file_that_is_no_document_is_refused() {
     for (file, why) in [
         ("~/FILE", "replace FILE"),
         ("~/notes.txt", "ends in .md"),
-        ("~/private", "ends in .md"),
+        ("~/private", "this is a folder"),
         ("~/private/none.md", "nothing is there"),
         ("~root/a.md", "whole path"),
         ("~/a\u{202e}b.md", "whole path"),

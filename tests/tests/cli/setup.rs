@@ -100,6 +100,9 @@ setup key /path/to/FILE
 setup key ~user/a.md
 setup key ~/KEY/a.md
 setup key KEY
+setup key .
+setup key ~/.config
+setup claude-code --bind b --file ~/.config --dry-run
 setup key ~/a.md --bind a
 setup key ~/a.md --bind KEY
 setup key ~/a.md --agent KEY

@@ -24,7 +24,7 @@ pub(super) fn for_file(
     max_bytes: Option<u64>,
     user: &UserMap,
 ) -> Result<Output, SetupError> {
-    let path = document(file)?;
+    let path = document(file, user.live.location().home())?;
     let same = |name: &str| user.map.as_ref()?.binding(name);
     if let Some(same) = names.bind.as_deref().and_then(same) {
         return Err(SetupError::BindingExists(same.entry().line()));
