@@ -162,7 +162,8 @@ fn bound(rest: &str) -> World {
 /// The rest of the binding in the map; client and agent; and what is said.
 const STILL_NEEDED: &str = r#"
  | cursor | has [bindings.a] already, on line 2.
- | copilot-cli | has [bindings.a] on line 2, but it allows files of 1048576 bytes: add max_bytes = 20480 to it; GitHub Copilot CLI cuts a longer result, or keeps it in a file that others may read; with the limit, Keyhole refuses such a file instead.
+ | copilot-cli | has [bindings.a] on line 2, but it allows files of 1048576 bytes: set max_bytes = 20480 in it; GitHub Copilot CLI cuts a longer result, or keeps it in a file that others may read; with the limit, Keyhole refuses such a file instead.
+, max_bytes = 30000 | copilot-cli | but it allows files of 30000 bytes: set max_bytes = 20480 in it;
 , max_bytes = 20480 | copilot-cli | has [bindings.a] already
  | cursor r | but any agent may have its file: add agents = ["r"] to it.
 , agents = ['r'] | cursor r | has [bindings.a] already

@@ -186,7 +186,7 @@ fn lacks(
         && entry.max_bytes() > most
     {
         return Some(format!(
-            "it allows files of {} bytes: add max_bytes = {most} to it; {}",
+            "it allows files of {} bytes: set max_bytes = {most} in it; {}",
             entry.max_bytes(),
             why_limited(recipe)
         ));
