@@ -5,10 +5,18 @@ use crate::{
     paste::{is_expanded, quoted, script_text, yaml_text},
 };
 
-/// The binding's name in the examples. It is the default if the user names none.
+/// The binding's name in the examples.
 pub const BINDING: &str = "scanner-catalog";
 /// The agent's name there.
 pub const AGENT: &str = "identifier-scanner";
+
+/// The name of a binding, and of its agent, if the user says none.
+pub fn usual(audience: Audience) -> &'static str {
+    match audience {
+        Audience::Client => BINDING,
+        _ => AGENT,
+    }
+}
 
 /// Why a name or a path will not do that the user gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,7 +84,7 @@ impl Filled {
         given: Option<&str>,
         agent: Option<&str>,
     ) -> Result<Self, NameError> {
-        let bind = given.unwrap_or(BINDING);
+        let bind = given.unwrap_or(usual(recipe.audience));
         if agent.is_some_and(is_expanded) {
             return Err(NameError::OddAgent);
         }

@@ -237,6 +237,13 @@ fn no_key_of_the_map_is_printed() {
     }
 }
 
+#[test]
+fn without_a_name_the_agent_has_that_of_its_binding() {
+    let text = setup(&World::new(), "claude-code", &[]).stdout;
+    assert!(!text.contains("scanner-catalog"), "{text}");
+    assert!(text.contains("[bindings.identifier-scanner]"), "{text}");
+}
+
 /// A second binding has an agent and a file of its own, whose name is text in YAML.
 #[test]
 fn the_output_has_a_hook_or_a_server_for_the_one_agent_and_rules_for_all_others() {

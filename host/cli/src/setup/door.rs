@@ -9,10 +9,10 @@ use keyhole_core::{LiveMap, Location, MapError};
 use keyhole_setup::{
     Disk, Door, Outcome, Request, What,
     ask::{Asked, Nobody, Terminal},
-    clients::{self, Audience},
+    clients,
     document::NEW,
     program::Program,
-    recipe::{AGENT, BINDING},
+    recipe::usual,
 };
 use std::{
     path::{Path, PathBuf},
@@ -148,10 +148,7 @@ fn ask_client(asked: &mut dyn Asked) -> Result<Option<What>, keyhole_setup::Setu
     let Some(recipe) = recipe else {
         return Ok(None);
     };
-    let usual = match recipe.audience {
-        Audience::Client => BINDING,
-        _ => AGENT,
-    };
+    let usual = usual(recipe.audience);
     let answer = asked.ask(&format!(
         "Its name: a to z, digits and -. (Enter: {usual}) "
     ))?;

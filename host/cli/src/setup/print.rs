@@ -8,7 +8,7 @@ use keyhole_setup::{
     hook::{self, RULE},
     paste::{quoted, shell_word},
     program::Program,
-    recipe::{BINDING, Filled},
+    recipe::{Filled, usual},
 };
 use keyhole_walk::printable::printable;
 
@@ -31,11 +31,11 @@ pub(super) fn recipe(
     if let (Audience::Client, Some(agent)) = (recipe.audience, agent) {
         who += &format!(" All of them count as the agent {agent}.");
     }
+    let bind_or = bind.unwrap_or(usual(recipe.audience));
     let example = match bind {
         Some(_) => String::new(),
-        None => format!("The name {BINDING} is an example; --bind takes another."),
+        None => format!("The name {bind_or} is an example; --bind takes another."),
     };
-    let bind_or = bind.unwrap_or(BINDING);
     let map = binding(recipe, user, &program.path, bind_or, agent);
     let parts = recipe
         .parts
