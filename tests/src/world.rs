@@ -279,6 +279,34 @@ impl World {
         arguments: impl IntoIterator<Item = A>,
         answers: &[(&str, &str)],
     ) -> (String, Option<i32>) {
+        let mut left = answers.iter().peekable();
+        let ended = self.on_terminal(arguments, |shown| {
+            let next = left.next_if(|(question, _)| shown.contains(question));
+            next.map(|(_, answer)| *answer)
+        });
+        assert_eq!(left.next(), None, "not asked: {}", ended.0);
+        ended
+    }
+
+    /// The same, with a yes to each question that takes one.
+    ///
+    /// # Panics
+    /// If it does not end.
+    #[cfg(target_os = "linux")]
+    pub fn agreed<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> (String, Option<i32>) {
+        self.on_terminal(arguments, |shown| shown.contains("[y/N] ").then_some("y"))
+    }
+
+    /// The same; `answer` gets what the terminal has shown since the last answer.
+    #[cfg(target_os = "linux")]
+    fn on_terminal<'a, A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+        mut answer: impl FnMut(&str) -> Option<&'a str>,
+    ) -> (String, Option<i32>) {
         let (mut screen, terminal) = crate::terminal::open();
         let mut command = self.command(arguments);
         crate::terminal::control(&mut command, &terminal);
@@ -296,21 +324,19 @@ impl World {
         });
         let (mut shown, mut seen) = (Vec::new(), 0);
         let text = |shown: &[u8]| String::from_utf8_lossy(shown).into_owned();
-        let mut answers = answers.iter().peekable();
         loop {
-            let is_asked = |next: &&(&str, &str)| text(&shown[seen..]).contains(next.0);
-            if let Some((_, answer)) = answers.next_if(is_asked) {
+            if let Some(answer) = answer(&text(&shown[seen..])) {
                 seen = shown.len();
                 let typed = keyboard.write_all(format!("{answer}\n").as_bytes());
                 typed.expect("a terminal");
                 continue;
             }
-            match (parts.recv_timeout(PATIENCE), answers.peek()) {
-                (Ok(part), _) => shown.extend(part),
-                (Err(mpsc::RecvTimeoutError::Disconnected), None) => break,
-                (_, next) => {
+            match parts.recv_timeout(PATIENCE) {
+                Ok(part) => shown.extend(part),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
                     let _ = (run.kill(), run.wait());
-                    panic!("neither {next:?} nor an end: {}", text(&shown));
+                    panic!("neither asked nor ended: {}", text(&shown));
                 }
             }
         }

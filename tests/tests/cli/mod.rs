@@ -9,6 +9,8 @@ mod setup;
 mod setup_door;
 mod setup_example;
 mod setup_key;
+#[cfg(target_os = "linux")]
+mod setup_killed;
 mod setup_page;
 mod withhold;
 

@@ -6,15 +6,15 @@ use keyhole_tests::World;
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
-const SETTINGS: &str = ".claude/settings.json";
-const RULES: (&str, &str) = ("Add the rules in permissions.deny? [y/N] ", "y");
-const WRITE: (&str, &str) = ("Write these changes? [y/N] ", "y");
+pub(super) const SETTINGS: &str = ".claude/settings.json";
+pub(super) const RULES: (&str, &str) = ("Add the rules in permissions.deny? [y/N] ", "y");
+pub(super) const WRITE: (&str, &str) = ("Write these changes? [y/N] ", "y");
 const AWAY: (&str, &str) = ("Take it away? [y/N] ", "y");
 
 const BIND: &str = "setup claude-code --bind house-rules --file ~/private/identifiers.md";
 const PLUGIN: &str = "setup plugin --file ~/private/identifiers.md";
 
-fn lived_in() -> World {
+pub(super) fn lived_in() -> World {
     let world = World::new()
         .file("private/identifiers.md", "# Name\nJane Q. Example\n")
         .file(SETTINGS, "{\r\n  \"model\": \"x\"\r\n}")
@@ -25,7 +25,7 @@ fn lived_in() -> World {
 }
 
 /// All that is in the home, but for setup's record.
-fn everything(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(super) fn everything(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![world.home().to_owned()];
     while let Some(folder) = folders.pop() {

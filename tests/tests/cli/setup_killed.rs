@@ -1,0 +1,119 @@
+//! `keyhole setup` in a terminal, killed before each system call by which it changes files. An
+//! empty folder may stay, if it is killed before it has written down that it made it.
+
+use super::setup_door::{RULES, SETTINGS, WRITE, everything, lived_in};
+use keyhole_tests::{World, skipped};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+};
+
+const KILLER: &str = env!("CARGO_BIN_EXE_kill-at");
+const INSTALL: [&str; 6] = [
+    "setup",
+    "claude-code",
+    "--bind",
+    "house-rules",
+    "--file",
+    "~/private/identifiers.md",
+];
+/// Not the mode of a new file.
+const MODE: u32 = 0o640;
+
+fn home() -> World {
+    let world = lived_in();
+    world.mode(SETTINGS, MODE);
+    world
+}
+
+/// Each file's mode and bytes.
+fn files(world: &World) -> Files {
+    let all = everything(world).into_iter().map(|(path, bytes)| {
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
+        (
+            path.strip_prefix(world.home()).unwrap().to_owned(),
+            (mode, bytes),
+        )
+    });
+    all.collect()
+}
+
+/// Says yes to each question.
+#[track_caller]
+fn agreed<const N: usize>(world: &World, arguments: [&str; N]) {
+    let (shown, exit) = world.agreed(arguments);
+    assert_eq!(exit, Some(0), "{shown}");
+}
+
+type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+/// Whether it is killed at the call with this number: each file is then old or new. It is
+/// finished by a second run, and taken back.
+fn is_killed_at(number: u32, old: &Files, new: &Files) -> bool {
+    // The settings are written twice: the rules come first, and then the permission.
+    let mut rules: Value = serde_json::from_slice(&new[Path::new(SETTINGS)].1).unwrap();
+    rules["permissions"]
+        .as_object_mut()
+        .unwrap()
+        .remove("allow");
+    let has_rules = |path: &Path, (mode, bytes): &(u32, Vec<u8>)| {
+        let found = serde_json::from_slice::<Value>(bytes);
+        path == Path::new(SETTINGS) && *mode == MODE && found.is_ok_and(|found| found == rules)
+    };
+    let world = home().through([KILLER, &number.to_string()]);
+    let (shown, exit) = world.asked(INSTALL, &[RULES, WRITE]);
+    let left = files(&world);
+    for (path, file) in &left {
+        let is_unfinished = path.to_string_lossy().ends_with(".keyhole-new");
+        let is_one = [old.get(path), new.get(path)].contains(&Some(file));
+        assert!(
+            is_one || is_unfinished || has_rules(path, file),
+            "{number}: {path:?} {file:?}"
+        );
+    }
+    assert!(old.keys().all(|path| left.contains_key(path)), "{number}");
+    if exit == Some(0) {
+        assert_eq!(left, *new);
+        return false;
+    }
+    assert_eq!(exit, Some(137), "{shown}");
+    // Without the killer.
+    let world = world.through::<&str>([]);
+    agreed(&world, INSTALL);
+    let done = files(&world);
+    let is_new = |(path, file): (&PathBuf, &_)| done.get(path) == Some(file);
+    assert!(new.iter().all(is_new), "{number}");
+    agreed(&world, ["setup", "remove", "house-rules"]);
+    assert_eq!(files(&world), *old, "{number}");
+    let record = world.path(".local/state/keyhole/setup.json");
+    assert!(!record.exists(), "{number}");
+    true
+}
+
+#[test]
+fn a_setup_that_is_killed_leaves_each_file_old_or_new_and_can_be_finished_and_taken_back() {
+    let probe = Command::new(KILLER).args(["0", "/bin/true"]).status();
+    if probe.unwrap().code() == Some(77) {
+        return skipped("no program can be followed here");
+    }
+    let world = home();
+    let old = files(&world);
+    agreed(&world, INSTALL);
+    let new = files(&world);
+    let next = AtomicU32::new(0);
+    // Most of the time, a run waits for a new file to settle.
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| while is_killed_at(next.fetch_add(1, Ordering::Relaxed), &old, &new) {});
+        }
+    });
+    // Beside those that were not killed. Five times, a file is replaced.
+    let killed = next.into_inner() - 8;
+    assert!(killed > 5 * 5, "{killed}");
+}
