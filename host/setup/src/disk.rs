@@ -147,7 +147,7 @@ impl Disk {
         let real = &found.real;
         let beside = beside(real);
         let written = self.write(&beside, found, new);
-        let is_put = written.and_then(|()| self.put(&beside, found));
+        let is_put = written.and_then(|()| self.put(&beside, found, new));
         // The new file if it did not get there, or else the old one; nothing of another program.
         let left = fs::read(&beside).ok();
         let is_ours = left.as_deref() == Some(new) || left == found.bytes;
@@ -196,7 +196,7 @@ impl Disk {
     }
 
     /// Whether the new file took the place.
-    fn put(&self, beside: &Path, found: &Found) -> io::Result<bool> {
+    fn put(&self, beside: &Path, found: &Found, new: &[u8]) -> io::Result<bool> {
         let real = &found.real;
         let is_shown = |path: &Path| fs::read(path).ok() == found.bytes;
         if !is_shown(real) {
@@ -211,8 +211,7 @@ impl Disk {
         } else if !is_shown(beside) {
             // What another program wrote at the last moment goes back.
             self.step()?;
-            rename(beside, real, RenameFlags::EXCHANGE)?;
-            return Ok(false);
+            return put_back(beside, real, new).map(|()| false);
         }
         self.step()?;
         // It stands already; that the folder is written to the disk is the system's.
@@ -275,6 +274,20 @@ fn beside(real: &Path) -> PathBuf {
     name.push(real.file_name().unwrap_or_default());
     name.push(".keyhole-new");
     real.with_file_name(name)
+}
+
+/// Puts what is beside, which another program wrote, in the place of `ours`. If it has written
+/// again meanwhile, that goes there instead.
+pub(crate) fn put_back(beside: &Path, real: &Path, ours: &[u8]) -> io::Result<()> {
+    let mut there = ours.to_vec();
+    loop {
+        let last = fs::read(beside)?;
+        rename(beside, real, RenameFlags::EXCHANGE)?;
+        if fs::read(beside)? == there {
+            return fs::remove_file(beside);
+        }
+        there = last;
+    }
 }
 
 /// Renames in one step, so that nothing that another program wrote is lost.

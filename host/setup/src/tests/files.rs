@@ -1,10 +1,14 @@
 //! Files that are not as usual, and runs that end in the middle.
 
 use super::{Home, MAP, SETTINGS, User, YES, bind, inject, wants};
-use crate::{Outcome, Request, SetupError, What};
+use crate::{Outcome, Request, SetupError, What, disk::put_back};
+use serde_json::Value;
 use std::{
     fs,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    thread,
+    time::Duration,
 };
 
 /// The user's settings and map, which other people's lines are in.
@@ -163,6 +167,100 @@ fn what_changed_between_the_question_and_the_answer_is_not_lost() {
     assert_eq!(home.read(SETTINGS), "{ \"new\": 1 }");
     assert_eq!(home.read(MAP), "# mine\n\n[keys.b]\npath = '~/notes/b.md'");
     assert!(!home.path(".claude/agents/a.md").exists());
+}
+
+/// What it wrote between the two looks, and what it wrote over ours since.
+#[test]
+fn what_is_put_back_is_the_last_that_another_program_wrote() {
+    for (there, last) in [("ours", "first"), ("second", "second")] {
+        let home = Home::new();
+        home.file("real", there);
+        home.file("beside", "first");
+        put_back(&home.path("beside"), &home.path("real"), b"ours").unwrap();
+        assert_eq!(home.read("real"), last);
+        assert!(!home.path("beside").exists());
+    }
+}
+
+/// A client that changes its own key in its settings by renaming, again and again, from
+/// `delay` after `begin` until `ended`. Returns what it wrote at last.
+fn rewrite(home: &Home, begin: &Receiver<()>, wrote: &Sender<()>, delay: Duration) -> String {
+    let mut last = home.read(SETTINGS);
+    let mut number = 0;
+    if begin.recv().is_err() {
+        return last;
+    }
+    thread::sleep(delay);
+    loop {
+        // At any time, a whole file is there.
+        let mut settings: Value = serde_json::from_str(&home.read(SETTINGS)).unwrap();
+        number += 1;
+        settings["theme"] = number.into();
+        last = settings.to_string();
+        home.file("new.json", &last);
+        fs::rename(home.path("new.json"), home.path(SETTINGS)).unwrap();
+        let _ = wrote.send(());
+        let pause = begin.recv_timeout(Duration::from_micros(200));
+        if pause == Err(RecvTimeoutError::Disconnected) {
+            return last;
+        }
+    }
+}
+
+/// From the last answer on, a client rewrites its settings all the time. Nothing of it is lost:
+/// either setup wrote onto the newest, or it refuses and changes nothing of it. One case remains,
+/// which nobody can prevent without a lock: the client reads its settings before setup writes
+/// them, and replaces them after. Then they are as the client has them, without our lines.
+#[test]
+fn beside_a_client_that_rewrites_its_settings_nothing_of_it_is_lost() {
+    for round in 0..60 {
+        let home = lived_in();
+        let ((begin, begun), (wrote, written)) = (channel(), channel());
+        let delay = Duration::from_micros(round * 40);
+        // In each third round, it writes before setup does.
+        let is_first = round % 3 == 0;
+        let mut user = User::answers(&YES[1..]);
+        let (done, last) = thread::scope(|scope| {
+            let home = &home;
+            let client = scope.spawn(move || rewrite(home, &begun, &wrote, delay));
+            user.meanwhile = Some(Box::new(move || {
+                begin.send(()).unwrap();
+                if is_first {
+                    written.recv().unwrap();
+                }
+            }));
+            let done = home.install(&bind("claude-code", "a"), &mut user);
+            // The client ends with it.
+            drop(user);
+            (done, client.join().unwrap())
+        });
+        let is = home.read(SETTINGS);
+        let (settings, theirs): (Value, Value) = (
+            serde_json::from_str(&is).unwrap(),
+            serde_json::from_str(&last).unwrap(),
+        );
+        for (key, value) in theirs.as_object().unwrap() {
+            assert!(
+                key == "permissions" || settings[key] == *value,
+                "{round}: {is}"
+            );
+        }
+        assert!(is.contains("Read(~/.ssh/**)"), "{round}: {is}");
+        match done {
+            Ok(Outcome::Done(_)) if !is_first => {
+                assert!(
+                    is == last || is.contains("mcp__a__load_context"),
+                    "{round}: {is}"
+                );
+            }
+            Err(error @ SetupError::Stopped(..)) => {
+                let said = error.to_string();
+                assert!(said.contains("it has changed since it was shown"), "{said}");
+                assert_eq!(is, last, "{round}");
+            }
+            other => panic!("{round}: {other:?}"),
+        }
+    }
 }
 
 #[test]
