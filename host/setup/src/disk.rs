@@ -6,7 +6,7 @@
 
 use crate::edit::EditError;
 use keyhole_walk::printable::printable;
-use rustix::fs::{CWD, OFlags, RenameFlags, fgetxattr, renameat_with};
+use rustix::fs::{CWD, OFlags, RenameFlags, fgetxattr_query, fremovexattr, renameat_with};
 use std::{
     cell::Cell,
     ffi::OsString,
@@ -20,6 +20,9 @@ use std::{
 
 /// The largest file that is edited, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
+
+/// The attribute in which Linux keeps a file's access list.
+const ACCESS_LIST: &str = "system.posix_acl_access";
 
 /// Why a file is not read, edited or written. The text names its path.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +70,14 @@ impl Found {
         let text = String::from_utf8(self.bytes.clone().unwrap_or_default());
         text.map_err(|_| FileError::new(&self.real, EditError::NotText))
     }
+
+    /// Whether it is what stands there now.
+    fn is_at(&self, path: &Path) -> bool {
+        look(path).is_ok_and(|now| {
+            let has_group = self.group.is_none_or(|group| now.group == Some(group));
+            has_group && now.mode == self.mode && now.bytes == self.bytes
+        })
+    }
 }
 
 /// The file system.
@@ -74,6 +85,8 @@ impl Found {
 pub struct Disk {
     /// In tests: after how many more steps the process ends.
     pub(crate) steps_left: Cell<Option<u32>>,
+    /// In tests: a file system that knows no other way to rename than the oldest.
+    pub(crate) is_plain: bool,
 }
 
 impl Disk {
@@ -88,13 +101,12 @@ impl Disk {
         }
     }
 
-    /// Reads a file, and says whether it may be replaced. A new one is for the user alone.
+    /// Reads a file, and says whether it may be replaced.
     pub(crate) fn find(&self, path: &Path) -> Result<Found, FileError> {
         let refuse = |why| Err(FileError::new(path, Why::Refused(why)));
-        let system = |error: io::Error| FileError::new(path, error);
         let real = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
-            Err(error) => return Err(system(error)),
+            Err(error) => return Err(FileError::new(path, error)),
             Ok(found) if found.is_symlink() => match fs::canonicalize(path) {
                 Ok(real) => real,
                 Err(_) => return refuse("it is a link, and nothing is where it leads"),
@@ -109,36 +121,7 @@ impl Disk {
         if !folder.is_some_and(|folder| folder.is_dir() && folder.uid() == user) {
             return refuse("its folder is not yours");
         }
-        let options = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-        let opened = OpenOptions::new()
-            .read(true)
-            .custom_flags(options)
-            .open(&real);
-        let file = match opened {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Found {
-                    real,
-                    bytes: None,
-                    mode: 0o600,
-                    group: None,
-                });
-            }
-            opened => opened.map_err(system)?,
-        };
-        let found = file.metadata().map_err(system)?;
-        if let Some(why) = why_not(&file, &found, user) {
-            return refuse(why);
-        }
-        let mut bytes = Vec::new();
-        file.take(MAX_SIZE)
-            .read_to_end(&mut bytes)
-            .map_err(system)?;
-        Ok(Found {
-            real,
-            bytes: Some(bytes),
-            mode: found.mode() & 0o7777,
-            group: Some(found.gid()),
-        })
+        look(&real).map_err(|why| FileError::new(path, why))
     }
 
     /// Puts `new` in the place of what was found, in one step, if that is still there. Makes the
@@ -180,6 +163,11 @@ impl Disk {
             .create_new(true)
             .mode(0o600)
             .open(beside)?;
+        // Of the folder. The new mode would put it into force.
+        if has_list(&file) {
+            self.step()?;
+            fremovexattr(&file, ACCESS_LIST)?;
+        }
         self.step()?;
         file.write_all(new)?;
         if found
@@ -198,36 +186,46 @@ impl Disk {
     /// Whether the new file took the place.
     fn put(&self, beside: &Path, found: &Found, new: &[u8]) -> io::Result<bool> {
         let real = &found.real;
-        let is_shown = |path: &Path| fs::read(path).ok() == found.bytes;
-        if !is_shown(real) {
+        if !found.is_at(real) {
             return Ok(false);
         }
         self.step()?;
+        // Not every file system can do both. The second name of a new file goes at last.
         if found.bytes.is_none() {
-            rename(beside, real, RenameFlags::NOREPLACE)?;
-        } else if rename(beside, real, RenameFlags::EXCHANGE).is_err() {
-            // Not every file system can.
+            let renamed = self.rename(beside, real, RenameFlags::NOREPLACE);
+            renamed.or_else(|_| fs::hard_link(beside, real))?;
+        } else if self.rename(beside, real, RenameFlags::EXCHANGE).is_err() {
             fs::rename(beside, real)?;
-        } else if !is_shown(beside) {
+        } else if !found.is_at(beside) {
             // What another program wrote at the last moment goes back.
             self.step()?;
             return put_back(beside, real, new).map(|()| false);
         }
         self.step()?;
         // It stands already; that the folder is written to the disk is the system's.
-        let folder = real.parent().map(File::open).transpose()?;
-        let _ = folder.map(|folder| folder.sync_all());
+        let folder = real.parent().map(File::open);
+        let _ = folder.map(|folder| folder.and_then(|folder| folder.sync_all()));
         Ok(true)
+    }
+
+    /// Fails where a file system cannot rename like this.
+    fn rename(&self, one: &Path, other: &Path, how: RenameFlags) -> io::Result<()> {
+        match self.is_plain {
+            true => Err(ErrorKind::InvalidInput.into()),
+            false => rename(one, other, how),
+        }
     }
 
     /// Removes what was found, if it is still there, and then those folders that are empty.
     pub(crate) fn remove(&self, found: &Found, folders: &[PathBuf]) -> Result<(), FileError> {
         let real = &found.real;
-        if fs::read(real).ok() != found.bytes {
+        if !found.is_at(real) {
             return Err(FileError::new(real, CHANGED));
         }
         let removed = self.step().and_then(|()| fs::remove_file(real));
         removed.map_err(|error| FileError::new(real, error))?;
+        // What a killed run has left.
+        let _ = fs::remove_file(beside(real));
         for folder in folders.iter().rev() {
             // It is not empty, or gone.
             let _ = fs::remove_dir(folder);
@@ -243,6 +241,41 @@ impl Disk {
     }
 }
 
+/// Opens what is there itself, and waits for nobody.
+fn open(path: &Path) -> io::Result<File> {
+    let options = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(options)
+        .open(path)
+}
+
+/// What is at a place where no link is, if it may be replaced. A new file is for the user alone.
+fn look(real: &Path) -> Result<Found, Why> {
+    let nothing = Found {
+        real: real.to_owned(),
+        bytes: None,
+        mode: 0o600,
+        group: None,
+    };
+    let file = match open(real) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(nothing),
+        opened => opened?,
+    };
+    let found = file.metadata()?;
+    if let Some(why) = why_not(&file, &found) {
+        return Err(Why::Refused(why));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_SIZE).read_to_end(&mut bytes)?;
+    Ok(Found {
+        bytes: Some(bytes),
+        mode: found.mode() & 0o7777,
+        group: Some(found.gid()),
+        ..nothing
+    })
+}
+
 /// The folders that a file needs and that are not there, the highest first.
 pub(crate) fn missing_folders(file: &Path) -> Vec<PathBuf> {
     let above = file.ancestors().skip(1);
@@ -252,19 +285,20 @@ pub(crate) fn missing_folders(file: &Path) -> Vec<PathBuf> {
     missing
 }
 
+fn has_list(file: &File) -> bool {
+    cfg!(target_os = "linux") && fgetxattr_query(file, ACCESS_LIST).is_ok_and(|len| len > 0)
+}
+
 /// Why this file is not replaced.
-fn why_not(file: &File, found: &Metadata, user: u32) -> Option<&'static str> {
-    let list = "system.posix_acl_access";
-    let has_list = || fgetxattr(file, list, &mut [0u8; 0]).is_ok_and(|len| len > 0);
+fn why_not(file: &File, found: &Metadata) -> Option<&'static str> {
+    let user = rustix::process::geteuid().as_raw();
     match found {
         found if !found.is_file() => Some("it is not a file"),
         found if found.uid() != user => Some("it belongs to another user"),
         found if found.nlink() > 1 => Some("it has a second name (a hard link)"),
         found if found.mode() & 0o200 == 0 => Some("it is read-only"),
         found if found.len() > MAX_SIZE => Some("it is too large"),
-        _ if cfg!(target_os = "linux") && has_list() => {
-            Some("it has an access list, which would be lost")
-        }
+        _ if has_list(file) => Some("it has an access list, which would be lost"),
         _ => None,
     }
 }

@@ -136,6 +136,7 @@ impl Home {
             key: "k-0123456789abcdef".to_owned(),
             disk: Disk {
                 steps_left: Cell::new(steps_left),
+                is_plain: false,
             },
         };
         run(&door)

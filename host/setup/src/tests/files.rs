@@ -1,7 +1,7 @@
 //! Files that are not as usual, and runs that end in the middle.
 
 use super::{Home, MAP, SETTINGS, User, YES, bind, inject, wants};
-use crate::{Outcome, Request, SetupError, What, disk::put_back};
+use crate::{Disk, Outcome, Request, SetupError, What, disk::put_back};
 use serde_json::Value;
 use std::{
     fs,
@@ -167,6 +167,105 @@ fn what_changed_between_the_question_and_the_answer_is_not_lost() {
     assert_eq!(home.read(SETTINGS), "{ \"new\": 1 }");
     assert_eq!(home.read(MAP), "# mine\n\n[keys.b]\npath = '~/notes/b.md'");
     assert!(!home.path(".claude/agents/a.md").exists());
+    // Nor is a file that was closed opened again, or a new link replaced.
+    let change: [fn(&Home); 2] = [
+        |home| fs::set_permissions(home.path(SETTINGS), fs::Permissions::from_mode(0o600)).unwrap(),
+        |home| {
+            fs::rename(home.path(SETTINGS), home.path("real.json")).unwrap();
+            symlink(home.path("real.json"), home.path(SETTINGS)).unwrap();
+        },
+    ];
+    for change in change {
+        let home = std::rc::Rc::new(lived_in());
+        let mut user = User::answers(&["y", "y"]);
+        let its = home.clone();
+        user.meanwhile = Some(Box::new(move || change(&its)));
+        let stopped = home.install(&bind("claude-code", "a"), &mut user);
+        assert!(matches!(stopped, Err(SetupError::Stopped(..))));
+        assert!(!home.read(SETTINGS).contains("private"));
+        let mode = fs::metadata(home.path(SETTINGS)).unwrap().mode() & 0o777;
+        assert!(mode == 0o600 || home.path(SETTINGS).is_symlink());
+    }
+}
+
+/// On a file system of the network, for instance.
+#[test]
+fn a_file_is_written_where_a_rename_can_do_nothing_new() {
+    let home = Home::new();
+    let disk = Disk {
+        is_plain: true,
+        ..Disk::default()
+    };
+    let path = home.path("a.json");
+    let nothing = disk.find(&path).unwrap();
+    disk.replace(&nothing, b"one").unwrap();
+    disk.replace(&nothing, b"another").unwrap_err();
+    assert_eq!(home.read("a.json"), "one");
+    disk.replace(&disk.find(&path).unwrap(), b"two").unwrap();
+    assert_eq!(home.read("a.json"), "two");
+    assert_eq!(fs::metadata(&path).unwrap().nlink(), 1);
+    assert!(!home.path(".a.json.keyhole-new").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
+    use rustix::fs::{XattrFlags, getxattr_query, setxattr};
+    let access = "system.posix_acl_access";
+    // The owner, another user, the group, the mask, and others; each with what it may.
+    let entries = [
+        (1u16, 6u16, u32::MAX),
+        (2, 6, 65534),
+        (4, 0, u32::MAX),
+        (16, 6, u32::MAX),
+        (32, 0, u32::MAX),
+    ];
+    let mut list = 2u32.to_le_bytes().to_vec();
+    for (tag, may, who) in entries {
+        list.extend([tag.to_le_bytes(), may.to_le_bytes()].concat());
+        list.extend(who.to_le_bytes());
+    }
+    let set = |place: &std::path::Path, name: &str| {
+        setxattr(place, name, &list, XattrFlags::empty()).unwrap();
+    };
+    let home = lived_in();
+    set(&home.path(SETTINGS), access);
+    let before = home.everything();
+    let refused = home.install(&bind("claude-code", "a"), &mut User::answers(YES));
+    let why = refused.unwrap_err().to_string();
+    assert!(why.contains("it has an access list"), "{why}");
+    assert_eq!(home.everything(), before);
+
+    let home = lived_in();
+    set(&home.path(".claude"), "system.posix_acl_default");
+    let settings = home.path(SETTINGS);
+    fs::set_permissions(&settings, fs::Permissions::from_mode(0o640)).unwrap();
+    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
+        .unwrap();
+    for place in [settings, home.path(".claude/agents/a.md")] {
+        assert!(
+            getxattr_query(&place, access).is_err(),
+            "{}",
+            place.display()
+        );
+    }
+    assert_eq!(
+        fs::metadata(home.path(SETTINGS)).unwrap().mode() & 0o777,
+        0o640
+    );
+}
+
+#[test]
+fn what_a_killed_run_left_beside_a_file_goes_with_it() {
+    let home = Home::new();
+    let before = home.everything();
+    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
+        .unwrap();
+    home.file(".claude/.settings.json.keyhole-new", "{}");
+    home.file(".local/state/keyhole/.setup.json.keyhole-new", "{}");
+    home.remove("a").unwrap();
+    assert_eq!(home.everything(), before);
+    assert!(!home.path(".local").exists());
 }
 
 /// What it wrote between the two looks, and what it wrote over ours since.
