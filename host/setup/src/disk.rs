@@ -233,11 +233,18 @@ impl Disk {
         Ok(())
     }
 
-    /// Makes a file readable by its owner only.
-    pub(crate) fn close(&self, file: &Path) -> Result<(), FileError> {
-        let close = |()| fs::set_permissions(file, Permissions::from_mode(0o600));
-        let closed = self.step().and_then(close);
-        closed.map_err(|error| FileError::new(file, error))
+    /// Closes a file to all but its owner, if it is still the one of this device and number.
+    pub(crate) fn close(&self, path: &Path, number: (u64, u64)) -> Result<(), FileError> {
+        let close = || {
+            self.step()?;
+            let file = open(path)?;
+            let found = file.metadata()?;
+            if (found.dev(), found.ino()) != number {
+                return Err(CHANGED);
+            }
+            Ok(file.set_permissions(Permissions::from_mode(found.mode() & 0o700))?)
+        };
+        close().map_err(|why| FileError::new(path, why))
     }
 }
 

@@ -37,8 +37,8 @@ pub(crate) struct Document {
     pub(crate) is_new: bool,
     /// Its size.
     pub(crate) bytes: u64,
-    /// Whether others may read it.
-    pub(crate) is_open: bool,
+    /// Its device and number, if others may read it, and it is the user's to close.
+    pub(crate) open: Option<(u64, u64)>,
     /// The git repository that it lies in.
     pub(crate) repository: Option<PathBuf>,
 }
@@ -59,11 +59,14 @@ impl Document {
         }
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         let above = real.ancestors().skip(1);
+        let user = rustix::process::geteuid().as_raw();
+        let own = found.as_ref().filter(|found| found.uid() == user);
+        let open = own.filter(|_| is_open(&real));
         Ok(Self {
             written,
             is_new,
             bytes: found.as_ref().map_or(0, fs::Metadata::len),
-            is_open: is_open(&real),
+            open: open.map(|found| (found.dev(), found.ino())),
             repository: above
                 .map(Path::to_owned)
                 .find(|folder| folder.join(".git").exists()),

@@ -152,17 +152,26 @@ impl Door<'_> {
                 return Ok(Outcome::Nothing);
             }
         }
-        let closes = intent.document.is_open
-            && asked.agrees(&format!(
-                "\nOthers on this machine can read {}. Close it to them (mode 600)?",
-                intent.document.written
-            ))?;
+        let closes = match intent.document.open {
+            Some(number)
+                if asked.agrees(&format!(
+                    "\nOthers on this machine can read {}. Close it to them?",
+                    intent.document.written
+                ))? =>
+            {
+                Some(number)
+            }
+            _ => None,
+        };
         if !asked.agrees("\nWrite these changes?")? {
             return Ok(Outcome::Nothing);
         }
         self.write(&intent.plan, true)?;
-        if closes {
-            self.disk.close(&intent.document.real)?;
+        // All is written, so what fails now is no error.
+        if let Some(number) = closes
+            && let Err(error) = self.disk.close(&intent.document.real, number)
+        {
+            intent.last += &format!("\n\nThe document is not closed to others. {error}");
         }
         Ok(Outcome::Done(intent.last))
     }

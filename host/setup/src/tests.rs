@@ -506,8 +506,34 @@ fn a_document_that_others_can_read_is_closed_if_the_user_agrees() {
     home.install(&wants(What::Plugin), &mut user).unwrap();
     assert!(user.seen.contains("git repository"), "{}", user.seen);
     assert_eq!(user.seen.contains("Close it to them"), open);
-    let mode = fs::metadata(&file).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, if open { 0o600 } else { 0o644 });
+    let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&file), if open { 0o600 } else { 0o644 });
+    home.remove("plugin").unwrap();
+
+    // It gets no more than it had, and another file in its place gets nothing.
+    home.file("script", "");
+    let script = home.path("script");
+    for is_moved in [false, true] {
+        for (file, mode) in [(&file, 0o444), (&script, 0o755)] {
+            fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let mut user = User::answers(&["y", "y", "y"]);
+        let (from, to) = (script.clone(), file.clone());
+        user.meanwhile = Some(Box::new(move || {
+            if is_moved {
+                fs::remove_file(&to).unwrap();
+                fs::hard_link(&from, &to).unwrap();
+            }
+        }));
+        let done = home.install(&wants(What::Plugin), &mut user).unwrap();
+        assert_eq!(mode(&script), 0o755);
+        if open {
+            let Outcome::Done(last) = done else { panic!() };
+            assert_eq!(last.contains("is not closed to others"), is_moved, "{last}");
+            assert_eq!(mode(&file), if is_moved { 0o755 } else { 0o400 });
+        }
+        home.remove("plugin").unwrap();
+    }
 }
 
 #[test]
