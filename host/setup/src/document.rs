@@ -4,7 +4,7 @@
     reason = "it looks at the file that the user names, and reads no byte of it"
 )]
 
-use crate::{paste, recipe::NameError};
+use crate::{paste, recipe::NameError, rules::without_links};
 use keyhole_walk::{System, Walker};
 use std::{
     fs,
@@ -57,7 +57,7 @@ impl Document {
             Some(found) if !found.is_file() => return Err(NameError::NotAFile),
             _ => {}
         }
-        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let real = without_links(&path);
         let above = real.ancestors().skip(1);
         let user = rustix::process::geteuid().as_raw();
         let own = found.as_ref().filter(|found| found.uid() == user);

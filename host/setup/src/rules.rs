@@ -45,13 +45,18 @@ impl Places {
             .map(PathBuf::from);
         let temporary = variable("CLAUDE_CODE_TMPDIR").map(PathBuf::from);
         let tasks = folders_of_tasks(OS, temporary, env::temp_dir());
-        tasks
-            .iter()
-            .try_for_each(|folder| visible(folder).map(|_| ()))?;
-        let shown = own
-            .as_deref()
-            .map_or(Some("~/.claude"), visible)?
-            .to_owned();
+        // A path has a `\` between its names on Windows.
+        let fits = |folder: &Path| match cfg!(windows) {
+            true => visible(folder).is_some(),
+            false => literal(folder).is_some(),
+        };
+        // The last name of a folder of tasks is a pattern.
+        let mut folders = tasks.iter().filter_map(|folder| folder.parent());
+        if !folders.all(fits) || !own.as_deref().is_none_or(fits) {
+            return None;
+        }
+        let shown = own.as_deref().and_then(visible).unwrap_or("~/.claude");
+        let shown = shown.to_owned();
         Some(Self {
             home: home.to_owned(),
             claude: own.unwrap_or_else(|| home.join(".claude")),
@@ -90,7 +95,7 @@ impl Places {
     /// The rules for a document: its folder if that is the document's own, or the file. None if
     /// a rule would read the path in another way.
     pub fn of_document(&self, file: &Path, denied: &Denied) -> Option<Vec<String>> {
-        let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let real = without_links(file);
         let mut rules = Vec::new();
         for file in [file, &*real] {
             let rule = match file
@@ -109,14 +114,26 @@ impl Places {
 
     /// A path as a rule has it.
     fn written(&self, path: &Path) -> Option<String> {
-        let text = visible(path).filter(|text| {
-            !text.contains(['*', '?', '[', ']', '{', '}', '(', ')', '!', '\\', ','])
-        })?;
         Some(match path.strip_prefix(&self.home) {
-            Ok(rest) => format!("~/{}", rest.to_str()?),
-            Err(_) => format!("/{text}"),
+            Ok(rest) => format!("~/{}", literal(rest)?),
+            Err(_) => format!("/{}", literal(path)?),
         })
     }
+}
+
+/// The path, if a rule reads it as it stands.
+fn literal(path: &Path) -> Option<&str> {
+    let special = ['*', '?', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
+    visible(path).filter(|text| !text.contains(special))
+}
+
+/// What a path leads to; or will, if only the file itself is not there yet.
+pub(crate) fn without_links(file: &Path) -> PathBuf {
+    let real = fs::canonicalize(file).ok().or_else(|| {
+        let above = fs::canonicalize(file.parent()?).ok()?;
+        Some(above.join(file.file_name()?))
+    });
+    real.unwrap_or_else(|| file.to_owned())
 }
 
 /// Whether a folder holds documents and nothing else. One that is not there yet will.

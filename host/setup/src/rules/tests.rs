@@ -37,6 +37,24 @@ fn a_document_among_other_things_gets_a_rule_of_its_own() {
     );
 }
 
+#[test]
+fn a_rule_is_told_for_a_new_file_behind_a_link_and_for_no_path_that_it_reads_otherwise() {
+    let above = tempfile::tempdir().unwrap();
+    let home = above.path().canonicalize().unwrap().join("a,b");
+    fs::create_dir_all(home.join("d")).unwrap();
+    std::os::unix::fs::symlink(home.join("d"), home.join("private")).unwrap();
+    let places = Places::find(&home, |_| None).unwrap();
+    let rules = places.of_document(&home.join("private/new.md"), &Denied::default());
+    assert_eq!(rules.unwrap(), ["Read(~/private/**)", "Read(~/d/**)"]);
+    for variable in ["CLAUDE_CONFIG_DIR", "CLAUDE_CODE_TMPDIR"] {
+        let with = |folder: &str| {
+            let set = |name: &str| (name == variable).then(|| folder.into());
+            Places::find(&home, set).is_some()
+        };
+        assert!(with("/x/c 1") && !with("/x/c(1), y*"), "{variable}");
+    }
+}
+
 /// The system, CLAUDE_CODE_TMPDIR, the temporary folder, and where the tasks are.
 const FOLDERS: [(&str, &str, &str, &[&str]); 10] = [
     ("linux", "", "/tmp", &["/tmp/claude-*"]),
