@@ -188,7 +188,10 @@ impl Merge<'_> {
             return;
         };
         let old = old.as_array().map_or(&[][..], |old| old);
-        let is_stale = |value: &Value| old.contains(value) && !wanted.contains(value);
+        // A rule is not: another name may need it by now.
+        let is_stale = |value: &Value| {
+            place.starts_with("hooks.") && old.contains(value) && !wanted.contains(value)
+        };
         let missing = wanted.iter().filter(|wants| !found.contains(wants));
         let mut missing = missing.collect::<Vec<_>>().into_iter();
         for (node, value) in list.elements.iter().zip(&mut *found) {

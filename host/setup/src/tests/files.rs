@@ -145,6 +145,30 @@ fn what_two_names_need_stays_until_both_are_gone() {
     }
 }
 
+/// Another's run does not take a rule away, although its own document needs another one.
+#[test]
+fn a_rule_that_another_name_needs_stays_when_a_folder_changes() {
+    let home = Home::new();
+    home.file("private/b.md", "b\n");
+    home.install(&wants(What::Plugin), &mut User::answers(YES))
+        .unwrap();
+    let request = Request {
+        file: "~/private/b.md".into(),
+        ..bind("claude-code", "y")
+    };
+    home.install(&request, &mut User::answers(YES)).unwrap();
+    home.file("private/z.txt", "");
+    for answers in [YES, &[]] {
+        home.install(&wants(What::Plugin), &mut User::answers(answers))
+            .unwrap();
+        assert!(home.read(SETTINGS).contains("Read(~/private/**)"));
+    }
+    home.remove("plugin").unwrap();
+    assert!(home.read(SETTINGS).contains("Read(~/private/**)"));
+    home.remove("y").unwrap();
+    assert!(!home.path(SETTINGS).exists());
+}
+
 #[test]
 fn what_changed_between_the_question_and_the_answer_is_not_lost() {
     let home = lived_in();

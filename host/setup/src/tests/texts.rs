@@ -115,11 +115,17 @@ fn a_json_file_that_cannot_be_edited_safely_is_refused() {
     let new = server.replace("keyhole", "/opt/keyhole");
     let changes = json::merge(server, &object(&new), &object(server), false).unwrap();
     assert_eq!(apply(server, &changes).unwrap(), new);
-    // What it no longer needs stays until it is taken away.
-    let deny = |rules: &str| format!(r#"{{ "permissions": {{ "deny": [{rules}] }} }}"#);
-    let (old, new) = (deny(r#""a", "b""#), deny(r#""c""#));
-    let changes = json::merge(&old, &object(&new), &object(&old), false).unwrap();
-    assert_eq!(apply(&old, &changes).unwrap(), deny(r#""c", "b""#));
+    // A hook that it no longer needs gives way to the new one. A rule stays: another name may
+    // need it.
+    for (place, after) in [
+        ("hooks", r#""c", "b""#),
+        ("permissions", r#""a", "b", "c""#),
+    ] {
+        let list = |items: &str| format!(r#"{{ "{place}": {{ "x": [{items}] }} }}"#);
+        let (old, new) = (list(r#""a", "b""#), list(r#""c""#));
+        let changes = json::merge(&old, &object(&new), &object(&old), false).unwrap();
+        assert_eq!(apply(&old, &changes).unwrap(), list(after));
+    }
 }
 
 #[test]
