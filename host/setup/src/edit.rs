@@ -23,6 +23,9 @@ pub(crate) enum EditError {
         "{0} is something else there than setup would write; change it yourself, or choose another name"
     )]
     Differs(String),
+    /// What stands there is ours, but another line takes it back.
+    #[error("a line after {0} undoes it there: the last one that matches counts; move that one up")]
+    Undone(String),
     /// The result would change something else.
     #[error("it cannot be changed there without changing more; do it by hand")]
     NotSafe,

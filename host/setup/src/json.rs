@@ -1,6 +1,9 @@
 //! Edits of a JSON file, as clients have them for their settings.
 
-use crate::edit::{Change, EditError, edited, line_end, marked};
+use crate::{
+    edit::{Change, EditError, edited, line_end, marked},
+    rules::means,
+};
 use jsonc_parser::{
     CollectOptions, ParseOptions,
     ast::{Array, Object, Value as Node},
@@ -164,7 +167,11 @@ impl Merge<'_> {
                 (Some(Node::Array(list)), Value::Array(more)) if is_set => {
                     self.set(list, found, more, old, &path.join("."));
                 }
-                _ if *found == *wants => {}
+                _ if *found == *wants => {
+                    if path.first() == Some(&"permission") && is_undone(object, name, wants) {
+                        return Err(EditError::Undone(path.join(".")));
+                    }
+                }
                 (Some(node), _) if !old.is_null() && *found == *old => {
                     self.replace(node, found, wants, &path.join("."));
                 }
@@ -262,6 +269,18 @@ impl Merge<'_> {
             }
         });
     }
+}
+
+/// Whether opencode takes another permission for our tool: of those that match, the last.
+fn is_undone(object: &Object<'_>, ours: &str, wants: &Value) -> bool {
+    let tool = ours.replace('*', "load_context");
+    let lines = object.properties.iter();
+    let mut matching = lines.filter(|line| {
+        let pattern = line.name.as_str().replace('?', "*");
+        means(pattern.as_bytes(), tool.as_bytes())
+    });
+    let last = matching.next_back();
+    last.is_some_and(|line| value(&line.value).as_ref() != Ok(wants))
 }
 
 /// What a line begins with.

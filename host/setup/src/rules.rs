@@ -215,7 +215,7 @@ fn covers(rule: &str, other: &str) -> bool {
 
 /// Whether a rule's pattern means this place, or a folder above it: `*` stands for any text in
 /// a name, and `**` for any text.
-fn means(pattern: &[u8], place: &[u8]) -> bool {
+pub(crate) fn means(pattern: &[u8], place: &[u8]) -> bool {
     match (pattern, place) {
         ([], [] | [b'/', ..]) => true,
         ([b'*', b'*', b'/', rest @ ..], _) if means(rest, place) => true,

@@ -128,6 +128,30 @@ fn a_json_file_that_cannot_be_edited_safely_is_refused() {
     }
 }
 
+/// In opencode, the last line that matches counts.
+#[test]
+fn a_permission_that_a_later_line_undoes_is_refused() {
+    let wanted = object(r#"{ "permission": { "x_*": "deny" } }"#);
+    let merge = |lines: &str| {
+        let text = format!("{{ \"permission\": {{ {lines} }} }}");
+        json::merge(&text, &wanted, &Value::Null, true)
+    };
+    for lines in [
+        r#""*": "allow", "x_*": "deny""#,
+        r#""x_*": "deny", "bash": "ask", "y_*": "allow""#,
+        r#""x_*": "deny", "*": "ask", "*_load_context": "deny""#,
+    ] {
+        assert_eq!(merge(lines), Ok(Vec::new()), "{lines}");
+    }
+    for lines in [
+        r#""x_*": "deny", "*": "allow""#,
+        r#""x_*": "deny", "x_load_contex?": "ask""#,
+    ] {
+        let undone = EditError::Undone("permission.x_*".to_owned());
+        assert_eq!(merge(lines), Err(undone), "{lines}");
+    }
+}
+
 #[test]
 fn what_is_taken_out_of_changed_settings_is_ours_alone() {
     let wrote =
