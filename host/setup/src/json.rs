@@ -10,6 +10,7 @@ use jsonc_parser::{
     common::{Range, Ranged},
     parse_to_ast,
 };
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 /// Parses the text: its syntax, of which there is none if it is blank, and its value. Comments
@@ -29,6 +30,11 @@ fn parse(text: &str, comments: bool) -> Result<(Option<Node<'_>>, Value), EditEr
     };
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options);
     let node = parsed.map_err(|_| EditError::Syntax("JSON"))?.value;
+    // The parser takes more characters between values than JSON has.
+    let is_strict = || serde_json::from_str::<IgnoredAny>(text).is_ok();
+    if !comments && node.is_some() && !is_strict() {
+        return Err(EditError::Syntax("JSON"));
+    }
     let value = node.as_ref().map_or(Ok(json!({})), value)?;
     Ok((node, value))
 }
@@ -374,16 +380,24 @@ fn cut(
     })
 }
 
-/// Where a member stands, with the comma beside it; or all between the brackets, if that is it.
+/// Where a member stands, with the comma beside it, and what is blank; or all between the
+/// brackets, if that is it. A comment stays.
 fn cut_member(text: &str, whole: &impl Ranged, members: &[impl Ranged], at: usize) -> Range {
     let own = members.get(at).map_or(whole.range(), Ranged::range);
     let before = at.checked_sub(1).and_then(|before| members.get(before));
     let inner = Range::new(whole.start() + 1, whole.end() - 1);
-    let is_blank = |from: usize, to: usize| text.get(from..to).is_some_and(|t| t.trim().is_empty());
+    let is_blank = |from: usize, to: usize| {
+        let between = text.get(from..to).map(|text| text.replace(',', ""));
+        between.is_some_and(|text| text.trim().is_empty())
+    };
     match (before, members.get(at + 1)) {
-        (Some(before), _) => Range::new(before.end(), own.end),
-        (None, Some(next)) => Range::new(own.start, next.start()),
-        _ if is_blank(inner.start, own.start) && is_blank(own.end, inner.end) => inner,
-        _ => own,
+        (Some(before), _) if is_blank(before.end(), own.start) => Range::new(before.end(), own.end),
+        (_, Some(next)) if is_blank(own.end, next.start()) => Range::new(own.start, next.start()),
+        (None, None) if is_blank(inner.start, own.start) && is_blank(own.end, inner.end) => inner,
+        _ => {
+            let rest = text.get(own.end..).unwrap_or_default();
+            let comma = rest.trim_start().strip_prefix(',').map(str::len);
+            Range::new(own.start, comma.map_or(own.end, |left| text.len() - left))
+        }
     }
 }

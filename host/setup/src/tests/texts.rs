@@ -82,6 +82,8 @@ fn a_json_file_that_cannot_be_edited_safely_is_refused() {
         "{} {}",
         "nonsense",
         "{'a': 1}",
+        "{\u{a0}}",
+        "\u{c}{}",
     ] {
         assert_eq!(refused(text, RULE), EditError::Syntax("JSON"), "{text}");
     }
@@ -149,6 +151,26 @@ fn a_permission_that_a_later_line_undoes_is_refused() {
     ] {
         let undone = EditError::Undone("permission.x_*".to_owned());
         assert_eq!(merge(lines), Err(undone), "{lines}");
+    }
+}
+
+#[test]
+fn a_comment_beside_what_goes_stays() {
+    let gone = object(r#"{ "deny": ["ours"] }"#);
+    for (before, after) in [
+        ("\"a\", // a\n  \"ours\"\n", "\"a\", // a\n  \n"),
+        (
+            "\"a\", // a\n  \"ours\", // b\n  \"b\"",
+            "\"a\", // a\n   // b\n  \"b\"",
+        ),
+        ("\"a\", // a\n  \"ours\",\n  \"b\"", "\"a\", // a\n  \"b\""),
+        ("\"ours\", // b\n  \"b\"", " // b\n  \"b\""),
+        ("\"a\",\n  \"ours\", // b\n", "\"a\", // b\n"),
+        ("\"ours\",\n", ""),
+    ] {
+        let list = |items: &str| format!("{{ \"deny\": [{items}], \"b\": 1 }}");
+        let left = json::without(&list(before), &gone, &object(r#"{ "deny": [] }"#), true);
+        assert_eq!(left, Ok(list(after)));
     }
 }
 
