@@ -210,7 +210,7 @@ fn heading(line: &str) -> Option<&str> {
 /// Whether the line after a text makes it a heading. A line of `-` does so too, but it also
 /// ends what is at the top of many files.
 fn is_under_heading(next: Option<&&str>) -> bool {
-    next.is_some_and(|next| !next.is_empty() && next.trim().bytes().all(|byte| byte == b'='))
+    next.is_some_and(|next| next.contains('=') && next.trim().trim_matches('=').is_empty())
 }
 
 /// Whether the line after the first row of a table makes that the names of its columns.
