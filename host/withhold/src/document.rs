@@ -240,18 +240,20 @@ fn closes(line: &str, mark: &str) -> bool {
 }
 
 /// The line without the marks of a list: `-`, `1.`, `[x]`.
-fn without_marker(line: &str) -> &str {
-    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let numbered = digits
-        .strip_prefix(['.', ')'])
-        .filter(|_| digits.len() < line.len());
-    let marked = line.strip_prefix(['-', '*', '+']).or(numbered);
-    let Some(item) = marked.filter(|item| item.starts_with([' ', '\t'])) else {
-        return line;
-    };
-    let item = item.trim_start();
-    let boxed = ["[ ] ", "[x] ", "[X] "]
-        .iter()
-        .find_map(|mark| item.strip_prefix(mark));
-    without_marker(boxed.unwrap_or(item))
+fn without_marker(mut line: &str) -> &str {
+    loop {
+        let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let numbered = digits
+            .strip_prefix(['.', ')'])
+            .filter(|_| digits.len() < line.len());
+        let marked = line.strip_prefix(['-', '*', '+']).or(numbered);
+        let Some(item) = marked.filter(|item| item.starts_with([' ', '\t'])) else {
+            return line;
+        };
+        let item = item.trim_start();
+        let boxed = ["[ ] ", "[x] ", "[X] "]
+            .iter()
+            .find_map(|mark| item.strip_prefix(mark));
+        line = boxed.unwrap_or(item);
+    }
 }

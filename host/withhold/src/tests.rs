@@ -134,3 +134,13 @@ fn each_case_of_the_table_is_as_it_says() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// In quadratic time, or one call deeper for each mark, this would not end.
+#[test]
+fn a_long_text_of_marks_is_read_once() {
+    for marks in ["\\", "\\u{", "&#0", "<", "'a ", "- "] {
+        let text = marks.repeat(200_000 / marks.len());
+        assert_eq!(withhold("- Larkspur", &text, &[]), text);
+        assert_eq!(withhold(&text, "Larkspur", &[]), "Larkspur");
+    }
+}

@@ -159,20 +159,36 @@ fn escaped(rest: &str) -> Option<(char, usize)> {
     }
 }
 
-/// `\n`, `\u00e9`, `\u{e9}`, `\xe9`, also with a backslash before each backslash.
+/// `\n`, `\u00e9`, `\u{e9}`, `\xe9`, also with a backslash before each backslash. Where UTF-16 has
+/// two units for a character, so may the text.
 fn backslash(rest: &str) -> Option<(char, usize)> {
-    let code = rest.trim_start_matches('\\');
-    let before = rest.len() - code.len() + 1;
-    let kind = code.bytes().next()?;
-    let digits = code.get(1..)?;
-    let hex = |size: usize| Some((code_point(digits.get(..size)?, 16)?, before + size));
+    let (unit, size) = code_unit(rest)?;
+    if let Some(c) = char::from_u32(unit) {
+        return Some((c, size));
+    }
+    let (second, more) = code_unit(rest.get(size..)?)?;
+    let pair = [u16::try_from(unit).ok()?, u16::try_from(second).ok()?];
+    let c = char::decode_utf16(pair).next()?.ok()?;
+    Some((c, size + more))
+}
+
+fn code_unit(rest: &str) -> Option<(u32, usize)> {
+    // Of more backslashes, the last ones count: without a limit, each would look at all the others.
+    let slashes = rest.bytes().take(8).take_while(|b| *b == b'\\').count();
+    let kind = rest.as_bytes().get(slashes).filter(|_| slashes > 0)?;
+    let before = slashes + 1;
+    let digits = rest.get(before..)?;
+    let hex = |size: usize| Some((number(digits.get(..size)?, 16)?, before + size));
     match kind {
-        b'n' | b'r' | b't' | b'b' | b'f' | b'v' => Some(('\n', before)),
+        b'n' | b'r' | b't' | b'b' | b'f' | b'v' => Some((u32::from(' '), before)),
         b'x' => hex(2),
         b'U' => hex(8),
         b'u' if digits.starts_with('{') => {
-            let (digits, _) = digits.get(1..)?.split_once('}')?;
-            Some((code_point(digits, 16)?, before + digits.len() + 2))
+            let digits = digits.get(1..)?;
+            let size = digits.find(|c: char| !c.is_ascii_hexdigit())?;
+            let is_closed = digits.get(size..)?.starts_with('}');
+            let code = number(digits.get(..size)?, 16).filter(|_| is_closed)?;
+            Some((code, before + size + 2))
         }
         b'u' => hex(4),
         _ => None,
@@ -186,27 +202,43 @@ fn percent(rest: &str) -> Option<(char, usize)> {
         u8::from_str_radix(digits, 16).ok()
     };
     let bytes: Vec<_> = (0..4).map_while(byte).collect();
-    (1..=bytes.len()).find_map(|size| {
-        let c = str::from_utf8(bytes.get(..size)?).ok()?.chars().next()?;
-        Some((c, 3 * size))
-    })
+    let c = bytes.utf8_chunks().next()?.valid().chars().next()?;
+    Some((c, 3 * c.len_utf8()))
 }
 
-/// `&#233;`, `&#xe9;` and the names of the few characters that HTML has to escape.
+/// `&#233;`, `&#xe9;`, `&eacute;`
 fn entity(rest: &str) -> Option<(char, usize)> {
-    let end = rest.bytes().take(10).position(|byte| byte == b';')?;
-    let name = rest.get(1..end)?;
-    let c = match (name, name.strip_prefix('#')) {
-        ("amp" | "lt" | "gt" | "quot" | "apos" | "nbsp", _) => ' ',
-        (_, Some(digits)) => match digits.strip_prefix(['x', 'X']) {
-            Some(digits) => code_point(digits, 16)?,
-            None => code_point(digits, 10)?,
-        },
-        _ => return None,
+    let name = rest.get(1..)?;
+    let size = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '#')?;
+    let is_closed = name.get(size..)?.starts_with(';');
+    let name = name.get(..size).filter(|_| is_closed)?;
+    let c = match name.strip_prefix('#') {
+        Some(digits) => char::from_u32(match digits.strip_prefix(['x', 'X']) {
+            Some(digits) => number(digits, 16)?,
+            None => number(digits, 10)?,
+        })?,
+        None => named(name),
     };
-    Some((c, end + 1))
+    Some((c, size + 2))
 }
 
-fn code_point(digits: &str, radix: u32) -> Option<char> {
-    char::from_u32(u32::from_str_radix(digits, radix).ok()?)
+/// An accent does not count, so the letter before its name does. Other names are punctuation, or
+/// not worth a table.
+fn named(name: &str) -> char {
+    match name {
+        "shy" | "zwj" | "zwnj" | "lrm" | "rlm" => '\u{ad}',
+        "quot" => '"',
+        "szlig" => 'ß',
+        _ => match name.get(1..) {
+            Some(
+                "acute" | "breve" | "caron" | "cedil" | "circ" | "grave" | "macr" | "ogon" | "ring"
+                | "slash" | "strok" | "tilde" | "uml",
+            ) => name.chars().next().unwrap_or(' '),
+            _ => ' ',
+        },
+    }
+}
+
+fn number(digits: &str, radix: u32) -> Option<u32> {
+    u32::from_str_radix(digits, radix).ok()
 }
