@@ -27,7 +27,7 @@ pub(crate) struct Run {
     is_number: bool,
     ends_with_digit: bool,
     all: Value,
-    /// The gaps that are not between two digits of one line.
+    /// The gaps that are not between two digits.
     apart: u128,
 }
 
@@ -58,12 +58,12 @@ impl Run {
             let here = 1_u128.checked_shl(self.size.try_into().unwrap_or(u32::MAX));
             let here = here.unwrap_or(0);
             self.all.gaps |= here;
-            if word.gap.has_colon {
+            if word.has_colon {
                 self.all.colons |= here;
             }
             let begins_with_digit = word.digits > 0 && !is_letter(bytes.first());
-            let is_in_number = self.ends_with_digit && begins_with_digit && !word.gap.has_line_end;
-            if word.gap.is_seen && (!is_in_number || word.gap.has_colon) {
+            let is_in_number = self.ends_with_digit && begins_with_digit;
+            if word.has_gap && (!is_in_number || word.has_colon) {
                 self.apart |= here;
             }
         }
@@ -90,7 +90,7 @@ impl Run {
     }
 
     /// Whether it is one of `runs`: the letters are the same, and where it has a gap, so has
-    /// that one. Only a number may have further gaps, but no colons and no end of a line.
+    /// that one. Only a number may have further gaps, but no colons.
     pub(crate) fn is_one_of(&self, runs: &Runs) -> bool {
         let Some(value) = runs.get(&self.hash) else {
             return false;

@@ -32,52 +32,55 @@ pub(crate) struct Word {
     pub(crate) at: Range<usize>,
     /// Where it stands among the words' letters.
     pub(crate) letters: Range<usize>,
-    /// Whether it begins with a capital letter.
-    is_capital: bool,
     /// How much it says: a name or a number more than another word.
     pub(crate) points: usize,
+    /// How many characters it has.
+    pub(crate) size: usize,
+    /// Whether it is one letter of a script that puts no blanks between words.
+    pub(crate) is_alone: bool,
     /// How many digits it has.
     pub(crate) digits: usize,
     /// Whether it is all digits.
     pub(crate) is_number: bool,
-    /// What stands between it and the word before it.
-    pub(crate) gap: Gap,
-}
-
-/// What stands between two words.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Gap {
-    /// Nothing, if false: some scripts write words without blanks.
-    pub(crate) is_seen: bool,
-    /// A colon, as in `file:12:34`.
+    /// Whether anything stands between it and the word before it.
+    pub(crate) has_gap: bool,
+    /// Whether a colon does, as in `file:12:34`.
     pub(crate) has_colon: bool,
-    /// The end of a line.
-    pub(crate) has_line_end: bool,
 }
 
-/// The words of `text`, and their letters, one word's after the other's. With `decode`, what
-/// JSON, HTML and URLs write in place of a character counts as that character.
-pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
-    let (mut letters, mut words): (_, Vec<Word>) = (String::with_capacity(text.len()), Vec::new());
-    let mut gap = Gap::default();
-    let mut is_inside = false;
+/// The characters of `text`, and where each stands. With `decode`, what JSON, HTML and URLs write
+/// in place of a character counts as that character.
+pub(crate) fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Range<usize>)> {
     let mut next = 0;
-    while let Some(rest) = text.get(next..).filter(|rest| !rest.is_empty()) {
+    std::iter::from_fn(move || {
+        let rest = text.get(next..)?;
         let plain = || rest.chars().next().map(|c| (c, c.len_utf8()));
-        let escaped = decode.then(|| escaped(rest)).flatten();
-        let Some((c, size)) = escaped.or_else(plain) else {
-            break;
+        let escaped = match rest.as_bytes().first()? {
+            b'\\' if decode => backslash(rest),
+            b'%' if decode => percent(rest),
+            b'&' if decode => entity(rest),
+            _ => None,
         };
+        let (c, size) = escaped.or_else(plain)?;
         let at = next..next + size;
         next = at.end;
-        if is_invisible(c) {
+        Some((c, at))
+    })
+}
+
+/// The words of `text`, and their letters, one word's after the other's.
+pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
+    let (mut letters, mut words): (_, Vec<Word>) = (String::with_capacity(text.len()), Vec::new());
+    let (mut has_gap, mut has_colon, mut is_inside) = (false, false, false);
+    for (c, at) in chars(text, decode) {
+        if !c.is_ascii() && is_invisible(c) {
+            let word = words.last_mut().filter(|_| !has_gap);
+            word.into_iter().for_each(|word| word.at.end = at.end);
             continue;
         }
         if !c.is_alphanumeric() {
-            gap.is_seen = true;
-            gap.has_colon |= matches!(c, ':' | '：');
-            gap.has_line_end |= c == '\n';
-            is_inside = false;
+            (has_gap, is_inside) = (true, false);
+            has_colon |= matches!(c, ':' | '：');
             continue;
         }
         let is_alone = is_without_blanks(c);
@@ -85,17 +88,20 @@ pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
             words.push(Word {
                 at: at.clone(),
                 letters: letters.len()..letters.len(),
-                is_capital: c.is_uppercase(),
-                points: NOTHING,
+                points: NOTHING + 1 + usize::from(c.is_uppercase()),
+                size: 0,
+                is_alone,
                 digits: 0,
                 is_number: true,
-                gap,
+                has_gap,
+                has_colon,
             });
-            gap = Gap::default();
+            (has_gap, has_colon) = (false, false);
         }
         is_inside = !is_alone;
         if let Some(word) = words.last_mut() {
             word.at.end = at.end;
+            word.size += 1;
             word.digits += usize::from(c.is_numeric());
             word.is_number &= c.is_numeric();
             fold(c, &mut letters);
@@ -111,12 +117,11 @@ pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
 fn points(letters: &str, word: &Word) -> usize {
     let text = letters.get(word.letters.clone()).unwrap_or_default();
     match text.chars().next() {
-        _ if text.len() < 2 => NOTHING,
+        Some('\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}') => NOTHING + 1,
+        _ if word.size < 2 => NOTHING,
         _ if COMMON.binary_search(&text).is_ok() => NOTHING,
-        Some('\u{3400}'..='\u{9fff}') => NOTHING + 1,
-        Some(c) if is_without_blanks(c) => NOTHING,
-        _ if word.is_capital || word.digits > 0 => NOTHING + 2,
-        _ => NOTHING + 1,
+        _ if word.digits > 0 => NOTHING + 2,
+        _ => word.points,
     }
 }
 
@@ -126,6 +131,13 @@ fn fold(c: char, letters: &mut String) {
         return letters.push(c.to_ascii_lowercase());
     }
     decompose_compatible(c, |c| {
+        // Unicode has no accent for a stroke.
+        let c = match c {
+            'Ł' | 'ł' => 'l',
+            'Ø' | 'ø' => 'o',
+            'Đ' | 'đ' => 'd',
+            c => c,
+        };
         // By way of the capital: ß and SS are then the same, and so are both small sigmas.
         let folded = c.to_uppercase().flat_map(char::to_lowercase);
         letters.extend(folded.filter(|c| c.is_alphanumeric() && !is_combining_mark(*c)));
@@ -135,28 +147,23 @@ fn fold(c: char, letters: &mut String) {
 /// What a reader does not see between two letters, and an accent that is a character of its
 /// own.
 fn is_invisible(c: char) -> bool {
-    !c.is_ascii()
-        && (matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
-            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
-            || is_combining_mark(c))
+    is_combining_mark(c)
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{feff}'
+        )
+        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{ff9e}'..='\u{ffa0}' | '\u{fff9}'..='\u{fffb}')
+        || matches!(c, '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Whether its script puts no blanks between words: Thai to Myanmar, Khmer, Chinese, Japanese.
 /// Then each letter counts as a word.
-fn is_without_blanks(c: char) -> bool {
+pub(crate) fn is_without_blanks(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
         || matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
-        || matches!(c, '\u{20000}'..='\u{3ffff}')
-}
-
-/// The character that an escape at the beginning of `rest` stands for, and the escape's size.
-fn escaped(rest: &str) -> Option<(char, usize)> {
-    match rest.as_bytes().first()? {
-        b'\\' => backslash(rest),
-        b'%' => percent(rest),
-        b'&' => entity(rest),
-        _ => None,
-    }
+        || matches!(c, '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// `\n`, `\u00e9`, `\u{e9}`, `\xe9`, also with a backslash before each backslash. Where UTF-16 has
