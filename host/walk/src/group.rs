@@ -74,7 +74,8 @@ impl<F: FileSystem> Walker<F> {
     }
 }
 
-/// Whether `user` is in the group, and nobody else except perhaps root.
+/// Whether `user` is in the group, and nobody else except perhaps root. Root's own group need not
+/// hold the user.
 ///
 /// # Errors
 /// The file in which a line that counts cannot be understood.
@@ -111,7 +112,7 @@ fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Result<boo
             }
         }
     }
-    Ok(is_known && holds_user)
+    Ok(is_known && (holds_user || group == ROOT))
 }
 
 /// The lines of a file. A `+` or `-` of NIS says that others are members as well: then

@@ -14,8 +14,9 @@ fn a_group_is_the_users_own_if_nobody_else_is_in_it() {
         // Nobody, or not this user.
         (70, 1001, false),
         (1001, 1000, false),
-        (0, 1001, false),
         (80, 1001, false),
+        // Root's own has nobody but root.
+        (0, 1001, true),
         // A name that is not UTF-8 is a name like any other.
         (90, 1001, false),
         // Not known here: a network directory's.
@@ -28,8 +29,10 @@ fn a_group_is_the_users_own_if_nobody_else_is_in_it() {
 
 #[test]
 fn a_group_that_is_listed_twice_has_the_members_of_both_lines() {
-    let groups = b"joe:x:1001:\nalias:x:1001:jane\n";
-    assert_eq!(holds_alone(OF_USERS, groups, 1001, 1001), Ok(false));
+    let groups = b"joe:x:1001:\nalias:x:1001:jane\nroot:x:0:\nwheel:x:0:jane\n";
+    for group in [1001, 0] {
+        assert_eq!(holds_alone(OF_USERS, groups, group, 1001), Ok(false));
+    }
 }
 
 #[test]
