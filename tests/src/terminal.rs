@@ -1,5 +1,6 @@
 //! A terminal that a test reads.
 
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use std::{
     fs::File,
     io,
@@ -24,6 +25,13 @@ pub(crate) fn open() -> (File, OwnedFd) {
     assert!(opened >= 0, "it has another end");
     // SAFETY: it is new, and nobody else's.
     (shown, unsafe { OwnedFd::from_raw_fd(opened) })
+}
+
+/// Lets a program read all lines at once that are there.
+pub(crate) fn give_all(terminal: &File) {
+    let mut modes = tcgetattr(terminal).expect("a terminal");
+    modes.local_modes.remove(LocalModes::ICANON);
+    tcsetattr(terminal, OptionalActions::Now, &modes).expect("a terminal");
 }
 
 /// Gives the command this terminal as its own, on all three streams.

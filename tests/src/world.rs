@@ -327,6 +327,9 @@ impl World {
         loop {
             if let Some(answer) = answer(&text(&shown[seen..])) {
                 seen = shown.len();
+                if answer.contains('\n') {
+                    crate::terminal::give_all(&keyboard);
+                }
                 let typed = keyboard.write_all(format!("{answer}\n").as_bytes());
                 typed.expect("a terminal");
                 continue;

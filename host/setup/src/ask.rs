@@ -104,7 +104,7 @@ impl Terminal {
     /// # Errors
     /// [`AskError`].
     pub fn open(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, AskError> {
-        if ["SUDO_UID", "SUDO_USER", "DOAS_USER"]
+        if ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"]
             .iter()
             .any(|name| variable(name).is_some())
         {
@@ -128,6 +128,7 @@ impl Asked for Terminal {
     /// What was typed or pasted before the question is no answer to it.
     fn ask(&mut self, question: &str) -> io::Result<String> {
         tcflush(self.0.get_ref(), QueueSelector::IFlush)?;
+        self.0.consume(self.0.buffer().len());
         self.0.get_mut().write_all(question.as_bytes())?;
         let mut line = String::new();
         if self.0.read_line(&mut line)? == 0 {

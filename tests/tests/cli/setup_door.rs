@@ -125,6 +125,7 @@ fn an_agent_that_runs_it_gets_nothing_changed() {
 
 #[test]
 fn a_name_that_holds_a_key_is_refused_before_anything_is_asked() {
+        "PKEXEC_UID",
     let world = lived_in();
     let before = everything(&world);
     let bind = BIND.replace("house-rules", "k-0123456789abcdef");
