@@ -141,6 +141,9 @@ impl Door<'_> {
                 intent = self.intent(request, false)?;
                 asked
                     .show("Without them, the main conversation may read the document itself.\n")?;
+                if intent.plan.is_empty() {
+                    return Ok(Outcome::Already(intent.last));
+                }
                 asked.show(&intent.shown())?;
             }
         }
