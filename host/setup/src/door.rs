@@ -90,7 +90,7 @@ pub struct Door<'a> {
 }
 
 impl Door<'_> {
-    fn folder(&self, variable: &str) -> Option<PathBuf> {
+    pub(crate) fn folder(&self, variable: &str) -> Option<PathBuf> {
         let set = (self.variable)(variable).map(PathBuf::from);
         set.filter(|set| set.is_absolute())
     }

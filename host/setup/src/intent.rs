@@ -143,7 +143,14 @@ impl Intent<'_> {
         self.entry("bindings", self.name, agent, most.as_slice())?;
         for part in &recipe.parts {
             let Some(to) = part.to else { continue };
-            let text = filled.fill(part.text);
+            let mut text = filled.fill(part.text);
+            // Its server would look for the map in the usual place.
+            let set = self.door.folder("XDG_CONFIG_HOME");
+            if recipe.name == "codex"
+                && set.is_some_and(|set| set != self.door.home.join(".config"))
+            {
+                text += "env_vars = [\"XDG_CONFIG_HOME\"]\n";
+            }
             let wanted = match part.example.ends_with(".json") {
                 true => Wanted::Json {
                     value: json::read(&text, false)
@@ -155,7 +162,7 @@ impl Intent<'_> {
             self.client(agent.unwrap_or(self.name), &filled.fill(to), wanted)?;
         }
         self.who = filled.fill(recipe.who);
-        if recipe.audience != Audience::Client {
+        if matches!(recipe.audience, Audience::Agent | Audience::Ruled) {
             self.notes.push("Change the agent's description and text to what it is for. Keep its list of tools.".to_owned());
         }
         self.last = match recipe.say {
