@@ -434,6 +434,29 @@ fn a_file_in_another_encoding_becomes_text_by_what_is_printed_for_it() {
 }
 
 #[test]
+fn no_command_replaces_a_file_that_is_there() {
+    let map = format!(
+        "[keys]\n{STRONG} = '~/n/list'\n{ALSO_STRONG} = '~/n/latin1.md'\nk-7f3a9c55aa01be01 = '~/sticky/a.md'\n"
+    );
+    let mut world = World::new()
+        .file("n/list", "a")
+        .file("n/latin1.md", b"caf\xe9\n")
+        .file("sticky/a.md", "a")
+        .map(map);
+    world.mode("sticky", 0o1777);
+    let commands = ["rename it to list.md", "iconv ", "mv HOME/sticky/a.md"];
+    for command in commands {
+        let _ = world.run(["check"]).exits(1).mentions(command);
+    }
+    for there in ["n/list.md", "n/latin1.md.new", "private/a.md"] {
+        world = world.file(there, "mine");
+    }
+    for command in commands {
+        let _ = world.run(["check"]).exits(1).conceals(command);
+    }
+}
+
+#[test]
 fn the_folder_that_roots_lacks_is_named() {
     let world = World::new()
         .file("n/a.md", "a")

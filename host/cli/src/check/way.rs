@@ -17,7 +17,7 @@ use std::{
     env::{self, consts::OS},
     ffi::OsStr,
     fs,
-    io::Read as _,
+    io::{ErrorKind, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -44,11 +44,19 @@ fn command(why: DistrustReason, places: &[PathBuf]) -> Option<String> {
         | DistrustReason::WritableByGroup
         | DistrustReason::UnknownGroup(_) => Some(format!("chmod go-w {words}")),
         DistrustReason::AccessList => Some(format!("ls -led {words} && chmod -N {words}")),
-        DistrustReason::Movable => Some(format!(
-            "mkdir -p -m 700 ~/private && mv {words} ~/private/"
-        )),
+        DistrustReason::Movable => {
+            let home = keyhole_core::home(|name| std::env::var_os(name))?;
+            let to = home.join("private").join(places.first()?.file_name()?);
+            is_free(&to).then(|| format!("mkdir -p -m 700 ~/private && mv {words} ~/private/"))
+        }
         _ => None,
     }
+}
+
+/// Whether nothing is there that a command would replace.
+fn is_free(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// What a command can cure: all that others may write to on the way to `file`; or the one
@@ -90,6 +98,7 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
     let path = entry.path();
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, found) = (printable(&real), real.metadata().ok());
+    let name = real.file_name().unwrap_or_default().to_string_lossy();
     let text = match code {
         Refusal::NotMarkdown | Refusal::NotAFile if real.is_dir() => {
             let text = "this is a directory: add the file's name".to_owned();
@@ -98,14 +107,22 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
         // If no file has the name, it may be something else, such as a key.
         Refusal::NotMarkdown if !path.ends_with(".md") => {
             let name = found.map(|_| file.with_extension("md"))?;
-            let name = visible(Path::new(name.file_name()?))?;
-            format!("rename it to {name}, and write that in the map")
+            match is_free(&name) {
+                true => {
+                    let name = visible(Path::new(name.file_name()?))?;
+                    format!("rename it to {name}, and write that in the map")
+                }
+                false => "rename it, and write the new name in the map; the same name with .md is another file's".to_owned(),
+            }
         }
         Refusal::NotMarkdown => format!(
             "this is a link to {place}: put a copy of that, named .md, in a folder of your own, and map it"
         ),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         Refusal::NotFound => return Some(nothing_there(path, file)),
+        Refusal::OutsideRoot if cfg!(unix) && name.contains('\\') => {
+            "the file's own name has a backslash: rename it, and write that in the map".to_owned()
+        }
         Refusal::OutsideRoot => format!(
             "the file is {place}: add {} to roots, or move the file",
             quoted(visible(real.parent()?)?)
@@ -118,7 +135,7 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
             let size = found?.len();
             let text = match size > MAX_MAX_BYTES {
                 true => format!("it has {size} bytes; shorten it to at most {MAX_MAX_BYTES}"),
-                false => format!("it has {size} bytes: add max_bytes = {size} below its path"),
+                false => format!("it has {size} bytes: set max_bytes = {size} in its entry"),
             };
             return Some((text, Vec::new()));
         }
@@ -182,7 +199,8 @@ fn encoding(begin: &[u8]) -> Option<&'static str> {
 
 /// What to type to make it UTF-8. The copy first, so that what is converted has the same mode.
 fn conversion(from: &str, file: &Path) -> String {
-    match word(file).filter(|_| cfg!(unix)) {
+    let new = Path::new(file).with_added_extension("new");
+    match word(file).filter(|_| cfg!(unix) && is_free(&new)) {
         Some(word) => format!(
             "run: cp -p {word} {word}.new && iconv -f {from} -t UTF-8 {word} >{word}.new && mv {word}.new {word}"
         ),
