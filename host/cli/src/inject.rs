@@ -30,7 +30,7 @@ use tokio::runtime::Runtime;
 /// The longest document that an agent gets whole: in UTF-16 code units in Claude Code, and
 /// in bytes elsewhere. Claude Code keeps a longer one in a file that others may read, and
 /// shows the agent its beginning; Codex cuts it. Copilot would take more.
-const MAX_DOCUMENT: usize = 10_000;
+pub(crate) const MAX_DOCUMENT: usize = 10_000;
 
 /// The one event that has an answer.
 const EVENT: &str = "SubagentStart";

@@ -83,6 +83,8 @@ pub struct Door<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
     /// Whether a map of these bytes is valid; if not, why.
     pub judge: &'a dyn Fn(&[u8]) -> Result<(), String>,
+    /// Why the document would not reach whom it is for with a map of these bytes, if so.
+    pub refuses: &'a dyn Fn(&[u8], &What) -> Option<String>,
     /// A fresh key.
     pub key: String,
     /// The file system.
@@ -139,11 +141,11 @@ impl Door<'_> {
             asked.show(&format!("\n{}\n", rules::CAUTION))?;
             if !asked.agrees("Add the rules in permissions.deny?")? {
                 intent = self.intent(request, false)?;
-                asked
-                    .show("Without them, the main conversation may read the document itself.\n")?;
                 if intent.plan.is_empty() {
                     return Ok(Outcome::Already(intent.last));
                 }
+                asked
+                    .show("Without them, the main conversation may read the document itself.\n")?;
                 asked.show(&intent.shown())?;
             }
         }

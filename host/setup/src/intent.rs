@@ -92,6 +92,13 @@ impl Door<'_> {
                 intent.last = "Start `claude` anew in a project's folder, and say: Scan my staged changes with the privacy scanner.".to_owned();
             }
         }
+        // What is new is judged when it is there.
+        if !intent.document.is_new {
+            let (_, map) = intent.plan.now(&self.map)?;
+            if let Some(why) = (self.refuses)(map.as_bytes(), &request.what) {
+                return Err(SetupError::Map(why));
+            }
+        }
         intent.notes.append(&mut intent.plan.left);
         Ok(intent)
     }
@@ -134,10 +141,10 @@ impl Intent<'_> {
         }
         let bytes = self.document.bytes;
         if let Some(most) = recipe.max_bytes.filter(|most| bytes > *most) {
-            self.notes.push(format!(
-                "The document has {bytes} bytes, and {} takes at most {most}: shorten it, or it is refused.",
+            return Err(SetupError::Map(format!(
+                "the document has {bytes} bytes, and {} takes at most {most}: shorten it",
                 recipe.title
-            ));
+            )));
         }
         let most = recipe.max_bytes.map(|most| ("max_bytes", json!(most)));
         self.entry("bindings", self.name, agent, most.as_slice())?;

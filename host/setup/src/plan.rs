@@ -109,7 +109,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The file, and its text after the steps so far.
-    fn now(&self, file: &Path) -> Result<(Found, String), FileError> {
+    pub(crate) fn now(&self, file: &Path) -> Result<(Found, String), FileError> {
         let mut found = self.disk.find(file)?;
         if let Some(step) = self.steps.iter().rfind(|step| step.file == file) {
             found.bytes = step.new.clone().map(String::into_bytes);

@@ -133,6 +133,7 @@ impl Home {
             caution: None,
             variable: &none,
             judge: &judge,
+            refuses: &|_, _| None,
             key: "k-0123456789abcdef".to_owned(),
             disk: Disk {
                 steps_left: Cell::new(steps_left),
@@ -486,10 +487,10 @@ fn a_document_alone_is_made_and_nothing_else_is_written() {
     );
     assert_eq!(home.read(MAP), map);
     assert!(!home.path(".local").exists() && !home.path(SETTINGS).exists());
-}
     // Nothing is left to be asked for.
     let again = home.install(&wants(What::Plugin), &mut User::answers(&["n"]));
     assert!(matches!(again, Ok(Outcome::Already(_))), "{again:?}");
+}
 
 #[test]
 fn a_document_that_others_can_read_is_closed_if_the_user_agrees() {

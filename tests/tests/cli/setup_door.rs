@@ -85,12 +85,28 @@ fn a_beginner_answers_three_questions_and_has_the_plugins_document() {
     let says = [
         "keyhole:privacy-scanner: would be served",
         "say: Scan my staged changes with the privacy scanner.",
+        // Nothing shows that the plugin is installed.
+        "does not switch the plugin on: install it",
     ];
     shows(&world, "setup", &[client, file, RULES, WRITE], 0, &says);
     assert!(world.path("private/identifiers.md").is_file());
     shows(&world, "setup remove plugin", &[AWAY], 0, &[]);
     let left: Vec<_> = everything(&world).into_keys().collect();
     assert_eq!(left, [world.path("private/identifiers.md")]);
+}
+
+/// As a terminal writes the path of a file that is dragged to it.
+#[test]
+fn a_path_with_backslashes_before_its_blanks_is_the_file() {
+    let world = World::new().file("my notes/a.md", "a");
+    let answers = [
+        ("Number: ", "0"),
+        ("Which Markdown file?", r"~/my\ notes/a.md"),
+        (RULES.0, "n"),
+        (WRITE.0, "n"),
+    ];
+    let says = ["path = \"~/my notes/a.md\""];
+    shows(&world, "setup", &answers, 1, &says);
 }
 
 /// What an agent would try.
@@ -109,6 +125,7 @@ fn an_agent_that_runs_it_gets_nothing_changed() {
         "GEMINI_CLI",
         "CURSOR_AGENT",
         "SUDO_UID",
+        "PKEXEC_UID",
     ] {
         let world = lived_in().env(variable, "1");
         shows(&world, PLUGIN, &[], 1, &["nothing is changed"]);
@@ -125,12 +142,118 @@ fn an_agent_that_runs_it_gets_nothing_changed() {
 
 #[test]
 fn a_name_that_holds_a_key_is_refused_before_anything_is_asked() {
-        "PKEXEC_UID",
     let world = lived_in();
     let before = everything(&world);
     let bind = BIND.replace("house-rules", "k-0123456789abcdef");
     shows(&world, &bind, &[], 1, &["holds a key of your map"]);
     assert_eq!(everything(&world), before);
+}
+
+#[test]
+fn what_was_pasted_with_an_answer_is_no_answer_to_the_next_question() {
+    let world = lived_in();
+    shows(&world, PLUGIN, &[(RULES.0, "y\ny"), (WRITE.0, "n")], 1, &[]);
+    assert!(!world.path(".local").exists());
+}
+
+#[test]
+fn a_document_that_would_be_refused_is_said_to_be_before_anything_is_written() {
+    let own = "[bindings.a]\npath = '~/private/a.md'\nagents = ['rev']\n";
+    let accents = "\u{e9}".repeat(5_001);
+    for (content, map, command, says) in [
+        (
+            &b"caf\xe9"[..],
+            "",
+            "claude-code --bind a",
+            "not-utf8: if it is Latin-1, run: ",
+        ),
+        (
+            b"a",
+            own,
+            "cursor --bind a",
+            "agents only: name one of them with --agent",
+        ),
+        (
+            &[b'a'; 40_001],
+            "",
+            "codex --bind a",
+            "Codex takes at most 40000: shorten it",
+        ),
+        (
+            &[b'a'; 500_001],
+            "",
+            "plugin",
+            "a file of more than 500000 characters",
+        ),
+        (
+            &[b'a'; 10_001],
+            "",
+            "claude-code --inject a",
+            "10,000 characters at most",
+        ),
+        (
+            accents.as_bytes(),
+            "",
+            "codex --inject a",
+            "10,000 characters at most",
+        ),
+        (accents.as_bytes(), "", "claude-code --inject a", ""),
+        (b" ", "", "claude-code --inject a", "no empty document"),
+    ] {
+        let world = World::new().file("private/a.md", content).map(map);
+        let command = format!("setup {command} --file ~/private/a.md --dry-run");
+        let ran = world.run(command.split(' '));
+        match says {
+            "" => drop(ran.exits(0)),
+            _ => drop(ran.exits(1).only_complains(says)),
+        }
+    }
+    let odd = r"private/a\b.md";
+    let world = World::new().file(odd, "a").file("open/a.md", "a");
+    world.mode("open", 0o777);
+    for (file, says) in [
+        (
+            odd,
+            "outside-root: the file's own name has a backslash: rename it",
+        ),
+        (
+            "open/a.md",
+            "untrusted: others can write to HOME/open. Run: chmod go-w HOME/open",
+        ),
+    ] {
+        let command = format!("setup cursor --bind a --file ~/{file}");
+        shows(&world, &command, &[], 1, &[says]);
+        assert!(!world.map_path().exists());
+    }
+    // What is new is judged when it is there.
+    let world = World::new().directory("private");
+    world.mode("private", 0o777);
+    let says = "all is written, but the document would be refused as untrusted: others can write";
+    shows(&world, PLUGIN, &[RULES, WRITE], 1, &[says]);
+}
+
+#[test]
+fn codex_gets_the_variable_that_says_where_the_map_is() {
+    for (folder, is_told) in [("elsewhere", true), (".config", false)] {
+        let world = World::new().file("private/a.md", "a");
+        let set = world.path(folder);
+        let world = world.env("XDG_CONFIG_HOME", set);
+        let command = "setup codex --bind a --file ~/private/a.md --dry-run";
+        let ran = world.run(command.split(' ')).exits(0);
+        let line = "\n  + env_vars = [\"XDG_CONFIG_HOME\"]\n";
+        assert_eq!(ran.stdout.contains(line), is_told, "{ran:#?}");
+        let _ = ran.conceals("list of tools");
+    }
+}
+
+/// An agent may run it.
+#[test]
+fn what_a_dry_run_takes_away_shows_no_key() {
+    let world = World::new().file("private/a.md", "a");
+    let command = "setup codex --inject rev --file ~/private/a.md";
+    shows(&world, command, &[WRITE], 0, &[]);
+    let dry = world.run(["setup", "remove", "rev", "--dry-run"]).exits(0);
+    let _ = dry.mentions("[keys.…]").conceals("k-");
 }
 
 /// Of these clients all is printed, and the user pastes it.

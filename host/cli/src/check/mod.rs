@@ -94,6 +94,8 @@ pub(crate) struct EntryReport {
     is_bound: bool,
     /// The file's size in bytes, or why it is not served.
     pub(crate) result: Result<u64, Refusal>,
+    /// Its length as Claude Code counts: in UTF-16 code units.
+    pub(crate) chars: usize,
     /// What is wrong with this one, or what others may read, and what to type. It may hold
     /// paths.
     detail: Option<String>,
@@ -331,15 +333,13 @@ pub(crate) async fn entry_report(
         Ok(_) => location.expand(path).and_then(|file| way::closing(&file)),
     };
     let has = |is: fn(&str) -> bool| text.is_ok_and(is);
+    let chars = text.map_or(0, |text| text.encode_utf16().count());
     let warnings = [
         (has(is_blank), Warning::Blank),
         (has(|text| text.contains('\0')), Warning::Nul),
         (is_weak, Warning::WeakKey),
         (is_not_its_key, Warning::NotItsKey),
-        (
-            has(|text| text.encode_utf16().count() > MAX_CLAUDE_CHARS),
-            Warning::LongForClaude,
-        ),
+        (chars > MAX_CLAUDE_CHARS, Warning::LongForClaude),
         (text.is_ok() && detail.is_some(), Warning::Open),
     ];
     EntryReport {
@@ -347,6 +347,7 @@ pub(crate) async fn entry_report(
         path: is_shown.then(|| path.to_owned()),
         is_bound: !agents.is_empty(),
         result: text.map(|text| text.len() as u64).map_err(|code| *code),
+        chars,
         detail: detail.map(|text| secrets.hidden_in(text)),
         warnings: warnings
             .into_iter()

@@ -60,7 +60,7 @@ impl Report {
             let map = map.as_deref();
             let rules = map.and_then(|map| missing_rules(&settings, location, map, is_private));
             self.notes.extend(rules);
-            self.notes.extend(is_off(&settings));
+            self.notes.extend(is_off(&settings, is_private));
         }
         if !is_private {
             let command = visible(command).and_then(shell_word);
@@ -215,18 +215,17 @@ fn missing_rules(
     })
 }
 
-/// That the client's settings switch the plugin off, or do not switch it on: it lists every
-/// plugin that is on.
-fn is_off(settings: &Settings) -> Option<String> {
+/// That the client's settings switch the plugin off, or do not switch it on: they list every
+/// plugin that is on. Without such a list, a session may have the plugin in another way.
+fn is_off(settings: &Settings, is_private: bool) -> Option<String> {
     let Settings { places, value } = settings;
     let (places, settings) = (places.as_ref()?, value.as_ref()?);
-    let plugins = settings.get("enabledPlugins").and_then(Value::as_object)?;
-    let is_on = plugins
-        .iter()
-        .any(|(name, is)| name.starts_with("keyhole@") && *is == json!(true));
+    let plugins = settings.get("enabledPlugins").and_then(Value::as_object);
+    let is_on = |plugin: (&String, &Value)| plugin.0.starts_with("keyhole@") && *plugin.1 == true;
+    let is_on = plugins.map_or(!is_private, |plugins| plugins.iter().any(is_on));
     (!is_on).then(|| {
         format!(
-            "{}/settings.json does not switch the plugin on: add \"keyhole@keyhole\": true to its enabledPlugins",
+            "{}/settings.json does not switch the plugin on: install it (claude plugin install keyhole@keyhole), or add \"keyhole@keyhole\": true to its enabledPlugins",
             places.shown
         )
     })

@@ -1,13 +1,18 @@
 //! The part that writes: asks, lets `keyhole_setup` do it, checks, and says the last step.
 
-use super::{Output, SetupError, UserMap, Wish, entry::fresh, found, print};
+use super::{
+    Output, SetupError, UserMap, Wish,
+    entry::{fresh, judged},
+    found, print,
+};
 use crate::{
     arguments::{agent_name, binding_name},
-    check::foreign_map,
+    check::{Warning, foreign_map},
+    inject::MAX_DOCUMENT,
 };
-use keyhole_core::{LiveMap, Location, MapError};
+use keyhole_core::{Key, LiveMap, Location, Map, MapError, Target};
 use keyhole_setup::{
-    Disk, Door, Outcome, Request, What,
+    Disk, Door, Outcome, PLUGIN, Request, What,
     ask::{Asked, Nobody, Terminal},
     clients,
     document::NEW,
@@ -28,6 +33,10 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         let map = live.parse(bytes);
         map.map(drop).map_err(|error| error.to_string())
     };
+    let refuses = |bytes: &[u8], what: &What| match live.parse(bytes) {
+        Ok(map) => is_served(&Arc::new(map), location, what).err(),
+        Err(error) => Some(error.to_string()),
+    };
     let mut door = Door {
         home: location.home().ok_or(SetupError::NoHome)?.to_owned(),
         map: location.file().to_owned(),
@@ -36,6 +45,7 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         caution: None,
         variable: &variable,
         judge: &judge,
+        refuses: &refuses,
         // Before the question whether to write, so that no failure comes after it.
         key: fresh()?,
         disk: Disk::default(),
@@ -54,7 +64,7 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         Wish::Give(what, file) => (what, file),
         Wish::Remove(name) => {
             let done = door.remove(name, asked)?;
-            return said(done, nobody.shown, dry_run);
+            return said(done, without_keys(nobody.shown, &user), dry_run);
         }
     };
     let request = Request {
@@ -78,9 +88,13 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         (door.program, door.caution) = (this.path, this.caution);
     }
     let done = door.install(&request, asked)?;
-    let mut shown = nobody.shown;
+    let mut shown = without_keys(nobody.shown, &user);
     if done != Outcome::Nothing {
         shown += &checked(location, &request.what)?;
+        let map = live.current().map_err(SetupError::Map)?;
+        if let Err(why) = is_served(&map, location, &request.what) {
+            return Err(SetupError::Refused(why, shown));
+        }
         let recipe = match &request.what {
             What::Bind { client, .. } => clients::named(client),
             _ => None,
@@ -106,6 +120,68 @@ fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Output, SetupErro
     }
 }
 
+/// The text without the map's keys: who only looks may be an agent. That of the plugin is no
+/// secret.
+fn without_keys(text: String, user: &UserMap) -> String {
+    let entries = user.map.iter().flat_map(|map| map.entries());
+    let keys = entries.map(|(key, _)| key.expose());
+    keys.filter(|key| *key != PLUGIN.1 && !Key::is_guessable(key))
+        .fold(text, |text, key| text.replace(key, "…"))
+}
+
+/// Whether the document reaches whom it is for with this map; if not, why.
+fn is_served(map: &Arc<Map>, location: &Location, what: &What) -> Result<(), String> {
+    let (target, entry) = match what {
+        What::Bind { name, agent, .. } => {
+            let agent = agent.as_deref().and_then(|name| agent_name(name).ok());
+            let entry = map.find_bound(name, agent.as_ref()).ok_or_else(|| {
+                format!("[bindings.{name}] is for its agents only: name one of them with --agent")
+            })?;
+            let name = binding_name(name).map_err(|error| error.to_string())?;
+            (Target::Bound(name), Some(entry))
+        }
+        What::Inject { agent, .. } => {
+            let agent = agent_name(agent).map_err(|error| error.to_string())?;
+            let key = map.only_key_of(&agent).ok_or(
+                "exactly one entry of the map must name this agent, without a marketplace",
+            )?;
+            (Target::Key(key.expose().to_owned()), map.find(key))
+        }
+        What::Plugin => {
+            let key = Key::try_from(PLUGIN.1).ok();
+            (
+                Target::Key(PLUGIN.1.to_owned()),
+                key.and_then(|key| map.find(&key)),
+            )
+        }
+    };
+    let entry = entry.ok_or("the map has no entry for it")?;
+    let report = judged(map, target, entry, location).map_err(|error| error.to_string())?;
+    if let (Err(code), Some(why)) = (report.result, report.message()) {
+        let code = code.as_str();
+        return Err(format!("the document would be refused as {code}: {why}"));
+    }
+    let is_for_claude = match what {
+        What::Inject { client, .. } | What::Bind { client, .. } => client == "claude-code",
+        What::Plugin => true,
+    };
+    let size = match is_for_claude {
+        true => report.chars as u64,
+        false => report.result.unwrap_or_default(),
+    };
+    let has = |warning| report.warnings.contains(&warning);
+    match what {
+        What::Inject { .. } if has(Warning::Blank) => {
+            Err("a hook hands over no empty document: write it first".to_owned())
+        }
+        What::Inject { .. } if size > MAX_DOCUMENT as u64 => Err(
+            "a hook hands over 10,000 characters at most (Codex, Copilot: bytes): shorten the document".to_owned(),
+        ),
+        _ if is_for_claude && has(Warning::LongForClaude) => Err(Warning::LongForClaude.to_string()),
+        _ => Ok(()),
+    }
+}
+
 /// What `keyhole check` says now.
 fn checked(location: &Location, what: &What) -> Result<String, SetupError> {
     let live = Arc::new(LiveMap::new(location.clone()));
@@ -122,8 +198,11 @@ fn ask_file(asked: &mut dyn Asked) -> Result<PathBuf, keyhole_setup::SetupError>
         format!("Which Markdown file? (Enter: {NEW}, which is made if it is not there) ");
     let answer = asked.ask(&question)?;
     // As a file manager or a shell writes it.
-    let answer = answer.trim_matches(['\'', '"']);
-    Ok(if answer.is_empty() { NEW } else { answer }.into())
+    let answer = match answer.starts_with(['\'', '"']) {
+        true => answer.trim_matches(['\'', '"']).to_owned(),
+        false => answer.replace('\\', ""),
+    };
+    Ok(if answer.is_empty() { NEW } else { &*answer }.into())
 }
 
 /// Which client, those found here first. None if the answer is none of them.

@@ -2,10 +2,12 @@
 
 use super::{Names, Output, SetupError, UserMap};
 use crate::{
-    check::{ReadMap, Secrets, entry_report, load},
+    check::{EntryReport, ReadMap, Secrets, entry_report, load},
     resources::runtime,
 };
-use keyhole_core::{Caller, Loader, Target, hex, limits::Limits, sandbox::Sandbox};
+use keyhole_core::{
+    Caller, Entry, Loader, Location, Map, Target, hex, limits::Limits, sandbox::Sandbox,
+};
 use keyhole_setup::{
     PLUGIN,
     paste::{document, quoted},
@@ -80,14 +82,7 @@ fn table(path: &str, names: &Names, max_bytes: Option<u64>) -> Result<String, Se
 
 /// Loads the file as a call would, with the entry in the user's map.
 fn warnings(text: &str, names: &Names, user: &UserMap) -> Result<Vec<String>, SetupError> {
-    let limits = Limits::default();
     let map = Arc::new(user.live.extended_by(text).map_err(SetupError::Entry)?);
-    let planned = ReadMap(Ok(Arc::clone(&map))).into();
-    let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
-    let runtime = runtime(limits.running)?;
-    let load = async |target: Target, caller: &Caller| load(&loader, target, caller).await;
-    let secrets = Secrets::of(&map);
-    let location = user.live.location();
     let mut warnings = Vec::new();
     let entries = map.entries();
     let new = match &names.bind {
@@ -100,13 +95,29 @@ fn warnings(text: &str, names: &Names, user: &UserMap) -> Result<Vec<String>, Se
             .map(|(key, entry)| (Target::Key(key.expose().to_owned()), *entry)),
     };
     if let Some((target, entry)) = new {
-        let judged = entry_report(&map, target, entry, &secrets, location, &load);
-        let report = runtime.block_on(judged);
+        let report = judged(&map, target, entry, user.live.location())?;
         if let (Err(code), Some(why)) = (report.result, report.message()) {
             warnings.push(format!("warning: {}: {why}", code.as_str()));
         }
         warnings.extend(report.warnings.iter().map(|why| format!("warning: {why}")));
     }
-    runtime.shutdown_background();
     Ok(warnings)
+}
+
+/// What a call for `target` would get with this map.
+pub(super) fn judged(
+    map: &Arc<Map>,
+    target: Target,
+    entry: &Entry,
+    location: &Location,
+) -> Result<EntryReport, SetupError> {
+    let limits = Limits::default();
+    let planned = ReadMap(Ok(Arc::clone(map))).into();
+    let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
+    let runtime = runtime(limits.running)?;
+    let load = async |target: Target, caller: &Caller| load(&loader, target, caller).await;
+    let secrets = Secrets::of(map);
+    let report = runtime.block_on(entry_report(map, target, entry, &secrets, location, &load));
+    runtime.shutdown_background();
+    Ok(report)
 }

@@ -170,6 +170,9 @@ pub(crate) enum SetupError {
     #[cfg(unix)]
     #[error("the result cannot be checked: {0}; run `keyhole check`")]
     Unchecked(crate::serve::ServeError),
+    #[cfg(unix)]
+    #[error("all is written, but {0}\n\n{1}")]
+    Refused(String, String),
     #[cfg(windows)]
     #[error("on Windows, setup writes nothing: without --file, it prints what to write")]
     NotHere,
