@@ -150,13 +150,16 @@ impl Record {
     /// Forgets what a killed run has not written into a file that has `text`.
     pub(crate) fn forget_unwritten(&mut self, file: &Path, text: &str) {
         let now = hash(text);
-        let last = |entries: &[Entry]| entries.iter().rposition(|entry| entry.file == file);
-        while let Some(at) = last(&self.entries)
-            && let Some(entry) = self.entries.get(at)
-            && entry.after != now
-            && entry.before == now
-        {
-            self.entries.remove(at);
+        let of_file = self.entries.iter().enumerate().rev();
+        let unwritten = of_file
+            .filter(|(_, entry)| entry.file == file)
+            .take_while(|(_, entry)| entry.after != now)
+            .filter(|(_, entry)| entry.before == now);
+        // A run may write a file more than once.
+        if let Some((at, _)) = unwritten.last() {
+            let later = self.entries.split_off(at);
+            let others = later.into_iter().filter(|entry| entry.file != file);
+            self.entries.extend(others);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Homes as users have them, and the bytes after.
 
 mod files;
+mod remove;
 mod texts;
 
 use crate::{
