@@ -26,6 +26,12 @@ pub(crate) enum EditError {
     /// What stands there is ours, but another line takes it back.
     #[error("a line after {0} undoes it there: the last one that matches counts; move that one up")]
     Undone(String),
+    /// It cannot be told from the rest any more.
+    #[error(
+        "it was changed since setup wrote it. Take this away there yourself, and run this again: {}",
+        printable_text(.0)
+    )]
+    Changed(String),
     /// The result would change something else.
     #[error("it cannot be changed there without changing more; do it by hand")]
     NotSafe,

@@ -153,6 +153,76 @@ pub(crate) fn merge(text: &str, wanted: &Table) -> Result<Vec<Change>, EditError
     edited(text, make, whole)
 }
 
+/// The text without what these changes added to a table, if that can be told from the rest: as a
+/// whole table, or not at all any more.
+pub(crate) fn without(text: &str, added: &Table, changes: &[Change]) -> Result<String, EditError> {
+    let (kind, name) = (&*added.kind, &*added.name);
+    // The table, and all else.
+    let parts = |text: &str| {
+        let mut all = whole(text)?;
+        let tables = &mut all[kind];
+        let table = tables.as_object_mut().and_then(|all| all.remove(name));
+        if *tables == json!({}) {
+            *tables = Value::Null;
+        }
+        Ok::<_, EditError>((table.unwrap_or_default(), all))
+    };
+    let (table, rest) = parts(text)?;
+    let end = changes.iter().find(|change| change.place == "the end");
+    let is_ours = |(name, _): &&(String, Value)| {
+        let (of, line) = (format!("{name} of ["), format!("{name} = "));
+        let adds =
+            |change: &Change| change.place.starts_with(&of) || change.inserted.contains(&line);
+        changes.iter().any(adds)
+    };
+    let ours: Vec<_> = added.fields.iter().filter(is_ours).collect();
+    let is_there = ours
+        .iter()
+        .any(|(name, value)| match (&table[name], value) {
+            (Value::Array(has), Value::Array(more)) => more.iter().any(|one| has.contains(one)),
+            (has, value) => has == value,
+        });
+    if table.is_null() || end.is_none() && !is_there {
+        return Ok(text.to_owned());
+    }
+    let cut = end.and_then(|end| {
+        let (before, after) = text.split_once(&*end.inserted)?;
+        let new = before.to_owned() + after;
+        let is_cut = parts(&new).is_ok_and(|new| new == (Value::Null, rest));
+        is_cut.then_some(new)
+    });
+    cut.ok_or_else(|| {
+        // A key is not shown.
+        let at = if end.is_some() { "" } else { "in " };
+        let head = (kind == "bindings").then(|| format!("{at}[bindings.{}]", key(name)));
+        let lines = ours
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", shown(value)));
+        EditError::Changed(head.into_iter().chain(lines).collect::<Vec<_>>().join(", "))
+    })
+}
+
+/// The roots that these changes added, as far as they are there.
+pub(crate) fn roots_left(
+    text: &str,
+    added: &Table,
+    changes: &[Change],
+) -> Result<Vec<String>, EditError> {
+    let is_in = |place: &str| changes.iter().any(|change| change.place == place);
+    let all = added
+        .all_roots
+        .iter()
+        .flatten()
+        .filter(|_| is_in("the top"));
+    let one = added.root.iter().filter(|_| is_in("roots"));
+    let has = read(text)?.roots.unwrap_or_default();
+    Ok(all
+        .chain(one)
+        .filter(|root| has.contains(root))
+        .cloned()
+        .collect())
+}
+
 /// The changes after which each binding that has the key of an entry has that entry's path,
 /// limit and agents instead, as since version 0.4.0.
 pub(crate) fn renew(text: &str) -> Result<Vec<Change>, EditError> {

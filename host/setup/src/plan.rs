@@ -1,13 +1,14 @@
 //! What setup would change, file by file; and doing it.
 
 use crate::{
-    disk::{Disk, FileError, Found, missing_folders},
+    disk::{Disk, FileError, Found, Why, missing_folders},
     document::short,
     edit::{Change, EditError},
     json, map,
     record::{Entry, Record, Wanted, unwind},
 };
 use keyhole_walk::printable::{printable, printable_text};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// A new version of one file.
@@ -136,28 +137,56 @@ impl<'a> Plan<'a> {
 
     fn remove_from(&mut self, name: &str, file: &Path) -> Result<(), FileError> {
         let refuse = |error: EditError| FileError::new(file, error);
+        let is_made = |folder: &PathBuf| {
+            self.record
+                .of_file(file)
+                .any(|e| e.folders.contains(folder))
+        };
+        let gone = "it is not there. If it was moved, move it back first, or take away yourself what setup wrote there";
+        if !missing_folders(file).iter().all(is_made) {
+            let mut entries = self.record.of_file(file);
+            if entries.any(|entry| matches!(entry.wanted, Wanted::Map(_))) {
+                // A map that is somewhere still needs the rules.
+                return Err(FileError::new(file, Why::Refused(gone)));
+            }
+            self.left.push(format!("{}: {gone}", printable(file)));
+            return Ok(());
+        }
         let (found, text) = self.now(file)?;
+        if found.bytes.is_none() {
+            self.left.push(format!("{}: {gone}", printable(file)));
+        }
         self.record.forget_unwritten(file, &text);
         let stack: Vec<Entry> = self.record.of_file(file).cloned().collect();
         let Some(lowest) = stack.iter().position(|entry| entry.name == name) else {
             return Ok(());
         };
-        self.record.entries.retain(|entry| entry.file != file);
         let (below, above) = stack.split_at(lowest);
-        self.record.entries.extend_from_slice(below);
         let (ours, others): (Vec<_>, Vec<_>) =
             above.iter().cloned().partition(|entry| entry.name == name);
-        let new = match unwind(&text, above) {
+        let base = unwind(&text, above);
+        if base.is_none()
+            && matches!(above, [entry, ..] if matches!(entry.wanted, Wanted::Whole(_)))
+        {
+            self.left.push(format!(
+                "{} was changed since setup wrote it, and stays: remove it yourself",
+                printable(file)
+            ));
+            return Ok(());
+        }
+        self.record.entries.retain(|entry| entry.file != file);
+        self.record.entries.extend_from_slice(below);
+        let new = match base {
             // What others wrote above is written again.
-            Some(base) => Some(others.into_iter().try_fold(base, |text, entry| {
+            Some(base) => others.into_iter().try_fold(base, |text, entry| {
                 let changes = entry.wanted.changes(&text, None).map_err(refuse)?;
                 let to = (&*entry.name, file);
                 let new = self.record.add(to, &text, entry.wanted, changes, None);
                 new.map_err(refuse)
-            })?),
+            })?,
             None => {
                 self.record.entries.extend(others);
-                cut(&text, &ours, self.record.of_file(file)).map_err(refuse)?
+                self.cut(&text, &ours, file).map_err(refuse)?
             }
         };
         let made = stack.first().filter(|entry| entry.made);
@@ -169,27 +198,68 @@ impl<'a> Plan<'a> {
             // Who comes first now has made the file.
             (first.made, first.folders) = (true, folders);
         }
-        let Some(new) = new else {
-            if found.bytes.is_some() {
+        if new != text {
+            let changes = ours
+                .first()
+                .map(|entry| entry.wanted.difference(&text, &new));
+            let mut made = made.filter(|_| new.is_empty());
+            if found.real != file && made.take().is_some() {
                 self.left.push(format!(
-                    "{} was changed since setup wrote it: take its lines away yourself",
+                    "{} is a link now: what it leads to stays as an empty file",
                     printable(file)
                 ));
             }
-            return Ok(());
-        };
-        if new != text {
-            let changes = ours.iter().rev().flat_map(|entry| &entry.changes);
-            let made = made.filter(|_| new.is_empty());
             self.steps.push(Step {
                 file: file.to_owned(),
                 found,
                 new: made.is_none().then_some(new),
                 folders: made.unwrap_or_default(),
-                changes: changes.map(Change::back).collect(),
+                changes: changes.into_iter().collect(),
             });
         }
         Ok(())
+    }
+
+    /// The text without what setup wrote for one name, although somebody changed it since. What
+    /// others need stays.
+    fn cut(&mut self, text: &str, ours: &[Entry], file: &Path) -> Result<String, EditError> {
+        let kept = json::joined(self.record.of_file(file).filter_map(
+            |entry| match &entry.wanted {
+                Wanted::Json { value, .. } => Some(value),
+                _ => None,
+            },
+        ));
+        let mut new = text.to_owned();
+        for entry in ours.iter().rev() {
+            match &entry.wanted {
+                Wanted::Json { comments, .. } => {
+                    let before = json::read(text, *comments)?;
+                    new = json::without(&new, &entry.wrote, &kept, *comments)?;
+                    let after = json::read(&new, *comments)?;
+                    if json::missing(&before, &entry.wrote) != json!({})
+                        || is_left(&after, &entry.wrote, &kept)
+                    {
+                        self.left.push(format!(
+                            "{} was changed since setup wrote it: look whether a part of what it wrote is left there",
+                            printable(file)
+                        ));
+                    }
+                }
+                Wanted::Map(table) => {
+                    new = map::without(&new, table, &entry.changes)?;
+                    for root in map::roots_left(&new, table, &entry.changes)? {
+                        self.left.push(format!(
+                            "{} was changed since setup wrote it: {} stays in its roots. Take it away yourself if nothing else needs it",
+                            printable(file),
+                            printable_text(&root)
+                        ));
+                    }
+                }
+                Wanted::Whole(_) => return Err(EditError::NotSafe),
+            }
+        }
+        self.left.dedup();
+        Ok(new)
     }
 
     /// For the user: each line that comes or goes, and nothing else of a file.
@@ -235,44 +305,14 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The text without what setup wrote for one name, although somebody changed it since. None if
-/// that cannot be told from the rest.
-fn cut<'e>(
-    text: &str,
-    ours: &[Entry],
-    others: impl Iterator<Item = &'e Entry>,
-) -> Result<Option<String>, EditError> {
-    let kept = json::joined(others.filter_map(|entry| match &entry.wanted {
-        Wanted::Json { value, .. } => Some(value),
-        _ => None,
-    }));
-    let mut new = text.to_owned();
-    for entry in ours.iter().rev() {
-        new = match &entry.wanted {
-            Wanted::Json { comments, .. } => json::without(&new, &entry.wrote, &kept, *comments)?,
-            Wanted::Map(_) => {
-                let Some(cut) = cut_lines(&new, &entry.changes) else {
-                    return Ok(None);
-                };
-                map::read(&cut)?;
-                cut
-            }
-            Wanted::Whole(_) => return Ok(None),
-        };
-    }
-    Ok(Some(new))
-}
-
-/// The text without each inserted part, if that stands there once, or not at all any more.
-fn cut_lines(text: &str, changes: &[Change]) -> Option<String> {
-    let mut text = text.to_owned();
-    // A root may be another entry's by now.
-    for change in changes.iter().filter(|change| change.place == "the end") {
-        let mut places = text.match_indices(&*change.inserted).map(|(at, _)| at);
-        match (places.next(), places.next()) {
-            (Some(at), None) => text.replace_range(at..at + change.inserted.len(), ""),
-            _ => return None,
-        }
-    }
-    Some(text)
+/// Whether a member that was setup's own is still there in part. These lists have others'
+/// elements too.
+fn is_left(found: &Value, gone: &Value, kept: &Value) -> bool {
+    let groups = gone.as_object().into_iter().flatten();
+    let own = groups.filter(|(group, _)| !matches!(&***group, "permissions" | "hooks"));
+    let mut members = own.flat_map(|(group, members)| {
+        let names = members.as_object().into_iter().flatten();
+        names.map(move |(name, _)| (group, name))
+    });
+    members.any(|(group, name)| !found[group][name].is_null() && kept[group][name].is_null())
 }

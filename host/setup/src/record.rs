@@ -7,7 +7,7 @@ use crate::{
     json, map,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -55,6 +55,32 @@ impl Wanted {
                 let change = Change::replace(text, 0..text.len(), whole.clone(), "");
                 Ok(vec![change])
             }
+        }
+    }
+
+    /// What such a file loses and gets, for the user.
+    pub(crate) fn difference(&self, old: &str, new: &str) -> Change {
+        let only = |one: &str, other: &str| match self {
+            Self::Json { comments, .. } => {
+                let read = |text| json::read(text, *comments).unwrap_or_default();
+                match json::missing(&read(other), &read(one)) {
+                    none if none == Value::Null || none == json!({}) => String::new(),
+                    some => format!("{some:#}"),
+                }
+            }
+            _ => {
+                let mut others: Vec<_> = other.lines().collect();
+                let mut is_other = |line: &&str| {
+                    let at = others.iter().position(|other| other == line);
+                    at.map(|at| others.swap_remove(at)).is_some()
+                };
+                let lines: Vec<_> = one.lines().filter(|line| !is_other(line)).collect();
+                lines.join("\n")
+            }
+        };
+        Change {
+            removed: only(old, new),
+            ..Change::insert(0, only(new, old), "")
         }
     }
 }

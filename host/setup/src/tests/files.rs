@@ -12,7 +12,7 @@ use std::{
 };
 
 /// The user's settings and map, which other people's lines are in.
-fn lived_in() -> Home {
+pub(super) fn lived_in() -> Home {
     let home = Home::new();
     home.file(
         SETTINGS,
