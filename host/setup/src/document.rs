@@ -76,6 +76,16 @@ impl Document {
     }
 }
 
+/// Whether both are one file, also under two names.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let file = |at| {
+        fs::metadata(at)
+            .map(|found| (found.dev(), found.ino()))
+            .ok()
+    };
+    file(one).is_some_and(|one| file(other) == Some(one))
+}
+
 /// The path as it begins with `~/`.
 pub(crate) fn short(path: &Path, home: &Path) -> Option<String> {
     let rest = path.strip_prefix(home).ok()?.to_str()?;

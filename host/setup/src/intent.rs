@@ -51,8 +51,9 @@ impl Door<'_> {
         (self.judge)(text.as_bytes()).map_err(SetupError::Map)?;
         let map = map::read(&text).map_err(|error| FileError::new(&self.map, error))?;
         let is_document = |path: &String| {
-            let is_real = self.real(path).is_some_and(|real| real == document.real);
-            is_real || expand(path, &self.home, self.directory()) == document.path
+            let real = self.real(path);
+            real.is_some_and(|real| document::is_same(&real, &document.real))
+                || expand(path, &self.home, self.directory()) == document.path
         };
         let is_same = |table: &&Known| table.path.as_ref().is_some_and(is_document);
         let mut intent = Intent {

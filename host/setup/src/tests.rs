@@ -565,3 +565,27 @@ fn a_file_that_is_no_document_is_refused() {
         assert!(!home.path(MAP).exists());
     }
 }
+
+#[test]
+fn another_name_of_a_document_is_the_same_document() {
+    let home = Home::new();
+    home.install(&bind("claude-code", "first"), &mut User::answers(YES))
+        .unwrap();
+    fs::hard_link(
+        home.path("private/identifiers.md"),
+        home.path("private/b.md"),
+    )
+    .unwrap();
+    let request = Request {
+        file: "~/private/b.md".into(),
+        ..bind("claude-code", "second")
+    };
+    let mut user = User::answers(&["second", "y"]);
+    let done = home.install(&request, &mut user).unwrap();
+    assert!(
+        user.seen.contains("another agent gets it: second"),
+        "{}",
+        user.seen
+    );
+    assert!(matches!(done, Outcome::Done(_)));
+}
