@@ -589,3 +589,28 @@ fn another_name_of_a_document_is_the_same_document() {
     );
     assert!(matches!(done, Outcome::Done(_)));
 }
+
+#[test]
+fn no_command_moves_a_document_over_another() {
+    let home = Home::new();
+    home.file("repository/a.md", "a\n");
+    fs::create_dir(home.path("repository/.git")).unwrap();
+    let shown = |home: &Home| {
+        let mut nobody = Nobody::default();
+        let request = Request {
+            what: What::Plugin,
+            file: home.path("repository/a.md"),
+        };
+        home.door(None, |door| door.install(&request, &mut nobody))
+            .unwrap();
+        nobody.shown
+    };
+    let free = shown(&home);
+    assert!(free.contains("/repository/a.md' ~/private/"), "{free}");
+    home.file("private/a.md", "another\n");
+    let taken = shown(&home);
+    assert!(
+        !taken.contains("mv ") && taken.contains("under a new name"),
+        "{taken}"
+    );
+}
