@@ -45,6 +45,13 @@ impl Door<'_> {
         request: &'a Request,
         with_rules: bool,
     ) -> Result<Intent<'a>, SetupError> {
+        let name = match &request.what {
+            What::Bind { name, .. } | What::Inject { agent: name, .. } if name == PLUGIN_NAME => {
+                return Err(NameError::OfPlugin.into());
+            }
+            What::Bind { name, .. } | What::Inject { agent: name, .. } => name,
+            What::Plugin => PLUGIN_NAME,
+        };
         let document = Document::find(&request.file, &self.home)?;
         // The map is judged first: what cannot be read cannot be added to.
         let text = self.disk.find(&self.map)?.text()?;
@@ -59,7 +66,7 @@ impl Door<'_> {
         let mut intent = Intent {
             door: self,
             with_rules,
-            name: PLUGIN_NAME,
+            name,
             plan: Plan::new(&self.disk, &self.record())?,
             same: map.tables.iter().filter(is_same).cloned().collect(),
             map,
@@ -72,17 +79,11 @@ impl Door<'_> {
         };
         intent.document()?;
         match &request.what {
-            What::Bind {
-                client,
-                name,
-                agent,
-            } => {
-                intent.name = name;
+            What::Bind { client, agent, .. } => {
                 let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
                 intent.bind(&recipe, agent.as_deref())?;
             }
             What::Inject { client, agent } => {
-                intent.name = agent;
                 intent.inject(client, agent)?;
             }
             What::Plugin => {

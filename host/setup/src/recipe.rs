@@ -26,6 +26,9 @@ pub enum NameError {
         "in this client, an agent's name is 1 to 64 of a to z, digits and -, and starts with a letter"
     )]
     NotItsAgent,
+    /// The record has what the plugin needs under this name.
+    #[error("`plugin` is the name of what Keyhole's plugin needs; choose another name")]
+    OfPlugin,
     /// A client would replace a part of the agent's name.
     #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
     OddAgent,
