@@ -50,9 +50,9 @@ pub enum SetupError {
     Map(String),
     /// The agent has another document.
     #[error(
-        "the map names this agent for another file already; remove that first: keyhole setup remove NAME"
+        "the map names this agent for another file already: run `keyhole setup remove {0}` first, or if setup did not write that, change the map yourself"
     )]
-    OtherFile,
+    OtherFile(String),
     /// Nothing is there.
     #[error("setup wrote nothing of this name")]
     NothingOf,

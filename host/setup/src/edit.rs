@@ -20,7 +20,7 @@ pub(crate) enum EditError {
     Duplicate,
     /// Something else stands where ours would be.
     #[error(
-        "{0} is something else there than setup would write; change it yourself, or choose another name"
+        "{0} is something else there than setup would write; change it yourself, or choose another name if this one is taken"
     )]
     Differs(String),
     /// What stands there is ours, but another line takes it back.

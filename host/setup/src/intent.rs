@@ -87,6 +87,12 @@ impl Door<'_> {
                 intent.inject(client, agent)?;
             }
             What::Plugin => {
+                let is_other = |table: &Known| {
+                    table.kind == "keys" && table.name == PLUGIN.1 && !intent.same.contains(table)
+                };
+                if intent.map.tables.iter().any(is_other) {
+                    return Err(SetupError::OtherFile(name.to_owned()));
+                }
                 intent.rules()?;
                 let withhold = [("withhold", json!(true))];
                 intent.entry("keys", PLUGIN.1, Some(PLUGIN.0), &withhold)?;
@@ -197,7 +203,9 @@ impl Intent<'_> {
             table.kind == "keys" && agents.any(|name| name == agent)
         };
         match self.map.tables.iter().find(is_named) {
-            Some(known) if !self.same.contains(known) => return Err(SetupError::OtherFile),
+            Some(known) if !self.same.contains(known) => {
+                return Err(SetupError::OtherFile(agent.to_owned()));
+            }
             Some(_) => {}
             None => self.entry("keys", &door.key, Some(agent), &[])?,
         }
