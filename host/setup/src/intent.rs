@@ -272,6 +272,9 @@ impl Intent<'_> {
         let (door, document) = (self.door, &self.document);
         let is_own = |table: &&Known| table.kind == kind && table.name == name;
         let own = self.same.iter().find(is_own);
+        if kind == "bindings" && agent.is_none() && own.is_some_and(|own| own.agents.is_some()) {
+            return Err(NameError::NoAgent.into());
+        }
         // What stands there for the same file may name it in another way.
         let path = own.and_then(|own| own.path.as_ref());
         let path = ("path", json!(path.unwrap_or(&document.written)));
@@ -306,6 +309,7 @@ impl Intent<'_> {
         let others = paths.map(|path| root_of(&door.real(path)?));
         let all_roots = others.chain([root.clone()]).collect();
         match (&self.map.roots, &root, &all_roots) {
+            (Some(_), None, _) if held_by.is_empty() => return Err(NameError::NoRoot.into()),
             (_, None, _) if held_by.is_empty() => self.notes.push(
                 "The document lies directly in your home, so no root is written for it: a server could then read all of the home. Better move it to ~/private.".to_owned(),
             ),

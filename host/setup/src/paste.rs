@@ -29,7 +29,7 @@ pub fn document(file: &Path, home: Option<&Path>) -> Result<String, NameError> {
         return Err(NameError::Placeholder);
     }
     // The text may be a key in the wrong place, so this check comes before anything prints it.
-    if !text.ends_with(".md") {
+    if !text.ends_with(".md") || file.extension().is_none() {
         let in_home = file.strip_prefix("~").ok().zip(home);
         let path = in_home.map_or_else(|| file.to_owned(), |(rest, home)| home.join(rest));
         return Err(match path.is_dir() {

@@ -29,6 +29,14 @@ pub enum NameError {
     /// The record has what the plugin needs under this name.
     #[error("`plugin` is the name of what Keyhole's plugin needs; choose another name")]
     OfPlugin,
+    /// The binding is for some agents.
+    #[error("the map has this binding for its agents only: name one of them with --agent")]
+    NoAgent,
+    /// A server would refuse the document.
+    #[error(
+        "the document lies in none of the map's roots, and directly in your home, which is none to be: move it into ~/private, and name it there"
+    )]
+    NoRoot,
     /// A client would replace a part of the agent's name.
     #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
     OddAgent,

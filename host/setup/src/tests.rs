@@ -545,10 +545,12 @@ fn a_document_that_others_can_read_is_closed_if_the_user_agrees() {
 fn a_file_that_is_no_document_is_refused() {
     let home = Home::new();
     home.file("notes.txt", "");
+    home.file("private/.md", "a\n");
     for (file, why) in [
         ("~/FILE", "replace FILE"),
         ("~/notes.txt", "ends in .md"),
         ("~/private", "this is a folder"),
+        ("~/private/.md", "ends in .md"),
         ("~/private/none.md", "nothing is there"),
         ("~root/a.md", "whole path"),
         ("~/a\u{202e}b.md", "whole path"),
@@ -564,6 +566,71 @@ fn a_file_that_is_no_document_is_refused() {
         assert!(error.contains(why), "{file}: {error}");
         assert!(!home.path(MAP).exists());
     }
+}
+
+/// What would not be served is refused before the first question.
+#[test]
+fn what_no_server_would_serve_is_not_written() {
+    let private = |table: &str| format!("roots = ['~/private']\n{table}");
+    let other = "[keys.keyhole-privacy-catalog]\npath = '~/private/b.md'\n";
+    let agents = "[bindings.b]\npath = '~/private/identifiers.md'\nagents = ['rev']\n";
+    let cursor = |name| bind("cursor", name).what;
+    for (map, what, file, says) in [
+        (
+            private(""),
+            What::Plugin,
+            "~/a.md",
+            "none of the map's roots",
+        ),
+        (
+            private(agents),
+            cursor("b"),
+            "~/private/identifiers.md",
+            "--agent",
+        ),
+        (
+            private(""),
+            cursor("plugin"),
+            "~/a.md",
+            "choose another name",
+        ),
+        (
+            private(""),
+            inject("plugin").what,
+            "~/a.md",
+            "choose another name",
+        ),
+        (
+            private(other),
+            What::Plugin,
+            "~/private/identifiers.md",
+            "`keyhole setup remove plugin` first",
+        ),
+    ] {
+        let home = Home::new();
+        home.file("a.md", "a\n");
+        home.file("private/b.md", "b\n");
+        home.file(MAP, &map);
+        let before = home.everything();
+        let request = Request {
+            what,
+            file: file.into(),
+        };
+        let mut user = User::answers(YES);
+        let error = home.install(&request, &mut user).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+        assert_eq!(user.seen, "");
+        assert_eq!(home.everything(), before);
+    }
+    // With one of its agents, it is.
+    let home = Home::new();
+    home.file(MAP, &private(agents));
+    let mut request = bind("cursor", "b");
+    if let What::Bind { agent, .. } = &mut request.what {
+        *agent = Some("rev".to_owned());
+    }
+    home.install(&request, &mut User::answers(&["b", "rev", "y"]))
+        .unwrap();
 }
 
 #[test]
