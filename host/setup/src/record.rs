@@ -65,7 +65,8 @@ impl Wanted {
                 let read = |text| json::read(text, *comments).unwrap_or_default();
                 match json::missing(&read(other), &read(one)) {
                     none if none == Value::Null || none == json!({}) => String::new(),
-                    some => format!("{some:#}"),
+                    // Its braces are those of the whole file.
+                    some => format!("{some:#}").trim_matches(['{', '}']).to_owned(),
                 }
             }
             _ => {
