@@ -100,12 +100,14 @@ impl Door<'_> {
                 intent.last = "Start `claude` anew in a project's folder, and say: Scan my staged changes with the privacy scanner.".to_owned();
             }
         }
-        // What is new is judged when it is there.
-        if !intent.document.is_new {
-            let (_, map) = intent.plan.now(&self.map)?;
-            if let Some(why) = (self.refuses)(map.as_bytes(), &request.what) {
-                return Err(SetupError::Map(why));
-            }
+        let (_, map) = intent.plan.now(&self.map)?;
+        // Of a new document, only the map is judged: the document is not there yet.
+        let refused = match intent.document.is_new {
+            true => (self.judge)(map.as_bytes()).err(),
+            false => (self.refuses)(map.as_bytes(), &request.what),
+        };
+        if let Some(why) = refused {
+            return Err(SetupError::Map(why));
         }
         intent.notes.append(&mut intent.plan.left);
         Ok(intent)
@@ -328,11 +330,8 @@ impl Intent<'_> {
             held_by,
             all_roots,
         };
-        let new = self.plan.want(self.name, &door.map, Wanted::Map(table))?;
-        match new {
-            Some(new) => (door.judge)(new.as_bytes()).map_err(SetupError::Map),
-            None => Ok(()),
-        }
+        self.plan.want(self.name, &door.map, Wanted::Map(table))?;
+        Ok(())
     }
 
     pub(crate) fn shown(&self) -> String {
