@@ -133,14 +133,11 @@ impl Intent<'_> {
         if let Some(repository) = &document.repository {
             let is_private = document.path.starts_with(door.home.join("private"));
             let word = paste::word(&document.path).filter(|_| !is_private);
-            let name = document.path.file_name().unwrap_or_default();
-            let is_taken = door
-                .real(&format!("~/private/{}", name.display()))
-                .is_some();
-            self.notes.push(match word {
-                Some(_) if is_taken => "The document lies in a git repository: it may be committed. Move it to ~/private, under a new name: a file of its name is there.".to_owned(),
-                Some(word) => format!(
-                    "The document lies in a git repository, {}: it may be committed. To move it out, run: mkdir -p -m 700 ~/private && mv {word} ~/private/",
+            let moved = word.map(|_| paste::move_to_private(&document.path, &door.home));
+            self.notes.push(match moved {
+                Some(None) => "The document lies in a git repository: it may be committed. Move it to ~/private, under a new name: a file of its name is there.".to_owned(),
+                Some(Some(command)) => format!(
+                    "The document lies in a git repository, {}: it may be committed. To move it out, run: {command}",
                     printable(repository)
                 ),
                 None => "The document lies in a git repository: it may be committed. Keep it in a folder that is in none.".to_owned(),

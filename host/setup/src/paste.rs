@@ -7,7 +7,7 @@
 
 use crate::recipe::NameError;
 use keyhole_walk::printable::visible;
-use std::path::Path;
+use std::{io::ErrorKind, path::Path};
 
 /// The longest path that is printed in a command: what Linux takes.
 const MAX_LEN: usize = 4096;
@@ -80,6 +80,20 @@ pub fn yaml_text(path: &str) -> String {
 pub fn word(path: &Path) -> Option<String> {
     let text = visible(path).filter(|text| text.len() <= MAX_LEN && is_own(path))?;
     shell_word(text)
+}
+
+/// Whether nothing is there that a printed command would replace.
+pub fn is_free(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// The command that moves a file to `~/private`. None if [`word`] has none, or if a file of its
+/// name is there.
+pub fn move_to_private(file: &Path, home: &Path) -> Option<String> {
+    let to = home.join("private").join(file.file_name()?);
+    let word = word(file).filter(|_| is_free(&to))?;
+    Some(format!("mkdir -p -m 700 ~/private && mv {word} ~/private/"))
 }
 
 /// A command that starts the user's own or root's program, with arguments of ours.

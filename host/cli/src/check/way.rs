@@ -8,7 +8,7 @@ use super::{Advice, system};
 use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
 #[cfg(unix)]
 use keyhole_setup::document::is_open;
-use keyhole_setup::paste::{self, quoted, word};
+use keyhole_setup::paste::{self, is_free, quoted, word};
 use keyhole_walk::{
     Distrust, DistrustReason, SystemError,
     printable::{is_visible, printable, visible},
@@ -17,7 +17,7 @@ use std::{
     env::{self, consts::OS},
     ffi::OsStr,
     fs,
-    io::{ErrorKind, Read as _},
+    io::Read as _,
     path::{Path, PathBuf},
 };
 
@@ -45,18 +45,11 @@ fn command(why: DistrustReason, places: &[PathBuf]) -> Option<String> {
         | DistrustReason::UnknownGroup(_) => Some(format!("chmod go-w {words}")),
         DistrustReason::AccessList => Some(format!("ls -led {words} && chmod -N {words}")),
         DistrustReason::Movable => {
-            let home = keyhole_core::home(|name| std::env::var_os(name))?;
-            let to = home.join("private").join(places.first()?.file_name()?);
-            is_free(&to).then(|| format!("mkdir -p -m 700 ~/private && mv {words} ~/private/"))
+            let home = keyhole_core::home(|name| env::var_os(name))?;
+            paste::move_to_private(places.first()?, &home)
         }
         _ => None,
     }
-}
-
-/// Whether nothing is there that a command would replace.
-fn is_free(path: &Path) -> bool {
-    let found = path.symlink_metadata();
-    found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// What a command can cure: all that others may write to on the way to `file`; or the one
