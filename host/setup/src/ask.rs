@@ -1,6 +1,7 @@
 //! The user's answer, from the terminal. It is the user who answers, not an agent.
 #![expect(clippy::disallowed_methods, reason = "it opens the terminal")]
 
+use crate::is_under_sudo;
 use rustix::termios::{QueueSelector, tcflush};
 use std::{
     ffi::OsString,
@@ -104,10 +105,7 @@ impl Terminal {
     /// # Errors
     /// [`AskError`].
     pub fn open(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, AskError> {
-        if ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"]
-            .iter()
-            .any(|name| variable(name).is_some())
-        {
+        if is_under_sudo(&variable) {
             return Err(AskError::UnderSudo);
         }
         if OF_CLIENTS.iter().any(|name| variable(name).is_some()) {

@@ -53,11 +53,20 @@ pub use {
     door::{Door, Outcome, Request, SetupError},
 };
 
+use std::ffi::OsString;
+
 /// The plugin's agent, and the key that it has in its text.
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
 
 /// The name in the record for what the plugin needs.
 pub const PLUGIN_NAME: &str = "plugin";
+
+/// Whether this runs as root for another user, by sudo or its like.
+pub fn is_under_sudo(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    ["SUDO_UID", "SUDO_USER", "DOAS_USER", "PKEXEC_UID"]
+        .iter()
+        .any(|name| variable(name).is_some())
+}
 
 /// What the user wants.
 #[derive(Clone, Debug, PartialEq, Eq)]

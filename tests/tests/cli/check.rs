@@ -546,7 +546,12 @@ fn an_entry_that_the_plugins_agent_never_loads_is_told_of() {
 #[test]
 fn under_sudo_a_missing_map_is_not_to_be_made() {
     let advice = "under sudo, so it looked for another user's map: run it as yourself";
-    for (variable, is_told) in [("SUDO_USER", true), ("SUDO_UID", true), ("OTHER", false)] {
+    for (variable, is_told) in [
+        ("SUDO_USER", true),
+        ("SUDO_UID", true),
+        ("PKEXEC_UID", true),
+        ("OTHER", false),
+    ] {
         let world = World::new().env(variable, "1");
         let ran = world.run(["check"]).exits(2);
         assert_eq!(ran.stdout.contains(advice), is_told, "{ran:#?}");

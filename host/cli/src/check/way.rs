@@ -8,7 +8,10 @@ use super::{Advice, system};
 use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
 #[cfg(unix)]
 use keyhole_setup::document::is_open;
-use keyhole_setup::paste::{self, is_free, quoted, word};
+use keyhole_setup::{
+    is_under_sudo,
+    paste::{self, is_free, quoted, word},
+};
 use keyhole_walk::{
     Distrust, DistrustReason, SystemError,
     printable::{is_visible, printable, visible},
@@ -281,10 +284,7 @@ pub(super) fn to_a_missing_map(location: &Location, arguments: &str) -> Option<S
         return None;
     }
     // HOME may be root's then: no client of the user looks for a map there.
-    if ["SUDO_UID", "SUDO_USER"]
-        .iter()
-        .any(|name| env::var_os(name).is_some())
-    {
+    if is_under_sudo(|name| env::var_os(name)) {
         return Some("this runs under sudo, so it looked for another user's map: run it as yourself, without sudo".to_owned());
     }
     let there = usual(location).filter(|there| *there != map && there.is_file());
