@@ -142,11 +142,6 @@ fn say(message: &str) {
 
 /// Serves one session.
 fn serve_session(arguments: Serve) -> Result<(), Failure> {
-    if io::stdin().is_terminal() {
-        say(
-            "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
-        );
-    }
     let callers = callers(arguments.agent, arguments.require_ticket)?;
     let map = map_or_none(&arguments.map)?;
     let key = arguments.key_env.map(|variable| key_in(&variable));

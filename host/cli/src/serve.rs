@@ -18,7 +18,10 @@ use keyhole_core::{
 use keyhole_mcp::{SessionError, Surface, run_session, stdio};
 use keyhole_walk::{WalkError, paths::is_exhaustion};
 use keyhole_wall::{WallError, WallStatus};
-use std::{io, sync::Arc};
+use std::{
+    io::{self, IsTerminal as _},
+    sync::Arc,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Why the server could not start, or why it stopped early.
@@ -101,6 +104,12 @@ pub(crate) fn serve(
     let runtime = runtime(limits.running)?;
     let entered = runtime.enter();
     let stop = signals::listen()?;
+    // From here on, Ctrl-C is an end as any other.
+    if io::stdin().is_terminal() {
+        say(
+            "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
+        );
+    }
     let pipes = pipes();
     let streams_are_pipes = pipes.is_some();
     let (stdin, stdout) = pipes.unwrap_or_else(other_streams);
