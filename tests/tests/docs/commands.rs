@@ -14,11 +14,13 @@ const PLACEHOLDERS: [(&str, &str); 3] = [
 
 /// Those that do nothing without the input that a client gives them, without a user at a
 /// terminal, or without the whole wall. Tests of their own run them.
-const ELSEWHERE: [&str; 10] = [
+const ELSEWHERE: [&str; 12] = [
     "keyhole guard",
     "keyhole inject",
     "keyhole setup CLIENT --bind NAME --file FILE",
     "keyhole setup claude-code --bind house-rules --file FILE",
+    "keyhole setup claude-code --inject identifier-scanner --file FILE",
+    "keyhole setup claude-code --inject reviewer --file FILE",
     "keyhole setup plugin",
     "keyhole setup plugin --file FILE",
     "keyhole setup remove NAME",
