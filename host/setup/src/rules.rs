@@ -2,7 +2,7 @@
 //! read.
 #![expect(
     clippy::disallowed_methods,
-    reason = "it looks at what the client may be asked to read, and opens nothing"
+    reason = "it looks at what the client may be asked to read, and opens its settings alone"
 )]
 
 use keyhole_walk::printable::visible;
@@ -66,7 +66,7 @@ impl Places {
     }
 
     /// The client's settings.
-    pub fn settings(&self) -> PathBuf {
+    pub(crate) fn settings(&self) -> PathBuf {
         self.claude.join("settings.json")
     }
 
@@ -192,8 +192,31 @@ impl Denied {
     }
 }
 
+/// The client's settings.
+#[derive(Debug)]
+pub struct Settings {
+    /// None if a rule cannot name the client's places.
+    pub places: Option<Places>,
+    /// None if they are no JSON. Without a file, they are null.
+    pub value: Option<Value>,
+}
+
+impl Settings {
+    /// Reads them as the client does.
+    pub fn read(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let places = Places::find(home, variable);
+        let read = |places: &Places| fs::read(places.settings()).unwrap_or_default();
+        let text = places.as_ref().and_then(|places| decoded(&read(places)));
+        let value = text.and_then(|text| match text.trim() {
+            "" => Some(Value::Null),
+            _ => serde_json::from_str(&text).ok(),
+        });
+        Self { places, value }
+    }
+}
+
 /// The text, as the client reads it: a byte order mark says which encoding it has.
-pub fn decoded(bytes: &[u8]) -> Option<String> {
+fn decoded(bytes: &[u8]) -> Option<String> {
     match bytes {
         [0xff, 0xfe, units @ ..] => {
             let (units, rest) = units.as_chunks();

@@ -9,7 +9,7 @@ use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refu
 use keyhole_setup::{
     PLUGIN,
     paste::shell_word,
-    rules::{Denied, Places, decoded},
+    rules::{Denied, Settings},
 };
 use keyhole_walk::printable::visible;
 use serde_json::{Value, json};
@@ -56,7 +56,8 @@ impl Report {
             Err(MapError::Parse { source, .. }) if !is_private => source.help.clone(),
             _ => self.help.filter(|_| is_private),
         };
-        if let Some(settings) = Settings::read(location) {
+        if let Some(home) = location.home() {
+            let settings = Settings::read(home, |name| env::var_os(name));
             let map = map.as_deref();
             let rules = map.and_then(|map| missing_rules(&settings, location, map, is_private));
             self.notes.extend(rules);
@@ -139,29 +140,6 @@ fn agent_report(
         agent,
         is_served,
         said,
-    }
-}
-
-/// The client's settings.
-struct Settings {
-    /// None if a rule cannot name the client's places.
-    places: Option<Places>,
-    /// None if they are no JSON. Without a file, they are null.
-    value: Option<Value>,
-}
-
-impl Settings {
-    /// None without a home.
-    fn read(location: &Location) -> Option<Self> {
-        let places = Places::find(location.home()?, |name| env::var_os(name));
-        #[expect(clippy::disallowed_methods, reason = "the client's own settings")]
-        let read = |places: &Places| fs::read(places.settings()).unwrap_or_default();
-        let text = places.as_ref().and_then(|places| decoded(&read(places)));
-        let value = text.and_then(|text| match text.trim() {
-            "" => Some(Value::Null),
-            _ => serde_json::from_str(&text).ok(),
-        });
-        Some(Self { places, value })
     }
 }
 
