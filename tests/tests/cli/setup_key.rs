@@ -25,6 +25,37 @@ fn an_entry_may_be_put_at_the_end_of_any_map() {
     }
 }
 
+/// The shell makes the map before the program looks for one.
+#[test]
+fn an_appended_entry_that_is_a_maps_first_brings_the_roots() {
+    const MAP: &str = "~/.config/keyhole/context-map.toml";
+    for (begin, has_roots) in [
+        ("", true),
+        ("echo '# mine' >", true),
+        ("echo 'max_bytes = 9' >", true),
+        ("echo '[keys]' >", false),
+        ("printf '# mine' >", false),
+        ("echo 'roots = [\"~/notes\"]' >", true),
+    ] {
+        let world = World::new().file("notes/a.md", "a");
+        let begin = if begin.is_empty() {
+            ":"
+        } else {
+            &format!("{begin} {MAP}")
+        };
+        let append = format!("keyhole setup key ~/notes/a.md >> {MAP}");
+        let command = format!("mkdir -p ~/.config/keyhole && {begin} && {append}");
+        let _ = world.typed(&command).exits(0).says("");
+        let map = fs::read_to_string(world.map_path()).unwrap();
+        assert_eq!(
+            map.matches("roots = ").count(),
+            usize::from(has_roots),
+            "{map}"
+        );
+        let _ = world.run(["check"]).exits(0);
+    }
+}
+
 #[test]
 fn each_key_is_another_and_strong() {
     let world = World::new().file("notes/a.md", "a");

@@ -31,8 +31,20 @@ pub(super) fn for_file(
     if let Some(same) = names.bind.as_deref().and_then(same) {
         return Err(SetupError::BindingExists(same.entry().line()));
     }
-    let roots = user.map.is_none().then(|| roots(&path)).flatten();
-    let text = roots.unwrap_or_default() + &table(&path, names, max_bytes)?;
+    let table = table(&path, names, max_bytes)?;
+    // A shell's `>>` has made the map before we look.
+    let is_blank = |map: &Arc<Map>| {
+        map.entries().is_empty() && map.bindings().is_empty() && map.roots().is_empty()
+    };
+    let begins = user.map.as_ref().is_none_or(is_blank);
+    let with_roots = roots(&path).map(|roots| roots + &table);
+    // After a header or an unfinished line, the line would name no roots.
+    let has_roots = |text: &String| {
+        let map = user.live.extended_by(text);
+        map.is_ok_and(|map| !map.roots().is_empty())
+    };
+    let text = with_roots.filter(|text| begins && has_roots(text));
+    let text = text.unwrap_or(table);
     let given = [Some(&*path), names.bind.as_deref(), names.agent.as_deref()];
     let text = user.conceals(text, &given)?;
     let mut warnings = warnings(&text, names, user)?;
@@ -45,7 +57,7 @@ pub(super) fn for_file(
     Ok(Output { text, warnings })
 }
 
-/// The first line of a new map: its one root is the file's folder. None if that is the home or
+/// The first line of a map: its one root is the file's folder. None if that is the home or
 /// `/`, which is no folder for private files alone.
 fn roots(path: &str) -> Option<String> {
     let folder = path.rsplit_once(std::path::is_separator)?.0;
