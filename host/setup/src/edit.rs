@@ -32,6 +32,12 @@ pub(crate) enum EditError {
         printable_text(.0)
     )]
     Changed(String),
+    /// The user has changed the line that is to be another now.
+    #[error(
+        "it was changed by hand since setup wrote it. Write this line there yourself, and run this again: {}",
+        printable_text(.0)
+    )]
+    ByHand(String),
     /// The result would change something else.
     #[error("it cannot be changed there without changing more; do it by hand")]
     NotSafe,

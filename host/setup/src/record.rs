@@ -9,7 +9,10 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use std::path::{Path, PathBuf};
+use std::{
+    iter,
+    path::{Path, PathBuf},
+};
 
 /// What setup wants a file to have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,8 +48,8 @@ impl Wanted {
             (Self::Map(table), _) => map::merge(text, table),
             (Self::Whole(whole), _) if text == whole => Ok(Vec::new()),
             // It was changed by hand.
-            (Self::Whole(_), Some(Self::Whole(ours))) if text != ours && !text.is_empty() => {
-                Ok(Vec::new())
+            (Self::Whole(whole), Some(Self::Whole(ours))) if text != ours && !text.is_empty() => {
+                renewed(text, ours, whole)
             }
             (Self::Whole(_), None) if !text.is_empty() => {
                 Err(EditError::Differs("the whole file".to_owned()))
@@ -84,6 +87,31 @@ impl Wanted {
             ..Change::insert(0, only(new, old), "")
         }
     }
+}
+
+/// The changes after which a text, which the user has changed since it was `ours`, has the lines
+/// that are others in `whole`.
+fn renewed(text: &str, ours: &str, whole: &str) -> Result<Vec<Change>, EditError> {
+    let mut changes = Vec::new();
+    // Only a last line comes or goes.
+    for (old, new) in ours.lines().chain(iter::repeat("")).zip(whole.lines()) {
+        if old == new || text.lines().any(|line| line == new) {
+            continue;
+        }
+        let mut end = 0;
+        let lines = text.split_inclusive('\n').map(|line| {
+            end += line.len();
+            (end - line.len(), line.trim_end_matches(['\r', '\n']))
+        });
+        let is_old = |(_, line): &(usize, &str)| !old.is_empty() && *line == old;
+        let [(at, old)] = lines.filter(is_old).collect::<Vec<_>>()[..] else {
+            return Err(EditError::ByHand(new.to_owned()));
+        };
+        let old = at..at + old.len();
+        changes.push(Change::replace(text, old, new.to_owned(), ""));
+    }
+    changes.sort_by_key(|change| change.at);
+    Ok(changes)
 }
 
 /// One file that setup changed once.

@@ -415,6 +415,58 @@ fn a_hook_gets_an_entry_and_settings_beside_other_hooks() {
     assert_eq!(home.everything(), before);
 }
 
+/// The program is elsewhere after an update. The user has done what setup advised.
+#[test]
+fn an_agent_that_was_changed_by_hand_gets_the_line_that_is_another_now() {
+    const AGENT: &str = ".claude/agents/a.md";
+    let again = |home: &Home, user: &mut User| {
+        home.door(None, |door| {
+            Door {
+                program: "/opt/keyhole".to_owned(),
+                home: door.home.clone(),
+                map: door.map.clone(),
+                key: door.key.clone(),
+                caution: None,
+                disk: Disk::default(),
+                ..*door
+            }
+            .install(&bind("claude-code", "a"), user)
+        })
+    };
+    let install = |servers: &str| {
+        let home = Home::new();
+        let mut user = User::answers(YES);
+        home.install(&bind("claude-code", "a"), &mut user).unwrap();
+        let agent = home.read(AGENT);
+        let agent = agent.replace("description: ", "description: Mine. ") + "And more.\r\n";
+        home.file(AGENT, &agent.replace("mcpServers: [", servers));
+        home
+    };
+    let home = install("mcpServers: [");
+    let before = home.read(AGENT);
+    let done = again(&home, &mut User::answers(YES)).unwrap();
+    assert!(matches!(done, Outcome::Done(_)));
+    let now = before.replace("/usr/local/bin/keyhole", "/opt/keyhole");
+    assert_eq!(home.read(AGENT), now);
+    let done = again(&home, &mut User::answers(&[])).unwrap();
+    assert!(matches!(done, Outcome::Already(_)));
+    home.remove("a").unwrap();
+    assert_eq!(home.read(AGENT), now);
+
+    // That line is the user's own: it is named, and once it is there, all is.
+    let home = install("mcpServers:  [");
+    let before = home.everything();
+    let mut user = User::answers(YES);
+    let error = again(&home, &mut user).unwrap_err().to_string();
+    let (why, line) = error.rsplit_once("run this again: ").unwrap();
+    assert!(why.contains("changed by hand"), "{error}");
+    assert!(line.contains("\"command\": \"/opt/keyhole\""), "{error}");
+    assert_eq!((&*user.seen, home.everything()), ("", before));
+    home.file(AGENT, &format!("{line}\n"));
+    let done = again(&home, &mut User::answers(&[])).unwrap();
+    assert!(matches!(done, Outcome::Already(_)));
+}
+
 /// Every client whose files are written: in a fresh home, and away again.
 #[test]
 fn each_client_that_is_written_gets_all_its_files_and_loses_them() {
