@@ -726,10 +726,16 @@ fn no_command_moves_a_document_over_another() {
     };
     let free = shown(&home);
     assert!(free.contains("/repository/a.md' ~/private/"), "{free}");
+    assert!(free.contains("answer no, run this, and run setup again with the new path"));
     home.file("private/a.md", "another\n");
     let taken = shown(&home);
     assert!(
         !taken.contains("mv ") && taken.contains("under a new name"),
         "{taken}"
     );
+    // Nor away from where the map has it.
+    fs::remove_file(home.path("private/a.md")).unwrap();
+    home.file(MAP, "[keys]\nk = '~/repository/a.md'\n");
+    let mapped = shown(&home);
+    assert!(!mapped.contains("mv ") && mapped.contains("a git repository"));
 }
