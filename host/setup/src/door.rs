@@ -4,7 +4,7 @@ use crate::{
     What,
     ask::Asked,
     disk::{Disk, FileError},
-    edit::apply,
+    edit::{Change, apply},
     map,
     plan::Plan,
     recipe::NameError,
@@ -205,29 +205,25 @@ impl Door<'_> {
         ))
     }
 
-    /// Rewrites bindings through keys, as version 0.3.0 had them, if that makes the map valid.
-    /// False if the user says no. It shows no key.
+    /// The map's text: as it will be, if all that is wrong with it is bindings through keys, as
+    /// version 0.3.0 had them.
     ///
     /// # Errors
     /// [`SetupError`].
-    pub fn renew(&self, asked: &mut dyn Asked) -> Result<bool, SetupError> {
-        let found = self.disk.find(&self.map)?;
-        let text = found.text().unwrap_or_default();
-        let changes = map::renew(&text).unwrap_or_default();
-        let is_better = |new: &String| *new != text && (self.judge)(new.as_bytes()).is_ok();
-        let Some(new) = apply(&text, &changes).filter(is_better) else {
-            return Ok(true);
+    pub fn text_of_map(&self) -> Result<String, SetupError> {
+        Ok(self.renewed()?.0)
+    }
+
+    /// The same, and the changes, which show no key.
+    pub(crate) fn renewed(&self) -> Result<(String, Vec<Change>), FileError> {
+        let text = self.disk.find(&self.map)?.text()?;
+        let mut changes = map::renew(&text).unwrap_or_default();
+        let is_valid = |new: &String| (self.judge)(new.as_bytes()).is_ok();
+        let Some(new) = apply(&text, &changes).filter(is_valid) else {
+            return Ok((text, Vec::new()));
         };
-        asked.show("The map has bindings through keys, which this version does not take. Each would get its path in place of the key:\n")?;
-        for mut change in changes {
-            change.removed.clear();
-            asked.show(&format!("\n{}", change.shown()))?;
-        }
-        if !asked.agrees("\nWrite these changes?")? {
-            return Ok(false);
-        }
-        self.disk.replace(&found, new.as_bytes())?;
-        Ok(true)
+        changes.iter_mut().for_each(|change| change.removed.clear());
+        Ok((new, changes))
     }
 
     fn write(&self, plan: &Plan<'_>, adds: bool) -> Result<(), SetupError> {

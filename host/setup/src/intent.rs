@@ -5,6 +5,7 @@ use crate::{
     clients::{self, Audience, Recipe},
     disk::FileError,
     document::{self, Document, expand, real, root_of, written},
+    edit::Change,
     hook::{self, RULE},
     json,
     map::{self, Has, Known, Table},
@@ -54,7 +55,7 @@ impl Door<'_> {
         };
         let document = Document::find(&request.file, &self.home)?;
         // The map is judged first: what cannot be read cannot be added to.
-        let text = self.disk.find(&self.map)?.text()?;
+        let (text, renewed) = self.renewed()?;
         (self.judge)(text.as_bytes()).map_err(SetupError::Map)?;
         let map = map::read(&text).map_err(|error| FileError::new(&self.map, error))?;
         let is_document = |path: &String| {
@@ -77,6 +78,10 @@ impl Door<'_> {
             who: String::new(),
             last: String::new(),
         };
+        if !renewed.is_empty() {
+            intent.plan.put(&self.map, text, renewed)?;
+            intent.notes.push("The map has bindings through keys, which this version does not take. Each gets its path in place of the key, and `keyhole setup remove` leaves it so.".to_owned());
+        }
         intent.document()?;
         match &request.what {
             What::Bind { client, agent, .. } => {
@@ -123,7 +128,9 @@ impl Intent<'_> {
     fn document(&mut self) -> Result<(), SetupError> {
         let (door, document) = (self.door, &self.document);
         if document.is_new {
-            self.plan.make(&document.path, document::TEMPLATE)?;
+            let text = document::TEMPLATE.to_owned();
+            let change = Change::insert(0, text.clone(), "");
+            self.plan.put(&document.path, text, vec![change])?;
             self.notes.push(format!(
                 "{} is an example: write your own list into it.",
                 document::NEW

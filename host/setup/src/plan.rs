@@ -97,11 +97,15 @@ impl<'a> Plan<'a> {
         });
     }
 
-    /// Adds a new file that the record does not name, so that nothing removes it.
-    pub(crate) fn make(&mut self, file: &Path, text: &str) -> Result<(), FileError> {
+    /// Adds a file's new text, of which the record does not know, so that nothing takes it back.
+    pub(crate) fn put(
+        &mut self,
+        file: &Path,
+        text: String,
+        changes: Vec<Change>,
+    ) -> Result<(), FileError> {
         let found = self.disk.find(file)?;
-        let change = Change::insert(0, text.to_owned(), "");
-        self.step(file, found, Some(text.to_owned()), vec![change]);
+        self.step(file, found, Some(text), changes);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     arguments::{agent_name, binding_name},
-    check::{Warning, foreign_map},
+    check::Warning,
     inject::MAX_DOCUMENT,
 };
 use keyhole_core::{Key, LiveMap, Location, Map, MapError, Target};
@@ -55,11 +55,17 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         true => &mut nobody,
         false => terminal.insert(Terminal::open(variable)?),
     };
-    let is_old = matches!(live.current(), Err(MapError::Parse { .. }));
-    if is_old && foreign_map(location).is_none() && !door.renew(asked)? {
-        return said(Outcome::Nothing, nobody.shown, dry_run);
-    }
-    let user = UserMap::read()?;
+    let user = match UserMap::read() {
+        Err(error @ SetupError::Map(MapError::Parse { .. })) => {
+            let new = door.text_of_map().ok();
+            let map = new.and_then(|text| live.parse(text.as_bytes()).ok());
+            UserMap {
+                live: LiveMap::new(location.clone()),
+                map: Some(Arc::new(map.ok_or(error)?)),
+            }
+        }
+        user => user?,
+    };
     let (what, file) = match wish {
         Wish::Give(what, file) => (what, file),
         Wish::Remove(name) => {
