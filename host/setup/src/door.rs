@@ -8,7 +8,6 @@ use crate::{
     map,
     plan::Plan,
     recipe::NameError,
-    rules,
 };
 use std::{
     ffi::OsString,
@@ -133,38 +132,35 @@ impl Door<'_> {
             asked.show(&notes.collect::<String>())?;
             return Ok(Outcome::Already(intent.last));
         }
-        asked.show(&intent.shown())?;
+        let [rules, agent, open] = intent.questions();
         if !asked.is_there() {
+            let about = [rules, agent, open].into_iter().flatten();
+            intent.notes.extend(about);
+            asked.show(&intent.shown())?;
             return Ok(Outcome::Nothing);
         }
-        if intent.has_rules {
-            asked.show(&format!("\n{}\n", rules::CAUTION))?;
+        asked.show(&intent.shown())?;
+        if let Some(rules) = rules {
+            asked.show(&format!("\n{rules}\n"))?;
             if !asked.agrees("Add the rules in permissions.deny?")? {
                 intent = self.intent(request, false)?;
+                asked
+                    .show("Without them, the main conversation may read the document itself.\n")?;
                 if intent.plan.is_empty() {
                     return Ok(Outcome::Already(intent.last));
                 }
-                asked
-                    .show("Without them, the main conversation may read the document itself.\n")?;
                 asked.show(&intent.shown())?;
             }
         }
-        if let Some(name) = &intent.typed {
-            let question = format!(
-                "\nThe map has this document already. Now another agent gets it: {name}\nType the agent's name to agree: "
-            );
+        if let (Some(agent), Some(name)) = (agent, &intent.typed) {
+            let question = format!("\n{agent}\nType the agent's name to agree: ");
             if asked.ask(&question)? != *name {
                 return Ok(Outcome::Nothing);
             }
         }
-        let closes = match intent.document.open {
-            Some(number)
-                if asked.agrees(&format!(
-                    "\nOthers on this machine can read {}. Close it to them?",
-                    intent.document.written
-                ))? =>
-            {
-                Some(number)
+        let closes = match open {
+            Some(open) if asked.agrees(&format!("\n{open} Close it to them?"))? => {
+                intent.document.open
             }
             _ => None,
         };

@@ -13,7 +13,7 @@ use crate::{
     plan::Plan,
     recipe::{Filled, NameError},
     record::Wanted,
-    rules::{Denied, Places},
+    rules::{CAUTION, Denied, Places},
 };
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
@@ -338,6 +338,19 @@ impl Intent<'_> {
         };
         self.plan.want(self.name, &door.map, Wanted::Map(table))?;
         Ok(())
+    }
+
+    /// What is asked about before the last question: rules, another agent, an open document.
+    pub(crate) fn questions(&self) -> [Option<String>; 3] {
+        let agent = self.typed.as_ref().map(|name| {
+            format!("The map has this document already. Now another agent gets it: {name}")
+        });
+        let (open, document) = (self.document.open, &self.document.written);
+        [
+            self.has_rules.then(|| CAUTION.to_owned()),
+            agent,
+            open.map(|_| format!("Others on this machine can read {document}.")),
+        ]
     }
 
     pub(crate) fn shown(&self) -> String {

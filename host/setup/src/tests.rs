@@ -272,6 +272,22 @@ fn nothing_is_written_before_the_last_yes() {
     assert_eq!(home.everything(), before);
 }
 
+/// Also what a user would be asked before the last question.
+#[test]
+fn a_dry_run_shows_what_would_be_asked() {
+    let home = Home::new();
+    home.install(&bind("cursor", "first"), &mut User::answers(YES))
+        .unwrap();
+    let mut nobody = Nobody::default();
+    home.door(None, |door| {
+        door.install(&bind("claude-code", "second"), &mut nobody)
+    })
+    .unwrap();
+    let says = "another agent gets it: second";
+    assert!(nobody.shown.contains(crate::rules::CAUTION));
+    assert!(nobody.shown.contains(says), "{}", nobody.shown);
+}
+
 /// A file with tabs: the plan has them as blanks, and no line without a text.
 #[test]
 fn the_plan_is_indented_as_the_file_is() {
@@ -541,8 +557,10 @@ fn a_document_alone_is_made_and_nothing_else_is_written() {
     assert_eq!(home.read(MAP), map);
     assert!(!home.path(".local").exists() && !home.path(SETTINGS).exists());
     // Nothing is left to be asked for.
-    let again = home.install(&wants(What::Plugin), &mut User::answers(&["n"]));
+    let mut user = User::answers(&["n"]);
+    let again = home.install(&wants(What::Plugin), &mut user);
     assert!(matches!(again, Ok(Outcome::Already(_))), "{again:?}");
+    assert!(user.seen.ends_with("may read the document itself.\n"));
 }
 
 #[test]
@@ -559,7 +577,10 @@ fn a_document_that_others_can_read_is_closed_if_the_user_agrees() {
         .path("")
         .ancestors()
         .all(|folder| fs::metadata(folder).unwrap().permissions().mode() & 0o1 != 0);
-    let mut user = User::answers(&["y", "y", "y"]);
+    let (mut user, mut nobody) = (User::answers(&["y", "y", "y"]), Nobody::default());
+    home.door(None, |door| door.install(&wants(What::Plugin), &mut nobody))
+        .unwrap();
+    assert_eq!(nobody.shown.contains("can read ~/private/"), open);
     home.install(&wants(What::Plugin), &mut user).unwrap();
     assert!(user.seen.contains("git repository"), "{}", user.seen);
     assert_eq!(user.seen.contains("Close it to them"), open);

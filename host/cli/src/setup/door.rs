@@ -121,7 +121,7 @@ fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Output, SetupErro
         Outcome::Nothing => Err(SetupError::Declined),
         Outcome::Done(last) => Ok(format!("{shown}\nDone. {last}\n").into()),
         Outcome::Already(last) => {
-            Ok(format!("{shown}\nNothing is to be changed: all is there. {last}\n").into())
+            Ok(format!("{shown}\nNothing more is to be changed. {last}\n").into())
         }
     }
 }

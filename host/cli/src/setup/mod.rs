@@ -75,7 +75,7 @@ Exit codes: 0 written or nothing to do, 1 not written.")]
         #[arg(long)]
         file: Option<PathBuf>,
         /// Only show what would change
-        #[arg(long, requires = "file")]
+        #[arg(long)]
         dry_run: bool,
     },
     /// Take away what setup wrote for NAME: a binding, an agent of a hook, or `plugin`
