@@ -10,6 +10,10 @@ pub const BINDING: &str = "scanner-catalog";
 /// The agent's name there.
 pub const AGENT: &str = "identifier-scanner";
 
+/// The longest binding's name with which `mcp__NAME__load_context` has the 60 characters that
+/// every client takes. Some cut a longer one, or refuse it.
+pub const MAX_IN_TOOL: usize = 41;
+
 /// The name of a binding, and of its agent, if the user says none.
 pub fn usual(audience: Audience) -> &'static str {
     match audience {
@@ -26,6 +30,12 @@ pub enum NameError {
         "in this client, an agent's name is 1 to 64 of a to z, digits and -, and starts with a letter"
     )]
     NotItsAgent,
+    /// Some client could not call its tool.
+    #[error(
+        "some clients cannot call the tool of a binding with so long a name: choose one of at most {} characters",
+        MAX_IN_TOOL
+    )]
+    LongName,
     /// The record has what the plugin needs under this name.
     #[error("`plugin` is the name of what Keyhole's plugin needs; choose another name")]
     OfPlugin,
@@ -88,7 +98,7 @@ impl Filled {
     /// For this client, program and names.
     ///
     /// # Errors
-    /// If the client does not take such an agent's name.
+    /// If the client does not take such a name.
     pub fn new(
         recipe: &Recipe,
         program: &str,
@@ -96,6 +106,9 @@ impl Filled {
         agent: Option<&str>,
     ) -> Result<Self, NameError> {
         let bind = given.unwrap_or(usual(recipe.audience));
+        if bind.len() > MAX_IN_TOOL {
+            return Err(NameError::LongName);
+        }
         if agent.is_some_and(is_expanded) {
             return Err(NameError::OddAgent);
         }

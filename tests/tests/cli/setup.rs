@@ -83,6 +83,8 @@ setup codex --inject .+
 setup codex --inject KEY
 setup claude-code --bind KEY
 setup cursor --bind a-KEY-b
+setup cursor --bind bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
+setup cursor --bind bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb --file ~/a.md --dry-run
 setup cursor --agent KEY
 setup cursor --agent a${HOME}
 setup cursor --agent {env:HOME}

@@ -11,7 +11,7 @@ use keyhole_core::{
     AgentName, Caller, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Refusal,
     Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
-use keyhole_setup::PLUGIN;
+use keyhole_setup::{PLUGIN, recipe::MAX_IN_TOOL};
 use keyhole_walk::{
     Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker, printable::is_blank,
 };
@@ -239,10 +239,6 @@ pub(crate) async fn check(
     }
     report
 }
-
-/// The longest binding's name with which `mcp__NAME__load_context` has the 60 characters that
-/// every client takes. Some cut a longer one, or refuse it.
-const MAX_IN_TOOL: usize = 41;
 
 fn long_names(map: &Map) -> impl Iterator<Item = String> {
     let bindings = map.bindings().into_iter();
