@@ -19,7 +19,9 @@ pub struct Recipe {
     pub say: &'static str,
     /// What else to know.
     pub notes: Vec<&'static str>,
-    /// The file of its settings that has hooks for agents, and what else to do then.
+    /// What else to know if the user does by hand what setup would do or refuse.
+    pub by_hand: Vec<&'static str>,
+    /// The file of its settings that has hooks for agents, and the last step then.
     pub hook: Option<(&'static str, &'static str)>,
     /// What shows that it is here.
     pub here: Vec<&'static str>,
@@ -111,7 +113,8 @@ fn recipe(text: &'static str) -> Option<Recipe> {
             "say" => recipe.say = value,
             "most" => recipe.max_bytes = value.parse().ok(),
             "note" => recipe.notes.push(value),
-            "hook" => recipe.hook = value.split_once(' ').or(Some((value, ""))),
+            "paste" => recipe.by_hand.push(value),
+            "hook" => recipe.hook = value.split_once(' '),
             "here" => recipe.here = value.split("; ").collect(),
             _ => return None,
         }

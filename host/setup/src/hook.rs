@@ -3,7 +3,7 @@
 use crate::{
     clients,
     paste::{plain, quoted_for_sh},
-    recipe::NameError,
+    recipe::{AGENT, NameError},
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -15,9 +15,14 @@ pub struct Hook {
     pub file: &'static str,
     /// What goes there.
     pub value: Value,
-    /// What else to do.
-    pub note: &'static str,
+    /// The last step, in the client's words.
+    pub last: String,
 }
+
+/// What to know of a hook in each client.
+pub const NOTES: &str = "A longer document than 10,000 characters (in Codex and Copilot: bytes) is refused. If the client shortens the agent's conversation, the document is gone.
+
+The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. So its entry names it without a marketplace. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
 
 /// What the agent's own text must have, since the hook cannot stop the agent.
 pub const RULE: &str = "Write into the agent's own text: \"You are given a document before you begin. If there is none, or if you read that it was not loaded, stop and report that. Never go on without it.\"";
@@ -35,7 +40,7 @@ pub fn who(agent: &str) -> String {
 /// If the client has none, or it cannot name this agent or map.
 pub fn of(client: &str, agent: &str, program: &str, map: &Path) -> Result<Hook, NameError> {
     let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
-    let (file, note) = recipe.hook.ok_or(NameError::NoHook)?;
+    let (file, last) = recipe.hook.ok_or(NameError::NoHook)?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
     if !agent.bytes().all(is_plain) {
         return Err(NameError::NoMatcher);
@@ -60,5 +65,6 @@ pub fn of(client: &str, agent: &str, program: &str, map: &Path) -> Result<Hook, 
             ] },
         }),
     };
-    Ok(Hook { file, value, note })
+    let last = last.replace(AGENT, agent);
+    Ok(Hook { file, value, last })
 }

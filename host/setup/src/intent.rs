@@ -6,7 +6,7 @@ use crate::{
     disk::FileError,
     document::{self, Document, expand, real, root_of, written},
     edit::Change,
-    hook::{self, RULE},
+    hook::{self, NOTES, RULE},
     json,
     map::{self, Has, Known, Table},
     paste,
@@ -191,7 +191,13 @@ impl Intent<'_> {
         }
         self.who = filled.fill(recipe.who);
         if matches!(recipe.audience, Audience::Agent | Audience::Ruled) {
-            self.notes.push("Change the agent's description and text to what it is for. Keep its list of tools.".to_owned());
+            let change = "Change the agent's description and text to what it is for.";
+            self.notes.push(change.to_owned());
+        }
+        // Otherwise they are printed with the texts.
+        if recipe.parts.iter().all(|part| part.to.is_some()) {
+            let notes = recipe.notes.iter().map(|note| filled.fill(note));
+            self.notes.extend(notes);
         }
         self.last = match recipe.say {
             "" => "For the client itself, put the texts above where they say.".to_owned(),
@@ -223,11 +229,8 @@ impl Intent<'_> {
         };
         self.client(agent, hook.file, wanted)?;
         self.who = hook::who(agent);
-        self.notes.push(RULE.to_owned());
-        self.last = format!(
-            "Start the client anew, and ask the agent {agent} for its work. {}",
-            hook.note
-        );
+        self.notes.extend([RULE, NOTES].map(str::to_owned));
+        self.last = hook.last;
         Ok(())
     }
 

@@ -414,8 +414,12 @@ fn a_hook_gets_an_entry_and_settings_beside_other_hooks() {
         "{\n  \"hooks\": {\n    \"SubagentStart\": [\n      { \"hooks\": [] }\n    ]\n  }\n}\n",
     );
     let before = home.everything();
-    home.install(&inject("reviewer"), &mut User::answers(YES))
-        .unwrap();
+    let mut user = User::answers(YES);
+    let done = home.install(&inject("reviewer"), &mut user).unwrap();
+    let last =
+        "Start `claude` anew in a project's folder, and ask the agent reviewer for its work.";
+    assert_eq!(done, Outcome::Done(last.to_owned()));
+    assert!(user.seen.contains("known by its name alone"));
     assert!(home.read(MAP).ends_with(
         "[keys.k-0123456789abcdef]\npath = \"~/private/identifiers.md\"\nagents = [\"reviewer\"]\n"
     ));
@@ -491,10 +495,18 @@ fn each_client_that_is_written_gets_all_its_files_and_loses_them() {
         let home = Home::new();
         let before = home.everything();
         let request = bind(recipe.name, "house-rules");
-        let done = home.install(&request, &mut User::answers(YES));
+        let mut user = User::answers(YES);
+        let done = home.install(&request, &mut user);
         assert!(
             matches!(done, Ok(Outcome::Done(last)) if !last.is_empty() && !last.contains("scanner-catalog"))
         );
+        // Those of a client that is pasted are printed then.
+        let is_written = recipe.parts.iter().all(|part| part.to.is_some());
+        let notes = recipe.notes.iter();
+        let notes = notes.map(|note| note.replace(crate::recipe::AGENT, "house-rules"));
+        let shown = notes.filter(|note| user.seen.contains(note));
+        let all = if is_written { recipe.notes.len() } else { 0 };
+        assert_eq!(shown.count(), all, "{}", recipe.name);
         assert!(home.read(MAP).contains("[bindings.house-rules]"));
         let again = home.install(&request, &mut User::answers(&[])).unwrap();
         assert!(matches!(again, Outcome::Already(_)), "{}", recipe.name);

@@ -12,11 +12,6 @@ use keyhole_setup::{
 };
 use keyhole_walk::printable::printable;
 
-/// What to know of a hook in each client.
-const NOTES: &str = "A longer document than 10,000 characters (in Codex and Copilot: bytes) is refused. If the client shortens the agent's conversation, the document is gone.
-
-The agent is known by its name alone: a project can bring an agent of the same name, which then gets the document. So its entry names it without a marketplace. Whoever may run commands as you can run this one too: do not allow it to any conversation.";
-
 /// A server for a binding.
 pub(super) fn recipe(
     recipe: &Recipe,
@@ -41,7 +36,8 @@ pub(super) fn recipe(
         .parts
         .iter()
         .map(|part| format!("{}:\n\n{}", filled.fill(part.place), filled.block(part)));
-    let notes = recipe.notes.iter().map(|note| filled.fill(note));
+    let notes = recipe.notes.iter().chain(&recipe.by_hand);
+    let notes = notes.map(|note| filled.fill(note));
     let paragraphs = [who, program.caution.unwrap_or_default(), example, map].into_iter();
     let text = joined(paragraphs.chain(parts).chain(notes));
     user.conceals(text, &[bind, given]).map(Output::from)
@@ -55,7 +51,7 @@ pub(super) fn hook(client: &str, agent: &AgentName, user: &UserMap) -> Result<Ou
         "claude-code" => {
             "If you allow Bash to a conversation, deny it this command: add \"Bash(*keyhole* inject*)\" to permissions.deny there."
         }
-        _ => hook.note,
+        _ => &hook.last,
     };
     let text = joined([
         hook::who(agent),
@@ -67,7 +63,7 @@ pub(super) fn hook(client: &str, agent: &AgentName, user: &UserMap) -> Result<Ou
         ),
         note.to_owned(),
         RULE.to_owned(),
-        NOTES.to_owned(),
+        hook::NOTES.to_owned(),
     ]);
     user.conceals(text, &[Some(agent)]).map(Output::from)
 }
