@@ -227,6 +227,10 @@ fn a_document_that_would_be_refused_is_said_to_be_before_anything_is_written() {
         shows(&world, &command, &[], 1, &[says]);
         assert!(!world.map_path().exists());
     }
+    // A map that cannot be added to.
+    let world = World::new().file("private/a.md", "a").map("[keys]\nk =\n");
+    let ran = world.run("setup plugin --file ~/private/a.md --dry-run".split(' '));
+    let _ = ran.exits(1).only_complains("context-map.toml:2: ");
     // What is new is judged when it is there.
     let world = World::new().directory("private");
     world.mode("private", 0o777);

@@ -172,17 +172,23 @@ fn on_a_terminal_of_the_users_own_it_names_the_paths() {
 fn a_session_is_told_of_a_map_that_cannot_be_used_and_of_nothing_else() {
     let world = World::new();
     let brief = || world.run(["check", "--brief"]).exits(0);
-    let is_told = |code: &str| {
+    let is_told = |code: &str, next: &str| {
         let told = brief().json();
         let said = told["systemMessage"].as_str().unwrap();
         assert!(said.starts_with(&format!("keyhole: {code}, ")), "{said}");
+        assert!(said.contains(next), "{said}");
         assert_eq!(told.as_object().unwrap().len(), 1);
     };
-    is_told("map-missing");
+    let setup = "run: keyhole setup plugin";
+    is_told("map-missing", setup);
     world.write_map("[keys");
-    is_told("map-invalid");
+    is_told("map-invalid", setup);
+    for map in ["[keys]\n", "[bindings.b]\npath = 'gone.md'\n"] {
+        world.write_map(map);
+        is_told("unknown-key", setup);
+    }
     world.write_map("[keys.keyhole-privacy-catalog]\npath = 'gone.md'\n");
-    is_told("not-found");
+    is_told("not-found", "/keyhole:check");
     world.write_map("[keys]\nk = 'gone.md'\n");
     let _ = brief().says("");
 }

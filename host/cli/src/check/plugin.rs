@@ -212,11 +212,14 @@ fn is_off(settings: &Settings, is_private: bool) -> Option<String> {
 /// For the start of a session: a line if the map cannot be used, or if the file of one of the
 /// plugin's agents is gone, as the client shows it to its user; otherwise nothing.
 pub(crate) fn brief(live: &LiveMap) -> Option<String> {
+    let at_door = || format!("In a terminal, run: {}", door(DOOR));
     let (code, next) = match live.current() {
-        Err(error @ MapError::Missing { .. }) => {
-            (error.code(), format!("In a terminal, run: {}", door(DOOR)))
+        Err(error @ (MapError::Missing { .. } | MapError::Parse { .. })) => {
+            (error.code(), at_door())
         }
         Err(error) => (error.code(), AT_CHECK.to_owned()),
+        // Bindings are none of the plugin's. A map with keys may be for other agents alone.
+        Ok(map) if map.entries().is_empty() => (Refusal::UnknownKey, at_door()),
         Ok(map) => {
             let mut keys = AGENTS
                 .iter()

@@ -56,12 +56,13 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         false => terminal.insert(Terminal::open(variable)?),
     };
     let user = match UserMap::read() {
-        Err(error @ SetupError::Map(MapError::Parse { .. })) => {
+        Err(SetupError::Map(error @ MapError::Parse { .. })) => {
             let new = door.text_of_map().ok();
             let map = new.and_then(|text| live.parse(text.as_bytes()).ok());
+            let invalid = || keyhole_setup::SetupError::Map(error.to_string());
             UserMap {
                 live: LiveMap::new(location.clone()),
-                map: Some(Arc::new(map.ok_or(error)?)),
+                map: Some(Arc::new(map.ok_or_else(invalid)?)),
             }
         }
         user => user?,
