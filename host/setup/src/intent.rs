@@ -256,8 +256,11 @@ impl Intent<'_> {
         let file = places.settings();
         let settings = json::read(&door.disk.find(&file)?.text()?, false);
         let settings = settings.map_err(|error| FileError::new(&file, error))?;
-        // What setup wrote for another name counts as not there: this one needs it, too.
-        let denied = Denied::of(&json::missing(&self.plan.record.wrote(&file), &settings));
+        // What setup wrote for other names alone counts as not there: this one needs it, too.
+        let record = &self.plan.record;
+        let own = record.wrote(&file, |name| name == self.name);
+        let others = json::missing(&own, &record.wrote(&file, |name| name != self.name));
+        let denied = Denied::of(&json::missing(&others, &settings));
         let mut rules = places.missing(&denied);
         match places.of_document(&self.document.path, &denied) {
             Some(more) => rules.extend(more),

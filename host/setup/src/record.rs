@@ -184,7 +184,7 @@ impl Record {
         let wrote = match &wanted {
             Wanted::Json { value, comments } => {
                 let found = json::read(text, *comments).unwrap_or_default();
-                json::missing(&json::missing(&self.wrote(file), &found), value)
+                json::missing(&json::missing(&self.wrote(file, |_| true), &found), value)
             }
             _ => Value::Null,
         };
@@ -218,9 +218,10 @@ impl Record {
         }
     }
 
-    /// All that setup wrote into a JSON file.
-    pub(crate) fn wrote(&self, file: &Path) -> Value {
-        json::joined(self.of_file(file).map(|entry| &entry.wrote))
+    /// All that setup wrote into a JSON file for these names.
+    pub(crate) fn wrote(&self, file: &Path, is_for: impl Fn(&str) -> bool) -> Value {
+        let entries = self.of_file(file).filter(|entry| is_for(&entry.name));
+        json::joined(entries.map(|entry| &entry.wrote))
     }
 
     /// What setup wanted for this name in this file, at last.
