@@ -100,7 +100,7 @@ impl Places {
         for file in [file, &*real] {
             let rule = match file
                 .parent()
-                .filter(|folder| is_of_documents(folder, &self.home))
+                .filter(|folder| is_of_documents(folder, file, &self.home))
             {
                 Some(folder) => format!("Read({}/**)", self.written(folder)?),
                 None => format!("Read({})", self.written(file)?),
@@ -136,8 +136,9 @@ pub(crate) fn without_links(file: &Path) -> PathBuf {
     real.unwrap_or_else(|| file.to_owned())
 }
 
-/// Whether a folder holds documents and nothing else. One that is not there yet will.
-fn is_of_documents(folder: &Path, home: &Path) -> bool {
+/// Whether a folder holds nothing but this file; or, if it is `~/private`, no other kind of file.
+/// One that is not there yet will.
+fn is_of_documents(folder: &Path, file: &Path, home: &Path) -> bool {
     let real = fs::canonicalize(home);
     if home.starts_with(folder) || real.is_ok_and(|home| home.starts_with(folder)) {
         return false;
@@ -149,10 +150,11 @@ fn is_of_documents(folder: &Path, home: &Path) -> bool {
         let is_file = found
             .file_type()
             .is_ok_and(|kind| kind.is_file() || kind.is_symlink());
-        is_file
-            && Path::new(&found.file_name())
-                .extension()
-                .is_some_and(|ending| ending == "md")
+        let is_markdown = found
+            .path()
+            .extension()
+            .is_some_and(|ending| ending == "md");
+        is_file && (found.path() == file || is_markdown && folder == home.join("private"))
     })
 }
 

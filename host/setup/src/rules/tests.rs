@@ -16,6 +16,11 @@ fn a_document_among_other_things_gets_a_rule_of_its_own() {
     assert_eq!(rules("new/a.md").unwrap(), ["Read(~/new/**)"]);
     assert_eq!(rules("a b/a.md").unwrap(), ["Read(~/a b/**)"]);
     assert_eq!(rules("notes/a.md").unwrap(), ["Read(~/notes/a.md)"]);
+    // Other notes are no documents, unless they are in the folder for these.
+    fs::write(home.join("a b/other.md"), "").unwrap();
+    assert_eq!(rules("a b/a.md").unwrap(), ["Read(~/a b/a.md)"]);
+    fs::write(home.join("private/other.md"), "").unwrap();
+    assert_eq!(rules("private/a.md").unwrap(), ["Read(~/private/**)"]);
     assert_eq!(rules("a.md").unwrap(), ["Read(~/a.md)"]);
     assert_eq!(rules("odd(1)/a.md"), None);
     std::os::unix::fs::symlink(home.join("private/a.md"), home.join("link.md")).unwrap();
