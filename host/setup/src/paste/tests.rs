@@ -53,22 +53,20 @@ fn no_command_holds_what_a_reader_cannot_see_and_each_shell_reads_the_name_itsel
         assert_eq!(word(&path), None, "{name:?}");
         assert_eq!(command(&path, "check"), None, "{name:?}");
     }
-    let mut tried = 0;
-    for name in QUOTED {
-        let path = folder.join(name);
-        fs::write(&path, "").unwrap();
-        let word = word(&path).unwrap();
-        for shell in ["sh", "bash", "zsh", "fish"] {
-            let line = format!("printf %s {word}");
+    for shell in ["sh", "bash", "zsh", "fish"] {
+        for name in QUOTED {
+            let path = folder.join(name);
+            fs::write(&path, "").unwrap();
+            let line = format!("printf %s {}", word(&path).unwrap());
             #[expect(clippy::disallowed_methods, reason = "a test starts the shells")]
             let ran = Command::new(shell).args(["-c", &line]).output();
-            if let Ok(ran) = ran {
-                assert_eq!(ran.stdout, path.as_os_str().as_bytes(), "{shell}: {line}");
-                tried += 1;
-            }
+            let Ok(ran) = ran else {
+                keyhole_tree::skipped(format_args!("no {shell} here"));
+                break;
+            };
+            assert_eq!(ran.stdout, path.as_os_str().as_bytes(), "{shell}: {line}");
         }
     }
-    assert!(tried >= QUOTED.len());
 }
 
 #[test]

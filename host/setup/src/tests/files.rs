@@ -181,12 +181,13 @@ fn what_changed_between_the_question_and_the_answer_is_not_lost() {
         .install(&bind("claude-code", "a"), &mut user)
         .unwrap_err();
     assert!(matches!(error, SetupError::Stopped(..)), "{error}");
-    assert!(
-        error
-            .to_string()
-            .contains("it has changed since it was shown"),
-        "{error}"
-    );
+    let error = error.to_string();
+    for says in [
+        "it has changed since it was shown\n\nThe whole plan was:\n",
+        "\n  + [bindings.a]\n",
+    ] {
+        assert!(error.contains(says), "{error}");
+    }
     assert_eq!(home.read(SETTINGS), "{ \"new\": 1 }");
     assert_eq!(home.read(MAP), "# mine\n\n[keys.b]\npath = '~/notes/b.md'");
     assert!(!home.path(".claude/agents/a.md").exists());
@@ -404,6 +405,31 @@ fn a_link_into_a_dotfile_repository_stays_a_link() {
     assert_eq!(fs::metadata(&real).unwrap().mode() & 0o777, 0o640);
     home.remove("a").unwrap();
     assert_eq!(home.everything(), before);
+}
+
+#[test]
+fn what_belongs_to_another_user_is_not_written() {
+    let is_refused = |home: &Home, why: &str| {
+        let before = home.everything();
+        let done = home.install(&bind("claude-code", "a"), &mut User::answers(YES));
+        let error = done.unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+        assert_eq!(home.everything(), before);
+    };
+    let home = lived_in();
+    if !rustix::process::geteuid().is_root() {
+        fs::remove_file(home.path(SETTINGS)).unwrap();
+        symlink("/etc/passwd", home.path(SETTINGS)).unwrap();
+        return is_refused(&home, "its folder is not yours");
+    }
+    // Only root can give a file away.
+    for (place, why) in [
+        (SETTINGS, "it belongs to another user"),
+        (".claude", "its folder is not yours"),
+    ] {
+        std::os::unix::fs::chown(home.path(place), Some(12345), None).unwrap();
+        is_refused(&home, why);
+    }
 }
 
 #[test]
