@@ -3,7 +3,7 @@
 use crate::{
     Door, PLUGIN, PLUGIN_NAME, Request, SetupError, What,
     clients::{self, Audience, Recipe},
-    disk::FileError,
+    disk::{FileError, Why},
     document::{self, Document, expand, real, root_of, written},
     edit::Change,
     hook::{self, NOTES, RULE},
@@ -237,7 +237,16 @@ impl Intent<'_> {
     /// A client's own file. If that is new, and the map has the document already, it gets to
     /// somebody else.
     fn client(&mut self, agent: &str, file: &str, wanted: Wanted) -> Result<(), SetupError> {
-        let file = self.door.place(file);
+        let mut file = self.door.place(file);
+        let other = file.with_extension("jsonc");
+        if file.ends_with("opencode/opencode.json") && !paste::is_free(&other) {
+            // The client reads both, and this one last.
+            if !paste::is_free(&file) {
+                let why = "the client reads opencode.json too; move all into one of them";
+                return Err(FileError::new(&other, Why::Refused(why)).into());
+            }
+            file = other;
+        }
         let is_known = self.plan.record.wanted(self.name, &file, &wanted).is_some();
         let is_changed = self.plan.want(self.name, &file, wanted)?.is_some();
         if is_changed && !is_known && !self.same.is_empty() {

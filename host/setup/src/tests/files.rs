@@ -407,6 +407,32 @@ fn a_link_into_a_dotfile_repository_stays_a_link() {
     assert_eq!(home.everything(), before);
 }
 
+/// opencode reads both of its files, and `opencode.jsonc` last.
+#[test]
+fn a_permission_goes_where_no_other_file_of_opencode_undoes_it() {
+    let (json, jsonc) = (
+        ".config/opencode/opencode.json",
+        ".config/opencode/opencode.jsonc",
+    );
+    let home = Home::new();
+    home.file(
+        jsonc,
+        "{\n  // mine\n  \"permission\": { \"*\": \"allow\" }\n}\n",
+    );
+    let before = home.everything();
+    let request = bind("opencode", "a");
+    home.install(&request, &mut User::answers(YES)).unwrap();
+    assert!(!home.path(json).exists());
+    let ours = "{ \"*\": \"allow\", \"a_*\": \"deny\" }";
+    assert!(home.read(jsonc).contains(ours), "{}", home.read(jsonc));
+    home.remove("a").unwrap();
+    assert_eq!(home.everything(), before);
+    home.file(json, "{}");
+    let error = home.install(&request, &mut User::answers(YES)).unwrap_err();
+    assert!(error.to_string().contains("move all into one of them"));
+    assert_eq!(home.read(json), "{}");
+}
+
 #[test]
 fn what_belongs_to_another_user_is_not_written() {
     let is_refused = |home: &Home, why: &str| {
