@@ -119,6 +119,23 @@ pub(crate) fn missing(found: &Value, wanted: &Value) -> Value {
     }
 }
 
+/// The lists and tables of `wanted` that are `found` there, but for those that setup made: they
+/// are in what it `wrote`, and not among those that it `had` found before.
+pub(crate) fn had(found: &Value, wanted: &Value, wrote: &Value, had: &Value) -> Value {
+    match (found, wanted) {
+        _ if had.is_null() && !wrote.is_null() => Value::Null,
+        (Value::Object(found), Value::Object(wanted)) => {
+            let parts = wanted.iter().filter_map(|(name, wants)| {
+                let part = self::had(found.get(name)?, wants, &wrote[name], &had[name]);
+                (!part.is_null()).then(|| (name.clone(), part))
+            });
+            parts.collect()
+        }
+        (Value::Array(_), Value::Array(_)) => json!([]),
+        _ => Value::Null,
+    }
+}
+
 /// All members and elements of these.
 pub(crate) fn joined<'v>(values: impl Iterator<Item = &'v Value>) -> Value {
     let mut all = Value::Null;

@@ -225,14 +225,14 @@ impl<'a> Plan<'a> {
     }
 
     /// The text without what setup wrote for one name, although somebody changed it since. What
-    /// others need stays.
+    /// others need stays, and what was empty before is so again.
     fn cut(&mut self, text: &str, ours: &[Entry], file: &Path) -> Result<String, EditError> {
-        let kept = json::joined(self.record.of_file(file).filter_map(
-            |entry| match &entry.wanted {
-                Wanted::Json { value, .. } => Some(value),
-                _ => None,
-            },
-        ));
+        let others = self.record.of_file(file);
+        let others = others.filter_map(|entry| match &entry.wanted {
+            Wanted::Json { value, .. } => Some(value),
+            _ => None,
+        });
+        let kept = json::joined(others.chain(ours.iter().map(|entry| &entry.had)));
         let mut new = text.to_owned();
         for entry in ours.iter().rev() {
             match &entry.wanted {

@@ -131,6 +131,9 @@ pub(crate) struct Entry {
     pub(crate) wanted: Wanted,
     /// In JSON: what of that it had not before setup wrote there at all.
     pub(crate) wrote: Value,
+    /// In JSON: the lists and tables of that which the user had. Version 0.4.0 did not say.
+    #[serde(default)]
+    pub(crate) had: Value,
 }
 
 /// All of them, in order.
@@ -181,12 +184,15 @@ impl Record {
         made: Option<Vec<PathBuf>>,
     ) -> Result<String, EditError> {
         let new = apply(text, &changes).ok_or(EditError::NotSafe)?;
-        let wrote = match &wanted {
+        let (wrote, had) = match &wanted {
             Wanted::Json { value, comments } => {
                 let found = json::read(text, *comments).unwrap_or_default();
-                json::missing(&json::missing(&self.wrote(file, |_| true), &found), value)
+                let wrote = self.wrote(file, |_| true);
+                let had = json::joined(self.of_file(file).map(|entry| &entry.had));
+                let had = json::had(&found, value, &wrote, &had);
+                (json::missing(&json::missing(&wrote, &found), value), had)
             }
-            _ => Value::Null,
+            _ => Default::default(),
         };
         self.entries.push(Entry {
             name: name.to_owned(),
@@ -198,6 +204,7 @@ impl Record {
             changes,
             wanted,
             wrote,
+            had,
         });
         Ok(new)
     }

@@ -218,6 +218,34 @@ fn settings_of_which_a_part_is_not_there_as_it_was_are_named() {
     assert!(home.read(file).contains("-v"));
 }
 
+/// Also if a client has written the file again since, or another name came in between.
+#[test]
+fn a_list_or_table_that_was_empty_before_is_not_taken_away() {
+    for settings in [
+        r#"{"permissions":{}}"#,
+        r#"{"permissions":{"deny":[]}}"#,
+        r#"{"permissions":{"allow":[],"deny":[]},"hooks":{}}"#,
+        r#"{"hooks":{"SubagentStart":[]}}"#,
+    ] {
+        for names in [["a", "b", "c"], ["c", "b", "a"]] {
+            let home = Home::new();
+            home.file(SETTINGS, settings);
+            home.install(&bind("claude-code", "a"), &mut User::answers(YES))
+                .unwrap();
+            home.install(&bind("claude-code", "b"), &mut User::answers(&["b", "y"]))
+                .unwrap();
+            home.install(&inject("c"), &mut User::answers(&["c", "y"]))
+                .unwrap();
+            for name in names {
+                home.file(SETTINGS, &(home.read(SETTINGS) + " "));
+                home.remove(name).unwrap();
+            }
+            let left = home.read(SETTINGS).replace([' ', '\n'], "");
+            assert_eq!(left, settings, "{names:?}");
+        }
+    }
+}
+
 /// A run stops at a folder that is read-only, and a second one does not.
 #[test]
 fn what_a_stopped_run_has_not_written_is_forgotten() {
