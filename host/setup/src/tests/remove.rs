@@ -246,6 +246,17 @@ fn a_list_or_table_that_was_empty_before_is_not_taken_away() {
     }
 }
 
+#[test]
+fn a_file_that_setup_made_goes_although_its_layout_was_changed() {
+    let home = Home::new();
+    home.install(&wants(What::Plugin), &mut User::answers(YES))
+        .unwrap();
+    let changed = format!("\u{feff}{}\n", home.read(SETTINGS));
+    home.file(SETTINGS, &changed);
+    home.remove("plugin").unwrap();
+    home.has_the_document_alone();
+}
+
 /// A run stops at a folder that is read-only, and a second one does not.
 #[test]
 fn what_a_stopped_run_has_not_written_is_forgotten() {
