@@ -202,6 +202,14 @@ impl<'a> Plan<'a> {
             // Who comes first now has made the file.
             (first.made, first.folders) = (true, folders);
         }
+        // A folder that another file is in goes with that one.
+        for folder in made.iter().flatten().rev() {
+            let mut others = self.record.entries.iter_mut();
+            let other = others.find(|entry| entry.made && entry.file.starts_with(folder));
+            if let Some(other) = other.filter(|other| !other.folders.contains(folder)) {
+                other.folders.insert(0, folder.clone());
+            }
+        }
         if new != text {
             let changes = ours
                 .first()

@@ -257,6 +257,25 @@ fn a_file_that_setup_made_goes_although_its_layout_was_changed() {
     home.has_the_document_alone();
 }
 
+#[test]
+fn a_folder_that_setup_made_goes_with_the_last_file_in_it() {
+    for names in [["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"]] {
+        let home = Home::new();
+        let before = home.everything();
+        for (name, answers) in names
+            .into_iter()
+            .zip([YES, &[names[1], "y"], &[names[2], "y"]])
+        {
+            home.install(&bind("gemini-cli", name), &mut User::answers(answers))
+                .unwrap();
+        }
+        for name in ["a", "b", "c"] {
+            home.remove(name).unwrap();
+        }
+        assert_eq!(home.everything(), before, "{names:?}");
+    }
+}
+
 /// A run stops at a folder that is read-only, and a second one does not.
 #[test]
 fn what_a_stopped_run_has_not_written_is_forgotten() {
