@@ -1,5 +1,6 @@
 //! A file's text with a few changes: every other byte stays.
 
+use crate::PLUGIN;
 use keyhole_walk::printable::printable_text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,7 +84,7 @@ impl Change {
         back
     }
 
-    /// For the user: the place, and each line that comes or goes.
+    /// For the user: the place, and each line that comes or goes, but no key.
     pub(crate) fn shown(&self) -> String {
         let mut text = String::new();
         if !self.place.is_empty() {
@@ -97,6 +98,9 @@ impl Change {
                 let words = line.trim_start_matches([' ', '\t']);
                 let indent = line.strip_suffix(words).unwrap_or_default();
                 let indent = indent.replace('\t', "    ");
+                // Who only looks may be an agent. The plugin's key is no secret.
+                let is_secret = words.starts_with("[keys.") && !words.contains(PLUGIN.1);
+                let words = if is_secret { "[keys.…]" } else { words };
                 text += &format!("  {sign} {indent}{}\n", printable_text(words));
             }
         }

@@ -260,6 +260,11 @@ fn what_a_dry_run_takes_away_shows_no_key() {
     shows(&world, command, &[WRITE], 0, &[]);
     let dry = world.run(["setup", "remove", "rev", "--dry-run"]).exits(0);
     let _ = dry.mentions("[keys.…]").conceals("k-");
+    // Then the keys of the map that the record is about are not known.
+    let elsewhere = world.path("elsewhere");
+    let world = world.env("XDG_CONFIG_HOME", elsewhere);
+    let dry = world.run(["setup", "remove", "rev", "--dry-run"]).exits(0);
+    let _ = dry.mentions("[keys.…]").conceals("k-");
 }
 
 /// Of these clients all is printed, and the user pastes it.

@@ -71,7 +71,7 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         Wish::Give(what, file) => (what, file),
         Wish::Remove(name) => {
             let done = door.remove(name, asked)?;
-            return said(done, without_keys(nobody.shown, &user), dry_run);
+            return said(done, nobody.shown, dry_run);
         }
     };
     let request = Request {
@@ -95,7 +95,7 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         (door.program, door.caution) = (this.path, this.caution);
     }
     let done = door.install(&request, asked)?;
-    let mut shown = without_keys(nobody.shown, &user);
+    let mut shown = nobody.shown;
     if done != Outcome::Nothing {
         shown += &checked(location, &request.what)?;
         let map = live.current().map_err(SetupError::Map)?;
@@ -125,15 +125,6 @@ fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Output, SetupErro
             Ok(format!("{shown}\nNothing more is to be changed. {last}\n").into())
         }
     }
-}
-
-/// The text without the map's keys: who only looks may be an agent. That of the plugin is no
-/// secret.
-fn without_keys(text: String, user: &UserMap) -> String {
-    let entries = user.map.iter().flat_map(|map| map.entries());
-    let keys = entries.map(|(key, _)| key.expose());
-    keys.filter(|key| *key != PLUGIN.1 && !Key::is_guessable(key))
-        .fold(text, |text, key| text.replace(key, "…"))
 }
 
 /// Whether the document reaches whom it is for with this map; if not, why.

@@ -95,6 +95,21 @@ fn a_hooks_key_is_not_shown_by_a_refusal() {
 }
 
 #[test]
+fn a_run_that_stops_shows_no_key() {
+    let home = Home::new();
+    let mut user = User::answers(YES);
+    let stopped = home.door(Some(20), |door| {
+        door.install(&inject("reviewer"), &mut user)
+    });
+    let said = stopped.unwrap_err().to_string() + &user.seen;
+    assert!(
+        said.contains("stopped") && said.contains("+ [keys.…]"),
+        "{said}"
+    );
+    assert!(!said.contains("k-"), "{said}");
+}
+
+#[test]
 fn a_table_that_is_gone_already_is_no_reason_to_refuse() {
     let home = lived_in();
     let before = home.read(MAP);
