@@ -181,13 +181,24 @@ impl<'a> Plan<'a> {
         self.record.entries.retain(|entry| entry.file != file);
         self.record.entries.extend_from_slice(below);
         let new = match base {
-            // What others wrote above is written again.
-            Some(base) => others.into_iter().try_fold(base, |text, entry| {
-                let changes = entry.wanted.changes(&text, None).map_err(refuse)?;
-                let to = (&*entry.name, file);
-                let new = self.record.add(to, &text, entry.wanted, changes, None);
-                new.map_err(refuse)
-            })?,
+            Some(base) => {
+                // What others wrote above is written again.
+                let new = others.into_iter().try_fold(base, |text, entry| {
+                    let changes = entry.wanted.changes(&text, None).map_err(refuse)?;
+                    let to = (&*entry.name, file);
+                    let new = self.record.add(to, &text, entry.wanted, changes, None);
+                    new.map_err(refuse)
+                })?;
+                // What it only shared with a name that is gone by now.
+                let kept = self.kept(file, &ours);
+                let new = ours.iter().try_fold(new, |new, entry| match entry.wanted {
+                    Wanted::Json { comments, .. } => {
+                        json::without(&new, &entry.wrote, &kept, comments)
+                    }
+                    _ => Ok(new),
+                });
+                new.map_err(refuse)?
+            }
             None => {
                 self.record.entries.extend(others);
                 self.cut(&text, &ours, file).map_err(refuse)?
@@ -233,15 +244,19 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The text without what setup wrote for one name, although somebody changed it since. What
-    /// others need stays, and what was empty before is so again.
-    fn cut(&mut self, text: &str, ours: &[Entry], file: &Path) -> Result<String, EditError> {
+    /// What stays in a JSON file: what others need, and what was empty before.
+    fn kept(&self, file: &Path, ours: &[Entry]) -> Value {
         let others = self.record.of_file(file);
         let others = others.filter_map(|entry| match &entry.wanted {
             Wanted::Json { value, .. } => Some(value),
             _ => None,
         });
-        let kept = json::joined(others.chain(ours.iter().map(|entry| &entry.had)));
+        json::joined(others.chain(ours.iter().map(|entry| &entry.had)))
+    }
+
+    /// The text without what setup wrote for one name, although somebody changed it since.
+    fn cut(&mut self, text: &str, ours: &[Entry], file: &Path) -> Result<String, EditError> {
+        let kept = self.kept(file, ours);
         let mut new = text.to_owned();
         for entry in ours.iter().rev() {
             match &entry.wanted {

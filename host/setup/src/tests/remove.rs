@@ -1,7 +1,7 @@
 //! What `remove` does after somebody changed, moved or linked a file: nothing is left silently.
 
 use super::{Home, MAP, SETTINGS, User, YES, bind, files::lived_in, inject, wants};
-use crate::{Outcome, SetupError, What};
+use crate::{Outcome, Request, SetupError, What};
 use std::{fs, os::unix::fs::symlink};
 
 /// What it says.
@@ -216,6 +216,25 @@ fn what_another_name_needs_is_not_shown_as_going() {
         assert!(seen.contains(rule) && !seen.contains(".ssh"), "{seen}");
         assert!(!home.read(SETTINGS).contains(rule), "{changed}");
     }
+}
+
+#[test]
+fn a_rule_that_two_shared_goes_with_the_second() {
+    let home = lived_in();
+    let install = |request: &Request, answers: &[&'static str]| {
+        home.install(request, &mut User::answers(answers)).unwrap();
+    };
+    install(&wants(What::Plugin), &["y", "y"]);
+    let own = home.read(SETTINGS).replace("model", "mine");
+    home.file(SETTINGS, &own);
+    install(&bind("claude-code", "c"), &["c", "y"]);
+    removed(&home, "plugin");
+    let rule = "Read(~/private/**)";
+    assert!(home.read(SETTINGS).contains(rule));
+    assert!(removed(&home, "c").contains(rule));
+    let left = home.read(SETTINGS);
+    assert!(left.contains("mine") && left.contains(".ssh"), "{left}");
+    assert!(!left.contains(rule) && !left.contains("keyhole"), "{left}");
 }
 
 #[test]
