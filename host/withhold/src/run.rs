@@ -50,8 +50,7 @@ impl Default for Run {
 impl Run {
     /// Adds the word that follows, of those with these `letters`.
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
-        let bytes = letters.as_bytes();
-        let bytes = bytes.get(word.letters.clone()).unwrap_or_default();
+        let text = letters.get(word.letters.clone()).unwrap_or_default();
         if self.size == 0 {
             self.at = word.at.clone();
         } else {
@@ -61,20 +60,19 @@ impl Run {
             if word.has_colon {
                 self.all.colons |= here;
             }
-            let begins_with_digit = word.digits > 0 && !is_letter(bytes.first());
-            let is_in_number = self.ends_with_digit && begins_with_digit;
+            let is_in_number = self.ends_with_digit && text.starts_with(char::is_numeric);
             if word.has_gap && (!is_in_number || word.has_colon) {
                 self.apart |= here;
             }
         }
-        for byte in bytes {
-            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        for byte in text.bytes() {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         }
         self.at.end = word.at.end;
-        self.size += bytes.len();
+        self.size += text.len();
         self.digits += word.digits;
         self.is_number &= word.is_number;
-        self.ends_with_digit = word.digits > 0 && !is_letter(bytes.last());
+        self.ends_with_digit = text.ends_with(char::is_numeric);
     }
 
     /// Where it stands in the text.
@@ -102,9 +100,4 @@ impl Run {
         let colons = if self.is_number { self.all.colons } else { 0 };
         gaps & !value.gaps == 0 && colons & !value.colons == 0
     }
-}
-
-/// Whether the byte is not that of an ASCII digit.
-fn is_letter(byte: Option<&u8>) -> bool {
-    !byte.is_some_and(u8::is_ascii_digit)
 }
