@@ -70,10 +70,10 @@ Exit codes: 0 everything would load, 1 something would not, 2 no map, or an inva
 
     /// Give an agent its document: configure a client, or print what the client needs
     #[command(after_help = "\
-In a terminal, it asks for the client and the file, shows each line that it will write,
-asks once, writes, and checks. With --file it asks only whether to write. Without a
-terminal and without --file, it writes nothing: it prints what the client needs, and who
-will get the document.
+Without arguments, it asks for the client and the file; with --file, they say it. In a
+terminal, it then shows each line that it will write, asks, writes, and checks. CLIENT
+without --file writes nothing: it prints what the client needs, and who will get the
+document.
 
 Examples:
   keyhole setup
@@ -112,7 +112,8 @@ Exit codes: 0 decided, 2 denied because of an error.")]
 Reads a SubagentStart hook's input on standard input. If exactly one entry of the map
 names the agent in `agents`, it answers with that file, of up to 10,000 characters;
 else with a text that tells the agent to stop. The agent gets it without a key and
-without a call. `keyhole setup claude-code --inject AGENT` prints the settings.
+without a call. `keyhole setup claude-code --inject AGENT --file FILE` writes the
+settings.
 
 Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     Inject(MapArg),

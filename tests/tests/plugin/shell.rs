@@ -179,7 +179,7 @@ fn a_session_is_told_of_a_map_that_cannot_be_used_and_of_nothing_else() {
         assert!(said.contains(next), "{said}");
         assert_eq!(told.as_object().unwrap().len(), 1);
     };
-    let setup = "run: keyhole setup plugin";
+    let setup = " setup plugin";
     is_told("map-missing", setup);
     world.write_map("[keys");
     is_told("map-invalid", setup);

@@ -212,7 +212,11 @@ fn is_off(settings: &Settings, is_private: bool) -> Option<String> {
 /// For the start of a session: a line if the map cannot be used, or if the file of one of the
 /// plugin's agents is gone, as the client shows it to its user; otherwise nothing.
 pub(crate) fn brief(live: &LiveMap) -> Option<String> {
-    let at_door = || format!("In a terminal, run: {}", door(DOOR));
+    // On Windows, setup writes nothing.
+    let at_door = || match cfg!(unix) {
+        true => format!("In a terminal, run: {}", door(DOOR)),
+        false => AT_CHECK.to_owned(),
+    };
     let (code, next) = match live.current() {
         Err(error @ (MapError::Missing { .. } | MapError::Parse { .. })) => {
             (error.code(), at_door())

@@ -26,7 +26,7 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
         let _ = writeln!(text, "{:<18} {who:<23} {here}", recipe.name);
     }
     text + "\nkeyhole setup                                 in a terminal: asks, shows, writes\n\
-            keyhole setup CLIENT --bind NAME --file FILE  the same, without questions but the last\n\
+            keyhole setup CLIENT --bind NAME --file FILE  the same, for what you name\n\
             keyhole setup CLIENT --bind NAME              prints what the client needs\n\
             keyhole setup key FILE                        prints an entry for the map, with a fresh key\n"
 }

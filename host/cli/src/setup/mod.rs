@@ -63,7 +63,7 @@ struct Names {
 enum Command {
     /// Give the Claude Code plugin's agent its document
     #[command(after_help = "\
-It shows each line that it will add, asks once, writes, and checks.
+It shows each line that it will add, asks, writes, and checks.
 
 Examples:
   keyhole setup plugin

@@ -51,7 +51,7 @@ pub(super) fn hook(client: &str, agent: &AgentName, user: &UserMap) -> Result<Ou
         "claude-code" => {
             "If you allow Bash to a conversation, deny it this command: add \"Bash(*keyhole* inject*)\" to permissions.deny there."
         }
-        _ => &hook.last,
+        _ => "",
     };
     let text = joined([
         hook::who(agent),
@@ -64,6 +64,7 @@ pub(super) fn hook(client: &str, agent: &AgentName, user: &UserMap) -> Result<Ou
         note.to_owned(),
         RULE.to_owned(),
         hook::NOTES.to_owned(),
+        hook.last,
     ]);
     user.conceals(text, &[Some(agent)]).map(Output::from)
 }
