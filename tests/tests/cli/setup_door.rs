@@ -118,17 +118,14 @@ fn an_agent_that_runs_it_gets_nothing_changed() {
         let ran = world.run_with(command.split(' '), input.as_bytes());
         let _ = ran.exits(1).only_complains("without a terminal");
     }
-    for variable in [
-        "CLAUDECODE",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CODEX_SANDBOX",
-        "GEMINI_CLI",
-        "CURSOR_AGENT",
-        "SUDO_UID",
-        "PKEXEC_UID",
-    ] {
+    let of_clients = "AI_AGENT CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_PLUGIN_DATA CODEX_CI CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED CODEX_THREAD_ID COPILOT_CLI CURSOR_AGENT GEMINI_CLI OPENCODE QWEN_CODE";
+    let of_sudo = "SUDO_UID SUDO_USER DOAS_USER PKEXEC_UID";
+    let of_clients = of_clients.split(' ').map(|name| (name, "a client's shell"));
+    for (variable, says) in of_clients.chain(of_sudo.split(' ').map(|name| (name, "under sudo"))) {
         let world = lived_in().env(variable, "1");
-        shows(&world, PLUGIN, &[], 1, &["nothing is changed"]);
+        for command in [PLUGIN, "setup"] {
+            shows(&world, command, &[], 1, &["nothing is changed", says]);
+        }
         assert!(!world.path(".local").exists(), "{variable}");
     }
     // A terminal that it made, and no answer.

@@ -248,10 +248,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
             }
         },
         (None, None, _) if bind.is_some() || agent.is_some() => Err(SetupError::NoClient),
-        (None, None, _) => match is_answered() {
-            Some(said) => said,
-            None => Ok(found::list(|name| std::env::var_os(name)).into()),
-        },
+        (None, None, _)
+            if cfg!(unix) && io::stdin().is_terminal() && io::stdout().is_terminal() =>
+        {
+            write(Wish::Give(None, None), false)
+        }
+        (None, None, _) => Ok(found::list(|name| std::env::var_os(name)).into()),
     }
 }
 
@@ -269,17 +271,6 @@ use door::write;
 #[cfg(windows)]
 fn write(_: Wish<'_>, _: bool) -> Result<Output, SetupError> {
     Err(SetupError::NotHere)
-}
-
-/// What comes of asking, if a user is there to answer.
-fn is_answered() -> Option<Result<Output, SetupError>> {
-    let is_there = cfg!(unix) && io::stdin().is_terminal() && io::stdout().is_terminal();
-    let said = is_there.then(|| write(Wish::Give(None, None), false))?;
-    #[cfg(unix)]
-    if let Err(SetupError::Ask(_)) = said {
-        return None;
-    }
-    Some(said)
 }
 
 /// The user's map, as it is now.
