@@ -95,6 +95,26 @@ fn a_beginner_answers_three_questions_and_has_the_plugins_document() {
     assert_eq!(left, [world.path("private/identifiers.md")]);
 }
 
+#[test]
+fn the_clients_that_are_here_come_first_and_a_wrong_answer_is_said_to_be_one() {
+    let world = World::new()
+        .file("private/identifiers.md", "a\n")
+        .directory(".codex");
+    let (first, name) = (("Number: ", "1"), ("Its name: ", ""));
+    let before = everything(&world);
+    for (answers, says) in [
+        (&[("Number: ", "x")][..], "The list has no such number."),
+        (&[("Number: ", "13")], "The list has no such number."),
+        (&[first, (name.0, "A b")], "This is no name: "),
+    ] {
+        shows(&world, "setup", answers, 1, &[says, "nothing is changed"]);
+    }
+    assert_eq!(everything(&world), before);
+    let file = ("Which Markdown file?", "");
+    let says = ["codex exec --ephemeral -p identifier-scanner"];
+    shows(&world, "setup", &[first, name, file, WRITE], 0, &says);
+}
+
 /// As a terminal writes the path of a file that is dragged to it.
 #[test]
 fn a_path_with_backslashes_before_its_blanks_is_the_file() {

@@ -223,6 +223,7 @@ fn ask_client(asked: &mut dyn Asked) -> Result<Option<What>, keyhole_setup::Setu
         Err(_) => None,
     };
     let Some(recipe) = recipe else {
+        asked.show("The list has no such number.\n")?;
         return Ok(None);
     };
     let usual = usual(recipe.audience);
@@ -230,9 +231,15 @@ fn ask_client(asked: &mut dyn Asked) -> Result<Option<What>, keyhole_setup::Setu
         "Its name: a to z, digits and -. (Enter: {usual}) "
     ))?;
     let name = if answer.is_empty() { usual } else { &answer };
-    Ok(binding_name(name).ok().map(|name| What::Bind {
-        client: recipe.name.to_owned(),
-        name: name.to_string(),
-        agent: None,
-    }))
+    match binding_name(name) {
+        Ok(name) => Ok(Some(What::Bind {
+            client: recipe.name.to_owned(),
+            name: name.to_string(),
+            agent: None,
+        })),
+        Err(why) => {
+            asked.show(&format!("This is no name: {why}.\n"))?;
+            Ok(None)
+        }
+    }
 }
