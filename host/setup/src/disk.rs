@@ -49,6 +49,13 @@ impl FileError {
         let (file, why) = (file.to_owned(), why.into());
         Self { file, why }
     }
+
+    /// Whether it is about another file than this map, in which only the user can do it.
+    pub fn is_by_hand(&self, map: &Path) -> bool {
+        use EditError::{Differs, NotSafe};
+        let is_odd = matches!(self.why, Why::Refused(_) | Why::Edit(Differs(_) | NotSafe));
+        is_odd && self.file != map
+    }
 }
 
 const CHANGED: Why = Why::Refused("it has changed since it was shown");

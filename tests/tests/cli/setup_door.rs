@@ -115,6 +115,35 @@ fn the_clients_that_are_here_come_first_and_a_wrong_answer_is_said_to_be_one() {
     shows(&world, "setup", &[first, name, file, WRITE], 0, &says);
 }
 
+/// What is to be pasted is there, although it cannot be written.
+#[test]
+fn what_cannot_be_written_is_printed_with_the_reason() {
+    let settings = ".config/opencode/opencode.json";
+    for (command, file, content, says) in [
+        (
+            "opencode --bind a",
+            settings,
+            "{ \"permission\": \"ask\" }",
+            "\"a_*\": \"deny\"",
+        ),
+        (
+            "copilot-cli --inject a",
+            ".copilot/hooks/keyhole.json",
+            "{ \"hooks\": 1 }",
+            "\"matcher\": \"^a$\"",
+        ),
+        ("plugin", SETTINGS, "{ \"permissions\": 1 }", ""),
+    ] {
+        let world = World::new().file("private/a.md", "a").file(file, content);
+        let command = format!("setup {command} --file ~/private/a.md --dry-run");
+        let ran = world.run(command.split(' ')).exits(1);
+        let why = "is something else there than setup would write";
+        assert!(ran.stderr.contains(why), "{ran:#?}");
+        assert!(ran.stderr.contains(says), "{ran:#?}");
+        assert_eq!(ran.stderr.contains("```json"), !says.is_empty(), "{ran:#?}");
+    }
+}
+
 /// As a terminal writes the path of a file that is dragged to it.
 #[test]
 fn a_path_with_backslashes_before_its_blanks_is_the_file() {

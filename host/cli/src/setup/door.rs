@@ -17,7 +17,7 @@ use keyhole_setup::{
     clients,
     document::NEW,
     program::Program,
-    recipe::usual,
+    recipe::{NameError, usual},
 };
 use std::{
     path::{Path, PathBuf},
@@ -94,7 +94,28 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         let this = Program::this()?;
         (door.program, door.caution) = (this.path, this.caution);
     }
-    let done = door.install(&request, asked)?;
+    // What a user can paste.
+    let recipe = || {
+        let user = UserMap::read()?;
+        let agent = agent.and_then(|name| agent_name(name).ok());
+        let printed = match (&request.what, &agent) {
+            (What::Inject { client, .. }, Some(agent)) => print::hook(client, agent, &user),
+            (What::Bind { client, .. }, _) => {
+                let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
+                print::recipe(&recipe, bind, agent.as_ref(), &user)
+            }
+            _ => Ok(String::new().into()),
+        };
+        printed.map(|printed| printed.text)
+    };
+    let done = match door.install(&request, asked) {
+        Err(keyhole_setup::SetupError::File(why))
+            if why.is_by_hand(&door.map) && request.what != What::Plugin =>
+        {
+            return Err(SetupError::ByHand(why, recipe().unwrap_or_default()));
+        }
+        done => done?,
+    };
     let mut shown = nobody.shown;
     if done != Outcome::Nothing {
         shown += &checked(location, &request.what)?;
@@ -102,15 +123,11 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         if let Err(why) = is_served(&map, location, &request.what) {
             return Err(SetupError::Refused(why, shown));
         }
-        let recipe = match &request.what {
-            What::Bind { client, .. } => clients::named(client),
-            _ => None,
-        };
-        if let Some(recipe) = recipe
-            && recipe.parts.iter().any(|part| part.to.is_none())
+        if let What::Bind { client, .. } = &request.what
+            && let Some(client) = clients::named(client)
+            && client.parts.iter().any(|part| part.to.is_none())
         {
-            let agent = agent.and_then(|name| agent_name(name).ok());
-            shown += &print::recipe(&recipe, bind, agent.as_ref(), &UserMap::read()?)?.text;
+            shown += &recipe()?;
         }
     }
     said(done, shown, dry_run)

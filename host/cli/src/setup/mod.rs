@@ -160,6 +160,9 @@ pub(crate) enum SetupError {
     #[error("{0}")]
     Ask(#[from] keyhole_setup::ask::AskError),
     #[cfg(unix)]
+    #[error("nothing is changed: {0}\n\n{1}")]
+    ByHand(keyhole_setup::FileError, String),
+    #[cfg(unix)]
     #[error("nothing is changed")]
     Declined,
     #[error("name the server and its agent: add --bind NAME, or --inject AGENT")]
