@@ -64,6 +64,7 @@ fn from_a_terminal_an_agent_gets_its_document_and_remove_restores_every_byte() {
         "+ roots = [\"~/notes\", \"~/private\"]",
         "2 of 2 would be served.",
         "Start `claude` anew",
+        "\nThese rules bind Claude Code's tools in all projects. They make newer clients ask about ordinary shell reads, which `claude -p` cannot answer.\n",
     ];
     shows(&world, BIND, &[RULES, WRITE], 0, &says);
     let mut client = world.start(["serve", "--bind", "house-rules"]);

@@ -1,4 +1,4 @@
-//! `keyhole setup` in a terminal, killed before each system call by which it changes files. An
+//! `keyhole setup` and its `remove` in a terminal, killed before each system call by which it changes files. An
 //! empty folder may stay, if it is killed before it has written down that it made it.
 
 use super::setup_door::{RULES, SETTINGS, WRITE, everything, lived_in};
@@ -23,6 +23,7 @@ const INSTALL: [&str; 6] = [
     "--file",
     "~/private/identifiers.md",
 ];
+const REMOVE: [&str; 3] = ["setup", "remove", "house-rules"];
 /// Not the mode of a new file.
 const MODE: u32 = 0o640;
 
@@ -55,7 +56,7 @@ type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 /// Whether it is killed at the call with this number: each file is then old or new. It is
 /// finished by a second run, and taken back.
-fn is_killed_at(number: u32, old: &Files, new: &Files) -> bool {
+fn is_killed_at(number: u32, removes: bool, old: &Files, new: &Files) -> bool {
     // The settings are written twice: the rules come first, and then the permission.
     let mut rules: Value = serde_json::from_slice(&new[Path::new(SETTINGS)].1).unwrap();
     rules["permissions"]
@@ -66,38 +67,52 @@ fn is_killed_at(number: u32, old: &Files, new: &Files) -> bool {
         let found = serde_json::from_slice::<Value>(bytes);
         path == Path::new(SETTINGS) && *mode == MODE && found.is_ok_and(|found| found == rules)
     };
-    let world = home().through([KILLER, &number.to_string()]);
-    let (shown, exit) = world.asked(INSTALL, &[RULES, WRITE]);
+    let world = home();
+    if removes {
+        agreed(&world, INSTALL);
+    }
+    let world = world.through([KILLER, &number.to_string()]);
+    let (shown, exit) = match removes {
+        true => world.agreed(REMOVE),
+        false => world.asked(INSTALL, &[RULES, WRITE]),
+    };
+    let is_unfinished = |path: &Path| path.to_string_lossy().ends_with(".keyhole-new");
     let left = files(&world);
     for (path, file) in &left {
-        let is_unfinished = path.to_string_lossy().ends_with(".keyhole-new");
         let is_one = [old.get(path), new.get(path)].contains(&Some(file));
         assert!(
-            is_one || is_unfinished || has_rules(path, file),
+            is_one || is_unfinished(path) || has_rules(path, file),
             "{number}: {path:?} {file:?}"
         );
     }
     assert!(old.keys().all(|path| left.contains_key(path)), "{number}");
     if exit == Some(0) {
-        assert_eq!(left, *new);
+        assert_eq!(left, if removes { old } else { new }.clone());
         return false;
     }
     assert_eq!(exit, Some(137), "{shown}");
     // Without the killer.
     let world = world.through::<&str>([]);
-    agreed(&world, INSTALL);
-    let done = files(&world);
-    let is_new = |(path, file): (&PathBuf, &_)| done.get(path) == Some(file);
-    assert!(new.iter().all(is_new), "{number}");
-    agreed(&world, ["setup", "remove", "house-rules"]);
-    assert_eq!(files(&world), *old, "{number}");
+    if !removes {
+        agreed(&world, INSTALL);
+        let done = files(&world);
+        let is_new = |(path, file): (&PathBuf, &_)| done.get(path) == Some(file);
+        assert!(new.iter().all(is_new), "{number}");
+    }
+    let (shown, exit) = world.agreed(REMOVE);
+    let is_gone = removes && shown.contains("setup wrote nothing of this name");
+    assert!(exit == Some(0) || is_gone, "{number}: {shown}");
+    let mut left = files(&world);
+    left.retain(|path, _| !removes || !is_unfinished(path));
+    assert_eq!(left, *old, "{number}");
     let record = world.path(".local/state/keyhole/setup.json");
     assert!(!record.exists(), "{number}");
     true
 }
 
 #[test]
-fn a_setup_that_is_killed_leaves_each_file_old_or_new_and_can_be_finished_and_taken_back() {
+fn a_setup_or_removal_that_is_killed_leaves_each_file_old_or_new_and_can_be_finished_and_taken_back()
+ {
     let probe = Command::new(KILLER).args(["0", "/bin/true"]).status();
     if probe.unwrap().code() == Some(77) {
         return skipped("no program can be followed here");
@@ -106,14 +121,18 @@ fn a_setup_that_is_killed_leaves_each_file_old_or_new_and_can_be_finished_and_ta
     let old = files(&world);
     agreed(&world, INSTALL);
     let new = files(&world);
-    let next = AtomicU32::new(0);
-    // Most of the time, a run waits for a new file to settle.
-    thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| while is_killed_at(next.fetch_add(1, Ordering::Relaxed), &old, &new) {});
-        }
-    });
-    // Beside those that were not killed. Five times, a file is replaced.
-    let killed = next.into_inner() - 8;
-    assert!(killed > 5 * 5, "{killed}");
+    // Five times, a file is replaced; and three times, with one removed and then the record.
+    for (removes, calls) in [(false, 5 * 5), (true, 3 * 5 + 2)] {
+        let next = AtomicU32::new(0);
+        let next = || next.fetch_add(1, Ordering::Relaxed);
+        // Most of the time, a run waits for a new file to settle.
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| while is_killed_at(next(), removes, &old, &new) {});
+            }
+        });
+        // Beside those that were not killed.
+        let killed = next() - 8;
+        assert!(killed > calls, "{killed}");
+    }
 }
