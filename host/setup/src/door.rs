@@ -68,6 +68,10 @@ pub enum Outcome {
     Already(String),
 }
 
+/// Whether a map of these bytes is valid, and the document reaches whom it is for, if that is
+/// said; if not, why.
+pub type Judge<'a> = dyn Fn(&[u8], Option<&What>) -> Result<(), String> + 'a;
+
 /// Where everything is.
 pub struct Door<'a> {
     /// The user's home.
@@ -80,10 +84,8 @@ pub struct Door<'a> {
     pub caution: Option<String>,
     /// The environment.
     pub variable: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Whether a map of these bytes is valid; if not, why.
-    pub judge: &'a dyn Fn(&[u8]) -> Result<(), String>,
-    /// Why the document would not reach whom it is for with a map of these bytes, if so.
-    pub refuses: &'a dyn Fn(&[u8], &What) -> Option<String>,
+    /// Who judges a planned map.
+    pub judge: &'a Judge<'a>,
     /// A fresh key.
     pub key: String,
     /// The file system.
@@ -214,7 +216,7 @@ impl Door<'_> {
     pub(crate) fn renewed(&self) -> Result<(String, Vec<Change>), FileError> {
         let text = self.disk.find(&self.map)?.text()?;
         let mut changes = map::renew(&text).unwrap_or_default();
-        let is_valid = |new: &String| (self.judge)(new.as_bytes()).is_ok();
+        let is_valid = |new: &String| (self.judge)(new.as_bytes(), None).is_ok();
         let Some(new) = apply(&text, &changes).filter(is_valid) else {
             return Ok((text, Vec::new()));
         };

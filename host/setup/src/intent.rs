@@ -56,7 +56,7 @@ impl Door<'_> {
         let document = Document::find(&request.file, &self.home)?;
         // The map is judged first: what cannot be read cannot be added to.
         let (text, renewed) = self.renewed()?;
-        (self.judge)(text.as_bytes()).map_err(SetupError::Map)?;
+        (self.judge)(text.as_bytes(), None).map_err(SetupError::Map)?;
         let map = map::read(&text).map_err(|error| FileError::new(&self.map, error))?;
         let is_document = |path: &String| {
             let real = self.real(path);
@@ -107,13 +107,8 @@ impl Door<'_> {
         }
         let (_, map) = intent.plan.now(&self.map)?;
         // Of a new document, only the map is judged: the document is not there yet.
-        let refused = match intent.document.is_new {
-            true => (self.judge)(map.as_bytes()).err(),
-            false => (self.refuses)(map.as_bytes(), &request.what),
-        };
-        if let Some(why) = refused {
-            return Err(SetupError::Map(why));
-        }
+        let what = (!intent.document.is_new).then_some(&request.what);
+        (self.judge)(map.as_bytes(), what).map_err(SetupError::Map)?;
         intent.notes.append(&mut intent.plan.left);
         Ok(intent)
     }

@@ -50,7 +50,7 @@ mod tests;
 #[cfg(unix)]
 pub use {
     disk::{Disk, FileError},
-    door::{Door, Outcome, Request, SetupError},
+    door::{Door, Judge, Outcome, Request, SetupError},
 };
 
 use std::ffi::OsString;

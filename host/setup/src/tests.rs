@@ -122,7 +122,7 @@ impl Home {
 
     fn door<T>(&self, steps_left: Option<u32>, run: impl FnOnce(&Door<'_>) -> T) -> T {
         let none = |_: &str| None::<OsString>;
-        let judge = |bytes: &[u8]| {
+        let judge = |bytes: &[u8], _: Option<&What>| {
             let text = str::from_utf8(bytes).map_err(|error| error.to_string())?;
             let parsed = toml::de::DeTable::parse(text.trim_start_matches('\u{feff}'));
             parsed.map(|_| ()).map_err(|error| error.to_string())
@@ -134,7 +134,6 @@ impl Home {
             caution: None,
             variable: &none,
             judge: &judge,
-            refuses: &|_, _| None,
             key: "k-0123456789abcdef".to_owned(),
             disk: Disk {
                 steps_left: Cell::new(steps_left),

@@ -29,13 +29,9 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
     let variable = |name: &str| std::env::var_os(name);
     let live = LiveMap::new(Location::find(None, variable)?);
     let location = live.location();
-    let judge = |bytes: &[u8]| {
-        let map = live.parse(bytes);
-        map.map(drop).map_err(|error| error.to_string())
-    };
-    let refuses = |bytes: &[u8], what: &What| match live.parse(bytes) {
-        Ok(map) => is_served(&Arc::new(map), location, what).err(),
-        Err(error) => Some(error.to_string()),
+    let judge = |bytes: &[u8], what: Option<&What>| {
+        let map = live.parse(bytes).map_err(|error| error.to_string())?;
+        what.map_or(Ok(()), |what| is_served(&Arc::new(map), location, what))
     };
     let mut door = Door {
         home: location.home().ok_or(SetupError::NoHome)?.to_owned(),
@@ -45,7 +41,6 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         caution: None,
         variable: &variable,
         judge: &judge,
-        refuses: &refuses,
         // Before the question whether to write, so that no failure comes after it.
         key: fresh()?,
         disk: Disk::default(),
