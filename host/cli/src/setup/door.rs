@@ -224,10 +224,8 @@ fn ask_client(asked: &mut dyn Asked) -> Result<Option<What>, keyhole_setup::Setu
         "Who is to get a document?\n\n   0  the agent of Keyhole's plugin for Claude Code\n",
     )?;
     for (at, recipe) in known.iter().enumerate() {
-        let (number, title, who) = (at + 1, recipe.title, found::who(recipe.audience));
-        let is_here = found::sign(recipe, variable).is_some();
-        let here = if is_here { ", found here" } else { "" };
-        asked.show(&format!("  {number:>2}  {title}: {who}{here}\n"))?;
+        let row = found::row(recipe, variable);
+        asked.show(&format!("  {:>2}  {row}", at + 1))?;
     }
     let recipe = match asked.ask("\nNumber: ")?.parse::<usize>() {
         Ok(0) => return Ok(Some(What::Plugin)),

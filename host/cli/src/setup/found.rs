@@ -6,7 +6,7 @@
 
 use keyhole_core::{configuration, home};
 use keyhole_setup::clients::{Audience, Recipe, all};
-use std::{ffi::OsString, fmt::Write as _};
+use std::ffi::OsString;
 
 /// Lists the clients. It only asks whether commands and folders exist; it reads and
 /// starts nothing.
@@ -16,14 +16,7 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
         "CLIENT", "WHO GETS THE DOCUMENT", "FOUND HERE"
     );
     for recipe in all() {
-        let who = who(recipe.audience);
-        let here = match sign(&recipe, &variable) {
-            Some(folder) if folder.starts_with('~') => format!("yes, {folder}"),
-            Some(command) => format!("yes, the command {command}"),
-            None => "-".to_owned(),
-        };
-        // Writing to a `String` cannot fail.
-        let _ = writeln!(text, "{:<18} {who:<23} {here}", recipe.name);
+        text += &row(&recipe, &variable);
     }
     text + "\nkeyhole setup                                 in a terminal: asks, shows, writes\n\
             keyhole setup CLIENT --bind NAME --file FILE  the same, for what you name\n\
@@ -31,13 +24,20 @@ pub(super) fn list(variable: impl Fn(&str) -> Option<OsString>) -> String {
             keyhole setup key FILE                        prints an entry for the map, with a fresh key\n"
 }
 
-pub(super) fn who(audience: Audience) -> &'static str {
-    match audience {
+/// A client's name, who gets the document, and what shows that the client is here.
+pub(super) fn row(recipe: &Recipe, variable: impl Fn(&str) -> Option<OsString>) -> String {
+    let who = match recipe.audience {
         Audience::Agent => "only one agent",
         Audience::Ruled => "one agent, by rules",
         Audience::Session => "one session",
         Audience::Client => "the whole client",
-    }
+    };
+    let here = match sign(recipe, variable) {
+        Some(folder) if folder.starts_with('~') => format!("yes, {folder}"),
+        Some(command) => format!("yes, the command {command}"),
+        None => "-".to_owned(),
+    };
+    format!("{:<18} {who:<23} {here}\n", recipe.name)
 }
 
 /// What shows that a client is here.
