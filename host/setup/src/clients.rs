@@ -1,5 +1,7 @@
 //! The known clients, as `clients.txt` has them, with the examples of docs/examples.
 
+use crate::recipe::NameError;
+
 /// What one client needs in its configuration. `clients.txt` says what each field is.
 #[derive(Debug, Default)]
 pub struct Recipe {
@@ -77,8 +79,13 @@ pub fn all() -> impl Iterator<Item = Recipe> {
 }
 
 /// The recipe of the client that the user types so.
-pub fn named(name: &str) -> Option<Recipe> {
-    all().find(|recipe| recipe.name == name)
+///
+/// # Errors
+/// If there is no such client.
+pub fn named(name: &str) -> Result<Recipe, NameError> {
+    let mut all = all();
+    let recipe = all.find(|recipe| recipe.name == name);
+    recipe.ok_or(NameError::UnknownClient)
 }
 
 fn recipe(text: &'static str) -> Option<Recipe> {

@@ -85,7 +85,7 @@ impl Door<'_> {
         intent.document()?;
         match &request.what {
             What::Bind { client, agent, .. } => {
-                let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
+                let recipe = clients::named(client)?;
                 intent.bind(&recipe, agent.as_deref())?;
             }
             What::Inject { client, agent } => {

@@ -17,7 +17,7 @@ use keyhole_setup::{
     clients,
     document::NEW,
     program::Program,
-    recipe::{NameError, usual},
+    recipe::usual,
 };
 use std::{
     path::{Path, PathBuf},
@@ -95,10 +95,7 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         let agent = agent.and_then(|name| agent_name(name).ok());
         let printed = match (&request.what, &agent) {
             (What::Inject { client, .. }, Some(agent)) => print::hook(client, agent, &user),
-            (What::Bind { client, .. }, _) => {
-                let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
-                print::recipe(&recipe, bind, agent.as_ref(), &user)
-            }
+            (What::Bind { client, .. }, _) => print::recipe(client, bind, agent.as_ref(), &user),
             _ => Ok(String::new().into()),
         };
         printed.map(|printed| printed.text)
@@ -119,7 +116,7 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
             return Err(SetupError::Refused(why, shown));
         }
         if let What::Bind { client, .. } = &request.what
-            && let Some(client) = clients::named(client)
+            && let Ok(client) = clients::named(client)
             && client.parts.iter().any(|part| part.to.is_none())
         {
             shown += &recipe()?;

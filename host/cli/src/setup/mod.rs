@@ -245,10 +245,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
         }
         (None, Some(client), None) => match inject {
             Some(agent) => print::hook(client, agent, &UserMap::read()?),
-            None => {
-                let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
-                print::recipe(&recipe, bind, agent, &UserMap::read()?)
-            }
+            None => print::recipe(client, bind, agent, &UserMap::read()?),
         },
         (None, None, _) if bind.is_some() || agent.is_some() => Err(SetupError::NoClient),
         (None, None, _)

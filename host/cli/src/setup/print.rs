@@ -4,7 +4,7 @@ use super::{Output, SetupError, UserMap};
 use crate::check::make;
 use keyhole_core::{AgentName, Binding, Map};
 use keyhole_setup::{
-    clients::{Audience, Recipe},
+    clients::{self, Audience, Recipe},
     hook::{self, RULE},
     paste::{quoted, shell_word},
     program::Program,
@@ -14,11 +14,12 @@ use keyhole_walk::printable::printable;
 
 /// A server for a binding.
 pub(super) fn recipe(
-    recipe: &Recipe,
+    client: &str,
     bind: Option<&str>,
     agent: Option<&AgentName>,
     user: &UserMap,
 ) -> Result<Output, SetupError> {
+    let recipe = &clients::named(client)?;
     let program = Program::this()?;
     let given = agent.map(|agent| &**agent);
     let filled = Filled::new(recipe, &program.path, bind, given)?;
