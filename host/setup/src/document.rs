@@ -4,7 +4,7 @@
     reason = "it looks at the file that the user names, and reads no byte of it"
 )]
 
-use crate::{paste, recipe::NameError, rules::without_links};
+use crate::{Door, paste, recipe::NameError, rules::without_links};
 use keyhole_walk::{System, Walker};
 use std::{
     fs,
@@ -45,10 +45,10 @@ pub(crate) struct Document {
 
 impl Document {
     /// Looks at the file that the user named.
-    pub(crate) fn find(named: &Path, home: &Path) -> Result<Self, NameError> {
-        let text = paste::document(named, Some(home))?;
-        let path = expand(&text, home, Path::new("/"));
-        let written = short(&path, home).unwrap_or(text);
+    pub(crate) fn find(named: &Path, door: &Door<'_>) -> Result<Self, NameError> {
+        let text = paste::document(named, Some(&door.home))?;
+        let path = door.expand(&text);
+        let written = short(&path, &door.home).unwrap_or(text);
         let found = fs::metadata(&path).ok();
         let is_new = found.is_none() && written == NEW;
         match &found {
@@ -130,17 +130,19 @@ pub(crate) fn root_of(real: &Path, home: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// A path of the map, which lies in `directory`, made absolute.
-pub(crate) fn expand(path: &str, home: &Path, directory: &Path) -> PathBuf {
-    match path.strip_prefix("~/") {
-        Some(rest) => home.join(rest.trim_start_matches('/')),
-        None => directory.join(path),
+impl Door<'_> {
+    /// A path of the map, made absolute.
+    pub(crate) fn expand(&self, path: &str) -> PathBuf {
+        match path.strip_prefix("~/") {
+            Some(rest) => self.home.join(rest.trim_start_matches('/')),
+            None => self.map.with_file_name(path),
+        }
     }
-}
 
-/// What a path of the map leads to.
-pub(crate) fn real(path: &str, home: &Path, directory: &Path) -> Option<PathBuf> {
-    fs::canonicalize(expand(path, home, directory)).ok()
+    /// What a path of the map leads to.
+    pub(crate) fn real(&self, path: &str) -> Option<PathBuf> {
+        fs::canonicalize(self.expand(path)).ok()
+    }
 }
 
 /// A folder as `roots` have it.

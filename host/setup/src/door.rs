@@ -9,11 +9,7 @@ use crate::{
     plan::Plan,
     recipe::NameError,
 };
-use std::{
-    ffi::OsString,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsString, io, path::PathBuf};
 
 /// What the user wants, with the document.
 #[derive(Clone, Debug)]
@@ -117,10 +113,6 @@ impl Door<'_> {
             }
         }
         self.home.join(text.trim_start_matches("~/"))
-    }
-
-    pub(crate) fn directory(&self) -> &Path {
-        self.map.parent().unwrap_or(Path::new("/"))
     }
 
     /// Shows what would change, asks, and writes it.

@@ -4,7 +4,7 @@ use crate::{
     Door, PLUGIN, PLUGIN_NAME, Request, SetupError, What,
     clients::{self, Audience, Recipe},
     disk::{FileError, Why},
-    document::{self, Document, expand, real, root_of, written},
+    document::{self, Document, root_of, written},
     edit::Change,
     hook::{self, NOTES, RULE},
     json,
@@ -17,7 +17,7 @@ use crate::{
 };
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A plan, and what to say about it.
 pub(crate) struct Intent<'a> {
@@ -53,7 +53,7 @@ impl Door<'_> {
             What::Bind { name, .. } | What::Inject { agent: name, .. } => name,
             What::Plugin => PLUGIN_NAME,
         };
-        let document = Document::find(&request.file, &self.home)?;
+        let document = Document::find(&request.file, self)?;
         // The map is judged first: what cannot be read cannot be added to.
         let (text, renewed) = self.renewed()?;
         (self.judge)(text.as_bytes(), None).map_err(SetupError::Map)?;
@@ -61,7 +61,7 @@ impl Door<'_> {
         let is_document = |path: &String| {
             let real = self.real(path);
             real.is_some_and(|real| document::is_same(&real, &document.real))
-                || expand(path, &self.home, self.directory()) == document.path
+                || self.expand(path) == document.path
         };
         let is_same = |table: &&Known| table.path.as_ref().is_some_and(is_document);
         let mut intent = Intent {
@@ -111,10 +111,6 @@ impl Door<'_> {
         (self.judge)(map.as_bytes(), what).map_err(SetupError::Map)?;
         intent.notes.append(&mut intent.plan.left);
         Ok(intent)
-    }
-
-    fn real(&self, path: &str) -> Option<PathBuf> {
-        real(path, &self.home, self.directory())
     }
 }
 
