@@ -31,7 +31,7 @@ use std::{
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
-    /// The client; without one, setup asks, or lists the known clients if nobody can answer
+    /// The client; without one, setup asks, or without a terminal lists the known clients
     #[arg(value_parser = PossibleValuesParser::new(clients::all().map(|client| client.name)))]
     client: Option<String>,
     #[command(flatten)]
