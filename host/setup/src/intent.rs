@@ -13,7 +13,7 @@ use crate::{
     plan::Plan,
     recipe::{Filled, NameError},
     record::Wanted,
-    rules::{CAUTION, Denied, Places},
+    rules::{CAUTION, Denied, Places, without_links},
 };
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
@@ -129,9 +129,9 @@ impl Intent<'_> {
         }
         self.notes.extend(door.caution.clone());
         if let Some(repository) = &document.repository {
-            let is_private = document.path.starts_with(door.home.join("private"));
+            let is_inside = without_links(&door.home.join("private")).starts_with(repository);
             // A map that has it already would lead nowhere.
-            let is_free = !is_private && self.same.is_empty();
+            let is_free = !is_inside && self.same.is_empty();
             let word = paste::word(&document.path).filter(|_| is_free);
             let moved = word.map(|_| paste::move_to_private(&document.path, &door.home));
             self.notes.push(match moved {

@@ -770,4 +770,13 @@ fn no_command_moves_a_document_over_another() {
     home.file(MAP, "[keys]\nk = '~/repository/a.md'\n");
     let mapped = shown(&home);
     assert!(!mapped.contains("mv ") && mapped.contains("a git repository"));
+    // Nor to a place in the same repository.
+    fs::create_dir(home.path(".git")).unwrap();
+    fs::remove_dir(home.path("repository/.git")).unwrap();
+    fs::remove_file(home.path(MAP)).unwrap();
+    let inside = shown(&home);
+    assert!(
+        inside.contains("Keep it in a folder that is in none"),
+        "{inside}"
+    );
 }
