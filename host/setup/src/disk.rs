@@ -22,7 +22,7 @@ use std::{
 const MAX_SIZE: u64 = 4 << 20;
 
 /// The attribute in which Linux keeps a file's access list.
-const ACCESS_LIST: &str = "system.posix_acl_access";
+pub(crate) const ACCESS_LIST: &str = "system.posix_acl_access";
 
 /// Why a file is not read, edited or written. The text names its path.
 #[derive(Debug, thiserror::Error)]

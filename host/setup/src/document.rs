@@ -4,8 +4,9 @@
     reason = "it looks at the file that the user names, and reads no byte of it"
 )]
 
-use crate::{Door, paste, recipe::NameError, rules::without_links};
+use crate::{Door, disk::ACCESS_LIST, paste, recipe::NameError, rules::without_links};
 use keyhole_walk::{System, Walker};
+use rustix::fs::getxattr_query;
 use std::{
     fs,
     os::unix::fs::MetadataExt as _,
@@ -93,19 +94,20 @@ pub(crate) fn short(path: &Path, home: &Path) -> Option<String> {
 }
 
 /// Whether somebody else than its owner may read the file: its mode says so, and that of each
-/// folder on the way. A group that only the owner is in counts as the owner.
+/// folder on the way. A group that only the owner is in counts as the owner. Where there is an
+/// access list, the mode's group is whoever that names.
 pub fn is_open(real: &Path) -> bool {
     let has = |at: &Path, bit| fs::metadata(at).is_ok_and(|found| found.mode() & bit != 0);
-    let may = |bit: u32| {
-        let mut above = real.ancestors().skip(1);
-        has(real, bit) && above.all(|folder| has(folder, bit >> 2))
-    };
+    let has_list = |at: &Path| getxattr_query(at, ACCESS_LIST).is_ok_and(|size| size > 0);
+    let others = |at: &Path, bit| has(at, bit) || has(at, bit << 3) && has_list(at);
     let has_others = || {
         let found = fs::metadata(real).ok();
         let others = found.map(|found| Walker::new(System).others_in(found.gid(), found.uid()));
         others != Some(Ok(None))
     };
-    may(0o004) || may(0o040) && has_others()
+    let mut above = real.ancestors().skip(1);
+    others(real, 0o004) && above.clone().all(|folder| others(folder, 0o001))
+        || has(real, 0o040) && above.all(|folder| has(folder, 0o010)) && has_others()
 }
 
 /// The folder that `roots` need for a file. If the file lies in a folder that is mounted, a

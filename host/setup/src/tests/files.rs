@@ -1,7 +1,7 @@
 //! Files that are not as usual, and runs that end in the middle.
 
 use super::{Home, MAP, SETTINGS, User, YES, bind, inject, wants};
-use crate::{Disk, Outcome, Request, SetupError, What, disk::put_back};
+use crate::{Disk, Outcome, Request, SetupError, What, disk::put_back, document::is_open};
 use serde_json::Value;
 use std::{
     fs,
@@ -277,6 +277,26 @@ fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
         fs::metadata(home.path(SETTINGS)).unwrap().mode() & 0o777,
         0o640
     );
+
+    // Whom the list names may read the file, or enter its folder. Whether they get as far as the
+    // home is the machine's.
+    let home = Home::new();
+    let mode = |place: &str, mode| {
+        fs::set_permissions(home.path(place), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let document = home.path("private/identifiers.md");
+    mode("", 0o755);
+    let can_come = |folder: &std::path::Path| fs::metadata(folder).unwrap().mode() & 0o1 != 0;
+    let can_come = home.path("").ancestors().all(can_come);
+    mode("private", 0o711);
+    set(&document, access);
+    assert_eq!(is_open(&document), can_come);
+    mode("private/identifiers.md", 0o604);
+    mode("private", 0o700);
+    set(&home.path("private"), access);
+    assert!(!is_open(&document));
+    mode("private", 0o710);
+    assert_eq!(is_open(&document), can_come);
 }
 
 #[test]
