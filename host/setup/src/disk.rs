@@ -138,9 +138,11 @@ impl Disk {
         let beside = beside(real);
         let written = self.write(&beside, found, new);
         let is_put = written.and_then(|()| self.put(&beside, found, new));
-        // The new file if it did not get there, or else the old one; nothing of another program.
+        // Of the new file what a disk took, if it did not get there, or else the old one; nothing of
+        // another program.
         let left = fs::read(&beside).ok();
-        let is_ours = left.as_deref() == Some(new) || left == found.bytes;
+        let is_part = left.as_ref().is_some_and(|left| new.starts_with(left));
+        let is_ours = is_part || left == found.bytes;
         if is_ours && self.step().is_ok() {
             let _ = fs::remove_file(&beside);
         }

@@ -79,6 +79,24 @@ fn from_a_terminal_an_agent_gets_its_document_and_remove_restores_every_byte() {
     assert_eq!(everything(&world), before);
 }
 
+/// No file may get so long.
+#[test]
+fn a_full_disk_leaves_no_part_of_a_file() {
+    let settings = format!("{{ \"a\": \"{}\" }}", "x".repeat(1 << 15));
+    let world = World::new().file("private/identifiers.md", "a");
+    let world = world.file(SETTINGS, settings);
+    let before = everything(&world);
+    let world = world.after("trap '' XFSZ; ulimit -f 16");
+    shows(
+        &world,
+        PLUGIN,
+        &[RULES, WRITE],
+        1,
+        &["stopped, and nothing further"],
+    );
+    assert!(everything(&world) == before, "something is left");
+}
+
 #[test]
 fn a_beginner_answers_three_questions_and_has_the_plugins_document() {
     let world = World::new();
