@@ -1,6 +1,7 @@
 //! Edits of the map, which is TOML.
 
 use crate::{
+    PLUGIN,
     edit::{Change, EditError, apply, edited, line_end, marked},
     paste::quoted,
 };
@@ -192,13 +193,13 @@ pub(crate) fn without(text: &str, added: &Table, changes: &[Change]) -> Result<S
         is_cut.then_some(new)
     });
     cut.ok_or_else(|| {
-        // A key is not shown.
         let at = if end.is_some() { "" } else { "in " };
-        let head = (kind == "bindings").then(|| format!("{at}[bindings.{}]", key(name)));
+        let shows_name = kind == "bindings" || name == PLUGIN.1;
+        let name = if shows_name { &key(name) } else { "…" };
         let lines = ours
             .iter()
-            .map(|(name, value)| format!("{name} = {}", shown(value)));
-        EditError::Changed(head.into_iter().chain(lines).collect::<Vec<_>>().join(", "))
+            .map(|(name, value)| format!(", {name} = {}", shown(value)));
+        EditError::Changed(format!("{at}[{kind}.{name}]") + &lines.collect::<String>())
     })
 }
 

@@ -59,7 +59,7 @@ fn an_agent_in_the_users_own_table_keeps_its_rules_until_it_is_taken_away() {
     refused(
         &home,
         "plugin",
-        ": agents = [\"keyhole:privacy-scanner\"], withhold = true",
+        ": in [keys.keyhole-privacy-catalog], agents = [\"keyhole:privacy-scanner\"], withhold = true",
     );
     assert!(home.read(SETTINGS).contains("Read(~/private/**)"));
     home.file(MAP, &map.replace("['a:b']", "['a:b', 'c']"));
@@ -90,7 +90,7 @@ fn a_hooks_key_is_not_shown_by_a_refusal() {
     home.install(&inject("reviewer"), &mut User::answers(YES))
         .unwrap();
     home.file(MAP, &(home.read(MAP) + "max_bytes = 1\n"));
-    let says = ": path = \"~/private/identifiers.md\", agents = [\"reviewer\"]";
+    let says = ": [keys.…], path = \"~/private/identifiers.md\", agents = [\"reviewer\"]";
     refused(&home, "reviewer", says);
 }
 
