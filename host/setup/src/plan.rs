@@ -214,11 +214,13 @@ impl<'a> Plan<'a> {
             (first.made, first.folders) = (true, folders);
         }
         // A folder that another file is in goes with that one.
-        for folder in made.iter().flatten().rev() {
+        for folder in made.iter().flatten() {
             let mut others = self.record.entries.iter_mut();
             let other = others.find(|entry| entry.made && entry.file.starts_with(folder));
             if let Some(other) = other.filter(|other| !other.folders.contains(folder)) {
-                other.folders.insert(0, folder.clone());
+                other.folders.push(folder.clone());
+                // The highest first.
+                other.folders.sort();
             }
         }
         if new != text {

@@ -1,7 +1,7 @@
 //! What `remove` does after somebody changed, moved or linked a file: nothing is left silently.
 
 use super::{Home, MAP, SETTINGS, User, YES, bind, files::lived_in, inject, wants};
-use crate::{Outcome, Request, SetupError, What};
+use crate::{Outcome, SetupError, What};
 use std::{fs, os::unix::fs::symlink};
 
 /// What it says.
@@ -219,25 +219,6 @@ fn what_another_name_needs_is_not_shown_as_going() {
 }
 
 #[test]
-fn a_rule_that_two_shared_goes_with_the_second() {
-    let home = lived_in();
-    let install = |request: &Request, answers: &[&'static str]| {
-        home.install(request, &mut User::answers(answers)).unwrap();
-    };
-    install(&wants(What::Plugin), &["y", "y"]);
-    let own = home.read(SETTINGS).replace("model", "mine");
-    home.file(SETTINGS, &own);
-    install(&bind("claude-code", "c"), &["c", "y"]);
-    removed(&home, "plugin");
-    let rule = "Read(~/private/**)";
-    assert!(home.read(SETTINGS).contains(rule));
-    assert!(removed(&home, "c").contains(rule));
-    let left = home.read(SETTINGS);
-    assert!(left.contains("mine") && left.contains(".ssh"), "{left}");
-    assert!(!left.contains(rule) && !left.contains("keyhole"), "{left}");
-}
-
-#[test]
 fn settings_of_which_a_part_is_not_there_as_it_was_are_named() {
     let home = lived_in();
     home.install(&bind("cursor", "a"), &mut User::answers(YES))
@@ -291,22 +272,28 @@ fn a_file_that_setup_made_goes_although_its_layout_was_changed() {
     home.has_the_document_alone();
 }
 
+/// Also if a settings file in it was changed in between.
 #[test]
 fn a_folder_that_setup_made_goes_with_the_last_file_in_it() {
-    for names in [["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"]] {
-        let home = Home::new();
-        let before = home.everything();
-        for (name, answers) in names
-            .into_iter()
-            .zip([YES, &[names[1], "y"], &[names[2], "y"]])
-        {
-            home.install(&bind("gemini-cli", name), &mut User::answers(answers))
+    for (client, settings) in [
+        ("gemini-cli", None),
+        ("opencode", Some(".config/opencode/opencode.json")),
+    ] {
+        for names in [["a", "b"], ["b", "a"]] {
+            let home = Home::new();
+            let before = home.everything();
+            home.install(&bind(client, names[0]), &mut User::answers(YES))
                 .unwrap();
+            if let Some(file) = settings {
+                home.file(file, &(home.read(file) + " "));
+            }
+            let answers = [names[1], "y"];
+            home.install(&bind(client, names[1]), &mut User::answers(&answers))
+                .unwrap();
+            home.remove("a").unwrap();
+            home.remove("b").unwrap();
+            assert_eq!(home.everything(), before, "{client} {names:?}");
         }
-        for name in ["a", "b", "c"] {
-            home.remove(name).unwrap();
-        }
-        assert_eq!(home.everything(), before, "{names:?}");
     }
 }
 
@@ -325,5 +312,23 @@ fn what_a_stopped_run_has_not_written_is_forgotten() {
         install(None).unwrap();
         home.remove("a").unwrap();
         home.has_the_document_alone();
+    }
+}
+
+#[test]
+fn rules_that_two_names_share_go_with_the_second_although_the_first_ones_were_changed() {
+    for names in [["plugin", "x"], ["x", "plugin"]] {
+        let home = lived_in();
+        let settings = home.read(SETTINGS);
+        home.install(&wants(What::Plugin), &mut User::answers(YES))
+            .unwrap();
+        home.file(SETTINGS, &(home.read(SETTINGS) + "\n"));
+        home.install(&bind("claude-code", "x"), &mut User::answers(&["x", "y"]))
+            .unwrap();
+        for name in names {
+            assert!(home.read(SETTINGS).contains("Read(~/private/**)"));
+            home.remove(name).unwrap();
+        }
+        assert_eq!(home.read(SETTINGS), settings.clone() + "\n", "{names:?}");
     }
 }
