@@ -43,9 +43,9 @@ pub enum SetupError {
     /// The map would not do.
     #[error("nothing is changed: {0}")]
     Map(String),
-    /// The agent has another document.
+    /// The agent or the binding has another document.
     #[error(
-        "the map names this agent for another file already: run `keyhole setup remove {0}` first, or if setup did not write that, change the map yourself"
+        "the map has another file under this name already: run `keyhole setup remove {0}` first, or if setup did not write that, choose another name, or change the map yourself"
     )]
     OtherFile(String),
     /// Nothing is there.

@@ -92,12 +92,6 @@ impl Door<'_> {
                 intent.inject(client, agent)?;
             }
             What::Plugin => {
-                let is_other = |table: &Known| {
-                    table.kind == "keys" && table.name == PLUGIN.1 && !intent.same.contains(table)
-                };
-                if intent.map.tables.iter().any(is_other) {
-                    return Err(SetupError::OtherFile(name.to_owned()));
-                }
                 intent.rules()?;
                 let withhold = [("withhold", json!(true))];
                 intent.entry("keys", PLUGIN.1, Some(PLUGIN.0), &withhold)?;
@@ -286,6 +280,9 @@ impl Intent<'_> {
         let (door, document) = (self.door, &self.document);
         let is_own = |table: &&Known| table.kind == kind && table.name == name;
         let own = self.same.iter().find(is_own);
+        if own.is_none() && self.map.tables.iter().any(|table| is_own(&table)) {
+            return Err(SetupError::OtherFile(self.name.to_owned()));
+        }
         if kind == "bindings" && agent.is_none() && own.is_some_and(|own| own.agents.is_some()) {
             return Err(NameError::NoAgent.into());
         }

@@ -690,6 +690,12 @@ fn what_no_server_would_serve_is_not_written() {
             "~/private/identifiers.md",
             "`keyhole setup remove plugin` first",
         ),
+        (
+            private(agents),
+            cursor("b"),
+            "~/private/b.md",
+            "`keyhole setup remove b` first",
+        ),
     ] {
         let home = Home::new();
         home.file("a.md", "a\n");
