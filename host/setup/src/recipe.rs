@@ -47,8 +47,10 @@ pub enum NameError {
         "the document lies in none of the map's roots, and directly in your home, which is none to be: move it into ~/private, and name it there"
     )]
     NoRoot,
-    /// A client would replace a part of the agent's name.
-    #[error("an agent's name may not hold $, {{ or }} here: clients put other text in their place")]
+    /// A client would replace a part of the agent's name, or its server take it for an option.
+    #[error(
+        "an agent's name may not hold $, {{ or }} here, for which clients put other text, or begin with -"
+    )]
     OddAgent,
     /// There is no such client.
     #[error("this client is not known; `keyhole setup` lists those that are")]
@@ -109,7 +111,7 @@ impl Filled {
         if bind.len() > MAX_IN_TOOL {
             return Err(NameError::LongName);
         }
-        if agent.is_some_and(is_expanded) {
+        if agent.is_some_and(|agent| is_expanded(agent) || agent.starts_with('-')) {
             return Err(NameError::OddAgent);
         }
         let agent_option = |quote: &str| {

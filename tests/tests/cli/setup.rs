@@ -88,6 +88,7 @@ setup cursor --bind bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb --file ~/a.md --d
 setup cursor --agent KEY
 setup cursor --agent a${HOME}
 setup cursor --agent {env:HOME}
+setup cursor --agent=-x
 setup cursor --agent a}
 setup claude-code --agent r\"e
 setup claude-code --agent ../../x
