@@ -350,6 +350,16 @@ impl Merge<'_> {
         let fields = match found.get_ref() {
             DeValue::Table(fields) => fields,
             path if wanted.fields == [("path".to_owned(), value(path))] => return Ok(()),
+            // The short form has no other field.
+            path if wanted.fields.first() == Some(&("path".to_owned(), value(path))) => {
+                let fields = wanted.fields.iter();
+                let fields = fields.map(|(name, value)| format!("{name} = {}", shown(value)));
+                let inline = format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "));
+                let change = Change::replace(text, found.span(), inline, &place);
+                self.changes.push(change);
+                self.expected[kind][name] = wanted.fields.iter().cloned().collect();
+                return Ok(());
+            }
             _ => return Err(EditError::Differs(place)),
         };
         let mut new = self.expected[kind][name].take();

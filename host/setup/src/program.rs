@@ -67,6 +67,13 @@ impl Program {
     }
 }
 
+/// Whether `keyhole` is the command for this program, as far as anybody knows.
+pub fn is_command(program: &Path) -> bool {
+    let path = std::env::var_os("PATH");
+    let real = program.canonicalize().map(|real| plain_path(&real));
+    path.is_none() || real.is_ok_and(|real| on_path(&real, path).is_some())
+}
+
 /// The path of `exe` in a directory of `PATH`.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
     std::env::split_paths(&path?)

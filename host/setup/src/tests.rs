@@ -405,6 +405,24 @@ fn the_plugin_gets_its_own_key_and_nothing_else() {
     assert_eq!(home.everything(), before);
 }
 
+/// The short form has no place for the agent.
+#[test]
+fn an_entry_in_one_line_becomes_one_with_its_agent() {
+    let home = Home::new();
+    home.file(
+        MAP,
+        "[keys]\nkeyhole-privacy-catalog = '~/private/identifiers.md' # mine\nk = '~/b.md'\n",
+    );
+    let before = home.everything();
+    let install = || home.install(&wants(What::Plugin), &mut User::answers(YES));
+    install().unwrap();
+    let line = "keyhole-privacy-catalog = { path = \"~/private/identifiers.md\", agents = [\"keyhole:privacy-scanner\"], withhold = true } # mine\nk = ";
+    assert!(home.read(MAP).contains(line), "{}", home.read(MAP));
+    assert!(matches!(install(), Ok(Outcome::Already(_))));
+    home.remove("plugin").unwrap();
+    assert_eq!(home.everything(), before);
+}
+
 #[test]
 fn a_hook_gets_an_entry_and_settings_beside_other_hooks() {
     let home = Home::new();

@@ -559,6 +559,21 @@ fn under_sudo_a_missing_map_is_not_to_be_made() {
     }
 }
 
+/// Somebody unpacked it somewhere, and types its path.
+#[test]
+fn a_program_that_is_no_command_names_its_path_in_what_to_run() {
+    let program = World::new().command([""; 0]).get_program().to_owned();
+    let world = World::new().env("PATH", "/usr/bin");
+    let path = format!("{} setup", program.to_str().unwrap());
+    let _ = world.run(["check"]).exits(2).mentions(&path);
+    let ran = world.typed("keyhole check").exits(2);
+    assert!(
+        ran.mentions(": keyhole setup")
+            .stdout
+            .contains("in a terminal")
+    );
+}
+
 #[test]
 fn a_name_that_only_looks_like_the_one_in_the_map_is_told_of() {
     let says = "a name beside it may only look the same";

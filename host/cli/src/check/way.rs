@@ -11,6 +11,7 @@ use keyhole_setup::document::is_open;
 use keyhole_setup::{
     is_under_sudo,
     paste::{self, is_free, quoted, word},
+    program::is_command,
 };
 use keyhole_walk::{
     Distrust, DistrustReason, SystemError,
@@ -317,7 +318,7 @@ pub(super) fn door(arguments: &str) -> String {
     };
     let path = match arguments.starts_with("setup plugin") {
         true => of_the_plugin().or(program.clone()),
-        false => None,
+        false => program.filter(|program| !is_command(program)),
     };
     path.and_then(|path| paste::command(&path, arguments))
         .unwrap_or_else(|| format!("keyhole {arguments}"))

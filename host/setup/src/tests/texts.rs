@@ -289,7 +289,7 @@ fn a_map_that_cannot_be_edited_safely_is_refused() {
     let wanted = table("keys", "a", true);
     for (text, differs) in [
         ("[keys.a]\npath = '/other.md'\n", true),
-        ("[keys]\na = '~/p/a.md'\n", true),
+        ("[keys]\na = '~/p/other.md'\n", true),
         ("roots = '~/p'\n", true),
         ("keys = 1\n", true),
         ("keys = { b = '/b.md' }\n", false),
