@@ -1,7 +1,7 @@
 //! Files that are not as usual, and runs that end in the middle.
 
 use super::{Home, MAP, SETTINGS, User, YES, bind, inject, wants};
-use crate::{Disk, Outcome, Request, SetupError, What, disk::put_back, document::is_open};
+use crate::{Disk, Outcome, Request, SetupError, What, disk::put_back};
 use serde_json::Value;
 use std::{
     fs,
@@ -290,13 +290,13 @@ fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
     let can_come = home.path("").ancestors().all(can_come);
     mode("private", 0o711);
     set(&document, access);
-    assert_eq!(is_open(&document), can_come);
+    assert_eq!(crate::document::is_open(&document), can_come);
     mode("private/identifiers.md", 0o604);
     mode("private", 0o700);
     set(&home.path("private"), access);
-    assert!(!is_open(&document));
+    assert!(!crate::document::is_open(&document));
     mode("private", 0o710);
-    assert_eq!(is_open(&document), can_come);
+    assert_eq!(crate::document::is_open(&document), can_come);
 }
 
 #[test]
