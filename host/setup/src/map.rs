@@ -34,11 +34,15 @@ pub(crate) struct Table {
 impl Table {
     /// Its lines, in a map that ends its lines so.
     pub(crate) fn shown(&self, end: &str) -> String {
-        let fields = self.fields.iter();
-        let fields = fields.map(|(name, value)| format!("{name} = {}{end}", shown(value)));
+        let fields = self.fields.iter().map(|own| field(own) + end);
         let name = key(&self.name);
         format!("[{}.{name}]{end}", self.kind) + &fields.collect::<String>()
     }
+}
+
+/// A field as the map has it.
+fn field((name, value): &(String, Value)) -> String {
+    format!("{name} = {}", shown(value))
 }
 
 /// A value as the map has it.
@@ -196,9 +200,7 @@ pub(crate) fn without(text: &str, added: &Table, changes: &[Change]) -> Result<S
         let at = if end.is_some() { "" } else { "in " };
         let shows_name = kind == "bindings" || name == PLUGIN.1;
         let name = if shows_name { &key(name) } else { "…" };
-        let lines = ours
-            .iter()
-            .map(|(name, value)| format!(", {name} = {}", shown(value)));
+        let lines = ours.iter().map(|own| format!(", {}", field(own)));
         EditError::Changed(format!("{at}[{kind}.{name}]") + &lines.collect::<String>())
     })
 }
@@ -352,9 +354,8 @@ impl Merge<'_> {
             path if wanted.fields == [("path".to_owned(), value(path))] => return Ok(()),
             // The short form has no other field.
             path if wanted.fields.first() == Some(&("path".to_owned(), value(path))) => {
-                let fields = wanted.fields.iter();
-                let fields = fields.map(|(name, value)| format!("{name} = {}", shown(value)));
-                let inline = format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "));
+                let fields: Vec<_> = wanted.fields.iter().map(field).collect();
+                let inline = format!("{{ {} }}", fields.join(", "));
                 let change = Change::replace(text, found.span(), inline, &place);
                 self.changes.push(change);
                 self.expected[kind][name] = wanted.fields.iter().cloned().collect();
@@ -364,11 +365,12 @@ impl Merge<'_> {
         };
         let mut new = self.expected[kind][name].take();
         let mut missing = Vec::new();
-        for (name, wants) in &wanted.fields {
+        for own in &wanted.fields {
+            let (name, wants) = own;
             let place = format!("{name} of {place}");
             let is_low = |has: u64| wants.as_u64().is_some_and(|most| has <= most);
             match (fields.get(&**name), wants) {
-                (None, _) => missing.push(format!("{name} = {}", shown(wants))),
+                (None, _) => missing.push(field(own)),
                 (_, Value::Bool(_)) => continue,
                 (_, Value::Number(_)) if new[name].as_u64().is_some_and(is_low) => continue,
                 (Some(found), Value::Number(_)) => {

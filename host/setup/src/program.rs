@@ -40,10 +40,8 @@ impl Program {
     /// If the path cannot be found, or cannot be written so that all clients accept
     /// it.
     pub fn this() -> Result<Self, ProgramError> {
-        let exe = std::env::current_exe()
-            .and_then(|exe| exe.canonicalize())
-            .map(|exe| plain_path(&exe))
-            .map_err(ProgramError::Unknown)?;
+        let exe = std::env::current_exe().and_then(|exe| real(&exe));
+        let exe = exe.map_err(ProgramError::Unknown)?;
         let named = on_path(&exe, std::env::var_os("PATH"));
         // The path of a package manager's symbolic link survives an update; the
         // link's target may not.
@@ -70,8 +68,12 @@ impl Program {
 /// Whether `keyhole` is the command for this program, as far as anybody knows.
 pub fn is_command(program: &Path) -> bool {
     let path = std::env::var_os("PATH");
-    let real = program.canonicalize().map(|real| plain_path(&real));
-    path.is_none() || real.is_ok_and(|real| on_path(&real, path).is_some())
+    path.is_none() || real(program).is_ok_and(|real| on_path(&real, path).is_some())
+}
+
+/// What a path leads to, as clients take it.
+fn real(path: &Path) -> io::Result<PathBuf> {
+    Ok(plain_path(&path.canonicalize()?))
 }
 
 /// The path of `exe` in a directory of `PATH`.
@@ -79,10 +81,7 @@ fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
     std::env::split_paths(&path?)
         .filter(|directory| directory.is_absolute())
         .map(|directory| directory.join(format!("keyhole{EXE_SUFFIX}")))
-        .find(|named| {
-            let real = named.canonicalize().map(|real| plain_path(&real));
-            real.is_ok_and(|real| real == exe)
-        })
+        .find(|named| real(named).is_ok_and(|real| real == exe))
 }
 
 /// Why a program may be gone next week, and places where it may. One that begins with `/`

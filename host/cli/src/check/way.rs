@@ -196,7 +196,7 @@ fn encoding(begin: &[u8]) -> Option<&'static str> {
 
 /// What to type to make it UTF-8. The copy first, so that what is converted has the same mode.
 fn conversion(from: &str, file: &Path) -> String {
-    let new = Path::new(file).with_added_extension("new");
+    let new = file.with_added_extension("new");
     match word(file).filter(|_| cfg!(unix) && is_free(&new)) {
         Some(word) => format!(
             "run: cp -p {word} {word}.new && iconv -f {from} -t UTF-8 {word} >{word}.new && mv {word}.new {word}"

@@ -141,11 +141,9 @@ fn is_served(map: &Arc<Map>, location: &Location, what: &What) -> Result<(), Str
     let (target, entry) = match what {
         What::Bind { name, agent, .. } => {
             let agent = agent.as_deref().and_then(|name| agent_name(name).ok());
-            let entry = map.find_bound(name, agent.as_ref()).ok_or_else(|| {
-                format!("[bindings.{name}] is for its agents only: name one of them with --agent")
-            })?;
+            let entry = map.find_bound(name, agent.as_ref());
             let name = binding_name(name).map_err(|error| error.to_string())?;
-            (Target::Bound(name), Some(entry))
+            (Target::Bound(name), entry)
         }
         What::Inject { agent, .. } => {
             let agent = agent_name(agent).map_err(|error| error.to_string())?;
