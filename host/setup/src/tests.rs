@@ -147,6 +147,12 @@ impl Home {
         self.door(None, |door| door.install(request, user))
     }
 
+    /// Installs it, with a yes to each question.
+    #[track_caller]
+    fn given(&self, request: &Request) {
+        self.install(request, &mut User::answers(YES)).unwrap();
+    }
+
     fn remove(&self, name: &str) -> Result<Outcome, SetupError> {
         let mut user = User::answers(&["y"]);
         self.door(None, |door| door.remove(name, &mut user))
@@ -275,8 +281,7 @@ fn nothing_is_written_before_the_last_yes() {
 #[test]
 fn a_dry_run_shows_what_would_be_asked() {
     let home = Home::new();
-    home.install(&bind("cursor", "first"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("cursor", "first"));
     let mut nobody = Nobody::default();
     home.door(None, |door| {
         door.install(&bind("claude-code", "second"), &mut nobody)
@@ -315,8 +320,7 @@ fn without_the_rules_the_rest_is_written() {
 #[test]
 fn another_agent_for_a_document_needs_its_name() {
     let home = Home::new();
-    home.install(&bind("claude-code", "first"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "first"));
     let after_first = home.everything();
     for wrong in ["y", "first", "", "secon"] {
         let mut user = User {
@@ -556,8 +560,7 @@ fn each_client_that_is_written_gets_all_its_files_and_loses_them() {
 fn a_new_document_is_made_for_the_user_alone_and_stays() {
     let home = Home::new();
     fs::remove_dir_all(home.path("private")).unwrap();
-    home.install(&wants(What::Plugin), &mut User::answers(YES))
-        .unwrap();
+    home.given(&wants(What::Plugin));
     for (place, mode) in [("private", 0o700), ("private/identifiers.md", 0o600)] {
         let found = fs::metadata(home.path(place)).unwrap().permissions().mode();
         assert_eq!(found & 0o777, mode, "{place}");
@@ -744,8 +747,7 @@ fn what_no_server_would_serve_is_not_written() {
 #[test]
 fn another_name_of_a_document_is_the_same_document() {
     let home = Home::new();
-    home.install(&bind("claude-code", "first"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "first"));
     fs::hard_link(
         home.path("private/identifiers.md"),
         home.path("private/b.md"),

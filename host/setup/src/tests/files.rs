@@ -80,8 +80,7 @@ fn a_run_that_is_killed_leaves_whole_files_that_can_be_taken_back() {
             .collect();
         assert_eq!(files.collect::<Vec<_>>(), was, "{steps}");
         // And it can be begun again.
-        home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-            .unwrap();
+        home.given(&bind("claude-code", "a"));
         for (path, bytes) in &new {
             assert_eq!(
                 relative(&home, &home.everything()).get(path),
@@ -98,8 +97,7 @@ fn a_run_that_is_killed_leaves_whole_files_that_can_be_taken_back() {
 #[test]
 fn what_others_wrote_since_stays_and_ours_goes() {
     let home = lived_in();
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
     // The client writes its settings again, in its own style.
     let settings: serde_json::Value = serde_json::from_str(&home.read(SETTINGS)).unwrap();
     let mut changed = settings.clone();
@@ -124,8 +122,7 @@ fn what_others_wrote_since_stays_and_ours_goes() {
 fn what_two_names_need_stays_until_both_are_gone() {
     for changed in [false, true] {
         let home = lived_in();
-        home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-            .unwrap();
+        home.given(&bind("claude-code", "a"));
         home.install(&bind("claude-code", "b"), &mut User::answers(&["b", "y"]))
             .unwrap();
         if changed {
@@ -150,13 +147,12 @@ fn what_two_names_need_stays_until_both_are_gone() {
 fn the_rules_of_two_names_stay_when_a_folder_changes() {
     let home = Home::new();
     home.file("private/b.md", "b\n");
-    home.install(&wants(What::Plugin), &mut User::answers(YES))
-        .unwrap();
+    home.given(&wants(What::Plugin));
     let request = Request {
         file: "~/private/b.md".into(),
         ..bind("claude-code", "y")
     };
-    home.install(&request, &mut User::answers(YES)).unwrap();
+    home.given(&request);
     home.file("private/z.txt", "");
     for request in [&wants(What::Plugin), &request] {
         let again = home.install(request, &mut User::answers(&[])).unwrap();
@@ -264,8 +260,7 @@ fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
     set(&home.path(".claude"), "system.posix_acl_default");
     let settings = home.path(SETTINGS);
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o640)).unwrap();
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
     for place in [settings, home.path(".claude/agents/a.md")] {
         assert!(
             getxattr_query(&place, access).is_err(),
@@ -303,8 +298,7 @@ fn an_access_list_is_not_lost_and_none_comes_from_the_folder() {
 fn what_a_killed_run_left_beside_a_file_goes_with_it() {
     let home = Home::new();
     let before = home.everything();
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
     home.file(".claude/.settings.json.keyhole-new", "{}");
     home.file(".local/state/keyhole/.setup.json.keyhole-new", "{}");
     home.remove("a").unwrap();
@@ -415,8 +409,7 @@ fn a_link_into_a_dotfile_repository_stays_a_link() {
     symlink(&real, home.path(SETTINGS)).unwrap();
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     let before = home.everything();
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
     assert!(home.path(SETTINGS).is_symlink());
     assert!(
         home.read("dotfiles/settings.json")
@@ -441,7 +434,7 @@ fn a_permission_goes_where_no_other_file_of_opencode_undoes_it() {
     );
     let before = home.everything();
     let request = bind("opencode", "a");
-    home.install(&request, &mut User::answers(YES)).unwrap();
+    home.given(&request);
     assert!(!home.path(json).exists());
     let ours = "{ \"*\": \"allow\", \"a_*\": \"deny\" }";
     assert!(home.read(jsonc).contains(ours), "{}", home.read(jsonc));
@@ -537,8 +530,7 @@ fn a_file_that_is_not_to_be_replaced_is_refused_before_anything_is_written() {
 fn roots_hold_what_is_there_or_are_left_out() {
     // Another entry's folder comes too.
     let home = lived_in();
-    home.install(&wants(What::Plugin), &mut User::answers(YES))
-        .unwrap();
+    home.given(&wants(What::Plugin));
     assert!(
         home.read(MAP)
             .starts_with("# mine\n\nroots = [\"~/notes\", \"~/private\"]\n\n[keys.b]")
@@ -578,8 +570,7 @@ fn roots_hold_what_is_there_or_are_left_out() {
     // Roots that hold it already.
     let home = Home::new();
     home.file(MAP, "roots = ['~/']\n");
-    home.install(&wants(What::Plugin), &mut User::answers(YES))
-        .unwrap();
+    home.given(&wants(What::Plugin));
     assert!(home.read(MAP).starts_with("roots = ['~/']\n\n[keys."));
 }
 
@@ -588,8 +579,7 @@ fn roots_hold_what_is_there_or_are_left_out() {
 fn the_record_has_the_shape_that_version_0_4_0_wrote() {
     let home = lived_in();
     let before = home.everything();
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
     let record = home.read(".local/state/keyhole/setup.json");
     let mut record: serde_json::Value = serde_json::from_str(&record).unwrap();
     for entry in record["entries"].as_array_mut().unwrap() {

@@ -31,8 +31,7 @@ fn a_table_that_the_user_added_lines_to_is_not_cut() {
     home.file("private/z.md", "z\n");
     let map = "roots = ['~/private']\n\n[bindings.z]\npath = '~/private/z.md'\n";
     home.file(MAP, map);
-    home.install(&bind("claude-code", "x"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "x"));
     home.file(MAP, &(home.read(MAP) + "agents = ['rev']\nmax_bytes = 1\n"));
     refused(
         &home,
@@ -87,8 +86,7 @@ fn a_limit_in_the_users_own_binding_is_named_alone() {
 #[test]
 fn a_hooks_key_is_not_shown_by_a_refusal() {
     let home = Home::new();
-    home.install(&inject("reviewer"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&inject("reviewer"));
     home.file(MAP, &(home.read(MAP) + "max_bytes = 1\n"));
     let says = ": [keys.…], path = \"~/private/identifiers.md\", agents = [\"reviewer\"]";
     refused(&home, "reviewer", says);
@@ -134,8 +132,7 @@ fn a_table_that_is_gone_already_is_no_reason_to_refuse() {
 fn what_was_moved_away_is_named_and_stays_in_the_record() {
     let home = lived_in();
     let before = home.everything();
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
     let rename = |from: &str, to: &str| fs::rename(home.path(from), home.path(to)).unwrap();
     // The map may be in use where it is, so the rules stay.
     rename(".config", "old");
@@ -156,22 +153,19 @@ fn what_was_moved_away_is_named_and_stays_in_the_record() {
 #[test]
 fn a_file_that_became_a_link_leaves_none_that_leads_nowhere() {
     let home = Home::new();
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
     fs::rename(home.path(MAP), home.path("dotfile.toml")).unwrap();
     symlink(home.path("dotfile.toml"), home.path(MAP)).unwrap();
     let seen = removed(&home, "a");
     assert!(seen.contains("is a link now"), "{seen}");
     assert_eq!(home.read(MAP), "");
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
 }
 
 #[test]
 fn an_agent_that_the_user_made_an_own_one_stays_and_stays_known() {
     let home = Home::new();
-    home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("claude-code", "a"));
     home.file(".claude/agents/a.md", "my own text\n");
     for _ in 0..2 {
         let seen = removed(&home, "a");
@@ -196,8 +190,7 @@ fn what_another_name_needs_is_not_shown_as_going() {
                 home.file(SETTINGS, &settings.to_string());
             }
         };
-        home.install(&bind("claude-code", "x"), &mut User::answers(YES))
-            .unwrap();
+        home.given(&bind("claude-code", "x"));
         let answers = ["keyhole:privacy-scanner", "y"];
         home.install(&wants(What::Plugin), &mut User::answers(&answers))
             .unwrap();
@@ -221,8 +214,7 @@ fn what_another_name_needs_is_not_shown_as_going() {
 #[test]
 fn settings_of_which_a_part_is_not_there_as_it_was_are_named() {
     let home = lived_in();
-    home.install(&bind("cursor", "a"), &mut User::answers(YES))
-        .unwrap();
+    home.given(&bind("cursor", "a"));
     let file = ".cursor/mcp.json";
     home.file(
         file,
@@ -245,8 +237,7 @@ fn a_list_or_table_that_was_empty_before_is_not_taken_away() {
         for names in [["a", "b", "c"], ["c", "b", "a"]] {
             let home = Home::new();
             home.file(SETTINGS, settings);
-            home.install(&bind("claude-code", "a"), &mut User::answers(YES))
-                .unwrap();
+            home.given(&bind("claude-code", "a"));
             home.install(&bind("claude-code", "b"), &mut User::answers(&["b", "y"]))
                 .unwrap();
             home.install(&inject("c"), &mut User::answers(&["c", "y"]))
@@ -264,8 +255,7 @@ fn a_list_or_table_that_was_empty_before_is_not_taken_away() {
 #[test]
 fn a_file_that_setup_made_goes_although_its_layout_was_changed() {
     let home = Home::new();
-    home.install(&wants(What::Plugin), &mut User::answers(YES))
-        .unwrap();
+    home.given(&wants(What::Plugin));
     let changed = format!("\u{feff}{}\n", home.read(SETTINGS));
     home.file(SETTINGS, &changed);
     home.remove("plugin").unwrap();
@@ -282,8 +272,7 @@ fn a_folder_that_setup_made_goes_with_the_last_file_in_it() {
         for names in [["a", "b"], ["b", "a"]] {
             let home = Home::new();
             let before = home.everything();
-            home.install(&bind(client, names[0]), &mut User::answers(YES))
-                .unwrap();
+            home.given(&bind(client, names[0]));
             if let Some(file) = settings {
                 home.file(file, &(home.read(file) + " "));
             }
@@ -320,8 +309,7 @@ fn rules_that_two_names_share_go_with_the_second_although_the_first_ones_were_ch
     for names in [["plugin", "x"], ["x", "plugin"]] {
         let home = lived_in();
         let settings = home.read(SETTINGS);
-        home.install(&wants(What::Plugin), &mut User::answers(YES))
-            .unwrap();
+        home.given(&wants(What::Plugin));
         home.file(SETTINGS, &(home.read(SETTINGS) + "\n"));
         home.install(&bind("claude-code", "x"), &mut User::answers(&["x", "y"]))
             .unwrap();
