@@ -5,6 +5,7 @@ use keyhole_tree::Tree;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
+    cell::Cell,
     collections::HashMap,
     io::{ErrorKind, Write as _},
     process::Command,
@@ -36,6 +37,8 @@ pub struct Session {
     /// Answers that came while the client waited for another.
     early: HashMap<u64, Value>,
     transcript: Transcript,
+    /// How many calls were refused because the caller was not verified.
+    unverified: Cell<usize>,
     /// Keeps the server's home until the server has ended.
     _home: Arc<Tree>,
 }
@@ -59,6 +62,7 @@ impl Session {
             last_id: 0,
             early: HashMap::new(),
             transcript: Transcript::default(),
+            unverified: Cell::default(),
             _home: home,
         }
     }
@@ -226,7 +230,8 @@ impl Session {
     }
 
     /// Ends the session in order: at the end of its input the server sends nothing
-    /// more, has written nothing to standard error, and exits with 0.
+    /// more, has written nothing to standard error but why a caller was not verified, once a
+    /// call, and exits with 0.
     #[track_caller]
     pub fn end(mut self) {
         self.hang_up();
@@ -238,10 +243,14 @@ impl Session {
     #[track_caller]
     pub fn ends_quietly(self) {
         let transcript = self.transcript.clone();
+        let mut refused = self.unverified.get();
         let ended = self.ended();
-        let quiet = (Some(0), Vec::<Value>::new(), "");
+        let is_reason = |line: &&str| !line.starts_with("keyhole: caller-not-verified: ");
         let said = without_start(&ended.stderr);
-        let found = (ended.exit, ended.messages, &*said);
+        let rest: Vec<&str> = said.lines().filter(is_reason).collect();
+        refused -= said.lines().count() - rest.len();
+        let quiet = (Some(0), Vec::<Value>::new(), Vec::<&str>::new(), 0);
+        let found = (ended.exit, ended.messages, rest, refused);
         assert_eq!(found, quiet, "{transcript}");
     }
 
@@ -304,7 +313,14 @@ impl Session {
     #[track_caller]
     fn parse(&self, line: &[u8]) -> Value {
         match serde_json::from_slice::<Value>(line) {
-            Ok(message) if message["jsonrpc"] == "2.0" && line.ends_with(b"\n") => message,
+            Ok(message) if message["jsonrpc"] == "2.0" && line.ends_with(b"\n") => {
+                let text = message["result"]["content"][0]["text"].as_str();
+                let is_unverified =
+                    text.is_some_and(|text| text.starts_with("caller-not-verified: "));
+                self.unverified
+                    .update(|count| count + usize::from(is_unverified));
+                message
+            }
             _ => self.fail("JSON-RPC, one message a line"),
         }
     }

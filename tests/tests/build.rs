@@ -155,6 +155,7 @@ fn only_these_sources_have_a_call_that_writes() {
     let expected = [
         "cli/src/main.rs",
         "core/src/ticket/unix.rs",
+        "core/src/ticket/windows.rs",
         "setup/src/ask.rs",
         "setup/src/disk.rs",
     ];

@@ -87,19 +87,14 @@ Exit codes: 0 written or printed; 1 not, and standard error says why, for exampl
 key would be shown.")]
     Setup(setup::Arguments),
 
-    /// Decide, as a hook of the Claude Code plugin, whether a call may be made
+    /// Decide, as a hook of Claude Code, whether a call may be made
     #[command(after_help = "\
 Reads a PreToolUse question on standard input and answers on standard output.
-If it allows the call, it leaves a ticket in CLAUDE_PLUGIN_DATA for the server.
+If it allows the call, it leaves a ticket for the server. Without --bind, it decides
+for the Claude Code plugin, and leaves the ticket in CLAUDE_PLUGIN_DATA.
 
 Exit codes: 0 decided, 2 denied because of an error.")]
-    Guard {
-        #[command(flatten)]
-        map: MapArg,
-        /// Read what PostToolUse says, and replace a result that is not the server's
-        #[arg(long)]
-        after: bool,
-    },
+    Guard(Guard),
 
     /// Make the folder for tickets in CLAUDE_PLUGIN_DATA, if nobody else could change it
     ///
@@ -160,6 +155,25 @@ says where the map would be.")]
     },
 }
 
+// Not a doc comment: clap would print it as the help of `guard`.
+#[derive(Debug, Args)]
+pub(crate) struct Guard {
+    #[command(flatten)]
+    pub(crate) map: MapArg,
+    /// Read what PostToolUse says, and replace a result that is not the server's
+    #[arg(long)]
+    pub(crate) after: bool,
+    /// Decide for an agent that starts `serve --bind NAME` itself
+    #[arg(long, value_name = "NAME", value_parser = binding_name, requires = "agent")]
+    pub(crate) bind: Option<BindingName>,
+    /// The one agent that may call
+    #[arg(long, value_name = "NAME", value_parser = agent_name, requires = "tickets")]
+    pub(crate) agent: Option<AgentName>,
+    /// Leave the ticket beneath FOLDER, as the server's --tickets says
+    #[arg(long, value_name = "FOLDER", requires = "bind", value_parser = folder)]
+    pub(crate) tickets: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     #[command(flatten)]
@@ -217,10 +231,16 @@ pub(crate) struct Serve {
     pub(crate) agent: Option<AgentName>,
     /// Serve only calls that `keyhole guard` left a ticket for
     ///
-    /// For the Claude Code plugin, which sets CLAUDE_PLUGIN_DATA, the folder
-    /// that the server and the guard share.
+    /// The client starts `keyhole guard` as a hook before each call. Both share a
+    /// folder: that of --tickets, or else CLAUDE_PLUGIN_DATA, which the Claude Code
+    /// plugin sets.
     #[arg(long)]
     pub(crate) require_ticket: bool,
+    /// Take tickets from beneath FOLDER, which is made if it is not there
+    ///
+    /// It must hold nothing else: the server may delete files there, and only there.
+    #[arg(long, value_name = "FOLDER", requires = "require_ticket", value_parser = folder)]
+    pub(crate) tickets: Option<PathBuf>,
     /// Do not start unless the operating system confines the server to the map's roots
     ///
     /// Without this, the server says what is missing, and serves: a usable map, roots in it,
@@ -234,6 +254,15 @@ pub(crate) struct MapArg {
     /// The map, instead of the one in your configuration directory
     #[arg(long = "map", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+/// Parses a folder that two processes have in common, wherever they are started.
+fn folder(text: &str) -> Result<PathBuf, &'static str> {
+    let folder = PathBuf::from(text);
+    match folder.is_absolute() {
+        true => Ok(folder),
+        false => Err("the folder for tickets must be an absolute path"),
+    }
 }
 
 /// Parses the name of a binding, as a map could have it.

@@ -17,7 +17,7 @@ mod streams;
 mod terminal;
 mod withhold;
 
-use arguments::{Check, Cli, Command, MapArg, Serve};
+use arguments::{Check, Cli, Command, Guard, MapArg, Serve};
 use check::{ReadMap, Report, brief, check, foreign_map, load};
 use clap::Parser as _;
 use keyhole_core::{
@@ -32,7 +32,7 @@ use serve::{ServeError, serve};
 use std::{
     fmt::Display,
     io::{self, IsTerminal as _, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
 };
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Serve(arguments) => serve_session(arguments)?,
-        Command::Guard { map, after } => guard_call(&map, after)?,
+        Command::Guard(arguments) => guard_call(&arguments)?,
         Command::Inject(map) => {
             inject::inject(live_map(&map), streams::input(), streams::output())?;
         }
@@ -78,7 +78,7 @@ fn run(command: Command) -> Result<u8, Failure> {
             let (stdin, stdout) = (streams::input(), streams::output());
             withhold::withhold(live_map(&map), stop, &known_paths(), stdin, stdout)?;
         }
-        Command::Tickets => drop(tickets()?.held()?),
+        Command::Tickets => drop(tickets(None)?.held()?),
         Command::Check(arguments) => {
             let (code, text) = look(&arguments)?;
             print(&colored(&text, arguments.color))?;
@@ -142,7 +142,10 @@ fn say(message: &str) {
 
 /// Serves one session.
 fn serve_session(arguments: Serve) -> Result<(), Failure> {
-    let callers = callers(arguments.agent, arguments.require_ticket)?;
+    let callers = match arguments.require_ticket {
+        true => by_ticket(arguments.agent, arguments.tickets.as_deref())?,
+        false => arguments.agent.map_or(Caller::Nobody, Caller::Agent),
+    };
     let map = map_or_none(&arguments.map)?;
     let key = arguments.key_env.map(|variable| key_in(&variable));
     let key = key.transpose()?;
@@ -190,42 +193,53 @@ fn key_in(variable: &str) -> Result<Key, &'static str> {
         .ok_or("the variable that --key-env names is not set to a key")
 }
 
-/// How `serve` learns who calls, from its options.
-fn callers(agent: Option<AgentName>, require_ticket: bool) -> Result<Caller, String> {
-    Ok(match agent {
-        only if require_ticket => Caller::Ticket {
-            tickets: Arc::new(tickets()?),
-            only,
-            id: None,
-        },
-        Some(agent) => Caller::Agent(agent),
-        None => Caller::Nobody,
+/// Callers that show a ticket: the agent `only`, if that is said.
+fn by_ticket(only: Option<AgentName>, folder: Option<&Path>) -> Result<Caller, String> {
+    let tickets = Arc::new(tickets(folder)?);
+    if folder.is_some()
+        && let Err(why) = tickets.make()
+    {
+        say(&format!("{why}; until then each call is refused"));
+    }
+    Ok(Caller::Ticket {
+        tickets,
+        only,
+        id: None,
+        tell: |why| streams::note(&format!("keyhole: {}: {why}", why.code().as_str())),
     })
 }
 
-/// The folder that the plugin's server and its guard share.
-fn tickets() -> Result<Tickets, String> {
+/// The folder that a server and its guard share: the one that an option names, or the plugin's.
+fn tickets(folder: Option<&Path>) -> Result<Tickets, String> {
+    if let Some(folder) = folder {
+        return Ok(Tickets::under(folder));
+    }
     std::env::var_os("CLAUDE_PLUGIN_DATA")
         .map(PathBuf::from)
         .filter(|data| data.is_absolute())
         .map(|data| Tickets::under(&data))
         .ok_or_else(|| {
-            "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: serve without --require-ticket".into()
+            "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets".into()
         })
 }
 
 /// Runs the guard, before a call or after it. Every failure denies the call, also a panic:
 /// exit code 2 is the only one with which the client denies it.
-fn guard_call(map: &MapArg, after: bool) -> Result<(), Failure> {
+fn guard_call(arguments: &Guard) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
-        let why = "the plugin's hook runs this, before and after a call; you want `keyhole check`";
+        let why = "a client's hook runs this, before and after a call; you want `keyhole check`";
         return Err(Failure(2, why.to_owned()));
     }
     let decided = std::panic::catch_unwind(|| {
         let (stdin, stdout) = (streams::input(), streams::output());
-        match after {
-            true => guard::guard_after(tickets().ok().as_ref(), stdin, stdout)?,
-            false => guard::guard(&live_map(map)?, &tickets()?, stdin, stdout)?,
+        let ours = match (&arguments.bind, &arguments.agent) {
+            (Some(bind), Some(agent)) => guard::Ours::of_agent(bind, agent),
+            _ => guard::Ours::of_plugin(),
+        };
+        let tickets = tickets(arguments.tickets.as_deref());
+        match arguments.after {
+            true => guard::guard_after(&ours, tickets.ok().as_ref(), stdin, stdout)?,
+            false => guard::guard(&ours, &live_map(&arguments.map)?, &tickets?, stdin, stdout)?,
         }
         Ok(())
     });

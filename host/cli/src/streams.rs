@@ -32,6 +32,15 @@ pub(crate) fn error() -> Waiting<io::Stderr> {
     Waiting(io::stderr())
 }
 
+/// Writes a line to standard error if that takes it at once. A server's calls must not wait for
+/// a client that does not read. A pipe that is ready takes 4,096 bytes, more than all threads
+/// write at a time.
+pub(crate) fn note(line: &str) {
+    if is_writable(&io::stderr()) {
+        let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+    }
+}
+
 /// Does it again each time that the stream is ready, as long as the stream says "not now".
 fn again<S, T>(
     stream: &mut S,
@@ -70,11 +79,11 @@ fn is_not_now(error: &io::Error) -> bool {
 #[cfg(unix)]
 use std::os::fd::AsFd as Stream;
 #[cfg(unix)]
-use unix::{wait_to_read, wait_to_write};
+use unix::{is_writable, wait_to_read, wait_to_write};
 
 #[cfg(unix)]
 mod unix {
-    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use std::{os::fd::AsFd, thread, time::Duration};
 
     pub(super) fn wait_to_read(stream: &impl AsFd) {
@@ -83,6 +92,13 @@ mod unix {
 
     pub(super) fn wait_to_write(stream: &impl AsFd) {
         wait(stream, PollFlags::OUT);
+    }
+
+    /// Whether the stream takes something now.
+    pub(super) fn is_writable(stream: &impl AsFd) -> bool {
+        let mut polled = [PollFd::new(stream, PollFlags::OUT)];
+        poll(&mut polled, Some(&Timespec::default())).is_ok()
+            && polled[0].revents().contains(PollFlags::OUT)
     }
 
     /// Waits until the stream is ready, or has ended. The next attempt tells.
@@ -99,6 +115,11 @@ mod unix {
 
 #[cfg(windows)]
 use std::os::windows::io::AsHandle as Stream;
+
+#[cfg(windows)]
+fn is_writable<S>(_: &S) -> bool {
+    true
+}
 
 #[cfg(windows)]
 fn wait_to_read<S>(_: &S) {}

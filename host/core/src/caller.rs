@@ -8,9 +8,34 @@ use crate::{
     agent::AgentName,
     map::Key,
     refusal::Refusal,
-    ticket::{Ticket, Tickets},
+    ticket::{NoTicket, Tickets},
 };
 use std::sync::Arc;
+
+/// Why a caller is not verified. Callers learn only [`Unverified::code`]; the text is for the
+/// user, and holds no name, key or path. It does not depend on the map.
+#[derive(Debug, thiserror::Error)]
+pub enum Unverified {
+    /// The client does not say which call it is.
+    #[error("the client sent no id with the call (claudecode/toolUseId), so it can have no ticket")]
+    NoId,
+    /// There is no ticket, or it cannot be used.
+    #[error("no ticket: {0}")]
+    NoTicket(#[from] NoTicket),
+    /// The ticket is another agent's.
+    #[error("the ticket is for another agent than this server, which --agent names")]
+    OtherAgent,
+}
+
+impl Unverified {
+    /// What the caller learns.
+    pub fn code(&self) -> Refusal {
+        match self {
+            Self::NoTicket(NoTicket::MadeAgain) => Refusal::RestartNeeded,
+            _ => Refusal::CallerNotVerified,
+        }
+    }
+}
 
 /// Who makes a call.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +53,8 @@ pub enum Caller {
         only: Option<AgentName>,
         /// The client's id of this call, if it sent one.
         id: Option<Box<str>>,
+        /// Tells the user why a call was refused, once for each. It must not block.
+        tell: fn(&Unverified),
     },
 }
 
@@ -47,19 +74,32 @@ impl Caller {
     /// uses a ticket up. It blocks: it may read files.
     ///
     /// # Errors
-    /// [`Refusal::CallerNotVerified`] if a ticket is required and there is none, or if
-    /// the ticket names another agent than the one that the server serves.
+    /// [`Unverified::code`], if a ticket is required.
     pub fn verify(&self) -> Result<(Option<AgentName>, Option<Key>), Refusal> {
-        match self {
-            Self::Nobody => Ok((None, None)),
-            Self::Agent(agent) => Ok((Some(agent.clone()), None)),
-            Self::Ticket { tickets, only, id } => id
-                .as_deref()
-                .map_or(Ok(None), |id| tickets.redeem(id))
-                .map_err(|_| Refusal::RestartNeeded)?
-                .filter(|Ticket { agent, .. }| only.as_ref().is_none_or(|only| only == agent))
-                .map(|Ticket { agent, key }| (Some(agent), key))
-                .ok_or(Refusal::CallerNotVerified),
-        }
+        let (tickets, only, id, tell) = match self {
+            Self::Nobody => return Ok((None, None)),
+            Self::Agent(agent) => return Ok((Some(agent.clone()), None)),
+            Self::Ticket {
+                tickets,
+                only,
+                id,
+                tell,
+            } => (tickets, only, id, tell),
+        };
+        let redeem = || {
+            let ticket = tickets.redeem(id.as_deref().ok_or(Unverified::NoId)?)?;
+            match only {
+                Some(only) if *only != ticket.agent => Err(Unverified::OtherAgent),
+                _ => Ok((Some(ticket.agent), ticket.key)),
+            }
+        };
+        redeem().map_err(|why: Unverified| {
+            let code = why.code();
+            // The other code says all.
+            if code == Refusal::CallerNotVerified {
+                tell(&why);
+            }
+            code
+        })
     }
 }

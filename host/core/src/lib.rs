@@ -66,7 +66,7 @@ pub mod ticket;
 
 pub use agent::{AgentName, BadAgentName, UnusableName};
 pub use call::{Call, Target};
-pub use caller::Caller;
+pub use caller::{Caller, Unverified};
 pub use grant::{Executor, Grant};
 pub use hex::hex;
 pub use loader::{Content, Loader};

@@ -1,7 +1,8 @@
 //! One-time tickets: how the guard tells the server who makes a call.
 //!
 //! The client asks the guard before a call, and then sends the call to the server, with the
-//! same id. A ticket is a file in a private folder of the two processes' user. Its name comes
+//! same id. A ticket is a file in a private folder of the two processes' user: the plugin's
+//! data folder, or one that `serve` and `guard` are both told. Its name comes
 //! from the id; its text names the agent, and the key that it asked for. It is valid for a
 //! minute, and can be redeemed once. The user can read the mapped files anyway: so a ticket
 //! tells agents apart, not users.
@@ -11,7 +12,7 @@
 //! only a receipt without its ticket says that our server answered.
 
 use crate::{agent::AgentName, hex::hex, map::Key};
-use keyhole_walk::{Policy, System, SystemError, WalkError, Walker};
+use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File},
@@ -27,7 +28,7 @@ mod system;
 #[path = "ticket/windows.rs"]
 mod system;
 
-/// The folder of tickets, in the plugin's data folder.
+/// The folder of tickets, in the data folder.
 const FOLDER: &str = "tickets";
 
 /// How long a ticket is valid. Between guard and call, the client only runs other
@@ -54,28 +55,28 @@ pub struct Ticket {
 /// The folder of tickets.
 #[derive(Debug)]
 pub struct Tickets {
-    /// The plugin's data folder.
+    /// The data folder: the plugin's, or another that holds nothing but tickets.
     data: PathBuf,
 }
 
-/// Why a ticket could not be written. The message names no path, because a client
+/// Why the folder cannot be used, or a ticket not be written. The message names no path, because a client
 /// may show it to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
     /// The folder of tickets is a link, is another user's, or is open to
     /// others.
     #[error(
-        "the folder `tickets` in the plugin's data folder is not private to its user; remove it"
+        "the folder `tickets` in the folder that Keyhole keeps them in is not private to its user; remove it"
     )]
     NotPrivate,
-    /// Others could change the plugin's data folder, or put another in its place.
+    /// Others could change the data folder, or put another in its place.
     #[error("{}", system::NOT_TRUSTED)]
     NotTrusted,
     /// There is a ticket for this call already.
     #[error("this call was asked about before")]
     Again,
     /// The file system failed.
-    #[error("no ticket can be left in the plugin's data folder: {0}")]
+    #[error("the folder that Keyhole keeps tickets in cannot be used: {0}")]
     System(#[from] SystemError),
 }
 
@@ -85,8 +86,26 @@ impl From<io::Error> for TicketError {
     }
 }
 
+/// Why a call has no ticket. No message depends on the map.
+#[derive(Debug, thiserror::Error)]
+pub enum NoTicket {
+    /// The hook left none, or it is used up.
+    #[error("there is none for this call: the client's hook did not run, or it refused the call")]
+    Missing,
+    /// It is too old, was not written to its end, or others may have changed it.
+    #[error("the one for this call is older than a minute, or not whole, or not private")]
+    Void,
+    /// The folder cannot be used.
+    #[error("{0}")]
+    Folder(#[from] TicketError),
+    /// There is one that this process may not open: the data folder was made again since it
+    /// restricted itself.
+    #[error("the folder that Keyhole keeps them in was made again since this server started")]
+    MadeAgain,
+}
+
 impl Tickets {
-    /// The tickets in the plugin's data folder. This opens nothing yet.
+    /// The tickets in this data folder. This opens nothing yet.
     pub fn under(data: &Path) -> Self {
         Self {
             data: data.to_owned(),
@@ -98,8 +117,28 @@ impl Tickets {
         system::make_folder(&self.data()?)
     }
 
-    /// Opens the plugin's data folder, for a server that may later read and delete only
-    /// beneath it. The folder of tickets may be made again, so that one is not enough.
+    /// Whether [`Tickets::make`] would make the data folder, or it is there: whether nobody else
+    /// could write where it is to be.
+    pub fn could_be_made(&self) -> Result<(), TicketError> {
+        for folder in self.data.ancestors() {
+            match Self::walk_to(folder) {
+                Err(TicketError::System(SystemError::Missing)) => {}
+                Ok(_) if folder == self.data => return self.data().map(drop),
+                walked => return walked.map(drop),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the data folder, and those above it that are missing, for the user alone. That
+    /// nobody else could have put it there is judged at each use.
+    pub fn make(&self) -> Result<(), TicketError> {
+        system::make_data_folder(&self.data)?;
+        self.held().map(drop)
+    }
+
+    /// Opens the data folder, for a server that may later read and delete only beneath it. The
+    /// folder of tickets may be made again, so that one is not enough.
     pub fn data_folder(&self) -> Result<File, TicketError> {
         let data = self.data()?;
         system::make_folder(&data)?;
@@ -132,19 +171,19 @@ impl Tickets {
         write(&receipt(id), "").inspect_err(|_| system::remove(&folder, &name(id)))
     }
 
-    /// The ticket for the call with this `id`, if it is valid. Valid or not, it is used
-    /// up: if several callers ask, one gets it.
+    /// The ticket for the call with this `id`. Valid or not, it is used up: if several callers
+    /// ask, one gets it.
     ///
     /// # Errors
-    /// [`SystemError::Denied`] if there is one that this process may not open: the plugin's data
-    /// folder was made again since it restricted itself.
-    pub fn redeem(&self, id: &str) -> Result<Option<Ticket>, SystemError> {
-        let folder = self.data().and_then(|data| system::folder_in(&data));
-        let Ok(folder) = folder else { return Ok(None) };
+    /// [`NoTicket`].
+    pub fn redeem(&self, id: &str) -> Result<Ticket, NoTicket> {
+        let folder = system::folder_in(&self.data()?)?;
         match system::take(&folder, &name(id)) {
-            Ok(ticket) => Ok(Self::read(&ticket)),
-            Err(error @ SystemError::Denied) => Err(error),
-            Err(_) => Ok(None),
+            Ok(ticket) => Self::read(&ticket).ok_or(NoTicket::Void),
+            Err(SystemError::Missing) => Err(NoTicket::Missing),
+            Err(SystemError::Denied) => Err(NoTicket::MadeAgain),
+            Err(error @ SystemError::OutOfResources) => Err(TicketError::System(error).into()),
+            Err(_) => Err(NoTicket::Void),
         }
     }
 
@@ -198,16 +237,23 @@ impl Tickets {
         }
     }
 
-    /// The plugin's data folder, if nobody else could have put it there or written
+    /// The data folder, if nobody else could have put it there or written
     /// in it. Then its content stays where it is.
     fn data(&self) -> Result<File, TicketError> {
-        match Walker::new(System).walk(&self.data, Policy::DIRECTORY) {
-            // The launcher writes names there that others could have made before it.
-            Ok(data) if data.stat.is_shared() => Err(TicketError::NotTrusted),
-            Ok(data) => Ok(data.handle.into_file()?),
-            Err(WalkError::Untrusted(_)) => Err(TicketError::NotTrusted),
-            Err(WalkError::System(error)) => Err(error.into()),
+        let data = Self::walk_to(&self.data)?;
+        // The launcher writes names there that others could have made before it.
+        match data.stat.is_shared() {
+            true => Err(TicketError::NotTrusted),
+            false => Ok(data.handle.into_file()?),
         }
+    }
+
+    fn walk_to(folder: &Path) -> Result<Walked<Handle>, TicketError> {
+        let walked = Walker::new(System).walk(folder, Policy::DIRECTORY);
+        walked.map_err(|error| match error {
+            WalkError::Untrusted(_) => TicketError::NotTrusted,
+            WalkError::System(error) => error.into(),
+        })
     }
 }
 

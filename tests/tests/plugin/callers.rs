@@ -193,7 +193,7 @@ fn a_server_that_needs_tickets_is_told_where_they_are() {
         assert_eq!(
             ran.stderr,
             "keyhole: CLAUDE_PLUGIN_DATA is not set to an absolute path; \
-             only the Claude Code plugin sets it: serve without --require-ticket\n"
+             only the Claude Code plugin sets it: name a folder with --tickets\n"
         );
     }
 }

@@ -1,9 +1,9 @@
 //! Which calls the guard allows, which it denies, and which questions it does not answer.
 
 use super::{
-    AGENT, TOOL, ask,
+    AGENT, TOOL, ask, ask_of,
     callers::{BOUND, UNBOUND, WRONG, data, user},
-    own_server, question,
+    own_agent, own_server, question,
 };
 use keyhole_core::AgentName;
 use keyhole_tests::World;
@@ -80,6 +80,30 @@ this tool takes no arguments
 tool_input {"key": "BOUND"} null
 "#;
 
+/// The same of an agent of the user's own, which starts a server itself.
+const OF_USER: &str = r#"
+allow
+tool_input {}
+mcp_server null {"source": "agent"}
+
+deny caller-not-verified
+agent_id "gone" "areader-9884851eba053841"
+
+the guard was asked about something other than its own tool
+mcp_server {"source": "project"} {"source": "user"} {"source": "plugin"} {"source": "Agent"}
+agent_type "gone" "general-purpose" "reader2" "keyhole:reader" "fork" "Reader"
+tool_name "TOOL" "mcp__plugin_reader__load_context" "mcp__reader2__load_context" "Bash"
+hook_event_name "PostToolUse"
+
+this is not a question that this hook understands
+mcp_server {"source": null} ["agent"]
+tool_use_id "gone" ""
+agent_id ""
+
+this tool takes no arguments
+tool_input {"key": "BOUND"} null
+"#;
+
 /// Tickets and their receipts.
 fn left(world: &World) -> usize {
     let tickets = data(world).join("tickets").read_dir();
@@ -90,8 +114,14 @@ fn left(world: &World) -> usize {
 /// the call, and then a key goes to no server: it is in the ticket.
 #[track_caller]
 fn answers(world: &World, question: &Value, says: &str) {
+    answer(world, &["guard"], question, says);
+}
+
+/// The same of a guard with these arguments.
+#[track_caller]
+fn answer(world: &World, guard: &[&str], question: &Value, says: &str) {
     let before = left(world);
-    let ran = ask(world, question);
+    let ran = ask_of(world, guard, question);
     let said = if ran.exit == Some(0) {
         let mut answer = ran.json();
         let output = answer["hookSpecificOutput"].take();
@@ -119,7 +149,11 @@ fn answers(world: &World, question: &Value, says: &str) {
 
 #[track_caller]
 fn all_answer(table: &str, good: impl Fn(&str) -> Value) {
-    let world = user(true);
+    all_answer_of(&user(true), &["guard"], table, good);
+}
+
+#[track_caller]
+fn all_answer_of(world: &World, guard: &[&str], table: &str, good: impl Fn(&str) -> Value) {
     let long = "k".repeat(AgentName::MAX_BYTES + 1);
     let words = [
         ("BOUND", BOUND),
@@ -144,7 +178,7 @@ fn all_answer(table: &str, good: impl Fn(&str) -> Value) {
                     true => drop(question.as_object_mut().unwrap().remove(field).unwrap()),
                     false => question[field] = value,
                 }
-                answers(&world, &question, says);
+                answer(world, guard, &question, says);
             }
         }
     }
@@ -170,6 +204,24 @@ fn the_shared_servers_tool_is_for_a_subagent_that_may_use_the_key_and_only_its_t
 #[test]
 fn the_tool_of_the_agents_own_server_is_that_agents_only_and_its_definition_brought_it() {
     all_answer(OWN, |id| own_server::question(id, AGENT));
+}
+
+#[test]
+fn the_tool_of_a_users_own_agent_is_that_agents_only() {
+    let world = user(true).env("CLAUDE_PLUGIN_DATA", "/nonexistent");
+    let folder = data(&world).display().to_string();
+    let guard = [
+        "guard",
+        "--bind",
+        "reader",
+        "--agent",
+        "reader",
+        "--tickets",
+        &folder,
+    ];
+    all_answer_of(&world, &guard, OF_USER, |id| {
+        own_agent::question(id, "reader")
+    });
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod callers;
 mod guard;
 /// The launcher, whatever happens to an installation.
 pub(crate) mod launcher;
+/// An agent of the user's own, with the guard in its own file.
+mod own_agent;
 /// The agent's own server, for clients that load the plugin's module.
 mod own_server;
 /// What is in the package, and that it fits together.
@@ -90,7 +92,12 @@ pub(crate) fn in_home<'a>(command: &'a mut Command, world: &World) -> &'a mut Co
 
 /// Asks the guard, which must not repeat anything that is secret.
 pub(crate) fn ask(world: &World, question: &Value) -> Ran {
-    let ran = world.run_with(["guard"], question.to_string().as_bytes());
+    ask_of(world, &["guard"], question)
+}
+
+/// The same of a guard with these arguments.
+fn ask_of(world: &World, guard: &[&str], question: &Value) -> Ran {
+    let ran = world.run_with(guard.iter(), question.to_string().as_bytes());
     for text in [&ran.stdout, &ran.stderr] {
         assert!(!text.contains(MARKER), "{ran:?}");
     }

@@ -12,7 +12,7 @@ use std::{
     path::Path,
 };
 
-const REFUSED: &str = "others can write to the plugin's data folder or to a directory above it; \
+const REFUSED: &str = "others can write to the folder that Keyhole keeps tickets in, or to a directory above it; \
     run: chmod go-w on it";
 
 /// Neither the user nor root.

@@ -1,6 +1,6 @@
 //! What the client tells its hooks, above all the input of PreToolUse and of PostToolUse.
 
-use keyhole_core::{AgentName, BadAgentName, ticket::TicketError};
+use keyhole_core::{AgentName, BadAgentName, BindingName, ticket::TicketError};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
@@ -16,20 +16,59 @@ use std::{
 /// after a call also the answer.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
 
-/// The tool, as the client names it: plugin, server, tool.
-pub(super) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
+/// A server of ours that a client may ask about: its tool as the client names it, and which
+/// calls of that tool are meant for it. Any other server of the name is not ours.
+#[derive(Debug)]
+struct Server {
+    tool: String,
+    /// The one agent that has this server. None if all share it.
+    agent: Option<String>,
+    /// The source of servers that the client states for it.
+    source: &'static str,
+    /// Whether there is a client that has such servers and states no source.
+    may_lack_source: bool,
+    /// Whether its tool takes a key.
+    takes_key: bool,
+}
 
-/// The same tool on the bundled agent's own server. The plugin's module makes the
-/// client start that server for this agent alone. The tool takes no key.
-pub(super) const OWN_TOOL: &str = "mcp__keyhole_privacy_scanner__load_context";
+/// The servers whose calls the guard judges.
+#[derive(Debug)]
+pub(crate) struct Ours(Vec<Server>);
 
-/// The agent that has that server.
-const OWN_AGENT: &str = "keyhole:privacy-scanner";
+impl Ours {
+    /// The plugin's two: the server that all agents share, and that of the bundled agent, which
+    /// the plugin's module makes the client start for this agent alone. Only newer clients, which
+    /// state sources, have the second.
+    pub(crate) fn of_plugin() -> Self {
+        let shared = Server {
+            tool: "mcp__plugin_keyhole_context__load_context".to_owned(),
+            agent: None,
+            source: "plugin",
+            may_lack_source: true,
+            takes_key: true,
+        };
+        let own = Server {
+            tool: "mcp__keyhole_privacy_scanner__load_context".to_owned(),
+            agent: Some("keyhole:privacy-scanner".to_owned()),
+            source: "agent",
+            may_lack_source: false,
+            takes_key: false,
+        };
+        Self(vec![shared, own])
+    }
 
-/// The sources that the client states for these servers: a plugin's, and one of an agent's
-/// definition. Any other server of the name is not ours.
-const SOURCE: &str = "plugin";
-const OWN_SOURCE: &str = "agent";
+    /// The server that the definition of the user's own agent starts. The client calls it as the
+    /// binding, and has done so before it stated sources.
+    pub(crate) fn of_agent(bind: &BindingName, agent: &AgentName) -> Self {
+        Self(vec![Server {
+            tool: format!("mcp__{bind}__load_context"),
+            agent: Some(agent.to_string()),
+            source: "agent",
+            may_lack_source: true,
+            takes_key: false,
+        }])
+    }
+}
 
 /// The client's name for a copy of the main conversation. The copy has the parent's
 /// whole context, and returns its own to the parent.
@@ -110,13 +149,13 @@ struct Input {
     agent_id: Option<String>,
     agent_type: Option<String>,
     /// Only newer clients send this field, and only they have servers for one agent.
-    mcp_server: Option<Object<Server>>,
+    mcp_server: Option<Object<Source>>,
     #[serde(rename = "tool_input")]
     _tool_input: IgnoredAny,
 }
 
 #[derive(Deserialize)]
-struct Server {
+struct Source {
     source: String,
 }
 
@@ -174,23 +213,20 @@ pub(crate) fn is_subagents(id: &str) -> bool {
     })
 }
 
-/// Reads what is said about a call of one of our tools, at this event. Also returns
-/// whether it is the tool of the agent's own server.
-fn input(json: &[u8], event: &str) -> Result<(Input, bool), HookError> {
+/// Reads what is said about a call of one of our tools, at this event, and of which.
+fn input<'o>(ours: &'o Ours, json: &[u8], event: &str) -> Result<(Input, &'o Server), HookError> {
     let input: Input = parse(json)?;
-    let is_own = input.tool_name == OWN_TOOL;
-    if input.hook_event_name != event || !(is_own || input.tool_name == TOOL) {
-        return Err(HookError::NotOurs);
-    }
+    let server = ours.0.iter().find(|server| server.tool == input.tool_name);
+    let server = server.filter(|_| input.hook_event_name == event);
     match input.tool_use_id.is_empty() {
-        true => Err(HookError::NotUnderstood),
-        false => Ok((input, is_own)),
+        true if server.is_some() => Err(HookError::NotUnderstood),
+        _ => Ok((input, server.ok_or(HookError::NotOurs)?)),
     }
 }
 
 /// Reads what is said after a call, and returns the call's id.
-pub(super) fn read_after(json: &[u8]) -> Result<String, HookError> {
-    input(json, "PostToolUse").map(|(input, _)| input.tool_use_id)
+pub(super) fn read_after(ours: &Ours, json: &[u8]) -> Result<String, HookError> {
+    input(ours, json, "PostToolUse").map(|(input, _)| input.tool_use_id)
 }
 
 /// The subagent that the two fields of a hook's input name: its id and its type. None is anyone
@@ -212,18 +248,13 @@ pub(crate) fn subagent(
 }
 
 /// Reads the question before a call.
-pub(super) fn read(json: &[u8]) -> Result<HookRequest, HookError> {
-    let (input, is_own) = input(json, "PreToolUse")?;
-    let is_ours = match (is_own, &input.mcp_server) {
-        (true, None) => false,
-        (true, Some(Object(server))) => {
-            server.source == OWN_SOURCE && input.agent_type.as_deref() == Some(OWN_AGENT)
-        }
-        (false, server) => server
-            .as_ref()
-            .is_none_or(|Object(server)| server.source == SOURCE),
+pub(super) fn read(ours: &Ours, json: &[u8]) -> Result<HookRequest, HookError> {
+    let (input, server) = input(ours, json, "PreToolUse")?;
+    let is_its_source = match &input.mcp_server {
+        None => server.may_lack_source,
+        Some(Object(stated)) => stated.source == server.source,
     };
-    if !is_ours {
+    if !is_its_source || server.agent.is_some() && server.agent != input.agent_type {
         return Err(HookError::NotOurs);
     }
     let has_id = |id: &Option<String>| id.as_ref().is_none_or(|id| !id.is_empty());
@@ -231,11 +262,11 @@ pub(super) fn read(json: &[u8]) -> Result<HookRequest, HookError> {
         return Err(HookError::NotUnderstood);
     }
     let agent = subagent(input.agent_id, input.agent_type, is_subagents)?;
-    let key = match is_own {
-        true => serde_json::from_slice(json)
+    let key = match server.takes_key {
+        false => serde_json::from_slice(json)
             .map(|Call::<Object<NoArguments>> { .. }| None)
             .map_err(|_| HookError::TakesNone)?,
-        false => serde_json::from_slice(json)
+        true => serde_json::from_slice(json)
             .map(|call: Call<Object<Arguments>>| Some(call.tool_input.0.key))
             .map_err(|_| HookError::Arguments)?,
     };

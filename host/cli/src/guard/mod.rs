@@ -1,8 +1,8 @@
 //! `keyhole guard`: decides whether a call may be made. The client asks it before
 //! each call.
 //!
-//! It is the plugin's PreToolUse hook for our tool. On standard input, the client
-//! says who is about to call, and with what. The client never tells the server
+//! It is a PreToolUse hook for our tool: the plugin's, or that of an agent of the user's own.
+//! On standard input, the client says who is about to call, and with what. The client never tells the server
 //! this. So the guard denies a call if no subagent makes it, or if the subagent may
 //! not use this key. If the call may be made, the guard writes a ticket for the
 //! server.
@@ -11,13 +11,13 @@
 //! the ticket: any server could have its name.
 //!
 //! If the hook crashes or times out, a client before 2.1.295 lets the call pass; a later one
-//! refuses it, because hooks.json says `onFailure: "block"`. Any client lets it pass if hooks
+//! refuses it, because the hook says `onFailure: "block"`. Any client lets it pass if hooks
 //! are switched off. But then there is no ticket, and without a ticket the server returns no
 //! file.
 
 mod hook;
 
-pub(crate) use hook::{HookError, is_subagents, parse, read_input, subagent, write_answer};
+pub(crate) use hook::{HookError, Ours, is_subagents, parse, read_input, subagent, write_answer};
 
 use keyhole_core::{
     AgentName, Key, LiveMap, MapError, Refusal,
@@ -41,13 +41,14 @@ const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so i
 /// Answers the client's question on `stdin` as JSON on `stdout`. On an error, the call must be
 /// denied.
 pub(crate) fn guard(
+    ours: &Ours,
     map: &LiveMap,
     tickets: &Tickets,
     stdin: impl Read,
     stdout: impl Write,
 ) -> Result<(), HookError> {
     let mut input = None;
-    let request = hook::read(&read_input(stdin)?)?;
+    let request = hook::read(ours, &read_input(stdin)?)?;
     let decided = decide(request.agent.as_ref(), request.key.as_deref(), map);
     let (decision, reason) = match decided {
         Ok(agent) => {
@@ -75,11 +76,12 @@ pub(crate) fn guard(
 /// Looks at what the client says on `stdin` after a call. Unless our server has answered
 /// it, replaces the result, by JSON on `stdout`; also if anything goes wrong.
 pub(crate) fn guard_after(
+    ours: &Ours,
     tickets: Option<&Tickets>,
     stdin: impl Read,
     stdout: impl Write,
 ) -> Result<(), HookError> {
-    let id = read_input(stdin).and_then(|input| hook::read_after(&input));
+    let id = read_input(stdin).and_then(|input| hook::read_after(ours, &input));
     let is_ours = id.is_ok_and(|id| tickets.is_some_and(|tickets| tickets.was_redeemed(&id)));
     if is_ours {
         return Ok(());

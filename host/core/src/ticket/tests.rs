@@ -52,7 +52,7 @@ impl Data {
 
     /// The agent that a ticket names.
     fn redeem(&self, id: &str) -> Option<String> {
-        Some(self.tickets().redeem(id).unwrap()?.agent.to_string())
+        Some(self.tickets().redeem(id).ok()?.agent.to_string())
     }
 
     /// Tickets and receipts.
@@ -89,7 +89,7 @@ fn a_ticket_carries_the_key_that_the_guard_judged_and_is_private() {
     // Nor does a second question change it.
     let again = data.leave("toolu_1");
     assert!(matches!(again, Err(TicketError::Again)));
-    assert_eq!(data.tickets().redeem("toolu_1"), Ok(Some(ticket)));
+    assert_eq!(data.tickets().redeem("toolu_1").unwrap(), ticket);
     assert_eq!(data.redeem("toolu_1"), None);
 }
 

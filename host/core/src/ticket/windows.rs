@@ -9,7 +9,7 @@ use keyhole_walk::{
     Kind, SystemError,
     windows::{How, api, kind, open_in, security, user},
 };
-use std::{fs::File, io};
+use std::{fs::File, io, path::Path};
 use windows_sys::{
     Wdk::Storage::FileSystem::{
         FILE_CREATE, FILE_DELETE_ON_CLOSE, FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN,
@@ -24,9 +24,9 @@ use windows_sys::{
     },
 };
 
-/// What to do if others could change the plugin's data folder.
+/// What to do if others could change the data folder.
 pub(super) const NOT_TRUSTED: &str =
-    "others can write to the plugin's data folder or to a directory above it";
+    "others can write to the folder that Keyhole keeps tickets in, or to a directory above it";
 
 const SHARE: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
@@ -37,6 +37,12 @@ const FOLDER_RIGHTS: How<'static> = How {
     options: 0,
     descriptor: None,
 };
+
+/// Creates the data folder, and those above it that are missing.
+#[expect(clippy::disallowed_methods, reason = "the folder that the user names")]
+pub(super) fn make_data_folder(data: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(data)
+}
 
 /// Opens the folder in the data folder, and creates it if it is missing.
 pub(super) fn make_folder(data: &File) -> Result<File, TicketError> {

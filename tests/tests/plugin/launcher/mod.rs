@@ -253,7 +253,7 @@ fn a_data_folder_that_is_not_named_not_made_or_read_only_is_one_clear_line() {
     }
     mode(&machine.data(), 0o500);
     machine.refuses(
-        "no ticket can be left in the plugin's data folder: the operating system denies it",
+        "the folder that Keyhole keeps tickets in cannot be used: the operating system denies it",
     );
     mode(&machine.data(), 0o700);
     machine.installs("v1");

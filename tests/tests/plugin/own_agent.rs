@@ -1,0 +1,196 @@
+//! An agent of the user's own: its file starts a server that needs tickets, and the guard as a
+//! hook. Both are told one folder for the tickets.
+
+use super::{ask_of, call, decision};
+use keyhole_core::{
+    AgentName,
+    ticket::{LIFE, Ticket, Tickets},
+};
+use keyhole_tests::{MARKER, World, binary};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    process::{Command, Stdio},
+    time::SystemTime,
+};
+
+const OWN: [&str; 4] = ["--bind", "reader", "--agent", "reader"];
+
+/// The client's question to the guard about a call of the tool.
+pub(super) fn question(id: &str, agent: &str) -> Value {
+    let mut question = super::question(id, agent, "");
+    question["tool_name"] = "mcp__reader__load_context".into();
+    question["tool_input"] = json!({});
+    question
+}
+
+/// The folder, which is not there yet.
+fn folder(world: &World) -> String {
+    world
+        .path("state/keyhole/claude-code")
+        .display()
+        .to_string()
+}
+
+/// A user with the binding `reader`, whose server and guard share a folder that no variable says.
+fn user() -> World {
+    let world = World::new()
+        .file("private/reader.md", "the rules\n")
+        .map("roots = ['~/private']\n[bindings.reader]\npath = '~/private/reader.md'\n")
+        .env("CLAUDE_PLUGIN_DATA", "/nonexistent")
+        .env("XDG_STATE_HOME", "/nonexistent");
+    let folder = folder(&world);
+    world
+        .arguments(OWN)
+        .arguments(["--require-ticket", "--tickets", &folder])
+}
+
+#[track_caller]
+fn allows(world: &World, id: &str) {
+    let folder = folder(world);
+    let guard = [&["guard"], &OWN[..], &["--tickets", &folder]].concat();
+    let ran = ask_of(world, &guard, &question(id, "reader")).exits(0);
+    assert_eq!(decision(&ran), "allow", "{ran:?}");
+}
+
+#[test]
+fn a_call_that_its_own_guard_allowed_is_served_once_and_no_variable_moves_the_tickets() {
+    for (world, mut client) in World::in_each_protocol(user) {
+        let mode = |name: &str| {
+            let found = fs::metadata(world.path(name)).unwrap();
+            found.permissions().mode() & 0o777
+        };
+        // The server has made it, and nothing else is in it.
+        assert_eq!(
+            (mode("state"), mode("state/keyhole/claude-code")),
+            (0o700, 0o700)
+        );
+        let inside = fs::read_dir(folder(&world)).unwrap().flatten();
+        assert_eq!(
+            inside.map(|found| found.file_name()).collect::<Vec<_>>(),
+            ["tickets"]
+        );
+        call(&mut client, json!({}), "toolu_1").refused("caller-not-verified");
+        allows(&world, "toolu_1");
+        call(&mut client, json!({}), "toolu_1").is("the rules\n");
+        call(&mut client, json!({}), "toolu_1").refused("caller-not-verified");
+        client.end();
+    }
+}
+
+/// What the user reads if a call is refused.
+#[test]
+fn each_reason_why_a_caller_is_not_verified_is_said_once_whatever_the_map_is() {
+    let leave = |world: &World, id: &str, agent: &str| {
+        let agent = AgentName::try_from(agent).unwrap();
+        let ticket = Ticket { agent, key: None };
+        Tickets::under(folder(world).as_ref())
+            .leave(id, &ticket)
+            .unwrap();
+    };
+    let grown_old = |world: &World| {
+        let tickets = fs::read_dir(world.path("state/keyhole/claude-code/tickets")).unwrap();
+        for ticket in tickets.flatten() {
+            let file = fs::File::options().write(true).open(ticket.path()).unwrap();
+            file.set_modified(SystemTime::now() - LIFE * 3 / 2).unwrap();
+        }
+    };
+    let open = |world: &World| world.mode("state/keyhole/claude-code/tickets", 0o755);
+    let mut said = Vec::new();
+    for map in [None, Some("no map")] {
+        let world = user();
+        if let Some(map) = map {
+            world.write_map(map);
+        }
+        let mut client = world.client();
+        client.load_bound().refused("caller-not-verified");
+        call(&mut client, json!({}), "toolu_1").refused("caller-not-verified");
+        leave(&world, "toolu_2", "other");
+        call(&mut client, json!({}), "toolu_2").refused("caller-not-verified");
+        leave(&world, "toolu_3", "reader");
+        grown_old(&world);
+        call(&mut client, json!({}), "toolu_3").refused("caller-not-verified");
+        open(&world);
+        call(&mut client, json!({}), "toolu_4").refused("caller-not-verified");
+        let all = client.ends_saying();
+        assert!(!all.contains(MARKER) && !all.contains("toolu"), "{all}");
+        let lines = all
+            .lines()
+            .filter_map(|line| line.strip_prefix("keyhole: caller-not-verified: "));
+        said.push(lines.map(str::to_owned).collect::<Vec<_>>());
+    }
+    assert_eq!(said[0], said[1]);
+    assert_eq!(
+        said[0],
+        [
+            "the client sent no id with the call (claudecode/toolUseId), so it can have no ticket",
+            "no ticket: there is none for this call: the client's hook did not run, or it refused the call",
+            "the ticket is for another agent than this server, which --agent names",
+            "no ticket: the one for this call is older than a minute, or not whole, or not private",
+            "no ticket: the folder `tickets` in the folder that Keyhole keeps them in is not private to its user; remove it",
+        ]
+    );
+}
+
+/// 2,000 lines are more than a pipe holds.
+#[test]
+fn a_client_that_does_not_read_why_is_answered_all_the_same() {
+    let world = user();
+    let folder = folder(&world);
+    let mut server = Command::new(binary())
+        .args(
+            [
+                &["serve"],
+                &OWN[..],
+                &["--require-ticket", "--tickets", &folder],
+            ]
+            .concat(),
+        )
+        .env_clear()
+        .env("HOME", world.home())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = server.stdin.take().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut ask = |request: Value| {
+        writeln!(stdin, "{request}").unwrap();
+        lines.next().unwrap().unwrap()
+    };
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    let _ = ask(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }));
+    for id in 1..=2_000 {
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "load_context" } });
+        assert!(ask(call).contains("caller-not-verified: "), "{id}");
+    }
+    drop(stdin);
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_folder_is_absolute_and_the_guard_takes_all_or_nothing() {
+    let world = World::new();
+    let serve = ["serve", "--require-ticket", "--tickets", "here"];
+    let absolute = "the folder for tickets must be an absolute path";
+    let guard = ["guard", "--bind", "a", "--agent", "a", "--tickets", "here"];
+    for ran in [world.run(serve), world.run(guard)] {
+        let ran = ran.says("").exits(2);
+        assert!(ran.stderr.contains(absolute), "{ran:?}");
+    }
+    for part in [
+        &["--bind", "a"][..],
+        &["--agent", "a"],
+        &["--tickets", "/here"],
+        &OWN,
+    ] {
+        let arguments = [&["guard"], part].concat();
+        // The client denies the call.
+        let _ = world.run(arguments).says("").exits(2);
+    }
+    let alone = ["serve", "--bind", "a", "--tickets", "/here"];
+    let _ = world.run(alone).says("").exits(2);
+}
