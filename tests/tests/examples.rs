@@ -1,8 +1,11 @@
 //! Clients can read the configurations in docs/examples, and the command in each of
 //! them exists.
 
-use crate::docs::fenced;
-use keyhole_tests::{World, workspace};
+use crate::{
+    docs::fenced,
+    plugin::{call, leave},
+};
+use keyhole_tests::{World, binary, workspace};
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs};
 
@@ -23,14 +26,13 @@ const SERVERS: [(&str, &str); 12] = [
     ("vscode.json", "servers"),
 ];
 /// The files without a server in them, and those that nothing here parses.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 8] = [
     "agent-mcp-gateway-rules.json",
     // These two are tried in integrations/bernstein/tests.
     "bernstein-mcp-servers.yaml",
     "bernstein.yaml",
     // A program, which tests/clients runs.
     "claude-agent-sdk.mjs",
-    "claude-code-settings.json",
     "context-map.toml",
     "gemini-cli-policy.toml",
     "opencode-agent.md",
@@ -164,12 +166,34 @@ fn each_server_in_an_example_starts_and_serves_its_context() {
         };
         let world = World::new()
             .file("notes/identifiers.md", "- Jane Q. Example\n")
-            .map(read("context-map.toml"))
-            .arguments(arguments);
-        let mut client = world.client();
-        client.load_bound().is("- Jane Q. Example\n");
-        client.end();
+            .map(read("context-map.toml"));
+        serves(world, arguments, "- Jane Q. Example\n");
     }
+}
+
+/// A server with these arguments gives its agent the document, if it needs a ticket once it has one.
+#[track_caller]
+fn serves(world: World, arguments: &[&str], document: &str) {
+    let folder = world.path("tickets here");
+    let words = arguments
+        .iter()
+        .map(|word| match word.starts_with("/home/me/") {
+            true => folder.to_str().unwrap(),
+            false => word,
+        });
+    let world = world.arguments(words);
+    let mut client = world.client();
+    if arguments.contains(&"--require-ticket") {
+        let at = arguments
+            .iter()
+            .position(|word| *word == "--agent")
+            .unwrap();
+        leave(&folder, "toolu_1", arguments[at + 1]);
+        call(&mut client, json!({}), "toolu_1").is(document);
+    } else {
+        client.load_bound().is(document);
+    }
+    client.end();
 }
 
 /// Its front matter is what `setup` prints, which the suite starts the client with; but for the
@@ -181,11 +205,15 @@ fn each_agent_with_a_text_of_its_own_is_what_setup_prints_and_gets_its_document(
             read(&format!("{name}-agent.md")),
             read(&format!("{name}.md")),
         );
-        let printed = World::new().run(["setup", "claude-code", "--bind", name]);
+        let home = World::new();
+        let printed = home.run(["setup", "claude-code", "--bind", name]);
+        let program = binary().display().to_string();
         let printed = &fenced(&printed.exits(0).stdout, |language| language == "markdown")[0];
-        let mut printed = parse("printed.md", printed).unwrap();
+        let printed = printed
+            .replace("HOME/.local", "/home/me/.local")
+            .replace(&json!(program).to_string(), "\"keyhole\"");
+        let mut printed = parse("printed.md", &printed).unwrap();
         let mut example = parse("example.md", &text).unwrap();
-        printed["mcpServers"][0][name]["command"] = json!("keyhole");
         printed["description"] = example["description"].take();
         example["description"] = printed["description"].clone();
         let tools = example["tools"].as_str().unwrap();
@@ -213,11 +241,11 @@ fn each_agent_with_a_text_of_its_own_is_what_setup_prints_and_gets_its_document(
             .file(&format!("private/{name}.md"), &document)
             .map(format!(
                 "roots = ['~/private']\n[bindings.{name}]\npath = '~/private/{name}.md'\n"
-            ))
-            .arguments(["--bind", name]);
-        let mut client = world.client();
-        client.load_bound().is(&document);
-        client.end();
+            ));
+        let server = &example["mcpServers"][0][name]["args"];
+        let words: Vec<_> = server.as_array().unwrap().iter().skip(1).collect();
+        let words: Vec<_> = words.iter().map(|word| word.as_str().unwrap()).collect();
+        serves(world, &words, &document);
     }
 }
 

@@ -65,8 +65,7 @@ macro_rules! examples {
 
 const EXAMPLES: &[(&str, &str)] = examples!(
     "agent-mcp-gateway-rules.json" "agent-mcp-gateway.json" "bernstein-mcp-servers.yaml"
-    "claude-agent-sdk.mjs" "claude-code-agent.md" "claude-code-settings.json"
-    "claude-desktop.json" "codex-profile.toml" "copilot-agent.md" "cursor.json"
+    "claude-agent-sdk.mjs" "claude-code-agent.md" "claude-desktop.json" "codex-profile.toml" "copilot-agent.md" "cursor.json"
     "gemini-cli-agent.md" "gemini-cli-policy.toml" "opencode-agent.md" "opencode.json"
     "qwen-code-agent.md" "qwen-code-settings.json" "vscode.json"
 );

@@ -8,6 +8,7 @@ use crate::{
     map,
     plan::Plan,
     recipe::NameError,
+    state_folder,
 };
 use std::{ffi::OsString, io, path::PathBuf};
 
@@ -96,9 +97,7 @@ impl Door<'_> {
 
     /// Where the record is.
     pub(crate) fn record(&self) -> PathBuf {
-        let state = self.folder("XDG_STATE_HOME");
-        let state = state.unwrap_or_else(|| self.home.join(".local/state"));
-        state.join("keyhole/setup.json")
+        state_folder(&self.home, self.variable).join("setup.json")
     }
 
     /// A place of clients.txt, on this machine.

@@ -11,9 +11,10 @@ use crate::{
     map::{self, Has, Known, Table},
     paste,
     plan::Plan,
-    recipe::{Filled, NameError},
+    recipe::{Filled, NameError, tickets},
     record::Wanted,
     rules::{CAUTION, Denied, Places, without_links},
+    state_folder,
 };
 use keyhole_walk::printable::printable;
 use serde_json::{Value, json};
@@ -141,7 +142,9 @@ impl Intent<'_> {
     }
 
     fn bind(&mut self, recipe: &Recipe, agent: Option<&str>) -> Result<(), SetupError> {
-        let filled = Filled::new(recipe, &self.door.program, Some(self.name), agent)?;
+        let tickets = tickets(&state_folder(&self.door.home, self.door.variable));
+        let program = &self.door.program;
+        let filled = Filled::new(recipe, program, tickets.as_deref(), Some(self.name), agent)?;
         if recipe.name == "claude-code" {
             self.rules()?;
         }

@@ -17,6 +17,7 @@
     )
 )]
 
+pub mod agents;
 pub mod clients;
 pub mod hook;
 pub mod paste;
@@ -53,13 +54,25 @@ pub use {
     door::{Door, Judge, Outcome, Request, SetupError},
 };
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 /// The plugin's agent, and the key that it has in its text.
 pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-catalog");
 
 /// The name in the record for what the plugin needs.
 pub const PLUGIN_NAME: &str = "plugin";
+
+/// Where this program keeps what lasts between its runs.
+pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    let set = variable("XDG_STATE_HOME").map(PathBuf::from);
+    let state = set.filter(|set| set.is_absolute());
+    state
+        .unwrap_or_else(|| home.join(".local/state"))
+        .join("keyhole")
+}
 
 /// Whether this runs as root for another user, by sudo or its like.
 pub fn is_under_sudo(variable: impl Fn(&str) -> Option<OsString>) -> bool {

@@ -2,13 +2,17 @@
 
 use crate::{
     clients::{Audience, Part, Recipe},
-    paste::{is_expanded, quoted, script_text, yaml_text},
+    paste::{is_expanded, plain, quoted, script_text, yaml_text},
 };
+use std::path::Path;
 
 /// The binding's name in the examples.
 pub const BINDING: &str = "scanner-catalog";
 /// The agent's name there.
 pub const AGENT: &str = "identifier-scanner";
+/// The folder for tickets there.
+const TICKETS_QUOTED: &str = "\"/home/me/.local/state/keyhole/claude-code\"";
+const TICKETS_SCRIPT: &str = "'/home/me/.local/state/keyhole/claude-code'";
 
 /// The longest binding's name with which `mcp__NAME__load_context` has the 60 characters that
 /// every client takes. Some cut a longer one, or refuse it.
@@ -20,6 +24,15 @@ pub fn usual(audience: Audience) -> &'static str {
         Audience::Client => BINDING,
         _ => AGENT,
     }
+}
+
+/// The folder in which the server and the guard of a user's own agent in Claude Code keep their
+/// tickets, as an argument of both: a project can set variables. It holds nothing else. `state`
+/// is [`state_folder`](crate::state_folder). None if clients could read its path in another way.
+pub fn tickets(state: &Path) -> Option<String> {
+    let folder = state.join("claude-code");
+    let text = plain(&folder).filter(|text| !is_expanded(text))?;
+    Some(text.to_owned())
 }
 
 /// Why a name or a path will not do that the user gave.
@@ -68,6 +81,11 @@ pub enum NameError {
         "the path of the map holds a character that cannot be printed here; move it, or write its entry yourself"
     )]
     OddMap,
+    /// The folder for tickets is an argument of two programs.
+    #[error(
+        "the folder for Keyhole's tickets, in XDG_STATE_HOME or ~/.local/state, has a character in its path that clients would replace or misread, or HOME is not set; set XDG_STATE_HOME to another"
+    )]
+    OddState,
     /// The path stands for the user's own.
     #[error("replace FILE by the path of your Markdown file, such as ~/notes/identifiers.md")]
     Placeholder,
@@ -97,13 +115,14 @@ pub enum NameError {
 pub struct Filled(Vec<(&'static str, String)>);
 
 impl Filled {
-    /// For this client, program and names.
+    /// For this client, program and names, and the folder for tickets, as [`tickets`] has it.
     ///
     /// # Errors
     /// If the client does not take such a name.
     pub fn new(
         recipe: &Recipe,
         program: &str,
+        tickets: Option<&str>,
         given: Option<&str>,
         agent: Option<&str>,
     ) -> Result<Self, NameError> {
@@ -111,9 +130,28 @@ impl Filled {
         if bind.len() > MAX_IN_TOOL {
             return Err(NameError::LongName);
         }
+        let needs = |part: &Part| {
+            [TICKETS_QUOTED, TICKETS_SCRIPT]
+                .iter()
+                .any(|text| part.text.contains(text))
+        };
+        let tickets = match tickets {
+            None if recipe.parts.iter().any(needs) => return Err(NameError::OddState),
+            tickets => tickets.unwrap_or_default(),
+        };
         if agent.is_some_and(|agent| is_expanded(agent) || agent.starts_with('-')) {
             return Err(NameError::OddAgent);
         }
+        // The agent and its file have the binding's name, so that a second binding's do
+        // not replace them.
+        let of_agent = match agent.or(given) {
+            Some(name) if recipe.audience != Audience::Client => match (is_agent(name), agent) {
+                (true, _) => name.to_owned(),
+                (false, None) => format!("agent-{name}"),
+                (false, Some(_)) => return Err(NameError::NotItsAgent),
+            },
+            _ => AGENT.to_owned(),
+        };
         let agent_option = |quote: &str| {
             agent.map_or_else(String::new, |agent| {
                 format!(", {quote}--agent{quote}, {}", quoted(agent))
@@ -125,7 +163,18 @@ impl Filled {
         };
         // The first match is taken. So if one text is the beginning of another, the
         // longer one comes first.
-        let mut places = vec![
+        let places = vec![
+            // A client whose guard says which agent calls.
+            (
+                "\"--bind\", \"scanner-catalog\", \"--agent\", \"identifier-scanner\"",
+                format!("\"--bind\", \"{bind}\", \"--agent\", \"{of_agent}\""),
+            ),
+            (
+                "'--bind', 'scanner-catalog', '--agent', 'identifier-scanner'",
+                format!("'--bind', '{bind}', '--agent', '{of_agent}'"),
+            ),
+            (TICKETS_QUOTED, quoted(tickets)),
+            (TICKETS_SCRIPT, script_text(tickets)),
             (
                 "\"--bind\", \"scanner-catalog\"",
                 format!("\"--bind\", \"{bind}\"{}", agent_option("\"")),
@@ -143,18 +192,8 @@ impl Filled {
             // The name as a YAML key, if the client's example uses one.
             ("scanner-catalog:", format!("{name}:")),
             (BINDING, bind.to_owned()),
+            (AGENT, of_agent),
         ];
-        // The agent and its file have the binding's name, so that a second binding's do
-        // not replace them.
-        if recipe.audience != Audience::Client
-            && let Some(name) = agent.or(given)
-        {
-            match (is_agent(name), agent) {
-                (true, _) => places.push((AGENT, name.to_owned())),
-                (false, None) => places.push((AGENT, format!("agent-{name}"))),
-                (false, Some(_)) => return Err(NameError::NotItsAgent),
-            }
-        }
         Ok(Self(places))
     }
 

@@ -208,15 +208,22 @@ fn an_empty_home_gets_a_served_agent_by_one_answer() {
         "Read(~/private/**)",
         "Read(~/.claude/projects/**)",
         "Bash(*keyhole* inject*)",
-        "mcp__house-rules__load_context",
     ] {
         assert!(settings.contains(rule), "{rule}: {settings}");
     }
+    // The guard's answer is the permission.
+    assert!(!settings.contains("allow"), "{settings}");
     let agent = home.read(".claude/agents/house-rules.md");
-    assert!(
-        agent.contains(r#""args": ["serve", "--bind", "house-rules"]"#),
-        "{agent}"
-    );
+    let tickets = home.path(".local/state/keyhole/claude-code");
+    let ours = r#""--bind", "house-rules", "--agent", "house-rules""#;
+    let tickets = format!(r#""--tickets", "{}"]"#, tickets.display());
+    for args in [
+        format!(r#""args": ["serve", {ours}, "--require-ticket", {tickets}"#),
+        format!(r#""args": ["guard", {ours}, {tickets}"#),
+        format!(r#""args": ["guard", "--after", {ours}, {tickets}"#),
+    ] {
+        assert!(agent.contains(&args), "{args}: {agent}");
+    }
     assert!(
         agent.contains(r#""command": "/usr/local/bin/keyhole""#),
         "{agent}"
@@ -313,8 +320,11 @@ fn without_the_rules_the_rest_is_written() {
     let home = Home::new();
     let mut user = User::answers(&["n", "y"]);
     home.install(&bind("claude-code", "a"), &mut user).unwrap();
-    assert!(!home.read(SETTINGS).contains("deny"));
-    assert!(home.read(SETTINGS).contains("mcp__a__load_context"));
+    assert!(!home.path(SETTINGS).exists());
+    assert!(
+        home.read(".claude/agents/a.md")
+            .contains("mcp__a__load_context")
+    );
 }
 
 #[test]
@@ -494,8 +504,9 @@ fn an_agent_that_was_changed_by_hand_gets_the_line_that_is_another_now() {
     home.remove("a").unwrap();
     assert_eq!(home.read(AGENT), now);
 
-    // That line is the user's own: it is named, and once it is there, all is.
+    // That line is the user's own: it is named, and once it is there, the others follow.
     let home = install("mcpServers:  [");
+    let agent = home.read(AGENT);
     let before = home.everything();
     let mut user = User::answers(YES);
     let error = again(&home, &mut user).unwrap_err().to_string();
@@ -503,7 +514,11 @@ fn an_agent_that_was_changed_by_hand_gets_the_line_that_is_another_now() {
     assert!(why.contains("changed by hand"), "{error}");
     assert!(line.contains("\"command\": \"/opt/keyhole\""), "{error}");
     assert_eq!((&*user.seen, home.everything()), ("", before));
-    home.file(AGENT, &format!("{line}\n"));
+    let own = agent.lines().find(|line| line.starts_with("mcpServers:"));
+    home.file(AGENT, &agent.replace(own.unwrap(), line));
+    let done = again(&home, &mut User::answers(YES)).unwrap();
+    assert!(matches!(done, Outcome::Done(_)));
+    assert!(!home.read(AGENT).contains("/usr/local/bin/keyhole"));
     let done = again(&home, &mut User::answers(&[])).unwrap();
     assert!(matches!(done, Outcome::Already(_)));
 }
@@ -533,8 +548,9 @@ fn each_client_that_is_written_gets_all_its_files_and_loses_them() {
         assert!(matches!(again, Outcome::Already(_)), "{}", recipe.name);
         let new = home.everything().into_keys().filter(|path| path.is_file());
         let ours = recipe.parts.iter().filter(|part| part.to.is_some()).count();
-        // Beside these, the map and the document.
-        assert_eq!(new.count(), ours + 2, "{}", recipe.name);
+        // Beside these, the map, the document, and Claude Code's settings with the rules.
+        let rules = usize::from(recipe.name == "claude-code");
+        assert_eq!(new.count(), ours + rules + 2, "{}", recipe.name);
         if ours > 0 {
             assert_eq!(ours, recipe.parts.len(), "{}", recipe.name);
             written.push(recipe.name);

@@ -8,10 +8,7 @@ pub(super) const KEY: &str = "k-7f3a9c55aa01beef";
 
 /// Each client, and the examples that its output has, in this order.
 pub(super) const CLIENTS: [(&str, &[&str]); 12] = [
-    (
-        "claude-code",
-        &["claude-code-agent.md", "claude-code-settings.json"],
-    ),
+    ("claude-code", &["claude-code-agent.md"]),
     ("claude-desktop", &["claude-desktop.json"]),
     ("vscode", &["vscode.json"]),
     ("cursor", &["cursor.json"]),

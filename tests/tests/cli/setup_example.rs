@@ -4,24 +4,32 @@ use super::setup::{CLIENTS, pastes, program_at, run_at};
 use crate::examples::{self, parse};
 use keyhole_tests::World;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::PathBuf};
 
 /// The name of an agent that each format must quote.
 const ODD: &str = r#"acme:"r\e#v'[x]"#;
 
+/// The folder for tickets in the examples, and in the home.
+const TICKETS: &str = ".local/state/keyhole/claude-code";
+
 /// An example as data, with other values instead of its own.
-fn expected(value: &Value, program: &str, bind: &str, agent: Option<&str>, name: &str) -> Value {
+fn expected(value: &Value, world: &World, bind: &str, agent: Option<&str>, name: &str) -> Value {
+    let program = program(world);
     let text = |text: &str| {
         let text = text.replace("scanner-catalog", bind);
         text.replace("identifier-scanner", name)
     };
-    let inner = |value: &Value| expected(value, program, bind, agent, name);
+    let inner = |value: &Value| expected(value, world, bind, agent, name);
     match value {
-        Value::String(word) if word == "keyhole" => program.into(),
+        Value::String(word) if word == "keyhole" => program.to_str().into(),
+        Value::String(word) if *word == format!("/home/me/{TICKETS}") => {
+            world.home().join(TICKETS).to_str().into()
+        }
         Value::String(word) => text(word).into(),
         Value::Array(items) => {
             let mut items: Vec<Value> = items.iter().map(inner).collect();
-            if let (Some(agent), true) = (agent, items.contains(&json!("--bind"))) {
+            let lacks = items.contains(&json!("--bind")) && !items.contains(&json!("--agent"));
+            if let (Some(agent), true) = (agent, lacks) {
                 items.extend([json!("--agent"), json!(agent)]);
             }
             items.into()
@@ -32,6 +40,11 @@ fn expected(value: &Value, program: &str, bind: &str, agent: Option<&str>, name:
             .collect(),
         other => other.clone(),
     }
+}
+
+/// A path that each format must quote.
+fn program(world: &World) -> PathBuf {
+    world.path("o d'd \"p\\q\" é #: %s/keyhole")
 }
 
 #[test]
@@ -50,9 +63,8 @@ fn every_example_with_a_server_is_what_setup_prints_for_some_client() {
 fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
     // Odd names that every format can hold.
     let world = World::new();
-    let program = world.path("o d'd \"p\\q\" é #: %s/keyhole");
+    let program = program(&world);
     program_at(&program);
-    let path = program.to_str().unwrap();
     for (client, files) in CLIENTS {
         let ran = World::new().run(["setup", client]);
         let whole_client = ran.stdout.starts_with("The whole client ");
@@ -89,7 +101,7 @@ fn what_is_printed_is_the_example_with_these_names_to_the_formats_own_parser() {
             for (file, paste) in files.iter().zip(&pastes) {
                 let example = examples::read(file);
                 if let (Some(example), Some(paste)) = (parse(file, &example), parse(file, paste)) {
-                    let expected = expected(&example, path, bind, agent, &name);
+                    let expected = expected(&example, &world, bind, agent, &name);
                     assert_eq!(paste, expected, "{ran:#?}");
                 }
                 if file.ends_with(".yaml") {

@@ -10,14 +10,15 @@ use crate::{
     check::Warning,
     inject::MAX_DOCUMENT,
 };
-use keyhole_core::{Key, LiveMap, Location, Map, MapError, Target};
+use keyhole_core::{Key, LiveMap, Location, Map, MapError, Target, ticket::Tickets};
 use keyhole_setup::{
     Disk, Door, Outcome, PLUGIN, Request, What,
     ask::{Asked, Nobody, Terminal},
     clients,
     document::NEW,
     program::Program,
-    recipe::usual,
+    recipe::{tickets, usual},
+    state_folder,
 };
 use std::{
     path::{Path, PathBuf},
@@ -29,12 +30,21 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
     let variable = |name: &str| std::env::var_os(name);
     let live = LiveMap::new(Location::find(None, variable)?);
     let location = live.location();
+    let home = location.home().ok_or(SetupError::NoHome)?;
+    let state = state_folder(home, variable);
+    // The folder that a server and its guard share, if the client has such agents.
+    let tickets = |what: &What| match what {
+        What::Bind { client, .. } if client == "claude-code" => {
+            tickets(&state).map(|folder| Tickets::under(Path::new(&folder)))
+        }
+        _ => None,
+    };
     let judge = |bytes: &[u8], what: Option<&What>| {
         let map = live.parse(bytes).map_err(|error| error.to_string())?;
         what.map_or(Ok(()), |what| is_served(&Arc::new(map), location, what))
     };
     let mut door = Door {
-        home: location.home().ok_or(SetupError::NoHome)?.to_owned(),
+        home: home.to_owned(),
         map: location.file().to_owned(),
         // The plugin brings its own program.
         program: String::new(),
@@ -79,6 +89,9 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
             None => ask_file(asked)?,
         },
     };
+    if let Some(tickets) = tickets(&request.what) {
+        tickets.could_be_made().map_err(SetupError::Tickets)?;
+    }
     let (bind, agent) = match &request.what {
         What::Bind { name, agent, .. } => (Some(&**name), agent.as_deref()),
         What::Inject { agent, .. } => (None, Some(&**agent)),
@@ -110,6 +123,10 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
     };
     let mut shown = nobody.shown;
     if done != Outcome::Nothing {
+        let made = tickets(&request.what).map_or(Ok(()), |tickets| tickets.make());
+        if let Err(why) = made {
+            return Err(SetupError::Refused(why.to_string(), shown));
+        }
         shown += &checked(location, &request.what)?;
         let map = live.current().map_err(SetupError::Map)?;
         if let Err(why) = is_served(&map, location, &request.what) {

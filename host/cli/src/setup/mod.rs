@@ -168,6 +168,9 @@ pub(crate) enum SetupError {
     #[error("name the server and its agent: add --bind NAME, or --inject AGENT")]
     NoName,
     #[cfg(unix)]
+    #[error("nothing is changed: {0}")]
+    Tickets(keyhole_core::ticket::TicketError),
+    #[cfg(unix)]
     #[error("HOME does not say where your home is")]
     NoHome,
     #[cfg(unix)]

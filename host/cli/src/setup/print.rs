@@ -8,7 +8,8 @@ use keyhole_setup::{
     hook::{self, RULE},
     paste::{quoted, shell_word},
     program::Program,
-    recipe::{Filled, usual},
+    recipe::{Filled, tickets, usual},
+    state_folder,
 };
 use keyhole_walk::printable::printable;
 
@@ -22,7 +23,13 @@ pub(super) fn recipe(
     let recipe = &clients::named(client)?;
     let program = Program::this()?;
     let given = agent.map(|agent| &**agent);
-    let filled = Filled::new(recipe, &program.path, bind, given)?;
+    let state = user
+        .live
+        .location()
+        .home()
+        .map(|home| state_folder(home, |name| std::env::var_os(name)));
+    let tickets = state.and_then(|state| tickets(&state));
+    let filled = Filled::new(recipe, &program.path, tickets.as_deref(), bind, given)?;
     let mut who = filled.fill(recipe.who);
     if let (Audience::Client, Some(agent)) = (recipe.audience, agent) {
         who += &format!(" All of them count as the agent {agent}.");

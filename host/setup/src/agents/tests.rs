@@ -1,0 +1,87 @@
+//! Heads of agents' files, in the forms of YAML.
+
+use super::*;
+
+/// Each binding, and whether it is guarded.
+fn found(head: &str) -> Vec<(String, bool)> {
+    let text = format!("---\nname: a\n{head}\n---\nIt may run keyhole serve --bind x.\n");
+    let agents = servers(Path::new("a.md"), &text).into_iter();
+    agents.map(|agent| (agent.bind, agent.is_guarded)).collect()
+}
+
+#[test]
+fn an_agent_is_guarded_if_its_hook_and_its_server_are_both_there() {
+    let examples = crate::clients::named("claude-code").unwrap();
+    let text = examples.parts[0].text;
+    let head = text.split("---\n").nth(1).unwrap();
+    let with = |change: &dyn Fn(&str) -> String| found(&change(head));
+    let is = |guarded| vec![("scanner-catalog".to_owned(), guarded)];
+    assert_eq!(with(&str::to_owned), is(true));
+    for (what, with_what) in [
+        ("\"--require-ticket\", ", ""),
+        ("PreToolUse", "PostToolUse"),
+        (
+            "\"guard\", \"--bind\", \"scanner-catalog\"",
+            "\"guard\", \"--bind\", \"other\"",
+        ),
+        (
+            "\"guard\", \"--bind\"",
+            "\"guard\", \"--after\", \"--bind\"",
+        ),
+    ] {
+        assert!(head.contains(what), "{what}");
+        assert_eq!(
+            with(&|head| head.replace(what, with_what)),
+            is(false),
+            "{what}"
+        );
+    }
+    let no_hooks = |head: &str| {
+        let lines = head.lines().filter(|line| !line.starts_with("hooks:"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(with(&no_hooks), is(false));
+}
+
+#[test]
+fn it_is_found_in_each_form_of_yaml_and_nothing_else_is() {
+    let server =
+        "mcpServers:\n  - b:\n      type: stdio\n      command: /opt/keyhole\n      args:\n";
+    for args in [
+        "        - serve\n        - --bind\n        - b",
+        "        [serve, '--bind', b]",
+        "        [\"serve\", \"--bind=b\"]",
+    ] {
+        assert_eq!(
+            found(&format!("{server}{args}")),
+            [("b".to_owned(), false)],
+            "{args}"
+        );
+    }
+    for other in [
+        "mcpServers: [{b: {command: python3, args: [serve, --bind, 127.0.0.1]}}]",
+        "mcpServers: [{b: {command: keyhole, args: [serve]}}]",
+        "description: Reads what keyhole is.",
+    ] {
+        assert_eq!(found(other), [], "{other}");
+    }
+}
+
+#[test]
+fn it_looks_into_folders_and_neither_a_pipe_nor_a_circle_of_links_holds_it_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "---\nmcpServers: [{b: {command: keyhole, args: [serve, --bind, b]}}]\n---\n";
+    let inner = folder.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    fs::write(inner.join("a.md"), text).unwrap();
+    fs::write(inner.join("a.txt"), text).unwrap();
+    std::os::unix::fs::symlink(folder.path(), inner.join("circle")).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(inner.join("pipe.md"))
+        .status();
+    assert!(made.unwrap().success());
+    let agents = own_agents(folder.path());
+    let files: Vec<_> = agents.into_iter().map(|agent| agent.file).collect();
+    assert_eq!(files, [inner.join("a.md")]);
+    assert_eq!(own_agents(&folder.path().join("gone")), []);
+}
