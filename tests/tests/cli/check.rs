@@ -1,5 +1,6 @@
 //! `keyhole check`: whether each entry of the map would load, and if not, why.
 
+use crate::docs::fenced;
 use keyhole_tests::{NOBODY, World, skipped};
 use serde_json::Value;
 use std::os::unix::fs::{MetadataExt as _, lchown};
@@ -733,4 +734,49 @@ fn settings_that_deny_too_little_are_told_of() {
     let _ = linked
         .run(["check", "--plugin", "/p/keyhole"])
         .mentions("Read(FOLDER/**) with the folder of your file\n");
+}
+
+/// As version 0.4.0 of setup wrote it: a session that is this agent gets the file.
+#[test]
+fn an_agent_whose_server_serves_any_caller_is_told_of_and_fails_the_check() {
+    let setup = World::new()
+        .run(["setup", "claude-code", "--bind", "a"])
+        .stdout;
+    let agent = fenced(&setup, |language| language == "markdown").remove(0);
+    let old = "---\nname: a\nmcpServers: [{\"a\": {\"command\": \"/usr/bin/keyhole\", \"args\": [\"serve\", \"--bind\", \"a\"]}}]\n---\nWork.\n";
+    let without = agent.replacen("\"--require-ticket\", ", "", 1);
+    let home = || {
+        let map = "roots = ['~/private']\n[bindings.a]\npath = '~/private/a.md'\n";
+        World::new().file("private/a.md", "a\n").map(map)
+    };
+    let says = "starts Keyhole's server without its hook and ticket";
+    for (place, text, exit) in [
+        (".claude/agents/a.md", &*agent, 0),
+        (".claude/agents/in here/a.md", old, 1),
+        (".claude/agents/a.md", &without, 1),
+        ("elsewhere/agents/a.md", old, 1),
+    ] {
+        let world = home().file(place, text).env("CLAUDE_CONFIG_DIR", "");
+        let world = match place.starts_with("elsewhere") {
+            true => {
+                let folder = world.path("elsewhere");
+                world.env("CLAUDE_CONFIG_DIR", folder)
+            }
+            false => world,
+        };
+        let ran = world.run(["check"]).exits(exit);
+        match exit {
+            0 => drop(ran.conceals(says)),
+            _ => drop(ran.mentions(says).mentions("a.md in ")),
+        }
+        let json = world.run(["check", "--json"]).exits(exit).json();
+        assert_eq!(json["ok"], exit == 0);
+        assert_eq!(json["warnings"].to_string().contains(says), exit == 1);
+    }
+    // A project's, in its folder.
+    let world = home().file("p/.claude/agents/a.md", old);
+    let _ = world
+        .typed("cd p && keyhole check")
+        .exits(1)
+        .mentions("a.md in .claude/agents starts");
 }

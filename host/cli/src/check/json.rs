@@ -39,7 +39,7 @@ impl Report {
                 .roots
                 .iter()
                 .map(|root| format!("no file in this root is served: {root}"));
-            let of_none = roots.chain(self.notes.iter().cloned());
+            let of_none = roots.chain(self.unguarded.iter().chain(&self.notes).cloned());
             let of_none = of_none.map(|message| json!({ "line": null, "message": message }));
             of_lines.chain(of_none).collect::<Value>()
         });

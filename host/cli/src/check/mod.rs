@@ -11,9 +11,10 @@ use keyhole_core::{
     AgentName, Caller, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Refusal,
     Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
-use keyhole_setup::{PLUGIN, recipe::MAX_IN_TOOL};
+use keyhole_setup::{PLUGIN, agents::own_agents, recipe::MAX_IN_TOOL};
 use keyhole_walk::{
-    Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker, printable::is_blank,
+    Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker,
+    printable::{is_blank, printable},
 };
 use keyhole_wall::WallStatus;
 use plugin::AgentReport;
@@ -42,6 +43,9 @@ pub(crate) struct Report {
     /// The roots in which no file is served, because others could put another
     /// directory in their place, and what to do.
     roots: Vec<String>,
+    /// Agents' files that give the main conversation the agent's file, if it is started as that
+    /// agent. They are no files of the map, so their names are shown also to a session.
+    unguarded: Vec<String>,
     /// What else the user should know.
     notes: Vec<String>,
     /// The plugin's agents, if the plugin asks.
@@ -191,6 +195,7 @@ pub(crate) async fn check(
         help: None,
         bindings: Vec::new(),
         roots: Vec::new(),
+        unguarded: Vec::new(),
         notes: way::surroundings(location),
         agents: Vec::new(),
         unabridged: None,
@@ -217,6 +222,7 @@ pub(crate) async fn check(
     report
         .notes
         .extend(way::wide_map(location).filter(|_| !roots.is_empty()));
+    report.unguarded = unguarded(location, &secrets);
     report.roots = roots
         .iter()
         .filter_map(|root| why_not_root(root, &secrets))
@@ -238,6 +244,35 @@ pub(crate) async fn check(
         });
     }
     report
+}
+
+/// The agents of Claude Code, of the user and of this folder, whose server serves anybody.
+fn unguarded(location: &Location, secrets: &Secrets<'_>) -> Vec<String> {
+    let set = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|set| !set.is_empty());
+    let set = set.map(|set| (printable(Path::new(&set)), PathBuf::from(set)));
+    let usual = location
+        .home()
+        .map(|home| ("~/.claude".to_owned(), home.join(".claude")));
+    let users = set.or(usual);
+    let of_project = std::env::current_dir().map(|here| (".claude".into(), here.join(".claude")));
+    let mut open = Vec::new();
+    for (shown, folder) in users.into_iter().chain(of_project) {
+        let folder = folder.join("agents");
+        for agent in own_agents(&folder)
+            .into_iter()
+            .filter(|one| !one.is_guarded)
+        {
+            let name = printable(agent.file.strip_prefix(&folder).unwrap_or(&agent.file));
+            let file = match secrets.are_in(&name) {
+                true => "a file".to_owned(),
+                false => name,
+            };
+            open.push(format!(
+                "{file} in {shown}/agents starts Keyhole's server without its hook and ticket, so a session that a project starts as this agent gets the file. Run `keyhole setup` for it again, or write the lines that `keyhole setup claude-code` prints"
+            ));
+        }
+    }
+    open
 }
 
 fn long_names(map: &Map) -> impl Iterator<Item = String> {
@@ -403,13 +438,14 @@ impl<'a> Secrets<'a> {
 
 impl Report {
     /// The exit code for the process: 0 if every file, binding and agent of the plugin
-    /// would be served (also if the map has no keys), 1 if one would not, 2 if there is
+    /// would be served (also if the map has no keys), 1 if one would not, or to anybody, 2 if there is
     /// no map or it is invalid. Warnings do not count.
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };
         let all = entries.iter().all(|entry| entry.result.is_ok())
             && self.bindings.iter().all(BindingReport::is_served)
-            && self.agents.iter().all(|agent| agent.is_served);
+            && self.agents.iter().all(|agent| agent.is_served)
+            && self.unguarded.is_empty();
         u8::from(!all)
     }
 

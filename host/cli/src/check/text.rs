@@ -181,6 +181,9 @@ impl Report {
     }
 
     fn write_rest(&self, is_verbose: bool, out: &mut impl Write) -> fmt::Result {
+        for agent in &self.unguarded {
+            writeln!(out, "{BAD}unguarded{BAD:#}: {agent}")?;
+        }
         for note in &self.notes {
             writeln!(out, "{WARNING}warning{WARNING:#}: {note}")?;
         }
