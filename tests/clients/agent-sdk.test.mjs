@@ -1,19 +1,21 @@
 // The Claude Agent SDK: an agent that a program defines may have servers of its own.
 // The SDK brings the client, Claude Code, and starts it; the client starts the server.
 
+import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { messages } from '../harness/messages.mjs';
 import { call, say } from '../harness/model.mjs';
 import { adapter, named, other, pinned, task, unlisted } from './harness/adapter.mjs';
 import { onCase, onClient } from './harness/cases.mjs';
-import { SECOND } from './harness/home.mjs';
+import { CANARY, SECOND } from './harness/home.mjs';
 import { onHook } from './harness/hooked.mjs';
 
 const found = pinned('@anthropic-ai/claude-agent-sdk');
 const PROGRAM = 'scan.mjs';
 const EXAMPLE = 'claude-agent-sdk.mjs';
-const LEAVE = /^ {2}allowedTools: .*\n/m;
+/** The hooks, by which only the agent is given leave. */
+const LEAVE = /^ {2}settings: .*\n/m;
 
 const spawn = (actor, agent, run_in_background = false) =>
   call('Agent', { description: `start ${actor}`, subagent_type: named(agent, 'identifier-scanner'), prompt: task(actor), run_in_background });
@@ -65,13 +67,8 @@ const client = adapter(found, {
     own: (home) => unlisted(home.example('claude-code-agent.md')),
     taken: false,
   },
-  namesakes(home) {
-    const agent = / {4}'identifier-scanner': \{\n[^]*?\n {4}\},\n/;
-    const [second] = home.example(EXAMPLE, { binding: SECOND }).match(agent);
-    install(home, home.example(EXAMPLE).replace(agent, (mine) => mine + second.replace('identifier-scanner', 'other')));
-  },
+  isGuarded: true,
   rival: {
-    wins: true,
     configure(home) {
       install(home, home.example(EXAMPLE));
       const server = { type: 'stdio', command: home.keyhole, args: ['serve', '--bind', SECOND] };
@@ -82,10 +79,12 @@ const client = adapter(found, {
 
 onClient(client);
 
-onCase(client, "a server among the options is also the main conversation's", async ({ home, loaded }) => {
+onCase(client, 'a server among the options gives the main conversation nothing', async ({ home }) => {
   const [, server] = home.example(EXAMPLE).match(/mcpServers: \[\{ (.*) \}\],\n/);
   option(home, `mcpServers: { ${server} }`);
-  loaded(await home.play({ main: [client.load(), say('Done.')] }), 'main');
+  const session = await home.play({ main: [client.load(), say('Done.')] });
+  assert.match(session.answer('main', client.tool).text, /the guard was asked about something other/);
+  session.assertOnlyIn(CANARY);
 });
 
 // The user's settings for Claude Code count.

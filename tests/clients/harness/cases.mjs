@@ -29,7 +29,7 @@ const MORE = {
   alone: ['when the command alone is killed, the server ends with the session that goes on', alone],
   setUp: ['`setup remove` takes away byte for byte what `setup` has written', setUp],
   leave: ["without the user's leave the call is refused, and nothing is read", leave],
-  handsDown: ['the agent of the example can start no other; one that may hands its server down', handsDown],
+  handsDown: ['the agent of the example can start no other; one that may hands its server down, in vain if there is a guard', handsDown],
   listed: ['an agent that lists the tool, the server or all of them has none of it', listed],
   resume: ['a session that is resumed holds nothing of the document', resumed],
   readBack: ["the main conversation may not read what the client keeps of the agent's, and without the user's rules may", readBack],
@@ -217,6 +217,12 @@ async function leave({ client, home }) {
   session.assertOnlyIn(CANARY);
 }
 
+/** The guard of the server's agent refused these actors' calls, and nobody has either document. */
+function guarded(session, tool, ...actors) {
+  for (const { text } of actors.flatMap((actor) => session.answers(actor, tool))) assert.match(text, /the guard was asked about something other/);
+  for (const canary of [CANARY, OTHER_DOCUMENT.trim().slice(-17)]) session.assertOnlyIn(canary);
+}
+
 /** `open(home)` takes the list of tools from the agent; `tool` starts another. */
 async function handsDown({ client, home, loaded }) {
   const { spawn, load, finish, handsDown: { tool, open, inner = 'general-purpose' } } = client;
@@ -226,6 +232,7 @@ async function handsDown({ client, home, loaded }) {
   assert.ok(!closed.has('inner'));
   open(home);
   const session = await home.play({ ...nested, inner: [load(), finish('Nothing was done.')] });
+  if (client.isGuarded) return guarded(session, client.tool, 'inner');
   // If it hands nothing down any more, docs/use-from.md should say so.
   loaded(session, 'inner');
   session.assertOnlyIn(CANARY, 'inner');
@@ -310,7 +317,7 @@ async function namesakes({ client, home, loaded }) {
 
 /**
  * `client.rival.configure(home)` gives the main conversation the other document; while the agent
- * runs, each of them gets its own, or, if `wins`, both the main conversation's.
+ * runs, each of them gets its own.
  */
 async function rival({ client, home }) {
   home.second();
@@ -322,8 +329,9 @@ async function rival({ client, home }) {
     scanner: [load(), once(['main'], load(), 3), finish('Nothing was found.')],
   });
   assert.deepEqual([session.unscripted, session.code], [[], 0], session.report());
+  if (client.isGuarded) return guarded(session, tool, 'scanner', 'main');
   const texts = (actor) => session.answers(actor, tool).map(({ text }) => text);
   const theirs = client.shown(OTHER_DOCUMENT);
-  const mine = client.rival.wins ? theirs : client.shown(DOCUMENT);
+  const mine = client.shown(DOCUMENT);
   assert.deepEqual([texts('scanner'), texts('main')], [[mine, mine], [theirs, theirs]], session.report());
 }

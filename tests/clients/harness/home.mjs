@@ -82,11 +82,12 @@ export class Home extends World {
   }
 
   /**
-   * The text of an example, as a user pastes it, with this home's program. `binding`
+   * The text of an example, as a user pastes it, with this home and its program. `binding`
    * replaces the example's own binding as the argument of --bind.
    */
   example(name, { binding = BINDING } = {}) {
     const here = this.text(name)
+      .replaceAll('/home/me/', `${this.home}/`)
       .replace(/(["']?command["']?\s*[:=]\s*\[?\s*)(["']?)keyhole\2(?=[\s,\]}]|$)/gm, (_, field) => field + JSON.stringify(this.keyhole))
       .replace(/(--bind["']?[\s,-]*["']?)scanner-catalog/g, (_, option) => option + binding);
     assert.ok(here.includes(this.keyhole), `${name} names the command keyhole`);
@@ -152,7 +153,8 @@ export class Home extends World {
 
   /** The processes of this home's program. */
   servers() {
-    return processes((words) => words.includes(this.keyhole));
+    // A client may be told of it in its own arguments.
+    return processes((words) => words.startsWith(`${this.keyhole} `));
   }
 
   /** Kills all processes of the client `child`, except this home's program. */
