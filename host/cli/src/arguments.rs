@@ -115,8 +115,9 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
 
     /// Take out of an agent's report what quotes its document, for the Claude Code plugin
     ///
-    /// Standard input is `{"agent": NAME, "report": TEXT}`. Without a report, it says whether
-    /// the agent's document would load, and whether its reports are withheld.
+    /// Standard input is `{"agent": NAME, "report": TEXT, "folder": SESSION'S}`. Without a
+    /// report, it says whom the map names, whether the agent's document would load, and whether
+    /// its reports are withheld.
     #[command(hide = true)]
     Withhold {
         #[command(flatten)]

@@ -76,7 +76,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         }
         Command::Withhold { map, stop } => {
             let (stdin, stdout) = (streams::input(), streams::output());
-            withhold::withhold(live_map(&map), stop, &known_paths(), stdin, stdout)?;
+            withhold::withhold(live_map(&map), stop, &known_paths(stop), stdin, stdout)?;
         }
         Command::Tickets => drop(tickets(None)?.held()?),
         Command::Check(arguments) => {
@@ -176,11 +176,13 @@ fn live_map(map: &MapArg) -> Result<LiveMap, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The folder of the session and the user's home: whoever reads a report knows both.
-fn known_paths() -> Vec<String> {
+/// The user's home, and the folder of the session if this is a hook, which starts there: whoever
+/// reads a report knows both. The plugin's module starts it elsewhere, and says the folder.
+fn known_paths(is_hook: bool) -> Vec<String> {
     let home = keyhole_core::home(|name| std::env::var_os(name));
-    let paths = std::env::current_dir().ok().into_iter().chain(home);
-    paths
+    let here = is_hook.then(|| std::env::current_dir().ok()).flatten();
+    here.into_iter()
+        .chain(home)
         .filter_map(|path| path.into_os_string().into_string().ok())
         .collect()
 }

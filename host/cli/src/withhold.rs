@@ -1,14 +1,15 @@
 //! `keyhole withhold`: takes out of an agent's report what quotes its document, before the
 //! agent's parent reads it.
 //!
-//! The plugin's module asks, on standard input. When an agent starts that the map names, it
-//! asks whether the agent's document would load, and whether its reports are withheld. When
-//! such an agent reports, it asks for the report without quotations. In a client without
-//! modules, a SubagentStop hook can only have the agent write its report again. Nothing is
-//! verified here: whoever may run this may run `keyhole inject` as well, and read the document.
+//! The plugin's module asks, on standard input. When an agent starts, it asks whom the map
+//! names, whether this agent's document would load, and whether its reports are withheld. When
+//! an agent reports or sends a message, it asks for the text without quotations. In a client
+//! without modules, a SubagentStop hook can only have the agent write its report again. Nothing
+//! is verified here: whoever may run this may run `keyhole inject` as well, and read the
+//! document.
 
 use crate::{
-    guard::{HookError, parse, read_input, write_answer},
+    guard::{HookError, names, parse, read_input, write_answer},
     inject::{Started, start},
 };
 use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target};
@@ -18,13 +19,15 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 
 /// What an agent reads whose report quotes its document.
-const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. This may stay of it:\n";
+const AGAIN: &str = "keyhole: your report quotes your private document, so it was not delivered. Write it again without that: nothing of the document, and nothing that you found by it. Places (file:line) and rule names may stay. This may stay of it:\n";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
     agent: String,
     report: Option<String>,
+    /// The session's folder, which whoever reads the report knows.
+    folder: Option<String>,
 }
 
 /// What a client says when an agent is about to end. There are other fields, too.
@@ -37,13 +40,14 @@ struct Stop {
     stop_hook_active: bool,
 }
 
-/// Answers the question on `stdin`, as JSON on `stdout`. Its reader knows the paths `known`.
-/// With `stop`, the question is that of a SubagentStop hook, and the answer its own.
+/// Answers the question on `stdin`, as JSON on `stdout`. Whoever reads a report knows the paths
+/// `known`. With `stop`, the question is that of a SubagentStop hook, and the answer its own.
 ///
-/// - `{"withhold": true}`: the agent's document would load, and its reports are withheld, or
-///   `false` if they are not. With `"refused": "code: advice"`, the document does not load.
-/// - `{"report": "…"}`: the report without quotations.
-/// - `{"refused": "code: advice"}`: the map, or the document of a report, does not load.
+/// - `"withhold"`: whether the map withholds the agent's reports.
+/// - `"report"`: if it does, the report without quotations.
+/// - `"agents"`: if there is no report, whom the map names.
+/// - `"refused": "code: advice"`: the map or the agent's document does not load. If it is the
+///   map, there is nothing else.
 ///
 /// On an error, the module withholds the whole report.
 pub(crate) fn withhold(
@@ -65,12 +69,15 @@ pub(crate) fn withhold(
     let answer = started.and_then(|started| answer(&started, &question, known));
     let answer = match (stop, answer) {
         (false, answer) => answer.unwrap_or_else(|code| json!({ "refused": code.to_string() })),
-        (true, Ok(answer)) if answer["report"].as_str() != question.report.as_deref() => {
-            let report = answer["report"].as_str().unwrap_or_default();
-            json!({ "decision": "block", "reason": format!("{AGAIN}{report}") })
-        }
-        // It is none of these agents, or cannot be compared: a hook cannot withhold a report.
-        (true, _) => return Ok(()),
+        (true, Ok(answer)) => match answer["report"].as_str() {
+            Some(report) if Some(report) != question.report.as_deref() => {
+                json!({ "decision": "block", "reason": format!("{AGAIN}{report}") })
+            }
+            // It quotes nothing, it is none of these agents, or it cannot be compared: a hook
+            // cannot withhold a report.
+            _ => return Ok(()),
+        },
+        (true, Err(_)) => return Ok(()),
     };
     write_answer(&answer, stdout)
 }
@@ -82,6 +89,7 @@ fn at_stop(input: &[u8]) -> Result<Option<Question>, HookError> {
         ("SubagentStop", false) => Ok(Some(Question {
             agent: stop.agent_type,
             report: Some(stop.last_assistant_message),
+            folder: None,
         })),
         ("SubagentStop", true) => Ok(None),
         _ => Err(HookError::NotUnderstood),
@@ -94,23 +102,29 @@ fn answer(started: &Started, question: &Question, known: &[String]) -> Result<Va
     let entries = map.entries_of(&agent);
     let load = |key: &Key| started.load(Target::Given(key.clone()), &agent);
     let withheld = || entries.iter().filter(|(_, entry)| entry.withholds());
-    let Some(report) = &question.report else {
-        // An agent with several documents may do with one.
-        let mut loaded = entries.iter().map(|(key, _)| load(key).map(drop));
-        let first = loaded.next().unwrap_or(Err(Refusal::UnknownKey));
-        let loads = first.or_else(|code| loaded.find(Result::is_ok).unwrap_or(Err(code)));
-        let mut answer = json!({ "withhold": withheld().next().is_some() });
-        if let Err(code) = loads {
-            answer["refused"] = code.to_string().into();
+    let withholds = withheld().next().is_some();
+    let mut answer = json!({ "withhold": withholds });
+    let done = match &question.report {
+        None => {
+            answer["agents"] = json!(names(&map));
+            // An agent with several documents may do with one.
+            let mut loaded = entries.iter().map(|(key, _)| load(key).map(drop));
+            let first = loaded.next().unwrap_or(Err(Refusal::UnknownKey));
+            first.or_else(|code| loaded.find(Result::is_ok).unwrap_or(Err(code)))
         }
-        return Ok(answer);
+        // It is asked all the same if the map withheld it when the agent started.
+        Some(_) if !withholds => Err(Refusal::UnknownKey),
+        Some(report) => {
+            let known = known.iter().chain(&question.folder).map(String::as_str);
+            let known: Vec<_> = known.collect();
+            let compared = withheld().try_fold(report.clone(), |report, (key, _)| {
+                load(key).map(|text| without_quotations(&text, &report, &known))
+            });
+            compared.map(|report| answer["report"] = report.into())
+        }
     };
-    if withheld().next().is_none() {
-        return Err(Refusal::UnknownKey);
+    if let Err(code) = done {
+        answer["refused"] = code.to_string().into();
     }
-    let known: Vec<_> = known.iter().map(String::as_str).collect();
-    let report = withheld().try_fold(report.clone(), |report, (key, _)| {
-        load(key).map(|text| without_quotations(&text, &report, &known))
-    })?;
-    Ok(json!({ "report": report }))
+    Ok(answer)
 }

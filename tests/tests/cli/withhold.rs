@@ -48,17 +48,18 @@ fn the_start_of_an_agent_tells_whether_its_document_loads_and_its_reports_are_wi
     let missing = ENTRY.replace("hunter2.md", "hunter3.md");
     let of_market = ENTRY.replace("acme:", "acme@good:");
     let start = |entries: &[&str], agent: &str| answer(&user(entries), &json!({ "agent": agent }));
-    for (entries, withhold) in [
-        (&[ENTRY][..], true),
-        (&[&*plain][..], false),
-        (&[&*plain, ENTRY][..], true),
-        (&[&*of_market][..], true),
+    for (entries, withhold, agents) in [
+        (&[ENTRY][..], true, &[AGENT][..]),
+        (&[&*plain][..], false, &[AGENT]),
+        (&[&*plain, ENTRY][..], true, &[AGENT]),
+        (&[&*of_market][..], true, &["acme@good:reviewer"]),
         // It may do with the other.
-        (&[&*missing, &*plain][..], true),
+        (&[&*missing, &*plain][..], true, &[AGENT]),
+        (&[ENTRY, "'~/hunter2.md'"][..], true, &["*", AGENT]),
     ] {
         assert_eq!(
             start(entries, AGENT),
-            json!({ "withhold": withhold }),
+            json!({ "withhold": withhold, "agents": agents }),
             "{entries:?}"
         );
     }
@@ -79,7 +80,7 @@ fn a_report_comes_back_without_what_quotes_the_document() {
     );
     assert_eq!(
         said,
-        json!({ "report": "a.txt:1:1 high Rule\n[withheld] \"\u{e9}" })
+        json!({ "withhold": true, "report": "a.txt:1:1 high Rule\n[withheld] \"\u{e9}" })
     );
     // Each of its documents counts that says so.
     let other = ENTRY.replace("hunter2", "other");
@@ -90,7 +91,7 @@ fn a_report_comes_back_without_what_quotes_the_document() {
     let said = of_report(&world, &format!("larkspur, foxglove, {MARKER}"));
     assert_eq!(
         said,
-        json!({ "report": "[withheld], foxglove, [withheld]" })
+        json!({ "withhold": true, "report": "[withheld], foxglove, [withheld]" })
     );
 }
 
@@ -100,10 +101,19 @@ fn the_users_home_and_the_sessions_folder_are_no_quotations() {
     let home = world.home().to_str().unwrap();
     let name = world.home().file_name().unwrap().to_str().unwrap();
     world.write("hunter2.md", format!("- {name}\n"));
-    let report = format!("{home}/a.txt {name}");
-    let said = of_report(&world, &report);
+    let report = format!("{home}/a.txt /srv/{name}/b.txt {name}");
     // The harness writes HOME for it.
-    assert_eq!(said, json!({ "report": "HOME/a.txt [withheld]" }));
+    let said = of_report(&world, &report);
+    assert_eq!(
+        said["report"],
+        "HOME/a.txt /srv/[withheld]/b.txt [withheld]"
+    );
+    // The module says the session's folder: the one that it starts the program in is another.
+    let folder = format!("/srv/{name}");
+    let question = json!({ "agent": AGENT, "report": report, "folder": folder });
+    let said = answer(&world, &question);
+    let here = format!("HOME/a.txt {folder}/b.txt [withheld]");
+    assert_eq!(said["report"], *here);
 }
 
 #[test]
@@ -111,14 +121,19 @@ fn what_a_call_would_refuse_is_refused_and_no_report_comes_back() {
     let report = format!("found {MARKER}");
     let missing = ENTRY.replace("hunter2.md", "hunter3.md");
     let plain = ENTRY.replace("true", "false");
-    for (entries, code) in [
-        (&[&*missing][..], "not-found"),
-        (&[ENTRY, &*missing][..], "not-found"),
-        // It was withheld when it started.
-        (&[&*plain][..], "unknown-key"),
-        (&["'~/hunter2.md'"][..], "unknown-key"),
+    for (entries, withhold, code) in [
+        (&[&*missing][..], true, "not-found"),
+        (&[ENTRY, &*missing][..], true, "not-found"),
+        // It may have been withheld when it started.
+        (&[&*plain][..], false, "unknown-key"),
+        (&["'~/hunter2.md'"][..], false, "unknown-key"),
     ] {
-        is_refused(&of_report(&user(entries), &report), code);
+        let said = of_report(&user(entries), &report);
+        is_refused(&said, code);
+        assert_eq!(
+            (&said["withhold"], said.get("report")),
+            (&json!(withhold), None)
+        );
     }
     let world = talkative(user(&[ENTRY]));
     world.write("hunter2.md", [0xff]);
@@ -150,6 +165,10 @@ fn a_hook_has_an_agent_write_a_report_again_that_quotes_but_only_once() {
     let reason = answer["reason"].as_str().unwrap();
     assert!(
         reason.ends_with("\na.txt:1:1 high Rule\n[withheld]"),
+        "{reason}"
+    );
+    assert!(
+        reason.contains("Places (file:line) and rule names may stay."),
         "{reason}"
     );
     conceals(reason);

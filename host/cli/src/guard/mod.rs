@@ -20,7 +20,7 @@ mod hook;
 pub(crate) use hook::{HookError, Ours, is_subagents, parse, read_input, subagent, write_answer};
 
 use keyhole_core::{
-    AgentName, Key, LiveMap, MapError, Refusal,
+    AgentName, Key, LiveMap, Map, MapError, Refusal,
     ticket::{Ticket, Tickets},
 };
 use serde_json::json;
@@ -118,12 +118,18 @@ fn decide<'a>(
 }
 
 /// The agents that the map names, one a line, and `*` if any agent may use some
-/// key. The plugin's module shows the tool to no other agents. A missing map names nobody.
+/// key. The plugin's module shows the tool to no others. A missing map names nobody.
 pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
     let map = match map.current() {
         Err(MapError::Missing { .. }) => return Ok(String::new()),
         map => map?,
     };
+    let names = names(&map);
+    Ok(names.iter().map(|name| format!("{name}\n")).collect())
+}
+
+/// The agents that the map names, and `*` if any agent may use some key.
+pub(crate) fn names(map: &Map) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for (_, entry) in map.entries() {
         match entry.agents() {
@@ -131,5 +137,5 @@ pub(crate) fn agents(map: &LiveMap) -> Result<String, MapError> {
             Some(agents) => names.extend(agents.iter().map(|name| &**name)),
         }
     }
-    Ok(names.iter().map(|name| format!("{name}\n")).collect())
+    names
 }
