@@ -40,13 +40,19 @@ function read(text: string) {
 
 /** What runs the program. A package for Windows, where no script runs, has its own line here. */
 const program = (root: string, data: string): [string, ...string[]] => ['sh', `${root}/start.sh`, data]
-/** The command that says whom the map names: agents, one a line, and * for any. */
-const agents = (root: string, data = '') => [...program(root, data), 'agents']
-/** The command that says whether an agent's document would load, and takes it out of a report. */
-const withhold = (root: string, data = '') => [...program(root, data), 'withhold']
-/** What that command says on standard output. */
-type Answer = { withhold?: boolean; report?: string; refused?: string }
-/** What the parent reads instead of a report that was not compared. */
+/** How to run the program, in a folder that stays: that of an agent's worktree may be gone. */
+const run = (root: string, data: string | undefined, command: string, question?: object) =>
+  [
+    [...program(root, data ?? ''), command],
+    { cwd: root, timeoutMs: PATIENCE, ...(question && { stdin: JSON.stringify(question) }) },
+  ] as const
+/**
+ * What the program says of an agent: whom the map names (agents, and * for any), whether the
+ * agent's reports are withheld, a report without what quotes its document, and why that does
+ * not load.
+ */
+type Answer = { agents?: string[]; withhold?: boolean; report?: string; refused?: string }
+/** What the reader gets instead of a report that was not compared. */
 const withheld = (why = "The plugin could not compare it with the agent's private file; run /keyhole:check.") =>
   `[withheld] The whole report was withheld. ${why}`
 
@@ -55,13 +61,12 @@ const PATIENCE = 12_000
 
 /** Without the marketplace that the map may name: `acme@market:reviewer` is `acme:reviewer`. */
 const plain = (name: string) => name.replace(/^([^:@]*)@[^:]*:/, '$1:')
-const names = (map: string, type: string) => map.split('\n').some((name) => plain(name) === type)
-const namesAny = (map: string) => names(map, '*')
-const namesOthers = (map: string, own: string) => map.split('\n').some((name) => name !== '' && plain(name) !== own)
+const names = (map: string[], type: string) => map.some((name) => plain(name) === type)
+const lines = (map: string) => map.split('\n').filter((name) => name !== '')
 /** Whether the map says that this agent is from another marketplace than `provider`, as in `acme@market`. */
-const namesAnother = (map: string, type: string, provider: string) => {
-  const marketed = map.split('\n').filter((name) => name !== type && plain(name) === type)
-  return marketed.length > 0 && !marketed.includes(`${provider}:${type.split(':')[1]}`)
+const namesAnother = (map: string[], type: string, provider: string) => {
+  const marketed = map.filter((name) => name !== type && plain(name) === type)
+  return marketed.length > 0 && !marketed.includes(`${provider}${type.slice(type.indexOf(':'))}`)
 }
 
 export const register: Register = (on) => {
@@ -69,12 +74,14 @@ export const register: Register = (on) => {
   let registered = false
   // Whether the shared server may run. Once it may, that stays so.
   let shared = false
-  // Which agents' reports are withheld, by their ids, whatever becomes of the map; and the types
-  // of those that start now.
-  const held = new Set<string>()
-  const starting: string[] = []
-  const isHeld = (e: { agentId: string; subagentType: string }) =>
-    held.has(e.agentId) || starting.includes(e.subagentType)
+  // Whom the map named when it was last read.
+  let known: string[] | undefined
+  // Whose document the report of an agent may quote, by the agent's id: its own, if the map withholds
+  // that, or the one of the withheld agent that started it. That stays, whatever becomes of the map.
+  const held = new Map<string, string>()
+  // The same of those that start now, by their types.
+  const starting: { type: string; whose: string }[] = []
+  const whose = (id = '', type?: string) => held.get(id) ?? starting.find((one) => one.type === type)?.whose
 
   on('session.start', async ($, e, next) => {
     try {
@@ -91,6 +98,8 @@ export const register: Register = (on) => {
         description,
         prompt,
         tools,
+        // A project's CLAUDE.md must not talk to the agent that has the catalog.
+        omitClaudeMd: true,
         mcpServers: [{ [OWN]: { type: 'stdio', command, args, env } }],
       })
       registered = true
@@ -110,100 +119,119 @@ export const register: Register = (on) => {
   })
 
   // The client shows nobody the tool of a server that does not run. So this
-  // server does not run unless the map has keys for other agents.
+  // server does not run unless the map has keys for other agents. If that cannot be found out,
+  // it does not run either: an agent that needs it asks again when it starts.
+  const hold = (message: string) => ({ value: { isConnected: false, reason: 'disabled', message } }) as const
   on('mcp.connect', { server: SHARED_SERVER }, async ($, e, next) => {
-    if (shared) return next(e)
-    try {
+    if (!shared) {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
-      const map = await $.process.run(agents($.plugin.root, data))
-      shared = map.exitCode !== 0 || namesOthers(map.stdout, `${$.plugin.name}:${AGENT}`)
-    } catch (error) {
-      $.ui.log(`the agents in the map were not read: ${error}`, { to: 'debug' })
-      shared = true
+      const map = await $.process.run(...run($.plugin.root, data, 'agents'))
+      const named = lines(map.stdout)
+      if (map.exitCode === 0) known = named
+      // The server reports a map that is wrong, to an agent that asks.
+      shared = map.exitCode !== 0 || named.some((name) => plain(name) !== `${$.plugin.name}:${AGENT}`)
     }
-    if (shared) return next(e)
-    return { value: { isConnected: false, reason: 'disabled', message: `the map has a key for ${AGENT} only` } }
-  })
+    return shared ? next(e) : hold(`the map has a key for ${AGENT} only`)
+  }).catch(($, e, next) => (next.called ? next(e) : hold('the map was not read; run /keyhole:check')))
 
   // An agent's definition may take the name of a plugin's agent, as one of
   // `--agents` can, and so may a plugin of that name from another marketplace. It is
   // not the agent that the map means. And the map may have changed: an agent that it
   // names only now gets the server, too. An agent whose document would not load is not
-  // started.
+  // started. Neither is one from a workflow if its report is withheld, since the client
+  // asks no hook about that report, or if it needs the shared server, whose tool it would not
+  // be shown.
   on('agent.spawn', async ($, e, next) => {
     const type = e.subagentType
     const provider = e.provider.plugin
     const [plugin, agent] = type.split(':')
     const isPlugins = agent !== undefined
-    const deny = `${type} is not the agent of that plugin, and the map has a private file for that one only`
     const isOurs = type === `${$.plugin.name}:${AGENT}`
-    const { CLAUDE_PLUGIN_DATA: data = '' } = await $.process.hookEnv()
+    const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
     // The client calls our data folder after our name and marketplace.
     const isImpostor = isOurs
-      ? provider.replace(/[^\w-]/g, '-') !== data.split(/[\\/]/).at(-1)
+      ? provider.replace(/[^\w-]/g, '-') !== data?.split(/[\\/]/).at(-1)
       : isPlugins && provider.split('@')[0] !== plugin
-    if (isOurs && isImpostor) return { deny }
-    let isNamed = false
-    let isForAny = false
-    try {
-      const map = await $.process.run(agents($.plugin.root, data))
-      isNamed = map.exitCode === 0 && names(map.stdout, type)
-      isForAny = map.exitCode === 0 && namesAny(map.stdout)
-      if (isNamed && (isImpostor || (isPlugins && namesAnother(map.stdout, type, provider)))) return { deny }
-      if (isOurs ? !registered : !shared && (isNamed || isForAny)) {
-        shared = true
-        await $.mcp.connect(SHARED)
-      }
-    } catch (error) {
-      $.ui.log(`the agents in the map were not read: ${error}`, { to: 'debug' })
+    const { stdout } = await $.process.run(...run($.plugin.root, data, 'withhold', { agent: type }))
+    const answer: Answer = JSON.parse(stdout)
+    const map = answer.agents ?? []
+    if (answer.agents) known = map
+    const isNamed = names(map, type)
+    const isForAny = map.includes('*')
+    if (isImpostor ? isOurs || isNamed : isPlugins && namesAnother(map, type, provider)) {
+      return { deny: `${type} is not the agent of that plugin, and the map has a private file for that one only` }
     }
-    let answer: Answer = { withhold: false }
     // A key for any agent may be ours, too.
-    if (isNamed || (isOurs && !isForAny)) {
-      answer = {}
-      try {
-        const question = { stdin: JSON.stringify({ agent: type }), timeoutMs: PATIENCE }
-        answer = JSON.parse((await $.process.run(withhold($.plugin.root, data), question)).stdout)
-      } catch (error) {
-        $.ui.log(`whether the document of ${type} would load was not said: ${error}`, { to: 'debug' })
-      }
+    if (answer.refused !== undefined && (isNamed || (isOurs && !isForAny))) {
+      return { deny: `${type} would not get its private file. ${answer.refused}` }
     }
-    if (answer.withhold === undefined || answer.refused !== undefined) {
-      return {
-        deny: `${type} would not get its private file. ${answer.refused ?? 'Run /keyhole:check, which says why.'}`,
-      }
+    const needsShared = isOurs ? !registered : isNamed || isForAny
+    if (e.workflow && (answer.withhold || (isNamed && needsShared))) {
+      return { deny: `${type} has a private file, and a workflow cannot run it. Start it with the Agent tool.` }
     }
-    if (answer.withhold) starting.push(type)
+    if (needsShared && (isOurs || !shared)) {
+      shared = true
+      await $.mcp.connect(SHARED).catch((error) => $.ui.log(`the shared server: ${error}`, { to: 'debug' }))
+    }
+    const its = answer.withhold ? type : whose(e.parentAgentId)
+    if (its === undefined) return next(e)
+    const one = { type, whose: its }
+    starting.push(one)
     try {
       const started = await next(e)
-      if (answer.withhold && started.agentId !== undefined) held.add(started.agentId)
+      if (started.agentId !== undefined) held.set(started.agentId, its)
       return started
     } finally {
-      if (answer.withhold) starting.splice(starting.indexOf(type), 1)
+      starting.splice(starting.indexOf(one), 1)
     }
+  }).catch(($, e, next) => {
+    // Which agent it may be, the last reading says; without one, any but the client's own.
+    const type = e.subagentType
+    const isOurs = type === `${$.plugin.name}:${AGENT}`
+    const mayBeNamed = isOurs || (known ? names(known, type) : e.provider.tier !== 'core')
+    if (next.called || !mayBeNamed) return next(e)
+    const why = `the plugin ${$.plugin.name} could not find out whether ${type} has a private file`
+    return { deny: `${why}. Run /keyhole:check, which says why; to go on without Keyhole, disable the plugin.` }
   })
 
   // What quotes the agent's document is taken out of its report before the parent reads it. Of
   // an agent that is not known to be withheld, the map as it is now decides: the agent may have
   // started before this module was loaded, or before the map named it.
   on('agent.report', async ($, e, next) => {
-    if (e.text === '') return next(e)
-    let answer: Answer = { withhold: isHeld(e) }
-    const agent = e.subagentType
-    const asking = [{ agent }, { agent, report: e.text }].slice(answer.withhold ? 1 : 0)
+    const its = whose(e.agentId, e.subagentType)
+    // A withheld agent that waits for one that it started may read about its own document. One that
+    // does not wait may be gone; then this goes to the main conversation.
+    const waits = async () =>
+      (await $.agent.list()).some(({ id, status }) => id === e.parentAgentId && status === 'waiting')
+    if (e.text === '' || (its !== undefined && whose(e.parentAgentId) === its && (await waits()))) return next(e)
+    let answer: Answer = {}
     try {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
-      for (const asked of asking) {
-        const question = { stdin: JSON.stringify(asked), timeoutMs: PATIENCE }
-        const { stdout } = await $.process.run(withhold($.plugin.root, data), question)
-        answer = { ...answer, ...JSON.parse(stdout) }
-        if (!answer.withhold) return next(e)
-      }
+      const asked = { agent: its ?? e.subagentType, report: e.text, folder: await $.session.root() }
+      answer = JSON.parse((await $.process.run(...run($.plugin.root, data, 'withhold', asked))).stdout)
     } catch (error) {
       $.ui.log(`a report was not compared: ${error}`, { to: 'debug' })
     }
-    return answer.withhold ? next({ ...e, text: answer.report ?? withheld(answer.refused) }) : next(e)
-  }).catch(($, e, next) => (isHeld(e) ? { text: withheld() } : next(e)))
+    if (!answer.withhold && its === undefined) return next(e)
+    return next({ ...e, text: answer.report ?? withheld(answer.refused) })
+  }).catch(($, e, next) => (whose(e.agentId, e.subagentType) === undefined ? next(e) : { text: withheld() }))
+
+  // The same for what such an agent sends to others while it works.
+  on('tool.call', { tool: 'SendMessage' }, async ($, e, next) => {
+    if (e.agentId === undefined) return next(e)
+    const its = whose(e.agentId)
+    let answer: Answer = {}
+    try {
+      const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
+      const agent = its ?? (await $.agent.list()).find(({ id }) => id === e.agentId)?.type ?? ''
+      const asked = { agent, report: e.message, folder: await $.session.root() }
+      answer = JSON.parse((await $.process.run(...run($.plugin.root, data, 'withhold', asked))).stdout)
+    } catch (error) {
+      $.ui.log(`a message was not compared: ${error}`, { to: 'debug' })
+    }
+    if (!answer.withhold && its === undefined) return next(e)
+    return next({ ...e, summary: 'A message', message: answer.report ?? withheld(answer.refused) })
+  }).catch(($, e, next) => (next.called || e.agentId === undefined ? next(e) : { deny: withheld() }))
 
   // The client shows the shared server's tool only to agents that the map names.
   // The module asks the client for the type: for a teammate, a hook gets only a
@@ -212,9 +240,9 @@ export const register: Register = (on) => {
     const caller = (await $.agent.list()).find(({ id }) => id === e.agentId)
     if (!caller || caller.teammateId !== undefined || caller.type === 'fork') return { isOffered: false }
     const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
-    const map = await $.process.run(agents($.plugin.root, data))
+    const { exitCode, stdout } = await $.process.run(...run($.plugin.root, data, 'agents'))
     // The server reports a map that is wrong, to an agent that asks.
-    const isOffered = map.exitCode !== 0 || names(map.stdout, caller.type) || namesAny(map.stdout)
+    const isOffered = exitCode !== 0 || names(lines(stdout), caller.type) || lines(stdout).includes('*')
     return isOffered ? next(e) : { isOffered }
   }).catch(($, e, next) => (e.agentId === undefined ? { isOffered: false } : next(e)))
 }

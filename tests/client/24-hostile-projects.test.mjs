@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, KEY, OWN_TOOL, REACH, SCANNER, TOOL, atServe, call, catalog, foreignServer, load, plain, projectPlugin, reached, say, scan, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, KEY, OWN_TOOL, REACH, SCANNER, TOOL, atServe, authorPlugin, call, catalog, foreignServer, load, plain, projectPlugin, reached, say, scan, spawn } from './harness/plugin.mjs';
 
 const POISON = 'ZQ-POISON-51c0';
 
@@ -32,6 +32,19 @@ onEachClient("24a: a project's plugin with another's name gets nothing if the ma
   for (const agent of ['acme@evil:reviewer', 'acme:reviewer']) {
     assert.equal((await play(agent)).answer('reviewer', TOOL).text, CATALOG);
   }
+});
+
+onEachClient("nested-name: an agent in a folder of its plugin is started if the map names its marketplace", async ({ home }) => {
+  const key = 'key-of-security-7c31d90a52';
+  const market = authorPlugin(home, 'acme', { 'review/security': key });
+  home.change(path.join(market, 'acme/agents/review/security.md'), (text) => text.replace('name: review/security', 'name: security'));
+  await home.must('plugin', 'marketplace', 'add', market);
+  await home.must('plugin', 'install', 'acme@acme-marketplace');
+  const play = async (agent) => {
+    home.map({ [key]: { path: home.write(home.home, 'private/catalog.md', CATALOG), agents: [agent] } });
+    return home.session({ parent: [spawn('agent', 'acme:review:security'), say('Done.')], agent: [load(key), say('Done.')] });
+  };
+  assert.equal((await play('acme@acme-marketplace:review:security')).answer('agent', TOOL).text, CATALOG);
 });
 
 /** The clients in which a project's server takes the place of a plugin's of that name. */
