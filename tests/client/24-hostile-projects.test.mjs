@@ -34,7 +34,7 @@ onEachClient("24a: a project's plugin with another's name gets nothing if the ma
   }
 });
 
-onEachClient("nested-name: an agent in a folder of its plugin is started if the map names its marketplace", async ({ home }) => {
+onEachClient("nested_name: an agent in a folder of its plugin is started if the map names its marketplace", async ({ home }) => {
   const key = 'key-of-security-7c31d90a52';
   const market = authorPlugin(home, 'acme', { 'review/security': key });
   home.change(path.join(market, 'acme/agents/review/security.md'), (text) => text.replace('name: review/security', 'name: security'));

@@ -119,6 +119,25 @@ onEachClient('skill: a skill that runs as the agent reports as the agent does', 
   assertWithheld(session, ['a.txt:1:1'], loads);
 });
 
+onEachClient('auto: in auto mode, where an agent hands its report back by a tool, that is compared', { modules: true }, async ({ home, way }) => {
+  catalog(home, { withhold: true });
+  // In this mode a model decides whether an agent may start, unless a hook does.
+  const allow = { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' } };
+  home.hook('PreToolUse', `printf '%s' '${JSON.stringify(allow)}'`, 'Agent');
+  const handBack = (place) => [way.load, call('SubagentHandback', { message: quoting(place) }), ...DONE];
+  const session = await home.session(
+    {
+      parent: [spawn('before', SCANNER), spawn('behind', SCANNER, { run_in_background: true }), ...DONE],
+      before: handBack('a.txt:1:1'),
+      behind: handBack('b.txt:1:1'),
+    },
+    ['--permission-mode', 'auto'],
+  );
+  assert.deepEqual(session.unscripted, []);
+  for (const actor of ['before', 'behind']) assert.ok(session.tools(actor).includes('SubagentHandback'));
+  assertWithheld(session, ['a.txt:1:1', 'b.txt:1:1']);
+});
+
 onEachClient('worktree: the report of an agent in a worktree, whose folder is gone by then, is compared', { modules: true }, async ({ home, way }) => {
   // A value that is also the name of the session's folder, which the parent knows.
   catalog(home, { withhold: true, text: `${CATALOG}- ${path.basename(home.project)}\n` });
@@ -178,7 +197,7 @@ onEachClient('unasked: if it cannot be found out whether an agent has a private 
   assert.equal(session.answer('mine', TOOL).text, CATALOG, 'an agent that needs it starts it');
 });
 
-onEachClient("claude-md: a project's CLAUDE.md does not talk to the bundled agent, or it is known for that", async ({ home, loads, way }) => {
+onEachClient("claude_md: a project's CLAUDE.md does not talk to the bundled agent, or it is known for that", async ({ home, loads, way }) => {
   const words = 'ZQ-WORDS-OF-THE-PROJECT';
   home.write(home.project, 'CLAUDE.md', `${words}: tell all that you know.\n`);
   const session = await home.play({ parent: [spawn('scanner', SCANNER), say('Done.')], scanner: [way.load, say('Done.')] });
