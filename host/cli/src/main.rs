@@ -266,10 +266,11 @@ fn look(arguments: &Check) -> Result<(u8, String), Failure> {
         let line = brief(&map).map_or_else(String::new, |line| format!("{line}\n"));
         return Ok((0, line));
     }
-    let mut report = report(&map)?;
-    if let Some(command) = &arguments.plugin {
-        report = report.for_the_plugin(map.location(), command, io::stdout().is_terminal());
-    }
+    let report = report(&map)?;
+    let report = match &arguments.plugin {
+        Some(command) => report.for_the_plugin(map.location(), command, io::stdout().is_terminal()),
+        None => report.for_claude_code(map.location()),
+    };
     let text = match (arguments.quiet, arguments.json) {
         (true, _) => String::new(),
         (_, true) => report.to_json(),

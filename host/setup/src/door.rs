@@ -38,7 +38,7 @@ pub enum SetupError {
     Terminal(#[from] io::Error),
     /// A place has a name that is not shown.
     #[error(
-        "the path of a folder of the client holds a character that is not shown, or that means something else in a rule; use another place"
+        "the path of a folder of the client is not absolute, or holds a character that is not shown, or that means something else in a rule; use another place"
     )]
     OddPlace,
     /// The map would not do.

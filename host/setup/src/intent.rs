@@ -93,7 +93,7 @@ impl Door<'_> {
                 intent.inject(client, agent)?;
             }
             What::Plugin => {
-                intent.rules()?;
+                intent.rules(false)?;
                 let withhold = [("withhold", json!(true))];
                 intent.entry("keys", PLUGIN.1, Some(PLUGIN.0), &withhold)?;
                 intent.who = format!("Only the plugin's agent {} gets the document.", PLUGIN.0);
@@ -146,7 +146,7 @@ impl Intent<'_> {
         let program = &self.door.program;
         let filled = Filled::new(recipe, program, tickets.as_deref(), Some(self.name), agent)?;
         if recipe.name == "claude-code" {
-            self.rules()?;
+            self.rules(true)?;
         }
         let bytes = self.document.bytes;
         if let Some(most) = recipe.max_bytes.filter(|most| bytes > *most) {
@@ -198,7 +198,7 @@ impl Intent<'_> {
         let door = self.door;
         let hook = hook::of(client, agent, &door.program, &door.map)?;
         if client == "claude-code" {
-            self.rules()?;
+            self.rules(false)?;
         }
         let is_named = |table: &&Known| {
             let mut agents = table.agents.iter().flatten();
@@ -243,8 +243,9 @@ impl Intent<'_> {
         Ok(())
     }
 
-    /// The rules come first: nobody gets what they keep back before they stand.
-    fn rules(&mut self) -> Result<(), SetupError> {
+    /// The rules come first: nobody gets what they keep back before they stand. An own agent's
+    /// tickets have one, too.
+    fn rules(&mut self, has_tickets: bool) -> Result<(), SetupError> {
         if !self.with_rules {
             return Ok(());
         }
@@ -258,12 +259,18 @@ impl Intent<'_> {
         let own = record.wrote(&file, |name| name == self.name);
         let others = json::missing(&own, &record.wrote(&file, |name| name != self.name));
         let denied = Denied::of(&json::missing(&others, &settings));
-        let mut rules = places.missing(&denied);
+        let mut rules = places.missing(&denied).ok_or(SetupError::OddPlace)?;
         match places.of_document(&self.document.path, &denied) {
             Some(more) => rules.extend(more),
             None => self.notes.push("No rule can keep the main conversation from this document: a character in its path means something else there. Move it to ~/private.".to_owned()),
         }
+        if has_tickets {
+            let folder = state_folder(&door.home, door.variable);
+            let more = places.of_tickets(&folder, &denied);
+            rules.extend(more.ok_or(SetupError::OddPlace)?);
+        }
         rules.extend(denied.missing_programs());
+        self.notes.extend(places.too_wide(&denied));
         let wanted = Wanted::Json {
             value: json!({ "permissions": { "deny": rules } }),
             comments: false,

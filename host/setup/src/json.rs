@@ -2,7 +2,7 @@
 
 use crate::{
     edit::{Change, EditError, edited, line_end, marked},
-    rules::means,
+    rules::stands_for,
 };
 use jsonc_parser::{
     CollectOptions, ParseOptions,
@@ -300,7 +300,7 @@ fn is_undone(object: &Object<'_>, ours: &str, wants: &Value) -> bool {
     let lines = object.properties.iter();
     let mut matching = lines.filter(|line| {
         let pattern = line.name.as_str().replace('?', "*");
-        means(pattern.as_bytes(), tool.as_bytes())
+        stands_for(pattern.as_bytes(), tool.as_bytes())
     });
     let last = matching.next_back();
     last.is_some_and(|line| value(&line.value).as_ref() != Ok(wants))

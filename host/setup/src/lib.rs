@@ -65,7 +65,7 @@ pub const PLUGIN: (&str, &str) = ("keyhole:privacy-scanner", "keyhole-privacy-ca
 /// The name in the record for what the plugin needs.
 pub const PLUGIN_NAME: &str = "plugin";
 
-/// Where this program keeps what lasts between its runs.
+/// Where setup keeps its record, and the servers of own agents their tickets.
 pub fn state_folder(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     let set = variable("XDG_STATE_HOME").map(PathBuf::from);
     let state = set.filter(|set| set.is_absolute());

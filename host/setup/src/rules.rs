@@ -8,10 +8,10 @@
 use keyhole_walk::printable::visible;
 use serde_json::Value;
 use std::{
-    env::{self, consts::OS},
+    env::consts::OS,
     ffi::OsString,
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 /// Our own programs, which would pass the rules about files.
@@ -22,8 +22,18 @@ const PROGRAMS: [&str; 4] = [
     "Bash(*keyhole* withhold*)",
 ];
 
+/// The links to transcripts, in a shell's command.
+const LINKS: &str = "Bash(*/tasks/a*)";
+
+/// What Claude Code lets a shell do in that folder, and what reads what the links lead to: what
+/// stands before the folder in the command, and after it. The last is a pattern of a shell's.
+const SHELLS: [(&str, &str); 3] = [("grep*", ""), ("rg *", ""), ("", "\\**")];
+
 /// What the rules do beside what they are for.
 pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects. They make newer clients ask about ordinary shell reads, which `claude -p` cannot answer.";
+
+/// A name that only a pattern means.
+const ANY: &str = "\u{1}\u{1}";
 
 /// Where Claude Code keeps what tells of an agent's document.
 #[derive(Clone, Debug)]
@@ -31,37 +41,40 @@ pub struct Places {
     home: PathBuf,
     /// Its folder.
     pub claude: PathBuf,
-    /// The same, in a rule and for people.
+    /// The same, for people.
     pub shown: String,
+    projects: Vec<PathBuf>,
     tasks: Vec<PathBuf>,
 }
 
 impl Places {
-    /// None if a variable names a place with a character that is not shown, or that a rule
-    /// would read in another way.
+    /// None if a variable names a place that is not absolute, or has a character that is not
+    /// shown, or that a rule would read in another way.
     pub fn find(home: &Path, variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
-        let own = variable("CLAUDE_CONFIG_DIR")
-            .filter(|own| !own.is_empty())
-            .map(PathBuf::from);
-        let temporary = variable("CLAUDE_CODE_TMPDIR").map(PathBuf::from);
-        let tasks = folders_of_tasks(OS, temporary, env::temp_dir());
-        // A path has a `\` between its names on Windows.
-        let fits = |folder: &Path| match cfg!(windows) {
-            true => visible(folder).is_some(),
-            false => literal(folder).is_some(),
+        let set = |name| variable(name).filter(|set| !set.is_empty());
+        let own = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        let shown = own
+            .as_deref()
+            .map_or(Some("~/.claude"), visible)?
+            .to_owned();
+        let claude = match own {
+            Some(own) => in_a_rule(&own)?,
+            None => home.join(".claude"),
         };
-        // The last name of a folder of tasks is a pattern.
-        let mut folders = tasks.iter().filter_map(|folder| folder.parent());
-        if !folders.all(fits) || !own.as_deref().is_none_or(fits) {
-            return None;
+        let temporary = ["TMPDIR", "TMP", "TEMP"].into_iter().find_map(set);
+        let (own, usual) = (set("CLAUDE_CODE_TMPDIR"), temporary);
+        let mut tasks = Vec::new();
+        for folder in folders_of_tasks(OS, own.map(PathBuf::from), usual.map(PathBuf::from)) {
+            // The last name is a pattern.
+            let (above, name) = (in_a_rule(folder.parent()?)?, folder.file_name()?);
+            tasks.extend(both(&above).map(|above| above.join(name)));
         }
-        let shown = own.as_deref().and_then(visible).unwrap_or("~/.claude");
-        let shown = shown.to_owned();
         Some(Self {
             home: home.to_owned(),
-            claude: own.unwrap_or_else(|| home.join(".claude")),
+            projects: without_doubles(both(&claude.join("projects"))),
+            claude,
             shown,
-            tasks,
+            tasks: without_doubles(tasks),
         })
     }
 
@@ -70,46 +83,123 @@ impl Places {
         self.claude.join("settings.json")
     }
 
-    /// The rules for what the client keeps, as far as `denied` has no such rule.
-    pub fn missing(&self, denied: &Denied) -> Vec<String> {
+    /// What the files of the user's own agents say.
+    pub fn agents(&self) -> Vec<String> {
+        let files = fs::read_dir(self.claude.join("agents"));
+        let files = files
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|file| file.path());
+        let texts = files.filter(|file| file.extension().is_some_and(|ending| ending == "md"));
+        texts
+            .filter_map(|file| fs::read_to_string(file).ok())
+            .collect()
+    }
+
+    /// Whether the client is here.
+    pub fn are_there(&self) -> bool {
+        self.claude.is_dir()
+    }
+
+    /// The rules for what the client keeps of agents, as far as `denied` has no such rule:
+    /// their transcripts, and the links to these among what its tasks print. All else there is
+    /// the main conversation's own.
+    pub fn missing(&self, denied: &Denied) -> Option<Vec<String>> {
         let mut missing = Vec::new();
-        if !denied.has(&self.claude.join("projects/x"), &self.home) {
-            let slash = if self.shown.starts_with('~') { "" } else { "/" };
-            missing.push(format!("Read({slash}{}/projects/**)", self.shown));
-        }
-        let open = self
-            .tasks
-            .iter()
-            .filter(|folder| !denied.has(&folder.join("x"), &self.home));
-        missing.extend(open.filter_map(|folder| Some(format!("Read(/{}/**)", visible(folder)?))));
-        missing
-    }
-
-    /// Whether the main conversation may read this file. A rule for a link is none for what it
-    /// leads to.
-    pub fn is_open(&self, file: &Path, denied: &Denied) -> bool {
-        let real = fs::canonicalize(file);
-        !denied.has(file, &self.home) || real.is_ok_and(|real| !denied.has(&real, &self.home))
-    }
-
-    /// The rules for a document: its folder if that is the document's own, or the file. None if
-    /// a rule would read the path in another way.
-    pub fn of_document(&self, file: &Path, denied: &Denied) -> Option<Vec<String>> {
-        let real = without_links(file);
-        let mut rules = Vec::new();
-        for file in [file, &*real] {
-            let rule = match file
-                .parent()
-                .filter(|folder| is_of_documents(folder, file, &self.home))
-            {
-                Some(folder) => format!("Read({}/**)", self.written(folder)?),
-                None => format!("Read({})", self.written(file)?),
-            };
-            if !denied.has(file, &self.home) && !rules.contains(&rule) {
-                rules.push(rule);
+        for projects in &self.projects {
+            let transcript = [ANY, ANY, "subagents", ANY, ANY];
+            let transcript = projects.join(transcript.iter().collect::<PathBuf>());
+            if !denied.has(&transcript, &self.home) {
+                missing.push(format!("Read({}/**/subagents/**)", self.written(projects)?));
             }
         }
-        Some(rules)
+        for folder in &self.tasks {
+            if denied.has(&folder.join(ANY), &self.home) {
+                continue;
+            }
+            let written = self.written_tasks(folder)?;
+            let link = folder.join(ANY).join(ANY).join("tasks");
+            if !denied.has(&link.join(format!("a{ANY}.output")), &self.home) {
+                missing.push(format!("Read({written}/**/tasks/a*.output)"));
+            }
+            let above = folder.parent().and_then(Path::file_name);
+            let above = above.map_or_else(String::new, |name| format!("/{}", name.display()));
+            let shells =
+                SHELLS.map(|(before, after)| format!("Bash(*{before}{above}/claude-*{after})"));
+            let shells = [LINKS.to_owned()].into_iter().chain(shells);
+            missing.extend(shells.filter(|rule| !denied.covers(rule)));
+        }
+        Some(without_doubles(missing))
+    }
+
+    /// The rules that deny all of these places, as version 0.4.0 wrote them, as far as `denied`
+    /// has no such rule. An older client needs them.
+    pub fn wider(&self, denied: &Denied) -> Option<Vec<String>> {
+        let all = self.projects.iter().chain(&self.tasks);
+        let open = all.filter(|folder| !denied.has(&folder.join(ANY), &self.home));
+        open.map(|folder| self.of_all(folder)).collect()
+    }
+
+    /// What to say if `denied` has them.
+    pub(crate) fn too_wide(&self, denied: &Denied) -> Option<String> {
+        let all = self.projects.iter().chain(&self.tasks);
+        let rules = all.filter_map(|folder| self.of_all(folder));
+        let rules: Vec<_> = rules.filter(|rule| denied.0.contains(rule)).collect();
+        (!rules.is_empty()).then(|| {
+            format!(
+                "{} also keep the main conversation from its own background output, long outputs and memory. Unless you use Claude Code 2.1.197, take them out, and run this again: it writes narrower rules.",
+                rules.join(" and ")
+            )
+        })
+    }
+
+    fn of_all(&self, folder: &Path) -> Option<String> {
+        Some(match self.tasks.contains(&folder.to_owned()) {
+            true => format!("Read({}/**)", self.written_tasks(folder)?),
+            false => format!("Read({}/**)", self.written(folder)?),
+        })
+    }
+
+    /// The rules for a document, as far as `denied` has no such rule: for its folder, if that is
+    /// the document's own, and for the file. Each alone has a hole: settings of a project can
+    /// open the folder, and a program can put another file into the place of this one. None if
+    /// a rule would read the path in another way.
+    pub fn of_document(&self, file: &Path, denied: &Denied) -> Option<Vec<String>> {
+        let mut rules = Vec::new();
+        for file in without_doubles(both(file)) {
+            let folder = file
+                .parent()
+                .filter(|folder| is_of_documents(folder, &file, &self.home));
+            let folder = folder.filter(|folder| !denied.has(&folder.join(ANY), &self.home));
+            let is_named = denied.names(&file, &self.home);
+            if let Some(folder) = folder {
+                rules.push(format!("Read({}/**)", self.written(folder)?));
+            }
+            match self.written(&file) {
+                Some(file) => rules.extend((!is_named).then(|| format!("Read({file})"))),
+                None if denied.has(&file, &self.home) => {}
+                None => return None,
+            }
+        }
+        Some(without_doubles(rules))
+    }
+
+    /// The rule for the folder of an own agent's tickets, as far as `denied` has no such rule:
+    /// a shell that sees this folder could write one.
+    pub fn of_tickets(&self, folder: &Path, denied: &Denied) -> Option<Vec<String>> {
+        let folders = without_doubles(both(&normal(folder)));
+        let open = folders
+            .iter()
+            .filter(|folder| !denied.has(&folder.join(ANY), &self.home));
+        open.map(|folder| Some(format!("Read({}/**)", self.written(folder)?)))
+            .collect()
+    }
+
+    /// The same of a folder of tasks, whose last name is a pattern.
+    fn written_tasks(&self, folder: &Path) -> Option<String> {
+        let above = self.written(folder.parent()?)?;
+        Some(format!("{}/claude-*", above.trim_end_matches('/')))
     }
 
     /// A path as a rule has it.
@@ -121,19 +211,61 @@ impl Places {
     }
 }
 
+/// The path as the client has it, if a rule can name it.
+fn in_a_rule(path: &Path) -> Option<PathBuf> {
+    let path = normal(path);
+    // A path has a `\` between its names on Windows.
+    let fits = match cfg!(windows) {
+        true => visible(&path).is_some(),
+        false => literal(&path).is_some(),
+    };
+    (fits && path.is_absolute()).then_some(path)
+}
+
+/// Without `.` and `..`, which the client takes out, too.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(normal.pop()),
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// The path as it is named, and what it leads to: clients compare both with a rule, or the
+/// second alone.
+fn both(path: &Path) -> [PathBuf; 2] {
+    [path.to_owned(), without_links(path)]
+}
+
+fn without_doubles<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut single = Vec::new();
+    for one in all {
+        if !single.contains(&one) {
+            single.push(one);
+        }
+    }
+    single
+}
+
 /// The path, if a rule reads it as it stands.
 fn literal(path: &Path) -> Option<&str> {
     let special = ['*', '?', '[', ']', '{', '}', '(', ')', '!', '\\', ','];
     visible(path).filter(|text| !text.contains(special))
 }
 
-/// What a path leads to; or will, if only the file itself is not there yet.
-pub(crate) fn without_links(file: &Path) -> PathBuf {
-    let real = fs::canonicalize(file).ok().or_else(|| {
-        let above = fs::canonicalize(file.parent()?).ok()?;
-        Some(above.join(file.file_name()?))
+/// What a path leads to; or will, as far as it is not there yet.
+pub(crate) fn without_links(path: &Path) -> PathBuf {
+    let real = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        let real = fs::canonicalize(above).ok()?;
+        // A path that is joined to nothing gets a slash.
+        Some(real.components().chain(rest.components()).collect())
     });
-    real.unwrap_or_else(|| file.to_owned())
+    real.unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether a folder holds nothing but this file; or, if it is `~/private`, no other kind of file.
@@ -172,26 +304,96 @@ impl Denied {
 
     /// The rules for our own programs, as far as there is no such rule.
     pub fn missing_programs(&self) -> impl Iterator<Item = String> {
-        let is_there = |wanted: &&str| self.0.iter().any(|rule| covers(rule, wanted));
-        let missing = PROGRAMS.into_iter().filter(move |wanted| !is_there(wanted));
+        let missing = PROGRAMS.into_iter().filter(|wanted| !self.covers(wanted));
         missing.map(str::to_owned)
     }
 
+    fn covers(&self, wanted: &str) -> bool {
+        self.0.iter().any(|rule| covers(rule, wanted))
+    }
+
+    /// Whether a rule denies this place, or a folder above it.
     fn has(&self, place: &Path, home: &Path) -> bool {
-        let mut of_files = self.0.iter().filter_map(|rule| match &**rule {
-            "Read" => Some("//**"),
-            rule => rule.strip_prefix("Read(")?.strip_suffix(')'),
-        });
-        of_files.any(|rule| {
-            let pattern = match (rule.strip_prefix('/'), rule.strip_prefix("~/")) {
-                (Some(rest), _) => PathBuf::from(rest),
-                (_, Some(rest)) => home.join(rest),
-                _ => return false,
-            };
-            let (pattern, place) = (pattern.as_os_str(), place.as_os_str());
-            means(pattern.as_encoded_bytes(), place.as_encoded_bytes())
+        self.any(place, home, |_| true)
+    }
+
+    /// Whether a rule denies this file by its own name, and not by a folder's.
+    fn names(&self, file: &Path, home: &Path) -> bool {
+        self.any(file, home, |(pattern, names)| {
+            pattern.len() == names.len() && !pattern.contains(&"**")
         })
     }
+
+    /// Whether a rule that denies the place is such a one. Some rules deny all places.
+    fn any(&self, place: &Path, home: &Path, is_such: impl Fn((&[&str], &[&str])) -> bool) -> bool {
+        fn names(place: &Path) -> Option<Vec<&str>> {
+            let names = place.iter().map(|name| name.to_str());
+            names.skip(usize::from(place.is_absolute())).collect()
+        }
+        let all = names(place);
+        let in_home = place.strip_prefix(home).ok().and_then(names);
+        self.0.iter().any(|rule| {
+            if matches!(&**rule, "Read" | "Read(*)") {
+                return true;
+            }
+            let pattern = rule
+                .strip_prefix("Read(")
+                .and_then(|rule| rule.strip_suffix(')'));
+            // With one slash, it is for the folder of the settings; with none, for the session's.
+            let of_files = pattern.and_then(|pattern| match pattern.strip_prefix("//") {
+                Some(rest) => Some((rest, all.as_ref()?)),
+                None => Some((pattern.strip_prefix("~/")?, in_home.as_ref()?)),
+            });
+            let Some((pattern, names)) = of_files.filter(|(pattern, _)| !pattern.is_empty()) else {
+                return false;
+            };
+            // A slash at the end means a folder, and so all that is in it.
+            let pattern = match pattern.strip_suffix('/') {
+                Some(folder) => format!("{folder}/**"),
+                None => pattern.to_owned(),
+            };
+            let pattern: Vec<_> = pattern.split('/').collect();
+            leads_to(&pattern, names) && is_such((&pattern, names))
+        })
+    }
+}
+
+/// Whether a rule's pattern means this place, or a folder above it. `**` stands for names, but
+/// only where it is a whole name itself.
+fn leads_to(pattern: &[&str], place: &[&str]) -> bool {
+    match (pattern, place) {
+        ([], _) => true,
+        (["**", rest @ ..], [_, more @ ..]) => leads_to(rest, place) || leads_to(pattern, more),
+        ([one, rest @ ..], [name, more @ ..]) => is_like(one, name) && leads_to(rest, more),
+        _ => false,
+    }
+}
+
+/// Whether a pattern means this name, in any letter case: `*` stands for any text, `?` for a
+/// character, `[ab]` for one of these, and `[a-z]` for one of a range.
+fn is_like(pattern: &str, name: &str) -> bool {
+    fn is(pattern: &[char], name: &[char]) -> bool {
+        match (pattern, name) {
+            ([], []) => true,
+            (['*', rest @ ..], _) => (0..=name.len()).any(|at| is(rest, &name[at..])),
+            (['?', rest @ ..], [_, more @ ..]) => is(rest, more),
+            (['[', rest @ ..], [one, more @ ..]) => {
+                let mut parts = rest.splitn(2, |c| *c == ']');
+                let (Some(set), Some(rest)) = (parts.next(), parts.next()) else {
+                    return false;
+                };
+                let is_in = match set {
+                    [from, '-', to] => (from..=to).contains(&one),
+                    set => set.contains(one) && set.iter().all(|c| c.is_alphanumeric()),
+                };
+                is_in && is(rest, more)
+            }
+            ([wanted, rest @ ..], [one, more @ ..]) => wanted == one && is(rest, more),
+            _ => false,
+        }
+    }
+    let letters = |text: &str| text.to_lowercase().chars().collect::<Vec<_>>();
+    is(&letters(pattern), &letters(name))
 }
 
 /// The client's settings.
@@ -230,57 +432,54 @@ fn decoded(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Whether a rule denies each command that the rule `other` does. There, `*` stands for any
-/// text, also for a `*` of `other`, which has no `/`.
+/// Whether a rule denies each command that the rule `other` does.
 fn covers(rule: &str, other: &str) -> bool {
-    let is_pattern = rule.starts_with("Bash(") && rule.ends_with(')') && !rule.contains('/');
-    let pattern = rule.replace('*', "**");
-    rule == "Bash" || is_pattern && means(pattern.as_bytes(), other.as_bytes())
+    let is_pattern = rule.starts_with("Bash(") && rule.ends_with(')');
+    rule == "Bash" || is_pattern && stands_for(rule.as_bytes(), other.as_bytes())
 }
 
-/// Whether a rule's pattern means this place, or a folder above it: `*` stands for any text in
-/// a name, and `**` for any text.
-pub(crate) fn means(pattern: &[u8], place: &[u8]) -> bool {
-    match (pattern, place) {
-        ([], [] | [b'/', ..]) => true,
-        ([b'*', b'*', b'/', rest @ ..], _) if means(rest, place) => true,
-        ([b'*', b'*', rest @ ..], _) => (0..=place.len()).any(|at| means(rest, &place[at..])),
-        ([b'*', rest @ ..], _) => {
-            let name = place.split(|byte| *byte == b'/').next();
-            let end = name.map_or(0, <[u8]>::len);
-            (0..=end).any(|at| means(rest, &place[at..]))
-        }
-        ([wanted, rest @ ..], [found, more @ ..]) => wanted == found && means(rest, more),
+/// Whether a pattern means this text: `*` stands for any, also for a `*` of the text.
+pub(crate) fn stands_for(pattern: &[u8], text: &[u8]) -> bool {
+    match (pattern, text) {
+        ([], []) => true,
+        ([b'*', rest @ ..], _) => (0..=text.len()).any(|at| stands_for(rest, &text[at..])),
+        ([wanted, rest @ ..], [found, more @ ..]) => wanted == found && stands_for(rest, more),
         _ => false,
     }
 }
 
 /// Where Claude Code keeps what its tasks print, in each spelling for which it needs a
-/// rule. `own` is its variable `CLAUDE_CODE_TMPDIR`, `usual` the system's temporary folder.
-/// It sets both for its own shell, to the folder itself.
-pub fn folders_of_tasks(system: &str, own: Option<PathBuf>, usual: PathBuf) -> Vec<PathBuf> {
+/// rule. `own` is its variable `CLAUDE_CODE_TMPDIR`, `usual` what the system's variables say. It
+/// sets both for its own shell, to the folder itself. The client may be started without them.
+pub fn folders_of_tasks(
+    system: &str,
+    own: Option<PathBuf>,
+    usual: Option<PathBuf>,
+) -> Vec<PathBuf> {
     let is_macos = system == "macos";
-    let usual = if is_macos { "/tmp".into() } else { usual };
-    let above = own
-        .filter(|set| !set.as_os_str().is_empty())
-        .unwrap_or(usual);
-    let name = above.file_name().unwrap_or_default().to_string_lossy();
-    let folder = match above.parent() {
-        Some(parent) if name.starts_with("claude-") => parent.join("claude-*"),
-        _ => above.join("claude-*"),
-    };
-    // On macOS, /tmp and /var are links into /private. Nobody has seen which of both paths
-    // the client compares with a rule.
-    let plain = folder
-        .strip_prefix("/private")
-        .map(|rest| Path::new("/").join(rest));
-    let plain = plain.ok().filter(|_| is_macos).unwrap_or(folder);
-    let is_linked = is_macos && ["/tmp", "/var"].iter().any(|link| plain.starts_with(link));
-    let real = plain
-        .strip_prefix("/")
-        .map(|rest| Path::new("/private").join(rest));
-    let real = real.ok().filter(|_| is_linked);
-    [Some(plain), real].into_iter().flatten().collect()
+    let tmp = PathBuf::from("/tmp");
+    let set = own.or(usual.filter(|_| !is_macos));
+    let above = set.into_iter().chain([tmp]);
+    let folders = above.flat_map(|above| {
+        let name = above.file_name().unwrap_or_default().to_string_lossy();
+        let folder = match above.parent() {
+            Some(parent) if name.starts_with("claude-") => parent.join("claude-*"),
+            _ => above.join("claude-*"),
+        };
+        // On macOS, /tmp and /var are links into /private. Nobody has seen which of both paths
+        // the client compares with a rule.
+        let plain = folder
+            .strip_prefix("/private")
+            .map(|rest| Path::new("/").join(rest));
+        let plain = plain.ok().filter(|_| is_macos).unwrap_or(folder);
+        let is_linked = is_macos && ["/tmp", "/var"].iter().any(|link| plain.starts_with(link));
+        let real = plain
+            .strip_prefix("/")
+            .map(|rest| Path::new("/private").join(rest));
+        let real = real.ok().filter(|_| is_linked);
+        [Some(plain), real].into_iter().flatten()
+    });
+    without_doubles(folders)
 }
 
 #[cfg(all(test, unix))]

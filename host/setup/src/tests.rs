@@ -206,7 +206,9 @@ fn an_empty_home_gets_a_served_agent_by_one_answer() {
     let settings = home.read(SETTINGS);
     for rule in [
         "Read(~/private/**)",
-        "Read(~/.claude/projects/**)",
+        "Read(~/private/identifiers.md)",
+        "Read(~/.claude/projects/**/subagents/**)",
+        "Read(~/.local/state/keyhole/**)",
         "Bash(*keyhole* inject*)",
     ] {
         assert!(settings.contains(rule), "{rule}: {settings}");
@@ -773,7 +775,8 @@ fn another_name_of_a_document_is_the_same_document() {
         file: "~/private/b.md".into(),
         ..bind("claude-code", "second")
     };
-    let mut user = User::answers(&["second", "y"]);
+    // It needs a rule by this name.
+    let mut user = User::answers(&["y", "second", "y"]);
     let done = home.install(&request, &mut user).unwrap();
     assert!(
         user.seen.contains("another agent gets it: second"),

@@ -48,6 +48,8 @@ pub(crate) struct Report {
     unguarded: Vec<String>,
     /// What else the user should know.
     notes: Vec<String>,
+    /// What an older client needs beside, which is no warning.
+    of_older: Option<String>,
     /// The plugin's agents, if the plugin asks.
     agents: Vec<AgentReport>,
     /// The command that shows the paths, if this report does not.
@@ -197,6 +199,7 @@ pub(crate) async fn check(
         roots: Vec::new(),
         unguarded: Vec::new(),
         notes: way::surroundings(location),
+        of_older: None,
         agents: Vec::new(),
         unabridged: None,
         wall: None,

@@ -9,11 +9,12 @@ use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refu
 use keyhole_setup::{
     PLUGIN,
     paste::shell_word,
-    rules::{Denied, Settings},
+    rules::{Denied, Places, Settings},
+    state_folder,
 };
 use keyhole_walk::printable::visible;
 use serde_json::{Value, json};
-use std::{env, fs, io::ErrorKind, path::Path};
+use std::{collections::BTreeSet, env, fs, io::ErrorKind, path::Path};
 
 /// The plugin's agents, the key that each has in its text, and a path for an example.
 const AGENTS: [(&str, &str, &str); 1] = [(PLUGIN.0, PLUGIN.1, "~/private/identifiers.md")];
@@ -62,6 +63,7 @@ impl Report {
             let rules = map.and_then(|map| missing_rules(&settings, location, map, is_private));
             self.notes.extend(rules);
             self.notes.extend(is_off(&settings, is_private));
+            self.of_older = of_older(&settings);
         }
         if !is_private {
             let command = visible(command).and_then(shell_word);
@@ -81,6 +83,55 @@ impl Report {
         }
         self
     }
+}
+
+impl Report {
+    /// Adds the rules that Claude Code lacks, if it is here, and the map has a file for an agent
+    /// of its.
+    pub(crate) fn for_claude_code(mut self, location: &Location) -> Self {
+        if let (Some(home), Some(map)) = (location.home(), &self.read) {
+            let settings = Settings::read(home, |name| env::var_os(name));
+            let places = settings.places.as_ref();
+            let has_agents = !Files::of(map, places).all.is_empty();
+            let is_here = places.is_none_or(Places::are_there) && has_agents;
+            let rules = is_here.then(|| missing_rules(&settings, location, map, true));
+            self.notes.extend(rules.flatten());
+            self.of_older = of_older(&settings).filter(|_| is_here);
+        }
+        self
+    }
+}
+
+/// The files of the map that only agents of Claude Code are to read, as far as can be told: an
+/// entry or a binding with agents may also be for those of another client.
+struct Files<'m> {
+    all: Vec<&'m Entry>,
+    /// Whether an agent has a server of its own, and so tickets.
+    has_servers: bool,
+}
+
+impl<'m> Files<'m> {
+    fn of(map: &'m Map, places: Option<&Places>) -> Self {
+        let is_the_plugins = |key: &Key| AGENTS.iter().any(|agent| key.expose() == agent.1);
+        let keys = map.entries().into_iter();
+        let keys = keys.filter(|(key, entry)| entry.agents().is_some() || is_the_plugins(key));
+        let agents = places.map(Places::agents).unwrap_or_default();
+        let bindings = map.bindings().into_iter();
+        let bindings = bindings.filter(|(name, binding)| {
+            binding.entry().agents().is_some() || agents.iter().any(|text| starts(text, name))
+        });
+        let bindings: Vec<_> = bindings.map(|(_, binding)| binding.entry()).collect();
+        Self {
+            has_servers: !bindings.is_empty(),
+            all: keys.map(|(_, entry)| entry).chain(bindings).collect(),
+        }
+    }
+}
+
+/// Whether an agent's file seems to start a server for this binding. One rule more does no harm.
+fn starts(text: &str, binding: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c));
+    text.contains("--bind") && words.any(|word| word == binding)
 }
 
 fn agent_report(
@@ -144,7 +195,8 @@ fn agent_report(
 }
 
 /// What the user's settings do not deny yet, of what tells the main conversation what its
-/// agents were given: the client's two places, the agents' own files, and our programs. The
+/// agents were given: the client's two places, the agents' own files, the folder of tickets, and
+/// our programs. The
 /// setting `blockReadsOutsideWorkingDirectories` is none of these rules: a session in the
 /// home has the file inside, and no transcript and no program is bound by it.
 fn missing_rules(
@@ -166,18 +218,41 @@ fn missing_rules(
         ));
     };
     let denied = Denied::of(settings);
-    let mut missing = places.missing(&denied);
-    let keys = AGENTS
+    let no_name = || "a folder of the client leads to a path that no rule can name".to_owned();
+    let Some(mut missing) = places.missing(&denied) else {
+        return Some(no_name());
+    };
+    let of = Files::of(map, Some(places));
+    let (secrets, mut hidden) = (Secrets::of(map), BTreeSet::new());
+    for file in of
+        .all
         .iter()
-        .filter_map(|(_, key, _)| Key::try_from(*key).ok());
-    let files = keys.filter_map(|key| location.expand(map.find(&key)?.path()));
-    for file in files.filter(|file| places.is_open(file, &denied)) {
-        let rules = places.of_document(&file, &denied).filter(|_| is_private);
-        missing.push(match rules.map(|rules| rules.join(", ")) {
-            Some(rules) if !Secrets::of(map).are_in(&rules) => rules,
-            _ => "Read(FOLDER/**) with the folder of your file".to_owned(),
-        });
+        .filter_map(|entry| location.expand(entry.path()))
+    {
+        let Some(rules) = places.of_document(&file, &denied) else {
+            hidden.insert("a rule for a file whose path no rule can name: move it to ~/private");
+            continue;
+        };
+        for rule in rules {
+            if is_private && !secrets.are_in(&rule) {
+                missing.push(rule);
+            } else if rule.ends_with("/**)") {
+                hidden.insert("Read(FOLDER/**) with the folder of your file");
+            } else {
+                hidden.insert("Read(FILE) with the path of your file");
+            }
+        }
     }
+    missing.extend(hidden.into_iter().map(str::to_owned));
+    if of.has_servers
+        && let Some(rules) = places.of_tickets(
+            &state_folder(location.home()?, |name| env::var_os(name)),
+            &denied,
+        )
+    {
+        missing.extend(rules);
+    }
+    missing.dedup();
     let of_files = missing.len();
     missing.extend(denied.missing_programs());
     let reason = match missing.len() > of_files {
@@ -186,9 +261,23 @@ fn missing_rules(
     };
     (!missing.is_empty()).then(|| {
         format!(
-            "the main conversation can read your private file. Add to permissions.deny in {}/settings.json: {}{reason}",
+            "rules are missing that keep the main conversation from your private files. Add to permissions.deny in {}/settings.json: {}{reason}",
             places.shown,
             missing.join(", ")
+        )
+    })
+}
+
+/// What an older client needs beside: there, a shell gets past the narrower rules.
+fn of_older(settings: &Settings) -> Option<String> {
+    let rules = settings
+        .places
+        .as_ref()?
+        .wider(&Denied::of(settings.value.as_ref()?))?;
+    (!rules.is_empty()).then(|| {
+        format!(
+            "In Claude Code 2.1.197, a shell still reads an agent's transcript, as by `cd` to its folder. There, add {}. They also keep the main conversation from its background output, long outputs and memory.",
+            rules.join(", ")
         )
     })
 }

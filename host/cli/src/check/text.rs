@@ -187,6 +187,9 @@ impl Report {
         for note in &self.notes {
             writeln!(out, "{WARNING}warning{WARNING:#}: {note}")?;
         }
+        if let Some(more) = &self.of_older {
+            writeln!(out, "{more}")?;
+        }
         if let Some(command) = &self.unabridged {
             writeln!(
                 out,

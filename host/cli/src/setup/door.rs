@@ -210,7 +210,7 @@ fn checked(location: &Location, what: &What) -> Result<String, SetupError> {
     let report = crate::report(&live).map_err(SetupError::Unchecked)?;
     let report = match what {
         What::Plugin => report.for_the_plugin(location, Path::new("keyhole"), true),
-        _ => report,
+        _ => report.for_claude_code(location),
     };
     Ok(crate::terminal::plain(&report.to_text(false)))
 }

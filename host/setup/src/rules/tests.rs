@@ -12,32 +12,32 @@ fn a_document_among_other_things_gets_a_rule_of_its_own() {
     fs::write(home.join("a.md"), "").unwrap();
     let places = Places::find(&home, |_| None).unwrap();
     let rules = |file: &str| places.of_document(&home.join(file), &Denied::default());
-    assert_eq!(rules("private/a.md").unwrap(), ["Read(~/private/**)"]);
-    assert_eq!(rules("new/a.md").unwrap(), ["Read(~/new/**)"]);
-    assert_eq!(rules("a b/a.md").unwrap(), ["Read(~/a b/**)"]);
+    let both = ["Read(~/private/**)", "Read(~/private/a.md)"];
+    assert_eq!(rules("private/a.md").unwrap(), both);
+    let new = ["Read(~/new/**)", "Read(~/new/a.md)"];
+    assert_eq!(rules("new/a.md").unwrap(), new);
+    let blank = ["Read(~/a b/**)", "Read(~/a b/a.md)"];
+    assert_eq!(rules("a b/a.md").unwrap(), blank);
     assert_eq!(rules("notes/a.md").unwrap(), ["Read(~/notes/a.md)"]);
     // Other notes are no documents, unless they are in the folder for these.
     fs::write(home.join("a b/other.md"), "").unwrap();
     assert_eq!(rules("a b/a.md").unwrap(), ["Read(~/a b/a.md)"]);
     fs::write(home.join("private/other.md"), "").unwrap();
-    assert_eq!(rules("private/a.md").unwrap(), ["Read(~/private/**)"]);
+    assert_eq!(rules("private/a.md").unwrap(), both);
     assert_eq!(rules("a.md").unwrap(), ["Read(~/a.md)"]);
     assert_eq!(rules("odd(1)/a.md"), None);
     std::os::unix::fs::symlink(home.join("private/a.md"), home.join("link.md")).unwrap();
-    assert_eq!(
-        rules("link.md").unwrap(),
-        ["Read(~/link.md)", "Read(~/private/**)"]
-    );
+    let linked = ["Read(~/link.md)", both[0], both[1]];
+    assert_eq!(rules("link.md").unwrap(), linked);
+    // A folder's rule is none for the file by its name.
     let denied = Denied(vec!["Read(~/**)".to_owned()]);
+    let of = |file: &str| places.of_document(&home.join(file), &denied).unwrap();
+    assert_eq!(of("private/a.md"), ["Read(~/private/a.md)"]);
+    assert!(of("odd(1)/a.md").is_empty());
+    let left = places.missing(&denied).unwrap();
     assert!(
-        places
-            .of_document(&home.join("a.md"), &denied)
-            .unwrap()
-            .is_empty()
-    );
-    let left = places.missing(&denied);
-    assert!(
-        left.iter().all(|rule| rule.contains("claude-*")),
+        left.iter()
+            .all(|rule| rule.contains("/tasks/a") || rule.contains("tmp/claude-*")),
         "{left:?}"
     );
 }
@@ -50,7 +50,13 @@ fn a_rule_is_told_for_a_new_file_behind_a_link_and_for_no_path_that_it_reads_oth
     std::os::unix::fs::symlink(home.join("d"), home.join("private")).unwrap();
     let places = Places::find(&home, |_| None).unwrap();
     let rules = places.of_document(&home.join("private/new.md"), &Denied::default());
-    assert_eq!(rules.unwrap(), ["Read(~/private/**)", "Read(~/d/**)"]);
+    let all = [
+        "Read(~/private/**)",
+        "Read(~/private/new.md)",
+        "Read(~/d/**)",
+        "Read(~/d/new.md)",
+    ];
+    assert_eq!(rules.unwrap(), all);
     for variable in ["CLAUDE_CONFIG_DIR", "CLAUDE_CODE_TMPDIR"] {
         let with = |folder: &str| {
             let set = |name: &str| (name == variable).then(|| folder.into());
@@ -60,13 +66,19 @@ fn a_rule_is_told_for_a_new_file_behind_a_link_and_for_no_path_that_it_reads_oth
     }
 }
 
-/// The system, CLAUDE_CODE_TMPDIR, the temporary folder, and where the tasks are.
+/// The system, `CLAUDE_CODE_TMPDIR`, what the system's variables say, and where the tasks are.
+/// Below /tmp they are always, too.
 const FOLDERS: [(&str, &str, &str, &[&str]); 10] = [
-    ("linux", "", "/tmp", &["/tmp/claude-*"]),
-    ("linux", "", "/t", &["/t/claude-*"]),
-    ("linux", "", "/t/claude-7", &["/t/claude-*"]),
-    ("linux", "/x", "/t", &["/x/claude-*"]),
-    ("linux", "/private/tmp", "/t", &["/private/tmp/claude-*"]),
+    ("linux", "", "", &["/tmp/claude-*"]),
+    ("linux", "", "/t", &["/t/claude-*", "/tmp/claude-*"]),
+    ("linux", "", "/tmp/claude-7", &["/tmp/claude-*"]),
+    ("linux", "/x", "/t", &["/x/claude-*", "/tmp/claude-*"]),
+    (
+        "linux",
+        "/private/tmp",
+        "",
+        &["/private/tmp/claude-*", "/tmp/claude-*"],
+    ),
     // The client takes no notice of TMPDIR there.
     (
         "macos",
@@ -74,7 +86,12 @@ const FOLDERS: [(&str, &str, &str, &[&str]); 10] = [
         "/var/folders/zz/T/",
         &["/tmp/claude-*", "/private/tmp/claude-*"],
     ),
-    ("macos", "/x", "/var/folders/zz/T/", &["/x/claude-*"]),
+    (
+        "macos",
+        "/x",
+        "/var/folders/zz/T/",
+        &["/x/claude-*", "/tmp/claude-*", "/private/tmp/claude-*"],
+    ),
     (
         "macos",
         "/tmp/claude-501",
@@ -91,19 +108,160 @@ const FOLDERS: [(&str, &str, &str, &[&str]); 10] = [
         "macos",
         "/private/var/x",
         "/tmp",
-        &["/var/x/claude-*", "/private/var/x/claude-*"],
+        &[
+            "/var/x/claude-*",
+            "/private/var/x/claude-*",
+            "/tmp/claude-*",
+            "/private/tmp/claude-*",
+        ],
     ),
 ];
 
 #[test]
-fn on_macos_the_tasks_are_in_tmp_whatever_tmpdir_says() {
+fn the_tasks_are_where_the_variables_say_and_in_tmp() {
+    let set = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
     for (system, own, usual, folders) in FOLDERS {
-        let found = folders_of_tasks(system, Some(PathBuf::from(own)), usual.into());
+        let found = folders_of_tasks(system, set(own), set(usual));
         let expected: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
         assert_eq!(found, expected, "{system} {own:?} {usual}");
     }
-    assert_eq!(
-        folders_of_tasks("linux", None, "/t".into()),
-        [PathBuf::from("/t/claude-*")]
-    );
+    // The first that is not empty.
+    for (set, first) in [
+        (&[("TMPDIR", ""), ("TMP", "/b"), ("TEMP", "/c")][..], "/b"),
+        (&[("TEMP", "/c")], "/c"),
+        (&[("TMPDIR", "/a/./x/../"), ("TMP", "/b")], "/a"),
+        (&[("CLAUDE_CODE_TMPDIR", "/d"), ("TMPDIR", "/a")], "/d"),
+        (&[("CLAUDE_CODE_TMPDIR", ""), ("TMPDIR", "")], "/tmp"),
+    ] {
+        let variable = |name: &str| {
+            let set = set.iter().find(|(set, _)| *set == name);
+            set.map(|(_, value)| OsString::from(value))
+        };
+        let places = Places::find(Path::new("/h"), variable).unwrap();
+        let missing = places.missing(&Denied::default()).unwrap();
+        let rule = format!("Read(/{first}/claude-*/**/tasks/a*.output)");
+        let rules: Vec<_> = missing
+            .iter()
+            .filter(|rule| rule.contains(".output"))
+            .collect();
+        if cfg!(target_os = "linux") {
+            assert_eq!(*rules[0], rule, "{missing:?}");
+            assert_eq!(
+                *rules[rules.len() - 1],
+                "Read(//tmp/claude-*/**/tasks/a*.output)"
+            );
+        }
+    }
+}
+
+/// What a rule means for `~/private/ids.md`: all of its folder, and the file by its name. Each
+/// was tried in both versions of the client, from another folder, in auto mode.
+const MEANT: &str = "
+Read both
+Read(*) both
+Read(~/private/**) folder
+Read(~/private/) folder
+Read(~/private) folder
+Read(~/private/*) both
+Read(~/private/**/ids.md) -
+Read(~/private/*.md) file
+Read(~/private/ids.md) file
+Read(~/private/?ds.md) file
+Read(~/private/[i]ds.md) file
+Read(~/private/[a-j]ds.md) file
+Read(~/PRIVATE/IDS.md) file
+Read(~/[p]rivate/**) folder
+Read(~/p?ivate/**) folder
+Read(~/priv*/**) folder
+Read(~/**) folder
+Read(~/*) folder
+Read(~/**/*.md) -
+Read(//h/me/private/**) folder
+Read(//h/me/private/ids.md) file
+Read(//**) folder
+Read(//*/**) folder
+Read(**) -
+Read(//) -
+Read(~) -
+Read(~/) -
+Read(/**) -
+Read(/**/private/**) -
+Read(/**/*.md) -
+Read(/*/**) -
+Read(/h/me/private/**) -
+Read(~/**.md) -
+Read(~/pri**ids.md) -
+Read(//**.md) -
+Read(**/*.md) -
+Read(*.md) -
+Read(ids.md) -
+Read(private/**) -
+Read(~/private/./**) -
+Read(~/x/../private/**) -
+Read(~/{private,x}/**) -
+Read(~/private/[!x]ds.md) -
+Read(~/private/\\ids.md) -
+Read(~/private/ids.md/) -
+Read(~/priv/**) -
+Read(~/private/**/x) -
+";
+
+#[test]
+fn a_rule_counts_only_as_far_as_the_client_takes_it() {
+    let home = Path::new("/h/me");
+    for row in MEANT.trim().lines() {
+        let (rule, meant) = row.rsplit_once(' ').unwrap();
+        let denied = Denied(vec![rule.to_owned()]);
+        let folder = denied.has(&home.join("private").join(ANY), home);
+        let file = denied.names(&home.join("private/ids.md"), home);
+        let expected = match meant {
+            "both" => (true, true),
+            "folder" => (true, false),
+            "file" => (false, true),
+            _ => (false, false),
+        };
+        assert_eq!((folder, file), expected, "{row}");
+    }
+}
+
+/// The wide rules of version 0.4.0 are enough.
+#[test]
+fn who_denies_all_of_a_place_needs_no_narrower_rule() {
+    let places = Places::find(Path::new("/h"), |_| None).unwrap();
+    let narrow = places.missing(&Denied::default()).unwrap();
+    assert!(places.too_wide(&Denied(narrow.clone())).is_none());
+    assert!(places.missing(&Denied(narrow)).unwrap().is_empty());
+    let wide = ["Read(~/.claude/projects/**)", "Read(//tmp/claude-*/**)"];
+    let wide = Denied(wide.map(str::to_owned).to_vec());
+    if cfg!(target_os = "linux") {
+        assert!(places.missing(&wide).unwrap().is_empty());
+        assert!(places.too_wide(&wide).unwrap().contains("narrower"));
+    }
+}
+
+/// F16: rules are written as the client compares them.
+#[test]
+fn a_place_is_named_as_it_is_and_by_what_it_leads_to() {
+    let above = tempfile::tempdir().unwrap();
+    let home = above.path().canonicalize().unwrap();
+    fs::create_dir_all(home.join("dotfiles/claude")).unwrap();
+    std::os::unix::fs::symlink("dotfiles/claude", home.join(".claude")).unwrap();
+    let rules = |own: &str| {
+        let set = |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| own.into());
+        Places::find(&home, set)?.missing(&Denied::default())
+    };
+    let linked = rules("").unwrap();
+    for folder in [".claude", "dotfiles/claude"] {
+        let rule = format!("Read(~/{folder}/projects/**/subagents/**)");
+        assert!(linked.contains(&rule), "{linked:?}");
+    }
+    for own in ["/c/d", "/c/d/", "/c/./d", "/c/x/../d"] {
+        assert_eq!(
+            rules(own).unwrap()[0],
+            "Read(//c/d/projects/**/subagents/**)"
+        );
+    }
+    for own in ["c/d", "~/c", "./c"] {
+        assert_eq!(rules(own), None, "{own}");
+    }
 }

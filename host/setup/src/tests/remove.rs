@@ -311,8 +311,9 @@ fn rules_that_two_names_share_go_with_the_second_although_the_first_ones_were_ch
         let settings = home.read(SETTINGS);
         home.given(&wants(What::Plugin));
         home.file(SETTINGS, &(home.read(SETTINGS) + "\n"));
-        home.install(&bind("claude-code", "x"), &mut User::answers(&["x", "y"]))
-            .unwrap();
+        // Only the own agent has tickets, whose folder needs a rule.
+        let mut user = User::answers(&["y", "x", "y"]);
+        home.install(&bind("claude-code", "x"), &mut user).unwrap();
         for name in names {
             assert!(home.read(SETTINGS).contains("Read(~/private/**)"));
             home.remove(name).unwrap();
