@@ -204,8 +204,10 @@ onEachClient("11: the plugin's README works word for word", BARE, async ({ home 
   assert.equal((await scan(home)).got.text, text);
 
   // Its rules, as `check` wants them, and its command for a failure.
-  // TMPDIR is set here, so its path stands for /tmp, as the page says.
-  home.set(JSON.parse(block('json').replace('//tmp/claude-', `/${path.join(home.root, 'tmp')}/claude-`)));
+  // TMPDIR is set here, so they are there once more with its path, as the page says.
+  const { deny } = JSON.parse(block('json')).permissions;
+  const more = deny.map((rule) => rule.replace('//tmp/claude-', `/${path.join(home.root, 'tmp')}/claude-`));
+  home.set({ permissions: { deny: [...new Set([...deny, ...more])] } });
   const check = await home.run('/bin/sh', ['-c', `'${home.plugin('bin/keyhole')}' check`]);
   assert.equal(check.code, 0, check.stdout + check.stderr);
   assert.match(check.stdout, /\nkeyhole:privacy-scanner: would be served, /);

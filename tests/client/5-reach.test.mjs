@@ -70,39 +70,148 @@ onEachClient("5d: a user can keep the subagent's transcript from the parent", as
   assert.deepEqual(written(home), []);
 
   assert.ok(await leaks(byName), 'this client keeps transcripts from the parent by itself: drop the rule from the advice');
-  const rule = 'Read(~/.claude/projects/**)';
-  home.set({ permissions: { deny: [rule] } });
+  home.set({ permissions: { deny: ['Read(~/.claude/projects/**/subagents/**)'] } });
   assert.ok(!(await leaks(byName)));
-
-  // The client has a folder for each session's tasks, with links to the transcripts.
-  const tasks = path.join(home.root, 'tmp/claude-*');
-  const bySearch = async (_, model) => {
-    await model.asked('scanner', 1);
-    return [...(await transcripts(home)).slice(0, 1).map(read), ...searches(home, tasks)];
-  };
-  assert.ok(await leaks(bySearch), 'the second rule is not needed any more: drop it from the advice');
-  home.set({ permissions: { deny: [rule, `Read(/${tasks}/**)`] } });
-  for (const run_in_background of [false, true]) assert.ok(!(await leaks(bySearch, { run_in_background })));
+  const byLinks = async () => (await transcripts(home), Object.values(ways(home)));
+  assert.ok(await leaks(byLinks), 'the rules for tasks are not needed any more: drop them from the advice');
 });
 
-/** Ways to search the folders of tasks and of transcripts, without naming the file. */
-function searches(home, tasks) {
-  const [name] = fs.readdirSync(path.dirname(tasks)).filter((name) => name.startsWith('claude-'));
-  const task = path.join(path.dirname(tasks), name);
-  const outputs = home.files(task).filter((name) => name.endsWith('.output'));
-  const inner = [...new Set(outputs.map((name) => path.dirname(name)))];
-  const search = (folder) => `grep -Rho 'ZQ-CANARY[^"]*' ${folder}`;
-  return [
-    ...[task, ...inner, tasks].map((folder) => bash(search(folder))),
-    bash(search(task), { run_in_background: true }),
-    ...inner.flatMap((folder) => [bash(`cat ${folder}/*`), bash(`cd ${folder} && cat *.output`)]),
-    bash(`find -L ${task} -type f -exec cat {} +`),
-    ...outputs.slice(0, 1).map(read),
-    ...[task, ...inner].map((folder) => grep('ZQ-CANARY.*', folder)),
-    bash("grep -rho 'ZQ-CANARY[^\"]*' ~/.claude/projects"),
-    bash('cat ~/.claude/projects/*/*/subagents/*'),
-  ];
+/** The rules that setup writes, for the folder of tasks that this home has. */
+function narrow(home) {
+  const deny = RULES.permissions.deny.map((rule) => rule.replace('//tmp/', `/${home.root}/tmp/`));
+  return { permissions: { deny } };
 }
+
+/** The rules that version 0.4.0 wrote, which an older client needs. */
+const wide = (home) => ({
+  permissions: { deny: ['Read(~/.claude/projects/**)', `Read(/${home.root}/tmp/claude-*/**)`] },
+});
+
+/** Ways to what a subagent read, by its transcript and by the link to that among the tasks. */
+function ways(home) {
+  const transcript = written(home).find((name) => name.includes('/subagents/'));
+  const link = home.files(path.join(home.root, 'tmp')).find((name) => name.endsWith('.output'));
+  const [subagents, tasks] = [transcript, link].map(path.dirname);
+  const [session, kept] = [tasks, subagents].map(path.dirname);
+  const search = (folder) => `grep -Rho 'ZQ-CANARY[^"]*' ${folder}`;
+  const shell = {
+    cat: `cat ${link}`,
+    a: `cat ${tasks}/a*`,
+    all: `cat ${tasks}/*`,
+    ending: `cat ${tasks}/*.output`,
+    set: `cat ${tasks}/[a]*`,
+    marks: `cat ${tasks}/?????????????????.output`,
+    above: `cat ${session}/*/*.output`,
+    'a letter': `cat ${session}/t*/*`,
+    grep: search(tasks),
+    'grep above': search(session),
+    'grep all': search(path.join(home.root, 'tmp/claude-*')),
+    'grep in quotes': search(`"${session}"`),
+    'grep of a glob': `grep -h ZQ ${session}/*/*`,
+    'option last': `grep ZQ ${session} -Rh`,
+    rg: `rg -L ZQ ${session}`,
+    'rg, option last': `rg ZQ ${session} -L`,
+    find: `find -L ${tasks} -type f -exec cat {} +`,
+    'link to it': `ln -s ${link} here; cat here`,
+    copy: `cp ${link} copy.md`,
+    redirect: `cat < ${link}`,
+    'redirect, glob': `cat < ${tasks}/a*`,
+    'cd, all': `cd ${tasks} && cat *.output`,
+    'cd, a': `cd ${tasks} && cat a*`,
+    'cd above': `cd ${session} && cat tasks/a*`,
+    transcript: `cat ${transcript}`,
+    'transcript, redirect': `cat < ${transcript}`,
+    'transcripts, all': `cat ${subagents}/*`,
+    'transcripts, glob': 'cat ~/.claude/projects/*/*/subagents/*',
+    'transcripts, above': 'cat ~/.claude/projects/*/*/*/*',
+    'transcripts, cd': `cd ${subagents} && cat *`,
+    'transcripts, cd above': `cd ${kept} && cat subagents/*`,
+    'transcripts, cd and globs': `cd ${kept} && cat */*`,
+    'transcripts, cd and grep': `cd ${kept} && grep -rh CANARY .`,
+    'transcripts, grep': "grep -rho 'ZQ-CANARY[^\"]*' ~/.claude/projects",
+    'transcripts, find': "find ~/.claude -name 'agent-*' -exec cat {} +",
+    'transcripts, link': `ln -s ${subagents} folder; cat folder/*`,
+  };
+  return {
+    ...Object.fromEntries(Object.entries(shell).map(([name, command]) => [name, bash(command)])),
+    'grep behind': bash(search(session), { run_in_background: true }),
+    Read: read(link),
+    'Read of the transcript': read(transcript),
+    ...Object.fromEntries([tasks, session, kept, subagents].map((folder, at) => [`Grep ${at}`, grep('ZQ-CANARY.*', folder)])),
+  };
+}
+
+/** Those ways that pass the rules that setup writes: the client needs the wider ones. */
+const PASSES = {
+  '2.1.332': [],
+  '2.1.197': [
+    'marks', 'redirect', 'redirect, glob', 'cd, all', 'cd, a', 'cd above', 'transcript, redirect',
+    'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
+  ],
+};
+
+/** Those of them that auto mode asks a model about, as it does about others in both versions. */
+const ASKED = ['transcript, redirect', 'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep'];
+
+onEachClient('rules-keep: the rules that setup writes keep what a subagent read from the parent, or the client is known for it', async ({ home, client }) => {
+  /** The ways by which the parent reads it. */
+  const passes = async (mode, rules, begins = []) => {
+    home.set(rules);
+    let tried;
+    const turn = async () => {
+      await home.until('a transcript', () => written(home).length > 0);
+      tried = ways(home);
+      return Object.values(tried);
+    };
+    const script = plain(client, { parent: [...begins, turn, ...DONE] });
+    const session = await home.session(script, ['--permission-mode', mode]);
+    assert.deepEqual(session.unscripted, []);
+    const answers = session.answers('parent').slice(begins.length);
+    const passed = Object.keys(tried).filter((_, at) => answers[at].text.includes(CANARY));
+    // What runs in the background is told later.
+    const told = session.requests.some(({ actor, text }) => actor !== 'scanner' && text.includes(CANARY));
+    assert.equal(told, passed.length > 0);
+    return passed;
+  };
+  const known = PASSES[client.version];
+  assert.deepEqual(await passes('default', narrow(home), [spawn('scanner', SCANNER)]), known);
+  // Not in auto mode: whether an agent starts there, a model decides.
+  assert.deepEqual(await passes('auto', narrow(home)), known.filter((name) => !ASKED.includes(name)));
+  if (known.length === 0) return;
+  const redirects = known.filter((name) => name.includes('redirect'));
+  assert.deepEqual(await passes('default', wide(home)), redirects);
+});
+
+onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under those of 0.4.0 it has not', async ({ home }) => {
+  /** Which of these it can read. */
+  const has = async (mode, rules) => {
+    home.set(rules);
+    const memory = path.join(home.home, '.claude/projects', home.project.replace(/[^a-zA-Z0-9]/g, '-'), 'memory/MEMORY.md');
+    const begin = [bash('echo ZQ-BEHIND', { run_in_background: true }), bash('seq 1 60000')];
+    const look = async ({ messages }) => {
+      const said = messages.flatMap(({ results }) => results).map(({ text }) => text);
+      const [behind, long] = [/\S+\/tasks\/\w+\.output/, /\S+\/tool-results\/[\w-]+\.\w+/].map((one) => said.join('\n').match(one)?.[0]);
+      assert.ok(behind && long, said.join('\n').slice(0, 3000));
+      await home.until('the output', () => fs.readFileSync(behind, 'utf8').includes('ZQ-BEHIND'));
+      return [read(behind), call('Read', { file_path: long, offset: 50000, limit: 9 }), bash(`tail -3 ${behind}`)];
+    };
+    const write = call('Write', { file_path: memory, content: 'ZQ-MEMORY\n' });
+    const script = { parent: [begin, look, write, read(memory), ...DONE] };
+    const session = await home.session(script, ['--permission-mode', mode, '--allowedTools', 'Bash(seq:*)']);
+    fs.rmSync(memory, { force: true });
+    const [behind, long, tail, , remembered] = session.answers('parent').slice(begin.length).map(({ text }) => text);
+    return {
+      behind: behind.includes('ZQ-BEHIND'),
+      tail: tail.includes('ZQ-BEHIND'),
+      long: long.includes('50003'),
+      memory: remembered.includes('ZQ-MEMORY'),
+    };
+  };
+  const all = { behind: true, tail: true, long: true, memory: true };
+  for (const mode of ['default', 'auto']) assert.deepEqual(await has(mode, narrow(home)), all, mode);
+  const none = Object.fromEntries(Object.keys(all).map((name) => [name, false]));
+  assert.deepEqual(await has('default', wide(home)), none);
+});
 
 /** What the client wrote that contains the catalog: transcripts of subagents. */
 const written = (home) => home.holding(CANARY, path.join(home.home, '.claude'));
@@ -184,8 +293,7 @@ onEachClient('26g: in auto mode the parent reads all of it unasked, and with the
   };
   assert.deepEqual(await told('auto'), Object.keys(places));
   assert.deepEqual(await told('default'), ['transcript', 'task']);
-  const deny = [...RULES.permissions.deny, `Read(/${home.root}/tmp/claude-*/**)`];
-  home.set({ permissions: { deny } });
+  home.set(narrow(home));
   assert.deepEqual(await told('auto'), ['map']);
   assert.deepEqual(await told('default'), []);
   // Not in auto mode: whether an agent starts there, a model decides.

@@ -8,6 +8,7 @@ use crate::{
     map,
     plan::Plan,
     recipe::NameError,
+    rules::Places,
     state_folder,
 };
 use std::{ffi::OsString, io, path::PathBuf};
@@ -180,10 +181,19 @@ impl Door<'_> {
             return Err(SetupError::NothingOf);
         }
         let left = plan.left.iter().map(|left| format!("\n{left}.\n"));
+        let shown = plan.shown(&self.home);
+        let kept = Places::find(&self.home, self.variable)
+            .filter(|_| shown.contains("/projects/**"))
+            .map(|places| {
+                format!(
+                    "\nThe rule that denies the conversations of agents goes. They stay, with what the agents read: delete {}/projects/*/*/subagents.\n",
+                    places.shown
+                )
+            });
         asked.show(&format!(
-            "This takes away what setup wrote for {name}:\n{}{}",
-            plan.shown(&self.home),
-            left.collect::<String>()
+            "This takes away what setup wrote for {name}:\n{shown}{}{}",
+            left.collect::<String>(),
+            kept.unwrap_or_default()
         ))?;
         if !asked.agrees("\nTake it away?")? {
             return Ok(Outcome::Nothing);

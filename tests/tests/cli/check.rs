@@ -621,11 +621,12 @@ fn a_binding_whose_tool_has_too_long_a_name_for_some_clients_is_warned_of() {
     }
 }
 
-/// What the settings deny, and what is said of that. `ALL` are the two places of the client
-/// and our programs, `FILES` all but our programs.
+/// What the settings deny, and what is said of that. `WIDE` and `NARROW` are the two places of
+/// the client, `MINE` the file and its folder, `BOTH` what is said of these, `FILES` all but our
+/// programs, and `ALL` all but the file and its folder.
 const DENIED: &str = r#"
- | ADD Read(~/.claude/projects/**), Read(//tmp/claude-*/**), FOLDER, PROGRAMS
-], "blockReadsOutsideWorkingDirectories": true, "ask": [ | ADD Read(~/.claude/projects/**), Read(//tmp/claude-*/**), FOLDER, PROGRAMS
+: | ADD NARROW, BOTH, PROGRAMS
+:], "blockReadsOutsideWorkingDirectories": true, "ask": [ | ADD NARROW, BOTH, PROGRAMS
 FILES | ADD PROGRAMS
 FILES, "Bash(*keyhole* inject*)", "Bash(*keyhole* serve*)", "Bash(*keyhole* setup*)" | ADD Bash(*keyhole* withhold*)REASON
 FILES, "Bash(*keyhole* inject*)", "Bash(*keyhole* s*)", "Bash(*keyhole* withhold*)" |
@@ -637,23 +638,44 @@ FILES, "Bash(*keyhole)" | ADD PROGRAMS
 FILES, "Bash(*/*keyhole*)" | ADD PROGRAMS
 FILES, "Bash(*keyhole*" | ADD PROGRAMS
 FILES, "Read(*keyhole*)" | ADD PROGRAMS
-ALL | ADD FOLDER
-ALL, "Read(~/private/**)" |
-ALL, "Read(~/private/a.md)" |
-"Bash", "Read(~/**)", "Read(//tmp/claude-*/**)" |
+ALL | ADD BOTH
+ALL, MINE |
+"Bash(*keyhole*)", SET, MINE |
+"Bash(*keyhole*)", "Read(~/.claude/projects/**)", MINE | TASKS
+"Bash(*keyhole*)", "Read(//tmp/claude-*/**)", MINE | ADD Read(~/.claude/projects/**/subagents/**)
+"Bash(*keyhole*)", "Bash(*/t*)", "Read(~/.claude/**)", MINE | ADD Read(//tmp/claude-*/**/tasks/a*.output)
+ALL, "Read(~/private/**)" | ADD FILE
+ALL, "Read(~/private/a.md)" | ADD FOLDER
+"Bash", "Read(~/**)", "Read(//tmp/claude-*/**)" | ADD FILE
 "Bash", "Read" |
-"Bash", "Read(~/**)", "Read(//tmp/**)" |
-ALL, "Read(~/private/*.md)" |
-ALL, "Read(~/**/*.md)" |
-ALL, "Read(~/private/**/a.md)" |
-ALL, "Read(~/private)" |
-ALL, "Read(~/priv*/**)" |
-ALL, "Read(~/*.md)" | FOLDER
-ALL, "Read(~/private/*.txt)" | FOLDER
-ALL, "Read(~/priv/**)" | FOLDER
-ALL, "Read(~/other/**)" | FOLDER
+"Bash", "Read(*)" |
+"Bash", "Read(~/**)", "Read(~/private/?.md)", "Read(//tmp/**)" |
+ALL, "Read(~/private/)", "Read(~/[p]rivate/A.md)" |
+ALL, "Read(~/private/*.md)" | ADD FOLDER
+ALL, "Read(~/private)" | ADD FILE
+ALL, "Read(~/priv*/**)" | ADD FILE
+ALL, "Read(**)" | ADD BOTH
+ALL, "Read(~/*.md)" | ADD BOTH
+ALL, "Read(~/private/*.txt)" | ADD BOTH
+ALL, "Read(~/priv/**)" | ADD BOTH
+ALL, "Read(~/other/**)" | ADD BOTH
+ALL, "Read(/**/private/**)" | ADD BOTH
+ALL, "Read(/**/*.md)" | ADD BOTH
+ALL, "Read(~/**.md)" | ADD BOTH
+ALL, "Read(~/pri**a.md)" | ADD BOTH
+ALL, "Read(//**.md)" | ADD BOTH
 ] | settings.json is not JSON; fix it, and check again
 "#;
+
+/// What setup writes for the two places.
+const NARROW: [&str; 6] = [
+    "Read(~/.claude/projects/**/subagents/**)",
+    "Read(//tmp/claude-*/**/tasks/a*.output)",
+    "Bash(*/tasks/a*)",
+    "Bash(*grep*/tmp/claude-*)",
+    "Bash(*rg */tmp/claude-*)",
+    r"Bash(*/tmp/claude-*\**)",
+];
 
 const PROGRAMS: [&str; 4] = [
     "Bash(*keyhole* inject*)",
@@ -666,16 +688,28 @@ const PROGRAMS: [&str; 4] = [
 fn settings_that_deny_too_little_are_told_of() {
     for row in DENIED.trim_matches('\n').lines() {
         let (deny, says) = row.split_once(" |").unwrap();
+        let set = serde_json::to_string(&NARROW).unwrap();
         let deny = deny
-            .replace("FILES", r#""Read(~/private/**)", PLACES"#)
-            .replace("ALL", r#""Bash(*keyhole*)", PLACES"#)
+            .trim_matches(':')
+            .replace("FILES", "MINE, WIDE")
+            .replace("ALL", r#""Bash(*keyhole*)", WIDE"#)
+            .replace("MINE", r#""Read(~/private/**)", "Read(~/private/a.md)""#)
+            .replace("SET", set.trim_matches(['[', ']']))
             .replace(
-                "PLACES",
+                "WIDE",
                 r#""Read(~/.claude/projects/**)", "Read(//tmp/claude-*/**)""#,
             );
         let says = format!("{says}\n")
             .replace("ADD", "Add to permissions.deny in ~/.claude/settings.json:")
+            .replace("NARROW", &NARROW.join(", "))
+            .replace(
+                "TASKS",
+                &format!("settings.json: {}", NARROW[1..].join(", ")),
+            )
+            .replace("BOTH", "FILE, FOLDER")
+            .replace("FILE", "Read(file) with the path of your file")
             .replace("FOLDER", "Read(FOLDER/**) with the folder of your file")
+            .replace("(file)", "(FILE)")
             .replace("PROGRAMS", &format!("{}REASON", PROGRAMS.join(", ")))
             .replace("REASON", ", since rules for files bind no program");
         let world = World::new()
@@ -712,16 +746,17 @@ fn settings_that_deny_too_little_are_told_of() {
     let elsewhere = || World::new().map("").env("CLAUDE_CONFIG_DIR", "/c/d");
     let own_shell = || elsewhere().env("TMPDIR", "/t/claude-7");
     for (world, tasks) in [
-        (elsewhere(), "//tmp/claude-*/**"),
-        (own_shell(), "//t/claude-*/**"),
-        (
-            own_shell().env("CLAUDE_CODE_TMPDIR", "/x"),
-            "//x/claude-*/**",
-        ),
+        (elsewhere(), "tmp"),
+        (own_shell(), "t"),
+        (own_shell().env("CLAUDE_CODE_TMPDIR", "/x"), "x"),
     ] {
-        let _ = world.run(["check", "--plugin", "/p/keyhole"]).mentions(&format!(
-            "Add to permissions.deny in /c/d/settings.json: Read(//c/d/projects/**), Read({tasks})"
-        ));
+        let ran = world.run(["check", "--plugin", "/p/keyhole"]);
+        let _ = ran
+            .mentions(&format!(
+                "Add to permissions.deny in /c/d/settings.json: Read(//c/d/projects/**/subagents/**), Read(//{tasks}/claude-*/**/tasks/a*.output), "
+            ))
+            // The client may be started without the variable.
+            .mentions(" Read(//tmp/claude-*/**/tasks/a*.output), ");
     }
     let linked = World::new()
         .file("dotfiles/a.md", "a")
@@ -729,11 +764,70 @@ fn settings_that_deny_too_little_are_told_of() {
         .map("[keys]\nkeyhole-privacy-catalog = '~/private/a.md'\n")
         .file(
             ".claude/settings.json",
-            r#"{"permissions":{"deny":["Read(~/private/**)", "Bash"]}}"#,
+            r#"{"permissions":{"deny":["Read(~/private/**)", "Read(~/private/a.md)", "Bash"]}}"#,
         );
-    let _ = linked
-        .run(["check", "--plugin", "/p/keyhole"])
-        .mentions("Read(FOLDER/**) with the folder of your file\n");
+    let _ = linked.run(["check", "--plugin", "/p/keyhole"]).mentions(
+        "Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file\n",
+    );
+}
+
+/// All that an agent of Claude Code gets needs rules, whichever way it gets it; and only if that
+/// client is here. They are a warning.
+#[test]
+fn check_names_the_rules_that_are_missing_for_each_agents_file() {
+    let map = "roots = ['~/a', '~/b', '~/c', '~/d', '~/e']
+[keys.k-7f3a9c55aa01beef]\npath = '~/a/a.md'\nagents = ['acme:reviewer']
+[keys.m-91c09c55aa01beef]\npath = '~/b/b.md'
+[bindings.c]\npath = '~/c/c.md'\nagents = ['c']
+[bindings.d]\npath = '~/d/d.md'
+[bindings.e]\npath = '~/e/e.md'\n";
+    let with = |map: &str| {
+        ["a", "b", "c", "d", "e"]
+            .iter()
+            .fold(World::new().map(map), |world, name| {
+                world.file(&format!("{name}/{name}.md"), "- a line of it\n")
+            })
+    };
+    let away = with(map);
+    let _ = away.run(["check"]).exits(0).conceals("permissions.deny");
+    let nobodys = with("roots = ['~/b']\n[keys]\nm-91c09c55aa01beef = '~/b/b.md'\n");
+    let nobodys = nobodys.file(".claude/settings.json", "{}");
+    let _ = nobodys.run(["check"]).exits(0).conceals("permissions.deny");
+    let agent = "mcpServers: [{\"d\": {\"command\": \"keyhole\", \"args\": [\"serve\", \"--bind\", \"d\"]}}]\n";
+    let here = with(map).file(".claude/agents/any.md", agent);
+    let says = ["a", "c", "d"].map(|name| format!("Read(~/{name}/**), Read(~/{name}/{name}.md), "));
+    let tickets = "Read(~/.local/state/keyhole/**), Bash(*keyhole* inject*)";
+    let ran = here
+        .run(["check"])
+        .exits(0)
+        .mentions(&format!("{}{tickets}", says.concat()));
+    let _ = ran
+        .conceals("~/b/**")
+        .conceals("~/e/**")
+        .mentions("In Claude Code 2.1.197, ");
+    // In a session, no path of a file.
+    let ran = here.run(["check", "--plugin", "/p/keyhole"]);
+    let _ = ran.conceals("Read(~/a").mentions(
+        "Read(FILE) with the path of your file, Read(FOLDER/**) with the folder of your file, ",
+    );
+    // With all that it says, it says nothing more; and there are no tickets without a server.
+    let (_, rules) = here
+        .run(["check"])
+        .stdout
+        .split_once("settings.json: ")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    let (rules, _) = rules.split_once(", since").unwrap();
+    let rules: Vec<_> = rules.split(", ").collect();
+    let deny = serde_json::json!({ "permissions": { "deny": rules } });
+    let here = here.file(".claude/settings.json", deny.to_string());
+    let _ = here.run(["check"]).exits(0).conceals("permissions.deny");
+    let keys = with("[keys.k-7f3a9c55aa01beef]\npath = '~/a/a.md'\nagents = ['x']\n");
+    let keys = keys.file(".claude/settings.json", "{}");
+    let _ = keys
+        .run(["check"])
+        .mentions("Read(~/a/a.md)")
+        .conceals(".local/state");
 }
 
 /// As version 0.4.0 of setup wrote it: a session that is this agent gets the file.

@@ -59,7 +59,7 @@ fn collect(directory: &Path, sources: &mut Vec<Source>) {
 
 /// The tests that are cited between backticks, in the form `module::name`.
 fn citations(text: &str) -> Vec<&str> {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:-".contains(c);
     let quoted = text.split('`').skip(1).step_by(2);
     let is_one = |quoted: &&str| quoted.contains("::") && quoted.chars().all(is_plain);
     quoted.filter(is_one).collect()
