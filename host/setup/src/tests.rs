@@ -301,6 +301,30 @@ fn a_dry_run_shows_what_would_be_asked() {
     assert!(nobody.shown.contains(says), "{}", nobody.shown);
 }
 
+/// Version 0.4.0 wrote them. They are enough, but break what they need not.
+#[test]
+fn wide_rules_stay_and_are_said_to_be_wide() {
+    let home = Home::new();
+    let wide = ["Read(~/.claude/projects/**)", "Read(//tmp/claude-*/**)"];
+    let settings = serde_json::json!({ "permissions": { "deny": wide } });
+    home.file(SETTINGS, &settings.to_string());
+    let mut user = User::answers(YES);
+    home.install(&bind("claude-code", "a"), &mut user).unwrap();
+    let settings = home.read(SETTINGS);
+    let is_narrow = |text: &str| text.contains("subagents") || text.contains("/tasks/");
+    if cfg!(target_os = "linux") {
+        assert!(!is_narrow(&settings), "{settings}");
+    }
+    assert!(
+        user.seen.contains("it writes narrower rules."),
+        "{}",
+        user.seen
+    );
+    for rule in wide {
+        assert!(settings.contains(rule));
+    }
+}
+
 /// A file with tabs: the plan has them as blanks, and no line without a text.
 #[test]
 fn the_plan_is_indented_as_the_file_is() {

@@ -321,3 +321,19 @@ fn rules_that_two_names_share_go_with_the_second_although_the_first_ones_were_ch
         assert_eq!(home.read(SETTINGS), settings.clone() + "\n", "{names:?}");
     }
 }
+
+/// Claude Code keeps what its agents read, and nothing denies it any more.
+#[test]
+fn remove_names_what_its_rules_have_denied_and_the_client_keeps() {
+    let home = Home::new();
+    home.given(&bind("claude-code", "a"));
+    let mut user = User::answers(&["b", "y"]);
+    home.install(&bind("claude-code", "b"), &mut user).unwrap();
+    for (name, is_last) in [("a", false), ("b", true)] {
+        let mut user = User::answers(&["y"]);
+        home.door(None, |door| door.remove(name, &mut user))
+            .unwrap();
+        let says = "delete ~/.claude/projects/*/*/subagents.\n";
+        assert_eq!(user.seen.contains(says), is_last, "{}", user.seen);
+    }
+}
