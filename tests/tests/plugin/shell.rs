@@ -164,7 +164,8 @@ fn on_a_terminal_of_the_users_own_it_names_the_paths() {
     let (shown, _) = entry(KEY, "max_bytes = 1").asked(["check", "--plugin", "/p"], &[]);
     assert!(shown.contains("~/secret-place/a.md"), "{shown}");
     assert!(shown.contains(": too-large, line 1\n"), "{shown}");
-    assert!(shown.contains("Read(~/secret-place/**), Bash("), "{shown}");
+    let rules = "Read(~/secret-place/**), Read(~/secret-place/a.md), Bash(";
+    assert!(shown.contains(rules), "{shown}");
     assert!(!shown.contains("terminal of your own"), "{shown}");
 }
 
