@@ -91,10 +91,21 @@ const wide = (home) => ({
   permissions: { deny: ['Read(~/.claude/projects/**)', `Read(/${home.root}/tmp/claude-*/**)`] },
 });
 
+/** What the client's tasks have printed, the newest last. */
+function outputs(home) {
+  const all = home.files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'));
+  const time = (name) => fs.lstatSync(name).mtimeMs;
+  return all.sort((one, other) => time(one) - time(other));
+}
+
 /** Ways to what a subagent read, by its transcript and by the link to that among the tasks. */
 function ways(home) {
   const [transcript] = ofSubagents(home);
-  const link = home.files(path.join(home.root, 'tmp')).find((name) => name.endsWith('.output'));
+  // A shell gets further among the tasks of its own session.
+  const tasksNow = path.dirname(outputs(home).at(-1));
+  const link = path.join(tasksNow, path.basename(outputs(home).findLast((name) => fs.lstatSync(name).isSymbolicLink())));
+  // A session that started no agent has none yet.
+  if (!fs.existsSync(link)) fs.symlinkSync(transcript, link);
   const [subagents, tasks] = [transcript, link].map(path.dirname);
   const [session, kept] = [tasks, subagents].map(path.dirname);
   const search = (folder) => `grep -Rho 'ZQ-CANARY[^"]*' ${folder}`;
@@ -177,15 +188,19 @@ onEachClient('rules-keep: the rules that setup writes keep what a subagent read 
   const known = PASSES[client.version];
   assert.deepEqual(await passes('default', narrow(home), [spawn('scanner', SCANNER)]), known);
   // Not in auto mode: whether an agent starts there, a model decides.
-  assert.deepEqual(await passes('auto', narrow(home)), known);
+  const task = bash('echo', { run_in_background: true });
+  assert.deepEqual(await passes('auto', narrow(home), [task]), known);
   if (known.length === 0) return;
   const redirects = known.filter((name) => name.includes('redirect'));
-  assert.deepEqual(await passes('default', wide(home)), redirects);
+  assert.deepEqual(await passes('default', wide(home), [task]), redirects);
 });
 
-onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under those of 0.4.0 it has not', async ({ home }) => {
+onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under those of 0.4.0 it has not', { terminal: true }, async ({ home }) => {
+  const play = (script, mode, ...more) => home.session(script, ['--permission-mode', mode, ...more]);
+  const inTerminal = (script, mode, ...more) =>
+    home.terminal(script, (session) => session.has('parent', 4), {}, [...more, '--permission-mode', mode]);
   /** Which of these it can read. */
-  const has = async (mode, rules) => {
+  const has = async (mode, rules, how = play) => {
     home.set(rules);
     const memory = path.join(home.home, '.claude/projects', home.project.replace(/[^a-zA-Z0-9]/g, '-'), 'memory/MEMORY.md');
     const begin = [bash('echo ZQ-BEHIND', { run_in_background: true }), bash('seq 1 60000')];
@@ -193,12 +208,13 @@ onEachClient('rules-let: under the rules that setup writes the parent has its ba
       const said = messages.flatMap(({ results }) => results).map(({ text }) => text);
       const [behind, long] = [/\S+\/tasks\/\w+\.output/, /\S+\/tool-results\/[\w-]+\.\w+/].map((one) => said.join('\n').match(one)?.[0]);
       assert.ok(behind && long, said.join('\n').slice(0, 3000));
-      await home.until('the output', () => fs.readFileSync(behind, 'utf8').includes('ZQ-BEHIND'));
+      await home.until('the output', () => home.holding('ZQ-BEHIND', path.dirname(behind)).includes(behind));
       return [read(behind), call('Read', { file_path: long, offset: 50000, limit: 9 }), bash(`tail -3 ${behind}`)];
     };
     const write = call('Write', { file_path: memory, content: 'ZQ-MEMORY\n' });
     const script = { parent: [begin, look, write, read(memory), ...DONE] };
-    const session = await home.session(script, ['--permission-mode', mode, '--allowedTools', 'Bash(seq:*)']);
+    const session = await how(script, mode, '--allowedTools', 'Bash(seq:*)');
+    assert.deepEqual(session.unscripted, []);
     fs.rmSync(memory, { force: true });
     const [behind, long, tail, , remembered] = session.answers('parent').slice(begin.length).map(({ text }) => text);
     return {
@@ -210,6 +226,7 @@ onEachClient('rules-let: under the rules that setup writes the parent has its ba
   };
   const all = { behind: true, tail: true, long: true, memory: true };
   for (const mode of ['default', 'auto']) assert.deepEqual(await has(mode, narrow(home)), all, mode);
+  assert.deepEqual(await has('default', narrow(home), inTerminal), all, 'in a terminal');
   const none = Object.fromEntries(Object.keys(all).map((name) => [name, false]));
   assert.deepEqual(await has('default', wide(home)), none);
 });
