@@ -278,6 +278,7 @@ fn is_of_documents(folder: &Path, file: &Path, home: &Path) -> bool {
     let Ok(inside) = fs::read_dir(folder) else {
         return !folder.exists();
     };
+    let is_private = both(&home.join("private")).iter().any(|one| folder == one);
     inside.flatten().all(|found| {
         let is_file = found
             .file_type()
@@ -286,7 +287,7 @@ fn is_of_documents(folder: &Path, file: &Path, home: &Path) -> bool {
             .path()
             .extension()
             .is_some_and(|ending| ending == "md");
-        is_file && (found.path() == file || is_markdown && folder == home.join("private"))
+        is_file && (found.path() == file || is_markdown && is_private)
     })
 }
 

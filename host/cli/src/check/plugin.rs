@@ -208,7 +208,7 @@ fn missing_rules(
     let Settings { places, value } = settings;
     let Some(places) = places else {
         return Some(
-            "CLAUDE_CONFIG_DIR, or the folder for temporary files, has a character that is not shown, or that means something else in a rule, so none for it can be told; use another place".to_owned(),
+            "CLAUDE_CONFIG_DIR, or the folder for temporary files, is not absolute, or has a character that is not shown, or that means something else in a rule, so none for it can be told; use another place".to_owned(),
         );
     };
     let Some(settings) = value else {

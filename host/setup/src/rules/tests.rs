@@ -255,6 +255,25 @@ fn a_place_is_named_as_it_is_and_by_what_it_leads_to() {
         let rule = format!("Read(~/{folder}/projects/**/subagents/**)");
         assert!(linked.contains(&rule), "{linked:?}");
     }
+    // A home that is a link, with two documents.
+    fs::create_dir_all(home.join("real/private")).unwrap();
+    std::os::unix::fs::symlink("real", home.join("me")).unwrap();
+    for file in ["a.md", "b.md"] {
+        fs::write(home.join("real/private").join(file), "").unwrap();
+    }
+    let places = Places::find(&home.join("me"), |_| None).unwrap();
+    let file = home.join("me/private/a.md");
+    let real = format!("Read(/{}/real/private", home.display());
+    let rules_of = places.of_document(&file, &Denied::default()).unwrap();
+    assert_eq!(
+        rules_of,
+        [
+            "Read(~/private/**)".to_owned(),
+            "Read(~/private/a.md)".to_owned(),
+            format!("{real}/**)"),
+            format!("{real}/a.md)"),
+        ]
+    );
     for own in ["/c/d", "/c/d/", "/c/./d", "/c/x/../d"] {
         assert_eq!(
             rules(own).unwrap()[0],
