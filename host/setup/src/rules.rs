@@ -83,20 +83,6 @@ impl Places {
         self.claude.join("settings.json")
     }
 
-    /// What the files of the user's own agents say.
-    pub fn agents(&self) -> Vec<String> {
-        let files = fs::read_dir(self.claude.join("agents"));
-        let files = files
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|file| file.path());
-        let texts = files.filter(|file| file.extension().is_some_and(|ending| ending == "md"));
-        texts
-            .filter_map(|file| fs::read_to_string(file).ok())
-            .collect()
-    }
-
     /// Whether the client is here.
     pub fn are_there(&self) -> bool {
         self.claude.is_dir()

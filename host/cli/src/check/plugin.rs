@@ -8,6 +8,7 @@ use super::{
 use keyhole_core::{AgentName, Entry, Key, LiveMap, Location, Map, MapError, Refusal};
 use keyhole_setup::{
     PLUGIN,
+    agents::own_agents,
     paste::shell_word,
     rules::{Denied, Places, Settings},
     state_folder,
@@ -115,10 +116,11 @@ impl<'m> Files<'m> {
         let is_the_plugins = |key: &Key| AGENTS.iter().any(|agent| key.expose() == agent.1);
         let keys = map.entries().into_iter();
         let keys = keys.filter(|(key, entry)| entry.agents().is_some() || is_the_plugins(key));
-        let agents = places.map(Places::agents).unwrap_or_default();
+        let agents = places.map(|places| own_agents(&places.claude.join("agents")));
+        let agents = agents.unwrap_or_default();
         let bindings = map.bindings().into_iter();
         let bindings = bindings.filter(|(name, binding)| {
-            binding.entry().agents().is_some() || agents.iter().any(|text| starts(text, name))
+            binding.entry().agents().is_some() || agents.iter().any(|agent| agent.bind == ***name)
         });
         let bindings: Vec<_> = bindings.map(|(_, binding)| binding.entry()).collect();
         Self {
@@ -126,12 +128,6 @@ impl<'m> Files<'m> {
             all: keys.map(|(_, entry)| entry).chain(bindings).collect(),
         }
     }
-}
-
-/// Whether an agent's file seems to start a server for this binding. One rule more does no harm.
-fn starts(text: &str, binding: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && !"-_".contains(c));
-    text.contains("--bind") && words.any(|word| word == binding)
 }
 
 fn agent_report(
