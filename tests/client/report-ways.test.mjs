@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { onEachClient } from './harness/case.mjs';
-import { CANARY, CATALOG, DONE, KEY, SCANNER, TOOL, authorPlugin, call, catalog, load, mark, say, spawn } from './harness/plugin.mjs';
+import { CANARY, CATALOG, DONE, SCANNER, TOOL, authorPlugin, call, catalog, load, mark, say, spawn } from './harness/plugin.mjs';
 
 const QUOTED = CANARY.toLowerCase().replaceAll('-', ' ');
 /** What somebody says who quotes the document at a place; the place stays. */
@@ -28,11 +28,11 @@ function assertWithheld(session, places, isWithheld = true) {
   assert.equal(parentRead(session, QUOTED), !isWithheld);
 }
 
-/** Installs somebody else's plugin `acme` with an agent, and gives it the catalog as well. */
-async function author(home, more = {}, agent = 'reviewer', tools = '') {
+/** Installs somebody else's plugin `acme` with the agent `reviewer`, and gives it the catalog as well. */
+async function author(home, more = {}, tools = '') {
   const key = 'key-of-reviewer-7c31d90a52';
-  const market = authorPlugin(home, 'acme', { [agent]: key });
-  if (tools) home.change(path.join(market, `acme/agents/${agent}.md`), (text) => text.replace(/^tools: .*$/m, `$&, ${tools}`));
+  const market = authorPlugin(home, 'acme', { reviewer: key });
+  if (tools) home.change(path.join(market, 'acme/agents/reviewer.md'), (text) => text.replace(/^tools: .*$/m, `$&, ${tools}`));
   await home.must('plugin', 'marketplace', 'add', market);
   await home.must('plugin', 'install', 'acme@acme-marketplace');
   const file = catalog(home, { withhold: true });
@@ -84,7 +84,7 @@ onEachClient("workflow: it starts no agent whose report is withheld or that need
 });
 
 onEachClient('sendmessage: what a withheld agent sends is compared like its report, and what an agent of its own reports', async ({ home, loads }) => {
-  const { key, file } = await author(home, { withhold: true }, 'reviewer', 'SendMessage, Agent');
+  const { key, file } = await author(home, { withhold: true }, 'SendMessage, Agent');
   const send = (message, summary = 'a word') => call('SendMessage', { to: 'main', summary, message });
   const session = await home.session({
     parent: [spawn('reviewer', 'acme:reviewer'), ...DONE],
