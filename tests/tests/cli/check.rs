@@ -793,7 +793,11 @@ fn check_names_the_rules_that_are_missing_for_each_agents_file() {
     let nobodys = with("roots = ['~/b']\n[keys]\nm-91c09c55aa01beef = '~/b/b.md'\n");
     let nobodys = nobodys.file(".claude/settings.json", "{}");
     let _ = nobodys.run(["check"]).exits(0).conceals("permissions.deny");
-    let agent = "mcpServers: [{\"d\": {\"command\": \"keyhole\", \"args\": [\"serve\", \"--bind\", \"d\"]}}]\n";
+    let agent = "---
+mcpServers: [{d: {command: keyhole, args: [serve, --bind, d, --require-ticket]}}]
+hooks: {PreToolUse: [{hooks: [{command: keyhole, args: [guard, --bind, d]}]}]}
+---
+";
     let here = with(map).file(".claude/agents/any.md", agent);
     let says = ["a", "c", "d"].map(|name| format!("Read(~/{name}/**), Read(~/{name}/{name}.md), "));
     let tickets = "Read(~/.local/state/keyhole/**), Bash(*keyhole* inject*)";
