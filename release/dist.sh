@@ -44,7 +44,7 @@ dist() {
     mkdir -p "$package/plugin/server" "$package/plugin/contract"
     cp -R .claude-plugin "$package/"
     cp -R plugin/. "$package/plugin/"
-    cp LICENSE-MIT LICENSE-APACHE "$package/plugin/"
+    cp LICENSE-MIT LICENSE-APACHE LICENSE-SCOWL "$package/plugin/"
     host=$(rustc --print host-tuple)
     name=$(server_name "$host")
     own=$package/plugin/server/$name
@@ -119,7 +119,7 @@ bundle() {
     npm_packages release/mcpb
     rm -rf "$2"
     mkdir -p "$2/content/server"
-    cp release/mcpb/manifest.json release/mcpb/start.sh LICENSE-MIT LICENSE-APACHE "$2/content/"
+    cp release/mcpb/manifest.json release/mcpb/start.sh LICENSE-MIT LICENSE-APACHE LICENSE-SCOWL "$2/content/"
     cp "$1"/plugin/server/keyhole-* "$2/content/server/"
     for_windows=${3:-$1-programs}/$(server_name x86_64-pc-windows-gnu)
     if [ -e "$for_windows" ]; then

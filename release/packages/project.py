@@ -9,7 +9,7 @@ from dataclasses import dataclass
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DESCRIPTION = "Serves one private Markdown document of yours, and nothing else, from a sandbox"
 LICENCE = "MIT OR Apache-2.0"
-LICENCE_FILES = ("LICENSE-APACHE", "LICENSE-MIT")
+LICENCE_FILES = ("LICENSE-APACHE", "LICENSE-MIT", "LICENSE-SCOWL")
 
 
 class CannotPack(Exception):

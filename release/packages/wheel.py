@@ -29,6 +29,7 @@ Summary: {DESCRIPTION}
 License-Expression: {LICENCE}
 License-File: LICENSE-APACHE
 License-File: LICENSE-MIT
+License-File: LICENSE-SCOWL
 Project-URL: Homepage, {HOME_PAGE}
 Description-Content-Type: text/markdown
 

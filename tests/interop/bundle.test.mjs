@@ -48,7 +48,7 @@ test("the bundle's manifest is valid, and its version is the project's", () => {
 
 test('the bundle holds the server, its launcher and the licences, and nothing else', () => {
   const files = readdirSync(installed, { recursive: true }).filter((file) => file !== 'server')
-  assert.deepEqual(files.sort(), ['LICENSE-APACHE', 'LICENSE-MIT', 'manifest.json', `server/${name}`, 'start.sh'])
+  assert.deepEqual(files.sort(), ['LICENSE-APACHE', 'LICENSE-MIT', 'LICENSE-SCOWL', 'manifest.json', `server/${name}`, 'start.sh'])
 })
 
 // In another second: a packer would write the time into the bundle.

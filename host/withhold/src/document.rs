@@ -1,53 +1,59 @@
 //! Which words of a Markdown document are values: a report that has them quotes it.
 
 use crate::{
-    run::{LONG_NUMBER, Run, Runs},
-    words::{ESCAPES, NOTHING, Word, chars, is_without_blanks, words as cut},
+    run::{LONG_NUMBER, Names, Run, Runs},
+    words::{ESCAPES, NOTHING, PHONE, Word, chars, words as cut},
 };
+use std::ops::RangeInclusive;
 
 /// The most words that are compared as one value. Of a longer line, its parts are values.
 pub(crate) const MAX_WORDS: usize = 12;
 
 /// A run of words is a value if it has so many points.
 const POINTS: usize = 6;
-
-/// A number by itself is a value if it has so many digits.
-const SHORT_NUMBER: usize = 4;
-
+/// A number, or a code such as `P-017`, is a value from so many characters on.
+const SHORT: usize = 4;
 /// A word of letters and digits is a value from so many on: `sha256` is none.
 const LONG_WORD: usize = 7;
-
+/// Of a secret from so many characters on, the first and the last characters are values.
+const SECRET: usize = 12;
+const ENDS_OF_SECRET: RangeInclusive<usize> = 6..=12;
 /// So many letters of a script without blanks are a value that say little one by one.
 const LONG_RUN: usize = 8;
-
-/// A line whose parts are all of at most so many words is a list of values.
+/// A part of a line, if it is at most so many words, may be a value.
 const SHORT_PART: usize = 3;
+/// A label has at most so many words.
+const SHORT_LABEL: usize = 4;
 
-/// A line of at most so many words has a value before its first comma, bracket or dash.
-const SHORT_LINE: usize = 8;
+/// What ends a line.
+const ENDS: [char; 8] = [
+    '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}', '\0',
+];
 
 /// What ends a part of a line.
-const BREAKS: [char; 15] = [
-    ',', ';', '(', ')', '[', ']', '|', '"', '“', '”', '„', '«', '»', '–', '—',
+const BREAKS: &str = ",;()[]|\"`“”„«»‹›「」『』–—、，；،؛→⇒\t";
+
+/// The same, of more characters. Behind the last two, Obsidian has a tag or an id.
+const LONG_BREAKS: [&str; 12] = [
+    " - ", " / ", " & ", " and ", " or ", " und ", " et ", "->", "=>", "  ", " #", " ^",
 ];
+
+/// What stands around a text in quotes, or in code.
+const QUOTES: &str = "\"`“”„«»‹›「」『』";
+
+/// Labels of a rule's name.
+const IDS: [&str; 4] = ["id", "rule", "ruleid", "rule id"];
 
 /// What a reader does not see, and what begins a tag.
 const MARKS: [char; 4] = ['*', '_', '`', '<'];
-
-/// What stands around a text in quotes, or in code: in pairs.
-const QUOTES: [char; 26] = [
-    '`', '`', '"', '"', '\'', '\'', '“', '”', '„', '“', '„', '”', '‘', '’', '‚', '‘', '«', '»',
-    '»', '«', '「', '」', '『', '』', '‹', '›',
-];
-
-/// What may also be an apostrophe, an inch, or a quote of the other kind.
-const UNSURE: [char; 4] = ['"', '\'', '’', '«'];
 
 /// What a report must not quote, and what it may.
 #[derive(Default)]
 pub(crate) struct Document {
     /// Runs of words that a report must not have.
     pub(crate) values: Runs,
+    /// Names that a report must not have with an ending either.
+    pub(crate) names: Names,
     /// The headings: names of rules.
     pub(crate) headings: Runs,
 }
@@ -55,78 +61,104 @@ pub(crate) struct Document {
 impl Document {
     pub(crate) fn read(text: &str) -> Self {
         let mut document = Self::default();
-        let mut fence = None;
-        let mut lines = text.trim_start_matches('\u{feff}').lines().peekable();
+        let (mut is_code, mut names_rules) = (false, false);
+        let text = text.replace("\r\n", "\n");
+        let mut lines = text.trim_start_matches('\u{feff}').split(ENDS).peekable();
         while let Some(line) = lines.next() {
             let indent = line.len() - line.trim_start().len();
             let content = line.trim_start_matches(['>', ' ', '\t']);
             let item = without_marker(content);
             let is_item = item.len() < content.len();
-            match fence {
-                Some(mark) if closes(content, mark) => fence = None,
-                Some(_) => document.piece(content, false),
-                None if fence_of(item).is_some() => fence = fence_of(item),
-                None => match heading(content).filter(|_| indent < 4) {
-                    Some(heading) => document.heading(heading),
-                    None if !is_item && is_under_heading(lines.peek()) => document.heading(content),
-                    // The names of a table's columns.
-                    None if content.contains('|') && is_under_columns(lines.peek()) => {}
-                    None => {
-                        document.piece(item, is_item);
-                        let cells = item.split('|').filter(|cell| cell.len() < item.len());
-                        cells.for_each(|cell| document.piece(cell, true));
-                    }
-                },
+            let next = *lines.peek().unwrap_or(&"");
+            if is_fence(item) {
+                is_code = !is_code;
+            } else if is_code {
+                document.piece(content, false);
+            } else if let Some(heading) = heading(content, next).filter(|_| indent < 4) {
+                document.heading(heading);
+            } else if content.contains('|') && is_under_columns(next) {
+                names_rules = cells(content).next().is_some_and(is_id);
+            } else {
+                let cells: Vec<_> = cells(item).collect();
+                let is_above = is_item && is_above_items(next, indent) || next.starts_with(": ");
+                for (index, cell) in cells.iter().enumerate() {
+                    let is_rule = names_rules && index == 0 && cells.len() > 1;
+                    document.piece(cell, is_above || is_rule);
+                }
             }
         }
         document
     }
 
     fn heading(&mut self, text: &str) {
-        for part in [text].into_iter().chain(text.split(BREAKS).next()) {
-            let (letters, words) = cut(part, false);
+        for part in [text].into_iter().chain(parts(text).next()) {
+            let (letters, words) = cut(part);
             add(&mut self.headings, &letters, &words);
         }
     }
 
-    /// What stands in one line, item or cell, as it is and as a reader sees it.
-    fn piece(&mut self, text: &str, is_item: bool) {
-        self.text(text, is_item);
+    /// What stands in one line, item or cell, as it is and as a reader sees it. It may name what
+    /// follows.
+    fn piece(&mut self, text: &str, is_label: bool) {
+        self.text(text, is_label);
         if text.contains(MARKS) || text.contains(ESCAPES) {
-            self.text(&plain(text), is_item);
+            self.text(&plain(text), is_label);
         }
     }
 
-    fn text(&mut self, text: &str, is_item: bool) {
-        let (letters, words) = cut(text, false);
-        self.value(&letters, &words);
-        self.runs(&letters, &words);
+    fn text(&mut self, text: &str, is_label: bool) {
+        let (letters, words) = cut(text);
+        let start_of = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let of = |part: &str| {
-            let start = part.as_ptr() as usize - text.as_ptr() as usize;
+            let start = start_of(part);
             let first = words.partition_point(|word| word.at.start < start);
             let end = words.partition_point(|word| word.at.end <= start + part.len());
             words.get(first..end).unwrap_or_default()
         };
-        for quotes in QUOTES.as_chunks().0 {
-            between(text, *quotes)
-                .filter(|quoted| !quoted.ends_with(':'))
-                .for_each(|quoted| self.value(&letters, of(quoted)));
+        let (label, value) = labelled(text);
+        if is_label || is_id(label) {
+            return self.runs(&letters, &words, words.len());
         }
-        if let Some(value) = labelled(text) {
-            self.value(&letters, of(value));
+        let of_label = if label.is_empty() { 0 } else { of(label).len() };
+        self.runs(&letters, &words, of_label);
+        self.value(&letters, of(value));
+        for chunk in value.split_whitespace() {
+            let words = of(chunk);
+            let is_code = words.iter().any(|word| word.digits > 0);
+            if words.len() > 1 && (is_code || chunk.contains('_')) {
+                self.value(&letters, words);
+            }
         }
-        let is_short = |part: &str| part.split_whitespace().count() <= SHORT_PART;
-        let is_list = parts(text).all(is_short);
-        let is_brief = match is_item {
-            true => words.len() <= MAX_WORDS,
-            false => words.len() <= SHORT_LINE && !text.trim_end().ends_with('.'),
-        };
-        for (index, part) in parts(text).enumerate() {
-            if is_list || index == 0 && is_brief && is_short(part) {
-                let parts = part.split(" and ").flat_map(|part| part.split(" or "));
-                parts.for_each(|part| self.value(&letters, of(part)));
-            } else if is_quotation(of(part)) {
+        let is_short = |part: &&str| part.split_whitespace().count() <= SHORT_PART;
+        let parts: Vec<_> = parts(text).map(|part| labelled(part).1).collect();
+        let short = parts.iter().filter(|part| is_short(part)).count();
+        let is_quote = |c: char| QUOTES.contains(c);
+        let long = parts.len() - short;
+        let is_list = long == 0 || long * 3 <= parts.len() && !text.contains(is_quote);
+        for part in parts {
+            let before = text.get(..start_of(part)).unwrap_or_default();
+            let after = text.get(before.len() + part.len()..).unwrap_or_default();
+            let is_inside = before.ends_with('«') && after.starts_with('»') || part.trim() == part;
+            let is_quoted = is_inside && before.ends_with(is_quote) && after.starts_with(is_quote);
+            if is_list || is_quoted {
                 self.value(&letters, of(part));
+            }
+            self.names(&letters, of(part));
+        }
+    }
+
+    /// Words that are names: the list does not have them.
+    fn names(&mut self, letters: &str, words: &[Word]) {
+        let blanks = words.iter().skip(1).filter(|word| word.has_blank).count();
+        for (index, word) in words.iter().enumerate().filter(|(_, word)| word.is_rare()) {
+            if word.is_capital || blanks < SHORT_PART {
+                // Also with the `O'` before it.
+                let first = index.saturating_sub(usize::from(word.has_gap && !word.has_blank));
+                for first in first..=index {
+                    let words = words.get(first..=index).unwrap_or_default();
+                    add(&mut self.values, letters, words);
+                }
+                self.names.add(word.text(letters));
             }
         }
     }
@@ -134,18 +166,22 @@ impl Document {
     /// Adds these words as a value, unless they say nothing or are too many.
     fn value(&mut self, letters: &str, words: &[Word]) {
         let says = |word: &Word| match word.is_alone {
-            _ if word.is_number => 0,
+            _ if word.is_number || word.digits > 0 && word.size < 3 => 0,
             true => 1,
             false => 2 * (word.points - NOTHING),
         };
+        let size: usize = words.iter().map(|word| word.size).sum();
         let digits: usize = words.iter().map(|word| word.digits).sum();
-        if words.iter().map(says).sum::<usize>() > 1 || digits >= SHORT_NUMBER {
+        let is_code = digits > 0 && words.len() > 1 && words.iter().skip(1).all(|w| !w.has_blank);
+        let is_long = digits >= SHORT || is_code && size >= SHORT;
+        if is_long || words.iter().map(says).sum::<usize>() > 1 {
             add(&mut self.values, letters, words);
         }
     }
 
-    /// The shortest quotation that begins at each word, and the longest numbers.
-    fn runs(&mut self, letters: &str, words: &[Word]) {
+    /// The shortest quotation that begins at each word, and the longest numbers. Of a label,
+    /// only names.
+    fn runs(&mut self, letters: &str, words: &[Word], of_label: usize) {
         let mut code = 0;
         for (start, word) in words.iter().enumerate() {
             let rest = words.get(start..).unwrap_or_default();
@@ -159,7 +195,9 @@ impl Document {
             }
             let sizes = 1..=rest.len().min(MAX_WORDS);
             let mut runs = sizes.filter_map(|size| rest.get(..size));
-            if let Some(run) = runs.find(|run| is_quotation(run)) {
+            let run = runs.find(|run| is_quotation(run)).unwrap_or_default();
+            let is_name = |word: &Word| word.is_capital && word.is_rare();
+            if start >= of_label || run.iter().all(is_name) {
                 self.value(letters, run);
             }
         }
@@ -167,13 +205,32 @@ impl Document {
 
     /// Words with digits, as long as they follow one another.
     fn code(&mut self, letters: &str, words: &[Word]) {
-        let digits: usize = words.iter().map(|word| word.digits).sum();
-        let is_long = |word: &Word| !word.is_number && word.size >= LONG_WORD;
-        if digits >= LONG_NUMBER || words.iter().any(is_long) {
+        let digits = |words: &[Word]| words.iter().map(|word| word.digits).sum::<usize>();
+        let is_long = |word: &&Word| !word.is_number && word.size >= LONG_WORD;
+        if digits(words) >= LONG_NUMBER || words.iter().any(|word| is_long(&word)) {
             self.value(letters, words);
         }
-        for word in words.iter().filter(|word| is_long(word)) {
+        for word in words.iter().filter(is_long) {
             self.value(letters, std::slice::from_ref(word));
+            let code = word.text(letters);
+            for size in ENDS_OF_SECRET.filter(|_| code.len() >= SECRET) {
+                for end in [code.get(..size), code.get(code.len() - size..)] {
+                    let end = end.filter(|end| end.contains(char::is_numeric));
+                    end.into_iter()
+                        .for_each(|end| Run::of(end).add_to(&mut self.values));
+                }
+            }
+        }
+        // A phone number without the country's code, or the zero that stands for it.
+        let country = usize::from(words.first().is_some_and(|word| word.size < 4));
+        for first in 0..=country {
+            let mut rest = words.get(first..).unwrap_or_default().to_vec();
+            if digits(&rest) >= PHONE && rest.iter().all(|word| word.is_number) {
+                rest.first_mut()
+                    .into_iter()
+                    .for_each(|word| word.skip_zeros(letters));
+                add(&mut self.values, letters, &rest);
+            }
         }
     }
 }
@@ -194,7 +251,9 @@ fn is_quotation(words: &[Word]) -> bool {
         return words.len() >= LONG_RUN && words.iter().all(|word| word.is_alone);
     }
     if words.iter().all(|word| word.is_number) {
-        return words.iter().map(|word| word.digits).sum::<usize>() >= LONG_NUMBER;
+        // A year and a month are no number.
+        let digits: usize = words.iter().map(|word| word.digits).sum();
+        return digits >= LONG_NUMBER + usize::from(words.len() > 1);
     }
     let own = || words.iter().filter(|word| word.points > NOTHING);
     let of_own: usize = own().map(|word| word.points).sum();
@@ -202,47 +261,49 @@ fn is_quotation(words: &[Word]) -> bool {
     of_own + of_others >= POINTS && of_own >= POINTS - 2 && own().any(|word| !word.is_number)
 }
 
-/// The parts of a line that punctuation sets apart, without labels; dashes only between blanks.
+/// The parts of a line that punctuation sets apart, or a word such as `and`.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
-    text.split(BREAKS)
-        .flat_map(|part| part.split(" - "))
-        .flat_map(|part| part.split(" / "))
-        .map(|part| labelled(part).unwrap_or(part))
-}
-
-/// What stands after a label.
-fn labelled(text: &str) -> Option<&str> {
-    text.char_indices().find_map(|(at, c)| {
-        let value = text.get(at + c.len_utf8()..)?;
-        let is_end = match c {
-            ':' => value.starts_with(char::is_whitespace),
-            _ => matches!(c, '：' | '='),
-        };
-        is_end.then_some(value)
-    })
-}
-
-/// The texts between two quotes.
-fn between(text: &str, [open, close]: [char; 2]) -> impl Iterator<Item = &str> {
-    let is_unsure = UNSURE.contains(&close);
-    let is_letter = move |c: char| is_unsure && c.is_alphanumeric() && !is_without_blanks(c);
-    let is_empty = move |c: char| c == open || is_unsure && c.is_whitespace();
-    let mut rest = text;
+    let mut rest = Some(text);
     std::iter::from_fn(move || {
-        loop {
-            let (before, after) = rest.split_once(open)?;
-            rest = after;
-            if before.ends_with(is_letter) || after.starts_with(is_empty) {
-                continue;
-            }
-            let (end, quote) = after.match_indices(close).find(|(end, quote)| {
-                let behind = after.get(end + quote.len()..);
-                !behind.is_some_and(|behind| behind.starts_with(is_letter))
-            })?;
-            rest = after.get(end + quote.len()..)?;
-            return after.get(..end);
-        }
+        let text = rest?;
+        let end = text.char_indices().find_map(|(at, c)| {
+            let here = text.get(at..)?;
+            let long = LONG_BREAKS.iter().find(|long| here.starts_with(**long));
+            let short = BREAKS.contains(c).then_some(c.len_utf8());
+            Some((at, at + long.map(|long| long.len()).or(short)?))
+        });
+        rest = end.and_then(|(_, next)| text.get(next..));
+        text.get(..end.map_or(text.len(), |(end, _)| end))
     })
+    .filter(|part| !part.trim().is_empty())
+}
+
+/// A label of a few words, and what stands behind it.
+fn labelled(text: &str) -> (&str, &str) {
+    let is_end = |(at, c): &(usize, char)| {
+        let value = text.get(at + c.len_utf8()..).unwrap_or_default();
+        let is_apart = value.is_empty()
+            || value.starts_with(|c: char| c.is_whitespace() || MARKS.contains(&c));
+        matches!(c, '：' | '=') || *c == ':' && is_apart
+    };
+    let end = text
+        .char_indices()
+        .find(is_end)
+        .map_or(0, |(at, c)| at + c.len_utf8());
+    let (label, value) = text.split_at(end);
+    let is_short = label.split_whitespace().count() <= SHORT_LABEL;
+    if is_short && !label.contains([',', '.', ';']) {
+        (label, value)
+    } else {
+        ("", text)
+    }
+}
+
+/// Whether it says that a rule's name follows.
+fn is_id(label: &str) -> bool {
+    let name = label.replace(['-', '_'], " ");
+    let name = name.trim_matches(|c: char| !c.is_alphanumeric());
+    IDS.iter().any(|id| id.eq_ignore_ascii_case(name))
 }
 
 /// The text without escapes, and without marks and tags.
@@ -258,55 +319,45 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// The text of a heading in this line.
-fn heading(line: &str) -> Option<&str> {
+/// The text of a heading in this line. A line of `=` under a text makes it one. A line of `-` may
+/// also be a rule between two values, or the end of what is at the top of many files.
+fn heading<'l>(line: &'l str, next: &str) -> Option<&'l str> {
     let text = line.trim_start_matches('#');
-    let is_heading = (1..=6).contains(&(line.len() - text.len()));
-    (is_heading && text.starts_with([' ', '\t'])).then_some(text)
+    let is_marked = line.len() - text.len() <= 6 && text.starts_with([' ', '\t']) && text != line;
+    let is_over = next.contains('=') && next.trim().trim_matches('=').is_empty();
+    (is_marked || is_over && without_marker(line) == line).then_some(text)
 }
 
-/// Whether the line after a text makes it a heading. A line of `-` may also be a rule between
-/// two values, or the end of what is at the top of many files.
-fn is_under_heading(next: Option<&&str>) -> bool {
-    next.is_some_and(|next| next.contains('=') && next.trim().trim_matches('=').is_empty())
+fn is_fence(line: &str) -> bool {
+    let is_marked = line.starts_with("```") || line.starts_with("~~~");
+    is_marked && !line.trim_start_matches('`').contains('`')
+}
+
+fn cells(line: &str) -> impl Iterator<Item = &str> {
+    line.split('|').filter(|cell| !cell.trim().is_empty())
+}
+
+/// Whether the line after an item is a deeper one.
+fn is_above_items(next: &str, indent: usize) -> bool {
+    let text = next.trim_start();
+    next.len() - text.len() > indent && without_marker(text).len() < text.len()
 }
 
 /// Whether the line after the first row of a table makes that the names of its columns.
-fn is_under_columns(next: Option<&&str>) -> bool {
-    let marks = ['|', '-', ':', ' ', '\t'];
-    next.is_some_and(|next| {
-        next.contains('|') && next.contains('-') && next.trim_matches(marks).is_empty()
-    })
-}
-
-/// The mark of a fence that begins in this line.
-fn fence_of(line: &str) -> Option<&str> {
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let text = line.trim_start_matches(mark);
-    let is_fence = line.len() - text.len() >= 3 && !(mark == '`' && text.contains('`'));
-    line.get(..line.len() - text.len()).filter(|_| is_fence)
-}
-
-fn closes(line: &str, mark: &str) -> bool {
-    let rest = line.strip_prefix(mark);
-    rest.is_some_and(|rest| rest.trim_end().chars().all(|c| mark.starts_with(c)))
+fn is_under_columns(next: &str) -> bool {
+    let is_rule = next.trim_matches(['|', '-', ':', ' ', '\t']).is_empty();
+    next.contains('|') && next.contains('-') && is_rule
 }
 
 /// The line without the marks of a list: `-`, `1.`, `[x]`.
 fn without_marker(mut line: &str) -> &str {
-    loop {
-        let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        let numbered = digits
-            .strip_prefix(['.', ')'])
-            .filter(|_| digits.len() < line.len());
-        let marked = line.strip_prefix(['-', '*', '+']).or(numbered);
-        let Some(item) = marked.filter(|item| item.starts_with([' ', '\t'])) else {
-            return line;
-        };
-        let item = item.trim_start();
-        let boxed = ["[ ] ", "[x] ", "[X] "]
-            .iter()
-            .find_map(|mark| item.strip_prefix(mark));
-        line = boxed.unwrap_or(item);
+    while let Some((mark, rest)) = line.split_once([' ', '\t']) {
+        let number = mark.strip_suffix(['.', ')']).unwrap_or("-");
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number && !matches!(mark, "-" | "*" | "+" | "[" | "]" | "[x]" | "[X]") {
+            break;
+        }
+        line = rest.trim_start();
     }
+    line
 }

@@ -13,7 +13,7 @@ mod words;
 use document::{Document, MAX_WORDS};
 use run::Run;
 use std::ops::Range;
-use words::{ESCAPES, words};
+use words::{ESCAPES, words_of_report};
 
 /// What stands in place of a quotation.
 pub const MARK: &str = "[withheld]";
@@ -35,21 +35,44 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
         if decode && !report.contains(ESCAPES) {
             continue;
         }
-        let (text, words) = words(report, decode);
-        for start in 0..words.len() {
-            let mut run = Run::default();
-            for word in words.iter().skip(start).take(MAX_PIECES) {
-                run.push(&text, word);
-                if run.is_one_of(&document.values) {
-                    quoted.push(run.at());
-                }
-                if run.is_one_of(&document.headings) {
-                    allowed.push(run.at());
+        let (letters, words) = words_of_report(report, decode);
+        for (start, word) in words.iter().enumerate() {
+            if document.names.has(word.text(&letters)) {
+                quoted.push(word.at.clone());
+            }
+            for first in word.starts(&letters) {
+                let mut run = Run::default();
+                let others = words.iter().skip(start + 1).take(MAX_PIECES - 1);
+                for word in [&first].into_iter().chain(others) {
+                    run.push(&letters, word);
+                    if run.is_one_of(&document.values) && !is_place(report, &run) {
+                        quoted.push(run.at());
+                    }
+                    if run.is_one_of(&document.headings) {
+                        allowed.push(run.at());
+                    }
                 }
             }
         }
     }
     replace(report, quoted, allowed)
+}
+
+/// Whether this is a number of a place in a file, such as `a.md:12:4`, or a part of a path.
+fn is_place(report: &str, run: &Run) -> bool {
+    let Range { start, end } = run.at();
+    let before = report.get(..start).unwrap_or_default();
+    let file = before.trim_end_matches(|c: char| c == ':' || c.is_ascii_digit());
+    let mut after = report.get(end..).unwrap_or_default().chars();
+    let is_part = before.ends_with(['/', '.'])
+        || before.ends_with(':') && file.ends_with(char::is_alphanumeric)
+        || after.next() == Some('.') && after.next().is_some_and(char::is_alphabetic);
+    let has_colon = || {
+        report
+            .get(start..end)
+            .is_some_and(|text| text.contains(':'))
+    };
+    run.is_short_number() && is_part || run.is_number() && has_colon()
 }
 
 /// Where `path` stands in the report, alone or with the rest of a path behind it.

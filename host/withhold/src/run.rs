@@ -1,78 +1,111 @@
 //! Words that follow one another, and whether they are the same as others.
 
 use crate::words::Word;
-use std::{collections::HashMap, ops::Range};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// A number with fewer digits is compared as it is written: `47:11` and `4-711` are places in
 /// a file as well.
 pub(crate) const LONG_NUMBER: usize = 6;
 
+/// A name of so many letters may have an ending, of at most so many, or a letter before it.
+const LONG_NAME: usize = 5;
+const ENDING: usize = 3;
+
+/// As FNV-1a does it.
+fn hash(start: u64, text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    text.bytes().fold(start, step)
+}
+
+/// Names, by the hash of their letters.
+#[derive(Default)]
+pub(crate) struct Names(HashSet<u64>);
+
+impl Names {
+    pub(crate) fn add(&mut self, name: &str) {
+        self.0.insert(hash(0, name));
+    }
+
+    /// Whether this word is a long name with an ending, or with a letter before it.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        let size = word.chars().count();
+        [0, 1].into_iter().any(|first| {
+            let (mut letters, mut so_far) = ([0; 4], 0);
+            word.chars().enumerate().skip(first).any(|(index, c)| {
+                so_far = hash(so_far, c.encode_utf8(&mut letters));
+                let is_long = index + 1 >= first + LONG_NAME && index + 1 + ENDING >= size;
+                is_long && self.0.contains(&so_far)
+            })
+        })
+    }
+}
+
 /// Runs of words, by the hash of their letters.
 pub(crate) type Runs = HashMap<u64, Value>;
 
 /// Where a run has its gaps, as bits: at which letter. No run is compared beyond the 128th.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Value {
     gaps: u128,
-    colons: u128,
+    /// Whether it has more than one or two ordinary words.
+    is_special: bool,
 }
 
 /// Words that follow one another.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Run {
     at: Range<usize>,
     hash: u64,
     size: usize,
+    words: usize,
     digits: usize,
-    is_number: bool,
+    has_letters: bool,
     ends_with_digit: bool,
-    all: Value,
+    /// Whether a word is not ordinary, or does not begin with a capital letter.
+    has_special: bool,
+    has_small: bool,
+    has_blank: bool,
+    gaps: u128,
     /// The gaps that are not between two digits.
     apart: u128,
 }
 
-impl Default for Run {
-    fn default() -> Self {
+impl Run {
+    /// A part of a word.
+    pub(crate) fn of(text: &str) -> Self {
+        let hash = hash(0, text);
         Self {
-            at: 0..0,
-            // FNV-1a.
-            hash: 0xcbf2_9ce4_8422_2325,
-            size: 0,
-            digits: 0,
-            is_number: true,
-            ends_with_digit: false,
-            all: Value::default(),
-            apart: 0,
+            hash,
+            has_special: true,
+            ..Self::default()
         }
     }
-}
 
-impl Run {
     /// Adds the word that follows, of those with these `letters`.
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
-        let text = letters.get(word.letters.clone()).unwrap_or_default();
-        if self.size == 0 {
+        let text = word.text(letters);
+        if self.words == 0 {
             self.at = word.at.clone();
         } else {
             let here = 1_u128.checked_shl(self.size.try_into().unwrap_or(u32::MAX));
             let here = here.unwrap_or(0);
-            self.all.gaps |= here;
-            if word.has_colon {
-                self.all.colons |= here;
-            }
+            self.gaps |= here;
+            self.has_blank |= word.has_blank;
             let is_in_number = self.ends_with_digit && text.starts_with(char::is_numeric);
-            if word.has_gap && (!is_in_number || word.has_colon) {
+            if word.has_gap && !is_in_number {
                 self.apart |= here;
             }
         }
-        for byte in text.bytes() {
-            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        }
+        self.hash = hash(self.hash, text);
         self.at.end = word.at.end;
         self.size += text.len();
+        self.words += 1;
         self.digits += word.digits;
-        self.is_number &= word.is_number;
+        self.has_letters |= !word.is_number;
         self.ends_with_digit = text.ends_with(char::is_numeric);
+        self.has_special |= !word.is_ordinary();
+        self.has_small |= !word.is_capital;
     }
 
     /// Where it stands in the text.
@@ -80,24 +113,35 @@ impl Run {
         self.at.clone()
     }
 
+    pub(crate) fn is_number(&self) -> bool {
+        !self.has_letters
+    }
+
+    /// Whether it is a number that is compared as it is written.
+    pub(crate) fn is_short_number(&self) -> bool {
+        self.is_number() && self.digits < LONG_NUMBER
+    }
+
     /// Adds it to `runs`.
     pub(crate) fn add_to(&self, runs: &mut Runs) {
         let value = runs.entry(self.hash).or_default();
-        value.gaps |= self.all.gaps;
-        value.colons |= self.all.colons;
+        value.gaps |= self.gaps;
+        value.is_special |= self.has_special || self.words > 2;
     }
 
     /// Whether it is one of `runs`: the letters are the same, and where it has a gap, so has
-    /// that one. Only a number may have further gaps, but no colons.
+    /// that one. Only a number may have further gaps. One or two ordinary words
+    /// must begin with a capital letter, or be glued to each other.
     pub(crate) fn is_one_of(&self, runs: &Runs) -> bool {
         let Some(value) = runs.get(&self.hash) else {
             return false;
         };
-        let gaps = match self.is_number && self.digits < LONG_NUMBER {
-            true => self.all.gaps,
-            false => self.apart,
+        let is_name = !self.has_small || self.words > 1 && !self.has_blank;
+        let gaps = if self.is_short_number() {
+            self.gaps
+        } else {
+            self.apart
         };
-        let colons = if self.is_number { self.all.colons } else { 0 };
-        gaps & !value.gaps == 0 && colons & !value.colons == 0
+        (is_name || value.is_special) && gaps & !value.gaps == 0
     }
 }

@@ -1,6 +1,6 @@
 //! Words: runs of letters and digits, in one case and one Unicode form.
 
-use std::ops::Range;
+use std::{cmp::Ordering, ops::Range};
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// What begins an escape.
@@ -9,43 +9,105 @@ pub(crate) const ESCAPES: [char; 3] = ['\\', '%', '&'];
 /// The points of a word that says nothing by itself.
 pub(crate) const NOTHING: usize = 1;
 
-/// Words that say nothing by themselves: the commonest of English, and those of every report.
-const COMMON: [&str; 138] = [
-    "a", "about", "above", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be",
-    "because", "been", "before", "below", "but", "by", "can", "column", "could", "critical", "do",
-    "does", "each", "error", "every", "false", "file", "files", "finding", "findings", "first",
-    "folder", "for", "found", "from", "had", "has", "have", "he", "her", "here", "high", "his",
-    "how", "i", "if", "in", "info", "into", "is", "it", "its", "last", "like", "line", "lines",
-    "low", "major", "many", "match", "matches", "may", "medium", "minor", "more", "most", "must",
-    "my", "name", "names", "never", "new", "no", "none", "not", "nothing", "number", "numbers",
-    "of", "on", "one", "only", "or", "other", "our", "out", "over", "report", "row", "rule",
-    "rules", "same", "see", "severity", "she", "should", "so", "some", "such", "text", "than",
-    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to",
-    "true", "two", "under", "unless", "up", "use", "value", "was", "we", "were", "what", "when",
-    "where", "which", "who", "why", "will", "with", "without", "would", "yes", "you", "your",
-];
+/// Without a country's code, a phone number has so many digits.
+pub(crate) const PHONE: usize = 8;
+
+/// The most digits of a country's code, with the zeros before it.
+const COUNTRY: usize = 4;
+
+/// A word that is in no list is a name if it has so many letters.
+const NAME: usize = 4;
+
+/// Words of English in lower case, one a line, sorted, and how common each is: 0 for what says
+/// nothing by itself, 1 for an ordinary word, 2 for another.
+static LIST: &str = include_str!("../words.txt");
 
 /// A word of a text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Word {
-    /// Where it stands in the text.
+    /// Where it stands in the text, and among the words' letters.
     pub(crate) at: Range<usize>,
-    /// Where it stands among the words' letters.
-    pub(crate) letters: Range<usize>,
+    letters: Range<usize>,
     /// How much it says: a name or a number more than another word.
     pub(crate) points: usize,
-    /// How many characters it has.
+    /// What the list says.
+    rank: Option<u8>,
+    /// How many characters it has, and how many digits.
     pub(crate) size: usize,
+    pub(crate) digits: usize,
+    pub(crate) is_number: bool,
+    /// Whether it begins with a capital letter.
+    pub(crate) is_capital: bool,
     /// Whether it is one letter of a script that puts no blanks between words.
     pub(crate) is_alone: bool,
-    /// How many digits it has.
-    pub(crate) digits: usize,
-    /// Whether it is all digits.
-    pub(crate) is_number: bool,
-    /// Whether anything stands between it and the word before it.
+    /// Whether anything stands before it, or a blank.
     pub(crate) has_gap: bool,
-    /// Whether a colon does, as in `file:12:34`.
-    pub(crate) has_colon: bool,
+    pub(crate) has_blank: bool,
+}
+
+impl Word {
+    pub(crate) fn text<'l>(&self, letters: &'l str) -> &'l str {
+        letters.get(self.letters.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn is_ordinary(&self) -> bool {
+        self.rank.is_some_and(|rank| rank < b'2')
+    }
+
+    /// Whether it can be a name: the list does not have it.
+    pub(crate) fn is_rare(&self) -> bool {
+        let is_long = self.letters.len() >= NAME && self.size > 2;
+        self.rank.is_none() && self.digits == 0 && !self.is_alone && is_long
+    }
+
+    pub(crate) fn skip_zeros(&mut self, letters: &str) {
+        let text = self.text(letters);
+        self.letters.start += text.len() - text.trim_start_matches('0').len();
+    }
+
+    /// The word, and if it is a number also without zeros or a country's code.
+    pub(crate) fn starts(&self, letters: &str) -> impl Iterator<Item = Self> {
+        let is_long = self.size > PHONE || self.text(letters).starts_with('0');
+        let is_long = self.is_number && is_long;
+        let most = if is_long {
+            COUNTRY.min(self.letters.len() - 1)
+        } else {
+            0
+        };
+        (0..=most).map(|size| {
+            let mut word = self.clone();
+            word.letters.start += size;
+            word
+        })
+    }
+
+    fn rate(&mut self, text: &str) {
+        self.rank = Some(b'0').filter(|_| self.size < 2).or_else(|| rank(text));
+        self.points = match text.chars().next() {
+            Some('\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}') => NOTHING + 1,
+            _ if self.rank == Some(b'0') => NOTHING,
+            _ if self.digits > 0 || self.is_capital => NOTHING + 2,
+            _ => NOTHING + 1,
+        };
+    }
+}
+
+/// What the list says of a word.
+fn rank(word: &str) -> Option<u8> {
+    let (mut low, mut high) = (0, LIST.len());
+    while low < high {
+        let before = LIST.get(..usize::midpoint(low, high))?;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let (line, _) = LIST.get(start..)?.split_once('\n')?;
+        let (found, rank) = line.split_once(' ')?;
+        let letters = word.bytes().map(|byte| byte.to_ascii_lowercase());
+        match found.bytes().cmp(letters) {
+            Ordering::Equal => return rank.bytes().next(),
+            Ordering::Less => low = start + line.len() + 1,
+            Ordering::Greater => high = start,
+        }
+    }
+    None
 }
 
 /// The characters of `text`, and where each stands. With `decode`, what JSON, HTML and URLs write
@@ -68,94 +130,133 @@ pub(crate) fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Ran
     })
 }
 
-/// The words of `text`, and their letters, one word's after the other's.
-pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
+/// The words of a document, and their letters, one word's after the other's.
+pub(crate) fn words(text: &str) -> (String, Vec<Word>) {
+    let (letters, mut words) = words_of_report(text, false);
+    for word in &mut words {
+        word.rate(text.get(word.at.clone()).unwrap_or_default());
+    }
+    (letters, words)
+}
+
+/// The same of a report, which says nothing by itself.
+pub(crate) fn words_of_report(text: &str, decode: bool) -> (String, Vec<Word>) {
     let (mut letters, mut words): (_, Vec<Word>) = (String::with_capacity(text.len()), Vec::new());
-    let (mut has_gap, mut has_colon, mut is_inside) = (false, false, false);
+    // What stands before the next word.
+    let mut gap = Word::default();
+    // The letter before, if the next one may belong to its word, and whether that is a code.
+    let (mut last, mut is_one) = (None::<char>, false);
     for (c, at) in chars(text, decode) {
-        if !c.is_ascii() && is_invisible(c) {
-            let word = words.last_mut().filter(|_| !has_gap);
+        if is_invisible(c) {
+            let word = words.last_mut().filter(|_| !gap.has_gap);
             word.into_iter().for_each(|word| word.at.end = at.end);
             continue;
         }
-        if !c.is_alphanumeric() {
-            (has_gap, is_inside) = (true, false);
-            has_colon |= matches!(c, ':' | '：');
+        let Some(c) = letter(c) else {
+            (gap.has_gap, last) = (true, None);
+            gap.has_blank |= c.is_whitespace();
             continue;
+        };
+        if last.is_none() {
+            is_one = is_code(text.get(at.start..).unwrap_or_default(), decode);
         }
         let is_alone = is_without_blanks(c);
-        if !is_inside || is_alone {
-            words.push(Word {
-                at: at.clone(),
-                letters: letters.len()..letters.len(),
-                points: NOTHING + 1 + usize::from(c.is_uppercase()),
-                size: 0,
-                is_alone,
-                digits: 0,
-                is_number: true,
-                has_gap,
-                has_colon,
-            });
-            (has_gap, has_colon) = (false, false);
+        let is_new = |last: char| !is_one && last.is_lowercase() && c.is_uppercase();
+        if is_alone || last.is_none_or(is_new) {
+            let mut word = std::mem::take(&mut gap);
+            (word.is_capital, word.is_alone, word.is_number) = (c.is_uppercase(), is_alone, true);
+            (word.at, word.letters) = (at.clone(), letters.len()..letters.len());
+            words.push(word);
         }
-        is_inside = !is_alone;
+        last = Some(c).filter(|_| !is_alone);
         if let Some(word) = words.last_mut() {
             word.at.end = at.end;
             word.size += 1;
             word.digits += usize::from(c.is_numeric());
             word.is_number &= c.is_numeric();
-            fold(c, &mut letters);
+            fold(c, word.letters.start, &mut letters);
             word.letters.end = letters.len();
         }
-    }
-    for word in &mut words {
-        word.points = points(&letters, word);
     }
     (letters, words)
 }
 
-fn points(letters: &str, word: &Word) -> usize {
-    let text = letters.get(word.letters.clone()).unwrap_or_default();
-    match text.chars().next() {
-        Some('\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}') => NOTHING + 1,
-        _ if word.size < 2 => NOTHING,
-        _ if COMMON.binary_search(&text).is_ok() => NOTHING,
-        _ if word.digits > 0 => NOTHING + 2,
-        _ => word.points,
-    }
+/// Whether the text begins with letters and digits of which a letter follows a digit.
+fn is_code(text: &str, decode: bool) -> bool {
+    let letters = chars(text, decode).map_while(|(c, _)| letter(c));
+    let mut letters = letters.take_while(|c| !is_without_blanks(*c));
+    letters.any(char::is_numeric) && letters.any(|c| !c.is_numeric())
 }
 
-/// Adds the letters that `c` counts as: without case, accents and width.
-fn fold(c: char, letters: &mut String) {
+/// The letter or digit that `c` is, or the only one that it is made of. An apostrophe is none,
+/// also where Unicode has a letter for it.
+fn letter(c: char) -> Option<char> {
+    if c.is_ascii() || c.is_alphanumeric() {
+        let is_apostrophe = matches!(c, '\u{2b9}'..='\u{2bf}' | '\u{a78b}' | '\u{a78c}');
+        return Some(c).filter(|c| c.is_alphanumeric() && !is_apostrophe);
+    }
+    let mut letters = Vec::new();
+    decompose_compatible(c, |c| letters.push(c));
+    letters.retain(|c| c.is_alphanumeric());
+    letters.pop().filter(|_| letters.is_empty())
+}
+
+/// The zeros of scripts that have digits of their own.
+const ZEROS: [u32; 17] = [
+    0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xed0,
+    0xf20, 0x1040, 0x17e0, 0x1810,
+];
+
+/// Adds the letters that `c` counts as in a word that begins at `start`: without case, accents
+/// and width. An `e` behind `a`, `o` or `u` does not count: it may stand for two dots.
+fn fold(c: char, start: usize, letters: &mut String) {
+    let mut add = |c: char| {
+        let before = letters.get(start..).unwrap_or_default();
+        if c != 'e' || !before.ends_with(['a', 'o', 'u']) {
+            letters.push(c);
+        }
+    };
     if c.is_ascii() {
-        return letters.push(c.to_ascii_lowercase());
+        return add(c.to_ascii_lowercase());
+    }
+    let digit = |zero: &u32| char::from_digit(u32::from(c).checked_sub(*zero)?, 10);
+    if let Some(digit) = ZEROS.iter().find_map(digit) {
+        return add(digit);
     }
     decompose_compatible(c, |c| {
         // Unicode has no accent for a stroke.
         let c = match c {
             'Ł' | 'ł' => 'l',
-            'Ø' | 'ø' => 'o',
+            'Ø' | 'ø' | 'Œ' | 'œ' => 'o',
+            'Æ' | 'æ' => 'a',
             'Đ' | 'đ' => 'd',
+            'Ґ' | 'ґ' => 'г',
+            'ی' | 'ى' => 'ي',
+            'ک' => 'ك',
             c => c,
         };
         // By way of the capital: ß and SS are then the same, and so are both small sigmas.
         let folded = c.to_uppercase().flat_map(char::to_lowercase);
-        letters.extend(folded.filter(|c| c.is_alphanumeric() && !is_combining_mark(*c)));
+        folded
+            .filter(|c| c.is_alphanumeric() && !is_combining_mark(*c))
+            .for_each(&mut add);
     });
 }
 
-/// What a reader does not see between two letters, and an accent that is a character of its
-/// own.
+/// What a reader does not see between two letters, from and to: Unicode's property
+/// `Default_Ignorable_Code_Point`, then a line in a word, half marks of kana, and notes.
+const INVISIBLE: [u32; 38] = [
+    0xad, 0xad, 0x34f, 0x34f, 0x61c, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180f, 0x200b,
+    0x200f, 0x202a, 0x202e, 0x2060, 0x206f, 0x3164, 0x3164, 0xfe00, 0xfe0f, 0xfeff, 0xfeff, 0xffa0,
+    0xffa0, 0xfff0, 0xfffb, 0x1bca0, 0x1bca3, 0x1d173, 0x1d17a, 0xe0000, 0xe0fff, 0x640, 0x640,
+    0xff9e, 0xff9f,
+];
+
+/// Also an accent that is a character of its own, and a control character.
 fn is_invisible(c: char) -> bool {
-    is_combining_mark(c)
-        || matches!(
-            c,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{feff}'
-        )
-        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{ff9e}'..='\u{ffa0}' | '\u{fff9}'..='\u{fffb}')
-        || matches!(c, '\u{e0000}'..='\u{e0fff}')
+    let is_in = |[from, to]: &[u32; 2]| (*from..=*to).contains(&u32::from(c));
+    c.is_control() && !c.is_whitespace()
+        || !c.is_ascii() && (is_combining_mark(c) || INVISIBLE.as_chunks().0.iter().any(is_in))
 }
 
 /// Whether its script puts no blanks between words: Thai to Myanmar, Khmer, Chinese, Japanese.
@@ -175,31 +276,26 @@ fn backslash(rest: &str) -> Option<(char, usize)> {
     }
     let (second, more) = code_unit(rest.get(size..)?)?;
     let pair = [u16::try_from(unit).ok()?, u16::try_from(second).ok()?];
-    let c = char::decode_utf16(pair).next()?.ok()?;
-    Some((c, size + more))
+    Some((char::decode_utf16(pair).next()?.ok()?, size + more))
 }
 
 fn code_unit(rest: &str) -> Option<(u32, usize)> {
     // Of more backslashes, the last ones count: without a limit, each would look at all the others.
     let slashes = rest.bytes().take(8).take_while(|b| *b == b'\\').count();
     let kind = rest.as_bytes().get(slashes).filter(|_| slashes > 0)?;
-    let before = slashes + 1;
-    let digits = rest.get(before..)?;
-    let hex = |size: usize| Some((number(digits.get(..size)?, 16)?, before + size));
-    match kind {
-        b'n' | b'r' | b't' | b'b' | b'f' | b'v' => Some((u32::from(' '), before)),
-        b'x' => hex(2),
-        b'U' => hex(8),
+    let digits = rest.get(slashes + 1..)?;
+    let size = match kind {
+        b'n' | b'r' | b't' | b'b' | b'f' | b'v' => return Some((u32::from(' '), slashes + 1)),
         b'u' if digits.starts_with('{') => {
-            let digits = digits.get(1..)?;
-            let size = digits.find(|c: char| !c.is_ascii_hexdigit())?;
-            let is_closed = digits.get(size..)?.starts_with('}');
-            let code = number(digits.get(..size)?, 16).filter(|_| is_closed)?;
-            Some((code, before + size + 2))
+            let size = digits.find('}').filter(|size| *size < 12)?;
+            return Some((number(digits.get(1..size)?, 16)?, slashes + size + 2));
         }
-        b'u' => hex(4),
-        _ => None,
-    }
+        b'x' => 2,
+        b'u' => 4,
+        b'U' => 8,
+        _ => return None,
+    };
+    Some((number(digits.get(..size)?, 16)?, slashes + 1 + size))
 }
 
 /// `%C3%A9`
@@ -213,38 +309,26 @@ fn percent(rest: &str) -> Option<(char, usize)> {
     Some((c, 3 * c.len_utf8()))
 }
 
-/// `&#233;`, `&#xe9;`, `&eacute;`
+/// `&#233;`, `&#xe9;`, `&eacute;`. An accent does not count, so the letter before its name does.
+/// Other names are punctuation, or not worth a table.
 fn entity(rest: &str) -> Option<(char, usize)> {
-    let name = rest.get(1..)?;
-    let size = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '#')?;
-    let is_closed = name.get(size..)?.starts_with(';');
-    let name = name.get(..size).filter(|_| is_closed)?;
+    let size = rest.find(';').filter(|size| *size < 16)?;
+    let name = rest.get(1..size)?;
     let c = match name.strip_prefix('#') {
         Some(digits) => char::from_u32(match digits.strip_prefix(['x', 'X']) {
             Some(digits) => number(digits, 16)?,
             None => number(digits, 10)?,
         })?,
-        None => named(name),
+        None if name == "shy" => '\u{ad}',
+        None if ACCENTS.contains(&name.get(1..)?) => name.chars().next()?,
+        None => Some(' ').filter(|_| name.bytes().all(|b| b.is_ascii_alphanumeric()))?,
     };
-    Some((c, size + 2))
+    Some((c, size + 1))
 }
 
-/// An accent does not count, so the letter before its name does. Other names are punctuation, or
-/// not worth a table.
-fn named(name: &str) -> char {
-    match name {
-        "shy" | "zwj" | "zwnj" | "lrm" | "rlm" => '\u{ad}',
-        "quot" => '"',
-        "szlig" => 'ß',
-        _ => match name.get(1..) {
-            Some(
-                "acute" | "breve" | "caron" | "cedil" | "circ" | "grave" | "macr" | "ogon" | "ring"
-                | "slash" | "strok" | "tilde" | "uml",
-            ) => name.chars().next().unwrap_or(' '),
-            _ => ' ',
-        },
-    }
-}
+const ACCENTS: [&str; 9] = [
+    "acute", "caron", "cedil", "circ", "grave", "ring", "slash", "tilde", "uml",
+];
 
 fn number(digits: &str, radix: u32) -> Option<u32> {
     u32::from_str_radix(digits, radix).ok()

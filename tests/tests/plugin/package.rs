@@ -59,6 +59,7 @@ fn the_package_holds_what_it_should_and_its_manifest_has_the_sum_of_every_progra
         ".mcp.json",
         "LICENSE-APACHE",
         "LICENSE-MIT",
+        "LICENSE-SCOWL",
         "README.md",
         "agents/privacy-scanner.md",
         "bin/keyhole",
