@@ -268,9 +268,12 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
         let text = rest?;
         let end = text.char_indices().find_map(|(at, c)| {
             let here = text.get(at..)?;
-            let long = LONG_BREAKS.iter().find(|long| here.starts_with(**long));
-            let short = BREAKS.contains(c).then_some(c.len_utf8());
-            Some((at, at + long.map(|long| long.len()).or(short)?))
+            let mut long = LONG_BREAKS.iter().filter(|_| !c.is_alphanumeric());
+            let long = long
+                .find(|long| here.starts_with(**long))
+                .map(|long| long.len());
+            let is_short = !c.is_alphanumeric() && BREAKS.contains(c);
+            Some((at, at + long.or(is_short.then_some(c.len_utf8()))?))
         });
         rest = end.and_then(|(_, next)| text.get(next..));
         text.get(..end.map_or(text.len(), |(end, _)| end))

@@ -58,21 +58,28 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     replace(report, quoted, allowed)
 }
 
+/// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
+#[must_use]
+pub fn has_few_values(document: &str) -> bool {
+    let (_, words) = words_of_report(document, false);
+    Document::read(document).values.len() * 10 < words.len()
+}
+
 /// Whether this is a number of a place in a file, such as `a.md:12:4`, or a part of a path.
 fn is_place(report: &str, run: &Run) -> bool {
     let Range { start, end } = run.at();
-    let before = report.get(..start).unwrap_or_default();
-    let file = before.trim_end_matches(|c: char| c == ':' || c.is_ascii_digit());
-    let mut after = report.get(end..).unwrap_or_default().chars();
-    let is_part = before.ends_with(['/', '.'])
-        || before.ends_with(':') && file.ends_with(char::is_alphanumeric)
-        || after.next() == Some('.') && after.next().is_some_and(char::is_alphabetic);
-    let has_colon = || {
-        report
-            .get(start..end)
-            .is_some_and(|text| text.contains(':'))
+    let (before, after) = (report.get(..start), report.get(end..));
+    let before = || before.unwrap_or_default().chars().rev();
+    let mut after = after.unwrap_or_default().chars();
+    // A look at all that is before would take too long.
+    let file = before().take(16).find(|c| *c != ':' && !c.is_ascii_digit());
+    let is_part = match before().next() {
+        Some('/' | '.') => true,
+        Some(':') => file.is_some_and(char::is_alphanumeric),
+        _ => after.next() == Some('.') && after.next().is_some_and(char::is_alphabetic),
     };
-    run.is_short_number() && is_part || run.is_number() && has_colon()
+    let text = report.get(start..end).unwrap_or_default();
+    run.is_short_number() && is_part || run.is_number() && text.contains(':')
 }
 
 /// Where `path` stands in the report, alone or with the rest of a path behind it.

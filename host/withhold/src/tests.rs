@@ -1,7 +1,7 @@
 //! The table of cases, and values in each form that a report may have.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use super::{MARK, withhold};
+use super::{MARK, has_few_values, withhold};
 use serde::Deserialize;
 
 /// docs/withhold.md names what is known.
@@ -143,4 +143,22 @@ fn a_long_text_of_marks_is_read_once() {
         assert_eq!(withhold("- Larkspur", &text, &[]), text);
         assert_eq!(withhold(&text, "Larkspur", &[]), "Larkspur");
     }
+}
+
+#[test]
+fn a_document_of_headings_labels_and_ordinary_words_has_few_values() {
+    for few in [
+        "# Theo Blix\n# Ida Wexel\n",
+        "- Family\n  - file\n",
+        "Severity: high\n",
+    ] {
+        assert!(has_few_values(few), "{few}");
+    }
+    let documents = table().documents;
+    let names: Vec<_> = documents
+        .iter()
+        .filter(|document| has_few_values(&document.text))
+        .collect();
+    assert!(names.is_empty());
+    assert!(!has_few_values(""));
 }

@@ -82,7 +82,11 @@ impl Word {
     }
 
     fn rate(&mut self, text: &str) {
-        self.rank = Some(b'0').filter(|_| self.size < 2).or_else(|| rank(text));
+        self.rank = match self.size {
+            0..2 => Some(b'0'),
+            _ if self.digits > 0 || !text.is_ascii() => None,
+            _ => rank(text),
+        };
         self.points = match text.chars().next() {
             Some('\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}') => NOTHING + 1,
             _ if self.rank == Some(b'0') => NOTHING,
@@ -287,7 +291,7 @@ fn code_unit(rest: &str) -> Option<(u32, usize)> {
     let size = match kind {
         b'n' | b'r' | b't' | b'b' | b'f' | b'v' => return Some((u32::from(' '), slashes + 1)),
         b'u' if digits.starts_with('{') => {
-            let size = digits.find('}').filter(|size| *size < 12)?;
+            let size = digits.bytes().take(12).position(|byte| byte == b'}')?;
             return Some((number(digits.get(1..size)?, 16)?, slashes + size + 2));
         }
         b'x' => 2,
@@ -312,7 +316,7 @@ fn percent(rest: &str) -> Option<(char, usize)> {
 /// `&#233;`, `&#xe9;`, `&eacute;`. An accent does not count, so the letter before its name does.
 /// Other names are punctuation, or not worth a table.
 fn entity(rest: &str) -> Option<(char, usize)> {
-    let size = rest.find(';').filter(|size| *size < 16)?;
+    let size = rest.bytes().take(16).position(|byte| byte == b';')?;
     let name = rest.get(1..size)?;
     let c = match name.strip_prefix('#') {
         Some(digits) => char::from_u32(match digits.strip_prefix(['x', 'X']) {

@@ -294,6 +294,24 @@ fn the_closing_line_says_which_walls_stand_if_not_all_do_or_if_asked() {
     }
 }
 
+/// `withhold` would then take nothing out of a report.
+#[test]
+fn a_file_of_withheld_reports_that_holds_next_to_no_value_is_warned_of() {
+    let says = "withhold finds next to no value in the file";
+    let bound = "{ path = '~/a.md', agents = ['x:y'] }";
+    let withheld = bound.replace(" }", ", withhold = true }");
+    for (entry, content, is_warned) in [
+        (&*withheld, "# Theo Blix\n# Example Street\n", true),
+        (&*withheld, "# Names\n- Theo Blix\n", false),
+        (bound, "# Theo Blix\n# Example Street\n", false),
+    ] {
+        let map = format!("[keys]\n{STRONG} = {entry}\n");
+        let world = World::new().file("a.md", content).map(map);
+        let ran = world.run(["check"]).exits(0);
+        assert_eq!(ran.stdout.contains(says), is_warned, "{content} {ran:#?}");
+    }
+}
+
 /// What is printed for it, typed as it stands: for a file, and for the map.
 #[test]
 fn one_command_closes_all_directories_on_the_way() {

@@ -17,6 +17,7 @@ use keyhole_walk::{
     printable::{is_blank, printable},
 };
 use keyhole_wall::WallStatus;
+use keyhole_withhold::has_few_values;
 use plugin::AgentReport;
 pub(crate) use plugin::brief;
 use std::{
@@ -129,6 +130,11 @@ pub(crate) enum Warning {
         "the file holds NUL characters, so at least a part of it is not UTF-8 text, but perhaps UTF-16, and a scan may miss it. Save it as UTF-8"
     )]
     Nul,
+    /// Its agents' reports are withheld, but there is nothing to withhold.
+    #[error(
+        "withhold finds next to no value in the file, so it takes next to nothing out of a report: headings, labels and ordinary words stay. Write each value as an item of a list"
+    )]
+    FewValues,
     /// The key is so short, or so simple, that somebody might guess it.
     #[error(
         "a key of fewer than {} characters, or fewer than {} different ones, may be guessed",
@@ -371,6 +377,7 @@ pub(crate) async fn entry_report(
     let warnings = [
         (has(is_blank), Warning::Blank),
         (has(|text| text.contains('\0')), Warning::Nul),
+        (entry.withholds() && has(has_few_values), Warning::FewValues),
         (is_weak, Warning::WeakKey),
         (is_not_its_key, Warning::NotItsKey),
         (chars > MAX_CLAUDE_CHARS, Warning::LongForClaude),
