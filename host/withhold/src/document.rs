@@ -41,9 +41,6 @@ const LONG_BREAKS: [&str; 12] = [
 /// What stands around a text in quotes, or in code.
 const QUOTES: &str = "\"`“”„«»‹›「」『』";
 
-/// Labels of a rule's name.
-const IDS: [&str; 4] = ["id", "rule", "ruleid", "rule id"];
-
 /// What a reader does not see, and what begins a tag.
 const MARKS: [char; 4] = ['*', '_', '`', '<'];
 
@@ -283,17 +280,16 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 
 /// A label of a few words, and what stands behind it.
 fn labelled(text: &str) -> (&str, &str) {
-    let is_end = |(at, c): &(usize, char)| {
-        let value = text.get(at + c.len_utf8()..).unwrap_or_default();
-        let is_apart = value.is_empty()
-            || value.starts_with(|c: char| c.is_whitespace() || MARKS.contains(&c));
-        matches!(c, '：' | '=') || *c == ':' && is_apart
-    };
+    let is_blank = |c: char| c.is_whitespace() || MARKS.contains(&c);
     let end = text
         .char_indices()
-        .find(is_end)
-        .map_or(0, |(at, c)| at + c.len_utf8());
-    let (label, value) = text.split_at(end);
+        .map(|(at, c)| (c, at + c.len_utf8()))
+        .find(|(c, end)| {
+            let value = text.get(*end..).unwrap_or_default();
+            matches!(c, '：' | '=')
+                || *c == ':' && (value.is_empty() || value.starts_with(is_blank))
+        });
+    let (label, value) = text.split_at(end.map_or(0, |(_, end)| end));
     let is_short = label.split_whitespace().count() <= SHORT_LABEL;
     if is_short && !label.contains([',', '.', ';']) {
         (label, value)
@@ -306,7 +302,7 @@ fn labelled(text: &str) -> (&str, &str) {
 fn is_id(label: &str) -> bool {
     let name = label.replace(['-', '_'], " ");
     let name = name.trim_matches(|c: char| !c.is_alphanumeric());
-    IDS.iter().any(|id| id.eq_ignore_ascii_case(name))
+    ["id", "rule", "ruleid", "rule id"].contains(&name.to_lowercase().as_str())
 }
 
 /// The text without escapes, and without marks and tags.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod document;
+mod list;
 mod run;
 mod words;
 
@@ -18,8 +19,7 @@ use words::{ESCAPES, words_of_report};
 /// What stands in place of a quotation.
 pub const MARK: &str = "[withheld]";
 
-/// The most words of a report that can quote one value, which has [`MAX_WORDS`]: a number may
-/// be cut into more pieces than in the document.
+/// The most words of a report that can quote one value: a number may be in more pieces there.
 const MAX_PIECES: usize = 2 * MAX_WORDS;
 
 /// The `report`, with [`MARK`] in place of what quotes the `document`.
@@ -46,10 +46,10 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
                 for word in [&first].into_iter().chain(others) {
                     run.push(&letters, word);
                     if run.is_one_of(&document.values) && !is_place(report, &run) {
-                        quoted.push(run.at());
+                        quoted.push(run.at.clone());
                     }
                     if run.is_one_of(&document.headings) {
-                        allowed.push(run.at());
+                        allowed.push(run.at.clone());
                     }
                 }
             }
@@ -67,7 +67,7 @@ pub fn has_few_values(document: &str) -> bool {
 
 /// Whether this is a number of a place in a file, such as `a.md:12:4`, or a part of a path.
 fn is_place(report: &str, run: &Run) -> bool {
-    let Range { start, end } = run.at();
+    let Range { start, end } = run.at;
     let (before, after) = (report.get(..start), report.get(end..));
     let before = || before.unwrap_or_default().chars().rev();
     let mut after = after.unwrap_or_default().chars();
@@ -79,7 +79,7 @@ fn is_place(report: &str, run: &Run) -> bool {
         _ => after.next() == Some('.') && after.next().is_some_and(char::is_alphabetic),
     };
     let text = report.get(start..end).unwrap_or_default();
-    run.is_short_number() && is_part || run.is_number() && text.contains(':')
+    run.is_short_number() && is_part || !run.has_letters && text.contains(':')
 }
 
 /// Where `path` stands in the report, alone or with the rest of a path behind it.

@@ -55,12 +55,13 @@ pub(crate) struct Value {
 /// Words that follow one another.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    at: Range<usize>,
+    /// Where it stands in the text.
+    pub(crate) at: Range<usize>,
     hash: u64,
     size: usize,
     words: usize,
     digits: usize,
-    has_letters: bool,
+    pub(crate) has_letters: bool,
     ends_with_digit: bool,
     /// Whether a word is not ordinary, or does not begin with a capital letter.
     has_special: bool,
@@ -88,8 +89,11 @@ impl Run {
         if self.words == 0 {
             self.at = word.at.clone();
         } else {
-            let here = 1_u128.checked_shl(self.size.try_into().unwrap_or(u32::MAX));
-            let here = here.unwrap_or(0);
+            let here = if self.size < 128 {
+                1_u128 << self.size
+            } else {
+                0
+            };
             self.gaps |= here;
             self.has_blank |= word.has_blank;
             let is_in_number = self.ends_with_digit && text.starts_with(char::is_numeric);
@@ -108,18 +112,9 @@ impl Run {
         self.has_small |= !word.is_capital;
     }
 
-    /// Where it stands in the text.
-    pub(crate) fn at(&self) -> Range<usize> {
-        self.at.clone()
-    }
-
-    pub(crate) fn is_number(&self) -> bool {
-        !self.has_letters
-    }
-
     /// Whether it is a number that is compared as it is written.
     pub(crate) fn is_short_number(&self) -> bool {
-        self.is_number() && self.digits < LONG_NUMBER
+        !self.has_letters && self.digits < LONG_NUMBER
     }
 
     /// Adds it to `runs`.

@@ -1,6 +1,7 @@
 //! Words: runs of letters and digits, in one case and one Unicode form.
 
-use std::{cmp::Ordering, ops::Range};
+use crate::list::rank;
+use std::ops::Range;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// What begins an escape.
@@ -11,16 +12,10 @@ pub(crate) const NOTHING: usize = 1;
 
 /// Without a country's code, a phone number has so many digits.
 pub(crate) const PHONE: usize = 8;
-
 /// The most digits of a country's code, with the zeros before it.
 const COUNTRY: usize = 4;
-
 /// A word that is in no list is a name if it has so many letters.
 const NAME: usize = 4;
-
-/// Words of English in lower case, one a line, sorted, and how common each is: 0 for what says
-/// nothing by itself, 1 for an ordinary word, 2 for another.
-static LIST: &str = include_str!("../words.txt");
 
 /// A word of a text.
 #[derive(Clone, Debug, Default)]
@@ -67,13 +62,9 @@ impl Word {
 
     /// The word, and if it is a number also without zeros or a country's code.
     pub(crate) fn starts(&self, letters: &str) -> impl Iterator<Item = Self> {
-        let is_long = self.size > PHONE || self.text(letters).starts_with('0');
-        let is_long = self.is_number && is_long;
-        let most = if is_long {
-            COUNTRY.min(self.letters.len() - 1)
-        } else {
-            0
-        };
+        let text = self.text(letters);
+        let is_long = self.is_number && (self.size > PHONE || text.starts_with('0'));
+        let most = usize::from(is_long) * COUNTRY.min(text.len().saturating_sub(1));
         (0..=most).map(|size| {
             let mut word = self.clone();
             word.letters.start += size;
@@ -94,24 +85,6 @@ impl Word {
             _ => NOTHING + 1,
         };
     }
-}
-
-/// What the list says of a word.
-fn rank(word: &str) -> Option<u8> {
-    let (mut low, mut high) = (0, LIST.len());
-    while low < high {
-        let before = LIST.get(..usize::midpoint(low, high))?;
-        let start = before.rfind('\n').map_or(0, |at| at + 1);
-        let (line, _) = LIST.get(start..)?.split_once('\n')?;
-        let (found, rank) = line.split_once(' ')?;
-        let letters = word.bytes().map(|byte| byte.to_ascii_lowercase());
-        match found.bytes().cmp(letters) {
-            Ordering::Equal => return rank.bytes().next(),
-            Ordering::Less => low = start + line.len() + 1,
-            Ordering::Greater => high = start,
-        }
-    }
-    None
 }
 
 /// The characters of `text`, and where each stands. With `decode`, what JSON, HTML and URLs write
@@ -228,24 +201,20 @@ fn fold(c: char, start: usize, letters: &mut String) {
         return add(digit);
     }
     decompose_compatible(c, |c| {
-        // Unicode has no accent for a stroke.
-        let c = match c {
-            'Ł' | 'ł' => 'l',
-            'Ø' | 'ø' | 'Œ' | 'œ' => 'o',
-            'Æ' | 'æ' => 'a',
-            'Đ' | 'đ' => 'd',
-            'Ґ' | 'ґ' => 'г',
-            'ی' | 'ى' => 'ي',
-            'ک' => 'ك',
-            c => c,
-        };
         // By way of the capital: ß and SS are then the same, and so are both small sigmas.
         let folded = c.to_uppercase().flat_map(char::to_lowercase);
-        folded
-            .filter(|c| c.is_alphanumeric() && !is_combining_mark(*c))
-            .for_each(&mut add);
+        let folded = folded.filter(|c| c.is_alphanumeric() && !is_combining_mark(*c));
+        let mut shapes = SHAPES.as_chunks().0.iter();
+        let shape = |c| shapes.find(|[from, _]| *from == c).map_or(c, |[_, to]| *to);
+        folded.map(shape).for_each(&mut add);
     });
 }
+
+/// Letters of another shape. Unicode has no accent for a stroke.
+const SHAPES: [char; 20] = [
+    'ł', 'l', 'ø', 'o', 'œ', 'o', 'æ', 'a', 'đ', 'd', 'ı', 'i', 'ґ', 'г', 'ی', 'ي', 'ى', 'ي', 'ک',
+    'ك',
+];
 
 /// What a reader does not see between two letters, from and to: Unicode's property
 /// `Default_Ignorable_Code_Point`, then a line in a word, half marks of kana, and notes.
@@ -318,21 +287,18 @@ fn percent(rest: &str) -> Option<(char, usize)> {
 fn entity(rest: &str) -> Option<(char, usize)> {
     let size = rest.bytes().take(16).position(|byte| byte == b';')?;
     let name = rest.get(1..size)?;
-    let c = match name.strip_prefix('#') {
-        Some(digits) => char::from_u32(match digits.strip_prefix(['x', 'X']) {
-            Some(digits) => number(digits, 16)?,
-            None => number(digits, 10)?,
-        })?,
-        None if name == "shy" => '\u{ad}',
-        None if ACCENTS.contains(&name.get(1..)?) => name.chars().next()?,
-        None => Some(' ').filter(|_| name.bytes().all(|b| b.is_ascii_alphanumeric()))?,
+    let accents = [
+        "acute", "caron", "cedil", "circ", "grave", "ring", "slash", "tilde", "uml",
+    ];
+    let code = match (name.strip_prefix("#x"), name.strip_prefix('#')) {
+        (Some(digits), _) => number(digits, 16)?,
+        (_, Some(digits)) => number(digits, 10)?,
+        _ if accents.contains(&name.get(1..)?) => name.chars().next()?.into(),
+        _ if name == "shy" => 0xad,
+        _ => Some(0x20).filter(|_| name.bytes().all(|byte| byte.is_ascii_alphanumeric()))?,
     };
-    Some((c, size + 1))
+    Some((char::from_u32(code)?, size + 1))
 }
-
-const ACCENTS: [&str; 9] = [
-    "acute", "caron", "cedil", "circ", "grave", "ring", "slash", "tilde", "uml",
-];
 
 fn number(digits: &str, radix: u32) -> Option<u32> {
     u32::from_str_radix(digits, radix).ok()
