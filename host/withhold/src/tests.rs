@@ -1,7 +1,8 @@
 //! The table of cases, and values in each form that a report may have.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{MARK, has_few_values, withhold};
+use regex_syntax::hir::{Class, HirKind};
 use serde::Deserialize;
 
 /// docs/withhold.md names what is known.
@@ -161,4 +162,31 @@ fn a_document_of_headings_labels_and_ordinary_words_has_few_values() {
         .collect();
     assert!(names.is_empty());
     assert!(!has_few_values(""));
+}
+
+#[test]
+fn no_character_counts_that_unicode_says_to_ignore() {
+    let property = regex_syntax::parse(r"\p{Default_Ignorable_Code_Point}").unwrap();
+    let HirKind::Class(Class::Unicode(ignorable)) = property.kind() else {
+        panic!("no class: {property:?}");
+    };
+    let ignorable = ignorable
+        .ranges()
+        .iter()
+        .flat_map(|range| range.start()..=range.end());
+    let controls = [
+        '\u{1}', '\u{7}', '\u{8}', '\u{1b}', '\u{7f}', '\u{80}', '\u{9f}',
+    ];
+    let mut count = 0;
+    for c in ignorable.chain(controls) {
+        let report = format!("Lark{c}spur");
+        assert_eq!(withhold("- Larkspur", &report, &[]), MARK, "{c:?}");
+        assert_eq!(
+            withhold(&format!("- {report}"), "larkspur", &[]),
+            MARK,
+            "{c:?}"
+        );
+        count += 1;
+    }
+    assert!(count > 4000, "{count}");
 }
