@@ -113,11 +113,15 @@ impl Document {
             words.get(first..end).unwrap_or_default()
         };
         let (label, value) = labelled(text);
-        if is_label || is_id(label) {
-            return self.runs(&letters, &words, words.len());
+        let is_label = is_label || is_id(label);
+        let label = if is_label { &*words } else { of(label) };
+        self.runs(&letters, &words, label.len());
+        if label.len() > 1 && label.iter().all(|word| word.is_capital && word.is_rare()) {
+            self.names(&letters, label);
         }
-        let of_label = if label.is_empty() { 0 } else { of(label).len() };
-        self.runs(&letters, &words, of_label);
+        if is_label {
+            return;
+        }
         self.value(&letters, of(value));
         for chunk in value.split_whitespace() {
             let words = of(chunk);
@@ -294,7 +298,7 @@ fn labelled(text: &str) -> (&str, &str) {
     if is_short && !label.contains([',', '.', ';']) {
         (label, value)
     } else {
-        ("", text)
+        text.split_at(0)
     }
 }
 
