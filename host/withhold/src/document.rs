@@ -4,7 +4,6 @@ use crate::{
     run::{LONG_NUMBER, Names, Run, Runs},
     words::{ESCAPES, NOTHING, PHONE, Word, chars, words as cut},
 };
-use std::ops::RangeInclusive;
 
 /// The most words that are compared as one value. Of a longer line, its parts are values.
 pub(crate) const MAX_WORDS: usize = 12;
@@ -15,9 +14,6 @@ const POINTS: usize = 6;
 const SHORT: usize = 4;
 /// A word of letters and digits is a value from so many on: `sha256` is none.
 const LONG_WORD: usize = 7;
-/// Of a secret from so many characters on, the first and the last characters are values.
-const SECRET: usize = 12;
-const ENDS_OF_SECRET: RangeInclusive<usize> = 6..=12;
 /// So many letters of a script without blanks are a value that say little one by one.
 const LONG_RUN: usize = 8;
 /// A part of a line, if it is at most so many words, may be a value.
@@ -191,7 +187,8 @@ impl Document {
                 code = start + size;
                 self.code(letters, rest.get(..size).unwrap_or_default());
             }
-            if word.points == NOTHING && !word.is_number && !word.is_alone {
+            let is_apart = rest.get(1).is_none_or(|next| next.has_gap);
+            if word.points == NOTHING && !word.is_number && !word.is_alone && is_apart {
                 continue;
             }
             let sizes = 1..=rest.len().min(MAX_WORDS);
@@ -213,14 +210,6 @@ impl Document {
         }
         for word in words.iter().filter(is_long) {
             self.value(letters, std::slice::from_ref(word));
-            let code = word.text(letters);
-            for size in ENDS_OF_SECRET.filter(|_| code.len() >= SECRET) {
-                for end in [code.get(..size), code.get(code.len() - size..)] {
-                    let end = end.filter(|end| end.contains(char::is_numeric));
-                    end.into_iter()
-                        .for_each(|end| Run::of(end).add_to(&mut self.values));
-                }
-            }
         }
         // A phone number without the country's code, or the zero that stands for it.
         let country = usize::from(words.first().is_some_and(|word| word.size < 4));

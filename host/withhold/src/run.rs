@@ -73,16 +73,6 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A part of a word.
-    pub(crate) fn of(text: &str) -> Self {
-        let hash = hash(0, text);
-        Self {
-            hash,
-            has_special: true,
-            ..Self::default()
-        }
-    }
-
     /// Adds the word that follows, of those with these `letters`.
     pub(crate) fn push(&mut self, letters: &str, word: &Word) {
         let text = word.text(letters);

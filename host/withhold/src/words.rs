@@ -121,8 +121,8 @@ pub(crate) fn words_of_report(text: &str, decode: bool) -> (String, Vec<Word>) {
     let (mut letters, mut words): (_, Vec<Word>) = (String::with_capacity(text.len()), Vec::new());
     // What stands before the next word.
     let mut gap = Word::default();
-    // The letter before, if the next one may belong to its word, and whether that is a code.
-    let (mut last, mut is_one) = (None::<char>, false);
+    // The letter before, if the next one may belong to its word.
+    let mut last = None::<char>;
     for (c, at) in chars(text, decode) {
         if is_invisible(c) {
             let word = words.last_mut().filter(|_| !gap.has_gap);
@@ -134,11 +134,8 @@ pub(crate) fn words_of_report(text: &str, decode: bool) -> (String, Vec<Word>) {
             gap.has_blank |= c.is_whitespace();
             continue;
         };
-        if last.is_none() {
-            is_one = is_code(text.get(at.start..).unwrap_or_default(), decode);
-        }
         let is_alone = is_without_blanks(c);
-        let is_new = |last: char| !is_one && last.is_lowercase() && c.is_uppercase();
+        let is_new = |last: char| last.is_lowercase() && c.is_uppercase();
         if is_alone || last.is_none_or(is_new) {
             let mut word = std::mem::take(&mut gap);
             (word.is_capital, word.is_alone, word.is_number) = (c.is_uppercase(), is_alone, true);
@@ -156,13 +153,6 @@ pub(crate) fn words_of_report(text: &str, decode: bool) -> (String, Vec<Word>) {
         }
     }
     (letters, words)
-}
-
-/// Whether the text begins with letters and digits of which a letter follows a digit.
-fn is_code(text: &str, decode: bool) -> bool {
-    let letters = chars(text, decode).map_while(|(c, _)| letter(c));
-    let mut letters = letters.take_while(|c| !is_without_blanks(*c));
-    letters.any(char::is_numeric) && letters.any(|c| !c.is_numeric())
 }
 
 /// The letter or digit that `c` is, or the only one that it is made of. An apostrophe is none,
