@@ -115,13 +115,21 @@ onEachClient('own-others: a fork, an inner agent, and an agent whose hook is off
   );
   refused(inner, 'an inner agent', 'inner');
 
+  // The client drops what a server says once it is connected.
+  const said = home.write(home.root, 'said', '');
+  const heard = (text) => text.replace(/"command": "([^"]*)", "args": \["serve"/, (_, program) => `"command": "sh", "args": ["-c", "exec '${program}' \\"$@\\" 2>>'${said}'", "sh", "serve"`);
   for (const [what, settings, text] of [
     ['hooks are off', { disableAllHooks: true }, written],
     ["the hook's program is gone", {}, written.replaceAll(/("command": ")[^"]*(", "args": \["guard")/g, '$1/nonexistent/keyhole$2')],
   ]) {
-    fs.writeFileSync(file, text);
+    fs.writeFileSync(file, heard(text));
     home.set({ disableAllHooks: undefined, ...settings });
-    refused(await home.session(ALONE, ...SKIPPED), what, 'one');
+    const session = await home.session(ALONE, ...SKIPPED);
+    refused(session, what, 'one');
+    const reached = session.answer('one', TOOL).text.includes('caller-not-verified: ');
+    assert.equal(fs.readFileSync(said, 'utf8').includes('caller-not-verified: no ticket: there is none for this call'), reached, what);
+    assert.ok(reached || settings.disableAllHooks === undefined, what);
+    fs.writeFileSync(said, '');
   }
   fs.writeFileSync(file, written);
   home.set({ disableAllHooks: undefined });

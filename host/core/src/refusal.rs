@@ -41,7 +41,7 @@ codes! {
     /// serves. The server decides this before it looks at the key, so the code tells
     /// nothing about keys or the map.
     CallerNotVerified "caller-not-verified"
-        "nothing shows that a subagent makes this call. Only subagents that the hook approved may call this. Do not repeat it: leave the task to the subagent that this tool is for. If that is you, ask the user whether hooks are switched off: the server's standard error says more.";
+        "nothing shows that a subagent makes this call. Only subagents that the hook approved may call this. Do not repeat it: leave the task to the subagent that this tool is for. If that is you, ask the user whether hooks are switched off.";
     /// The map has no entry for this key or binding and this caller: there is none, or it
     /// is bound to other agents, or the key is not well formed. The code does not tell
     /// which. So somebody who holds a wrong key and somebody who stole a right one
