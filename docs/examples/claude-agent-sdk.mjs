@@ -17,7 +17,7 @@ const options = {
 named, and say for each whether it contains one of them, and on which line. Never
 repeat an identifier. If the list is empty, say so and stop.`,
       tools: ['Read', LOAD],
-      // Here, and not among the options: there, the main conversation would have it too.
+      // Here, and not among the options: there, the hooks refuse every call.
       mcpServers: [{ 'scanner-catalog': { type: 'stdio', command: 'keyhole', args: ['serve', ...caller, '--require-ticket', ...tickets] } }],
     },
   },

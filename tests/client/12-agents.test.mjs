@@ -17,15 +17,13 @@ const AGENT = 'identifier-scanner';
 const EXAMPLES = path.resolve(import.meta.dirname, '../../docs/examples');
 const example = (name) => fs.readFileSync(path.join(EXAMPLES, name), 'utf8');
 
-/** The user's permission for the tool, which an agent's file does not give. */
-const ALLOWED = ['--allowedTools', BOUND];
 const read = call(BOUND, {});
 
 /** The example's map and its document, `keyhole` on the path, and who has the agent. */
 function bound(home, owner) {
   home.write(home.configured, 'context-map.toml', example('context-map.toml'));
   home.write(home.home, 'notes/identifiers.md', CATALOG);
-  home.write(owner, `.claude/agents/${AGENT}.md`, example('claude-code-agent.md'));
+  home.write(owner, `.claude/agents/${AGENT}.md`, example('claude-code-agent.md').replaceAll('/home/me/', `${home.home}/`));
   const commands = path.join(home.root, 'bin');
   fs.mkdirSync(commands);
   fs.symlinkSync(programIn(PACKAGED), path.join(commands, 'keyhole'));
@@ -48,7 +46,7 @@ async function alone(home, ...how) {
   assert.match(session.answer('parent', BOUND).text, /No such tool/);
 }
 
-// The settings that it writes allow the call, and name the program's path.
+// It names the program's path.
 onEachClient("12a: a user's agent, as setup writes it, has a bound server of its own, the parent has no such tool, and remove restores every byte", { ...BARE, terminal: true }, async ({ home }) => {
   const settings = home.write(home.home, '.claude/settings.json', '{\r\n\t"cleanupPeriodDays": 20\r\n}');
   home.write(home.home, 'notes/identifiers.md', CATALOG);
@@ -69,14 +67,14 @@ onEachClient("12a: a user's agent, as setup writes it, has a bound server of its
 
 onEachClient("12b: so has a project's agent, in a trusted folder", BARE, ({ home }) => {
   home.trust();
-  return alone(home, script(), ALLOWED, bound(home, home.project));
+  return alone(home, script(), [], bound(home, home.project));
 });
 
 /** The clients in which an agent of any project may start a server without a question. */
 const STARTS_UNTRUSTED = ['2.1.197'];
 
 onEachClient("12c: a project's agent in a folder that is not trusted gets nothing, or the client is known for it", BARE, async ({ home, client }) => {
-  const session = await home.play(script(), ALLOWED, bound(home, home.project));
+  const session = await home.play(script(), [], bound(home, home.project));
   const started = !session.answer('scanner', BOUND).error;
   assert.equal(started, STARTS_UNTRUSTED.includes(client.version));
   session.assertOnlyIn(CANARY, ...(started ? ['scanner'] : []));

@@ -259,11 +259,8 @@ pub(crate) struct MapArg {
 
 /// Parses a folder that two processes have in common, wherever they are started.
 fn folder(text: &str) -> Result<PathBuf, &'static str> {
-    let folder = PathBuf::from(text);
-    match folder.is_absolute() {
-        true => Ok(folder),
-        false => Err("the folder for tickets must be an absolute path"),
-    }
+    let folder = Some(PathBuf::from(text)).filter(|folder| folder.is_absolute());
+    folder.ok_or("the folder for tickets must be an absolute path")
 }
 
 /// Parses the name of a binding, as a map could have it.

@@ -142,9 +142,10 @@ fn say(message: &str) {
 
 /// Serves one session.
 fn serve_session(arguments: Serve) -> Result<(), Failure> {
-    let callers = match arguments.require_ticket {
-        true => by_ticket(arguments.agent, arguments.tickets.as_deref())?,
-        false => arguments.agent.map_or(Caller::Nobody, Caller::Agent),
+    let callers = if arguments.require_ticket {
+        by_ticket(arguments.agent, arguments.tickets.as_deref())?
+    } else {
+        arguments.agent.map_or(Caller::Nobody, Caller::Agent)
     };
     let map = map_or_none(&arguments.map)?;
     let key = arguments.key_env.map(|variable| key_in(&variable));
@@ -201,7 +202,9 @@ fn by_ticket(only: Option<AgentName>, folder: Option<&Path>) -> Result<Caller, S
     if folder.is_some()
         && let Err(why) = tickets.make()
     {
-        say(&format!("{why}; until then each call is refused"));
+        say(&format!(
+            "{why}; as long as that is so, each call is refused"
+        ));
     }
     Ok(Caller::Ticket {
         tickets,

@@ -1,8 +1,8 @@
 //! What a server gives up before it reads anything from its client, and what the map says then.
 //!
 //! The map decides how far the wall goes: if it has `roots`, the kernel lets this process open
-//! files only beneath them, beneath the map's own directories, and beneath the plugin's data
-//! folder. So the map is read in the middle of it. A second thread reads it, since its file
+//! files only beneath them, beneath the map's own directories, and beneath the folder of
+//! tickets. So the map is read in the middle of it. A second thread reads it, since its file
 //! system may hang. When the server begins to serve, that thread has ended; or it hangs, and
 //! then the wall is not whole, because that thread can read whatever the user may.
 

@@ -23,7 +23,7 @@ pub enum Unverified {
     #[error("no ticket: {0}")]
     NoTicket(#[from] NoTicket),
     /// The ticket is another agent's.
-    #[error("the ticket is for another agent than this server, which --agent names")]
+    #[error("the ticket is for another agent than the one that --agent names")]
     OtherAgent,
 }
 

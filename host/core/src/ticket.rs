@@ -242,10 +242,10 @@ impl Tickets {
     fn data(&self) -> Result<File, TicketError> {
         let data = Self::walk_to(&self.data)?;
         // The launcher writes names there that others could have made before it.
-        match data.stat.is_shared() {
-            true => Err(TicketError::NotTrusted),
-            false => Ok(data.handle.into_file()?),
+        if data.stat.is_shared() {
+            return Err(TicketError::NotTrusted);
         }
+        Ok(data.handle.into_file()?)
     }
 
     fn walk_to(folder: &Path) -> Result<Walked<Handle>, TicketError> {

@@ -14,7 +14,7 @@
 //! | policy | used for | the end |
 //! |---|---|---|
 //! | [`Policy::FILE`] | the map | a trusted file, open for reading |
-//! | [`Policy::DIRECTORY`] | a root, the plugin's data folder | a trusted directory |
+//! | [`Policy::DIRECTORY`] | a root, the folder of tickets | a trusted directory |
 //! | [`Policy::NAME`] | a mapped file | a name in a trusted directory; [`GrantedFile`] opens and judges the file later |
 //!
 //! Kernel file systems, such as procfs, are not allowed for any of these: nobody wrote

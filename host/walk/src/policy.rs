@@ -20,7 +20,7 @@ pub(super) enum End {
 impl Policy {
     /// A file, open for reading: a map.
     pub const FILE: Self = Self::new(End::File, true);
-    /// A directory: a root, the plugin's data folder.
+    /// A directory: a root, the folder of tickets.
     pub const DIRECTORY: Self = Self::new(End::Directory, true);
     /// A name in a directory: a mapped file. The file is opened later, by
     /// [`crate::GrantedFile`], and judged then.

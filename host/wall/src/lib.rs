@@ -14,7 +14,7 @@
 //!
 //! It cannot open files to write, delete or change anything, start a program or a process,
 //! make a socket, make machine code, or signal or trace another process. With
-//! [`Rights::Tickets`] it can also delete files in the plugin's data folder.
+//! [`Rights::Tickets`] it can also delete files in the folder of tickets.
 //!
 //! Two mechanisms enforce this together. Landlock judges the object of a call: a file, a port,
 //! a process. It grants whole hierarchies, so a grant for a single file would not work: a file
@@ -69,7 +69,7 @@ pub fn read_beneath<D>(_: impl IntoIterator<Item = D>) -> bool {
 pub enum Rights {
     /// Nothing.
     Read,
-    /// It can delete files in the plugin's data folder, where the tickets are.
+    /// It can delete files in the folder of tickets.
     Tickets,
 }
 

@@ -6,13 +6,15 @@ use keyhole_core::{
     AgentName,
     ticket::{LIFE, Ticket, Tickets},
 };
-use keyhole_tests::{MARKER, World, binary};
+use keyhole_tests::{MARKER, PATIENCE, World};
 use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead as _, BufReader, Write as _},
     os::unix::fs::PermissionsExt as _,
-    process::{Command, Stdio},
+    process::Stdio,
+    sync::mpsc::channel,
+    thread,
     time::SystemTime,
 };
 
@@ -127,7 +129,7 @@ fn each_reason_why_a_caller_is_not_verified_is_said_once_whatever_the_map_is() {
         [
             "the client sent no id with the call (claudecode/toolUseId), so it can have no ticket",
             "no ticket: there is none for this call: the client's hook did not run, or it refused the call",
-            "the ticket is for another agent than this server, which --agent names",
+            "the ticket is for another agent than the one that --agent names",
             "no ticket: the one for this call is older than a minute, or not whole, or not private",
             "no ticket: the folder `tickets` in the folder that Keyhole keeps them in is not private to its user; remove it",
         ]
@@ -139,8 +141,8 @@ fn each_reason_why_a_caller_is_not_verified_is_said_once_whatever_the_map_is() {
 fn a_client_that_does_not_read_why_is_answered_all_the_same() {
     let world = user();
     let folder = folder(&world);
-    let mut server = Command::new(binary())
-        .args(
+    let mut server = world
+        .command(
             [
                 &["serve"],
                 &OWN[..],
@@ -148,18 +150,26 @@ fn a_client_that_does_not_read_why_is_answered_all_the_same() {
             ]
             .concat(),
         )
-        .env_clear()
-        .env("HOME", world.home())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut stdin = server.stdin.take().unwrap();
-    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let (send, received) = channel();
+    thread::spawn(move || {
+        lines
+            .map_while(Result::ok)
+            .try_for_each(|line| send.send(line))
+    });
     let mut ask = |request: Value| {
         writeln!(stdin, "{request}").unwrap();
-        lines.next().unwrap().unwrap()
+        let line = received.recv_timeout(PATIENCE);
+        line.unwrap_or_else(|_| {
+            server.kill().unwrap();
+            panic!("no answer to {request}")
+        })
     };
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
     let _ = ask(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }));

@@ -264,6 +264,10 @@ fn unguarded(location: &Location, secrets: &Secrets<'_>) -> Vec<String> {
         .map(|home| ("~/.claude".to_owned(), home.join(".claude")));
     let users = set.or(usual);
     let of_project = std::env::current_dir().map(|here| (".claude".into(), here.join(".claude")));
+    let of_project = of_project.ok().filter(|project| {
+        let users = users.as_ref();
+        users.is_none_or(|users| users.1 != project.1)
+    });
     let mut open = Vec::new();
     for (shown, folder) in users.into_iter().chain(of_project) {
         let folder = folder.join("agents");
@@ -272,12 +276,10 @@ fn unguarded(location: &Location, secrets: &Secrets<'_>) -> Vec<String> {
             .filter(|one| !one.is_guarded)
         {
             let name = printable(agent.file.strip_prefix(&folder).unwrap_or(&agent.file));
-            let file = match secrets.are_in(&name) {
-                true => "a file".to_owned(),
-                false => name,
-            };
+            let name = Some(name).filter(|name| !secrets.are_in(name));
+            let file = name.unwrap_or_else(|| "a file".to_owned());
             open.push(format!(
-                "{file} in {shown}/agents starts Keyhole's server without its hook and ticket, so a session that a project starts as this agent gets the file. Run `keyhole setup` for it again, or write the lines that `keyhole setup claude-code` prints"
+                "{file} in {shown}/agents starts Keyhole's server without its hook and ticket: then a session that a project starts as this agent gets the file, or, if one of the two is there, nobody gets it. Run `keyhole setup` for it again, or write the lines that `keyhole setup claude-code` prints"
             ));
         }
     }
@@ -448,7 +450,7 @@ impl<'a> Secrets<'a> {
 
 impl Report {
     /// The exit code for the process: 0 if every file, binding and agent of the plugin
-    /// would be served (also if the map has no keys), 1 if one would not, or to anybody, 2 if there is
+    /// would be served (also if the map has no keys), 1 if one would not, or if an agent's server serves anybody, 2 if there is
     /// no map or it is invalid. Warnings do not count.
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };

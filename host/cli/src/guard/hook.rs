@@ -218,10 +218,11 @@ fn input<'o>(ours: &'o Ours, json: &[u8], event: &str) -> Result<(Input, &'o Ser
     let input: Input = parse(json)?;
     let server = ours.0.iter().find(|server| server.tool == input.tool_name);
     let server = server.filter(|_| input.hook_event_name == event);
-    match input.tool_use_id.is_empty() {
-        true if server.is_some() => Err(HookError::NotUnderstood),
-        _ => Ok((input, server.ok_or(HookError::NotOurs)?)),
+    let server = server.ok_or(HookError::NotOurs)?;
+    if input.tool_use_id.is_empty() {
+        return Err(HookError::NotUnderstood);
     }
+    Ok((input, server))
 }
 
 /// Reads what is said after a call, and returns the call's id.
@@ -262,13 +263,13 @@ pub(super) fn read(ours: &Ours, json: &[u8]) -> Result<HookRequest, HookError> {
         return Err(HookError::NotUnderstood);
     }
     let agent = subagent(input.agent_id, input.agent_type, is_subagents)?;
-    let key = match server.takes_key {
-        false => serde_json::from_slice(json)
-            .map(|Call::<Object<NoArguments>> { .. }| None)
-            .map_err(|_| HookError::TakesNone)?,
-        true => serde_json::from_slice(json)
-            .map(|call: Call<Object<Arguments>>| Some(call.tool_input.0.key))
-            .map_err(|_| HookError::Arguments)?,
+    let key = if server.takes_key {
+        let call: Result<Call<Object<Arguments>>, _> = serde_json::from_slice(json);
+        Some(call.map_err(|_| HookError::Arguments)?.tool_input.0.key)
+    } else {
+        let call: Result<Call<Object<NoArguments>>, _> = serde_json::from_slice(json);
+        call.map_err(|_| HookError::TakesNone)?;
+        None
     };
     Ok(HookRequest {
         id: input.tool_use_id,

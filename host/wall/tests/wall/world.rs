@@ -159,7 +159,7 @@ pub(crate) struct World {
     /// Open as a server has them, which can look up a name in them and no more: the root, and
     /// the map's directory.
     roots: [OwnedFd; 2],
-    /// The plugin's data folder.
+    /// The folder of tickets.
     data: OwnedFd,
     pub(crate) parent: rustix::process::Pid,
     pub(crate) socket: OwnedFd,
