@@ -19,6 +19,9 @@ pub(crate) const EMPTY: &str = "an empty static program";
 pub(crate) const LAUNCHER: &str = "launcher";
 pub(crate) const GUARD: &str = "guard";
 
+/// The id of the subagent whose call the guard judges.
+const SUBAGENT: &str = "a3f29c07b1d4e8560";
+
 /// A plugin that has an empty program instead of the server.
 pub(crate) struct Plugin {
     root: PathBuf,
@@ -39,9 +42,12 @@ impl Plugin {
             map: files.map(10),
             root,
         };
-        for folder in [&plugin.data, &plugin.root.join("server")] {
+        let records = plugin.root.join("session/subagents");
+        for folder in [&plugin.data, &plugin.root.join("server"), &records] {
             fs::create_dir_all(folder)?;
         }
+        // The guard looks for what the client keeps of a subagent.
+        fs::write(records.join(format!("agent-{SUBAGENT}.meta.json")), "{}")?;
         fs::copy(START, plugin.root.join("start.sh"))?;
         let source = plugin.root.join("empty.c");
         fs::write(&source, "int main(void) { return 0; }\n")?;
@@ -62,7 +68,8 @@ impl Plugin {
             "tool_input": { "key": SMALL_KEY },
             // A call gets one ticket, and a second one is refused.
             "tool_use_id": format!("toolu_{round}"),
-            "agent_id": "a3f29c07b1d4e8560",
+            "agent_id": SUBAGENT,
+            "transcript_path": self.root.join("session.jsonl"),
             "agent_type": "keyhole:privacy-scanner",
         });
         let mut launcher = Command::new("sh");

@@ -97,6 +97,27 @@ onEachClient('own-session: a session that is the agent gets nothing, whoever say
   }
 });
 
+/** The clients in which the copy that suggests a prompt runs tools: the model's second turn there is asked for. */
+const COPY_RUNS_TOOLS = ['2.1.197'];
+
+// A project's settings can have the client copy a session that is the agent, to suggest a prompt.
+// Hooks are told an id in a subagent's form and the session's own type.
+onEachClient('own-copy: the copy of a session that is the agent, which suggests a prompt, gets nothing', SESSION, async ({ home, client }) => {
+  await setUp(home);
+  home.write(home.project, 'a.txt', 'x');
+  project(home, { agent: AGENT, env: { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'true' } });
+  const overheard = home.overhear(TOOL);
+  const session = await home.session(
+    { parent: [call('Read', { file_path: path.join(home.project, 'a.txt') }), say('Done.'), read, say('A suggestion.'), say('Done.')] },
+    ['--prompt-suggestions'],
+  );
+  session.assertOnlyIn(CANARY);
+  assert.ok(session.has('parent', 2), 'the client asks for a suggestion');
+  assert.equal(session.has('parent', 3), COPY_RUNS_TOOLS.includes(client.version));
+  const told = overheard().map(({ agent_id, agent_type }) => [/^a[0-9a-f]{16}$/.test(agent_id), agent_type]);
+  assert.deepEqual(told, COPY_RUNS_TOOLS.includes(client.version) ? [[true, AGENT]] : []);
+});
+
 onEachClient('own-others: a fork, an inner agent, and an agent whose hook is off or gone get nothing', SESSION, async ({ home }) => {
   const file = await setUp(home);
   const skipped = await home.session(
@@ -198,9 +219,12 @@ onEachClient('own-project: a project that forges the hook, starts the server, or
   const written = fs.readFileSync(file, 'utf8');
   const hook = JSON.parse(written.match(/^hooks: (.*)$/m)[1]).PreToolUse[0].hooks[0];
   const guard = [hook.command, ...hook.args].map((word) => `'${word}'`).join(' ');
-  // A made-up question, for the call that is to be made.
+  // A made-up question, for the call that is to be made, and a made-up record.
   const script = home.write(home.project, 'forge.cjs', `
     const asked = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
+    const records = asked.transcript_path.replace(/\\.jsonl$/, '/subagents');
+    require('node:fs').mkdirSync(records, { recursive: true });
+    require('node:fs').writeFileSync(records + '/agent-a3f29c07b1d4e8560.meta.json', '{}');
     const forged = { ...asked, agent_id: 'a3f29c07b1d4e8560', agent_type: '${AGENT}', mcp_server: undefined };
     const run = require('node:child_process').spawnSync('sh', ['-c', ${JSON.stringify(guard)}], { input: JSON.stringify(forged) });
     process.stdout.write(run.stdout);

@@ -67,7 +67,7 @@ allow
 tool_input {}
 
 deny caller-not-verified
-agent_id "gone"
+agent_id "gone" "a0000000000000000"
 
 the guard was asked about something other than its own tool
 mcp_server "gone" {"source": "project"} {"source": "user"} {"source": "plugin"} {"source": "Agent"}
@@ -87,7 +87,8 @@ tool_input {}
 mcp_server null {"source": "agent"}
 
 deny caller-not-verified
-agent_id "gone" "areader-9884851eba053841"
+agent_id "gone" "areader-9884851eba053841" "a0000000000000000"
+transcript_path "gone" "/nonexistent.jsonl" "session.jsonl" ""
 
 the guard was asked about something other than its own tool
 mcp_server {"source": "project"} {"source": "user"} {"source": "plugin"} {"source": "Agent"}

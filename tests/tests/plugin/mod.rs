@@ -26,7 +26,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, LazyLock, Mutex, Weak},
 };
 use tempfile::TempDir;
 
@@ -70,6 +70,21 @@ const AGENT: &str = "keyhole:privacy-scanner";
 /// The tool of the plugin's server that all agents share, as the client names it.
 pub(crate) const TOOL: &str = "mcp__plugin_keyhole_context__load_context";
 
+/// The id of the subagent in the questions.
+const SUBAGENT: &str = "a3f29c07b1d4e8560";
+
+/// The transcript of a session, beside which the client keeps a record of that subagent.
+fn transcript() -> PathBuf {
+    static SESSION: LazyLock<TempDir> = LazyLock::new(|| {
+        let session = temporary();
+        let records = session.path().join("session/subagents");
+        fs::create_dir_all(&records).unwrap();
+        fs::write(records.join(format!("agent-{SUBAGENT}.meta.json")), "{}").unwrap();
+        session
+    });
+    SESSION.path().join("session.jsonl")
+}
+
 /// The client's question to the guard about a subagent's call of the shared tool.
 pub(crate) fn question(id: &str, agent: &str, key: &str) -> Value {
     json!({
@@ -77,8 +92,9 @@ pub(crate) fn question(id: &str, agent: &str, key: &str) -> Value {
         "tool_name": TOOL,
         "tool_input": { "key": key },
         "tool_use_id": id,
-        "agent_id": "a3f29c07b1d4e8560",
+        "agent_id": SUBAGENT,
         "agent_type": agent,
+        "transcript_path": transcript(),
     })
 }
 

@@ -11,7 +11,11 @@ use keyhole_core::{
     AgentName, Caller, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Refusal,
     Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
 };
-use keyhole_setup::{PLUGIN, agents::own_agents, recipe::MAX_IN_TOOL};
+use keyhole_setup::{
+    PLUGIN,
+    agents::{OwnAgent, own_agents},
+    recipe::MAX_IN_TOOL,
+};
 use keyhole_walk::{
     Distrust, GrantedFile, Handle, Policy, System, WalkError, Walker,
     printable::{is_blank, printable},
@@ -231,7 +235,7 @@ pub(crate) async fn check(
     report
         .notes
         .extend(way::wide_map(location).filter(|_| !roots.is_empty()));
-    report.unguarded = unguarded(location, &secrets);
+    report.unguarded = unguarded(location, &map, &secrets);
     report.roots = roots
         .iter()
         .filter_map(|root| why_not_root(root, &secrets))
@@ -256,7 +260,7 @@ pub(crate) async fn check(
 }
 
 /// The agents of Claude Code, of the user and of this folder, whose server serves anybody.
-fn unguarded(location: &Location, secrets: &Secrets<'_>) -> Vec<String> {
+fn unguarded(location: &Location, map: &Map, secrets: &Secrets<'_>) -> Vec<String> {
     let set = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|set| !set.is_empty());
     let set = set.map(|set| (printable(Path::new(&set)), PathBuf::from(set)));
     let usual = location
@@ -271,10 +275,9 @@ fn unguarded(location: &Location, secrets: &Secrets<'_>) -> Vec<String> {
     let mut open = Vec::new();
     for (shown, folder) in users.into_iter().chain(of_project) {
         let folder = folder.join("agents");
-        for agent in own_agents(&folder)
-            .into_iter()
-            .filter(|one| !one.is_guarded)
-        {
+        let agents = own_agents(&folder).into_iter();
+        let is_open = |one: &OwnAgent| !one.is_guarded && map.binding(&one.bind).is_some();
+        for agent in agents.filter(is_open) {
             let name = printable(agent.file.strip_prefix(&folder).unwrap_or(&agent.file));
             let name = Some(name).filter(|name| !secrets.are_in(name));
             let file = name.unwrap_or_else(|| "a file".to_owned());

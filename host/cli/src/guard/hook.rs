@@ -7,9 +7,12 @@ use serde::{
 };
 use serde_json::Value;
 use std::{
-    fmt,
+    fmt, fs,
     io::{self, Read, Write},
     marker::PhantomData,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 /// The most input that a hook reads, in bytes. The client sends about a kilobyte, and
@@ -148,6 +151,8 @@ struct Input {
     tool_use_id: String,
     agent_id: Option<String>,
     agent_type: Option<String>,
+    /// The session's transcript.
+    transcript_path: Option<PathBuf>,
     /// Only newer clients send this field, and only they have servers for one agent.
     mcp_server: Option<Object<Source>>,
     #[serde(rename = "tool_input")]
@@ -213,6 +218,30 @@ pub(crate) fn is_subagents(id: &str) -> bool {
     })
 }
 
+/// Whether the client keeps a record of the subagent with this `id`, beside the `transcript` of
+/// the session, as it does of each before its first call; of one of a workflow, a folder deeper.
+///
+/// The client also makes copies of the main conversation, such as one that suggests the next
+/// prompt. If the session runs as an agent, such a copy has an id in a subagent's form and that
+/// agent's type. But it has no record.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it asks what is in a folder of the client, and opens no file"
+)]
+fn has_record(transcript: &Path, id: &str) -> bool {
+    let folder = transcript.with_extension("").join("subagents");
+    let name = format!("agent-{id}.meta.json");
+    let is_there = || {
+        let workflows = fs::read_dir(folder.join("workflows")).into_iter();
+        let workflows = workflows.flatten().flatten().map(|found| found.path());
+        let mut folders = [folder.clone()].into_iter().chain(workflows);
+        folders.any(|folder| folder.join(&name).is_file())
+    };
+    let wait = || thread::sleep(Duration::from_millis(50));
+    // On a busy machine, the client may still be writing it.
+    transcript.is_absolute() && (is_there() || (0..20).any(|_| (wait(), is_there()).1))
+}
+
 /// Reads what is said about a call of one of our tools, at this event, and of which.
 fn input<'o>(ours: &'o Ours, json: &[u8], event: &str) -> Result<(Input, &'o Server), HookError> {
     let input: Input = parse(json)?;
@@ -233,7 +262,7 @@ pub(super) fn read_after(ours: &Ours, json: &[u8]) -> Result<String, HookError> 
 /// The subagent that the two fields of a hook's input name: its id and its type. None is anyone
 /// else: the main conversation, which has neither; a session that was started as an agent, which
 /// has only a type; a copy of the main conversation, or a teammate. `is_subagents` says which ids
-/// a client gives to subagents.
+/// are subagents'.
 pub(crate) fn subagent(
     id: Option<String>,
     agent: Option<String>,
@@ -262,7 +291,10 @@ pub(super) fn read(ours: &Ours, json: &[u8]) -> Result<HookRequest, HookError> {
     if !has_id(&input.agent_id) || !has_id(&input.agent_type) {
         return Err(HookError::NotUnderstood);
     }
-    let agent = subagent(input.agent_id, input.agent_type, is_subagents)?;
+    let transcript = input.transcript_path.as_deref();
+    let has_record = |id: &str| transcript.is_some_and(|session| has_record(session, id));
+    let is_one = |id: &str| is_subagents(id) && has_record(id);
+    let agent = subagent(input.agent_id, input.agent_type, is_one)?;
     let key = if server.takes_key {
         let call: Result<Call<Object<Arguments>>, _> = serde_json::from_slice(json);
         Some(call.map_err(|_| HookError::Arguments)?.tool_input.0.key)

@@ -28,6 +28,12 @@ fn an_agent_is_guarded_if_its_hook_and_its_server_are_both_there() {
             "\"guard\", \"--bind\"",
             "\"guard\", \"--after\", \"--bind\"",
         ),
+        (
+            "\"matcher\": \"mcp__scanner-catalog__load_context\"",
+            "\"matcher\": \"Bash\"",
+        ),
+        ("\"timeout\": 20,", "\"timeout\": 20, \"async\": true,"),
+        ("\nhooks: ", "\n# hooks: "),
     ] {
         assert!(head.contains(what), "{what}");
         assert_eq!(
@@ -47,6 +53,12 @@ fn an_agent_is_guarded_if_its_hook_and_its_server_are_both_there() {
 fn it_is_found_in_each_form_of_yaml_and_nothing_else_is() {
     let server =
         "mcpServers:\n  - b:\n      type: stdio\n      command: /opt/keyhole\n      args:\n";
+    // A comment starts nothing, and a name is no command.
+    let commented =
+        format!("{server}        [serve, --bind, b] # --require-ticket, PreToolUse guard --bind b");
+    assert_eq!(found(&commented), [("b".to_owned(), false)]);
+    let named = format!("{server}        [serve, --agent, guard, --bind, serve]");
+    assert_eq!(found(&named), [("serve".to_owned(), false)]);
     for args in [
         "        - serve\n        - --bind\n        - b",
         "        [serve, '--bind', b]",
@@ -59,6 +71,8 @@ fn it_is_found_in_each_form_of_yaml_and_nothing_else_is() {
         );
     }
     for other in [
+        "# mcpServers: [{b: {command: keyhole, args: [serve, --bind, b]}}]",
+        "description: Explains how keyhole serve --bind b works.",
         "mcpServers: [{b: {command: python3, args: [serve, --bind, 127.0.0.1]}}]",
         "mcpServers: [{b: {command: keyhole, args: [serve]}}]",
         "description: Reads what keyhole is.",
@@ -70,18 +84,22 @@ fn it_is_found_in_each_form_of_yaml_and_nothing_else_is() {
 #[test]
 fn it_looks_into_folders_and_neither_a_pipe_nor_a_circle_of_links_holds_it_up() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "---\nmcpServers: [{b: {command: keyhole, args: [serve, --bind, b]}}]\n---\n";
+    let text = "--- \nmcpServers: [{b: {command: keyhole, args: [serve, --bind, b]}}]\n---\n";
     let inner = folder.path().join("inner");
     fs::create_dir(&inner).unwrap();
     fs::write(inner.join("a.md"), text).unwrap();
     fs::write(inner.join("a.txt"), text).unwrap();
-    std::os::unix::fs::symlink(folder.path(), inner.join("circle")).unwrap();
+    let link = std::os::unix::fs::symlink;
+    link(folder.path(), inner.join("circle")).unwrap();
+    // As from a folder of dotfiles.
+    let agents = tempfile::tempdir().unwrap();
+    link(folder.path(), agents.path().join("team")).unwrap();
     let made = std::process::Command::new("mkfifo")
         .arg(inner.join("pipe.md"))
         .status();
     assert!(made.unwrap().success());
-    let agents = own_agents(folder.path());
-    let files: Vec<_> = agents.into_iter().map(|agent| agent.file).collect();
-    assert_eq!(files, [inner.join("a.md")]);
+    let found = own_agents(agents.path());
+    let files: Vec<_> = found.into_iter().map(|agent| agent.file).collect();
+    assert_eq!(files, [agents.path().join("team/inner/a.md")]);
     assert_eq!(own_agents(&folder.path().join("gone")), []);
 }
