@@ -91,6 +91,9 @@ const wide = (home) => ({
   permissions: { deny: ['Read(~/.claude/projects/**)', `Read(/${home.root}/tmp/claude-*/**)`] },
 });
 
+/** Of these rules, the document's own. */
+const document = { permissions: { deny: RULES.permissions.deny.filter((rule) => rule.startsWith('Read(~/private/')) } };
+
 /** What the client's tasks have printed, the newest last. */
 function outputs(home) {
   const all = home.files(path.join(home.root, 'tmp')).filter((name) => name.endsWith('.output'));
@@ -98,7 +101,16 @@ function outputs(home) {
   return all.sort((one, other) => time(one) - time(other));
 }
 
-/** Ways to what a subagent read, by its transcript and by the link to that among the tasks. */
+/**
+ * A command that prints a part. Of more, the client shows only the beginning, which tells
+ * nothing; and it may read what other commands print, and what it prints itself, without end.
+ */
+const bounded = (command, more) => bash(`${command} | head -c 29000`, more);
+
+/**
+ * Ways to what a subagent read, by its transcript and by the link to that among the tasks. Each
+ * passes in some version of the client if no rule is in its way.
+ */
 function ways(home) {
   const [transcript] = ofSubagents(home);
   // A shell gets further among the tasks of its own session.
@@ -120,15 +132,11 @@ function ways(home) {
     'a letter': `cat ${session}/t*/*`,
     grep: search(tasks),
     'grep above': search(session),
-    'grep all': search(path.join(home.root, 'tmp/claude-*')),
     'grep in quotes': search(`"${session}"`),
     'grep of a glob': `grep -h ZQ ${session}/*/*`,
     'option last': `grep ZQ ${session} -Rh`,
     rg: `rg -L ZQ ${session}`,
     'rg, option last': `rg ZQ ${session} -L`,
-    find: `find -L ${tasks} -type f -exec cat {} +`,
-    'link to it': `ln -s ${link} here; cat here`,
-    copy: `cp ${link} copy.md`,
     redirect: `cat < ${link}`,
     'redirect, glob': `cat < ${tasks}/a*`,
     'cd, all': `cd ${tasks} && cat *.output`,
@@ -137,39 +145,48 @@ function ways(home) {
     transcript: `cat ${transcript}`,
     'transcript, redirect': `cat < ${transcript}`,
     'transcripts, all': `cat ${subagents}/*`,
-    'transcripts, glob': 'cat ~/.claude/projects/*/*/subagents/*',
-    'transcripts, above': 'cat ~/.claude/projects/*/*/*/*',
     'transcripts, cd': `cd ${subagents} && cat *`,
     'transcripts, cd above': `cd ${kept} && cat subagents/*`,
     'transcripts, cd and globs': `cd ${kept} && cat */*`,
     'transcripts, cd and grep': `cd ${kept} && grep -rh CANARY .`,
-    'transcripts, grep': "grep -rho 'ZQ-CANARY[^\"]*' ~/.claude/projects",
-    'transcripts, find': "find ~/.claude -name 'agent-*' -exec cat {} +",
-    'transcripts, link': `ln -s ${subagents} folder; cat folder/*`,
   };
   return {
-    ...Object.fromEntries(Object.entries(shell).map(([name, command]) => [name, bash(command)])),
-    'grep behind': bash(search(session), { run_in_background: true }),
+    ...Object.fromEntries(Object.entries(shell).map(([name, command]) => [name, bounded(command)])),
+    'grep behind': bounded(search(session), { run_in_background: true }),
     Read: read(link),
     'Read of the transcript': read(transcript),
-    ...Object.fromEntries([tasks, session, kept, subagents].map((folder, at) => [`Grep ${at}`, grep('ZQ-CANARY.*', folder)])),
   };
 }
 
 /** Those ways that pass the rules that setup writes: the client needs the wider ones. */
 const PASSES = {
-  '2.1.332': [],
+  '2.1.332': ['marks'],
   '2.1.197': [
     'marks', 'redirect', 'redirect, glob', 'cd, all', 'cd, a', 'cd above', 'transcript, redirect',
     'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
   ],
 };
 
+/** Those that the client itself keeps back: there, they say nothing about the rules. */
+const KEPT = {
+  '2.1.332': [
+    'redirect, glob', 'cd, all', 'cd, a', 'cd above',
+    'transcripts, cd', 'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
+  ],
+  '2.1.197': [],
+};
+
+/** What a command printed: of one in the background, the answer only says where. */
+function printed({ text }) {
+  const [, file] = text.match(/is being written to: (\S+\.output)/) ?? [];
+  return file ? fs.readFileSync(file, 'utf8') : text;
+}
+
 onEachClient('rules-keep: the rules that setup writes keep what a subagent read from the parent, or the client is known for it', async ({ home, client }) => {
+  let tried;
   /** The ways by which the parent reads it. */
   const passes = async (mode, rules, begins = []) => {
     home.set(rules);
-    let tried;
     const turn = async () => {
       await home.until('a transcript', () => ofSubagents(home).length > 0);
       tried = ways(home);
@@ -179,7 +196,7 @@ onEachClient('rules-keep: the rules that setup writes keep what a subagent read 
     const session = await home.session(script, ['--permission-mode', mode]);
     assert.deepEqual(session.unscripted, []);
     const answers = session.answers('parent').slice(begins.length);
-    const passed = Object.keys(tried).filter((_, at) => answers[at].text.includes(CANARY));
+    const passed = Object.keys(tried).filter((_, at) => printed(answers[at]).includes(CANARY));
     // What runs in the background is told later.
     const told = session.requests.some(({ actor, text }) => actor !== 'scanner' && text.includes(CANARY));
     assert.equal(told, passed.length > 0);
@@ -190,9 +207,11 @@ onEachClient('rules-keep: the rules that setup writes keep what a subagent read 
   // Not in auto mode: whether an agent starts there, a model decides.
   const task = bash('echo', { run_in_background: true });
   assert.deepEqual(await passes('auto', narrow(home), [task]), known);
-  if (known.length === 0) return;
   const redirects = known.filter((name) => name.includes('redirect'));
   assert.deepEqual(await passes('default', wide(home), [task]), redirects);
+  // Last: from here on, more files tell what the subagent read.
+  const open = await passes('default', document, [spawn('scanner', SCANNER)]);
+  assert.deepEqual(open, Object.keys(tried).filter((name) => !KEPT[client.version].includes(name)));
 });
 
 onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under those of 0.4.0 it has not', { terminal: true }, async ({ home }) => {
