@@ -300,7 +300,7 @@ fn is_undone(object: &Object<'_>, ours: &str, wants: &Value) -> bool {
     let lines = object.properties.iter();
     let mut matching = lines.filter(|line| {
         let pattern = line.name.as_str().replace('?', "*");
-        stands_for(pattern.as_bytes(), tool.as_bytes())
+        stands_for(&pattern, &tool)
     });
     let last = matching.next_back();
     last.is_some_and(|line| value(&line.value).as_ref() != Ok(wants))
