@@ -183,7 +183,7 @@ impl Door<'_> {
         let left = plan.left.iter().map(|left| format!("\n{left}.\n"));
         let shown = plan.shown(&self.home);
         let kept = Places::find(&self.home, self.variable)
-            .filter(|_| shown.contains("/projects/**"))
+            .filter(|places| places.is_about_transcripts(&shown))
             .map(|places| {
                 format!(
                     "\nThe rule that denies the conversations of agents goes. They stay, with what the agents read: delete {}/projects/*/*/subagents.\n",

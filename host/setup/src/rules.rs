@@ -136,6 +136,14 @@ impl Places {
         })
     }
 
+    /// Whether a text has a rule, a narrow or a wide one, that denies the transcripts of agents.
+    pub(crate) fn is_about_transcripts(&self, text: &str) -> bool {
+        let written = self.projects.iter().filter_map(|one| self.written(one));
+        let mut rules =
+            written.flat_map(|one| ["/**/subagents/**)", "/**)"].map(|end| one.clone() + end));
+        rules.any(|rule| text.contains(&format!("Read({rule}")))
+    }
+
     fn of_all(&self, folder: &Path) -> Option<String> {
         Some(match self.tasks.contains(&folder.to_owned()) {
             true => format!("Read({}/**)", self.written_tasks(folder)?),

@@ -169,6 +169,25 @@ fn who_denies_all_of_a_place_needs_no_narrower_rule() {
     }
 }
 
+/// The narrow rule and version 0.4.0's wide one.
+#[test]
+fn a_rule_about_transcripts_is_one_for_the_clients_own_folder() {
+    let set = |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| "/c/d".into());
+    let usual = Places::find(Path::new("/h"), |_| None).unwrap();
+    let moved = Places::find(Path::new("/h"), set).unwrap();
+    for (rule, is_usual, is_moved) in [
+        ("Read(~/.claude/projects/**/subagents/**)", true, false),
+        ("Read(~/.claude/projects/**)", true, false),
+        ("Read(//c/d/projects/**/subagents/**)", false, true),
+        ("Read(~/projects/**)", false, false),
+        ("Read(~/projects/**/subagents/**)", false, false),
+        ("Read(~/.claude/projects/x/**)", false, false),
+    ] {
+        let found = [&usual, &moved].map(|one| one.is_about_transcripts(rule));
+        assert_eq!(found, [is_usual, is_moved], "{rule}");
+    }
+}
+
 /// Rules are written as the client compares them.
 #[test]
 fn a_place_is_named_as_it_is_and_by_what_it_leads_to() {

@@ -1,7 +1,7 @@
 //! What `remove` does after somebody changed, moved or linked a file: nothing is left silently.
 
 use super::{Home, MAP, SETTINGS, User, YES, bind, files::lived_in, inject, wants};
-use crate::{Outcome, SetupError, What};
+use crate::{Outcome, Request, SetupError, What};
 use std::{fs, os::unix::fs::symlink};
 
 /// What it says.
@@ -336,4 +336,21 @@ fn remove_names_what_its_rules_have_denied_and_the_client_keeps() {
         let says = "delete ~/.claude/projects/*/*/subagents.\n";
         assert_eq!(user.seen.contains(says), is_last, "{}", user.seen);
     }
+}
+
+/// A document's folder may have the name of the client's.
+#[test]
+fn remove_names_nothing_that_its_rules_have_not_denied() {
+    let home = Home::new();
+    home.file("projects/identifiers.md", "# Name\n");
+    let own = r#"{"permissions":{"deny":["Read(~/.claude/projects/**/subagents/**)"]}}"#;
+    home.file(SETTINGS, own);
+    let request = Request {
+        file: "~/projects/identifiers.md".into(),
+        ..bind("claude-code", "a")
+    };
+    home.given(&request);
+    assert!(home.read(SETTINGS).contains("Read(~/projects/**)"));
+    assert!(!removed(&home, "a").contains("conversations"));
+    assert_eq!(home.read(SETTINGS), own);
 }
