@@ -850,6 +850,19 @@ hooks: {PreToolUse: [{hooks: [{command: keyhole, args: [guard, --bind, d]}]}]}
         .run(["check"])
         .mentions("Read(~/a/a.md)")
         .conceals(".local/state");
+    // The rule for a folder counts for all its files, and is named once.
+    let map = "roots = ['~/private']
+[keys.k-7f3a9c55aa01beef]\npath = '~/private/a.md'\nagents = ['x']
+[bindings.c]\npath = '~/private/c.md'\nagents = ['c']\n";
+    let shared = ["a", "c"]
+        .iter()
+        .fold(World::new().map(map), |world, name| {
+            world.file(&format!("private/{name}.md"), "- a line of it\n")
+        });
+    let _ = shared
+        .file(".claude/settings.json", "{}")
+        .run(["check"])
+        .mentions("Read(~/private/**), Read(~/private/a.md), Read(~/private/c.md), Read(~/.local");
 }
 
 /// As version 0.4.0 of setup wrote it: a session that is this agent gets the file.

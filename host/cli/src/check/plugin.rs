@@ -60,8 +60,10 @@ impl Report {
         };
         if let Some(home) = location.home() {
             let settings = Settings::read(home, |name| env::var_os(name));
-            let map = map.as_deref();
-            let rules = map.and_then(|map| missing_rules(&settings, location, map, is_private));
+            let rules = map.as_deref().and_then(|map| {
+                let files = Files::of(map, settings.places.as_ref());
+                missing_rules(&settings, location, map, &files, is_private)
+            });
             self.notes.extend(rules);
             self.notes.extend(is_off(&settings, is_private));
             self.of_older = of_older(&settings);
@@ -93,9 +95,9 @@ impl Report {
         if let (Some(home), Some(map)) = (location.home(), &self.read) {
             let settings = Settings::read(home, |name| env::var_os(name));
             let places = settings.places.as_ref();
-            let has_agents = !Files::of(map, places).all.is_empty();
-            let is_here = places.is_none_or(Places::are_there) && has_agents;
-            let rules = is_here.then(|| missing_rules(&settings, location, map, true));
+            let files = Files::of(map, places);
+            let is_here = places.is_none_or(Places::are_there) && !files.all.is_empty();
+            let rules = is_here.then(|| missing_rules(&settings, location, map, &files, true));
             self.notes.extend(rules.flatten());
             self.of_older = of_older(&settings).filter(|_| is_here);
         }
@@ -192,13 +194,13 @@ fn agent_report(
 
 /// What the user's settings do not deny yet, of what tells the main conversation what its
 /// agents were given: the client's two places, the agents' own files, the folder of tickets, and
-/// our programs. The
-/// setting `blockReadsOutsideWorkingDirectories` is none of these rules: a session in the
-/// home has the file inside, and no transcript and no program is bound by it.
+/// our programs. The setting `blockReadsOutsideWorkingDirectories` is none of these rules: a
+/// session in the home has the file inside, and no transcript and no program is bound by it.
 fn missing_rules(
     settings: &Settings,
     location: &Location,
     map: &Map,
+    files: &Files<'_>,
     is_private: bool,
 ) -> Option<String> {
     let Settings { places, value } = settings;
@@ -218,20 +220,19 @@ fn missing_rules(
     let Some(mut missing) = places.missing(&denied) else {
         return Some(no_name());
     };
-    let of = Files::of(map, Some(places));
     let (secrets, mut hidden) = (Secrets::of(map), BTreeSet::new());
-    for file in of
-        .all
-        .iter()
-        .filter_map(|entry| location.expand(entry.path()))
-    {
+    let all = files.all.iter();
+    for file in all.filter_map(|entry| location.expand(entry.path())) {
         let Some(rules) = places.of_document(&file, &denied) else {
             hidden.insert("a rule for a file whose path no rule can name: move it to ~/private");
             continue;
         };
         for rule in rules {
             if is_private && !secrets.are_in(&rule) {
-                missing.push(rule);
+                // Files in one folder share its rule.
+                if !missing.contains(&rule) {
+                    missing.push(rule);
+                }
             } else if rule.ends_with("/**)") {
                 hidden.insert("Read(FOLDER/**) with the folder of your file");
             } else {
@@ -240,7 +241,7 @@ fn missing_rules(
         }
     }
     missing.extend(hidden.into_iter().map(str::to_owned));
-    if of.has_servers
+    if files.has_servers
         && let Some(rules) = places.of_tickets(
             &state_folder(location.home()?, |name| env::var_os(name)),
             &denied,
@@ -248,7 +249,6 @@ fn missing_rules(
     {
         missing.extend(rules);
     }
-    missing.dedup();
     let of_files = missing.len();
     missing.extend(denied.missing_programs());
     let reason = match missing.len() > of_files {
