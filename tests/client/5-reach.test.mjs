@@ -128,7 +128,9 @@ function ways(home) {
     ending: `cat ${tasks}/*.output`,
     set: `cat ${tasks}/[a]*`,
     marks: `cat ${tasks}/?????????????????.output`,
+    sets: `cat ${tasks}/[a-z]${'[0-9a-f]'.repeat(16)}.output`,
     above: `cat ${session}/*/*.output`,
+    'mark above': `cat ${session}/task?/${path.basename(link)}`,
     'a letter': `cat ${session}/t*/*`,
     grep: search(tasks),
     'grep above': search(session),
@@ -144,7 +146,11 @@ function ways(home) {
     'cd above': `cd ${session} && cat tasks/a*`,
     transcript: `cat ${transcript}`,
     'transcript, redirect': `cat < ${transcript}`,
+    'transcript, mark': `cat ${transcript.replace('/subagents/', '/subagent?/')}`,
     'transcripts, all': `cat ${subagents}/*`,
+    'transcripts, globs': `cat ${kept}/*/*`,
+    'transcripts, grep': search(kept),
+    'transcripts, rg': `rg ZQ ${kept}`,
     'transcripts, cd': `cd ${subagents} && cat *`,
     'transcripts, cd above': `cd ${kept} && cat subagents/*`,
     'transcripts, cd and globs': `cd ${kept} && cat */*`,
@@ -160,10 +166,12 @@ function ways(home) {
 
 /** Those ways that pass the rules that setup writes: the client needs the wider ones. */
 const PASSES = {
-  '2.1.332': ['marks'],
+  '2.1.332': [
+    'marks', 'sets', 'mark above', 'transcript, mark', 'transcripts, globs', 'transcripts, grep', 'transcripts, rg',
+  ],
   '2.1.197': [
-    'marks', 'redirect', 'redirect, glob', 'cd, all', 'cd, a', 'cd above', 'transcript, redirect',
-    'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
+    'marks', 'sets', 'mark above', 'redirect', 'redirect, glob', 'cd, all', 'cd, a', 'cd above', 'transcript, redirect',
+    'transcript, mark', 'transcripts, globs', 'transcripts, grep', 'transcripts, rg', 'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
   ],
 };
 
