@@ -63,6 +63,8 @@ impl Document {
             let item = without_marker(content);
             let is_item = item.len() < content.len();
             let next = *lines.peek().unwrap_or(&"");
+            // Without a bar, the table ends.
+            names_rules &= content.contains('|');
             if is_fence(item) {
                 is_code = !is_code;
             } else if is_code {
