@@ -1,9 +1,8 @@
 //! Which words of a Markdown document are values: a report that has them quotes it.
 
-use crate::{
-    run::{LONG_NUMBER, Names, Run, Runs},
-    words::{ESCAPES, NOTHING, PHONE, Word, chars, words as cut},
-};
+use crate::run::{LONG_NUMBER, Run, Runs, hash};
+use crate::words::{ESCAPES, NOTHING, PHONE, Word, chars, words as cut};
+use std::collections::HashSet;
 
 /// The most words that are compared as one value. Of a longer line, its parts are values.
 pub(crate) const MAX_WORDS: usize = 12;
@@ -22,16 +21,13 @@ const SHORT_PART: usize = 3;
 const SHORT_LABEL: usize = 4;
 
 /// What ends a line.
-const ENDS: [char; 8] = [
-    '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}', '\0',
-];
+const ENDS: &str = "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}\0";
 
-/// What ends a part of a line.
-const BREAKS: &str = ",;()[]|\"`“”„«»‹›「」『』–—、，；،؛→⇒\t";
-
-/// The same, of more characters. Behind the last two, Obsidian has a tag or an id.
-const LONG_BREAKS: [&str; 12] = [
-    " - ", " / ", " & ", " and ", " or ", " und ", " et ", "->", "=>", "  ", " #", " ^",
+/// What ends a part of a line. Behind ` #` and ` ^`, Obsidian has a tag or an id.
+const BREAKS: [&str; 42] = [
+    " - ", " / ", " & ", " and ", " or ", " und ", " et ", "->", "=>", "  ", " #", " ^", ",", ";",
+    "(", ")", "[", "]", "|", "\"", "`", "“", "”", "„", "«", "»", "‹", "›", "「", "」", "『", "』",
+    "–", "—", "、", "，", "；", "،", "؛", "→", "⇒", "\t",
 ];
 
 /// What stands around a text in quotes, or in code.
@@ -45,8 +41,8 @@ const MARKS: [char; 4] = ['*', '_', '`', '<'];
 pub(crate) struct Document {
     /// Runs of words that a report must not have.
     pub(crate) values: Runs,
-    /// Names that a report must not have with an ending either.
-    pub(crate) names: Names,
+    /// Names that a report must not have with an ending either, by their hash.
+    pub(crate) names: HashSet<u64>,
     /// The headings: names of rules.
     pub(crate) headings: Runs,
 }
@@ -55,8 +51,8 @@ impl Document {
     pub(crate) fn read(text: &str) -> Self {
         let mut document = Self::default();
         let (mut is_code, mut names_rules) = (false, false);
-        let text = text.replace("\r\n", "\n");
-        let mut lines = text.trim_start_matches('\u{feff}').split(ENDS).peekable();
+        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+        let mut lines = text.split(|c| ENDS.contains(c)).peekable();
         while let Some(line) = lines.next() {
             let indent = line.len() - line.trim_start().len();
             let content = line.trim_start_matches(['>', ' ', '\t']);
@@ -87,7 +83,7 @@ impl Document {
 
     fn heading(&mut self, text: &str) {
         for part in [text].into_iter().chain(parts(text).next()) {
-            let (letters, words) = cut(part);
+            let (letters, words) = cut(part, false);
             add(&mut self.headings, &letters, &words);
         }
     }
@@ -102,7 +98,7 @@ impl Document {
     }
 
     fn text(&mut self, text: &str, is_label: bool) {
-        let (letters, words) = cut(text);
+        let (letters, words) = cut(text, false);
         let start_of = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let of = |part: &str| {
             let start = start_of(part);
@@ -128,11 +124,10 @@ impl Document {
                 self.value(&letters, words);
             }
         }
-        let is_short = |part: &&str| part.split_whitespace().count() <= SHORT_PART;
         let parts: Vec<_> = parts(text).map(|part| labelled(part).1).collect();
-        let short = parts.iter().filter(|part| is_short(part)).count();
+        let is_long = |part: &&&str| part.split_whitespace().count() > SHORT_PART;
+        let long = parts.iter().filter(is_long).count();
         let is_quote = |c: char| QUOTES.contains(c);
-        let long = parts.len() - short;
         let is_list = long == 0 || long * 3 <= parts.len() && !text.contains(is_quote);
         for part in parts {
             let before = text.get(..start_of(part)).unwrap_or_default();
@@ -157,7 +152,7 @@ impl Document {
                     let words = words.get(first..=index).unwrap_or_default();
                     add(&mut self.values, letters, words);
                 }
-                self.names.add(word.text(letters));
+                self.names.insert(hash(0, word.text(letters)));
             }
         }
     }
@@ -181,14 +176,11 @@ impl Document {
     /// The shortest quotation that begins at each word, and the longest numbers. Of a label,
     /// only names.
     fn runs(&mut self, letters: &str, words: &[Word], of_label: usize) {
-        let mut code = 0;
+        for code in words.split(|word| word.digits == 0) {
+            self.code(letters, code);
+        }
         for (start, word) in words.iter().enumerate() {
             let rest = words.get(start..).unwrap_or_default();
-            if start >= code && word.digits > 0 {
-                let size = rest.iter().take_while(|word| word.digits > 0).count();
-                code = start + size;
-                self.code(letters, rest.get(..size).unwrap_or_default());
-            }
             let is_apart = rest.get(1).is_none_or(|next| next.has_gap);
             if word.points == NOTHING && !word.is_number && !word.is_alone && is_apart {
                 continue;
@@ -258,17 +250,14 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
-        let end = text.char_indices().find_map(|(at, c)| {
-            let here = text.get(at..)?;
-            let mut long = LONG_BREAKS.iter().filter(|_| !c.is_alphanumeric());
-            let long = long
-                .find(|long| here.starts_with(**long))
-                .map(|long| long.len());
-            let is_short = !c.is_alphanumeric() && BREAKS.contains(c);
-            Some((at, at + long.or(is_short.then_some(c.len_utf8()))?))
+        let mut marks = text.char_indices().filter(|(_, c)| !c.is_alphanumeric());
+        let found = marks.find_map(|(at, _)| {
+            let (part, here) = text.split_at(at);
+            let behind = BREAKS.iter().find_map(|mark| here.strip_prefix(mark))?;
+            Some((part, behind))
         });
-        rest = end.and_then(|(_, next)| text.get(next..));
-        text.get(..end.map_or(text.len(), |(end, _)| end))
+        rest = found.map(|(_, behind)| behind);
+        Some(found.map_or(text, |(part, _)| part))
     })
     .filter(|part| !part.trim().is_empty())
 }
@@ -276,21 +265,16 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 /// A label of a few words, and what stands behind it.
 fn labelled(text: &str) -> (&str, &str) {
     let is_blank = |c: char| c.is_whitespace() || MARKS.contains(&c);
-    let end = text
-        .char_indices()
-        .map(|(at, c)| (c, at + c.len_utf8()))
-        .find(|(c, end)| {
-            let value = text.get(*end..).unwrap_or_default();
-            matches!(c, '：' | '=')
-                || *c == ':' && (value.is_empty() || value.starts_with(is_blank))
-        });
-    let (label, value) = text.split_at(end.map_or(0, |(_, end)| end));
-    let is_short = label.split_whitespace().count() <= SHORT_LABEL;
-    if is_short && !label.contains([',', '.', ';']) {
-        (label, value)
-    } else {
-        text.split_at(0)
-    }
+    let mut marks = text.match_indices([':', '：', '=']);
+    let found = marks.find_map(|(at, mark)| {
+        let (label, value) = text.split_at(at + mark.len());
+        let is_end = mark != ":" || value.is_empty() || value.starts_with(is_blank);
+        is_end.then_some((label, value))
+    });
+    let is_short = |label: &str| label.split_whitespace().count() <= SHORT_LABEL;
+    let is_label = |label: &str| is_short(label) && !label.contains([',', '.', ';']);
+    let found = found.filter(|(label, _)| is_label(label));
+    found.unwrap_or_else(|| text.split_at(0))
 }
 
 /// Whether it says that a rule's name follows.

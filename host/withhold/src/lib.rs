@@ -12,15 +12,12 @@ mod run;
 mod words;
 
 use document::{Document, MAX_WORDS};
-use run::Run;
+use run::{Run, is_name_of};
 use std::ops::Range;
-use words::{ESCAPES, words_of_report};
+use words::{ESCAPES, words};
 
 /// What stands in place of a quotation.
 pub const MARK: &str = "[withheld]";
-
-/// The most words of a report that can quote one value: a number may be in more pieces there.
-const MAX_PIECES: usize = 2 * MAX_WORDS;
 
 /// The `report`, with [`MARK`] in place of what quotes the `document`.
 ///
@@ -31,18 +28,17 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
     let document = Document::read(document);
     let mut quoted = Vec::new();
     let mut allowed: Vec<_> = known.iter().flat_map(|path| paths(report, path)).collect();
-    for decode in [false, true] {
-        if decode && !report.contains(ESCAPES) {
-            continue;
-        }
-        let (letters, words) = words_of_report(report, decode);
+    let forms = 1 + usize::from(report.contains(ESCAPES));
+    for decode in [false, true].into_iter().take(forms) {
+        let (letters, words) = words(report, decode);
         for (start, word) in words.iter().enumerate() {
-            if document.names.has(word.text(&letters)) {
+            if is_name_of(word.text(&letters), &document.names) {
                 quoted.push(word.at.clone());
             }
             for first in word.starts(&letters) {
                 let mut run = Run::default();
-                let others = words.iter().skip(start + 1).take(MAX_PIECES - 1);
+                // Of more words than a value has: a number may be in more pieces.
+                let others = words.iter().skip(start + 1).take(2 * MAX_WORDS - 1);
                 for word in [&first].into_iter().chain(others) {
                     run.push(&letters, word);
                     if run.is_one_of(&document.values) && !is_place(report, &run) {
@@ -61,24 +57,23 @@ pub fn withhold(document: &str, report: &str, known: &[&str]) -> String {
 /// Whether nothing, or next to nothing, of the document is a value: less than one for ten words.
 #[must_use]
 pub fn has_few_values(document: &str) -> bool {
-    let (_, words) = words_of_report(document, false);
+    let (_, words) = words(document, false);
     Document::read(document).values.len() * 10 < words.len()
 }
 
 /// Whether this is a number of a place in a file, such as `a.md:12:4`, or a part of a path.
 fn is_place(report: &str, run: &Run) -> bool {
-    let Range { start, end } = run.at;
-    let (before, after) = (report.get(..start), report.get(end..));
-    let before = || before.unwrap_or_default().chars().rev();
-    let mut after = after.unwrap_or_default().chars();
+    let (before, after) = report.split_at(run.at.end);
+    let (before, text) = before.split_at(run.at.start);
+    let mut after = after.chars();
     // A look at all that is before would take too long.
-    let file = before().take(16).find(|c| *c != ':' && !c.is_ascii_digit());
-    let is_part = match before().next() {
+    let mut near = before.chars().rev().take(16);
+    let file = near.find(|c| *c != ':' && !c.is_ascii_digit());
+    let is_part = match before.chars().next_back() {
         Some('/' | '.') => true,
         Some(':') => file.is_some_and(char::is_alphanumeric),
         _ => after.next() == Some('.') && after.next().is_some_and(char::is_alphabetic),
     };
-    let text = report.get(start..end).unwrap_or_default();
     run.is_short_number() && is_part || !run.has_letters && text.contains(':')
 }
 
@@ -99,24 +94,19 @@ fn paths<'r>(report: &'r str, path: &str) -> impl Iterator<Item = Range<usize>> 
 /// The report with the quotations replaced that lie in none of the `allowed` places. Two with
 /// nothing but blanks between them become one.
 fn replace(report: &str, mut quoted: Vec<Range<usize>>, mut allowed: Vec<Range<usize>>) -> String {
-    allowed.sort_unstable_by_key(|place| place.start);
-    let mut end = 0;
-    for place in &mut allowed {
-        end = end.max(place.end);
-        // Now it also says where those before it end.
-        place.end = end;
-    }
-    let is_allowed = |quotation: &Range<usize>| {
-        let before = allowed.partition_point(|place| place.start <= quotation.start);
-        let last = before.checked_sub(1).and_then(|last| allowed.get(last));
-        last.is_some_and(|place| place.end >= quotation.end)
-    };
-    quoted.retain(|quotation| !is_allowed(quotation));
     quoted.sort_unstable_by_key(|quotation| quotation.start);
-
+    allowed.sort_unstable_by_key(|place| place.start);
+    let mut allowed = allowed.into_iter().peekable();
     let mut kept = String::with_capacity(report.len());
-    let mut done = None;
+    // Where the last quotation ends, and the last of the allowed places that begin before here.
+    let (mut done, mut allowed_to) = (None, 0);
     for Range { start, end } in quoted {
+        while let Some(place) = allowed.next_if(|place| place.start <= start) {
+            allowed_to = allowed_to.max(place.end);
+        }
+        if end <= allowed_to {
+            continue;
+        }
         let between = report.get(done.unwrap_or(0)..start).unwrap_or_default();
         if done.is_none() || !between.trim_matches(' ').is_empty() {
             kept += between;

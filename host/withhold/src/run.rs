@@ -13,32 +13,22 @@ const LONG_NAME: usize = 5;
 const ENDING: usize = 3;
 
 /// As FNV-1a does it.
-fn hash(start: u64, text: &str) -> u64 {
+pub(crate) fn hash(start: u64, text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     text.bytes().fold(start, step)
 }
 
-/// Names, by the hash of their letters.
-#[derive(Default)]
-pub(crate) struct Names(HashSet<u64>);
-
-impl Names {
-    pub(crate) fn add(&mut self, name: &str) {
-        self.0.insert(hash(0, name));
-    }
-
-    /// Whether this word is a long name with an ending, or with a letter before it.
-    pub(crate) fn has(&self, word: &str) -> bool {
-        let size = word.chars().count();
-        [0, 1].into_iter().any(|first| {
-            let (mut letters, mut so_far) = ([0; 4], 0);
-            word.chars().enumerate().skip(first).any(|(index, c)| {
-                so_far = hash(so_far, c.encode_utf8(&mut letters));
-                let is_long = index + 1 >= first + LONG_NAME && index + 1 + ENDING >= size;
-                is_long && self.0.contains(&so_far)
-            })
+/// Whether this word is a long one of `names`, alone, with an ending or with a letter before it.
+pub(crate) fn is_name_of(word: &str, names: &HashSet<u64>) -> bool {
+    let size = word.chars().count();
+    [0, 1].into_iter().any(|first| {
+        let (mut letters, mut so_far) = ([0; 4], 0);
+        word.chars().enumerate().skip(first).any(|(index, c)| {
+            so_far = hash(so_far, c.encode_utf8(&mut letters));
+            let is_long = index + 1 >= first + LONG_NAME && index + 1 + ENDING >= size;
+            is_long && names.contains(&so_far)
         })
-    }
+    })
 }
 
 /// Runs of words, by the hash of their letters.
@@ -79,17 +69,11 @@ impl Run {
         if self.words == 0 {
             self.at = word.at.clone();
         } else {
-            let here = if self.size < 128 {
-                1_u128 << self.size
-            } else {
-                0
-            };
+            let here = u128::from(self.size < 128) << (self.size % 128);
             self.gaps |= here;
             self.has_blank |= word.has_blank;
             let is_in_number = self.ends_with_digit && text.starts_with(char::is_numeric);
-            if word.has_gap && !is_in_number {
-                self.apart |= here;
-            }
+            self.apart |= here * u128::from(word.has_gap && !is_in_number);
         }
         self.hash = hash(self.hash, text);
         self.at.end = word.at.end;
@@ -118,15 +102,11 @@ impl Run {
     /// that one. Only a number may have further gaps. One or two ordinary words
     /// must begin with a capital letter, or be glued to each other.
     pub(crate) fn is_one_of(&self, runs: &Runs) -> bool {
-        let Some(value) = runs.get(&self.hash) else {
-            return false;
-        };
         let is_name = !self.has_small || self.words > 1 && !self.has_blank;
-        let gaps = if self.is_short_number() {
-            self.gaps
-        } else {
-            self.apart
-        };
-        (is_name || value.is_special) && gaps & !value.gaps == 0
+        runs.get(&self.hash).is_some_and(|value| {
+            let fits = |gaps: u128| gaps & !value.gaps == 0;
+            let is_same = fits(self.gaps) || !self.is_short_number() && fits(self.apart);
+            (is_name || value.is_special) && is_same
+        })
     }
 }

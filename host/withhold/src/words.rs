@@ -107,17 +107,8 @@ pub(crate) fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Ran
     })
 }
 
-/// The words of a document, and their letters, one word's after the other's.
-pub(crate) fn words(text: &str) -> (String, Vec<Word>) {
-    let (letters, mut words) = words_of_report(text, false);
-    for word in &mut words {
-        word.rate(text.get(word.at.clone()).unwrap_or_default());
-    }
-    (letters, words)
-}
-
-/// The same of a report, which says nothing by itself.
-pub(crate) fn words_of_report(text: &str, decode: bool) -> (String, Vec<Word>) {
+/// The words of a text, and their letters, one word's after the other's.
+pub(crate) fn words(text: &str, decode: bool) -> (String, Vec<Word>) {
     let (mut letters, mut words): (_, Vec<Word>) = (String::with_capacity(text.len()), Vec::new());
     // What stands before the next word.
     let mut gap = Word::default();
@@ -152,6 +143,9 @@ pub(crate) fn words_of_report(text: &str, decode: bool) -> (String, Vec<Word>) {
             word.letters.end = letters.len();
         }
     }
+    for word in &mut words {
+        word.rate(text.get(word.at.clone()).unwrap_or_default());
+    }
     (letters, words)
 }
 
@@ -169,10 +163,7 @@ fn letter(c: char) -> Option<char> {
 }
 
 /// The zeros of scripts that have digits of their own.
-const ZEROS: [u32; 17] = [
-    0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xed0,
-    0xf20, 0x1040, 0x17e0, 0x1810,
-];
+const ZEROS: &str = "٠۰०০੦૦୦௦౦೦൦๐໐༠၀០᠐";
 
 /// Adds the letters that `c` counts as in a word that begins at `start`: without case, accents
 /// and width. An `e` behind `a`, `o` or `u` does not count: it may stand for two dots.
@@ -186,8 +177,8 @@ fn fold(c: char, start: usize, letters: &mut String) {
     if c.is_ascii() {
         return add(c.to_ascii_lowercase());
     }
-    let digit = |zero: &u32| char::from_digit(u32::from(c).checked_sub(*zero)?, 10);
-    if let Some(digit) = ZEROS.iter().find_map(digit) {
+    let digit = |zero| char::from_digit(u32::from(c).checked_sub(zero)?, 10);
+    if let Some(digit) = ZEROS.chars().map(u32::from).find_map(digit) {
         return add(digit);
     }
     decompose_compatible(c, |c| {
@@ -206,20 +197,14 @@ const SHAPES: [char; 20] = [
     'ك',
 ];
 
-/// What a reader does not see between two letters, from and to: Unicode's property
-/// `Default_Ignorable_Code_Point`, then a line in a word, half marks of kana, and notes.
-const INVISIBLE: [u32; 38] = [
-    0xad, 0xad, 0x34f, 0x34f, 0x61c, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180f, 0x200b,
-    0x200f, 0x202a, 0x202e, 0x2060, 0x206f, 0x3164, 0x3164, 0xfe00, 0xfe0f, 0xfeff, 0xfeff, 0xffa0,
-    0xffa0, 0xfff0, 0xfffb, 0x1bca0, 0x1bca3, 0x1d173, 0x1d17a, 0xe0000, 0xe0fff, 0x640, 0x640,
-    0xff9e, 0xff9f,
-];
-
-/// Also an accent that is a character of its own, and a control character.
+/// What a reader does not see between two letters: an accent, what Rust would not print but for
+/// private use, such as an icon, then a line in a word, fillers of Hangul, and half marks of kana.
 fn is_invisible(c: char) -> bool {
-    let is_in = |[from, to]: &[u32; 2]| (*from..=*to).contains(&u32::from(c));
-    c.is_control() && !c.is_whitespace()
-        || !c.is_ascii() && (is_combining_mark(c) || INVISIBLE.as_chunks().0.iter().any(is_in))
+    let is_private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..);
+    let is_line = matches!(c, '\u{640}' | '\u{ff9e}' | '\u{ff9f}');
+    let is_filler = matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
+    let is_mark = || is_line || is_filler || is_combining_mark(c) || c.escape_debug().len() > 1;
+    !c.is_ascii_graphic() && !c.is_whitespace() && !is_private && is_mark()
 }
 
 /// Whether its script puts no blanks between words: Thai to Myanmar, Khmer, Chinese, Japanese.
@@ -247,18 +232,18 @@ fn code_unit(rest: &str) -> Option<(u32, usize)> {
     let slashes = rest.bytes().take(8).take_while(|b| *b == b'\\').count();
     let kind = rest.as_bytes().get(slashes).filter(|_| slashes > 0)?;
     let digits = rest.get(slashes + 1..)?;
-    let size = match kind {
+    let end = digits.bytes().take(12).position(|byte| byte == b'}');
+    let at = match kind {
         b'n' | b'r' | b't' | b'b' | b'f' | b'v' => return Some((u32::from(' '), slashes + 1)),
-        b'u' if digits.starts_with('{') => {
-            let size = digits.bytes().take(12).position(|byte| byte == b'}')?;
-            return Some((number(digits.get(1..size)?, 16)?, slashes + size + 2));
-        }
-        b'x' => 2,
-        b'u' => 4,
-        b'U' => 8,
+        b'u' if digits.starts_with('{') => 1..end?,
+        b'x' => 0..2,
+        b'u' => 0..4,
+        b'U' => 0..8,
         _ => return None,
     };
-    Some((number(digits.get(..size)?, 16)?, slashes + 1 + size))
+    // Where there is a brace before the digits, there is one behind them.
+    let size = slashes + 1 + at.start + at.end;
+    Some((u32::from_str_radix(digits.get(at)?, 16).ok()?, size))
 }
 
 /// `%C3%A9`
@@ -276,20 +261,14 @@ fn percent(rest: &str) -> Option<(char, usize)> {
 /// Other names are punctuation, or not worth a table.
 fn entity(rest: &str) -> Option<(char, usize)> {
     let size = rest.bytes().take(16).position(|byte| byte == b';')?;
-    let name = rest.get(1..size)?;
-    let accents = [
-        "acute", "caron", "cedil", "circ", "grave", "ring", "slash", "tilde", "uml",
-    ];
+    let (name, accent) = (rest.get(1..size)?, rest.get(2..size)?);
+    let mut accents = "acute caron cedil circ grave ring slash tilde uml".split(' ');
     let code = match (name.strip_prefix("#x"), name.strip_prefix('#')) {
-        (Some(digits), _) => number(digits, 16)?,
-        (_, Some(digits)) => number(digits, 10)?,
-        _ if accents.contains(&name.get(1..)?) => name.chars().next()?.into(),
+        (Some(digits), _) => u32::from_str_radix(digits, 16).ok()?,
+        (_, Some(digits)) => digits.parse().ok()?,
+        _ if accents.any(|known| known == accent) => name.chars().next()?.into(),
         _ if name == "shy" => 0xad,
         _ => Some(0x20).filter(|_| name.bytes().all(|byte| byte.is_ascii_alphanumeric()))?,
     };
     Some((char::from_u32(code)?, size + 1))
-}
-
-fn number(digits: &str, radix: u32) -> Option<u32> {
-    u32::from_str_radix(digits, radix).ok()
 }
