@@ -166,12 +166,10 @@ function ways(home) {
 
 /** Those ways that pass the rules that setup writes: the client needs the wider ones. */
 const PASSES = {
-  '2.1.332': [
-    'marks', 'sets', 'mark above', 'transcript, mark', 'transcripts, globs', 'transcripts, grep', 'transcripts, rg',
-  ],
+  '2.1.332': [],
   '2.1.197': [
-    'marks', 'sets', 'mark above', 'redirect', 'redirect, glob', 'cd, all', 'cd, a', 'cd above', 'transcript, redirect',
-    'transcript, mark', 'transcripts, globs', 'transcripts, grep', 'transcripts, rg', 'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
+    'redirect', 'redirect, glob', 'cd, all', 'cd, a', 'cd above', 'transcript, redirect',
+    'transcripts, cd above', 'transcripts, cd and globs', 'transcripts, cd and grep',
   ],
 };
 

@@ -21,9 +21,15 @@ use std::{
 /// The links to transcripts, in a shell's command.
 const LINKS: &str = "Bash(*/tasks/a*)";
 
-/// What Claude Code lets a shell do in that folder, and what reads what the links lead to: what
-/// stands before the folder in the command, and after it. The last is a pattern of a shell's.
-const SHELLS: [(&str, &str); 3] = [("grep*", ""), ("rg *", ""), ("", "\\**")];
+/// What Claude Code lets a shell do in a folder, past the rules for what is in it: what stands
+/// before the folder in the command, and after it. The last three are patterns of a shell's.
+const SHELLS: [(&str, &str); 5] = [
+    ("grep*", ""),
+    ("rg *", ""),
+    ("", "\\**"),
+    ("", "?*"),
+    ("", "[*"),
+];
 
 /// What the rules do beside what they are for.
 pub const CAUTION: &str = "These rules bind Claude Code's tools in all projects. They make newer clients ask about ordinary shell reads, which `claude -p` cannot answer.";
@@ -95,6 +101,14 @@ impl Places {
             if !denied.has(&transcript, &self.home) {
                 missing.push(format!("Read({}/**/subagents/**)", self.written(projects)?));
             }
+            if !denied.has(&projects.join(ANY), &self.home) {
+                let names: Vec<_> = projects.iter().rev().take(2).map(Path::new).collect();
+                let folder = names
+                    .iter()
+                    .rev()
+                    .map(|name| format!("/{}", name.display()));
+                missing.extend(shells(&folder.collect::<String>(), denied));
+            }
         }
         for folder in &self.tasks {
             if denied.has(&folder.join(ANY), &self.home) {
@@ -107,10 +121,8 @@ impl Places {
             }
             let above = folder.parent().and_then(Path::file_name);
             let above = above.map_or_else(String::new, |name| format!("/{}", name.display()));
-            let shells =
-                SHELLS.map(|(before, after)| format!("Bash(*{before}{above}/claude-*{after})"));
-            let shells = [LINKS.to_owned()].into_iter().chain(shells);
-            missing.extend(shells.filter(|rule| !denied.covers(rule)));
+            missing.extend(Some(LINKS.to_owned()).filter(|rule| !denied.covers(rule)));
+            missing.extend(shells(&format!("{above}/claude-"), denied));
         }
         Some(without_doubles(missing))
     }
@@ -199,6 +211,12 @@ impl Places {
             Err(_) => format!("/{}", literal(path)?),
         })
     }
+}
+
+/// The rules for shells in this folder, as far as `denied` has no such rule.
+fn shells(folder: &str, denied: &Denied) -> impl Iterator<Item = String> {
+    let rules = SHELLS.map(|(before, after)| format!("Bash(*{before}{folder}*{after})"));
+    rules.into_iter().filter(|rule| !denied.covers(rule))
 }
 
 /// The path as the client has it, if a rule can name it.

@@ -660,7 +660,7 @@ ALL | ADD BOTH
 ALL, MINE |
 "Bash(*keyhole*)", SET, MINE |
 "Bash(*keyhole*)", "Read(~/.claude/projects/**)", MINE | TASKS
-"Bash(*keyhole*)", "Read(//tmp/claude-*/**)", MINE | ADD Read(~/.claude/projects/**/subagents/**)
+"Bash(*keyhole*)", "Read(//tmp/claude-*/**)", MINE | ADD PROJECTS
 "Bash(*keyhole*)", "Bash(*/t*)", "Read(~/.claude/**)", MINE | ADD Read(//tmp/claude-*/**/tasks/a*.output)
 ALL, "Read(~/private/**)" | ADD FILE
 ALL, "Read(~/private/a.md)" | ADD FOLDER
@@ -686,14 +686,24 @@ ALL, "Read(//**.md)" | ADD BOTH
 "#;
 
 /// What setup writes for the two places.
-const NARROW: [&str; 6] = [
+const NARROW: [&str; 13] = [
     "Read(~/.claude/projects/**/subagents/**)",
+    "Bash(*grep*/.claude/projects*)",
+    "Bash(*rg */.claude/projects*)",
+    r"Bash(*/.claude/projects*\**)",
+    "Bash(*/.claude/projects*?*)",
+    "Bash(*/.claude/projects*[*)",
     "Read(//tmp/claude-*/**/tasks/a*.output)",
     "Bash(*/tasks/a*)",
     "Bash(*grep*/tmp/claude-*)",
     "Bash(*rg */tmp/claude-*)",
     r"Bash(*/tmp/claude-*\**)",
+    "Bash(*/tmp/claude-*?*)",
+    "Bash(*/tmp/claude-*[*)",
 ];
+
+/// How many of these are for the first place.
+const OF_PROJECTS: usize = 6;
 
 const PROGRAMS: [&str; 4] = [
     "Bash(*keyhole* inject*)",
@@ -720,9 +730,10 @@ fn settings_that_deny_too_little_are_told_of() {
         let says = format!("{says}\n")
             .replace("ADD", "Add to permissions.deny in ~/.claude/settings.json:")
             .replace("NARROW", &NARROW.join(", "))
+            .replace("PROJECTS", &NARROW[..OF_PROJECTS].join(", "))
             .replace(
                 "TASKS",
-                &format!("settings.json: {}", NARROW[1..].join(", ")),
+                &format!("settings.json: {}", NARROW[OF_PROJECTS..].join(", ")),
             )
             .replace("BOTH", "FILE, FOLDER")
             .replace("FILE", "Read(file) with the path of your file")
@@ -770,9 +781,8 @@ fn settings_that_deny_too_little_are_told_of() {
     ] {
         let ran = world.run(["check", "--plugin", "/p/keyhole"]);
         let _ = ran
-            .mentions(&format!(
-                "Add to permissions.deny in /c/d/settings.json: Read(//c/d/projects/**/subagents/**), Read(//{tasks}/claude-*/**/tasks/a*.output), "
-            ))
+            .mentions("Add to permissions.deny in /c/d/settings.json: Read(//c/d/projects/**/subagents/**), Bash(*grep*/d/projects*), ")
+            .mentions(&format!(", Read(//{tasks}/claude-*/**/tasks/a*.output), "))
             // The client may be started without the variable.
             .mentions(" Read(//tmp/claude-*/**/tasks/a*.output), ");
     }
