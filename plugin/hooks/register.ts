@@ -154,15 +154,17 @@ export const register: Register = (on) => {
       : isPlugins && provider.split('@')[0] !== plugin
     const { stdout } = await $.process.run(...run($.plugin.root, data, 'withhold', { agent: type }))
     const answer: Answer = JSON.parse(stdout)
-    const map = answer.agents ?? []
-    if (answer.agents) known = map
+    // One that cannot be read names whom it named when it was last read. Whom it names besides
+    // starts, and the server refuses it.
+    known = answer.agents ?? known
+    const map = known ?? []
     const isNamed = names(map, type)
     const isForAny = map.includes('*')
     if (isImpostor ? isOurs || isNamed : isPlugins && namesAnother(map, type, provider)) {
       return { deny: `${type} is not the agent of that plugin, and the map has a private file for that one only` }
     }
     // A key for any agent may be ours, too.
-    if (answer.refused !== undefined && (isNamed || (isOurs && !isForAny))) {
+    if (answer.refused !== undefined && (isNamed || (isOurs && !answer.agents?.includes('*')))) {
       return { deny: `${type} would not get its private file. ${answer.refused}` }
     }
     const needsShared = isOurs ? !registered : isNamed || isForAny

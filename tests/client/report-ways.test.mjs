@@ -246,3 +246,26 @@ onEachClient('worker: if another mod hangs at a report, that one passes, and the
   assert.ok(parentRead(session, quoting('first.txt:1:1')));
   assert.ok(parentRead(session, without('next.txt:1:1')) && !parentRead(session, quoting('next.txt:1:1')));
 });
+
+onEachClient('unread: once the map cannot be read, no agent starts that it named; the server refuses one of which nothing is known', { modules: true }, async ({ home, file }) => {
+  own(home, 'mine');
+  own(home, 'yours');
+  const key = 'key-of-mine-7c31d90a52';
+  home.addToMap({ [key]: { path: file, agents: ['mine'] }, 'key-for-any-7c31d90a52': file });
+  const all = [spawn('mine', 'mine'), spawn('yours', 'yours'), spawn('scanner', SCANNER)];
+  const play = () =>
+    home.session({
+      parent: [() => (fs.writeFileSync(home.mapFile, '[keys'), all), say('Done.')],
+      ...Object.fromEntries(['mine', 'yours', 'scanner'].map((actor) => [actor, [load(key), ...DONE]])),
+    });
+  for (const isKnown of [true, false]) {
+    const session = await play();
+    const denied = isKnown ? [0, 2] : [2];
+    for (const [at, actor] of ['mine', 'yours', 'scanner'].entries()) {
+      assert.equal(session.has(actor), !denied.includes(at), `${actor} ${isKnown}`);
+      const { text, error } = session.has(actor) ? session.answer(actor, TOOL) : session.answers('parent', 'Agent')[at];
+      assert.ok(error && text.includes('map-invalid: '), text);
+    }
+    session.assertOnlyIn(CANARY);
+  }
+});
