@@ -81,6 +81,7 @@ export const register: Register = (on) => {
   const held = new Map<string, string>()
   // The same of those that start now, by their types.
   const starting: { type: string; whose: string }[] = []
+  const typeOf = (id: string, agents: { id: string; type: string }[]) => agents.find((one) => one.id === id)?.type
   const whose = (id = '', type?: string) => held.get(id) ?? starting.find((one) => one.type === type)?.whose
 
   on('session.start', async ($, e, next) => {
@@ -175,7 +176,8 @@ export const register: Register = (on) => {
       shared = true
       await $.mcp.connect(SHARED).catch((error) => $.ui.log(`the shared server: ${error}`, { to: 'debug' }))
     }
-    const its = answer.withhold ? type : whose(e.parentAgentId)
+    const parent = e.parentAgentId
+    const its = answer.withhold ? type : whose(parent, parent && typeOf(parent, await $.agent.list()))
     if (its === undefined) return next(e)
     const one = { type, whose: its }
     starting.push(one)
@@ -198,7 +200,8 @@ export const register: Register = (on) => {
 
   // What quotes the agent's document is taken out of its report before the parent reads it. Of
   // an agent that is not known to be withheld, the map as it is now decides: the agent may have
-  // started before this module was loaded, or before the map named it.
+  // started before this module was loaded, or before the map named it. It is known then, also if
+  // `next` fails, or the map later.
   on('agent.report', async ($, e, next) => {
     const its = whose(e.agentId, e.subagentType)
     // A withheld agent that waits for one that it started may read about its own document. One that
@@ -215,25 +218,27 @@ export const register: Register = (on) => {
       $.ui.log(`a report was not compared: ${error}`, { to: 'debug' })
     }
     if (!answer.withhold && its === undefined) return next(e)
+    if (its === undefined) held.set(e.agentId, e.subagentType)
     return next({ ...e, text: answer.report ?? withheld(answer.refused) })
   }).catch(($, e, next) => (whose(e.agentId, e.subagentType) === undefined ? next(e) : { text: withheld() }))
 
   // The same for what such an agent sends to others while it works.
   on('tool.call', { tool: 'SendMessage' }, async ($, e, next) => {
     if (e.agentId === undefined) return next(e)
-    const its = whose(e.agentId)
+    const type = typeOf(e.agentId, await $.agent.list()) ?? ''
+    const its = whose(e.agentId, type)
     let answer: Answer = {}
     try {
       const { CLAUDE_PLUGIN_DATA: data } = await $.process.hookEnv()
-      const agent = its ?? (await $.agent.list()).find(({ id }) => id === e.agentId)?.type ?? ''
-      const asked = { agent, report: e.message, folder: await $.session.root() }
+      const asked = { agent: its ?? type, report: e.message, folder: await $.session.root() }
       answer = JSON.parse((await $.process.run(...run($.plugin.root, data, 'withhold', asked))).stdout)
     } catch (error) {
       $.ui.log(`a message was not compared: ${error}`, { to: 'debug' })
     }
     if (!answer.withhold && its === undefined) return next(e)
+    if (its === undefined) held.set(e.agentId, type)
     return next({ ...e, summary: 'A message', message: answer.report ?? withheld(answer.refused) })
-  }).catch(($, e, next) => (next.called || e.agentId === undefined ? next(e) : { deny: withheld() }))
+  }).catch(($, e, next) => (e.agentId === undefined ? next(e) : { deny: withheld() }))
 
   // The client shows the shared server's tool only to agents that the map names.
   // The module asks the client for the type: for a teammate, a hook gets only a

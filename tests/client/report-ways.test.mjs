@@ -206,12 +206,12 @@ onEachClient("claude_md: a project's CLAUDE.md does not talk to the bundled agen
   assert.ok(parentRead(session, words));
 });
 
-/** A mod of somebody else, with this hook on reports: a folder for --plugin-dir. */
-function neighbour(home, hook) {
+/** A mod of somebody else, with this hook, on reports if not said: a folder for --plugin-dir. */
+function neighbour(home, hook, on = "'agent.report'") {
   const folder = path.join(home.root, 'neighbour');
   home.write(folder, '.claude-plugin/plugin.json', JSON.stringify({ name: 'neighbour', version: '1.0.0' }));
   home.write(folder, 'hooks/hooks.json', JSON.stringify({ hooks: {}, modules: ['./register.ts'] }));
-  home.write(folder, MODULE, `export const register = (on) => {\n  on('agent.report', async ($, e, next) => {\n${hook}\n  })\n}\n`);
+  home.write(folder, MODULE, `export const register = (on) => {\n  on(${on}, async ($, e, next) => {\n${hook}\n  })\n}\n`);
   return ['--plugin-dir', folder];
 }
 
@@ -245,6 +245,81 @@ onEachClient('worker: if another mod hangs at a report, that one passes, and the
   const session = await home.session({ parent, ...scanners(way, 'first', 'next') }, neighbour(home, 'for (;;) {}'));
   assert.ok(parentRead(session, quoting('first.txt:1:1')));
   assert.ok(parentRead(session, without('next.txt:1:1')) && !parentRead(session, quoting('next.txt:1:1')));
+});
+
+/** A call that sends this to the main conversation. */
+const send = (message) => call('SendMessage', { to: 'main', summary: 'a word', message });
+
+/** Changes the module in the client's copy of the plugin. */
+const inModule = (home, from, to) =>
+  home.change(home.plugin(MODULE), (text) => (assert.ok(text.includes(from), from), text.replace(from, to)));
+/** As after a reload: the module remembers nobody that it saw start. */
+const forgets = (home) => inModule(home, 'if (started.agentId !== undefined) held', 'if (false) held');
+
+onEachClient('message: what an agent sends is withheld if another mod fails at it, also if the module does not remember the agent', { modules: true }, async ({ home }) => {
+  const { key } = await author(home, { withhold: true }, 'SendMessage');
+  const fails = {
+    throws: "throw new Error('no')",
+    rejects: "return Promise.reject(new Error('no'))",
+    late: "await next(e); throw new Error('no')",
+    odd: 'await next(e); return { result: 7, deny: 7 }',
+  };
+  const hook = Object.entries(fails).map(([place, code]) => `if (e.message.startsWith('${place}.')) { ${code} }`);
+  const places = Object.keys(fails).map((place) => `${place}.txt:1:1`);
+  for (const spoil of [() => {}, forgets]) {
+    spoil(home);
+    const session = await home.session(
+      {
+        parent: [spawn('reviewer', 'acme:reviewer'), ...DONE],
+        reviewer: [load(key), ...places.map((place) => send(quoting(place))), ...DONE],
+      },
+      neighbour(home, `${hook.join('\n')}\nreturn next(e)`, "'tool.call', { tool: 'SendMessage' }"),
+    );
+    assertWithheld(session, places);
+  }
+});
+
+onEachClient('refused: if the client does not take what is compared, what the agent wrote does not pass either', { modules: true }, async ({ home }) => {
+  const { key } = await author(home, { withhold: true }, 'SendMessage');
+  forgets(home);
+  // The client lets nobody change this field.
+  inModule(home, 'return next({ ...e, text', "return next({ ...e, agentId: 'x', text");
+  // And this is the module's own failure, after its call.
+  const fails = "await next({ ...e, message: answer.report ?? '' }); throw new Error('no')";
+  inModule(home, 'return next({ ...e, summary', `if (e.message.startsWith('a.')) { ${fails} }\n    return next({ ...e, agentId: 'x', summary`);
+  const session = await home.session({
+    parent: [[spawn('reviewer', 'acme:reviewer'), spawn('other', 'acme:reviewer')], ...DONE],
+    reviewer: [load(key), send(quoting('a.txt:1:1')), send(quoting('b.txt:1:1')), ...DONE],
+    other: [load(key), say(quoting('c.txt:1:1')), ...DONE],
+  });
+  assert.ok(!parentRead(session, QUOTED), session.report());
+  assert.match(session.answers('parent', 'Agent')[1].text, WHOLE);
+  for (const { text } of session.answers('reviewer', 'SendMessage')) assert.match(text, WHOLE);
+});
+
+onEachClient('remembered: an agent whose message was compared is withheld, whatever becomes of the map', { modules: true }, async ({ home }) => {
+  const { key } = await author(home, { withhold: true }, 'SendMessage');
+  forgets(home);
+  const session = await home.session({
+    parent: [spawn('reviewer', 'acme:reviewer'), ...DONE],
+    reviewer: [load(key), send(quoting('a.txt:1:1')), () => (fs.writeFileSync(home.mapFile, '[keys'), say(quoting('b.txt:1:1'))), ...DONE],
+  });
+  assertWithheld(session, ['a.txt:1:1']);
+  assert.match(session.answer('parent', 'Agent').text, WHOLE);
+});
+
+onEachClient('starting: what an agent of a withheld agent sends while it starts is compared', { modules: true }, async ({ home }) => {
+  const { key } = await author(home, { withhold: true }, 'Agent');
+  // Both agents are at work before the module knows their ids.
+  const started = 'const started = await next(e)';
+  inModule(home, started, `${started}\n      await $.process.run(['sleep', '8'])`);
+  home.agent(home.home, { name: 'inner', tools: 'SendMessage' });
+  const session = await home.session({
+    parent: [spawn('reviewer', 'acme:reviewer'), ...DONE],
+    reviewer: [load(key), spawn('inner', 'inner', { run_in_background: true }), ...DONE],
+    inner: [send(quoting('a.txt:1:1')), ...DONE],
+  });
+  assertWithheld(session, ['a.txt:1:1']);
 });
 
 onEachClient('unread: once the map cannot be read, no agent starts that it named; the server refuses one of which nothing is known', { modules: true }, async ({ home, file }) => {
