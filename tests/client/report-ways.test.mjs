@@ -326,7 +326,8 @@ onEachClient('unread: once the map cannot be read, no agent starts that it named
   own(home, 'mine');
   own(home, 'yours');
   const key = 'key-of-mine-7c31d90a52';
-  home.addToMap({ [key]: { path: file, agents: ['mine'] }, 'key-for-any-7c31d90a52': file });
+  // The bundled agent has none but a key for any.
+  home.map({ [key]: { path: file, agents: ['mine'] }, 'key-for-any-7c31d90a52': file });
   const all = [spawn('mine', 'mine'), spawn('yours', 'yours'), spawn('scanner', SCANNER)];
   const play = () =>
     home.session({
