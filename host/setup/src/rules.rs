@@ -8,6 +8,7 @@
 mod denied;
 
 pub use denied::Denied;
+#[cfg(unix)]
 pub(crate) use denied::stands_for;
 use keyhole_walk::printable::visible;
 use serde_json::Value;
@@ -136,6 +137,7 @@ impl Places {
     }
 
     /// What to say if `denied` has them.
+    #[cfg(unix)]
     pub(crate) fn too_wide(&self, denied: &Denied) -> Option<String> {
         let all = self.projects.iter().chain(&self.tasks);
         let rules = all.filter_map(|folder| self.of_all(folder));
@@ -149,6 +151,7 @@ impl Places {
     }
 
     /// Whether a text has a rule, a narrow or a wide one, that denies the transcripts of agents.
+    #[cfg(unix)]
     pub(crate) fn is_about_transcripts(&self, text: &str) -> bool {
         let written = self.projects.iter().filter_map(|one| self.written(one));
         let mut rules =
