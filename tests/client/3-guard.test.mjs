@@ -51,6 +51,23 @@ onEachClient('3c: a session that runs as the agent is denied', GUARDED,
     after: (session) => assert.ok(session.of('parent')[0].text.includes(KEY), 'it has the body of the agent'),
   }));
 
+/** The clients in which the copy of a session that suggests a prompt runs tools. */
+const COPY_RUNS_TOOLS = ['2.1.197'];
+
+// A project's settings can start a session as the agent, and have the client copy it.
+onEachClient('copy: the copy of a session that runs as the agent, which suggests a prompt, is denied', GUARDED, async ({ home, client }) => {
+  const settings = { agent: SCANNER, env: { CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'true' } };
+  home.write(home.project, '.claude/settings.json', JSON.stringify(settings));
+  home.write(home.project, 'a.txt', 'x');
+  const overheard = home.overhear(TOOL);
+  const look = call('Read', { file_path: path.join(home.project, 'a.txt') });
+  const session = await home.session({ parent: [look, say('Done.'), load(KEY), say('A suggestion.'), say('Done.')] }, ['--prompt-suggestions']);
+  session.assertOnlyIn(CANARY);
+  assert.ok(session.has('parent', 2), 'the client asks for a suggestion');
+  // The hook is told what it is told of a subagent.
+  assert.deepEqual(callers(overheard), COPY_RUNS_TOOLS.includes(client.version) ? [[true, SCANNER]] : []);
+});
+
 // Here and below as if there were no such key: the answer does not say that there is one.
 onEachClient("3d: a project's agent of the same short name is denied", GUARDED,
   refused('unknown-key', [true, 'privacy-scanner'], by('privacy-scanner'), {
