@@ -4,7 +4,7 @@
 use super::setup::{CLIENTS, pastes, setup};
 use keyhole_tests::World;
 use serde_json::Value;
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::PathBuf};
 
 pub(super) const SETTINGS: &str = ".claude/settings.json";
 pub(super) const RULES: (&str, &str) = ("Add the rules in permissions.deny? [y/N] ", "y");
@@ -77,6 +77,23 @@ fn from_a_terminal_an_agent_gets_its_document_and_remove_restores_every_byte() {
     assert_eq!(everything(&world), after);
     shows(&world, "setup remove house-rules", &[AWAY], 0, &[]);
     assert_eq!(everything(&world), before);
+}
+
+/// Whoever could put another folder there could leave tickets.
+#[test]
+fn the_folder_for_tickets_is_judged_first_and_made_for_the_user_alone() {
+    let world = lived_in().directory(".local");
+    let before = everything(&world);
+    world.mode(".local", 0o777);
+    let says = ["nothing is changed: others can write to the folder that Keyhole keeps tickets in"];
+    shows(&world, BIND, &[], 1, &says);
+    assert_eq!(everything(&world), before);
+    world.mode(".local", 0o755);
+    shows(&world, BIND, &[RULES, WRITE], 0, &[]);
+    for folder in ["keyhole/claude-code", "keyhole/claude-code/tickets"] {
+        let found = fs::metadata(world.home().join(".local/state").join(folder)).unwrap();
+        assert_eq!(found.mode() & 0o777, 0o700, "{folder}");
+    }
 }
 
 /// No file may get so long.
