@@ -9,7 +9,10 @@ const AGENT: &str = "keyhole:privacy-scanner";
 
 /// What the guard says of a call before it, or after it.
 fn guard(machine: &Machine, place: &Place, event: &str, id: &str) -> Ran {
+    // What a client keeps of a subagent.
+    place.write("session/subagents/agent-a0123456789abcdef.meta.json", "{}");
     let question = json!({
+        "transcript_path": place.path("session.jsonl"),
         "hook_event_name": event,
         "tool_name": "mcp__plugin_keyhole_context__load_context",
         "tool_use_id": id,
