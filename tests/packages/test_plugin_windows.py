@@ -15,6 +15,7 @@ from world import BEGIN, DOCUMENT, KEY, WINE, Case, call, folder, packages, proj
 [SYSTEM] = [one for one in project.SYSTEMS if one.name == "windows-x86_64"]
 AGENT = "keyhole:privacy-scanner"
 PLACE = "keyhole plugin"
+SUBAGENT = "a0123456789abcdef"
 # A permit lives for this long, in seconds.
 LIFE = 60
 
@@ -46,6 +47,10 @@ class Plugin(Case):
         with tarfile.open(packages() / f"keyhole-plugin-{SYSTEM.name}.tar.gz") as archive:
             archive.extractall(drive / PLACE)
         (drive / PLACE / "data").mkdir()
+        # What a client keeps of a subagent.
+        records = drive / PLACE / "session/subagents"
+        records.mkdir(parents=True)
+        (records / f"agent-{SUBAGENT}.meta.json").write_text("{}")
         cls.plugin = drive / PLACE / "keyhole-plugin/plugin"
         cls.root = rf"C:\{PLACE}\keyhole-plugin\plugin"
         cls.data = rf"C:\{PLACE}\data"
@@ -79,6 +84,7 @@ class Plugin(Case):
             "tool_name": matcher,
             "tool_use_id": id,
             "tool_input": {"key": KEY},
+            "transcript_path": rf"C:\{PLACE}\session.jsonl",
             **caller,
         }
         ran = self.starts(hook["command"], *hook["args"], input=json.dumps(question))
@@ -93,7 +99,7 @@ class Plugin(Case):
         for attempt in range(10):
             began = time.monotonic()
             ours = [f"{one}_{attempt}" for one in (id, *ids)]
-            agent = {"agent_id": "a0123456789abcdef", "agent_type": AGENT}
+            agent = {"agent_id": SUBAGENT, "agent_type": AGENT}
             self.assertEqual(self.ask(matcher, hook, ours[0], **agent), "allow")
             answers = self.answers(*ours, data=data)
             stopped = any(one.startswith(("timed-out: ", "busy: ")) for one in answers)
@@ -111,9 +117,14 @@ class Plugin(Case):
             calls.append(one)
         lines = "".join(f"{json.dumps(one)}\n" for one in [*BEGIN, *calls])
         ran = self.starts(server["command"], *server["args"], input=lines, data=data)
-        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         found = {one["id"]: one["result"] for one in map(json.loads, ran.stdout.splitlines())}
-        return [found[number]["content"][0]["text"] for number in range(1, len(ids) + 1)]
+        texts = [found[number]["content"][0]["text"] for number in range(1, len(ids) + 1)]
+        # Of each caller that is not verified it says why.
+        code = "caller-not-verified: "
+        said = [line for line in ran.stderr.splitlines() if not line.startswith(f"keyhole: {code}")]
+        self.assertEqual((ran.returncode, said), (0, []))
+        self.assertEqual(len(ran.stderr.splitlines()), sum(text.startswith(code) for text in texts))
+        return texts
 
     def test_its_guard_lets_the_agent_through_and_its_server_serves_that_call_once(self):
         *same, other = self.permitted("toolu_1", "toolu_1", "toolu_2")
@@ -130,7 +141,7 @@ class Plugin(Case):
     def test_its_guard_denies_the_main_conversation_and_another_agent(self):
         (matcher, hook), _ = self.guards()
         self.assertEqual(self.ask(matcher, hook, "toolu_3"), "deny")
-        other = {"agent_id": "a0123456789abcdef", "agent_type": "general-purpose"}
+        other = {"agent_id": SUBAGENT, "agent_type": "general-purpose"}
         self.assertEqual(self.ask(matcher, hook, "toolu_4", **other), "deny")
         [refused] = self.answers("toolu_4")
         self.assertTrue(refused.startswith("caller-not-verified: "), refused)
