@@ -2,10 +2,10 @@
 //!
 //! The client asks the guard before a call, and then sends the call to the server, with the
 //! same id. A ticket is a file in a private folder of the two processes' user: the plugin's
-//! data folder, or one that `serve` and `guard` are both told. Its name comes
-//! from the id; its text names the agent, and the key that it asked for. It is valid for a
-//! minute, and can be redeemed once. The user can read the mapped files anyway: so a ticket
-//! tells agents apart, not users.
+//! data folder, or one that `serve` and `guard` are both told. Its name comes from the id; its
+//! text names the agent, and the key that it asked for. It is valid for a minute, and can be
+//! redeemed once. The user can read the mapped files anyway: so a ticket tells agents apart,
+//! not users.
 //!
 //! Another server may have taken the name of ours, and gets the call instead. So the call
 //! need not hold the key. And beside a ticket the guard leaves a receipt: after the call,

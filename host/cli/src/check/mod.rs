@@ -453,8 +453,8 @@ impl<'a> Secrets<'a> {
 
 impl Report {
     /// The exit code for the process: 0 if every file, binding and agent of the plugin
-    /// would be served (also if the map has no keys), 1 if one would not, or if an agent's server serves anybody, 2 if there is
-    /// no map or it is invalid. Warnings do not count.
+    /// would be served (also if the map has no keys), 1 if one would not, or if an agent's
+    /// server serves anybody, 2 if there is no map or it is invalid. Warnings do not count.
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };
         let all = entries.iter().all(|entry| entry.result.is_ok())

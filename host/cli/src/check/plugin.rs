@@ -86,9 +86,7 @@ impl Report {
         }
         self
     }
-}
 
-impl Report {
     /// Adds the rules that Claude Code lacks, if it is here, and the map has a file for an agent
     /// of its.
     pub(crate) fn for_claude_code(mut self, location: &Location) -> Self {
@@ -216,9 +214,8 @@ fn missing_rules(
         ));
     };
     let denied = Denied::of(settings);
-    let no_name = || "a folder of the client leads to a path that no rule can name".to_owned();
     let Some(mut missing) = places.missing(&denied) else {
-        return Some(no_name());
+        return Some("a folder of the client leads to a path that no rule can name".to_owned());
     };
     let (secrets, mut hidden) = (Secrets::of(map), BTreeSet::new());
     let all = files.all.iter();

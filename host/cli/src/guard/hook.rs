@@ -232,10 +232,9 @@ fn has_record(transcript: &Path, id: &str) -> bool {
     let folder = transcript.with_extension("").join("subagents");
     let name = format!("agent-{id}.meta.json");
     let is_there = || {
-        let workflows = fs::read_dir(folder.join("workflows")).into_iter();
-        let workflows = workflows.flatten().flatten().map(|found| found.path());
-        let mut folders = [folder.clone()].into_iter().chain(workflows);
-        folders.any(|folder| folder.join(&name).is_file())
+        let workflows = || fs::read_dir(folder.join("workflows")).into_iter().flatten();
+        let is_in = |folder: &Path| folder.join(&name).is_file();
+        is_in(&folder) || workflows().flatten().any(|found| is_in(&found.path()))
     };
     let wait = || thread::sleep(Duration::from_millis(50));
     // On a busy machine, the client may still be writing it.

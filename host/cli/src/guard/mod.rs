@@ -2,9 +2,9 @@
 //! each call.
 //!
 //! It is a PreToolUse hook for our tool: the plugin's, or that of an agent of the user's own.
-//! On standard input, the client says who is about to call, and with what. The client never tells the server
-//! this. So the guard denies a call if no subagent makes it, or if the subagent may
-//! not use this key. If the call may be made, the guard writes a ticket for the
+//! On standard input, the client says who is about to call, and with what. The client never
+//! tells the server this. So the guard denies a call if no subagent makes it, or if the
+//! subagent may not use this key. If the call may be made, the guard writes a ticket for the
 //! server.
 //!
 //! After each call, as a PostToolUse hook, it replaces the result unless our server redeemed
