@@ -51,7 +51,7 @@ dist() {
     put_servers
     # The packaged server writes it, so it is the component that this server runs.
     [ -x "$own" ] || die "this machine needs $name, and ${servers:-$server} has none that may be run"
-    "$own" contract --wit --save "$package/plugin/contract/component.wasm" >"$package/plugin/contract/component.wit"
+    "$own" contract >"$package/plugin/contract/component.wit"
     cp wit/context.wit "$package/plugin/contract/"
     (cd "$package/plugin" && sum server/* contract/* >manifest.sha256)
     if [ -e "$out" ]; then mv "$out" "$beside/old"; fi

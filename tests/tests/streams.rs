@@ -166,7 +166,6 @@ fn every_command_reads_and_writes_over_streams_that_do_not_block() {
         (&["check"], String::new()),
         (&["check", "--json"], String::new()),
         (&["contract"], String::new()),
-        (&["contract", "--wit"], String::new()),
         (&["setup", "claude-code"], String::new()),
         (&["serve", "--help"], String::new()),
     ] {

@@ -1,9 +1,15 @@
 //! The arguments of each command, and their help.
 
-use crate::setup;
+use crate::{say, setup, streams};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use keyhole_core::{AgentName, BadBindingName, BindingName, UnusableName};
-use std::path::PathBuf;
+use keyhole_core::{
+    AgentName, BadBindingName, BindingName, Caller, Key, LiveMap, Location, UnusableName,
+    ticket::Tickets,
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Hands one AI subagent a private piece of context, from a sandbox whose reach is provable
 ///
@@ -134,26 +140,12 @@ Exit codes: 0 answered, or another event; 1 no answer because of an error.")]
     #[command(hide = true)]
     Agents(MapArg),
 
-    /// Say what this program could touch with this map, now: read it before you allow it
+    /// Print the imports and exports of the component that reads, as WIT, with its SHA-256
     #[command(after_help = "\
-It shows what the component that reads can import, what each call gets, which files would
-be served, and which walls stand. It prints no key and no content.
+They are read from the component's bytes: they are all that it can reach.
 
-Exit codes: 0 printed, whatever the map is; 1 not printed, for example because nothing
-says where the map would be.")]
-    Contract {
-        #[command(flatten)]
-        map: MapArg,
-        /// Print the component's imports and exports as WIT instead, with its SHA-256
-        #[arg(long)]
-        wit: bool,
-        /// Like --wit, and write the component itself to a file
-        #[arg(long, value_name = "FILE")]
-        save: Option<PathBuf>,
-        /// When to print colours
-        #[arg(long, value_name = "WHEN", default_value = "auto")]
-        color: Color,
-    },
+Exit codes: 0 printed, 1 not.")]
+    Contract,
 }
 
 // Not a doc comment: clap would print it as the help of `guard`.
@@ -250,11 +242,78 @@ pub(crate) struct Serve {
     pub(crate) require_wall: bool,
 }
 
+impl Serve {
+    /// How this server learns who calls.
+    pub(crate) fn callers(&self) -> Result<Caller, String> {
+        let agent = self.agent.clone();
+        if !self.require_ticket {
+            return Ok(agent.map_or(Caller::Nobody, Caller::Agent));
+        }
+        let tickets = Arc::new(tickets(self.tickets.as_deref())?);
+        if self.tickets.is_some()
+            && let Err(why) = tickets.make()
+        {
+            say(&format!(
+                "{why}; as long as that is so, each call is refused"
+            ));
+        }
+        Ok(Caller::Ticket {
+            tickets,
+            only: agent,
+            id: None,
+            tell: |why| streams::note(&format!("keyhole: {}: {why}", why.code().as_str())),
+        })
+    }
+
+    /// The key in the variable of `--key-env`. The error does not repeat its value.
+    pub(crate) fn key(&self) -> Result<Option<Key>, String> {
+        let Some(variable) = &self.key_env else {
+            return Ok(None);
+        };
+        let text = std::env::var(variable).ok();
+        let key = text.and_then(|text| Key::try_from(&*text).ok());
+        key.map(Some)
+            .ok_or_else(|| "the variable that --key-env names is not set to a key".to_owned())
+    }
+}
+
+/// The folder that a server and its guard share: the one that an option names, or the plugin's.
+pub(crate) fn tickets(folder: Option<&Path>) -> Result<Tickets, String> {
+    if let Some(folder) = folder {
+        return Ok(Tickets::under(folder));
+    }
+    std::env::var_os("CLAUDE_PLUGIN_DATA")
+        .map(PathBuf::from)
+        .filter(|data| data.is_absolute())
+        .map(|data| Tickets::under(&data))
+        .ok_or_else(|| {
+            "CLAUDE_PLUGIN_DATA is not set to an absolute path; only the Claude Code plugin sets it: name a folder with --tickets".into()
+        })
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct MapArg {
     /// The map, instead of the one in your configuration directory
     #[arg(long = "map", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+}
+
+impl MapArg {
+    /// The map that the user means. This reads nothing yet.
+    pub(crate) fn live(&self) -> Result<LiveMap, String> {
+        Location::find(self.file.as_deref(), |name| std::env::var_os(name))
+            .map(LiveMap::new)
+            .map_err(|error| error.to_string())
+    }
+
+    /// The same for a server. If nothing says where the map is, there is none: clients show
+    /// nothing of a server that does not start, but each call is refused.
+    pub(crate) fn live_or_nowhere(&self) -> Result<LiveMap, String> {
+        self.live().or_else(|why| {
+            let nowhere = || LiveMap::new(Location::nowhere());
+            self.file.is_none().then(nowhere).ok_or(why)
+        })
+    }
 }
 
 /// Parses a folder that two processes have in common, wherever they are started.

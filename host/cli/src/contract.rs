@@ -1,8 +1,7 @@
-//! `keyhole contract`: what this program can touch, for a person who is to grant it.
+//! `keyhole contract`: what the component in this program imports and exports.
 
 use keyhole_core::{
     hex,
-    limits::Limits,
     sandbox::{COMPONENT, COMPONENT_WIT},
 };
 use sha2::{Digest, Sha256};
@@ -15,33 +14,5 @@ pub(crate) fn wit() -> String {
         "// The component in this program: {} bytes\n// sha256:{}\n\n{COMPONENT_WIT}",
         COMPONENT.len(),
         hex(&Sha256::digest(COMPONENT)),
-    )
-}
-
-/// The component, what it can import, from its own bytes, and what each call gives it. What
-/// the map adds is in the report of `keyhole check`.
-#[must_use]
-pub(crate) fn screen() -> String {
-    let limits = Limits::default();
-    let imports: String = COMPONENT_WIT
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with("import "))
-        .map(|import| match import.contains("wasi:clocks") {
-            true => format!("{import}  (a type only: it has no function)\n"),
-            false => format!("{import}\n"),
-        })
-        .collect();
-    format!(
-        "The component that reads: {} bytes, sha256:{}\n\
-         {imports}\
-         each call gets one key; one grant; one directory, in which there is one name, to read\n\
-         at most {} s of time, {} MiB of memory, {} handles\n\
-         no arguments, environment, clocks, random numbers, sockets or standard streams\n",
-        COMPONENT.len(),
-        hex(&Sha256::digest(COMPONENT)),
-        limits.deadline.as_secs(),
-        limits.memory_bytes >> 20,
-        limits.handles,
     )
 }

@@ -8,10 +8,8 @@
 
 use crate::{
     guard::{HookError, is_subagents, parse, read_input, subagent, write_answer},
-    resources::{make_threads, runtime},
-    restrict::restrict,
     say,
-    serve::{ServeError, lacks},
+    start::{Behind, StartError, lacks, start},
 };
 use keyhole_core::{
     AgentName, Caller, LiveMap, Loader, Refusal, Target, limits::Limits, sandbox::Sandbox,
@@ -53,22 +51,21 @@ pub(crate) fn inject(
     stdin: impl Read,
     stdout: impl Write,
 ) -> Result<(), HookError> {
-    let started = start(map);
+    let loading = begin(map);
     let answer = answer(&read_input(stdin)?, |agent| {
-        started?.load(Target::OfCaller, &agent)
+        loading?.load(Target::OfCaller, &agent)
     })?;
     answer.map_or(Ok(()), |answer| write_answer(&answer, stdout))
 }
 
 /// What loads documents behind the wall, in a process that serves no session.
-pub(crate) struct Started {
+pub(crate) struct Loading {
     pub(crate) map: Arc<LiveMap>,
     loader: Loader<LiveMap, Sandbox>,
-    /// Never dropped: that would wait for a read that hangs in the kernel.
     runtime: ManuallyDrop<Runtime>,
 }
 
-impl Started {
+impl Loading {
     /// The document that `target` stands for, if `agent` may have it.
     pub(crate) fn load(&self, target: Target, agent: &AgentName) -> Result<String, Refusal> {
         let loading = self.loader.load(target, Caller::Agent(agent.clone()));
@@ -76,38 +73,31 @@ impl Started {
     }
 }
 
-/// Does what a server does at its start. If it cannot, it says why, and returns the code.
-pub(crate) fn start(map: Result<LiveMap, String>) -> Result<Started, Refusal> {
+/// Starts as a server does. If it cannot, it says why, and returns the code.
+pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
     let failed = |code, why: &str| {
         say(why);
         code
     };
-    let map = map.map_err(|why| failed(Refusal::MapMissing, &why))?;
-    begin(map).map_err(|why| match why {
-        ServeError::OutOfResources(_) | ServeError::Restrict(WallError::OutOfResources(_)) => {
-            failed(Refusal::OutOfResources, &why.to_string())
-        }
-        _ => failed(Refusal::Internal, &why.to_string()),
-    })
-}
-
-/// In the order of `serve`: load, restrict, and only then read what somebody else wrote.
-fn begin(map: LiveMap) -> Result<Started, ServeError> {
-    let limits = Limits::default();
-    let sandbox = Sandbox::embedded(limits)?;
-    let runtime = ManuallyDrop::new(runtime(limits.running)?);
-    let map = Arc::new(map);
-    let (status, read) = restrict(&map, None)?;
+    let map = Arc::new(map.map_err(|why| failed(Refusal::MapMissing, &why))?);
+    let started = start(&map, Behind::Process(None), || Ok(((), 1)));
+    let (started, ()) = started.map_err(|why| {
+        let code = match &why {
+            StartError::OutOfResources(_) | StartError::Restrict(WallError::OutOfResources(_)) => {
+                Refusal::OutOfResources
+            }
+            _ => Refusal::Internal,
+        };
+        failed(code, &why.to_string())
+    })?;
     // Of a map that cannot be used the agent reads.
-    if let (Ok(_), Some(lacks)) = (&read, lacks(status, &map, &read)) {
+    if let (Ok(_), Some(lacks)) = (&started.map, lacks(started.status, &map, &started.map)) {
         say(&lacks);
     }
-    make_threads(&runtime, true)?;
-    let loader = Loader::new(Arc::clone(&map), sandbox, limits);
-    Ok(Started {
+    Ok(Loading {
+        loader: Loader::new(Arc::clone(&map), started.sandbox, Limits::default()),
         map,
-        loader,
-        runtime,
+        runtime: started.runtime,
     })
 }
 

@@ -11,49 +11,64 @@ use tokio::runtime::{Builder, Runtime};
 
 /// The threads on which tokio reads standard input and writes standard output, if
 /// they are not both pipes.
-const STREAM_THREADS: usize = 2;
+pub(crate) const STREAM_THREADS: usize = 2;
 
-/// The file descriptors that the runtime takes: two for its events, three for
-/// signals. It panics if the system refuses it one for signals.
-const DESCRIPTORS: usize = 5;
-
-/// Makes the runtime, which has one thread for the protocol, and up to `threads` for calls.
-/// It creates no thread yet, but it first checks that the resources for all of this are
-/// free: tokio would panic later.
-pub(crate) fn runtime(threads: usize) -> io::Result<Runtime> {
-    runtime_of(threads, || {})
-}
-
-/// The same. Each thread for calls does `start` first.
-pub(crate) fn runtime_of(
+/// Makes the runtime, which has one thread for the protocol, and up to `threads` for calls; each
+/// of these does `begin` first. It creates no thread yet.
+pub(crate) fn runtime(
     threads: usize,
-    start: impl Fn() + Send + Sync + 'static,
+    begin: impl Fn() + Send + Sync + 'static,
 ) -> io::Result<Runtime> {
-    spare_descriptors(DESCRIPTORS)?;
-    Builder::new_current_thread()
-        .enable_all()
-        .on_thread_start(start)
-        .max_blocking_threads(threads + STREAM_THREADS)
-        // Threads live as long as the process. So a thread that the system refuses
-        // later is never the first one.
-        .thread_keep_alive(Duration::from_secs(u32::MAX.into()))
-        .build()
+    let build = || {
+        Builder::new_current_thread()
+            .enable_all()
+            .on_thread_start(begin)
+            .max_blocking_threads(threads + STREAM_THREADS)
+            // Threads live as long as the process. So a thread that the system refuses
+            // later is never the first one.
+            .thread_keep_alive(Duration::from_secs(u32::MAX.into()))
+            .build()
+    };
+    // tokio panics if the system refuses it a descriptor for signals.
+    unless_panicking(build).unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
 }
 
-/// Makes the runtime create now the thread of the first call, and those that its streams
-/// will need: tokio would panic later if the system refused one.
-pub(crate) fn make_threads(runtime: &Runtime, streams_are_pipes: bool) -> io::Result<()> {
-    let threads = if streams_are_pipes {
-        1
+/// Makes the runtime create now the `most` threads that it needs for the first call and for its
+/// streams: tokio would panic later if the system refused one.
+pub(crate) fn make_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
+    let made = unless_panicking(|| {
+        let mut held = Vec::new();
+        for _ in 0..most {
+            let (release, wait) = channel::<()>();
+            let (arrive, arrived) = channel();
+            runtime.spawn_blocking(move || {
+                let _ = arrive.send(());
+                let _ = wait.recv();
+            });
+            held.push((release, arrived));
+        }
+        // The first thread is there, or tokio has panicked. With fewer threads than asked
+        // for, the last message would never arrive.
+        let patience = Duration::from_secs(1);
+        most == 1
+            || held
+                .iter()
+                .all(|(_, arrived)| arrived.recv_timeout(patience).is_ok())
+    });
+    if made == Some(true) {
+        Ok(())
     } else {
-        1 + STREAM_THREADS
-    };
-    // If it panics, that is no fault of ours to report.
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+}
+
+/// What `does` returns. If it panics, that is no fault of ours to report.
+fn unless_panicking<T>(does: impl FnOnce() -> T) -> Option<T> {
     let report = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
-    let made = keep_threads(runtime, threads);
+    let done = catch_unwind(AssertUnwindSafe(does));
     panic::set_hook(report);
-    made
+    done.ok()
 }
 
 /// If the client reads from a pipe, asks for a larger one: then a document of 1 MiB needs
@@ -73,47 +88,3 @@ pub(crate) fn widen_output() {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn widen_output() {}
-
-/// Fails if the system refuses this many descriptors at once.
-#[cfg(unix)]
-fn spare_descriptors(most: usize) -> io::Result<()> {
-    use std::os::fd::AsFd as _;
-    let stdin = io::stdin();
-    let spare: io::Result<Vec<_>> = (0..most)
-        .map(|_| stdin.as_fd().try_clone_to_owned())
-        .collect();
-    spare.map(drop)
-}
-
-/// Nothing to check: only memory limits the number of handles.
-#[cfg(windows)]
-fn spare_descriptors(_: usize) -> io::Result<()> {
-    Ok(())
-}
-
-/// Makes tokio create the threads. tokio panics if the system refuses one.
-fn keep_threads(runtime: &Runtime, most: usize) -> io::Result<()> {
-    let made = catch_unwind(AssertUnwindSafe(|| {
-        let mut held = Vec::new();
-        for _ in 0..most {
-            let (release, wait) = channel::<()>();
-            let (arrive, arrived) = channel();
-            runtime.spawn_blocking(move || {
-                let _ = arrive.send(());
-                let _ = wait.recv();
-            });
-            held.push((release, arrived));
-        }
-        // The first thread is there, or tokio has panicked. With fewer threads than asked
-        // for, the last message would never arrive.
-        let patience = Duration::from_secs(1);
-        most == 1
-            || held
-                .iter()
-                .all(|(_, arrived)| arrived.recv_timeout(patience).is_ok())
-    }));
-    match made {
-        Ok(true) => Ok(()),
-        _ => Err(io::ErrorKind::WouldBlock.into()),
-    }
-}

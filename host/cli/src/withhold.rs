@@ -10,7 +10,7 @@
 
 use crate::{
     guard::{HookError, names, parse, read_input, write_answer},
-    inject::{Started, start},
+    inject::{Loading, begin},
 };
 use keyhole_core::{AgentName, Key, LiveMap, Refusal, Target};
 use keyhole_withhold::withhold as without_quotations;
@@ -40,8 +40,7 @@ struct Stop {
     stop_hook_active: bool,
 }
 
-/// Answers the question on `stdin`, as JSON on `stdout`. Whoever reads a report knows the paths
-/// `known`. With `stop`, the question is that of a SubagentStop hook, and the answer its own.
+/// Answers the question on `stdin`, as JSON on `stdout`. With `stop`, the question is that of a SubagentStop hook, and the answer its own.
 ///
 /// - `"withhold"`: whether the map withholds the agent's reports.
 /// - `"report"`: if it does, the report without quotations.
@@ -53,11 +52,11 @@ struct Stop {
 pub(crate) fn withhold(
     map: Result<LiveMap, String>,
     stop: bool,
-    known: &[String],
     stdin: impl Read,
     stdout: impl Write,
 ) -> Result<(), HookError> {
-    let started = start(map);
+    let known = known_paths(stop);
+    let loading = begin(map);
     let input = read_input(stdin)?;
     let question = match stop {
         true => at_stop(&input)?,
@@ -66,7 +65,7 @@ pub(crate) fn withhold(
     let Some(question) = question else {
         return Ok(());
     };
-    let answer = started.and_then(|started| answer(&started, &question, known));
+    let answer = loading.and_then(|loading| answer(&loading, &question, &known));
     let answer = match (stop, answer) {
         (false, answer) => answer.unwrap_or_else(|code| json!({ "refused": code.to_string() })),
         (true, Ok(answer)) => match answer["report"].as_str() {
@@ -80,6 +79,17 @@ pub(crate) fn withhold(
         (true, Err(_)) => return Ok(()),
     };
     write_answer(&answer, stdout)
+}
+
+/// The user's home, and the folder of the session if this is a hook, which starts there: whoever
+/// reads a report knows both. The plugin's module starts it elsewhere, and says the folder.
+fn known_paths(is_hook: bool) -> Vec<String> {
+    let home = keyhole_core::home(|name| std::env::var_os(name));
+    let here = is_hook.then(|| std::env::current_dir().ok()).flatten();
+    here.into_iter()
+        .chain(home)
+        .filter_map(|path| path.into_os_string().into_string().ok())
+        .collect()
 }
 
 /// The question that a hook asks about a report; none if the agent has written it twice.
@@ -96,11 +106,11 @@ fn at_stop(input: &[u8]) -> Result<Option<Question>, HookError> {
     }
 }
 
-fn answer(started: &Started, question: &Question, known: &[String]) -> Result<Value, Refusal> {
+fn answer(loading: &Loading, question: &Question, known: &[String]) -> Result<Value, Refusal> {
     let agent = AgentName::try_from(&*question.agent).map_err(|_| Refusal::UnknownKey)?;
-    let map = started.map.current().map_err(|error| error.code())?;
+    let map = loading.map.current().map_err(|error| error.code())?;
     let entries = map.entries_of(&agent);
-    let load = |key: &Key| started.load(Target::Given(key.clone()), &agent);
+    let load = |key: &Key| loading.load(Target::Given(key.clone()), &agent);
     let withheld = || entries.iter().filter(|(_, entry)| entry.withholds());
     let withholds = withheld().next().is_some();
     let mut answer = json!({ "withhold": withholds });

@@ -26,7 +26,6 @@ use std::{
     },
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
-    time::Instant,
 };
 
 /// The real file system.
@@ -84,8 +83,8 @@ pub fn is_supported() -> std::io::Result<()> {
 /// Opens the directory at `path` for a rule of what this process may read; nobody can read by
 /// it. All that leads to it must be trusted, or another user would choose what the rule is for.
 /// It itself is asked for nothing: a mount point that hangs is opened at once.
-pub fn directory_at(path: &Path, until: Instant) -> Result<File, WalkError> {
-    let walker = Walker::new(System).until(until);
+pub fn directory_at(path: &Path) -> Result<File, WalkError> {
+    let walker = Walker::new(System);
     if let (Some(above), Some(name)) = (path.parent(), path.file_name()) {
         let above = walker.walk(above, Policy::DIRECTORY)?.handle;
         match rustix::fs::openat(&above.0, name, HOLD | OFlags::DIRECTORY, Mode::empty()) {

@@ -39,14 +39,7 @@ fn help_names_every_command_and_gives_examples() {
 const MISTAKES: &str = "
 list-keys
 zzz
-chekc
-init
-list
-doctor
-add
-install
 help chek
-help list
 serve --port 80
 serve extra
 serve --json
@@ -63,23 +56,17 @@ serve --require-wall=k-hunter2
 serve --k-hunter2
 k-hunter2-7f3a9c55aa01beef
 check --show-keys
-check --jsno
-check --mpa x
 check --json --json
 check -q --json
 check context-map.toml
 check --map my notes.toml
 check --color
-check --color alway
-check --color=alway
 check --color k-hunter2
 contract x
 setup key
-setup kye a.md
 setup key ~/my notes/a.md
 setup key a.md --max-bytes 1MB
 setup key a.md --max-bytes 8388609
-setup claude-cod
 setup claude-code key a.md
 setup claude-code rules
 setup --inject a
@@ -94,13 +81,8 @@ fn each_mistake_on_the_command_line_has_words_of_its_own_and_repeats_no_argument
         let arguments = arguments.map(|argument| argument.replace('·', " "));
         let ran = World::new().run(arguments).exits(2).says("");
         assert!(!ran.stderr.contains(MARKER), "{ran:#?}");
-        let (says, usage) = ran.stderr.split_once("\n\nUsage: keyhole ").unwrap();
-        let first = line.split(' ').next().unwrap();
-        let is_known = ["check", "contract", "help", "serve", "setup"].contains(&first);
-        let of = if is_known { first } else { "<COMMAND>" };
-        assert!(usage.starts_with(of), "{ran:#?}");
-        assert!(usage.ends_with(" --help\n"), "{ran:#?}");
-        all += &format!("keyhole {line}\n  {says}\n");
+        assert_eq!(ran.stderr.lines().count(), 1, "{ran:#?}");
+        all += &format!("keyhole {line}\n  {}", ran.stderr);
     }
     insta::assert_snapshot!(all);
     let no_command = World::new().run([""; 0]).exits(2);
@@ -175,6 +157,7 @@ fn without_a_home_a_server_refuses_each_call_and_says_what_to_set() {
         answer.refused("map-missing");
         let said = client.ends_saying();
         assert!(said.contains("set HOME"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
     }
 }
 

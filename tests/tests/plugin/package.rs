@@ -64,7 +64,6 @@ fn the_package_holds_what_it_should_and_its_manifest_has_the_sum_of_every_progra
         "agents/privacy-scanner.md",
         "bin/keyhole",
         "commands/check.md",
-        "contract/component.wasm",
         "contract/component.wit",
         "contract/context.wit",
         "hooks/hooks.json",
@@ -123,16 +122,12 @@ fn apples_programs_make_the_same_package() {
 }
 
 #[test]
-fn the_component_in_the_package_is_the_one_that_the_server_runs() {
+fn the_interface_in_the_package_is_that_of_the_component_that_the_server_runs() {
     let package = Package::shared();
-    let contract = package.plugin().join("contract");
+    let listing = package.plugin().join("contract/component.wit");
     assert_eq!(
-        fs::read(contract.join("component.wasm")).unwrap(),
-        keyhole_core::sandbox::COMPONENT
-    );
-    assert_eq!(
-        fs::read_to_string(contract.join("component.wit")).unwrap(),
-        World::new().run(["contract", "--wit"]).exits(0).stdout
+        fs::read_to_string(listing).unwrap(),
+        World::new().run(["contract"]).exits(0).stdout
     );
 }
 

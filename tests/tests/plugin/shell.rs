@@ -28,8 +28,8 @@ check --map m.toml
 check --map=m.toml
 check --brief
 check --plugin=x
-contract --save x
-contract --save=x
+contract --wit
+contract x
 --map m.toml check
 ";
 

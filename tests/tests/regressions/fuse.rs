@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -52,6 +52,8 @@ struct Channel {
     hung: Mutex<Option<Vec<Vec<u8>>>>,
     /// Whether it answers nothing at all.
     ignores: AtomicBool,
+    /// How many requests it ignored.
+    ignored: AtomicUsize,
 }
 
 impl Hanging {
@@ -75,6 +77,7 @@ impl Hanging {
             kernel,
             hung: Mutex::new(Some(Vec::new())),
             ignores: AtomicBool::new(false),
+            ignored: AtomicUsize::new(0),
         });
         let hanging = Self {
             at: at.to_owned(),
@@ -87,6 +90,11 @@ impl Hanging {
     /// From now on, it answers nothing. Names that the kernel has cached can still be looked up.
     pub(super) fn ignore_all(&self) {
         self.channel.ignores.store(true, Ordering::Relaxed);
+    }
+
+    /// How many requests got no answer.
+    pub(super) fn ignored(&self) -> usize {
+        self.channel.ignored.load(Ordering::Relaxed)
     }
 
     /// How many reads hang.
@@ -143,7 +151,9 @@ impl Channel {
     fn serve(&self) {
         let mut request = vec![0; 1 << 20];
         while let Ok(length) = (&self.kernel).read(&mut request) {
-            if !self.ignores.load(Ordering::Relaxed) {
+            if self.ignores.load(Ordering::Relaxed) {
+                self.ignored.fetch_add(1, Ordering::Relaxed);
+            } else {
                 self.take(&request[..length]);
             }
         }

@@ -159,8 +159,8 @@ fn run(program: &Path) -> Result {
     session.end()?;
 
     head("7. What the sandbox was given for each call")?;
-    say("read from the component's own bytes; `keyhole contract` also says it of your map")?;
-    let contract = Command::new(program).args(["contract", "--wit"]).output()?;
+    say("`keyhole contract` reads it from the component's own bytes")?;
+    let contract = Command::new(program).args(["contract"]).output()?;
     let contract = String::from_utf8(contract.stdout)?;
     let lines = contract.lines().map(str::trim);
     let imports: Vec<&str> = lines.filter(|line| line.starts_with("import ")).collect();

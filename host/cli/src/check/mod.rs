@@ -7,9 +7,17 @@ mod system;
 mod text;
 mod way;
 
+use crate::{
+    Failure,
+    arguments::Check as Arguments,
+    start::{Behind, StartError, start},
+    terminal::{colored, print},
+};
 use keyhole_core::{
-    AgentName, Caller, Entry, Executor, Grant, Key, Loader, Location, Map, MapError, Maps, Refusal,
-    Target, Unresolved, limits::MAX_CLAUDE_CHARS, locate,
+    AgentName, Caller, Entry, Executor, Grant, Key, LiveMap, Loader, Location, Map, MapError, Maps,
+    Refusal, Target, Unresolved,
+    limits::{Limits, MAX_CLAUDE_CHARS},
+    locate,
 };
 use keyhole_setup::{
     PLUGIN,
@@ -23,9 +31,10 @@ use keyhole_walk::{
 use keyhole_wall::WallStatus;
 use keyhole_withhold::has_few_values;
 use plugin::AgentReport;
-pub(crate) use plugin::brief;
+use plugin::brief;
 use std::{
     collections::{BTreeSet, HashSet},
+    io::{self, IsTerminal as _},
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -60,7 +69,7 @@ pub(crate) struct Report {
     /// The command that shows the paths, if this report does not.
     unabridged: Option<String>,
     /// The parts of the wall that a server has. None if the check did not look.
-    pub(crate) wall: Option<WallStatus>,
+    wall: Option<WallStatus>,
 }
 
 /// The result for one binding.
@@ -158,6 +167,51 @@ pub(crate) enum Warning {
     /// one is the last.
     #[error("by its mode, a group or others may read the file")]
     Open,
+}
+
+/// Runs `keyhole check`, and returns the exit code.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+    let map = arguments
+        .map
+        .live()
+        .and_then(|map| match foreign_map(map.location()) {
+            Some(why) if !arguments.brief => Err(why),
+            _ => Ok(map),
+        });
+    let map = match map {
+        Err(_) if arguments.quiet => return Ok(2),
+        map => map.map_err(|why| Failure(2, why))?,
+    };
+    if arguments.brief {
+        if let Some(line) = brief(&map) {
+            print(&format!("{line}\n"))?;
+        }
+        return Ok(0);
+    }
+    let report = report(&map)?;
+    let report = match &arguments.plugin {
+        Some(command) => report.for_the_plugin(map.location(), command, io::stdout().is_terminal()),
+        None => report.for_claude_code(map.location()),
+    };
+    let text = match (arguments.quiet, arguments.json) {
+        (true, _) => String::new(),
+        (_, true) => report.to_json(),
+        _ => report.to_text(arguments.verbose),
+    };
+    print(&colored(&text, arguments.color))?;
+    Ok(report.exit_code())
+}
+
+/// Loads every entry as a call would, on a thread that may read what a server's threads may.
+pub(crate) fn report(live: &LiveMap) -> Result<Report, StartError> {
+    let (started, ()) = start(live, Behind::Loading, || Ok(((), 1)))?;
+    let maps = Arc::new(ReadMap(started.map.clone()));
+    let loader = Loader::new(maps, started.sandbox, Limits::default());
+    let load = async |target, caller: &Caller| load(&loader, target, caller).await;
+    let checked = check(live.location(), started.map, load);
+    let mut report = started.runtime.block_on(checked);
+    report.wall = Some(started.status);
+    Ok(report)
 }
 
 /// A text, and the paths that it names.

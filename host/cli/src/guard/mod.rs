@@ -17,8 +17,13 @@
 
 mod hook;
 
-pub(crate) use hook::{HookError, Ours, is_subagents, parse, read_input, subagent, write_answer};
+use hook::Ours;
+pub(crate) use hook::{HookError, is_subagents, parse, read_input, subagent, write_answer};
 
+use crate::{
+    arguments::{Guard as Arguments, tickets},
+    streams,
+};
 use keyhole_core::{
     AgentName, Key, LiveMap, Map, MapError, Refusal,
     ticket::{Ticket, Tickets},
@@ -26,7 +31,9 @@ use keyhole_core::{
 use serde_json::json;
 use std::{
     collections::BTreeSet,
-    io::{Read, Write},
+    io::{self, IsTerminal as _, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    process,
 };
 
 /// What the client sends instead of the key. The server takes the key from the ticket, so
@@ -38,9 +45,35 @@ const NOT_OURS: &str = "keyhole: this answer was not from Keyhole's server, so i
     away. There is no document. Stop, and report that another server may have its name: \
     the user can look for it with /mcp";
 
+/// Runs the guard, before a call or after it. Every failure must deny the call, also a panic:
+/// exit code 2 is the only one with which the client denies it.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    if io::stdin().is_terminal() {
+        return Err(
+            "a client's hook runs this, before and after a call; you want `keyhole check`".into(),
+        );
+    }
+    let decide = || -> Result<(), String> {
+        let (stdin, stdout) = (streams::input(), streams::output());
+        let ours = match (&arguments.bind, &arguments.agent) {
+            (Some(bind), Some(agent)) => Ours::of_agent(bind, agent),
+            _ => Ours::of_plugin(),
+        };
+        let tickets = tickets(arguments.tickets.as_deref());
+        let decided = if arguments.after {
+            guard_after(&ours, tickets.ok().as_ref(), stdin, stdout)
+        } else {
+            guard(&ours, &arguments.map.live()?, &tickets?, stdin, stdout)
+        };
+        decided.map_err(|error| error.to_string())
+    };
+    // The panic has printed its message.
+    catch_unwind(AssertUnwindSafe(decide)).unwrap_or_else(|_| process::exit(2))
+}
+
 /// Answers the client's question on `stdin` as JSON on `stdout`. On an error, the call must be
 /// denied.
-pub(crate) fn guard(
+fn guard(
     ours: &Ours,
     map: &LiveMap,
     tickets: &Tickets,
@@ -75,7 +108,7 @@ pub(crate) fn guard(
 
 /// Looks at what the client says on `stdin` after a call. Unless our server has answered
 /// it, replaces the result, by JSON on `stdout`; also if anything goes wrong.
-pub(crate) fn guard_after(
+fn guard_after(
     ours: &Ours,
     tickets: Option<&Tickets>,
     stdin: impl Read,

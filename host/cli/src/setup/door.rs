@@ -207,7 +207,7 @@ fn is_served(map: &Arc<Map>, location: &Location, what: &What) -> Result<(), Str
 /// What `keyhole check` says now.
 fn checked(location: &Location, what: &What) -> Result<String, SetupError> {
     let live = Arc::new(LiveMap::new(location.clone()));
-    let report = crate::report(&live).map_err(SetupError::Unchecked)?;
+    let report = crate::check::report(&live).map_err(SetupError::Unchecked)?;
     let report = match what {
         What::Plugin => report.for_the_plugin(location, Path::new("keyhole"), true),
         _ => report.for_claude_code(location),

@@ -126,7 +126,7 @@ pub(super) fn judged(
     let limits = Limits::default();
     let planned = ReadMap(Ok(Arc::clone(map))).into();
     let loader = Loader::new(planned, Sandbox::embedded(limits)?, limits);
-    let runtime = runtime(limits.running)?;
+    let runtime = runtime(limits.running, || {})?;
     let load = async |target: Target, caller: &Caller| load(&loader, target, caller).await;
     let secrets = Secrets::of(map);
     let report = runtime.block_on(entry_report(map, target, entry, &secrets, location, &load));

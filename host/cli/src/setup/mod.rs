@@ -175,7 +175,7 @@ pub(crate) enum SetupError {
     NoHome,
     #[cfg(unix)]
     #[error("the result cannot be checked: {0}; run `keyhole check`")]
-    Unchecked(crate::serve::ServeError),
+    Unchecked(crate::start::StartError),
     #[cfg(unix)]
     #[error("all is written, but {0}\n\n{1}")]
     Refused(String, String),

@@ -299,7 +299,7 @@ fn it_installs_and_serves_by_apples_programs() {
             (
                 machine.root("v1").join("bin/keyhole"),
                 "contract",
-                "contract --wit",
+                "contract",
             ),
         ] {
             let mut command = Command::new("sh");

@@ -1,0 +1,238 @@
+//! The start of each process that serves files: load, restrict, and only then serve.
+//!
+//! 1. **Load.** The sandbox, the runtime and the streams are made, and whatever else needs a
+//!    right that goes. No client's byte is read.
+//! 2. **Restrict.** The process gives up its rights while it has one thread. The map is read in
+//!    the middle of it, because its roots say how far the wall goes: the kernel lets this
+//!    process open files beneath them, beneath the map's own folders, and beneath the folder of
+//!    tickets.
+//! 3. **Serve.** The caller now reads what somebody else wrote.
+//!
+//! A map or a root on a file system that hangs delays the start until it answers: a client shows
+//! that the server is connecting.
+
+use crate::resources::{make_threads, runtime};
+#[cfg(target_os = "linux")]
+use keyhole_core::Refusal;
+use keyhole_core::{
+    LiveMap, Location, Map, MapError,
+    limits::Limits,
+    sandbox::{Sandbox, SandboxError},
+    ticket::Tickets,
+};
+#[cfg(target_os = "linux")]
+use keyhole_walk::{SystemError, directories_of, directory_at, remember};
+use keyhole_walk::{WalkError, paths::is_exhaustion};
+use keyhole_wall::{Rights, WallError, WallStatus, read_beneath, restrict_process};
+use std::{
+    fs::File,
+    io,
+    mem::ManuallyDrop,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::runtime::Runtime;
+
+/// Why a process that serves files could not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    /// The operating system refused a thread, a signal handler or a pipe.
+    #[error("cannot start: {0}")]
+    System(io::Error),
+    /// It refused because a resource is used up: file descriptors, threads or
+    /// memory.
+    #[error(
+        "cannot start: too few file descriptors, threads or memory ({0}); raise the limits (ulimit -n, -u and -v)"
+    )]
+    OutOfResources(io::Error),
+    /// The sandbox could not be made ready.
+    #[error("cannot start: {0}")]
+    Sandbox(#[from] SandboxError),
+    /// The process could not be restricted as far as the system can.
+    #[error("cannot start: {0}")]
+    Restrict(#[from] WallError),
+}
+
+/// A process that is restricted walks before it; only too few resources can end that.
+impl From<WalkError> for StartError {
+    fn from(error: WalkError) -> Self {
+        Self::OutOfResources(io::Error::other(error))
+    }
+}
+
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> Self {
+        // The system returns `EAGAIN` when it has no thread for us.
+        if is_exhaustion(&error) || error.kind() == io::ErrorKind::WouldBlock {
+            Self::OutOfResources(error)
+        } else {
+            Self::System(error)
+        }
+    }
+}
+
+/// The map, or why it cannot be used.
+pub(crate) type Outcome = Result<Arc<Map>, MapError>;
+
+/// What is put behind the wall.
+#[derive(Clone, Copy)]
+pub(crate) enum Behind<'a> {
+    /// The whole process, which may take these tickets.
+    Process(Option<&'a Tickets>),
+    /// Only the threads that load files, as a server's may. `check` also reads other files.
+    Loading,
+}
+
+/// A process that is ready to serve.
+pub(crate) struct Started {
+    /// The map as it was at the start, or why it cannot be used.
+    pub(crate) map: Outcome,
+    /// The parts of the wall that stand.
+    pub(crate) status: WallStatus,
+    pub(crate) sandbox: Sandbox,
+    /// Never dropped: that would wait for a read that hangs in the kernel.
+    pub(crate) runtime: ManuallyDrop<Runtime>,
+}
+
+/// Loads, and restricts. `open` opens what the caller needs besides, and says how many threads
+/// there must be from the start. An unusable map is no error.
+pub(crate) fn start<S>(
+    live: &LiveMap,
+    behind: Behind<'_>,
+    open: impl FnOnce() -> io::Result<(S, usize)>,
+) -> Result<(Started, S), StartError> {
+    let limits = Limits::default();
+    let sandbox = Sandbox::embedded(limits)?;
+    let reach = Arc::new(OnceLock::<Vec<File>>::new());
+    let holds = Arc::new(AtomicBool::new(false));
+    let (of_threads, held) = (Arc::clone(&reach), Arc::clone(&holds));
+    let runtime = runtime(limits.running, move || {
+        if let Some(directories) = of_threads.get() {
+            held.store(read_beneath(directories), Ordering::Relaxed);
+        }
+    })?;
+    let runtime = ManuallyDrop::new(runtime);
+    let entered = runtime.enter();
+    let (opened, threads) = open()?;
+    drop(entered);
+    let (mut status, map) = match behind {
+        Behind::Process(tickets) => restrict(live, tickets)?,
+        Behind::Loading => {
+            let map = live.current();
+            if let Some(directories) = directories(live, &map, None)? {
+                let _ = reach.set(directories);
+            }
+            (WallStatus::here(), map)
+        }
+    };
+    make_threads(&runtime, threads)?;
+    if matches!(behind, Behind::Loading) {
+        // Once the first thread does this, it has restricted itself.
+        let _ = runtime.block_on(runtime.spawn_blocking(|| {}));
+        status.roots = holds.load(Ordering::Relaxed);
+    }
+    let started = Started {
+        map,
+        status,
+        sandbox,
+        runtime,
+    };
+    Ok((started, opened))
+}
+
+/// Gives up what this process does not need to serve this map and these tickets. Returns the
+/// parts of the wall that stand, and the map.
+fn restrict(
+    live: &LiveMap,
+    tickets: Option<&Tickets>,
+) -> Result<(WallStatus, Outcome), StartError> {
+    // If there is none, each call is refused, and says so.
+    let data = tickets.and_then(|tickets| tickets.data_folder().ok());
+    let rights = if tickets.is_some() {
+        Rights::Tickets
+    } else {
+        Rights::Read
+    };
+    let (status, read) = restrict_process(rights, data.as_ref(), || {
+        let map = live.current();
+        match directories(live, &map, data.as_ref()) {
+            Ok(reach) => (reach, Ok(map)),
+            Err(error) => (None, Err(error)),
+        }
+    })?;
+    Ok((status, read?))
+}
+
+/// The directories beneath which a process must be able to read, to serve this map: `own`, and
+/// the map's. None if the map has no roots, or cannot be used. This process then also knows what it can read only before
+/// the wall.
+#[cfg(target_os = "linux")]
+fn directories(
+    live: &LiveMap,
+    map: &Outcome,
+    own: Option<&File>,
+) -> Result<Option<Vec<File>>, StartError> {
+    let map = match map {
+        Ok(map) if !map.roots().is_empty() => map,
+        Err(error) if error.code() == Refusal::OutOfResources => {
+            return Err(WalkError::from(SystemError::OutOfResources).into());
+        }
+        _ => return Ok(None),
+    };
+    remember()?;
+    let mut found = Vec::from_iter(own.map(File::try_clone).transpose()?);
+    let maps = directories_of(live.location().file());
+    for place in maps.into_iter().chain(map.roots()) {
+        match directory_at(&place) {
+            Err(error @ WalkError::System(SystemError::OutOfResources)) => return Err(error.into()),
+            // It is not there, or others could replace it, so nothing in it is served. When that
+            // has changed, a restart is needed.
+            directory => found.extend(directory),
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Where there is no wall, nothing need be open before it.
+#[cfg(not(target_os = "linux"))]
+fn directories(
+    _: &LiveMap,
+    _: &Outcome,
+    _: Option<&File>,
+) -> Result<Option<Vec<File>>, StartError> {
+    Ok(None)
+}
+
+/// What of the wall does not stand, and what to do; or why the map cannot be used, which is
+/// why. Clients keep what a server prints, so it contains neither a binding's name nor the
+/// map's path.
+pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option<String> {
+    let text = match map {
+        Err(MapError::Missing { .. }) if *live.location() == Location::nowhere() => {
+            "map-missing: neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
+        }
+        Err(MapError::Missing { .. }) => {
+            let looked = live.location().in_words();
+            return Some(format!(
+                "map-missing: there is no context map at {looked}; create it"
+            ));
+        }
+        Err(error) => error.at_start(),
+        Ok(_) if cfg!(not(target_os = "linux")) => return None,
+        Ok(_) if !status.is_whole() => {
+            return Some(format!(
+                "OS confinement is incomplete on this system ({status})"
+            ));
+        }
+        Ok(_) if status.roots => return None,
+        Ok(map) if map.roots().is_empty() => {
+            "the map has no roots, so this server may read whatever its user may; add roots, and restart it"
+        }
+        Ok(_) => {
+            "the kernel does not confine this server to the map's roots: the client's own sandbox may allow no more rules; restart it when that has changed"
+        }
+    };
+    Some(text.to_owned())
+}
