@@ -19,31 +19,16 @@ use std::{
 #[derive(Debug, Parser)]
 // The name is set here, because the plugin keeps the program under its system's name.
 #[command(name = "keyhole", bin_name = "keyhole", version, about, long_about)]
-#[command(after_help = after_help())]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-/// Where the map is on this system.
-const MAP: &str = match cfg!(windows) {
-    true => r"%APPDATA%\keyhole\context-map.toml.",
-    false => {
-        "$XDG_CONFIG_HOME/keyhole/context-map.toml, or
-~/.config/keyhole/context-map.toml if that variable is not set."
-    }
-};
-
-/// The end of `--help`.
-fn after_help() -> String {
-    format!(
-        "\
+#[command(after_help = "\
 Examples:
   keyhole check                      would every key in my map load?
   keyhole setup                      give an agent its document
 
-The map is {MAP}"
-    )
+The map is $XDG_CONFIG_HOME/keyhole/context-map.toml, or
+~/.config/keyhole/context-map.toml if that variable is not set.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]

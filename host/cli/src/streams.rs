@@ -4,10 +4,14 @@
 //! That flag belongs to everybody who has the stream open, so we leave it as it is, and wait
 //! until the stream is ready.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     io::{self, Read, Write},
+    os::fd::AsFd,
     pin::Pin,
     task::{Context, Poll, ready},
+    thread,
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -42,14 +46,14 @@ pub(crate) fn note(line: &str) {
 }
 
 /// Does it again each time that the stream is ready, as long as the stream says "not now".
-fn again<S, T>(
+fn again<S: AsFd, T>(
     stream: &mut S,
-    wait: impl Fn(&S),
+    ready: PollFlags,
     mut attempt: impl FnMut(&mut S) -> io::Result<T>,
 ) -> io::Result<T> {
     loop {
         match attempt(stream) {
-            Err(error) if is_not_now(&error) => wait(stream),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait(stream, ready),
             done => return done,
         }
     }
@@ -57,75 +61,38 @@ fn again<S, T>(
 
 impl Read for Waiting<io::Stdin> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        again(&mut self.0, wait_to_read, |stream| stream.read(bytes))
+        again(&mut self.0, PollFlags::IN, |stream| stream.read(bytes))
     }
 }
 
 /// What a stream did not take, it keeps, or it was not told of it.
-impl<S: Write + Stream> Write for Waiting<S> {
+impl<S: Write + AsFd> Write for Waiting<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        again(&mut self.0, wait_to_write, |stream| stream.write(bytes))
+        again(&mut self.0, PollFlags::OUT, |stream| stream.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        again(&mut self.0, wait_to_write, S::flush)
+        again(&mut self.0, PollFlags::OUT, S::flush)
     }
 }
 
-fn is_not_now(error: &io::Error) -> bool {
-    cfg!(unix) && error.kind() == io::ErrorKind::WouldBlock
+/// Whether the stream takes something now.
+fn is_writable(stream: &impl AsFd) -> bool {
+    let mut polled = [PollFd::new(stream, PollFlags::OUT)];
+    poll(&mut polled, Some(&Timespec::default())).is_ok()
+        && polled[0].revents().contains(PollFlags::OUT)
 }
 
-#[cfg(unix)]
-use std::os::fd::AsFd as Stream;
-#[cfg(unix)]
-use unix::{is_writable, wait_to_read, wait_to_write};
-
-#[cfg(unix)]
-mod unix {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use std::{os::fd::AsFd, thread, time::Duration};
-
-    pub(super) fn wait_to_read(stream: &impl AsFd) {
-        wait(stream, PollFlags::IN);
-    }
-
-    pub(super) fn wait_to_write(stream: &impl AsFd) {
-        wait(stream, PollFlags::OUT);
-    }
-
-    /// Whether the stream takes something now.
-    pub(super) fn is_writable(stream: &impl AsFd) -> bool {
-        let mut polled = [PollFd::new(stream, PollFlags::OUT)];
-        poll(&mut polled, Some(&Timespec::default())).is_ok()
-            && polled[0].revents().contains(PollFlags::OUT)
-    }
-
-    /// Waits until the stream is ready, or has ended. The next attempt tells.
-    fn wait(stream: &impl AsFd, until: PollFlags) {
-        let mut polled = [PollFd::new(stream, until)];
-        let is_told = poll(&mut polled, None).is_ok();
-        // Some systems cannot say it of every device.
-        let is_known = polled.iter().all(|one| one.revents() != PollFlags::NVAL);
-        if !is_told || !is_known {
-            thread::sleep(Duration::from_millis(5));
-        }
+/// Waits until the stream is ready, or has ended. The next attempt tells.
+fn wait(stream: &impl AsFd, until: PollFlags) {
+    let mut polled = [PollFd::new(stream, until)];
+    let is_told = poll(&mut polled, None).is_ok();
+    // Some systems cannot say it of every device.
+    let is_known = polled.iter().all(|one| one.revents() != PollFlags::NVAL);
+    if !is_told || !is_known {
+        thread::sleep(Duration::from_millis(5));
     }
 }
-
-#[cfg(windows)]
-use std::os::windows::io::AsHandle as Stream;
-
-#[cfg(windows)]
-fn is_writable<S>(_: &S) -> bool {
-    true
-}
-
-#[cfg(windows)]
-fn wait_to_read<S>(_: &S) {}
-
-#[cfg(windows)]
-fn wait_to_write<S>(_: &S) {}
 
 /// Standard input or output, which a thread of the runtime reads or writes. tokio's own ends at
 /// "not now".

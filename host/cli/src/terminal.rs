@@ -19,7 +19,7 @@ pub(crate) fn print(text: &str) -> Result<(), String> {
 }
 
 /// The text, with its colours only if they are asked for, or if standard output is a
-/// terminal that shows them. `CLICOLOR_FORCE` asks for them anywhere, and `NO_COLOR` nowhere:
+/// terminal. `CLICOLOR_FORCE` asks for them anywhere, and `NO_COLOR` nowhere:
 /// see [no-color.org](https://no-color.org).
 pub(crate) fn colored(text: &str, when: Color) -> String {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
@@ -27,8 +27,7 @@ pub(crate) fn colored(text: &str, when: Color) -> String {
         Color::Always => true,
         Color::Never => false,
         Color::Auto => {
-            let shows = || io::stdout().is_terminal() && cfg!(unix);
-            !is_set("NO_COLOR") && (is_set("CLICOLOR_FORCE") || shows())
+            !is_set("NO_COLOR") && (is_set("CLICOLOR_FORCE") || io::stdout().is_terminal())
         }
     };
     if is_shown {

@@ -13,7 +13,6 @@
 mod session;
 
 use anstyle::{AnsiColor, Style};
-use keyhole_walk::paths::plain_path;
 use serde_json::json;
 use session::Session;
 use std::{
@@ -21,6 +20,7 @@ use std::{
     error::Error,
     fs,
     io::{self, IsTerminal as _, Write as _},
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
@@ -87,7 +87,7 @@ fn program() -> Result<PathBuf> {
     }
     let example = env::current_exe()?;
     let built = example.ancestors().nth(2).unwrap_or(Path::new("."));
-    let program = built.join(format!("keyhole{}", env::consts::EXE_SUFFIX));
+    let program = built.join("keyhole");
     match program.exists() {
         true => Ok(program),
         false => Err("keyhole is not built yet; use `./x demo`, or name a program".into()),
@@ -96,11 +96,10 @@ fn program() -> Result<PathBuf> {
 
 fn run(program: &Path) -> Result {
     // What is made here, others may not change.
-    #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let home = tempfile::Builder::new().prefix("keyhole-demo-").tempdir()?;
     // The map has to name the real path.
-    let place = plain_path(&home.path().canonicalize()?);
+    let place = home.path().canonicalize()?;
     let map = lay_out(&place)?;
 
     head("1. The map: opaque keys to Markdown files. Only the user writes it.")?;
@@ -171,21 +170,7 @@ fn run(program: &Path) -> Result {
     own_map(program)
 }
 
-/// On Windows, `setup` only prints.
-#[cfg(windows)]
-fn own_map(_: &Path) -> Result {
-    show(
-        "\
-mkdir \"%APPDATA%\\keyhole\"
-keyhole setup key \"%USERPROFILE%\\notes\\identifiers.md\" >> \"%APPDATA%\\keyhole\\context-map.toml\"
-keyhole check
-keyhole setup
-",
-    )
-}
-
 /// By its path: nobody has installed it yet.
-#[cfg(unix)]
 fn own_map(program: &Path) -> Result {
     say("it asks for the client and the file, and shows what it will write")?;
     let command = keyhole_setup::paste::command(program, "setup");
@@ -202,12 +187,7 @@ fn lay_out(home: &Path) -> Result<PathBuf> {
     fs::write(notes.join("large.md"), [b'x'; 2000])?;
     fs::write(notes.join("latin1.md"), b"caf\xe9\n")?;
     fs::write(home.join("outside.md"), b"not for anybody\n")?;
-    // Not every user of Windows may make a link.
-    let outside = match link("../outside.md", &notes.join("link.md")) {
-        Ok(()) => "notes/link.md",
-        Err(_) if cfg!(windows) => "outside.md",
-        Err(error) => return Err(error.into()),
-    };
+    symlink("../outside.md", notes.join("link.md"))?;
     let map = home.join("context-map.toml");
     fs::write(
         &map,
@@ -219,23 +199,11 @@ fn lay_out(home: &Path) -> Result<PathBuf> {
              [keys.\"k-directory\"]\npath = \"notes/directory.md\"\n\
              [keys.\"k-too-large\"]\npath = \"notes/large.md\"\nmax_bytes = 1000\n\
              [keys.\"k-not-text\"]\npath = \"notes/latin1.md\"\n\
-             [keys.\"k-outside\"]\npath = \"{outside}\"\n",
+             [keys.\"k-outside\"]\npath = \"notes/link.md\"\n",
             json!(notes.to_string_lossy())
         ),
     )?;
     Ok(map)
-}
-
-#[cfg(unix)]
-fn link(target: &str, at: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, at)
-}
-
-#[cfg(windows)]
-fn link(target: &str, at: &Path) -> io::Result<()> {
-    std::os::windows::fs::symlink_file(target.replace('/', "\\"), at)?;
-    // Wine reports that it has made a link, but has not.
-    at.symlink_metadata().map(drop)
 }
 
 fn refused(answer: &serde_json::Value, code: &'static str) -> Result {
@@ -264,12 +232,12 @@ fn show(text: &str) -> Result {
     shown(&lines)
 }
 
-/// Prints it, with its colours only if standard output is a terminal that shows them, or
+/// Prints it, with its colours only if standard output is a terminal, or
 /// `CLICOLOR_FORCE` asks for them; with `NO_COLOR` nowhere.
 fn shown(text: &str) -> Result {
     let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
     let mut stdout = io::stdout().lock();
-    let shows = is_set("CLICOLOR_FORCE") || (stdout.is_terminal() && cfg!(unix));
+    let shows = is_set("CLICOLOR_FORCE") || stdout.is_terminal();
     match shows && !is_set("NO_COLOR") {
         true => stdout.write_all(text.as_bytes())?,
         false => {

@@ -52,7 +52,7 @@ impl Report {
         self.agents = judged.collect();
         self.help = match &self.outcome {
             Err(MapError::Missing { .. }) if is_private => to_a_missing_map(location, DOOR),
-            Err(MapError::Missing { .. }) if cfg!(unix) => {
+            Err(MapError::Missing { .. }) => {
                 Some(format!("in a terminal of your own, run: {}", door(DOOR)))
             }
             Err(MapError::Parse { source, .. }) if !is_private => source.help.clone(),
@@ -153,21 +153,10 @@ fn agent_report(
     });
     let is_served = found.is_some_and(|(_, result, bound)| result.is_ok() && bound != Some(false));
     let said = match found {
-        None if cfg!(unix) => format!(
+        None => format!(
             "the map has no entry with its key. In a terminal of your own, run: {}",
             door(DOOR)
         ),
-        None => {
-            let named = of.iter().find(|(_, entry)| is_for(entry) == Some(true));
-            let meant = named.or(of.first().filter(|_| of.len() == 1));
-            let meant = meant.map_or("Put".to_owned(), |(_, entry)| {
-                let line = entry.line();
-                format!("If line {line} is meant for it, change its key to {key}. Otherwise put")
-            });
-            format!(
-                "the map has no entry with its key. {meant} this at its end, with the path of your file:\n\n{table}"
-            )
-        }
         Some((line, _, Some(false))) => format!(
             "line {line} has its key, but for other agents: write agents = [\"{agent}\"] there"
         ),
@@ -294,11 +283,7 @@ fn is_off(settings: &Settings, is_private: bool) -> Option<String> {
 /// For the start of a session: a line if the map cannot be used, or if the file of one of the
 /// plugin's agents is gone, as the client shows it to its user; otherwise nothing.
 pub(crate) fn brief(live: &LiveMap) -> Option<String> {
-    // On Windows, setup writes nothing.
-    let at_door = || match cfg!(unix) {
-        true => format!("In a terminal, run: {}", door(DOOR)),
-        false => AT_CHECK.to_owned(),
-    };
+    let at_door = || format!("In a terminal, run: {}", door(DOOR));
     let (code, next) = match live.current() {
         Err(error @ (MapError::Missing { .. } | MapError::Parse { .. })) => {
             (error.code(), at_door())

@@ -6,9 +6,8 @@
 
 use super::{Advice, system};
 use keyhole_core::{Entry, Location, MapError, Refusal, limits::MAX_MAX_BYTES};
-#[cfg(unix)]
-use keyhole_setup::document::is_open;
 use keyhole_setup::{
+    document::is_open,
     is_under_sudo,
     paste::{self, is_free, quoted, word},
     program::is_command,
@@ -18,10 +17,12 @@ use keyhole_walk::{
     printable::{is_visible, printable, visible},
 };
 use std::{
+    collections::BTreeSet,
     env::{self, consts::OS},
     ffi::OsStr,
     fs,
     io::Read as _,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -58,9 +59,7 @@ fn command(why: DistrustReason, places: &[PathBuf]) -> Option<String> {
 
 /// What a command can cure: all that others may write to on the way to `file`; or the one
 /// file. Nothing if the way has a link.
-#[cfg(unix)]
 fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
-    use std::{collections::BTreeSet, os::unix::fs::MetadataExt as _};
     if !paste::is_own(file) {
         return Vec::new();
     }
@@ -83,11 +82,6 @@ fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
     let open = file.ancestors().filter(is_open).map(Path::to_owned);
     let open: BTreeSet<_> = open.chain([distrust.path.clone()]).collect();
     open.into_iter().collect()
-}
-
-#[cfg(windows)]
-fn in_the_way(_: &Distrust, _: &Path) -> Vec<PathBuf> {
-    Vec::new()
 }
 
 /// What to type about this one file, if the code does not say it all.
@@ -117,7 +111,7 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
         ),
         Refusal::NotAFile => format!("this path leads to {place}; map a file"),
         Refusal::NotFound => return Some(nothing_there(path, file)),
-        Refusal::OutsideRoot if cfg!(unix) && name.contains('\\') => {
+        Refusal::OutsideRoot if name.contains('\\') => {
             "the file's own name has a backslash: rename it, and write that in the map".to_owned()
         }
         Refusal::OutsideRoot => format!(
@@ -154,7 +148,7 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
 /// What lets the user read the file: it, or the folder that they may not enter.
 fn opening(file: &Path) -> Option<String> {
     let is_seen = |at: &&Path| at.symlink_metadata().is_ok();
-    let shut = file.ancestors().find(is_seen).filter(|_| cfg!(unix))?;
+    let shut = file.ancestors().find(is_seen)?;
     let rights = if shut.is_dir() { "u+rx" } else { "u+r" };
     Some(format!("chmod {rights} {}", word(shut)?))
 }
@@ -167,11 +161,6 @@ pub(super) fn closing(file: &Path) -> Option<Advice> {
         |word| format!("run: chmod 600 {word}"),
     );
     Some((how, vec![file.to_owned(), real]))
-}
-
-#[cfg(windows)]
-fn is_open(_: &Path) -> bool {
-    false
 }
 
 /// The first bytes of a file: all, of most.
@@ -197,7 +186,7 @@ fn encoding(begin: &[u8]) -> Option<&'static str> {
 /// What to type to make it UTF-8. The copy first, so that what is converted has the same mode.
 fn conversion(from: &str, file: &Path) -> String {
     let new = file.with_added_extension("new");
-    match word(file).filter(|_| cfg!(unix) && is_free(&new)) {
+    match word(file).filter(|_| is_free(&new)) {
         Some(word) => format!(
             "run: cp -p {word} {word}.new && iconv -f {from} -t UTF-8 {word} >{word}.new && mv {word}.new {word}"
         ),
@@ -290,23 +279,14 @@ pub(super) fn to_a_missing_map(location: &Location, arguments: &str) -> Option<S
     }
     let there = usual(location).filter(|there| *there != map && there.is_file());
     let there = there.and_then(|there| word(&there));
-    let moved = there.and_then(|there| {
-        let mv = if cfg!(windows) { "move" } else { "mv" };
-        make(map, &format!("{mv} {there}"))
-    });
+    let moved = there.and_then(|there| make(map, &format!("mv {there}")));
     let moved = moved.map_or_else(String::new, |moved| {
         format!("\n\nYou have one elsewhere. To move it, run:\n\n{moved}")
     });
-    Some(match cfg!(windows) {
-        true => {
-            let new = make(map, "keyhole setup key FILE >>")?;
-            format!("to make one, run this. Replace FILE by your Markdown file.\n\n{new}{moved}")
-        }
-        false => format!(
-            "to make one, run this in a terminal; it shows what it writes, and asks: {}{moved}",
-            door(arguments)
-        ),
-    })
+    Some(format!(
+        "to make one, run this in a terminal; it shows what it writes, and asks: {}{moved}",
+        door(arguments)
+    ))
 }
 
 /// The command of this program with these arguments, by its full path if that is needed.
@@ -327,32 +307,20 @@ pub(super) fn door(arguments: &str) -> String {
 /// The lines that make the map's folder, and then do `command` with the map's name.
 pub(crate) fn make(map: &Path, command: &str) -> Option<String> {
     let (folder, map) = (word(map.parent()?)?, word(map)?);
-    Some(match cfg!(windows) {
-        // For cmd, because PowerShell's `>>` writes UTF-16.
-        true => format!("mkdir {folder}\n{command} {map}"),
-        // A file that is moved is there only afterwards.
-        false if command.starts_with("mv ") => {
-            format!("mkdir -p -m 700 {folder} &&\n  {command} {map} && chmod 600 {map}")
-        }
-        false => format!(
-            "mkdir -p -m 700 {folder} && touch {map} && chmod 600 {map} &&\n  {command} {map}"
-        ),
+    // A file that is moved is there only afterwards.
+    Some(if command.starts_with("mv ") {
+        format!("mkdir -p -m 700 {folder} &&\n  {command} {map} && chmod 600 {map}")
+    } else {
+        format!("mkdir -p -m 700 {folder} && touch {map} && chmod 600 {map} &&\n  {command} {map}")
     })
 }
 
 /// That HOME is another user's, as `sudo` may leave it: then nothing in it is served.
-#[cfg(unix)]
 fn foreign_home(location: &Location) -> Option<String> {
-    use std::os::unix::fs::MetadataExt as _;
     let user = rustix::process::geteuid().as_raw();
     let owner = fs::metadata(location.home()?).ok()?.uid();
     (owner != user && owner != 0)
         .then(|| "HOME is another user's: run keyhole as that user, without sudo".to_owned())
-}
-
-#[cfg(windows)]
-fn foreign_home(_: &Location) -> Option<String> {
-    None
 }
 
 /// The same, if the map is in that home too: then nothing else need be said.
@@ -389,7 +357,7 @@ fn usual(location: &Location) -> Option<PathBuf> {
 pub(super) fn surroundings(location: &Location) -> Vec<String> {
     let mut notes: Vec<String> = foreign_home(location).into_iter().collect();
     let usual = usual(location).filter(|usual| usual != location.file());
-    if usual.is_some() && cfg!(unix) && !location.is_named() {
+    if usual.is_some() && !location.is_named() {
         notes.push("XDG_CONFIG_HOME is set here; a client that starts without it looks for ~/.config/keyhole/context-map.toml. Add --map and the map's path to the server's arguments".to_owned());
     }
     notes

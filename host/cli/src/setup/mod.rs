@@ -5,7 +5,6 @@
 //! docs/examples, with this program's path and the user's names in it. We test each example
 //! with its client.
 
-#[cfg(unix)]
 mod door;
 mod entry;
 mod found;
@@ -16,6 +15,7 @@ use crate::{
     check::{Secrets, foreign_map},
 };
 use clap::builder::PossibleValuesParser;
+use door::write;
 use keyhole_core::{
     AgentName, BindingName, LiveMap, Location, LocationError, Map, MapError, limits::MAX_MAX_BYTES,
     sandbox::SandboxError,
@@ -153,35 +153,24 @@ pub(crate) enum SetupError {
     Program(#[from] ProgramError),
     #[error("{0}")]
     Name(#[from] NameError),
-    #[cfg(unix)]
     #[error("{0}")]
     Door(#[from] keyhole_setup::SetupError),
-    #[cfg(unix)]
     #[error("{0}")]
     Ask(#[from] keyhole_setup::ask::AskError),
-    #[cfg(unix)]
     #[error("nothing is changed: {0}\n\n{1}")]
     ByHand(keyhole_setup::FileError, String),
-    #[cfg(unix)]
     #[error("nothing is changed")]
     Declined,
     #[error("name the server and its agent: add --bind NAME, or --inject AGENT")]
     NoName,
-    #[cfg(unix)]
     #[error("nothing is changed: {0}")]
     Tickets(keyhole_core::ticket::TicketError),
-    #[cfg(unix)]
     #[error("HOME does not say where your home is")]
     NoHome,
-    #[cfg(unix)]
     #[error("the result cannot be checked: {0}; run `keyhole check`")]
     Unchecked(crate::start::StartError),
-    #[cfg(unix)]
     #[error("all is written, but {0}\n\n{1}")]
     Refused(String, String),
-    #[cfg(windows)]
-    #[error("on Windows, setup writes nothing: without --file, it prints what to write")]
-    NotHere,
     #[error("the output would show a text that holds a key of your map; choose another name")]
     HoldsAKey,
     #[error(
@@ -251,9 +240,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
             None => print::recipe(client, bind, agent, &UserMap::read()?),
         },
         (None, None, _) if bind.is_some() || agent.is_some() => Err(SetupError::NoClient),
-        (None, None, _)
-            if cfg!(unix) && io::stdin().is_terminal() && io::stdout().is_terminal() =>
-        {
+        (None, None, _) if io::stdin().is_terminal() && io::stdout().is_terminal() => {
             write(Wish::Give(None, None), false)
         }
         (None, None, _) => Ok(found::list(|name| std::env::var_os(name)).into()),
@@ -261,19 +248,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Output, SetupError> {
 }
 
 /// What is to be written or taken away.
-#[cfg_attr(windows, expect(dead_code, reason = "nothing is written there"))]
 enum Wish<'a> {
     /// A file to an agent: what is not said, the user is asked for.
     Give(Option<What>, Option<&'a Path>),
     Remove(&'a str),
-}
-
-#[cfg(unix)]
-use door::write;
-
-#[cfg(windows)]
-fn write(_: Wish<'_>, _: bool) -> Result<Output, SetupError> {
-    Err(SetupError::NotHere)
 }
 
 /// The user's map, as it is now.

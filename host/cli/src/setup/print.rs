@@ -165,9 +165,8 @@ fn add_entry(user: &UserMap, program: &str, lacks: &str, options: &str) -> Strin
         Some(lines) => ("Add it", lines),
         None => ("Put at its end what this prints", key),
     };
-    let shell = if cfg!(windows) { "bat" } else { "sh" };
     format!(
-        "Your map, {}, {lacks} yet. {how}: replace FILE by the path of your Markdown file.\n\n```{shell}\n{lines}\n```",
+        "Your map, {}, {lacks} yet. {how}: replace FILE by the path of your Markdown file.\n\n```sh\n{lines}\n```",
         printable(file)
     )
 }

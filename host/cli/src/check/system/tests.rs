@@ -9,7 +9,6 @@ fn only_on_macos_is_eperm_about_the_app() {
         ("macos", 1, true),
         ("macos", 13, false),
         ("linux", 1, false),
-        ("windows", 1, false),
     ] {
         let open = || Err::<(), _>(io::Error::from_raw_os_error(error));
         assert_eq!(keeps(system, open), is_kept, "{system} {error}");
@@ -18,7 +17,6 @@ fn only_on_macos_is_eperm_about_the_app() {
 }
 
 /// A folder of macOS's has a list that only denies, which must stay.
-#[cfg(unix)]
 #[test]
 fn an_access_list_is_removed_from_a_file_and_from_no_folder() {
     use super::super::way;
