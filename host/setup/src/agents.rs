@@ -151,5 +151,5 @@ fn is_guard(hooks: &Value, bind: &str) -> bool {
     })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

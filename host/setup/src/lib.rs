@@ -18,37 +18,25 @@
 )]
 
 pub mod agents;
+pub mod ask;
 pub mod clients;
+mod disk;
+pub mod document;
+mod door;
+mod edit;
 pub mod hook;
+mod intent;
+mod json;
+mod map;
 pub mod paste;
+mod plan;
 pub mod program;
 pub mod recipe;
-pub mod rules;
-
-#[cfg(unix)]
-pub mod ask;
-#[cfg(unix)]
-mod disk;
-#[cfg(unix)]
-pub mod document;
-#[cfg(unix)]
-mod door;
-#[cfg(unix)]
-mod edit;
-#[cfg(unix)]
-mod intent;
-#[cfg(unix)]
-mod json;
-#[cfg(unix)]
-mod map;
-#[cfg(unix)]
-mod plan;
-#[cfg(unix)]
 mod record;
-#[cfg(all(test, unix))]
+pub mod rules;
+#[cfg(test)]
 mod tests;
 
-#[cfg(unix)]
 pub use {
     disk::{Disk, FileError},
     door::{Door, Judge, Outcome, Request, SetupError},

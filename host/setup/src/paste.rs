@@ -7,7 +7,7 @@
 
 use crate::recipe::NameError;
 use keyhole_walk::printable::visible;
-use std::{io::ErrorKind, path::Path};
+use std::{fs, io::ErrorKind, os::unix::fs::MetadataExt as _, path::Path};
 
 /// The longest path that is printed in a command: what Linux takes.
 const MAX_LEN: usize = 4096;
@@ -102,19 +102,10 @@ pub fn command(program: &Path, arguments: &str) -> Option<String> {
     Some(format!("{} {arguments}", shell_word(text)?))
 }
 
-/// The text as one word of a command line: of a shell's, or on Windows of cmd's. None if they
-/// cannot write it.
+/// The text as one word of a command line in sh, bash, zsh and fish. None for a text with a
+/// backslash: in single quotes, fish reads it in another way. A word that begins with a letter
+/// or `/` needs no quotes; zsh replaces another one's first `=`, and fish its `%`.
 pub fn shell_word(text: &str) -> Option<String> {
-    match cfg!(windows) {
-        true => cmd_word(text),
-        false => sh_word(text),
-    }
-}
-
-/// As [`shell_word`], for sh, bash, zsh and fish. None for a text with a backslash: in single
-/// quotes, fish reads it in another way. A word that begins with a letter or `/` needs no
-/// quotes; zsh replaces another one's first `=`, and fish its `%`.
-pub fn sh_word(text: &str) -> Option<String> {
     (!text.contains('\\')).then(|| quoted_for_sh(text))
 }
 
@@ -128,24 +119,11 @@ pub fn quoted_for_sh(text: &str) -> String {
     }
 }
 
-/// As [`shell_word`], for cmd. None if a character would end the quotes, or cmd would
-/// replace it.
-pub fn cmd_word(text: &str) -> Option<String> {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || r"_-./+:@\".contains(c);
-    match !text.is_empty() && text.chars().all(is_safe) {
-        true => Some(text.to_owned()),
-        false => (!text.contains(['"', '%', '!', '^']) && !text.ends_with('\\'))
-            .then(|| format!("\"{text}\"")),
-    }
-}
-
 /// Whether the user owns what the path names as it stands, or if nothing is there, the
 /// directory in which it would be made; and nobody else owns a directory above. No link may
 /// lead there, also none of the user's: a repository may have brought it. Only root's may, such
 /// as macOS' `/tmp`.
-#[cfg(unix)]
 pub fn is_own(path: &Path) -> bool {
-    use std::{fs, os::unix::fs::MetadataExt as _};
     let user = rustix::process::geteuid().as_raw();
     let found = |at| fs::symlink_metadata(at).ok();
     let mut found = path.ancestors().filter_map(found);
@@ -154,11 +132,5 @@ pub fn is_own(path: &Path) -> bool {
     found.next().is_some_and(is_own) && found.all(|above| is_systems(&above) || is_own(above))
 }
 
-/// On Windows, owners are not compared.
-#[cfg(windows)]
-pub fn is_own(_: &Path) -> bool {
-    true
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

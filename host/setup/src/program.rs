@@ -5,9 +5,8 @@
 )]
 
 use crate::paste::{is_expanded, plain};
-use keyhole_walk::{Policy, System, WalkError, Walker, paths::plain_path, printable::printable};
+use keyhole_walk::{Policy, System, WalkError, Walker, printable::printable};
 use std::{
-    env::consts::EXE_SUFFIX,
     ffi::OsString,
     io,
     path::{Path, PathBuf},
@@ -40,7 +39,7 @@ impl Program {
     /// If the path cannot be found, or cannot be written so that all clients accept
     /// it.
     pub fn this() -> Result<Self, ProgramError> {
-        let exe = std::env::current_exe().and_then(|exe| real(&exe));
+        let exe = std::env::current_exe().and_then(|exe| exe.canonicalize());
         let exe = exe.map_err(ProgramError::Unknown)?;
         let named = on_path(&exe, std::env::var_os("PATH"));
         // The path of a package manager's symbolic link survives an update; the
@@ -68,20 +67,18 @@ impl Program {
 /// Whether `keyhole` is the command for this program, as far as anybody knows.
 pub fn is_command(program: &Path) -> bool {
     let path = std::env::var_os("PATH");
-    path.is_none() || real(program).is_ok_and(|real| on_path(&real, path).is_some())
-}
-
-/// What a path leads to, as clients take it.
-fn real(path: &Path) -> io::Result<PathBuf> {
-    Ok(plain_path(&path.canonicalize()?))
+    path.is_none()
+        || program
+            .canonicalize()
+            .is_ok_and(|real| on_path(&real, path).is_some())
 }
 
 /// The path of `exe` in a directory of `PATH`.
 fn on_path(exe: &Path, path: Option<OsString>) -> Option<PathBuf> {
     std::env::split_paths(&path?)
         .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(format!("keyhole{EXE_SUFFIX}")))
-        .find(|named| real(named).is_ok_and(|real| real == exe))
+        .map(|directory| directory.join("keyhole"))
+        .find(|named| named.canonicalize().is_ok_and(|real| real == exe))
 }
 
 /// Why a program may be gone next week, and places where it may. One that begins with `/`
@@ -96,7 +93,7 @@ a folder for temporary files, which may be emptied at any time: /tmp/|/var/tmp/|
 
 /// Why a program at this path may be gone next week. None means that it should stay.
 pub fn fleeting(path: &Path) -> Option<&'static str> {
-    let text = path.to_string_lossy().replace('\\', "/");
+    let text = path.to_string_lossy();
     let is_in = |place: &str| match place.starts_with('/') {
         true => text.starts_with(place),
         false => text.contains(&format!("/{place}")),

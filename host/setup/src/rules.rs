@@ -8,7 +8,6 @@
 mod denied;
 
 pub use denied::Denied;
-#[cfg(unix)]
 pub(crate) use denied::stands_for;
 use keyhole_walk::printable::visible;
 use serde_json::Value;
@@ -137,7 +136,6 @@ impl Places {
     }
 
     /// What to say if `denied` has them.
-    #[cfg(unix)]
     pub(crate) fn too_wide(&self, denied: &Denied) -> Option<String> {
         let all = self.projects.iter().chain(&self.tasks);
         let rules = all.filter_map(|folder| self.of_all(folder));
@@ -151,7 +149,6 @@ impl Places {
     }
 
     /// Whether a text has a rule, a narrow or a wide one, that denies the transcripts of agents.
-    #[cfg(unix)]
     pub(crate) fn is_about_transcripts(&self, text: &str) -> bool {
         let written = self.projects.iter().filter_map(|one| self.written(one));
         let mut rules =
@@ -225,12 +222,7 @@ fn shells(folder: &str, denied: &Denied) -> impl Iterator<Item = String> {
 /// The path as the client has it, if a rule can name it.
 fn in_a_rule(path: &Path) -> Option<PathBuf> {
     let path = normal(path);
-    // A path has a `\` between its names on Windows.
-    let fits = match cfg!(windows) {
-        true => visible(&path).is_some(),
-        false => literal(&path).is_some(),
-    };
-    (fits && path.is_absolute()).then_some(path)
+    (literal(&path).is_some() && path.is_absolute()).then_some(path)
 }
 
 /// Without `.` and `..`, which the client takes out, too.
@@ -372,5 +364,5 @@ pub fn folders_of_tasks(
     without_doubles(folders)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

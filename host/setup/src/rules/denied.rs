@@ -133,5 +133,5 @@ fn means(pattern: &str, text: &str, is_file: bool) -> bool {
     is(&letters(pattern), &letters(text), is_file)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
