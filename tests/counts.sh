@@ -23,8 +23,7 @@ counts() {
         cargo tree --locked -p keyhole -e normal,no-proc-macro --prefix none --format '{p}' |
             sed 's/ (.*//' | sort -u | grep -vc '^keyhole'
     )"
-    unsafe_in "in the program" --exclude-dir=windows --exclude-dir=tests host guest/src
-    unsafe_in "in the program for Windows, besides" --exclude-dir=tests host/walk/src/windows
+    unsafe_in "in the program" --exclude-dir=tests host guest/src
     unsafe_in "in tests, benches and fuzzing" --exclude-dir=node_modules --exclude-dir=target benches fuzz/fuzz_targets \
         guest/cases guest/native guest/tests host/*/tests tests
     echo "lines of Rust in the program, with comments: $(lines host guest/src ! -path '*tests*' ! -path '*examples*')"
@@ -46,7 +45,7 @@ pages() {
 }
 
 # The lines of a room's Rust files, without tests and what is for other systems than Linux.
-lines_of_room() { lines "$1" ! -path '*test*' ! -path '*windows*' ! -name macos.rs; }
+lines_of_room() { lines "$1" ! -path '*test*' ! -name macos.rs; }
 
 # The lines of the Rust files that `find` finds.
 lines() { find "$@" -name '*.rs' -exec cat {} + | wc -l | tr -d ' '; }

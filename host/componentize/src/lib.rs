@@ -137,10 +137,7 @@ pub fn describe(component: &[u8]) -> Result<String, ComponentizeError> {
 /// # Errors
 /// [`ComponentizeError::Precompile`] if the engine refuses the component.
 pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>, ComponentizeError> {
-    let mut config = keyhole_engine::config();
-    // For the target, which need not be what builds.
-    config.native_unwind_info(target.contains("-windows-"));
-    config
+    keyhole_engine::config()
         .target(target)
         .and_then(|config| wasmtime::Engine::new(config))
         .and_then(|engine| engine.precompile_component(component))

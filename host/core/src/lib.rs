@@ -24,7 +24,6 @@
 //! let map = home.path().join("context-map.toml");
 //! fs::write(home.path().join("names.md"), "- Jane Q. Example\n")?;
 //! fs::write(&map, "[keys]\n\"k-2c1f8a96d0e34b57\" = \"names.md\"\n")?;
-//! # #[cfg(unix)]
 //! # for file in [&map, &home.path().join("names.md")] {
 //! #     fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
 //! # }
@@ -48,8 +47,8 @@
 #![deny(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 
-#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-compile_error!("Keyhole runs on Linux, macOS and Windows; other systems are not supported");
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+compile_error!("Keyhole runs on Linux and macOS only; on Windows, run it in WSL2");
 
 mod agent;
 mod call;

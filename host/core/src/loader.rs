@@ -138,5 +138,5 @@ async fn by<T>(until: Instant, wait: impl Future<Output = T>) -> Result<T, Refus
     timeout_at(until, wait).await.map_err(|_| Refusal::Busy)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@
 //! need not hold the key. And beside a ticket the guard leaves a receipt: after the call,
 //! only a receipt without its ticket says that our server answered.
 
+mod folder;
+
 use crate::{agent::AgentName, hex::hex, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
@@ -20,13 +22,6 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
-
-#[cfg(unix)]
-#[path = "ticket/unix.rs"]
-mod system;
-#[cfg(windows)]
-#[path = "ticket/windows.rs"]
-mod system;
 
 /// The folder of tickets, in the data folder.
 const FOLDER: &str = "tickets";
@@ -70,7 +65,9 @@ pub enum TicketError {
     )]
     NotPrivate,
     /// Others could change the data folder, or put another in its place.
-    #[error("{}", system::NOT_TRUSTED)]
+    #[error(
+        "others can write to the folder that Keyhole keeps tickets in, or to a directory above it; run: chmod go-w on it"
+    )]
     NotTrusted,
     /// There is a ticket for this call already.
     #[error("this call was asked about before")]
@@ -114,7 +111,7 @@ impl Tickets {
 
     /// Opens the folder, and creates it if it is missing.
     pub fn held(&self) -> Result<File, TicketError> {
-        system::make_folder(&self.data()?)
+        folder::open_or_make(&self.data()?)
     }
 
     /// Whether [`Tickets::make`] would make the data folder, or it is there: whether nobody else
@@ -133,7 +130,7 @@ impl Tickets {
     /// Makes the data folder, and those above it that are missing, for the user alone. That
     /// nobody else could have put it there is judged at each use.
     pub fn make(&self) -> Result<(), TicketError> {
-        system::make_data_folder(&self.data)?;
+        folder::make_data_folder(&self.data)?;
         self.held().map(drop)
     }
 
@@ -141,7 +138,7 @@ impl Tickets {
     /// folder of tickets may be made again, so that one is not enough.
     pub fn data_folder(&self) -> Result<File, TicketError> {
         let data = self.data()?;
-        system::make_folder(&data)?;
+        folder::open_or_make(&data)?;
         Ok(data)
     }
 
@@ -154,13 +151,12 @@ impl Tickets {
         // The newlines say that the text is complete. We set the time from our own
         // clock, because a network file system gives files the time of another clock.
         let write = |name: &str, text: &str| {
-            let mut file = system::make(&folder, name)?;
+            let mut file = folder::make(&folder, name)?;
             let written = file
                 .write_all(text.as_bytes())
                 .and_then(|()| file.set_modified(now));
             written.map_err(|error| {
-                drop(file);
-                system::remove(&folder, name);
+                folder::remove(&folder, name);
                 error.into()
             })
         };
@@ -168,7 +164,7 @@ impl Tickets {
         let text = format!("{}\n{key}\n", ticket.agent);
         write(&name(id), &text)?;
         // Last: a ticket without a receipt only means that an answer is not believed.
-        write(&receipt(id), "").inspect_err(|_| system::remove(&folder, &name(id)))
+        write(&receipt(id), "").inspect_err(|_| folder::remove(&folder, &name(id)))
     }
 
     /// The ticket for the call with this `id`. Valid or not, it is used up: if several callers
@@ -177,8 +173,8 @@ impl Tickets {
     /// # Errors
     /// [`NoTicket`].
     pub fn redeem(&self, id: &str) -> Result<Ticket, NoTicket> {
-        let folder = system::folder_in(&self.data()?)?;
-        match system::take(&folder, &name(id)) {
+        let folder = folder::open(&self.data()?)?;
+        match folder::take(&folder, &name(id)) {
             Ok(ticket) => Self::read(&ticket).ok_or(NoTicket::Void),
             Err(SystemError::Missing) => Err(NoTicket::Missing),
             Err(SystemError::Denied) => Err(NoTicket::MadeAgain),
@@ -210,10 +206,10 @@ impl Tickets {
     /// guard was asked. The receipt is used up, and the ticket as well.
     #[must_use]
     pub fn was_redeemed(&self, id: &str) -> bool {
-        let folder = self.data().and_then(|data| system::folder_in(&data));
+        let folder = self.data().and_then(|data| folder::open(&data));
         folder.is_ok_and(|folder| {
-            let receipt = system::take(&folder, &receipt(id));
-            let ticket = system::take(&folder, &name(id));
+            let receipt = folder::take(&folder, &receipt(id));
+            let ticket = folder::take(&folder, &name(id));
             // Any other error than that the ticket is gone says nothing of who had it.
             matches!(ticket, Err(SystemError::Missing))
                 && receipt.is_ok_and(|file| is_younger(&file, RECEIPT_LIFE))
@@ -230,7 +226,7 @@ impl Tickets {
             let age = modified.map(|modified| now.duration_since(modified));
             match entry.file_name().to_str() {
                 Some(name) if name.len() == 64 && matches!(age, Ok(Ok(age)) if age > 2 * LIFE) => {
-                    system::remove(folder, name);
+                    folder::remove(folder, name);
                 }
                 _ => {}
             }
@@ -245,7 +241,7 @@ impl Tickets {
         if data.stat.is_shared() {
             return Err(TicketError::NotTrusted);
         }
-        Ok(data.handle.into_file()?)
+        Ok(data.handle.into())
     }
 
     fn walk_to(folder: &Path) -> Result<Walked<Handle>, TicketError> {
@@ -261,7 +257,7 @@ impl Tickets {
 fn is_younger(file: &File, life: Duration) -> bool {
     let written = file.metadata().and_then(|metadata| metadata.modified());
     let age = written.map(|written| SystemTime::now().duration_since(written));
-    system::is_private_file(file) && matches!(age, Ok(Ok(age)) if age <= life)
+    folder::is_private_file(file) && matches!(age, Ok(Ok(age)) if age <= life)
 }
 
 /// The receipt's file name for an id.

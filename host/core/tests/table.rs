@@ -1,5 +1,5 @@
 //! The guest's one table of cases, through the embedded component: also for arm64 under
-//! qemu, and on Windows.
+//! qemu.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -59,12 +59,11 @@ pub fn config() -> Config {
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()))
         // A trap is only reported as `internal`, so its frames are not kept.
         .wasm_backtrace_max_frames(None)
+        .native_unwind_info(false)
         // Otherwise WASMTIME_BACKTRACE_DETAILS in a user's environment decides, and an
         // image that was made without it is refused.
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
-        .generate_address_map(false)
-        // Windows loads no machine code without it.
-        .native_unwind_info(cfg!(windows));
+        .generate_address_map(false);
     config
 }
 

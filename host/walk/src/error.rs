@@ -1,6 +1,7 @@
 //! Why a file or directory is not given.
 
 use crate::trust::Distrust;
+use rustix::io::Errno;
 use std::io;
 
 /// Why the system did not do what it was asked.
@@ -34,6 +35,40 @@ pub enum SystemError {
     /// Anything else.
     #[error("the file system failed: {0}")]
     Failed(io::ErrorKind),
+}
+
+impl From<Errno> for SystemError {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => Self::Missing,
+            Errno::ACCESS | Errno::PERM => Self::Denied,
+            Errno::LOOP => Self::IsLink,
+            // The error for opening a socket, or a device without a driver.
+            Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => Self::NotAFile,
+            Errno::AGAIN => Self::Busy,
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS => Self::OutOfResources,
+            // What served the file system has gone, or cannot be reached.
+            Errno::NOTCONN
+            | Errno::CONNABORTED
+            | Errno::CONNREFUSED
+            | Errno::CONNRESET
+            | Errno::HOSTDOWN
+            | Errno::HOSTUNREACH
+            | Errno::NETDOWN
+            | Errno::NETUNREACH
+            | Errno::SHUTDOWN
+            | Errno::STALE
+            | Errno::TIMEDOUT => Self::Late,
+            other => Self::Failed(io::Error::from(other).kind()),
+        }
+    }
+}
+
+/// Whether the operating system reports that there are too few file descriptors, or too
+/// little memory. `EAGAIN` does not count: for a file it means something else.
+pub fn is_exhaustion(error: &io::Error) -> bool {
+    let error = error.raw_os_error().map(Errno::from_raw_os_error);
+    error.is_some_and(|error| SystemError::from(error) == SystemError::OutOfResources)
 }
 
 /// Why a walk did not reach its end, or the file at its end cannot be had.

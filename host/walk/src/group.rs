@@ -11,7 +11,7 @@
 //!
 //! macOS keeps its users elsewhere (Open Directory): there, these files are for
 //! single-user mode, and name only root in groups that have other members. So no group
-//! counts. On Windows there are no such files, and access lists name all who count.
+//! counts.
 
 use crate::{
     FileSystem, SystemError, WalkError, Walker,

@@ -32,8 +32,6 @@ mod group;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
-#[cfg(unix)]
-pub mod paths;
 mod policy;
 pub mod printable;
 mod system;
@@ -41,30 +39,19 @@ mod system;
 mod tests;
 mod trust;
 mod way;
-#[cfg(windows)]
-pub mod windows;
-#[cfg(all(test, unix))]
-mod windows {
-    //! These parts can be tested on other systems too.
-    #![allow(dead_code, unreachable_pub, reason = "the rest needs Windows")]
-    pub(super) mod names;
-    pub(super) mod reparse;
-    pub(super) mod security;
-}
 
-pub use error::{SystemError, WalkError};
+pub use error::{SystemError, WalkError, is_exhaustion};
 pub use granted::{APART, GrantedFile, RECENT};
-#[cfg(target_os = "linux")]
-pub use linux::{Handle, System, directories_of, directory_at, is_supported, remember};
-#[cfg(target_os = "macos")]
-pub use macos::{Handle, System};
-pub use policy::Policy;
-pub use system::{FileSystem, Kind, Stat, Time};
-pub use trust::{Distrust, DistrustReason};
-#[cfg(windows)]
-pub use windows::{Handle, System, paths};
-
 pub use group::GroupFiles;
+#[cfg(target_os = "linux")]
+pub use linux::{directories_of, directory_at, is_supported, remember};
+/// The former place of [`is_exhaustion`].
+pub mod paths {
+    pub use crate::is_exhaustion;
+}
+pub use policy::Policy;
+pub use system::{FileSystem, Handle, Kind, Stat, System, Time};
+pub use trust::{Distrust, DistrustReason};
 
 use policy::End;
 use std::{
@@ -197,7 +184,7 @@ impl<F: FileSystem> Walker<F> {
                     if target.is_empty() {
                         return Err(SystemError::Missing.into());
                     }
-                    if paths::is_from_root(&target) {
+                    if target.as_encoded_bytes().starts_with(b"/") {
                         way.back_to_root();
                     }
                     push_names(&mut names, &target);

@@ -6,10 +6,9 @@
 
 use crate::{
     Policy, Walker,
-    error::{SystemError, WalkError},
+    error::{SystemError, WalkError, is_exhaustion},
     group::GroupFiles,
-    paths::is_exhaustion,
-    system::{FileSystem, Kind, Stat},
+    system::{FileSystem, Handle, Kind, Stat, System},
     trust::{DistrustReason, ROOT},
 };
 use rustix::{
@@ -20,21 +19,10 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io::{Read as _, Seek as _},
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::ffi::OsStringExt as _,
-    },
+    os::{fd::AsFd, unix::ffi::OsStringExt as _},
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
 };
-
-/// The real file system.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct System;
-
-/// An open object.
-#[derive(Debug)]
-pub struct Handle(OwnedFd);
 
 /// What was read before the process lost the right to read it.
 struct Kept {
@@ -93,7 +81,7 @@ pub fn directory_at(path: &Path) -> Result<File, WalkError> {
             opened => return Ok(File::from(opened.map_err(SystemError::from)?)),
         }
     }
-    Ok(walker.walk(path, Policy::DIRECTORY)?.handle.0.into())
+    Ok(walker.walk(path, Policy::DIRECTORY)?.handle.into())
 }
 
 /// The directories in which a file may come to lie when somebody saves it: the one that its
@@ -163,24 +151,12 @@ const KERNEL: [u32; 26] = [
 const ACL: &str = "system.posix_acl_access";
 
 impl Handle {
-    /// An object that was just opened, and what it reports.
-    fn of(fd: OwnedFd) -> Result<(Self, Stat), SystemError> {
-        let handle = Self(fd);
-        let stat = System.stat(&handle)?;
-        Ok((handle, stat))
-    }
-
     /// Whether the file's permissions let this user read `name` in this directory. If so, and
     /// the kernel refuses to open it, this process has restricted itself: Landlock judges what
     /// is opened, and not this question.
     fn lets_read(&self, name: &OsStr) -> bool {
         let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS;
         rustix::fs::accessat(&self.0, name, Access::READ_OK, flags).is_ok()
-    }
-
-    /// The open object as a file of the standard library.
-    pub fn into_file(self) -> Result<File, SystemError> {
-        Ok(self.0.into())
     }
 }
 

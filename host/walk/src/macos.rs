@@ -37,7 +37,7 @@
 
 use crate::{
     error::SystemError,
-    system::{FileSystem, Kind, Stat},
+    system::{FileSystem, Handle, Kind, Stat, System},
     trust::DistrustReason,
 };
 use exacl::{AclOption, Perm};
@@ -47,18 +47,9 @@ use rustix::{
 };
 use std::{
     ffi::{OsStr, OsString},
-    fs::File,
     os::{fd::OwnedFd, unix::ffi::OsStringExt as _},
     path::PathBuf,
 };
-
-/// The real file system.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct System;
-
-/// An open object.
-#[derive(Debug)]
-pub struct Handle(OwnedFd);
 
 /// `O_EVTONLY` of `sys/fcntl.h`, which rustix does not name.
 const EVENTS_ONLY: OFlags = OFlags::from_bits_retain(0x8000);
@@ -97,19 +88,8 @@ const KERNEL: [&[u8]; 2] = [b"devfs", b"fdesc"];
 const NO_OWNERS: u32 = 0x0020_0000;
 
 impl Handle {
-    /// An object that was just opened, and what it reports.
-    fn of(fd: OwnedFd) -> Result<(Self, Stat), SystemError> {
-        let stat = Stat::of(&rustix::fs::fstat(&fd)?);
-        Ok((Self(fd), stat))
-    }
-
     fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
         retry_on_intr(|| rustix::fs::openat(&self.0, name, flags, Mode::empty()))
-    }
-
-    /// The open object as a file of the standard library.
-    pub fn into_file(self) -> Result<File, SystemError> {
-        Ok(self.0.into())
     }
 }
 

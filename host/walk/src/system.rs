@@ -3,6 +3,8 @@
 use crate::{error::SystemError, group::GroupFiles, trust::DistrustReason};
 use std::{
     ffi::{OsStr, OsString},
+    fs::File,
+    os::fd::OwnedFd,
     time::{Duration, SystemTime},
 };
 
@@ -10,8 +12,7 @@ use std::{
 ///
 /// A *handle* is a descriptor: it always stands for the same object, whatever happens
 /// to the object's names. No method follows a link, and none waits for another process
-/// to open the other end of a FIFO. There is a real implementation for each system,
-/// [`super::System`]; the tests have a model.
+/// to open the other end of a FIFO. [`System`] is real, and the tests have a model.
 pub trait FileSystem {
     /// An open object.
     type Handle;
@@ -35,9 +36,7 @@ pub trait FileSystem {
     ///
     /// # Errors
     /// [`SystemError`]; never [`SystemError::IsLink`].
-    fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind, SystemError> {
-        Ok(self.hold(directory, name)?.1.kind)
-    }
+    fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind, SystemError>;
 
     /// Opens `name` in this directory for reading.
     ///
@@ -117,6 +116,29 @@ pub trait FileSystem {
     /// Lets time pass.
     fn pause(&self, time: Duration) {
         std::thread::sleep(time);
+    }
+}
+
+/// The real file system. Linux and macOS each implement it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System;
+
+/// An open object of the real file system.
+#[derive(Debug)]
+pub struct Handle(pub(crate) OwnedFd);
+
+impl Handle {
+    /// An object that was just opened, and what it reports.
+    pub(crate) fn of(fd: OwnedFd) -> Result<(Self, Stat), SystemError> {
+        let handle = Self(fd);
+        let stat = System.stat(&handle)?;
+        Ok((handle, stat))
+    }
+}
+
+impl From<Handle> for File {
+    fn from(handle: Handle) -> Self {
+        handle.0.into()
     }
 }
 

@@ -16,11 +16,7 @@
 //! A group whose only member is the user counts as the user, as in Debian's OpenSSH, so
 //! that homes under `umask 002` work. `group.rs` says exactly what this means.
 
-use crate::{
-    FileSystem, Kind, Stat, WalkError, Walker,
-    paths::{OWNERS, SHUT},
-    printable::printable,
-};
+use crate::{FileSystem, Kind, Stat, WalkError, Walker, printable::printable};
 use std::path::PathBuf;
 
 const OTHERS_WRITE: u32 = 0o002;
@@ -73,6 +69,10 @@ pub enum DistrustReason {
     NobodysUser,
 }
 
+/// What the user can do if others may write.
+const SHUT: &str =
+    "keep your file, or a copy of it, in a folder that only you can write to, such as ~/private";
+
 /// Where Nix and Guix keep what they built. Root owns it, and a group of builders may write.
 const STORES: [&str; 2] = ["/nix/store/", "/gnu/store/"];
 
@@ -111,7 +111,7 @@ impl DistrustReason {
                 format!("{path} is in a file system that another user mounted, or of which nobody can tell here; use another place")
             }
             Self::NoOwners => format!(
-                "{path} is in a file system that keeps no owners, so that every user could change what it leads to; {OWNERS}"
+                "{path} is in a file system that keeps no owners, so that every user could change what it leads to; use another place, or, unless it is FAT or exFAT, have the volume keep owners (diskutil enableOwnership)"
             ),
             Self::Unchecked => format!(
                 "{path} is in a FUSE file system that lets other users in and does not check what modes say; mount it without allow_other, or with default_permissions"

@@ -1,9 +1,10 @@
 //! The state of a walk: the names that are left, and the directories that it passed,
 //! all of them open and trusted.
 
-use crate::{Distrust, FileSystem, Policy, Stat, SystemError, WalkError, Walked, Walker, paths};
+use crate::{Distrust, FileSystem, Policy, Stat, SystemError, WalkError, Walked, Walker};
 use std::{
     ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt as _,
     path::PathBuf,
 };
 
@@ -15,11 +16,12 @@ const MAX_DEPTH: usize = 128;
 /// leaves out empty names and `.`, except at the end: there they say that the name before them is
 /// a directory.
 pub(crate) fn push_names(names: &mut Vec<OsString>, path: &OsStr) {
-    for (index, name) in paths::names(path).enumerate() {
-        match name.as_encoded_bytes() {
+    let parts = path.as_bytes().rsplit(|byte| *byte == b'/');
+    for (index, name) in parts.enumerate() {
+        match name {
             b"" | b"." if index == 0 => names.push(".".into()),
             b"" | b"." => {}
-            _ => names.push(name.to_owned()),
+            _ => names.push(OsStr::from_bytes(name).to_owned()),
         }
     }
 }
@@ -45,7 +47,7 @@ pub(crate) struct PathStack<'a, F: FileSystem> {
 impl<'a, F: FileSystem> PathStack<'a, F> {
     pub(crate) fn from_root(walker: &'a Walker<F>, policy: Policy) -> Result<Self, WalkError> {
         let (handle, stat) = walker.files.root()?;
-        let name = OsString::new();
+        let name = OsString::from("/");
         let way = Self {
             walker,
             policy,
@@ -120,7 +122,7 @@ impl<'a, F: FileSystem> PathStack<'a, F> {
     fn path(&self, name: &OsStr) -> PathBuf {
         let passed = self.above.iter().chain([&self.here]);
         let names = passed.map(|step| &*step.name).chain([name]);
-        paths::path(names.filter(|name| !name.is_empty()))
+        names.filter(|name| !name.is_empty()).collect()
     }
 
     /// Ends the walk with an open file of this directory, or else with the directory

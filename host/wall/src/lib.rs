@@ -25,8 +25,6 @@
 //!
 //! Only Linux can do this without a privileged helper. macOS has nothing like it for a program
 //! that is not packaged as an application: `sandbox_init` is deprecated and undocumented.
-//! Windows has job objects and app containers, which a parent puts around a program that it
-//! starts.
 //!
 //! `process` has what every command gives up first.
 #![deny(unsafe_code)]
@@ -38,12 +36,10 @@ mod filter;
 mod linux;
 #[cfg(target_os = "linux")]
 pub mod list;
-#[cfg(unix)]
 mod process;
 
 #[cfg(target_os = "linux")]
 pub use linux::{read_beneath, restrict_process};
-#[cfg(unix)]
 pub use process::{close_inherited, hide_memory};
 
 use std::{fmt, io};

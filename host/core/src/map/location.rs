@@ -6,31 +6,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The variable that says where the user's home is.
-const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-
-/// What to set if nothing says where the user's configuration is.
-const NO_HOME: &str = match cfg!(windows) {
-    true => "APPDATA is not an absolute path; set it, or name the map with --map",
-    false => {
-        "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
-    }
-};
-
 /// The user's home, if a variable says where it is. `variable` looks one up.
 pub fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    absolute(&variable, HOME)
+    absolute(variable, "HOME")
 }
 
-/// The user's configuration directory: `$XDG_CONFIG_HOME`, else `~/.config`; on Windows
-/// `%APPDATA%`. A variable that is empty or not an absolute path counts as unset, as the
-/// XDG base directory specification says.
+/// The user's configuration directory: `$XDG_CONFIG_HOME`, else `~/.config`. A variable
+/// that is empty or not an absolute path counts as unset, as the XDG base directory
+/// specification says.
 pub fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    match cfg!(windows) {
-        true => absolute(&variable, "APPDATA"),
-        false => absolute(&variable, "XDG_CONFIG_HOME")
-            .or_else(|| Some(absolute(&variable, HOME)?.join(".config"))),
-    }
+    absolute(&variable, "XDG_CONFIG_HOME").or_else(|| Some(home(variable)?.join(".config")))
 }
 
 fn absolute(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
@@ -54,7 +39,9 @@ pub enum LocationError {
     #[error("--map needs the name of a file")]
     EmptyName,
     /// Nothing says where the user's configuration is.
-    #[error("{NO_HOME}")]
+    #[error(
+        "neither HOME nor XDG_CONFIG_HOME is an absolute path; set HOME, or name the map with --map"
+    )]
     NoHome,
     /// There is no current directory to which a relative `--map` could be relative.
     #[error("the current directory cannot be found; give --map an absolute path")]
@@ -109,7 +96,6 @@ impl Location {
         let usual = |home: &Path| home.join(".config/keyhole/context-map.toml");
         match self.home().map(usual) {
             _ if self.is_named => "the place that --map names",
-            _ if cfg!(windows) => r"%APPDATA%\keyhole\context-map.toml",
             Some(usual) if usual == self.file => "~/.config/keyhole/context-map.toml",
             _ => "$XDG_CONFIG_HOME/keyhole/context-map.toml",
         }
@@ -138,16 +124,11 @@ impl Location {
     pub fn expand(&self, path: &str) -> Option<PathBuf> {
         match path.strip_prefix("~/") {
             // `~//etc` is under the home as well: `join` would leave it.
-            Some(rest) => Some(
-                self.home()?
-                    .join(rest.trim_start_matches(std::path::is_separator)),
-            ),
+            Some(rest) => Some(self.home()?.join(rest.trim_start_matches('/'))),
             None => Some(self.directory().join(path)),
         }
     }
 }
 
-#[cfg(all(test, unix))]
-mod tests_unix;
-#[cfg(all(test, windows))]
-mod tests_windows;
+#[cfg(test)]
+mod tests;

@@ -28,9 +28,6 @@ use std::{
     time::Instant,
 };
 
-/// How such a map comes about.
-const NUL_HELP: &str = "write this part again, as UTF-8: some shells on Windows append UTF-16";
-
 /// Where a call gets its map from, and how its entries are resolved: a [`LiveMap`], or what
 /// takes its place in a test. After `deadline`, nobody waits for the answer any more.
 pub trait Maps: Send + Sync + 'static {
@@ -132,7 +129,11 @@ impl Map {
         })?;
         if let Some(byte) = text.find('\0') {
             let message = "here is a NUL character, as UTF-16 has it";
-            return Err(mistake(byte, message, Some(NUL_HELP)));
+            return Err(mistake(
+                byte,
+                message,
+                Some("write this part again, as UTF-8"),
+            ));
         }
         reader::read(text, location)
     }
@@ -205,5 +206,5 @@ impl fmt::Debug for Map {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 pub(crate) mod tests;

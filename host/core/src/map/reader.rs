@@ -9,10 +9,7 @@ use crate::{
     agent::AgentName,
     limits::{DEFAULT_MAX_BYTES, MAX_MAX_BYTES},
 };
-use keyhole_walk::{
-    paths::{begins_at_root, odd_path},
-    printable::is_unprintable,
-};
+use keyhole_walk::printable::is_unprintable;
 use std::{borrow::Cow, fmt::Display};
 use toml::{
     Spanned,
@@ -42,12 +39,6 @@ agents = [\"…\"]";
 const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
 const REPEATED: &str = "remove one of the two";
 const BELOW: &str = r#"it belongs to the [header] above it; write it as two lines instead: [keys."KEY"] and path = "PATH""#;
-
-/// The message about a text that cannot be a root.
-const ROOT: &str = match cfg!(windows) {
-    true => "a root must begin with a drive (C:\\) or ~/",
-    false => "a root must begin with / or ~/",
-};
 
 type Name<'a> = Spanned<Cow<'a, str>>;
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -258,9 +249,10 @@ impl Reader<'_> {
             empty,
             |value| {
                 let path = self.path(value)?;
-                match begins_at_root(&path) || path.starts_with("~/") {
-                    true => Ok(path),
-                    false => Err(self.mistake(value, ROOT, None)),
+                if path.starts_with('/') || path.starts_with("~/") {
+                    Ok(path)
+                } else {
+                    Err(self.mistake(value, "a root must begin with / or ~/", None))
                 }
             },
         )
@@ -306,8 +298,6 @@ impl Reader<'_> {
         } else if path.starts_with("~/") && self.location.home().is_none() {
             let message = "~/ has no meaning here: HOME is not set to an absolute path";
             (message, None)
-        } else if let Some(why) = odd_path(path) {
-            (why, None)
         } else {
             return Ok(path.into());
         };

@@ -176,14 +176,8 @@ impl Executor for Sandbox {
 }
 
 /// Whether the system gave no memory. A guest that wants more than its limit has another error.
-#[cfg(unix)]
 fn is_out_of_memory(error: &wasmtime::Error) -> bool {
     error.downcast_ref() == Some(&rustix::io::Errno::NOMEM)
-}
-
-#[cfg(windows)]
-fn is_out_of_memory(_: &wasmtime::Error) -> bool {
-    false
 }
 
 impl From<LoadError> for Refusal {

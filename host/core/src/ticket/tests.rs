@@ -1,9 +1,8 @@
-#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{
-    AgentName, Key, LIFE, RECEIPT_LIFE, Ticket, TicketError, Tickets, name, receipt,
-    system::is_private_to,
+    AgentName, Key, LIFE, RECEIPT_LIFE, Ticket, TicketError, Tickets, folder::is_private_to, name,
+    receipt,
 };
 use keyhole_tree::Tree;
 use std::{

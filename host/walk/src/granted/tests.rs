@@ -1,5 +1,4 @@
 //! One file of one directory, judged and at rest, and nothing else.
-#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{APART, APART_IN_SECONDS, GrantedFile, READINGS, RECENT};

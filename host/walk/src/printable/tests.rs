@@ -24,7 +24,6 @@ fn a_path_is_shown_as_it_is_or_not_at_all() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_path_that_is_not_utf_8_is_not_shown_as_another() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};

@@ -1,5 +1,4 @@
 //! Walks over real files: what must be trusted, and where a walk ends.
-#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

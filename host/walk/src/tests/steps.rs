@@ -136,7 +136,7 @@ fn what_is_held_can_be_read_by_nobody_and_what_is_open_never_waits_or_is_inherit
     let held = System.hold(&root(), "etc".as_ref()).unwrap().0;
     let open = System.open(&root(), "etc".as_ref()).unwrap().0;
     for (handle, is_held) in [(root(), true), (held, true), (open, false)] {
-        let handle = handle.into_file().unwrap();
+        let handle = fs::File::from(handle);
         let flags = fcntl_getfl(&handle).unwrap();
         assert_eq!(flags.contains(OFlags::PATH), is_held);
         assert_eq!(flags.contains(OFlags::NONBLOCK), !is_held);

@@ -1,5 +1,4 @@
 //! What a binding may be called, and what it may show.
-#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::{BadBindingName, BindingName};

@@ -1,5 +1,4 @@
 //! What a map may say, and where each mistake is shown.
-#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::super::{Binding, Key, Location, Map, MapMistake};

@@ -1,6 +1,5 @@
 //! Whatever the paths say, the walk opens a directory that the map means.
 //! `tests/tests/places.rs` and `hostile` have the paths that mean something special.
-#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::locate;
@@ -26,7 +25,7 @@ fn resolve(home: &Tree, roots: &[&str], path: &str) -> Option<Grant> {
 
 /// The path of the directory that was opened, as the kernel knows it.
 fn place(directory: Handle) -> PathBuf {
-    let directory = directory.into_file().unwrap();
+    let directory = fs::File::from(directory);
     #[cfg(target_os = "macos")]
     let path = {
         use std::{ffi::OsString, os::unix::ffi::OsStringExt};

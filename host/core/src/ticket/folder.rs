@@ -1,5 +1,5 @@
-//! The folder of tickets on Linux and macOS: its mode says that it is the user's alone,
-//! and of several that remove a ticket, one succeeds.
+//! The folder of tickets: its mode says that it is the user's alone, and of several that
+//! remove a ticket, one succeeds.
 #![expect(
     clippy::disallowed_methods,
     reason = "a plain name in the open folder of tickets; and the folder that the user names"
@@ -18,9 +18,6 @@ use std::{
     path::Path,
 };
 
-/// What to do if others could change the data folder.
-pub(super) const NOT_TRUSTED: &str = "others can write to the folder that Keyhole keeps tickets in, or to a directory above it; run: chmod go-w on it";
-
 impl From<Errno> for TicketError {
     fn from(error: Errno) -> Self {
         SystemError::from(error).into()
@@ -33,15 +30,15 @@ pub(super) fn make_data_folder(data: &Path) -> io::Result<()> {
 }
 
 /// Opens the folder in the data folder, and creates it if it is missing.
-pub(super) fn make_folder(data: &File) -> Result<File, TicketError> {
+pub(super) fn open_or_make(data: &File) -> Result<File, TicketError> {
     match rustix::fs::mkdirat(data, FOLDER, Mode::RWXU) {
-        Ok(()) | Err(Errno::EXIST) => folder_in(data),
+        Ok(()) | Err(Errno::EXIST) => open(data),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Opens the folder in the data folder, if it is this user's own.
-pub(super) fn folder_in(data: &File) -> Result<File, TicketError> {
+pub(super) fn open(data: &File) -> Result<File, TicketError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = match rustix::fs::openat(data, FOLDER, flags, Mode::empty()) {
         Ok(folder) => File::from(folder),
