@@ -2,7 +2,7 @@
 
 use crate::{
     text::Text,
-    tree::{Entry, system},
+    tree::{Entry, directory},
 };
 use serde::{Deserialize, Deserializer};
 use std::{
@@ -143,12 +143,6 @@ impl Case {
         }
     }
 
-    /// Why the case's files cannot be on this system, if so. On Linux and macOS all can.
-    #[must_use]
-    pub fn lacks(&self) -> Option<&'static str> {
-        self.tree.iter().find_map(system::lacks)
-    }
-
     /// Creates the case's files in `fresh`, which must be an empty directory,
     /// and returns the directory below it to preopen, if the case has one.
     ///
@@ -156,7 +150,7 @@ impl Case {
     /// The file system's error.
     pub fn build(&self, fresh: &Path) -> io::Result<Option<PathBuf>> {
         let root = fresh.join(ROOT);
-        system::directory(&root)?;
+        directory(&root)?;
         for entry in &self.tree {
             entry.create(&root)?;
         }

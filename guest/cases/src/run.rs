@@ -20,11 +20,10 @@ const HANG: Duration = Duration::from_secs(120);
 const AT_ONCE: usize = 8;
 
 /// Runs every case of the table in `engine`, each with its files in a directory of its
-/// own; on Windows, each whose files can be there, and the others are named. `run` gets
-/// the case, and the directory to preopen if the case has one; it
-/// returns the answer's bytes, or the contract's name of the error (`not-found`). If the
-/// bytes are no text, the case's result is `not-utf8`, as the host's would be. Prints how
-/// many cases ran.
+/// own. `run` gets the case, and the directory to preopen if the case has one; it returns
+/// the answer's bytes, or the contract's name of the error (`not-found`). If the bytes are
+/// no text, the case's result is `not-utf8`, as the host's would be. Prints how many cases
+/// ran.
 ///
 /// # Panics
 /// If cases had other results than the table says: after all have run, with a list of
@@ -33,14 +32,7 @@ pub fn run_all<A: Into<Vec<u8>>>(
     engine: &str,
     run: impl Fn(&Case, Option<&Path>) -> Result<A, String> + Sync,
 ) {
-    let mut cases = cases();
-    cases.retain(|case| {
-        let lacks = case.lacks();
-        if let Some(why) = lacks {
-            say(format_args!("skipped: {engine}: {} ({why})", case.name()));
-        }
-        lacks.is_none()
-    });
+    let cases = cases();
     let check_every = |from: usize| -> Vec<String> {
         let mine = cases.iter().skip(from).step_by(AT_ONCE);
         mine.filter_map(|case| {

@@ -5,15 +5,13 @@ use serde::Deserialize;
 use std::{
     fs,
     io::{self, Write},
+    os::unix::{
+        fs::{DirBuilderExt, PermissionsExt, symlink},
+        net::UnixListener,
+    },
     path::Path,
+    process::Command,
 };
-
-#[cfg(unix)]
-#[path = "tree_unix.rs"]
-pub(crate) mod system;
-#[cfg(windows)]
-#[path = "tree_windows.rs"]
-pub(crate) mod system;
 
 /// Something to create below a case's directory: a file with a text, bytes or a size, or
 /// something else.
@@ -55,10 +53,11 @@ impl Entry {
     pub(crate) fn create(&self, root: &Path) -> io::Result<()> {
         let path = root.join(&self.path.0);
         match (&self.link, self.make) {
-            (Some(target), None) => return system::link(target.0.as_ref(), &path),
-            (None, Some(Make::Directory)) => return system::directory(&path),
-            (None, Some(Make::Fifo)) => return system::fifo(&path),
-            (None, Some(Make::Socket)) => return system::socket(&path),
+            (Some(target), None) => return symlink(&target.0, &path),
+            (None, Some(Make::Directory)) => return directory(&path),
+            (None, Some(Make::Fifo)) => return fifo(&path),
+            // The name stays after the listener is closed.
+            (None, Some(Make::Socket)) => return UnixListener::bind(&path).map(drop),
             _ => {}
         }
         let mut file = fs::File::create_new(&path)?;
@@ -67,6 +66,21 @@ impl Entry {
             Some(size) => file.set_len(size)?,
             None => file.write_all(&self.content().unwrap())?,
         }
-        system::set_mode(&path, self.mode)
+        let mode = self.mode.unwrap_or(0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode))
+    }
+}
+
+pub(crate) fn directory(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+/// Makes a FIFO. The standard library cannot do this, and every Unix has `mkfifo`.
+fn fifo(path: &Path) -> io::Result<()> {
+    let status = Command::new("mkfifo").arg("--").arg(path).status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("mkfifo: {status}")))
     }
 }

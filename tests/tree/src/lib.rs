@@ -6,6 +6,7 @@ use std::{
     fmt::Display,
     fs,
     io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     thread,
 };
@@ -69,14 +70,10 @@ impl Tree {
         self.0.path()
     }
 
-    /// The real path of something in it. On Windows, a real path has a form that no user
-    /// writes, and temporary directories are no links there.
+    /// The real path of something in it.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
-        match cfg!(windows) {
-            true => self.0.path().join(name),
-            false => self.0.path().canonicalize().unwrap().join(name),
-        }
+        self.0.path().canonicalize().unwrap().join(name)
     }
 
     /// The path of the map.
@@ -90,23 +87,19 @@ impl Tree {
         let path = self.path(name);
         private_directory(path.parent().unwrap());
         fs::write(&path, content).unwrap();
-        #[cfg(unix)]
         self.mode(name, 0o600);
     }
 
     /// Sets a mode.
-    #[cfg(unix)]
     pub fn mode(&self, name: &str, mode: u32) {
-        use std::os::unix::fs::PermissionsExt as _;
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).unwrap();
     }
 
     /// Makes a link, and its directories.
-    #[cfg(unix)]
     pub fn link(&self, name: &str, target: impl AsRef<Path>) {
         let path = self.path(name);
         private_directory(path.parent().unwrap());
-        std::os::unix::fs::symlink(target, path).unwrap();
+        symlink(target, path).unwrap();
     }
 }
 
@@ -116,7 +109,5 @@ impl Tree {
 /// If it cannot be made.
 pub fn private_directory(path: &Path) {
     let mut private = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
-    private.recursive(true).create(path).unwrap();
+    private.mode(0o700).recursive(true).create(path).unwrap();
 }
