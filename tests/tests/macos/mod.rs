@@ -4,7 +4,6 @@
 //! `KEYHOLE_MACOS` names them, as `PATH` names folders. Without it, these tests cannot run,
 //! so they have to be asked for.
 
-mod first_hour;
 mod image;
 
 use image::Image;

@@ -154,17 +154,13 @@ pub(crate) fn call(session: &mut Session, arguments: Value, id: impl Into<Value>
 
 /// Packages the program under test.
 fn dist(out: &Path) -> Ran {
-    Ran::of(&mut to_package(out), b"")
-}
-
-pub(crate) fn to_package(out: &Path) -> Command {
     let mut x = Command::new("./x");
     x.current_dir(workspace())
         .args(["release", "dist", "--server"])
         .arg(binary())
         .arg("--out")
         .arg(out);
-    x
+    Ran::of(&mut x, b"")
 }
 
 /// A directory whose name would be visible in a message, and which breaks a script

@@ -4,9 +4,7 @@
 use super::{
     AGENT, Package,
     callers::{BOUND, data, user},
-    decision, dist, in_home,
-    launcher::apple,
-    question, temporary, to_package,
+    decision, dist, in_home, question, temporary,
 };
 use keyhole_tests::{Protocol, Ran, World, workspace};
 use serde_json::{Value, json};
@@ -95,29 +93,6 @@ fn the_package_holds_what_it_should_and_its_manifest_has_the_sum_of_every_progra
     for name in files(&workspace().join("plugin")) {
         let source = fs::read(workspace().join("plugin").join(&name)).unwrap();
         assert_eq!(fs::read(plugin.join(&name)).unwrap(), source, "{name}");
-    }
-}
-
-/// Nothing is built: only what a Mac's scripts call counts.
-#[test]
-fn apples_programs_make_the_same_package() {
-    let temp = temporary();
-    let tools = temp.path().join("tools");
-    let others = ["sh", "cargo", "cc", "rustc", "strip"];
-    apple::stand_in(&tools, &others);
-    let out = temp.path().join("dist");
-    Ran::of(to_package(&out).env("PATH", &tools), b"")
-        .says_nothing_on_stderr()
-        .exits(0);
-    let package = Package::shared();
-    assert_eq!(files(&out), files(&package.marketplace()));
-    for name in files(&out) {
-        let made = fs::read(out.join(&name)).unwrap();
-        assert_eq!(
-            made,
-            fs::read(package.marketplace().join(&name)).unwrap(),
-            "{name}"
-        );
     }
 }
 

@@ -3,11 +3,10 @@
 //! The servers here are small scripts that print their name, so that the test sees
 //! what runs; all the rest is the plugin's own.
 
-pub(crate) mod apple;
 pub(crate) mod machine;
 
 use super::mode;
-use keyhole_tests::{NOBODY, Ran, skipped, workspace, write_program};
+use keyhole_tests::{NOBODY, Ran, skipped};
 use machine::{Machine, own, real, servers};
 use rustix::process::geteuid;
 use std::{
@@ -261,61 +260,6 @@ fn a_data_folder_that_is_not_named_not_made_or_read_only_is_one_clear_line() {
     mode(&machine.data(), 0o500);
     machine.installs("v1");
     mode(&machine.data(), 0o700);
-}
-
-/// macOS has a `sha256sum` since 15.0, and Perl's `shasum` before.
-#[test]
-fn it_installs_and_serves_by_apples_programs() {
-    const MACOS: &str = "keyhole-macos-aarch64";
-    for missing in [None, Some("sha256sum")] {
-        let machine = Machine::new();
-        let tools = machine.temp.path().join("tools");
-        apple::stand_in(&tools, &["sh", "perl"]);
-        if let Some(name) = missing {
-            fs::remove_file(tools.join(name)).unwrap();
-        }
-        // Otherwise Linux says what it is, and nobody asks uname.
-        if cfg!(target_os = "linux") {
-            fs::remove_file(machine.server("v1")).unwrap();
-        }
-        let start = |arguments: &[&str]| {
-            let mut command = machine.command("v1", arguments);
-            Ran::of(command.env("PATH", &tools), b"input\n")
-        };
-        start(&["install"])
-            .says_nothing_on_stderr()
-            .says("")
-            .exits(0);
-        assert_eq!(machine.manifest(), machine.own_manifest("v1"));
-        start(&["serve"])
-            .says_nothing_on_stderr()
-            .says(&format!("v1 {MACOS} input serve\n"));
-
-        // What else starts a program there.
-        let bundle = machine.root("v1").join("bundle.sh");
-        fs::copy(workspace().join("release/mcpb/start.sh"), &bundle).unwrap();
-        for (script, arguments, said) in [
-            (bundle, "serve", "serve"),
-            (
-                machine.root("v1").join("bin/keyhole"),
-                "contract",
-                "contract",
-            ),
-        ] {
-            let mut command = Command::new("sh");
-            command.arg(script).arg(arguments).env("PATH", &tools);
-            Ran::of(&mut command, b"input\n")
-                .says_nothing_on_stderr()
-                .says(&format!("v1 {MACOS} input {said}\n"));
-        }
-
-        fs::remove_dir_all(machine.data()).unwrap();
-        let program = machine.root("v1").join("server").join(MACOS);
-        let whole = fs::read_to_string(&program).unwrap();
-        write_program(&program, &(whole + "changed"));
-        let ran = start(&["install"]).says("").exits(1);
-        assert_eq!(ran.stderr, format!("keyhole: {DAMAGED}\n"));
-    }
 }
 
 /// As macOS kills what is in quarantine, or has a broken signature.
