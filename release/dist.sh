@@ -59,7 +59,7 @@ dist() {
     rm -rf "$beside"
     echo "packaged in $out:" "$out"/plugin/server/*
     # A package that is only for this machine needs no bundle.
-    if [ -z "$quick" ] && { [ -n "$servers" ] || [ -z "$server" ]; }; then bundle "$out" "$out-bundle" "$servers"; fi
+    if [ -z "$quick" ] && { [ -n "$servers" ] || [ -z "$server" ]; }; then bundle "$out" "$out-bundle"; fi
     if [ -n "$all" ]; then everything "$out"; fi
 }
 
@@ -75,11 +75,7 @@ is_ours() {
 # Puts the servers into the package that `dist` makes.
 put_servers() {
     if [ -n "$servers" ]; then
-        # A script starts the plugin for all systems. Windows cannot run it, so it has
-        # packages of its own.
-        for program in "$servers"/keyhole-*; do
-            case $program in *.exe) ;; *) cp "$program" "$package/plugin/server/" ;; esac
-        done
+        cp "$servers"/keyhole-* "$package/plugin/server/"
         chmod 755 "$package"/plugin/server/*
         return
     fi
@@ -111,9 +107,7 @@ put_servers() {
 }
 
 # Makes the bundle for clients that install MCP bundles, and for the MCP registry: it puts
-# the servers of the package in $1 into $2. The one for Windows is from the programs in
-# $3, if there are any: a bundle can name only one, and Windows on arm64 runs programs for
-# x86-64, too.
+# the servers of the package in $1 into $2.
 bundle() {
     has_node "the MCP bundle" || return 0
     npm_packages release/mcpb
@@ -121,17 +115,6 @@ bundle() {
     mkdir -p "$2/content/server"
     cp release/mcpb/manifest.json release/mcpb/start.sh LICENSE-MIT LICENSE-APACHE LICENSE-SCOWL "$2/content/"
     cp "$1"/plugin/server/keyhole-* "$2/content/server/"
-    for_windows=${3:-$1-programs}/$(server_name x86_64-pc-windows-gnu)
-    if [ -e "$for_windows" ]; then
-        cp "$for_windows" "$2/content/server/"
-    else
-        node -e '
-            const fs = require("node:fs")
-            const bundle = JSON.parse(fs.readFileSync("release/mcpb/manifest.json", "utf8"))
-            delete bundle.server.mcp_config.platform_overrides
-            bundle.compatibility.platforms = bundle.compatibility.platforms.filter((one) => one !== "win32")
-            console.log(JSON.stringify(bundle, null, 2))' >"$2/content/manifest.json"
-    fi
     chmod -R u=rwX,go=rX "$2/content"
     chmod 755 "$2/content/start.sh" "$2"/content/server/*
     # The same files make the same bundle, on any day and in any place.
@@ -153,7 +136,7 @@ everything() {
     mkdir -p "$1-release"
     cp "$1-programs"/keyhole-* "$1-bundle/keyhole.mcpb" "$1-bundle/server.json" "$1-release/"
     bill_of_materials >"$1-release/keyhole.cdx.json"
-    pack "$1" "$1-packages" "$1-programs" && cp "$1-packages"/* "$1-release/"
+    pack "$1" "$1-packages" && cp "$1-packages"/* "$1-release/"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(date_of_source)" \
         --transform='s,^\.,keyhole-plugin,' -C "$1" -c . | gzip -n >"$1-release/keyhole-plugin.tar.gz"
     cd "$1-release" || exit

@@ -59,10 +59,6 @@ cross_tools() {
     libraries=$tools/cache/cargo-zigbuild/$(cargo-zigbuild --version | sed 's/.* //')/deps
     mkdir -p "$libraries"
     printf '!<arch>\n' >"$libraries/libacl.a"
-    # zig's own program for what imported_alike says.
-    dlltool=$CARGO_ZIGBUILD_CACHE_DIR/dlltool
-    printf '#!/bin/sh\nexec "%s/bin/python3" -m ziglang dlltool "$@"\n' "$tools" >"$dlltool"
-    chmod 755 "$dlltool"
     # shellcheck disable=SC2086 # several
     rustup target add $SYSTEMS >&2 || {
         echo "skipped: $1 (rustup cannot fetch Rust's library for other systems)"
@@ -94,16 +90,6 @@ without_object_files() {
     esac
 }
 
-# A program for Windows on x86-64 imports functions by small libraries. The linker sorts
-# those that are made in GNU's way by their paths, which differ on each machine. So the
-# crates' own ones in cargo's folder are not used (the first flag): the compiler has all
-# of them made, and not by mingw's program where a machine has that (the second one).
-imported_alike() {
-    case $1 in
-        *-windows-gnu) echo "--cfg=windows_raw_dylib$separator-Cdlltool=$dlltool" ;;
-    esac
-}
-
 # Builds the program for the system $1, as released. It contains no path of this machine,
 # so the same sources give the same bytes in any folder.
 cross_build() {
@@ -116,23 +102,18 @@ cross_build() {
     remap "$(rustc --print sysroot)/lib/rustlib/src/rust" "/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
     remap "$PWD" keyhole
     remap "$BUILD" target
-    for flag in "$(position_independent "$1")" "$(without_object_files "$1")" "$(imported_alike "$1")"; do
+    for flag in "$(position_independent "$1")" "$(without_object_files "$1")"; do
         flags=$flags${flag:+$separator$flag}
     done
-    # The linker for Windows writes this date, and not today's. It is not the date of a
-    # commit: cargo links nothing again for a commit that changes no source.
-    SOURCE_DATE_EPOCH=315532800 MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
+    MACOSX_DEPLOYMENT_TARGET=$(oldest "$1") CARGO_ENCODED_RUSTFLAGS=$flags \
         CARGO="$PWD/release/cargo-auditable.sh" cargo-auditable auditable zigbuild --locked --profile dist -p keyhole --target "$1"
 }
 
 # The path of the built program; $2 is the folder of a profile.
-built() {
-    case $1 in *-windows-*) ending=.exe ;; *) ending= ;; esac
-    echo "$BUILD/$1/$2/keyhole$ending"
-}
+built() { echo "$BUILD/$1/$2/keyhole"; }
 
-# Builds every program that users run, as for a release, into $1, with a manifest, and
-# prints the time of each.
+# Builds every program that users run, as for a release, into $1, and prints the time of
+# each.
 programs() {
     tool cargo-auditable 0.7.7
     cross_tools "programs for all systems" || exit 1
@@ -148,7 +129,6 @@ programs() {
         [ "$target" != x86_64-unknown-linux-musl ] || [ "$size" -le 5000000 ] ||
             die "$(server_name "$target") has more than 5 MB"
     done
-    (cd "$1" && sum keyhole-* >manifest.sha256)
 }
 
 # Builds the programs for these systems, or for all, in two folders, and compares them.

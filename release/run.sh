@@ -4,7 +4,6 @@
 . tests/python.sh
 . release/programs.sh
 . release/cross.sh
-. release/windows.sh
 . release/dist.sh
 . release/installs.sh
 . release/mac.sh
@@ -22,21 +21,19 @@ usage: ./x release COMMAND
               --server FILE  this program as this machine's server; nothing is built
               --servers DIR  the servers in there, by their names; nothing is built
               --out DIR      another place than dist/
-  bundle    the servers of a package as an MCP bundle; [PACKAGE [OUT [PROGRAMS]]]
-  packages  its packages for npm, PyPI and containers; [PACKAGE [OUT [PROGRAMS]]]
-  installs  each of them installed without a network, and a session; [PACKAGE
-            [PROGRAMS]], else of the unoptimised program
+  bundle    the servers of a package as an MCP bundle; [PACKAGE [OUT]]
+  packages  its packages for npm, PyPI and containers; [PACKAGE [OUT]]
+  installs  each of them installed without a network, and a session; [PACKAGE], else of
+            the unoptimised program
   cross     programs for other systems: built and linked unoptimised, those for macOS
             examined, the one for arm64 tried under qemu
   arm       the Rust tests of a program for Linux on arm64, under qemu; [TEST]
-  windows   the program for Windows: clippy, linked, and its tests under wine
   mac       the first hour on a Mac: what a program does there, beside what it should, as
             a text for an issue; [FOLDER] of a package (needs macOS)
   twice     the programs as released, built in two folders, of which each byte has to
             be the same; [TARGET]..., else those of all systems (needs Linux)
 
-If not said, PACKAGE is dist/, OUT dist-bundle/ or dist-packages/, and PROGRAMS, which has
-the programs for Windows, PACKAGE-programs/.
+If not said, PACKAGE is dist/, and OUT dist-bundle/ or dist-packages/.
 USAGE
 }
 
@@ -44,12 +41,11 @@ command=${1-}
 [ $# -eq 0 ] || shift
 case $command in
     dist) setup; dist "$@" ;;
-    bundle) bundle "${1:-dist}" "${2:-dist-bundle}" "${3-}" ;;
-    packages) pack "${1:-dist}" "${2:-dist-packages}" "${3:-${1:-dist}-programs}" ;;
+    bundle) bundle "${1:-dist}" "${2:-dist-bundle}" ;;
+    packages) pack "${1:-dist}" "${2:-dist-packages}" ;;
     installs) setup; installs "$@" ;;
     cross) setup; cross ;;
     arm) setup; arm64 "$@" ;;
-    windows) setup; windows ;;
     mac) mac "$@" ;;
     twice) setup; twice "$@" ;;
     help | -h | --help) release_usage ;;

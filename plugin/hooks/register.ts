@@ -38,12 +38,10 @@ function read(text: string) {
   return { description, prompt, key, tools: own }
 }
 
-/** What runs the program. A package for Windows, where no script runs, has its own line here. */
-const program = (root: string, data: string): [string, ...string[]] => ['sh', `${root}/start.sh`, data]
 /** How to run the program, in a folder that stays: that of an agent's worktree may be gone. */
 const run = (root: string, data: string | undefined, command: string, question?: object) =>
   [
-    [...program(root, data ?? ''), command],
+    ['sh', `${root}/start.sh`, data ?? '', command],
     { cwd: root, timeoutMs: PATIENCE, ...(question && { stdin: JSON.stringify(question) }) },
   ] as const
 /**
@@ -91,8 +89,7 @@ export const register: Register = (on) => {
       if (!data) throw new Error('the client did not say where the plugin keeps its data')
       const serve = ['serve', '--bind', AGENT, '--key-env', 'KEYHOLE_KEY']
       const caller = ['--agent', `${$.plugin.name}:${AGENT}`, '--require-ticket']
-      const [command, ...first] = program($.plugin.root, data)
-      const args = [...first, ...serve, ...caller]
+      const args = [`${$.plugin.root}/start.sh`, data, ...serve, ...caller]
       const env = { KEYHOLE_KEY: key, CLAUDE_PLUGIN_DATA: data }
       await $.agent.register({
         name: AGENT,
@@ -101,7 +98,7 @@ export const register: Register = (on) => {
         tools,
         // A project's CLAUDE.md must not talk to the agent that has the catalog.
         omitClaudeMd: true,
-        mcpServers: [{ [OWN]: { type: 'stdio', command, args, env } }],
+        mcpServers: [{ [OWN]: { type: 'stdio', command: 'sh', args, env } }],
       })
       registered = true
     } catch (error) {

@@ -26,7 +26,7 @@ function program() {
   const name = Object.keys(optionalDependencies).find((one) => one.endsWith(`/${system}`))
   if (!name) fail(`there is no program for this system (${system})`)
   try {
-    const found = require.resolve(`${name}/bin/${process.platform === 'win32' ? 'keyhole.exe' : 'keyhole'}`)
+    const found = require.resolve(`${name}/bin/keyhole`)
     // Yarn's Plug'n'Play has no such folder, and looks up nothing but what is installed.
     if (process.versions.pnp || found.startsWith(installation())) return found
   } catch {
@@ -42,7 +42,7 @@ const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM']
 // handled when this script has ended, and then there is a child.
 let child
 for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
-child = spawn(program(), process.argv.slice(2), { stdio: 'inherit', windowsHide: true })
+child = spawn(program(), process.argv.slice(2), { stdio: 'inherit' })
 child.on('error', (error) => fail(`the program cannot be started: ${error.code}`))
 child.on('exit', (code, signal) => {
   if (!signal) process.exit(code)

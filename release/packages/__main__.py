@@ -1,7 +1,6 @@
-"""python3 release/packages DIST OUT [PROGRAMS]: all packages of the programs in DIST,
-which `./x release dist` made, and of those for Windows in PROGRAMS, in OUT. It needs no
-network and nothing but Python; the same programs make the same bytes, with the same
-zlib."""
+"""python3 release/packages DIST OUT: all packages of the programs in DIST, which
+`./x release dist` made, in OUT. It needs no network and nothing but Python; the same
+programs make the same bytes, with the same zlib."""
 
 import hashlib
 import pathlib
@@ -17,9 +16,9 @@ from project import CannotPack, programs
 SUMS = "packages.sha256"
 
 
-def pack(dist, beside=None):
+def pack(dist):
     """The files, by their names."""
-    found = programs(dist, beside)
+    found = programs(dist)
     files = {}
     for kind in (npm, wheel, image):
         files.update(kind.pack(found))
@@ -29,11 +28,11 @@ def pack(dist, beside=None):
     return files
 
 
-def main(dist, out, beside=None):
+def main(dist, out):
     out = pathlib.Path(out)
     if out.exists() and not (out / SUMS).exists():
         raise CannotPack(f"{out} is there and holds no packages; remove it, or name another place")
-    files = pack(dist, beside)
+    files = pack(dist)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     for name, content in files.items():

@@ -39,7 +39,7 @@ def pack(programs):
             name_for(system),
             # Otherwise Yarn keeps packages zipped, and nothing can run from there.
             {"os": [operating_system], "cpu": [processor], "preferUnplugged": True},
-            {f"bin/{system.command('keyhole')}": (0o755, program.content)},
+            {"bin/keyhole": (0o755, program.content)},
         )
 
 

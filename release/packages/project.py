@@ -39,16 +39,9 @@ class System:
     wheel: str
 
     @property
-    def is_windows(self):
-        return self.program.endswith(".exe")
-
-    @property
     def name(self):
         """As in the plugin's package for this system alone: linux-x86_64."""
-        return self.program.removeprefix("keyhole-").removesuffix(".exe")
-
-    def command(self, name):
-        return f"{name}.exe" if self.is_windows else name
+        return self.program.removeprefix("keyhole-")
 
 
 SYSTEMS = [System(*line.split()) for line in lines("systems.txt")]
@@ -73,34 +66,21 @@ class Program:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def programs(dist, beside=None):
-    """Those of a package of the plugin, and those for Windows in the folder `beside` it:
-    the plugin starts by a script, so the package holds none that are for Windows."""
+def programs(dist):
+    """Those of a package of the plugin: each must be what its manifest says."""
     plugin = pathlib.Path(dist) / "plugin"
-    if not (plugin / "manifest.sha256").is_file():
+    manifest = plugin / "manifest.sha256"
+    if not manifest.is_file():
         raise CannotPack(f"{dist} is no package of the plugin; make one with ./x release dist")
-    found = listed(plugin / "manifest.sha256", "server/")
-    if beside:
-        manifest = pathlib.Path(beside) / "manifest.sha256"
-        if not manifest.is_file():
-            raise CannotPack(f"{beside} holds no programs with a manifest")
-        found |= {name: program for name, program in listed(manifest, "").items() if program.system.is_windows}
-    if not found:
-        raise CannotPack(f"{dist} holds no program")
-    return [found[system.program] for system in SYSTEMS if system.program in found]
-
-
-def listed(manifest, folder):
-    """The programs in this folder beside a manifest: each must be what that says."""
     sums = dict(reversed(line.split("  ", 1)) for line in manifest.read_text().splitlines())
     systems = {system.program: system for system in SYSTEMS}
     found = {}
-    for path in (manifest.parent / folder).iterdir():
-        if path == manifest:
-            continue
+    for path in (plugin / "server").iterdir():
         if path.name not in systems:
             raise CannotPack(f"no system of release/systems.txt has this: {path.name}")
         program = found[path.name] = Program(systems[path.name], path.read_bytes())
-        if sums.get(f"{folder}{path.name}") != program.sha256:
+        if sums.get(f"server/{path.name}") != program.sha256:
             raise CannotPack(f"{path.name} is not what {manifest} says")
-    return found
+    if not found:
+        raise CannotPack(f"{dist} holds no program")
+    return [found[system.program] for system in SYSTEMS if system.program in found]

@@ -51,13 +51,10 @@ def wheel(program):
     system = program.system
     name = f"{NAMES['PYPI'].replace('-', '_')}-{VERSION}"
     scripts, own = f"{name}.data/scripts", f"{name}.dist-info"
-    # Without a shell there is no such script: the wheel contains the program a second
-    # time.
-    other = program.content if system.is_windows else BESIDE
     tags = "".join(f"Tag: py3-none-{tag}\n" for tag in system.wheel.split("."))
     files = {
-        f"{scripts}/{system.command('keyhole')}": (0o755, program.content),
-        f"{scripts}/{system.command(NAMES['PYPI'])}": (0o755, other),
+        f"{scripts}/keyhole": (0o755, program.content),
+        f"{scripts}/{NAMES['PYPI']}": (0o755, BESIDE),
         **{f"{own}/licenses/{file}": (0o644, (ROOT / file).read_bytes()) for file in LICENCE_FILES},
         f"{own}/METADATA": (0o644, METADATA.encode()),
         f"{own}/WHEEL": (

@@ -1,8 +1,7 @@
 // Two commands, a map, and the very first session works. Also: in a terminal, by the words of
-// the plugin's README, after an upgrade, and without a shell, as on Windows.
+// the plugin's README, and after an upgrade.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -212,55 +211,4 @@ onEachClient("11: the plugin's README works word for word", BARE, async ({ home 
   assert.equal(check.code, 0, check.stdout + check.stderr);
   assert.match(check.stdout, /\nkeyhole:privacy-scanner: would be served, /);
   assert.doesNotMatch(check.stdout, /permissions\.deny/);
-});
-
-/**
- * The marketplace with the plugin as packed for Windows: no script, and the client starts the
- * program itself. Here it is this system's program, since no client for Windows runs here.
- */
-function withoutShell(home) {
-  const dist = path.join(home.root, 'no shell');
-  const pack = path.resolve(import.meta.dirname, '../../release/packages/plugin.py');
-  const { status, stderr } = spawnSync('python3', [pack, DIST, dist], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  assert.equal(fs.existsSync(path.join(dist, 'plugin/start.sh')), false);
-  return dist;
-}
-
-/** Whether nothing can be packed here. Then the case is skipped. */
-function noPython(t) {
-  const isMissing = spawnSync('python3', ['--version']).status !== 0;
-  if (isMissing) t.skip(`skipped: ${t.name} (no python3)`);
-  return isMissing;
-}
-
-/**
- * A session says first what is missing. In the next one, the parent's call is denied, and the
- * agent, which makes `its` call, has the catalog.
- */
-async function first(home, its) {
-  assert.match((await home.session({ parent: [say('Done.')] })).stdout, /map-missing/);
-  catalog(home);
-  const parent = [load(KEY), spawn('scanner', SCANNER), say('Reported.')];
-  const session = await home.play({ parent, scanner: [its, say('Done.')] });
-  const [{ error, text }] = session.answers('scanner');
-  assert.deepEqual([error, text], [false, CATALOG]);
-  assert.equal(session.answers('parent')[0].error, true);
-  session.assertOnlyIn(CANARY, 'scanner');
-  const { data } = home.installed('keyhole');
-  assert.deepEqual(fs.readdirSync(data), ['tickets'], 'nothing is installed');
-  assert.deepEqual(fs.readdirSync(path.join(data, 'tickets')), [], 'the guard looked after the call, too');
-}
-
-onEachClient('22a: without a shell, the first session loads the catalog, for the subagent alone', BARE, async ({ t, home, way }) => {
-  if (noPython(t)) return;
-  await home.install(withoutShell(home));
-  await first(home, way.load);
-});
-
-// In a client that loads none, that is 22a.
-onEachClient('22b: without a shell, the guard alone is enough where no module is loaded', { plugin: 'none', modules: true }, async ({ t, home }) => {
-  if (noPython(t)) return;
-  await home.installGuarded(withoutShell(home));
-  await first(home, load(KEY));
 });

@@ -16,26 +16,15 @@ def elf(kind):
 
 
 def stand_ins(systems, kind=LOAD):
-    """A package of the plugin, with these systems' programs; in a release, those for
-    Windows lie beside it."""
+    """A package of the plugin, with these systems' programs."""
     dist = folder() / "dist"
-    shutil.copytree(ROOT / "plugin", dist / "plugin")
-    (dist / "plugin/server").mkdir()
-    fill(dist / "plugin", "server/", systems, elf(kind), "0  contract/context.wit\n")
-    return dist
-
-
-def beside(systems):
-    """A folder of programs, as `./x release dist --all` has one."""
-    programs = folder()
-    fill(programs, "", systems, b"MZ")
-    return programs
-
-
-def fill(place, inside, systems, head, more=""):
+    plugin = dist / "plugin"
+    shutil.copytree(ROOT / "plugin", plugin)
+    (plugin / "server").mkdir()
     sums = []
     for system in systems:
-        content = head + system.program.encode()
-        (place / inside / system.program).write_bytes(content)
-        sums.append(f"{hashlib.sha256(content).hexdigest()}  {inside}{system.program}\n")
-    (place / "manifest.sha256").write_text("".join(sums) + more)
+        content = elf(kind) + system.program.encode()
+        (plugin / "server" / system.program).write_bytes(content)
+        sums.append(f"{hashlib.sha256(content).hexdigest()}  server/{system.program}\n")
+    (plugin / "manifest.sha256").write_text("".join(sums) + "0  contract/context.wit\n")
+    return dist

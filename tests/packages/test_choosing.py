@@ -14,8 +14,6 @@ PIP = {
     "linux-aarch64": ["manylinux_2_17_aarch64"],
     "macos-x86_64": ["macosx_10_12_x86_64"],
     "macos-aarch64": ["macosx_26_0_arm64"],
-    "windows-x86_64": ["win_amd64"],
-    "windows-aarch64": ["win_arm64"],
 }
 
 
@@ -40,7 +38,7 @@ class Choosing(Case):
                     [wheel] = place.iterdir()
                     self.assertTrue(wheel.name.endswith(f"-{system.wheel}.whl"), wheel.name)
                     with zipfile.ZipFile(wheel) as archive:
-                        [its] = [one for one in archive.namelist() if one.endswith("/" + system.command("keyhole"))]
+                        [its] = [one for one in archive.namelist() if one.endswith("/keyhole")]
                         self.assertTrue(archive.read(its).endswith(system.program.encode()))
         self.download(home, "macosx_10_9_universal2", home / "none", exits=1)
 
@@ -68,7 +66,7 @@ class Choosing(Case):
                     )
                     scope = home / "node_modules" / project.NAMES["NPM_SCOPE"]
                     self.assertEqual([one.name for one in scope.iterdir()], [system.npm])
-                    its = scope / system.npm / "bin" / system.command("keyhole")
+                    its = scope / system.npm / "bin/keyhole"
                     self.assertTrue(its.read_bytes().endswith(system.program.encode()))
                     self.assertEqual(its.stat().st_mode & 0o777, 0o755)
                     shutil.rmtree(home)

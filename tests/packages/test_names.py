@@ -1,6 +1,5 @@
 """Each name and each system is said in one place, and what has to repeat one agrees."""
 
-import fnmatch
 import json
 import re
 import subprocess
@@ -19,7 +18,7 @@ REPEAT = re.compile(
     | ^release/(mcpb/manifest|server)\.json$
     | ^\.github/
     # The crate host/mcp has this name as well.
-    | (^|/)Cargo\.(toml|lock)$ | ^x$ | ^tests/mutants\.sh$ | ^release/windows\.sh$
+    | (^|/)Cargo\.(toml|lock)$ | ^x$ | ^tests/mutants\.sh$
     | \.md$ | ^docs/ | ^tests/tests/docs/ | ^tests/model/src/lib\.rs$
     """,
     re.VERBOSE,
@@ -87,27 +86,11 @@ class Names(Case):
             system.replace("-", " "): one.program
             for one in project.SYSTEMS
             for system in one.uname.split(",")
-            if one.uname != "-"
         }
         for path in ("plugin/start.sh", "plugin/bin/keyhole", "release/mcpb/start.sh"):
             cases = re.findall(r'^ *((?:"[^"]+"(?: \| )?)+)\) name=(\S+) ;;$', text(path), re.MULTILINE)
             found = {system: program for systems, program in cases for system in re.findall(r'"([^"]+)"', systems)}
             self.assertEqual(found, expected, path)
-
-    def test_the_plugins_command_finds_either_program_for_windows(self):
-        pattern = re.search(r"echo (keyhole-\S+)\)", text("plugin/bin/keyhole"))[1]
-        programs = [one.program for one in project.SYSTEMS if one.name.startswith("windows-")]
-        self.assertEqual(len(programs), 2)
-        self.assertEqual(fnmatch.filter(programs, pattern), programs)
-
-    def test_the_bundle_names_the_program_for_windows_that_runs_on_both_processors(self):
-        manifest = json.loads(text("release/mcpb/manifest.json"))
-        [program] = [one.program for one in project.SYSTEMS if one.name == "windows-x86_64"]
-        windows = manifest["server"]["mcp_config"]["platform_overrides"]["win32"]
-        self.assertEqual(windows["command"], "${__dirname}/server/" + program)
-        # The same arguments, without the script that picks a program elsewhere.
-        self.assertEqual(windows["args"], manifest["server"]["mcp_config"]["args"][1:])
-        self.assertEqual(sorted(manifest["compatibility"]["platforms"]), ["darwin", "linux", "win32"])
 
     def test_the_release_tries_each_systems_program(self):
         release = text(".github/workflows/release.yml")

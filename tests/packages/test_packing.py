@@ -7,8 +7,8 @@ import os
 import shutil
 import tarfile
 
-from stand_ins import INTERPRETER, beside, stand_ins
-from world import DIST, PROGRAMS, SESSION, Case, folder, pack, packages, project, sha256, sum_in_manifest
+from stand_ins import INTERPRETER, stand_ins
+from world import DIST, SESSION, Case, folder, pack, packages, project, sha256, sum_in_manifest
 
 
 def files_of(out):
@@ -16,14 +16,14 @@ def files_of(out):
 
 
 class Packing(Case):
-    def packed(self, dist, *programs):
+    def packed(self, dist):
         out = folder() / "out"
-        ran = pack(dist, out, *programs)
+        ran = pack(dist, out)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return files_of(out)
 
-    def refused(self, dist, out=None, *programs):
-        ran = pack(dist, out or folder() / "out", *programs)
+    def refused(self, dist, out=None):
+        ran = pack(dist, out or folder() / "out")
         self.assertEqual(ran.returncode, 1, ran.stdout)
         return ran.stderr
 
@@ -36,7 +36,7 @@ class Packing(Case):
         for path in DIST.rglob("*"):
             if path.is_file():
                 shutil.copymode(path, copy / path.relative_to(DIST))
-        first, second = files_of(packages()), self.packed(copy, *([PROGRAMS] if (PROGRAMS / "manifest.sha256").exists() else []))
+        first, second = files_of(packages()), self.packed(copy)
         self.assertEqual(sorted(first), sorted(second))
         for name, content in first.items():
             self.assertEqual(hashlib.sha256(content).digest(), hashlib.sha256(second[name]).digest(), name)
@@ -76,48 +76,18 @@ class Packing(Case):
         general = {name for name in general if not name.startswith("server/")}
         for system in project.SYSTEMS:
             its = self.plugin_for(system, files)
-            expected = general - {"start.sh"} if system.is_windows else general
-            self.assertEqual(set(its), expected | {f"server/{system.program}"})
+            self.assertEqual(set(its), general | {f"server/{system.program}"})
             named = [line.split("  ")[1] for line in its["manifest.sha256"].decode().splitlines()]
             self.assertEqual(named, [f"server/{system.program}", "contract/context.wit"])
             same = {name for name in its if its[name] == (dist / "plugin" / name).read_bytes()}
-            changed = {"manifest.sha256"}
-            if system.is_windows:
-                changed |= {".mcp.json", "hooks/hooks.json", "hooks/register.ts"}
-            self.assertEqual(set(its) - same, changed)
+            self.assertEqual(set(its) - same, {"manifest.sha256"})
 
-    def test_what_a_package_without_a_shell_would_start_by_one_is_not_packed(self):
-        system = project.SYSTEMS[-1]
-        self.assertTrue(system.is_windows)
-        for name, old, new in [
-            (".mcp.json", '"sh"', '"bash"'),
-            ("hooks/hooks.json", "start.sh\\\"", "start.sh\\\" -x"),
-            ("hooks/register.ts", "['sh', `", "['bash', `"),
-        ]:
-            dist = stand_ins([system])
-            path = dist / "plugin" / name
-            text = path.read_text()
-            self.assertIn(old, text)
-            path.write_text(text.replace(old, new))
-            self.assertIn(name, self.refused(dist))
-
-    def test_programs_for_windows_are_packed_from_beside_the_plugin_and_no_others_are(self):
-        unix = [one for one in project.SYSTEMS if not one.is_windows]
-        dist, programs = stand_ins(unix), beside(project.SYSTEMS)
-        files = self.packed(dist, programs)
-        self.assertEqual(set(files), set(self.packed(stand_ins(project.SYSTEMS))))
-        for system in project.SYSTEMS:
-            folder = programs if system.is_windows else dist / "plugin/server"
-            content = (folder / system.program).read_bytes()
-            self.assertEqual(self.plugin_for(system, files)[f"server/{system.program}"], content)
-
-    def test_a_program_that_is_not_what_a_manifest_says_is_not_packed(self):
-        unix, windows = project.SYSTEMS[0], project.SYSTEMS[-1]
-        for damaged in (unix, windows):
-            dist, programs = stand_ins([unix]), beside([windows])
-            path = (programs if damaged.is_windows else dist / "plugin/server") / damaged.program
-            path.write_bytes(path.read_bytes() + b"more")
-            self.assertIn("is not what", self.refused(dist, None, programs))
+    def test_a_program_that_is_not_what_the_manifest_says_is_not_packed(self):
+        system = project.SYSTEMS[0]
+        dist = stand_ins([system])
+        path = dist / "plugin/server" / system.program
+        path.write_bytes(path.read_bytes() + b"more")
+        self.assertIn("is not what", self.refused(dist))
 
     def test_a_program_of_an_unknown_system_is_not_left_out_in_silence(self):
         dist = stand_ins(project.SYSTEMS[:1])

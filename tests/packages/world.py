@@ -1,7 +1,7 @@
 """The packages under test, and a fresh home to install them in.
 
 `./x release installs` says where they are, in KEYHOLE_PACKAGES, and of what they were
-packed, in KEYHOLE_DIST and KEYHOLE_PROGRAMS."""
+packed, in KEYHOLE_DIST."""
 
 import atexit
 import functools
@@ -22,15 +22,10 @@ sys.path.insert(0, str(PACK))
 import project  # noqa: E402
 
 DIST = pathlib.Path(os.environ["KEYHOLE_DIST"])
-# Where programs for Windows are, which no package of the plugin for all has.
-PROGRAMS = pathlib.Path(os.environ["KEYHOLE_PROGRAMS"])
 # Where pip, uv and pipx are, if they could be installed.
 TOOLS = pathlib.Path(os.environ["KEYHOLE_PYTHON_TOOLS"]) if os.environ.get("KEYHOLE_PYTHON_TOOLS") else None
 # What runs programs for arm64 on another processor.
 AS_ARM64 = [part for part in ["sh", os.environ.get("KEYHOLE_AS_ARM64")] if os.environ.get("KEYHOLE_AS_ARM64")]
-
-# What runs programs for Windows here.
-WINE = os.environ.get("KEYHOLE_WINE")
 
 KEY = "k-2c1f8a96d0e34b57"
 DOCUMENT = "# Identifiers\n\nJane Q. Example\n"
@@ -66,12 +61,9 @@ def sha256(path):
 
 
 def sum_in_manifest(system):
-    manifest, folder = DIST / "plugin/manifest.sha256", "server/"
-    if system.is_windows:
-        manifest, folder = PROGRAMS / "manifest.sha256", ""
-    for line in manifest.read_text().splitlines():
+    for line in (DIST / "plugin/manifest.sha256").read_text().splitlines():
         its_sum, name = line.split("  ")
-        if name == f"{folder}{system.program}":
+        if name == f"server/{system.program}":
             return its_sum
     raise AssertionError(f"no {system.program} in the manifest")
 

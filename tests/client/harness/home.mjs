@@ -95,8 +95,8 @@ export class Home extends World {
    * The same, but then as in a client that loads no modules: only the second way
    * remains, the guard and its tickets.
    */
-  async installGuarded(dist) {
-    await this.install(dist);
+  async installGuarded() {
+    await this.install();
     this.change(this.plugin('hooks/hooks.json'), (text) => {
       const { modules, ...classic } = JSON.parse(text);
       return JSON.stringify(classic);

@@ -11,13 +11,11 @@ use tempfile::TempDir;
 /// The one table of systems, of which the launcher has a copy.
 const SYSTEMS: &str = include_str!("../../../../release/systems.txt");
 
-/// The plugin's names for its servers, and what `uname -sm` says where they run. No
-/// script runs on Windows.
+/// The plugin's names for its servers, and what `uname -sm` says where they run.
 pub(crate) fn servers() -> Vec<(&'static str, Vec<String>)> {
     let rows = SYSTEMS.lines().filter(|line| !line.starts_with('#'));
     let servers: Vec<_> = rows
         .map(|row| row.split_whitespace().collect::<Vec<_>>())
-        .filter(|row| row[2] != "-")
         .map(|row| {
             let systems = row[2].split(',').map(|system| system.replace('-', " "));
             (row[0], systems.collect())
