@@ -30,11 +30,20 @@ fail() {
     exit $failed
 }
 
+# The same, but says where to go in a shell on Windows. There, the client may name the data
+# folder as Windows does.
+unsupported() {
+    case $(uname -s) in
+    MINGW* | MSYS* | CYGWIN*) fail "Windows: in WSL2, where Linux's walls should stand; we have not run it there" ;;
+    esac
+    fail "$1"
+}
+
 root=${0%/*}
 CLAUDE_PLUGIN_DATA=${1-}
 case $CLAUDE_PLUGIN_DATA in
 /*) shift ;;
-*) fail "the client did not say where the plugin's data folder is" ;;
+*) unsupported "the client did not say where the plugin's data folder is" ;;
 esac
 export CLAUDE_PLUGIN_DATA
 
@@ -84,7 +93,7 @@ macOS, run \`xattr -dr com.apple.quarantine FOLDER\` on the folder that you adde
     system="$system $machine" && find_program || {
     system=$(uname -sm)
     find_program || {
-        [ "$name" ] || fail "there is no program for this system ($system)"
+        [ "$name" ] || unsupported "there is no program for this system ($system)"
         fail "this copy of the plugin holds no program for this system ($system); install a release of it"
     }
 }

@@ -186,6 +186,20 @@ fn a_program_that_is_not_there_or_may_not_be_run_is_one_clear_line() {
     machine.fails("there is no program for this system (Plan9 mips)");
 }
 
+/// Git's shell, and Cygwin's. The client may name the data folder as Windows does.
+#[test]
+fn on_windows_it_says_where_to_run_the_client() {
+    let machine = Machine::new();
+    fs::remove_file(machine.server("v1")).unwrap();
+    let line = "Windows: in WSL2, where Linux's walls should stand; we have not run it there";
+    for system in ["MINGW64_NT-10.0-26100", "MSYS_NT-10.0", "CYGWIN_NT-10.0"] {
+        machine.shim("uname", &format!("echo {system}"));
+        machine.fails(line);
+    }
+    let machine = machine.with_data("C:/Users/me/data".into());
+    machine.fails(line);
+}
+
 #[test]
 fn a_damaged_program_is_found_before_a_version_counts_as_installed() {
     let machine = Machine::new();
