@@ -164,7 +164,6 @@ fn every_link_leads_to_a_file_and_a_heading_that_are_there() {
     let mut missing = Vec::new();
     let others = [
         "CHANGELOG.md",
-        "docs/contract.md",
         "docs/performance.md",
         "integrations/bernstein/README.md",
         "release/README.md",

@@ -4,8 +4,6 @@
 mod citations;
 /// Every command in them is run, here or at a named place.
 mod commands;
-/// The contract as it is rendered for reading.
-mod contract;
 /// The pictures of a terminal.
 mod pictures;
 /// What the page of codes and limits says about the program.
