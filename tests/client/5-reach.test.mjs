@@ -86,7 +86,7 @@ function narrow(home) {
   return { permissions: { deny } };
 }
 
-/** The rules that version 0.4.0 wrote, which an older client needs. */
+/** The wide rules, which an older client needs. */
 const wide = (home) => ({
   permissions: { deny: ['Read(~/.claude/projects/**)', `Read(/${home.root}/tmp/claude-*/**)`] },
 });
@@ -225,7 +225,7 @@ onEachClient('rules-keep: the rules that setup writes keep what a subagent read 
   assert.deepEqual(Object.keys(tried).filter((name) => open.has(name)), can());
 });
 
-onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under those of 0.4.0 it has not', { terminal: true }, async ({ home }) => {
+onEachClient('rules-let: under the rules that setup writes the parent has its background output, its long outputs and its memory, and under the wide ones it has not', { terminal: true }, async ({ home }) => {
   const play = (script, mode, ...more) => home.session(script, ['--permission-mode', mode, ...more]);
   const inTerminal = (script, mode, ...more) =>
     home.terminal(script, (session) => session.has('parent', 4), {}, [...more, '--permission-mode', mode]);

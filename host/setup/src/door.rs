@@ -4,8 +4,6 @@ use crate::{
     What,
     ask::Asked,
     disk::{Disk, FileError},
-    edit::{Change, apply},
-    map,
     plan::Plan,
     recipe::NameError,
     rules::Places,
@@ -202,27 +200,6 @@ impl Door<'_> {
         Ok(Outcome::Done(
             "The document is still there. Restart the client.".to_owned(),
         ))
-    }
-
-    /// The map's text: as it will be, if all that is wrong with it is bindings through keys, as
-    /// version 0.3.0 had them.
-    ///
-    /// # Errors
-    /// [`SetupError`].
-    pub fn text_of_map(&self) -> Result<String, SetupError> {
-        Ok(self.renewed()?.0)
-    }
-
-    /// The same, and the changes, which show no key.
-    pub(crate) fn renewed(&self) -> Result<(String, Vec<Change>), FileError> {
-        let text = self.disk.find(&self.map)?.text()?;
-        let mut changes = map::renew(&text).unwrap_or_default();
-        let is_valid = |new: &String| (self.judge)(new.as_bytes(), None).is_ok();
-        let Some(new) = apply(&text, &changes).filter(is_valid) else {
-            return Ok((text, Vec::new()));
-        };
-        changes.iter_mut().for_each(|change| change.removed.clear());
-        Ok((new, changes))
     }
 
     fn write(&self, plan: &Plan<'_>, adds: bool) -> Result<(), SetupError> {

@@ -56,7 +56,7 @@ impl Door<'_> {
         };
         let document = Document::find(&request.file, self)?;
         // The map is judged first: what cannot be read cannot be added to.
-        let (text, renewed) = self.renewed()?;
+        let text = self.disk.find(&self.map)?.text()?;
         (self.judge)(text.as_bytes(), None).map_err(SetupError::Map)?;
         let map = map::read(&text).map_err(|error| FileError::new(&self.map, error))?;
         let is_document = |path: &String| {
@@ -79,10 +79,6 @@ impl Door<'_> {
             who: String::new(),
             last: String::new(),
         };
-        if !renewed.is_empty() {
-            intent.plan.put(&self.map, text, renewed)?;
-            intent.notes.push("The map has bindings through keys, which this version does not take. Each gets its path in place of the key, and `keyhole setup remove` leaves it so.".to_owned());
-        }
         intent.document()?;
         match &request.what {
             What::Bind { client, agent, .. } => {

@@ -226,47 +226,6 @@ pub(crate) fn roots_left(
         .collect())
 }
 
-/// The changes after which each binding that has the key of an entry has that entry's path,
-/// limit and agents instead, as since version 0.4.0.
-pub(crate) fn renew(text: &str) -> Result<Vec<Change>, EditError> {
-    let make = |text: &str| {
-        let document = parse(text)?;
-        let old = table_value(&document);
-        let (mut changes, mut expected) = (Vec::new(), old.clone());
-        let bindings = document.get("bindings");
-        let bindings = bindings.and_then(|found| found.get_ref().as_table());
-        for (name, binding) in bindings.into_iter().flatten() {
-            let fields = binding.get_ref().as_table();
-            let Some((field, key)) = fields.and_then(|fields| fields.get_key_value("key")) else {
-                continue;
-            };
-            let place = format!("[bindings.{}]", name.get_ref());
-            let entry = &old["keys"][key.get_ref().as_str().unwrap_or_default()];
-            let path = entry.as_str().or_else(|| entry.get("path")?.as_str());
-            let path = path.ok_or_else(|| EditError::Differs(format!("the key of {place}")))?;
-            let new = &mut expected["bindings"][&**name.get_ref()];
-            new.as_object_mut().and_then(|new| new.remove("key"));
-            let mut lines = Vec::new();
-            for (name, value) in [
-                ("path", &json!(path)),
-                ("max_bytes", &entry["max_bytes"]),
-                ("agents", &entry["agents"]),
-            ] {
-                if !value.is_null() {
-                    lines.push(format!("{name} = {}", shown(value)));
-                    new[name] = value.clone();
-                }
-            }
-            let is_inline = rest(text, binding.span().start).starts_with('{');
-            let joint = if is_inline { ", " } else { line_end(text) };
-            let old = field.span().start..key.span().end;
-            changes.push(Change::replace(text, old, lines.join(joint), &place));
-        }
-        Ok((changes, expected))
-    };
-    edited(text, make, whole)
-}
-
 fn rest(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or_default()
 }

@@ -131,8 +131,7 @@ pub(crate) struct Entry {
     pub(crate) wanted: Wanted,
     /// In JSON: what of that it had not before setup wrote there at all.
     pub(crate) wrote: Value,
-    /// In JSON: the lists and tables of that which the user had. Version 0.4.0 did not say.
-    #[serde(default)]
+    /// In JSON: the lists and tables of that which the user had.
     pub(crate) had: Value,
 }
 

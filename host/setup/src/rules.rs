@@ -127,8 +127,8 @@ impl Places {
         Some(without_doubles(missing))
     }
 
-    /// The rules that deny all of these places, as version 0.4.0 wrote them, as far as `denied`
-    /// has no such rule. An older client needs them.
+    /// The rules that deny all of these places, as far as `denied` has no such rule. An older
+    /// client needs them.
     pub fn wider(&self, denied: &Denied) -> Option<Vec<String>> {
         let all = self.projects.iter().chain(&self.tasks);
         let open = all.filter(|folder| !denied.has(&folder.join(ANY), &self.home));

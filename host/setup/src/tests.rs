@@ -301,7 +301,7 @@ fn a_dry_run_shows_what_would_be_asked() {
     assert!(nobody.shown.contains(says), "{}", nobody.shown);
 }
 
-/// Version 0.4.0 wrote them. They are enough, but break what they need not.
+/// An older client needs them. They are enough, but break what they need not.
 #[test]
 fn wide_rules_stay_and_are_said_to_be_wide() {
     let home = Home::new();

@@ -875,7 +875,7 @@ hooks: {PreToolUse: [{hooks: [{command: keyhole, args: [guard, --bind, d]}]}]}
         .mentions("Read(~/private/**), Read(~/private/a.md), Read(~/private/c.md), Read(~/.local");
 }
 
-/// As version 0.4.0 of setup wrote it: a session that is this agent gets the file.
+/// A session that is this agent gets the file.
 #[test]
 fn an_agent_whose_server_serves_any_caller_is_told_of_and_fails_the_check() {
     let setup = World::new()

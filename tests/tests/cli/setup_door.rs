@@ -395,28 +395,3 @@ fn each_client_gets_written_what_is_printed_for_it_and_printing_writes_nothing()
         assert_eq!(shown.contains("```"), is_pasted, "{client}");
     }
 }
-
-#[test]
-fn a_map_of_the_version_before_is_rewritten_with_the_rest_and_no_key_is_shown() {
-    let old = "[keys.k-0123456789abcdef]\npath = '~/private/a.md'\n\n[bindings.b]\nkey = 'k-0123456789abcdef'\n";
-    let world = World::new().file("private/a.md", "a\n").map(old);
-    let command = "setup plugin --file ~/private/a.md";
-    let dry = world.run(command.split(' ').chain(["--dry-run"])).exits(0);
-    let dry = dry.mentions("  + path = \"~/private/a.md\"\n");
-    let dry = dry.mentions("[keys.keyhole-privacy-catalog]");
-    let dry = dry.mentions("`keyhole setup remove` leaves it so");
-    let _ = dry.conceals("k-0123");
-    let map = || fs::read_to_string(world.map_path()).unwrap();
-    let agent = (
-        "Type the agent's name to agree: ",
-        "keyhole:privacy-scanner",
-    );
-    let says = ["nothing is changed"];
-    shows(&world, command, &[RULES, agent, (WRITE.0, "n")], 1, &says);
-    assert_eq!(map(), old);
-    shows(&world, command, &[RULES, agent, WRITE], 0, &[]);
-    let new = old.replace("key = 'k-0123456789abcdef'", "path = \"~/private/a.md\"");
-    assert!(map().contains(&new), "{}", map());
-    shows(&world, "setup remove plugin", &[AWAY], 0, &[]);
-    assert_eq!(map(), new);
-}

@@ -60,18 +60,12 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
         true => &mut nobody,
         false => terminal.insert(Terminal::open(variable)?),
     };
-    let user = match UserMap::read() {
-        Err(SetupError::Map(error @ MapError::Parse { .. })) => {
-            let new = door.text_of_map().ok();
-            let map = new.and_then(|text| live.parse(text.as_bytes()).ok());
-            let invalid = || keyhole_setup::SetupError::Map(error.to_string());
-            UserMap {
-                live: LiveMap::new(location.clone()),
-                map: Some(Arc::new(map.ok_or_else(invalid)?)),
-            }
+    let user = UserMap::read().map_err(|error| match error {
+        SetupError::Map(error @ MapError::Parse { .. }) => {
+            keyhole_setup::SetupError::Map(error.to_string()).into()
         }
-        user => user?,
-    };
+        error => error,
+    })?;
     let (what, file) = match wish {
         Wish::Give(what, file) => (what, file),
         Wish::Remove(name) => {

@@ -154,7 +154,7 @@ fn the_tasks_are_where_the_variables_say_and_in_tmp() {
     }
 }
 
-/// The wide rules of version 0.4.0 are enough.
+/// The wide rules are enough.
 #[test]
 fn who_denies_all_of_a_place_needs_no_narrower_rule() {
     let places = Places::find(Path::new("/h"), |_| None).unwrap();
@@ -169,7 +169,7 @@ fn who_denies_all_of_a_place_needs_no_narrower_rule() {
     }
 }
 
-/// The narrow rule and version 0.4.0's wide one.
+/// The narrow rule and the wide one.
 #[test]
 fn a_rule_about_transcripts_is_one_for_the_clients_own_folder() {
     let set = |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| "/c/d".into());

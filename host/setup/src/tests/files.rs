@@ -582,33 +582,3 @@ fn roots_hold_what_is_there_or_are_left_out() {
     home.given(&wants(What::Plugin));
     assert!(home.read(MAP).starts_with("roots = ['~/']\n\n[keys."));
 }
-
-/// A later version takes away what an earlier one wrote.
-#[test]
-fn the_record_has_the_shape_that_version_0_4_0_wrote() {
-    let home = lived_in();
-    let before = home.everything();
-    home.given(&bind("claude-code", "a"));
-    let record = home.read(".local/state/keyhole/setup.json");
-    let mut record: serde_json::Value = serde_json::from_str(&record).unwrap();
-    for entry in record["entries"].as_array_mut().unwrap() {
-        // A version after it wrote this.
-        entry.as_object_mut().unwrap().remove("had").unwrap();
-    }
-    home.file(".local/state/keyhole/setup.json", &record.to_string());
-    let names = |value: &serde_json::Value| {
-        let names = value.as_object().unwrap().keys();
-        names.cloned().collect::<Vec<_>>().join(" ")
-    };
-    assert_eq!(names(&record), "entries folders version");
-    let (rules, map) = (&record["entries"][0], &record["entries"][1]);
-    let entry = "after before changes file folders made name wanted wrote";
-    assert_eq!(names(rules), entry);
-    assert_eq!(names(&rules["wanted"]["json"]), "comments value");
-    assert_eq!(names(&rules["changes"][0]), "at inserted place removed");
-    let table = "all_roots fields held_by kind name root";
-    assert_eq!(names(&map["wanted"]["map"]), table);
-    assert_eq!(map["wanted"]["map"]["fields"][0][0], "path");
-    home.remove("a").unwrap();
-    assert_eq!(home.everything(), before);
-}

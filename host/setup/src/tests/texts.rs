@@ -311,24 +311,3 @@ fn a_map_that_cannot_be_edited_safely_is_refused() {
         );
     }
 }
-
-#[test]
-fn a_binding_through_a_key_gets_the_path_of_its_entry() {
-    let before = "# mine\r\n[keys.k]\r\npath = '~/a.md' # a\r\nmax_bytes = 9\r\nagents = ['x']\r\n\r\n[bindings.b]\r\ntitle = \"T\"\r\nkey = 'k' # mine\r\n\r\n[keys.s]\r\npath = '/s.md'\r\n\r\n[bindings.c]\r\nkey = \"s\"";
-    let after = before
-        .replace(
-            "key = 'k'",
-            "path = \"~/a.md\"\r\nmax_bytes = 9\r\nagents = [\"x\"]",
-        )
-        .replace("key = \"s\"", "path = \"/s.md\"");
-    let changes = map::renew(before).unwrap();
-    assert_eq!(apply(before, &changes).unwrap(), after);
-    let inline = "keys = { s = '/s.md' }\nbindings = { c = { key = 's', title = 'C' } }\n";
-    let changes = map::renew(inline).unwrap();
-    assert_eq!(
-        apply(inline, &changes).unwrap(),
-        inline.replace("key = 's'", "path = \"/s.md\"")
-    );
-    assert!(map::renew("[bindings.b]\nkey = 'gone'\n").is_err());
-    assert_eq!(map::renew("[bindings.b]\npath = '/a.md'\n"), Ok(Vec::new()));
-}
