@@ -1,7 +1,5 @@
 //! The known clients, as `clients.txt` has them, with the examples of docs/examples.
 
-use crate::recipe::NameError;
-
 /// What one client needs in its configuration. `clients.txt` says what each field is.
 #[derive(Debug, Default)]
 pub struct Recipe {
@@ -77,14 +75,9 @@ pub fn all() -> impl Iterator<Item = Recipe> {
     text.split("\n\n").skip(1).filter_map(recipe)
 }
 
-/// The recipe of the client that the user types so.
-///
-/// # Errors
-/// If there is no such client.
-pub fn named(name: &str) -> Result<Recipe, NameError> {
-    let mut all = all();
-    let recipe = all.find(|recipe| recipe.name == name);
-    recipe.ok_or(NameError::UnknownClient)
+/// The recipe of the client that the user types so, if there is one.
+pub fn named(name: &str) -> Option<Recipe> {
+    all().find(|recipe| recipe.name == name)
 }
 
 fn recipe(text: &'static str) -> Option<Recipe> {

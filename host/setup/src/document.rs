@@ -4,7 +4,13 @@
     reason = "it looks at the file that the user names, and reads no byte of it"
 )]
 
-use crate::{Door, disk::ACCESS_LIST, paste, recipe::NameError, rules::without_links};
+use crate::{
+    Door,
+    disk::ACCESS_LIST,
+    paste,
+    recipe::{self, NameError},
+    rules::without_links,
+};
 use keyhole_walk::{System, Walker};
 use rustix::fs::getxattr_query;
 use std::{
@@ -47,7 +53,7 @@ pub(crate) struct Document {
 impl Document {
     /// Looks at the file that the user named.
     pub(crate) fn find(named: &Path, door: &Door<'_>) -> Result<Self, NameError> {
-        let text = paste::document(named, Some(&door.home))?;
+        let text = recipe::document(named, Some(&door.home))?;
         let path = door.expand(&text);
         let written = short(&path, &door.home).unwrap_or(text);
         let found = fs::metadata(&path).ok();

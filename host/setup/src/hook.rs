@@ -39,7 +39,8 @@ pub fn who(agent: &str) -> String {
 /// # Errors
 /// If the client has none, or it cannot name this agent or map.
 pub fn of(client: &str, agent: &str, program: &str, map: &Path) -> Result<Hook, NameError> {
-    let (file, last) = clients::named(client)?.hook.ok_or(NameError::NoHook)?;
+    let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
+    let (file, last) = recipe.hook.ok_or(NameError::NoHook)?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
     if !agent.bytes().all(is_plain) {
         return Err(NameError::NoMatcher);

@@ -82,7 +82,7 @@ impl Door<'_> {
         intent.document()?;
         match &request.what {
             What::Bind { client, agent, .. } => {
-                let recipe = clients::named(client)?;
+                let recipe = clients::named(client).ok_or(NameError::UnknownClient)?;
                 intent.bind(&recipe, agent.as_deref())?;
             }
             What::Inject { client, agent } => {

@@ -5,7 +5,6 @@
     reason = "it asks what a path names, and who owns it, and opens nothing"
 )]
 
-use crate::recipe::NameError;
 use keyhole_walk::printable::visible;
 use std::{fs, io::ErrorKind, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -17,33 +16,6 @@ const MAX_LEN: usize = 4096;
 /// are not characters in YAML.
 pub fn plain(path: &Path) -> Option<&str> {
     visible(path).filter(|text| !text.is_empty() && !text.contains(['\u{fffe}', '\u{ffff}']))
-}
-
-/// The path of a document as the map has it: as the user gave it, if it means the same there.
-///
-/// # Errors
-/// [`NameError`].
-pub fn document(file: &Path, home: Option<&Path>) -> Result<String, NameError> {
-    let text = plain(file).ok_or(NameError::OddPath)?;
-    if file.ends_with("FILE") {
-        return Err(NameError::Placeholder);
-    }
-    // The text may be a key in the wrong place, so this check comes before anything prints it.
-    if !text.ends_with(".md") || file.extension().is_none() {
-        let in_home = file.strip_prefix("~").ok().zip(home);
-        let path = in_home.map_or_else(|| file.to_owned(), |(rest, home)| home.join(rest));
-        return Err(match path.is_dir() {
-            true => NameError::Folder,
-            false => NameError::NotMarkdown,
-        });
-    }
-    if text.starts_with("~/") {
-        return Ok(text.to_owned());
-    }
-    let absolute = std::path::absolute(file).ok();
-    let absolute = absolute.as_deref().and_then(plain);
-    let absolute = absolute.filter(|_| !text.starts_with('~'));
-    Ok(absolute.ok_or(NameError::OddPath)?.to_owned())
 }
 
 /// Whether clients could replace a part of the text, such as `${HOME}` or

@@ -127,7 +127,7 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
             return Err(SetupError::Refused(why, shown));
         }
         if let What::Bind { client, .. } = &request.what
-            && let Ok(client) = clients::named(client)
+            && let Some(client) = clients::named(client)
             && client.parts.iter().any(|part| part.to.is_none())
         {
             shown += &recipe()?;

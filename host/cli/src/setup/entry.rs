@@ -8,10 +8,7 @@ use crate::{
 use keyhole_core::{
     Caller, Entry, Loader, Location, Map, Target, hex, limits::Limits, sandbox::Sandbox,
 };
-use keyhole_setup::{
-    PLUGIN,
-    paste::{document, quoted},
-};
+use keyhole_setup::{PLUGIN, paste::quoted, recipe::document};
 use keyhole_walk::printable::printable;
 use std::{
     io::{self, IsTerminal as _},

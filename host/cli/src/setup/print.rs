@@ -8,7 +8,7 @@ use keyhole_setup::{
     hook::{self, RULE},
     paste::{quoted, shell_word},
     program::Program,
-    recipe::{Filled, tickets, usual},
+    recipe::{Filled, NameError, tickets, usual},
     state_folder,
 };
 use keyhole_walk::printable::printable;
@@ -20,7 +20,7 @@ pub(super) fn recipe(
     agent: Option<&AgentName>,
     user: &UserMap,
 ) -> Result<Output, SetupError> {
-    let recipe = &clients::named(client)?;
+    let recipe = &clients::named(client).ok_or(NameError::UnknownClient)?;
     let program = Program::this()?;
     let given = agent.map(|agent| &**agent);
     let state = user
