@@ -24,7 +24,7 @@ dist() {
         esac
     done
     out=${out%/}
-    if [ -e "$out" ] && ! is_ours "$out"; then
+    if [ -e "$out" ] && [ ! -e "$out/plugin/manifest.sha256" ]; then
         die "$out is there and is not a package; remove it, or name another place with --out"
     fi
     if [ -n "$quick" ]; then
@@ -61,15 +61,6 @@ dist() {
     # A package that is only for this machine needs no bundle.
     if [ -z "$quick" ] && { [ -n "$servers" ] || [ -z "$server" ]; }; then bundle "$out" "$out-bundle"; fi
     if [ -n "$all" ]; then everything "$out"; fi
-}
-
-# Whether the folder $1 is a package, or one that an older version did not finish: that has
-# our marketplace, and beside it only the plugin. A checkout has more.
-is_ours() {
-    [ -e "$1/plugin/manifest.sha256" ] || {
-        grep -qs '"The Keyhole project"' "$1/.claude-plugin/marketplace.json" &&
-            [ "$(ls -A "$1")" = "$(printf '.claude-plugin\nplugin')" ]
-    }
 }
 
 # Puts the servers into the package that `dist` makes.

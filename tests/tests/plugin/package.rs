@@ -196,13 +196,7 @@ fn packaging_replaces_a_package_and_nothing_else() {
     let _ = dist(&package.marketplace()).exits(0);
     assert_eq!(files(&package.marketplace()), before);
 
-    // What an older version left when it failed.
-    fs::remove_file(package.plugin().join("manifest.sha256")).unwrap();
-    fs::remove_dir_all(package.plugin().join("server")).unwrap();
-    let _ = dist(&package.marketplace()).exits(0);
-    assert_eq!(files(&package.marketplace()), before);
-
-    // A checkout has all of that, and more.
+    // A checkout has all but the manifest, and more.
     fs::remove_file(package.plugin().join("manifest.sha256")).unwrap();
     let precious = package.marketplace().join("precious");
     fs::write(&precious, "").unwrap();
