@@ -20,7 +20,6 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, duplex},
     runtime::{Builder, Runtime},
-    sync::Semaphore,
 };
 
 /// The key. The corpus has it, so that the fuzzer knows it.
@@ -47,11 +46,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     fs::write(tree.path().join("a.md"), DOCUMENT).unwrap();
     fs::write(tree.path().join("b.md"), MARKER).unwrap();
     let location = Location::find(Some(&map), |_| None).unwrap();
-    let limits = Limits {
-        // The fuzzer guesses keys all the time.
-        free_guesses: Semaphore::MAX_PERMITS,
-        ..Limits::default()
-    };
+    let limits = Limits::default();
     let live = LiveMap::new(location);
     let sandbox = Sandbox::embedded(limits).unwrap();
     Server {

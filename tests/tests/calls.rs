@@ -3,7 +3,6 @@
 use keyhole_tests::{Protocol, World};
 use std::collections::HashSet;
 
-/// A key that nobody could guess: such a key never waits for others.
 fn key(n: usize) -> String {
     format!("k-2c1f8a96d0e34b57-{n}")
 }

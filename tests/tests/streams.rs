@@ -94,14 +94,16 @@ fn run(world: &World, arguments: &[&str], input: &[u8], streams: Streams) -> (St
 
 /// A user with a document that no pipe holds, and one for an agent.
 fn world() -> World {
-    let lines: String = (2..100).map(|n| format!("k-{n} = '~/2.md'\n")).collect();
+    let lines: String = (2..100)
+        .map(|n| format!("k-7f3a9c55aa01-{n} = '~/2.md'\n"))
+        .collect();
     World::new()
         .file("1.md", document())
         .file("2.md", "2")
         .file("a.md", "a\n".repeat(4_000))
         .plugin_data()
         .map(format!(
-            "[keys]\nk-1 = '~/1.md'\n{lines}k-a = {{ path = '~/a.md', agents = ['a'] }}\n"
+            "[keys]\nk-7f3a9c55aa01-1 = '~/1.md'\n{lines}k-a = {{ path = '~/a.md', agents = ['a'] }}\n"
         ))
 }
 
@@ -112,7 +114,7 @@ fn document() -> String {
 #[track_caller]
 fn whole_session(world: &World, streams: Streams) {
     let hello = Protocol::hello(Protocol::Initialize.version());
-    let call = json!({ "name": "load_context", "arguments": { "key": "k-1" } });
+    let call = json!({ "name": "load_context", "arguments": { "key": "k-7f3a9c55aa01-1" } });
     let lines = [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
@@ -151,7 +153,7 @@ fn every_command_reads_and_writes_over_streams_that_do_not_block() {
         "hook_event_name": "PreToolUse",
         "tool_name": "mcp__plugin_keyhole_context__load_context",
         "tool_use_id": "toolu_1",
-        "tool_input": { "key": "k-1" },
+        "tool_input": { "key": "k-7f3a9c55aa01-1" },
     });
     let after = json!({ "hook_event_name": "PostToolUse" });
     let start = json!({

@@ -3,7 +3,6 @@
 use crate::{
     caller::Caller,
     grant::Executor,
-    guesses::Guess,
     map::{BindingName, Key, Maps},
     refusal::Refusal,
 };
@@ -30,19 +29,16 @@ pub struct Call {
     pub target: Target,
     /// Who makes it.
     pub caller: Caller,
-    /// The permit to look up a key that could be guessed.
-    pub(crate) guess: Option<Guess>,
     /// When it must have ended.
     pub deadline: Instant,
 }
 
 impl Call {
-    /// A call that needs no permit for its key.
+    /// A call of `caller`.
     pub fn new(target: Target, caller: Caller, deadline: Instant) -> Self {
         Self {
             target,
             caller,
-            guess: None,
             deadline,
         }
     }
@@ -79,11 +75,6 @@ impl Call {
                 of_key(key.ok_or(Refusal::UnknownKey)?)
             }
         };
-        match (self.guess, entry) {
-            (Some(guess), None) => guess.was_wrong(),
-            // The key was right, or it needed no permit. A permit is returned here.
-            (guess, _) => drop(guess),
-        }
         // Without an entry there is no grant, and the guest refuses. So a wrong key, and a
         // key that is bound to other agents, takes the same path as a right one.
         let grant = entry

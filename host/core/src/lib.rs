@@ -54,7 +54,6 @@ mod agent;
 mod call;
 mod caller;
 mod grant;
-mod guesses;
 mod hex;
 pub mod limits;
 mod loader;

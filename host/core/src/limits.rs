@@ -40,16 +40,6 @@ pub struct Limits {
     pub table_elements: usize,
     /// Core instances that the component may consist of: its module and adapters.
     pub instances: usize,
-    /// Wrong guessable keys (see [`crate::Key::is_guessable`]) that the server looks
-    /// up without a delay. So a user who mistypes a key is not slowed down.
-    pub free_guesses: usize,
-    /// After those, the server looks up one more each time this interval has passed.
-    /// Until then a guessable key waits, as long as a call may wait; then the answer
-    /// is `busy`. A right guessable key waits too.
-    pub guess_every: Duration,
-    /// Guessable keys that may wait for their lookup. The answer to one more is
-    /// `busy`.
-    pub waiting_guesses: usize,
 }
 
 /// A file's limit if the map names none, in bytes.
@@ -75,9 +65,6 @@ impl Default for Limits {
             tables: 8,
             table_elements: 1024,
             instances: 16,
-            free_guesses: 16,
-            guess_every: Duration::from_secs(1),
-            waiting_guesses: 16,
         }
     }
 }

@@ -4,9 +4,8 @@ use crate::{
     call::{Call, Target},
     caller::Caller,
     grant::Executor,
-    guesses::GuessThrottle,
     limits::Limits,
-    map::{Key, Maps},
+    map::Maps,
     refusal::Refusal,
 };
 use std::{
@@ -33,7 +32,6 @@ pub struct Loader<M, G> {
     limits: Limits,
     /// One permit for each call that runs or waits.
     queue: Semaphore,
-    guesses: GuessThrottle,
     /// One permit for each call that runs.
     running: Arc<Semaphore>,
     /// How many of those are past their deadline: their threads hang in the kernel.
@@ -59,7 +57,6 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
             guest: Arc::new(guest),
             limits,
             queue: Semaphore::new(limits.running + limits.waiting),
-            guesses: GuessThrottle::new(limits),
             running: Arc::new(Semaphore::new(limits.running)),
             late: Arc::default(),
         }
@@ -67,38 +64,21 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
 
     /// The file that `target` stands for in the map as it is now, if `caller` may have it.
     ///
-    /// The call first waits for a permit to run, at most as long as a call may take. A
-    /// guessable key also waits behind other guessable keys that were wrong: see
-    /// [`Limits::free_guesses`]. Dropping the future ends a call that waits. A call that runs
-    /// goes on until it ends, and keeps its permit. The runtime needs a timer.
+    /// The call first waits for a permit to run, at most as long as a call may take. Dropping
+    /// the future ends a call that waits. A call that runs goes on until it ends, and keeps its
+    /// permit. The runtime needs a timer.
     pub async fn load(&self, target: Target, caller: Caller) -> Result<Content, Refusal> {
         let until = Instant::now() + self.limits.deadline;
         let _queued = self.queue.try_acquire().map_err(|_| Refusal::Busy)?;
-        let run = async || match self.all_hang() {
-            true => Err(Refusal::TimedOut),
-            false => by(until, Arc::clone(&self.running).acquire_owned()).await,
-        };
-        let mut permit = run().await?;
-        let guess = match &target {
-            Target::Key(key) if Key::is_guessable(key) => match self.guesses.try_take() {
-                None => {
-                    // Others run meanwhile.
-                    drop(permit);
-                    let guess = by(until, self.guesses.take()).await??;
-                    permit = run().await?;
-                    Some(guess)
-                }
-                guess => guess,
-            },
-            _ => None,
-        };
+        if self.all_hang() {
+            return Err(Refusal::TimedOut);
+        }
+        let permit = timeout_at(until, Arc::clone(&self.running).acquire_owned()).await;
+        let permit = permit.map_err(|_| Refusal::Busy)?;
         let permit = permit.map_err(|_| Refusal::Internal)?;
 
         let deadline = Instant::now() + self.limits.deadline;
-        let call = Call {
-            guess,
-            ..Call::new(target, caller, deadline.into_std())
-        };
+        let call = Call::new(target, caller, deadline.into_std());
         let (maps, guest) = (self.maps.clone(), self.guest.clone());
         let mut ran = spawn_blocking(move || {
             let text = call.run(&*maps, &*guest)?;
@@ -131,11 +111,6 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
     fn all_hang(&self) -> bool {
         self.late.load(Ordering::Relaxed) >= self.limits.running
     }
-}
-
-/// Waits for `wait`, but not longer than until `until`.
-async fn by<T>(until: Instant, wait: impl Future<Output = T>) -> Result<T, Refusal> {
-    timeout_at(until, wait).await.map_err(|_| Refusal::Busy)
 }
 
 #[cfg(test)]

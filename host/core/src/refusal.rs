@@ -92,8 +92,7 @@ codes! {
     /// it: a root that was made, moved or mounted again since, or added to the map.
     RestartNeeded "restart-needed"
         "this server may read only what the map's roots were when it started, and the file, or the map, is elsewhere now. Ask the user to restart this server (in Claude Code: /mcp, reconnect); if that does not help, `keyhole check` says more.";
-    /// Too many calls wait, or the call has waited too long. Too many wrong guessable
-    /// keys can cause it too.
+    /// Too many calls wait, or the call has waited too long.
     Busy "busy"
         "too many calls are waiting. Call again in a moment.";
     /// The operating system gave the server no file descriptor, thread or memory

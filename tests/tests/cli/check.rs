@@ -312,6 +312,27 @@ fn a_file_of_withheld_reports_that_holds_next_to_no_value_is_warned_of() {
     }
 }
 
+#[test]
+fn a_key_that_can_be_guessed_by_anybody_fails_the_check() {
+    let says = "can be guessed, and its entry has no agents; replace it by one that `keyhole setup key FILE` prints: line 2\n";
+    for (entry, exit) in [
+        ("hunter2-7f3a9c5 = '~/a.md'", 1),
+        ("hunter2hunter2hunter2 = '~/a.md'", 0),
+        ("aaaaaaaaaaaaaaaa = '~/a.md'", 1),
+        ("k-7f3a8b11223344 = '~/a.md'", 0),
+        ("hunter2-7f3a9c5 = { path = '~/a.md', agents = ['x:y'] }", 0),
+    ] {
+        let map = format!("[keys]\n{entry}\n");
+        let world = World::new().file("a.md", "a").map(map);
+        let ran = world.run(["check"]).exits(exit).conceals("hunter2-7");
+        assert_eq!(ran.stdout.contains(says), exit == 1, "{entry} {ran:#?}");
+        let report = world.run(["check", "--json"]).exits(exit).json();
+        assert_eq!(report["ok"], exit == 0);
+        // A call with the key would get the file all the same.
+        assert_eq!(report["entries"][0]["ok"], true);
+    }
+}
+
 /// What is printed for it, typed as it stands: for a file, and for the map.
 #[test]
 fn one_command_closes_all_directories_on_the_way() {
@@ -384,14 +405,15 @@ fn a_file_that_says_nothing_or_only_looks_like_text_is_warned_of() {
         ("# A\n-\0 \0B\0\n\0", &[nul]),
         ("\u{feff}# A\n", &[]),
     ] {
-        let world = World::new().with_k1(content);
+        let map = format!("[keys]\n{STRONG} = '~/a.md'\n");
+        let world = World::new().file("a.md", content).map(map);
         let ran = world.run(["check"]).exits(0);
         for warning in [empty, nul] {
             let is_said = ran.stdout.contains(warning);
             assert_eq!(is_said, says.contains(&warning), "{content:?} {ran:#?}");
         }
         let mut client = world.client();
-        client.load("k-1").is(content);
+        client.load(STRONG).is(content);
         client.end();
     }
 }
@@ -630,9 +652,9 @@ fn a_kernel_without_what_a_walk_needs_is_told_of() {
 fn a_binding_whose_tool_has_too_long_a_name_for_some_clients_is_warned_of() {
     for (chars, is_warned) in [(41, false), (42, true)] {
         let name = "a".repeat(chars);
-        let world = World::new().with_k1("a");
-        let map = std::fs::read_to_string(world.map_path()).unwrap();
-        world.write_map(format!("{map}[bindings.{name}]\npath = '~/1.md'\n"));
+        let world = World::new()
+            .file("1.md", "a")
+            .map(format!("\n\n[bindings.{name}]\npath = '~/1.md'\n"));
         let ran = world.run(["check"]).exits(0);
         let says = "the binding on line 3 has a name with which some clients cannot call its tool";
         assert_eq!(ran.stdout.contains(says), is_warned, "{ran:#?}");

@@ -5,7 +5,6 @@ use keyhole_core::{
     AgentName, Key, Refusal,
     limits::{DEFAULT_MAX_BYTES, Limits, MAX_MAP_BYTES, MAX_MAX_BYTES},
 };
-use std::time::Duration;
 
 #[test]
 fn each_code_has_a_heading_of_its_own() {
@@ -29,20 +28,15 @@ fn its_limits_are_those_of_the_program() {
         table_elements,
         // A limit of what components are made of, which users do not reach.
         instances: _,
-        free_guesses,
-        guess_every,
-        waiting_guesses,
     } = Limits::default();
     let size = |bytes: u64| match bytes % (1 << 20) {
         0 => format!("{} MiB", bytes >> 20),
         _ => format!("{} KiB", bytes >> 10),
     };
     let seconds = deadline.as_secs();
-    assert_eq!(guess_every, Duration::from_secs(1));
     let (default, most) = (size(DEFAULT_MAX_BYTES), size(MAX_MAX_BYTES));
     let (map, memory) = (size(MAX_MAP_BYTES), size(memory_bytes as u64));
     let host_call = size(host_call_bytes as u64);
-    let (length, different) = (Key::STRONG_LEN, Key::STRONG_CHARS);
     let (key, name) = (Key::MAX_LEN, AgentName::MAX_CHARS);
     let rows = format!(
         "\
@@ -57,10 +51,7 @@ if all hang, `timed-out` |
 | the guest's memory | {memory} | | `internal` |
 | the guest's handles | {handles} | | `internal` |
 | the guest's tables | {tables} of {table_elements} elements | | `internal` |
-| bytes in one call to the host | the file's limit + {host_call} | | `internal` |
-| wrong keys that are looked up, of fewer than {length} characters or fewer than {different} \
-different ones | {free_guesses} at once, then one a second | | {waiting_guesses} wait, \
-for {seconds} s at most; then `busy` |"
+| bytes in one call to the host | the file's limit + {host_call} | | `internal` |"
     );
     let page = read("docs/refusals.md");
     for row in rows.lines() {

@@ -130,7 +130,7 @@ fn the_agents_that_the_map_names_are_told_and_nothing_else_of_it() {
 fn what_the_client_would_write_to_a_file_is_too_large() {
     let call = |world: &World, meta: Value| {
         let mut client = world.client();
-        let call = json!({ "name": "load_context", "arguments": { "key": "k" }, "_meta": meta });
+        let call = json!({ "name": "load_context", "arguments": { "key": "k-7f3a9c55aa01beef" }, "_meta": meta });
         let answer = client.request("tools/call", call);
         client.end();
         answer
@@ -147,7 +147,7 @@ fn what_the_client_would_write_to_a_file_is_too_large() {
     ] {
         let world = World::new()
             .file("a.md", text.as_bytes())
-            .map("[keys]\nk = { path = '~/a.md', max_bytes = 2000000 }\nkeyhole-privacy-catalog = { path = '~/a.md', max_bytes = 2000000, agents = ['keyhole:privacy-scanner'] }\n");
+            .map("[keys]\nk-7f3a9c55aa01beef = { path = '~/a.md', max_bytes = 2000000 }\nkeyhole-privacy-catalog = { path = '~/a.md', max_bytes = 2000000, agents = ['keyhole:privacy-scanner'] }\n");
         match fits {
             true => call(&world, claude.clone()).is(&text),
             false => call(&world, claude.clone()).refused("too-large"),

@@ -13,8 +13,6 @@ mod foreign_directory;
 /// A file system that never answers, made by the test itself.
 #[cfg(target_os = "linux")]
 mod fuse;
-/// A client that guesses, and does not wait for answers.
-mod guessing;
 /// A file that hangs must not affect other files.
 #[cfg(target_os = "linux")]
 mod hung_read;

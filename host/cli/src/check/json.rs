@@ -46,7 +46,7 @@ impl Report {
         json!({
             // `null` if `--map` names it and no readable file is there, or if it is not UTF-8.
             "map": self.map.as_ref().and_then(|map| map.to_str()),
-            // Whether everything would be served, as exit code 0 says.
+            // Whether everything would be served, and to nobody who guesses, as exit code 0 says.
             "ok": self.exit_code() == 0,
             // In the order of the map; `null` if the map itself is invalid.
             "entries": entries.map(|entries| entries.iter().map(|entry| json!({
@@ -56,7 +56,9 @@ impl Report {
                 // Whether it is for its agents only.
                 "bound": entry.is_bound,
                 // Whether the key may be guessed.
-                "weak_key": entry.warnings.contains(&Warning::WeakKey),
+                "weak_key": entry.warnings.iter().any(|warning| {
+                    matches!(warning, Warning::WeakKey | Warning::GuessableKey)
+                }),
                 "ok": entry.result.is_ok(),
                 "bytes": entry.result.ok(),
                 "code": entry.result.err().map(Refusal::as_str),

@@ -119,8 +119,7 @@ pub(crate) struct EntryReport {
     /// What is wrong with this one, or what others may read, and what to type. It may hold
     /// paths.
     detail: Option<String>,
-    /// What else the user should know. A warning alone does not keep the file from
-    /// being served.
+    /// What else the user should know. None of it keeps the file from being served.
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -148,13 +147,21 @@ pub(crate) enum Warning {
         "withhold finds next to no value in the file, so it takes next to nothing out of a report: headings, labels and ordinary words stay. Write each value as an item of a list"
     )]
     FewValues,
-    /// The key is so short, or so simple, that somebody might guess it.
+    /// The key is so short, or so simple, that somebody might guess it. Only its agents get
+    /// the file.
     #[error(
         "a key of fewer than {} characters, or fewer than {} different ones, may be guessed",
         Key::STRONG_LEN,
         Key::STRONG_CHARS
     )]
     WeakKey,
+    /// The same, and whoever guesses it gets the file.
+    #[error(
+        "a key of fewer than {} characters, or fewer than {} different ones, can be guessed, and its entry has no agents; replace it by one that `keyhole setup key FILE` prints",
+        Key::STRONG_LEN,
+        Key::STRONG_CHARS
+    )]
+    GuessableKey,
     /// The entry names the plugin's agent, but its key is not the agent's.
     #[error("the plugin's agent asks for the key {} only, so it never loads this file", PLUGIN.1)]
     NotItsKey,
@@ -437,7 +444,8 @@ pub(crate) async fn entry_report(
         (has(is_blank), Warning::Blank),
         (has(|text| text.contains('\0')), Warning::Nul),
         (entry.withholds() && has(has_few_values), Warning::FewValues),
-        (is_weak, Warning::WeakKey),
+        (is_weak && !agents.is_empty(), Warning::WeakKey),
+        (is_weak && agents.is_empty(), Warning::GuessableKey),
         (is_not_its_key, Warning::NotItsKey),
         (chars > MAX_CLAUDE_CHARS, Warning::LongForClaude),
         (text.is_ok() && detail.is_some(), Warning::Open),
@@ -508,10 +516,14 @@ impl<'a> Secrets<'a> {
 impl Report {
     /// The exit code for the process: 0 if every file, binding and agent of the plugin
     /// would be served (also if the map has no keys), 1 if one would not, or if an agent's
-    /// server serves anybody, 2 if there is no map or it is invalid. Warnings do not count.
+    /// server or a key that can be guessed serves anybody, 2 if there is no map or it is
+    /// invalid. Other warnings do not count.
     pub(crate) fn exit_code(&self) -> u8 {
         let Ok(entries) = &self.outcome else { return 2 };
-        let all = entries.iter().all(|entry| entry.result.is_ok())
+        let is_good = |entry: &EntryReport| {
+            entry.result.is_ok() && !entry.warnings.contains(&Warning::GuessableKey)
+        };
+        let all = entries.iter().all(is_good)
             && self.bindings.iter().all(BindingReport::is_served)
             && self.agents.iter().all(|agent| agent.is_served)
             && self.unguarded.is_empty();

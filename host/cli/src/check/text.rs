@@ -109,6 +109,10 @@ impl Report {
                 warnings.entry(*warning).or_default().push(entry.line);
             }
         }
+        if let Some(at) = warnings.remove(&Warning::GuessableKey) {
+            let said = Warning::GuessableKey;
+            writeln!(out, "{BAD}error{BAD:#}: {said}: {}", lines(&at))?;
+        }
         let long = warnings.remove(&Warning::LongForClaude);
         for (warning, at) in &warnings {
             writeln!(out, "{WARNING}warning{WARNING:#}: {warning}: {}", lines(at))?;

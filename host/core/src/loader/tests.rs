@@ -26,7 +26,6 @@ use tokio::{
 
 type Answer = Result<String, Refusal>;
 
-/// A key that nobody can guess.
 fn key(of: &str) -> String {
     format!("k-2c1f8a96d0e34b57-{of}").replace('.', "-")
 }
@@ -225,31 +224,4 @@ async fn a_panic_is_internal_and_holds_nothing() {
     }
     world.comes_to_rest().await;
     assert_eq!(world.load(&key("honest.md")).await, Ok("honest.md".into()));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_long_key_never_waits_for_those_who_guess_short_ones_and_a_short_one_does() {
-    let world = World::new();
-    let mut guesses = world.calls((0..1000).map(|guess| format!("k-{guess}")));
-    let mut wrong = 0;
-    // Then there are only those that wait for a guess, and no place for another.
-    until(|| {
-        while let Some(answer) = guesses.try_join_next() {
-            match answer.unwrap() {
-                Err(Refusal::UnknownKey) => wrong += 1,
-                answer => assert_eq!(answer, Err(Refusal::Busy)),
-            }
-        }
-        guesses.len() == limits().waiting_guesses
-    })
-    .await;
-    assert_eq!(wrong, limits().free_guesses);
-    get(world.calls(vec![key("honest.md"); 100]), "honest.md").await;
-    // A wrong long key does not wait either.
-    assert_eq!(world.load(&key("wrong")).await, Err(Refusal::UnknownKey));
-    assert_eq!(world.load("k").await, Err(Refusal::Busy));
-    // Nobody guesses a binding's name: the operator gives it.
-    let bound = Target::Bound("b".try_into().unwrap());
-    let answer = world.loader.load(bound, Caller::Nobody).await;
-    assert_eq!(answer.err(), Some(Refusal::UnknownKey));
 }

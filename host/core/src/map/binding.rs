@@ -1,6 +1,6 @@
 //! A binding: a name under which one server serves one file, without any key.
 
-use super::{Entry, Map};
+use super::{Entry, Key, Map};
 use std::{borrow::Borrow, fmt, ops::Deref, sync::Arc};
 
 /// The name of a binding: 1 to [`BindingName::MAX_CHARS`] of `a` to `z`, digits and `-`.
@@ -72,7 +72,10 @@ impl Binding {
     /// Whether a client would show a key of `map` that is too long to be a word.
     pub fn shows_a_key(&self, name: &str, map: &Map) -> bool {
         let shown = [Some(name), self.title(), self.description()];
-        let mut keys = map.entries.keys().filter(|key| !key.is_weak());
+        let mut keys = map
+            .entries
+            .keys()
+            .filter(|key| !Key::is_guessable(key.expose()));
         keys.any(|key| {
             let mut texts = shown.iter().flatten();
             texts.any(|text| text.contains(key.expose()))

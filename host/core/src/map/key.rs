@@ -40,13 +40,12 @@ impl Key {
     /// The longest key, in characters; `wit/context.wit` says so.
     pub const MAX_LEN: usize = 128;
 
-    /// Keys shorter than this, in characters, are called weak. 16 hexadecimal
-    /// characters are 64 bits: nobody can guess that by calls that each take
-    /// microseconds.
+    /// A key shorter than this, in characters, can be guessed: a server answers some
+    /// ten thousand calls a second. 16 hexadecimal characters are 64 bits: nobody
+    /// guesses them.
     pub const STRONG_LEN: usize = 16;
 
-    /// Keys with fewer different characters than this are called weak. 16 random
-    /// hexadecimal digits have so few different ones once in 25,000 times.
+    /// So can a key with fewer different characters than this. 16 random hexadecimal digits have so few different ones once in 25,000 times.
     pub const STRONG_CHARS: u32 = 6;
 
     /// Whether somebody could guess `text`, which need not be a key: it is shorter than
@@ -66,11 +65,6 @@ impl Key {
     /// but the guest and the user.
     pub fn expose(&self) -> &str {
         &self.0
-    }
-
-    /// Whether the key could be guessed: see [`Self::is_guessable`].
-    pub fn is_weak(&self) -> bool {
-        Self::is_guessable(&self.0)
     }
 }
 

@@ -27,8 +27,7 @@ use tokio::{
     time::advance,
 };
 
-/// What calls ask for. Of the first two, the file may hang; the last key is in no map, and so
-/// short that it can be guessed.
+/// What calls ask for. Of the first two, the file may hang; the last key is in no map.
 const KEYS: [&str; 4] = [
     "hunter2-long-key-of-hanging-0",
     "hunter2-long-key-of-hanging-1",
@@ -42,8 +41,6 @@ fn limits() -> Limits {
         deadline: Duration::from_secs(2),
         running: 2,
         waiting: 3,
-        free_guesses: 1,
-        waiting_guesses: 1,
         ..Limits::default()
     }
 }
@@ -247,8 +244,6 @@ async fn play(events: Vec<Event>, is_stateless: bool) {
     let began = Instant::now();
     while Handle::current().metrics().num_alive_tasks() > 0 || disk.state().inside > 0 {
         assert!(began.elapsed() < Duration::from_secs(60), "it never rests");
-        // A guess that was wrong counts for so long.
-        advance(limits.guess_every).await;
         settle().await;
     }
     // As many calls hang and wait as in a new process.
