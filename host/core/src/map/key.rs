@@ -5,7 +5,6 @@ use std::{
     hash::{Hash, Hasher},
 };
 use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
 
 /// A well-formed key: 1 to 128 visible ASCII characters, the rule of
 /// "What a key is" in `wit/context.wit`.
@@ -16,11 +15,8 @@ use zeroize::Zeroizing;
 /// compared in constant time, and a hash with a random seed (SipHash) decides which are
 /// compared at all. There is no `Borrow<str>`, which would bring back the plain comparison
 /// of strings.
-///
-/// It is overwritten with zeros when it is dropped, and so is a map's text. No other copy is:
-/// of a key that was used, the streams, the JSON parser and the sandbox keep some anyway.
 #[derive(Clone, Eq)]
-pub struct Key(Zeroizing<Box<str>>);
+pub struct Key(Box<str>);
 
 /// Why a text is not a key. It contains nothing of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,7 +73,7 @@ impl TryFrom<&str> for Key {
             _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
                 Err(KeyError::NotVisibleAscii)
             }
-            1..=Self::MAX_LEN => Ok(Self(Zeroizing::new(text.into()))),
+            1..=Self::MAX_LEN => Ok(Self(text.into())),
             _ => Err(KeyError::TooLong),
         }
     }

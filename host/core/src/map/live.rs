@@ -7,7 +7,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
-use zeroize::Zeroizing;
 
 /// The map of one [`Location`], shared by all calls.
 ///
@@ -33,7 +32,7 @@ pub struct LiveMap<F = System> {
 
 /// The result of the last reading of the file.
 struct Seen {
-    bytes: Zeroizing<Vec<u8>>,
+    bytes: Vec<u8>,
     /// What the file reported when it was opened.
     stat: Stat,
     outcome: Result<Arc<Map>, MapError>,
@@ -104,18 +103,14 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     /// empty.
     pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
         let mut bytes = match self.read(&self.walker, None) {
-            Err(MapError::Missing { .. }) => Zeroizing::default(),
+            Err(MapError::Missing { .. }) => Vec::new(),
             read => read?.0,
         };
         bytes.extend_from_slice(more.as_bytes());
         self.parse(&bytes)
     }
 
-    fn read(
-        &self,
-        walker: &Walker<F>,
-        known: Option<&Seen>,
-    ) -> Result<(Zeroizing<Vec<u8>>, Stat), MapError> {
+    fn read(&self, walker: &Walker<F>, known: Option<&Seen>) -> Result<(Vec<u8>, Stat), MapError> {
         let path = || self.location.file().to_owned();
         let read = || {
             let file = walker.walk(self.location.file(), Policy::FILE)?;
@@ -131,7 +126,7 @@ impl<F: FileSystem + Clone> LiveMap<F> {
                 MapError::Unreadable { path, source }
             }
         })?;
-        let bytes = bytes.map(Zeroizing::new).ok_or_else(|| {
+        let bytes = bytes.ok_or_else(|| {
             let (path, size) = (path(), stat.size);
             MapError::TooLarge { path, size }
         })?;
