@@ -76,8 +76,8 @@ impl MapError {
         }
     }
 
-    /// What a server that needs a map says before it ends. It does not contain the
-    /// map's path.
+    /// What a server says at its start, and then refuses each call with. It does not
+    /// contain the map's path.
     pub fn at_start(&self) -> &'static str {
         match self.code() {
             Refusal::MapMissing => {
@@ -85,6 +85,9 @@ impl MapError {
             }
             Refusal::TimedOut => {
                 "timed-out: the file system of the context map does not answer; look at it"
+            }
+            Refusal::RestartNeeded => {
+                "restart-needed: the kernel refuses the context map, which its permissions allow; `keyhole check` says more"
             }
             Refusal::OutOfResources => {
                 "out-of-resources: too few file descriptors or too little memory to read the context map; raise the limits (ulimit -n and -v)"

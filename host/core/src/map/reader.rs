@@ -22,19 +22,9 @@ const MAP_FIELDS: [&str; 4] = ["roots", "max_bytes", "keys", "bindings"];
 const ENTRY_FIELDS: [&str; 4] = ["path", "max_bytes", "agents", "withhold"];
 /// The fields of a binding.
 const BINDING_FIELDS: [&str; 5] = ["path", "max_bytes", "agents", "title", "description"];
-/// The fields of a binding that stood for a key, up to version 0.3.
-const FORMER_FIELDS: [&str; 3] = ["key", "key_file", "key_env"];
 
 /// The TOML parser's messages say where a mistake is, but seldom what to write instead.
 const TOML_HELP: &str = r#"write an entry as two lines: [keys."KEY"] and path = "PATH". Use straight quotes. Write \ as \\"#;
-
-const FORMER: &str = "a binding has no key any more, but a path of its own";
-const FORMER_HELP: &str =
-    "write these lines instead, with the path of the key's entry, and its agents, if it has any:
-
-[bindings.NAME]
-path = \"…\"
-agents = [\"…\"]";
 
 const UNQUOTED: &str = "put straight quotes around the value: path = \"…\"";
 const REPEATED: &str = "remove one of the two";
@@ -194,10 +184,6 @@ impl Reader<'_> {
         let DeValue::Table(fields) = value.get_ref() else {
             return Err(self.wrong_type(value, "a table with a path"));
         };
-        let is_former = |field: &&Name<'_>| FORMER_FIELDS.contains(&&**field.get_ref());
-        if let Some(field) = fields.keys().find(is_former) {
-            return Err(self.mistake(field, FORMER, Some(FORMER_HELP)));
-        }
         self.check_fields(fields, &BINDING_FIELDS, "a binding has")?;
         let entry = self.file(name, value, fields, default)?;
         let label = |field, most| optional(fields, field, |value| self.label(value, most));

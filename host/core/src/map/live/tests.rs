@@ -63,6 +63,7 @@ fn what_a_server_says_at_its_start_begins_with_the_code_and_does_not_name_the_ma
             Refusal::OutOfResources,
         ),
         (unreadable(SystemError::Late), Refusal::TimedOut),
+        (unreadable(SystemError::Confined), Refusal::RestartNeeded),
         (unreadable(SystemError::Denied), Refusal::MapInvalid),
         (unreadable(SystemError::Busy), Refusal::MapInvalid),
     ] {

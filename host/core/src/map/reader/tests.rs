@@ -248,24 +248,6 @@ fn each_mistake_is_shown_at_its_place_and_the_first_one_counts() {
     }
 }
 
-/// Whatever else it has: the user sees how to write it before any other mistake in it.
-#[test]
-fn a_key_in_a_binding_is_answered_by_the_lines_to_write_instead() {
-    for (field, line) in [
-        ("key = 'k'", 2),
-        ("title = ''\nkey_file = '~/k'", 3),
-        ("path = 'a.md'\nkey_env = 7\nunknown = 1", 3),
-    ] {
-        let (place, help) = mistake(&format!("[bindings.a]\n{field}\n[keys]\nk = 'a.md'\n"));
-        let says = format!("{line} a binding has no key any more, but a path of its own");
-        assert_eq!(place, says, "{field}");
-        assert!(
-            help.ends_with("\n\n[bindings.NAME]\npath = \"…\"\nagents = [\"…\"]"),
-            "{help}"
-        );
-    }
-}
-
 #[test]
 fn a_binding_has_what_an_entry_has() {
     let map = parse(
