@@ -3,8 +3,8 @@
 //! Many systems give each user a group of the same name, and let the group write in the
 //! user's home (`umask 002`). Such a group mostly has no other member. Like Debian's
 //! OpenSSH, we check who is in it: a separate walk reads `/etc/passwd` and
-//! `/etc/group`. These files do not list members that only a network directory knows. A
-//! group that is not in these files is never the user's own.
+//! `/etc/group`, once in a process. These files do not list members that only a network
+//! directory knows. A group that is not in these files is never the user's own.
 //!
 //! Any user may have part of their line changed (`chfn`). So both files are read as bytes,
 //! and only the lines that count: those of the group, and of the users who are in it.
@@ -32,37 +32,37 @@ const GROUPS: &str = "/etc/group";
 pub struct GroupFiles(Result<(Vec<u8>, Vec<u8>), &'static str>);
 
 impl<F: FileSystem> Walker<F> {
-    /// Reads both files. This fails only if the process has too few descriptors or too little
-    /// memory.
-    pub(crate) fn group_files(&self) -> Result<GroupFiles, WalkError> {
+    /// Both files, which are read the first time. What failed for lack of time or resources is
+    /// not kept.
+    pub(crate) fn groups(&self) -> Result<&GroupFiles, WalkError> {
+        let groups = self.files.groups();
+        if let Some(known) = groups.get() {
+            return Ok(known);
+        }
         let read = |path| -> Result<Result<Vec<u8>, &'static str>, WalkError> {
             let walked = self.walk(Path::new(path), Policy::GROUP_FILE);
             match walked.and_then(|file| self.read(&file.handle, file.stat.size, MOST)) {
-                Err(error @ WalkError::System(SystemError::OutOfResources)) => Err(error),
+                Err(error @ WalkError::System(SystemError::OutOfResources | SystemError::Late)) => {
+                    Err(error)
+                }
                 read => Ok(read.ok().flatten().ok_or(path)),
             }
         };
-        let (users, groups) = (read(USERS)?, read(GROUPS)?);
-        Ok(GroupFiles(users.and_then(|users| Ok((users, groups?)))))
+        let (users, listed) = (read(USERS)?, read(GROUPS)?);
+        let read = users.and_then(|users| Ok((users, listed?)));
+        Ok(groups.get_or_init(|| GroupFiles(read)))
     }
 
     /// Why the group, by its id, may be somebody else than `user` and root. None if it is not.
     ///
     /// # Errors
-    /// [`WalkError`], only if the process has too few descriptors or too little memory.
+    /// [`WalkError`], only if the process has too few descriptors or too little memory, or if
+    /// the time of the call is over.
     pub fn others_in(&self, group: u32, user: u32) -> Result<Option<DistrustReason>, WalkError> {
         if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
             return Ok(Some(DistrustReason::WritableByGroup));
         }
-        let now;
-        let files = match self.files.groups() {
-            Some(remembered) => remembered,
-            None => {
-                now = self.group_files()?;
-                &now
-            }
-        };
-        let alone = match &files.0 {
+        let alone = match &self.groups()?.0 {
             Ok((users, groups)) => holds_alone(users, groups, group, user),
             Err(file) => Err(*file),
         };

@@ -7,7 +7,6 @@
 use crate::{
     Policy, Walker,
     error::{SystemError, WalkError, is_exhaustion},
-    group::GroupFiles,
     system::{FileSystem, Handle, Kind, Stat, System},
     trust::{DistrustReason, ROOT},
 };
@@ -24,34 +23,26 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-/// What was read before the process lost the right to read it.
-struct Kept {
-    groups: GroupFiles,
-    /// `/proc/self/mountinfo`, which says what is mounted at the time when it is read. One
-    /// thread at a time reads it, from its beginning.
-    mounts: Option<Mutex<File>>,
-}
-
-static KEPT: OnceLock<Kept> = OnceLock::new();
+/// What was opened before the process lost the right to open it: `/proc/self/mountinfo`, which
+/// says what is mounted at the time when it is read. One thread at a time reads it, from its
+/// beginning.
+static KEPT: OnceLock<Option<Mutex<File>>> = OnceLock::new();
 
 /// Reads now what this process cannot read any more when it may open files beneath its roots
 /// only: who is in which group, where file systems are mounted, and whose files may be
-/// anybody's. A user who joins a group later is noticed after a restart. All walks of this
-/// process share it, so none can be forgotten. This fails only if the process has too few
-/// descriptors or too little memory.
+/// anybody's. All walks of this process share it, so none can be forgotten. This fails only if
+/// the process has too few descriptors or too little memory.
 pub fn remember() -> Result<(), WalkError> {
     Ids::get();
-    let kept = Kept {
-        groups: Walker::new(System).group_files()?,
-        mounts: match File::open(MOUNTS) {
-            Ok(mounts) => Some(Mutex::new(mounts)),
-            Err(error) if is_exhaustion(&error) => return Err(SystemError::OutOfResources.into()),
-            // Then no FUSE file system is trusted.
-            Err(_) => None,
-        },
+    Walker::new(System).groups()?;
+    let mounts = match File::open(MOUNTS) {
+        Ok(mounts) => Some(Mutex::new(mounts)),
+        Err(error) if is_exhaustion(&error) => return Err(SystemError::OutOfResources.into()),
+        // Then no FUSE file system is trusted.
+        Err(_) => None,
     };
-    // It was read before, with the same result.
-    let _ = KEPT.set(kept);
+    // It was opened before, with the same result.
+    let _ = KEPT.set(mounts);
     Ok(())
 }
 
@@ -307,10 +298,6 @@ impl FileSystem for System {
     fn is_known(&self, group: u32) -> bool {
         group != Ids::get().any_group
     }
-
-    fn groups(&self) -> Option<&GroupFiles> {
-        KEPT.get().map(|kept| &kept.groups)
-    }
 }
 
 /// Whether a file or directory has an ACL that lets anybody write of whom the mode does not
@@ -355,7 +342,7 @@ fn mounts() -> std::io::Result<Vec<u8>> {
     let Some(kept) = KEPT.get() else {
         return std::fs::read(MOUNTS);
     };
-    let file = kept.mounts.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
+    let file = kept.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
     // A thread that panicked with the lock left the file as it was.
     let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
     let mut bytes = Vec::new();

@@ -5,6 +5,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     os::fd::OwnedFd,
+    sync::OnceLock,
     time::{Duration, SystemTime},
 };
 
@@ -103,9 +104,10 @@ pub trait FileSystem {
         true
     }
 
-    /// Who is in which group, if that was read before the process lost the right to read it.
-    fn groups(&self) -> Option<&GroupFiles> {
-        None
+    /// Who is in which group, once a walk needed to know. All walks of a process share it.
+    fn groups(&self) -> &OnceLock<GroupFiles> {
+        static GROUPS: OnceLock<GroupFiles> = OnceLock::new();
+        &GROUPS
     }
 
     /// The clock by which the kernel stamps files.

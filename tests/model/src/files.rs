@@ -7,18 +7,18 @@ use crate::{
     play::Program,
     world::World,
 };
-use keyhole_walk::{DistrustReason, FileSystem, Kind, Stat, SystemError};
+use keyhole_walk::{DistrustReason, FileSystem, GroupFiles, Kind, Stat, SystemError};
 use std::{
     ffi::{OsStr, OsString},
     hash::{Hash, Hasher},
     io,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// The file system of one world.
 #[derive(Clone)]
-pub(crate) struct Files(Arc<Mutex<World>>);
+pub(crate) struct Files(Arc<Mutex<World>>, Arc<OnceLock<GroupFiles>>);
 
 /// A descriptor. It always stands for the same node.
 #[derive(Clone, Hash)]
@@ -46,7 +46,7 @@ const OVER: SystemError = SystemError::Failed(io::ErrorKind::Other);
 impl Files {
     /// The file system of this world.
     pub(crate) fn new(world: World) -> Self {
-        Self(Arc::new(Mutex::new(world)))
+        Self(Arc::new(Mutex::new(world)), Arc::default())
     }
 
     /// The world.
@@ -210,6 +210,10 @@ impl FileSystem for Files {
 
     fn user(&self) -> Option<u32> {
         Some(JANE.uid)
+    }
+
+    fn groups(&self) -> &OnceLock<GroupFiles> {
+        &self.1
     }
 
     fn now(&self) -> SystemTime {

@@ -8,6 +8,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt as _,
     path::Path,
+    sync::OnceLock,
     time::{Duration, SystemTime},
 };
 
@@ -21,8 +22,7 @@ pub(crate) struct Told {
     /// What reading a file gives instead of its content.
     pub(crate) contents: HashMap<Id, &'static [u8]>,
     pub(crate) user: Option<u32>,
-    /// The groups that were read before.
-    pub(crate) groups: Option<GroupFiles>,
+    pub(crate) groups: OnceLock<GroupFiles>,
     /// How often it reports that a last name is a link.
     pub(crate) links: Cell<usize>,
     /// How many objects it was asked to hold.
@@ -45,7 +45,7 @@ impl Default for Told {
             all_stats: |_| {},
             contents: HashMap::new(),
             user: System.user(),
-            groups: None,
+            groups: OnceLock::new(),
             links: Cell::new(0),
             held: Cell::new(0),
             at_most: usize::MAX,
@@ -174,8 +174,8 @@ impl FileSystem for Told {
         System.is_known(group)
     }
 
-    fn groups(&self) -> Option<&GroupFiles> {
-        self.groups.as_ref()
+    fn groups(&self) -> &OnceLock<GroupFiles> {
+        &self.groups
     }
 
     fn now(&self) -> SystemTime {
