@@ -22,7 +22,7 @@ use keyhole_core::{
 };
 #[cfg(target_os = "linux")]
 use keyhole_walk::{SystemError, directories_of, directory_at, remember};
-use keyhole_walk::{WalkError, paths::is_exhaustion};
+use keyhole_walk::{WalkError, is_exhaustion};
 use keyhole_wall::{Rights, WallError, WallStatus, read_beneath, restrict_process};
 use std::{
     fs::File,

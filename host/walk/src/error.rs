@@ -20,7 +20,7 @@ pub enum SystemError {
     /// It is a directory, FIFO, socket or device, and should be a file.
     #[error("it is not a regular file")]
     NotAFile,
-    /// Another process has it locked for writing, or keeps changing it.
+    /// Another process holds a lease on it, or keeps changing it.
     #[error("another process is writing to it")]
     Busy,
     /// The time of the call was over: its file system is slow, or did not answer.

@@ -45,10 +45,6 @@ pub use granted::{APART, GrantedFile, RECENT};
 pub use group::GroupFiles;
 #[cfg(target_os = "linux")]
 pub use linux::{directories_of, directory_at, is_supported, remember};
-/// The former place of [`is_exhaustion`].
-pub mod paths {
-    pub use crate::is_exhaustion;
-}
 pub use policy::Policy;
 pub use system::{FileSystem, Handle, Kind, Stat, System, Time};
 pub use trust::{Distrust, DistrustReason};

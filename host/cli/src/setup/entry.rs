@@ -57,7 +57,7 @@ pub(super) fn for_file(
 /// The first line of a map: its one root is the file's folder. None if that is the home or
 /// `/`, which is no folder for private files alone.
 fn roots(path: &str) -> Option<String> {
-    let folder = path.rsplit_once(std::path::is_separator)?.0;
+    let folder = path.rsplit_once('/')?.0;
     let is_own = folder != "~" && Path::new(folder).file_name().is_some();
     is_own.then(|| format!("roots = [{}]\n", quoted(folder)))
 }
