@@ -125,7 +125,7 @@ fn only_check_and_setup_use_the_crate_that_writes() {
     assert_eq!(users, ["cli/src/arguments.rs", "cli/src/main.rs"]);
 }
 
-/// Beside setup, `contract --save` writes a file, and the guard its tickets.
+/// Beside setup, only the guard writes: its tickets.
 #[test]
 fn only_these_sources_have_a_call_that_writes() {
     let writers = sources_with(&[

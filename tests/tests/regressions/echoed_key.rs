@@ -44,14 +44,12 @@ KEY
 --agent=KEYKEYKEYKEYKEYKEYKEYKEYKEY
 --agent=KEY --require-ticket
 --agent=KEY --agent=KEY
---save /dev/null KEY
 a.md --max-bytes KEY
 a.md --max-bytes 7393942155501
 BYTES
 --bind BYTES
 --agent BYTES
 --map BYTES
---save BYTES
 ";
 
 /// The arguments that a line of [`MISPLACED`] means.
