@@ -520,6 +520,17 @@ fn the_folder_that_roots_lacks_is_named() {
 }
 
 #[test]
+fn the_home_is_not_advised_as_a_root() {
+    let world = World::new().file("a.md", "a").map(format!(
+        "roots = ['~/private']\n[keys]\n{STRONG} = '~/a.md'\n"
+    ));
+    let ran = world.directory("private").run(["check"]).exits(1);
+    let _ = ran
+        .conceals("to roots")
+        .mentions("the file is HOME/a.md, directly in your home or above it");
+}
+
+#[test]
 fn what_belongs_to_another_user_or_cannot_be_read_is_told() {
     let map = format!("[keys]\n{STRONG} = '~/n/a.md'\n");
     for (path, exit, says) in [
@@ -566,17 +577,21 @@ fn what_belongs_to_another_user_or_cannot_be_read_is_told() {
 fn an_entry_that_the_plugins_agent_never_loads_is_told_of() {
     let own = "keyhole-privacy-catalog";
     let never = "warning: the plugin's agent asks for the key keyhole-privacy-catalog only, so it never loads this file: line 1\n";
+    let other = "warning: the plugin has no agent of one of the names in agents; its agent is keyhole:privacy-scanner: line 1\n";
     let unknown = "\nunknown-key: the plugin has no agent of the name in agents; its agent is keyhole:privacy-scanner\n0 of 1 would be served.\n";
     for (kind, name, agent, exit, says) in [
         ("keys", own, "keyhole:privacy-scanner", 0, ""),
         ("keys", STRONG, "keyhole:privacy-scanner", 0, never),
+        ("keys", own, "keyhole@market:privacy-scanner", 0, ""),
+        ("keys", STRONG, "keyhole@market:privacy-scanner", 0, never),
         ("keys", own, "keyhole:privacy-scaner", 1, unknown),
-        ("keys", STRONG, "keyhole:", 1, unknown),
+        ("keys", STRONG, "keyhole@market:", 1, unknown),
+        ("keys", STRONG, "x', 'keyhole:", 0, other),
         ("keys", STRONG, "acme:reviewer", 0, ""),
         ("bindings", "b", "keyhole:privacy-scanner", 0, ""),
     ] {
         let world = World::new().file("a.md", "a").map(format!(
-            "[{kind}.{name}]\npath = '~/a.md'\nagents = ['x', '{agent}']\n"
+            "[{kind}.{name}]\npath = '~/a.md'\nagents = ['{agent}']\n"
         ));
         let ran = world.run(["check"]).exits(exit).mentions(says);
         assert_eq!(ran.stdout.contains(never), says == never, "{ran:#?}");

@@ -162,6 +162,9 @@ pub(crate) enum Warning {
         Key::STRONG_CHARS
     )]
     GuessableKey,
+    /// The entry names an agent that the plugin does not have, and others.
+    #[error("the plugin has no agent of one of the names in agents; its agent is {}", PLUGIN.0)]
+    Misspelt,
     /// The entry names the plugin's agent, but its key is not the agent's.
     #[error("the plugin's agent asks for the key {} only, so it never loads this file", PLUGIN.1)]
     NotItsKey,
@@ -398,8 +401,13 @@ fn detail(code: Refusal, map: &Map, entry: &Entry, location: &Location) -> Optio
         }
         // What hung would hang once more.
         Refusal::TimedOut => None,
-        _ => way::leads(code, entry, &file),
+        _ => way::leads(code, entry, &file, location.home()),
     }
+}
+
+/// Whether a map that has this name means the plugin's agent.
+pub(crate) fn is_the_plugins(name: &AgentName) -> bool {
+    AgentName::try_from(PLUGIN.0).is_ok_and(|own| name.means(&own))
 }
 
 /// Loads one entry as a call for `target` would.
@@ -425,13 +433,17 @@ pub(crate) async fn entry_report(
         _ => None,
     };
     let is_weak = key.is_some_and(Key::is_guessable);
-    let is_the_plugins = |name: &AgentName| **name == *PLUGIN.0;
-    let is_misspelt = |name: &AgentName| name.starts_with("keyhole:") && !is_the_plugins(name);
+    let is_misspelt = |name: &&AgentName| {
+        let is_ours = name.starts_with("keyhole:") || name.starts_with("keyhole@");
+        is_ours && !is_the_plugins(name)
+    };
+    let misspelt = key.map_or(0, |_| agents.iter().filter(is_misspelt).count());
     let is_not_its_key =
         key.is_some_and(|key| key != PLUGIN.1) && agents.iter().any(is_the_plugins);
-    let loaded = match key.is_some() && agents.iter().any(is_misspelt) {
-        true => Err(Refusal::UnknownKey),
-        false => load(target, &caller).await,
+    let loaded = if misspelt > 0 && misspelt == agents.len() {
+        Err(Refusal::UnknownKey)
+    } else {
+        load(target, &caller).await
     };
     let text = loaded.as_deref();
     let detail = match text {
@@ -446,6 +458,7 @@ pub(crate) async fn entry_report(
         (entry.withholds() && has(has_few_values), Warning::FewValues),
         (is_weak && !agents.is_empty(), Warning::WeakKey),
         (is_weak && agents.is_empty(), Warning::GuessableKey),
+        (text.is_ok() && misspelt > 0, Warning::Misspelt),
         (is_not_its_key, Warning::NotItsKey),
         (chars > MAX_CLAUDE_CHARS, Warning::LongForClaude),
         (text.is_ok() && detail.is_some(), Warning::Open),

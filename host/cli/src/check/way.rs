@@ -85,7 +85,12 @@ fn in_the_way(distrust: &Distrust, file: &Path) -> Vec<PathBuf> {
 }
 
 /// What to type about this one file, if the code does not say it all.
-pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice> {
+pub(super) fn leads(
+    code: Refusal,
+    entry: &Entry,
+    file: &Path,
+    home: Option<&Path>,
+) -> Option<Advice> {
     let path = entry.path();
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let (place, found) = (printable(&real), real.metadata().ok());
@@ -113,6 +118,17 @@ pub(super) fn leads(code: Refusal, entry: &Entry, file: &Path) -> Option<Advice>
         Refusal::NotFound => return Some(nothing_there(path, file)),
         Refusal::OutsideRoot if name.contains('\\') => {
             "the file's own name has a backslash: rename it, and write that in the map".to_owned()
+        }
+        Refusal::OutsideRoot
+            if home
+                .and_then(|home| home.canonicalize().ok())
+                .is_some_and(|home| {
+                    real.parent().is_some_and(|folder| home.starts_with(folder))
+                }) =>
+        {
+            format!(
+                "the file is {place}, directly in your home or above it, and neither must become a root. Move it to a folder of its own, such as ~/private, and write the new path in the map"
+            )
         }
         Refusal::OutsideRoot => format!(
             "the file is {place}: add {} to roots, or move the file",

@@ -2,7 +2,7 @@
 
 use super::{Names, Output, SetupError, UserMap};
 use crate::{
-    check::{EntryReport, ReadMap, Secrets, entry_report, load},
+    check::{EntryReport, ReadMap, Secrets, entry_report, is_the_plugins, load},
     resources::runtime,
 };
 use keyhole_core::{
@@ -76,7 +76,7 @@ fn table(path: &str, names: &Names, max_bytes: Option<u64>) -> Result<String, Se
     let name = match &names.bind {
         Some(bind) => format!("bindings.{bind}"),
         // This one has a key in its text already.
-        None if names.agent.as_deref() == Some(PLUGIN.0) => format!("keys.{}", PLUGIN.1),
+        None if names.agent.as_ref().is_some_and(is_the_plugins) => format!("keys.{}", PLUGIN.1),
         None => format!("keys.\"{}\"", fresh()?),
     };
     let mut text = format!("\n[{name}]\npath = {}\n", quoted(path));
