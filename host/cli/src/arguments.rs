@@ -2,10 +2,7 @@
 
 use crate::{say, setup, streams};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use keyhole_core::{
-    AgentName, BadBindingName, BindingName, Caller, Key, LiveMap, Location, UnusableName,
-    ticket::Tickets,
-};
+use keyhole_core::{AgentName, BindingName, Caller, Key, LiveMap, Location, ticket::Tickets};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -142,10 +139,10 @@ pub(crate) struct Guard {
     #[arg(long)]
     pub(crate) after: bool,
     /// Decide for an agent that starts `serve --bind NAME` itself
-    #[arg(long, value_name = "NAME", value_parser = binding_name, requires = "agent")]
+    #[arg(long, value_name = "NAME", requires = "agent")]
     pub(crate) bind: Option<BindingName>,
     /// The one agent that may call
-    #[arg(long, value_name = "NAME", value_parser = agent_name, requires = "tickets")]
+    #[arg(long, value_name = "NAME", value_parser = AgentName::in_map, requires = "tickets")]
     pub(crate) agent: Option<AgentName>,
     /// Leave the ticket beneath FOLDER, as the server's --tickets says
     #[arg(long, value_name = "FOLDER", requires = "bind", value_parser = folder)]
@@ -192,7 +189,7 @@ pub(crate) struct Serve {
     ///
     /// The tool then takes no argument. Its title and description are those of
     /// [bindings.NAME], as they are at the start.
-    #[arg(long, value_name = "NAME", value_parser = binding_name)]
+    #[arg(long, value_name = "NAME")]
     pub(crate) bind: Option<BindingName>,
     /// Serve the file of the key in this variable, not that of [bindings.NAME]
     ///
@@ -205,7 +202,7 @@ pub(crate) struct Serve {
     /// You state whom you start this server for; nothing verifies it. Use it if
     /// one server serves one worker. With --require-ticket it is verified: the
     /// ticket must name this agent.
-    #[arg(long, value_name = "NAME", value_parser = agent_name)]
+    #[arg(long, value_name = "NAME", value_parser = AgentName::in_map)]
     pub(crate) agent: Option<AgentName>,
     /// Serve only calls that `keyhole guard` left a ticket for
     ///
@@ -305,15 +302,4 @@ impl MapArg {
 fn folder(text: &str) -> Result<PathBuf, &'static str> {
     let folder = Some(PathBuf::from(text)).filter(|folder| folder.is_absolute());
     folder.ok_or("the folder for tickets must be an absolute path")
-}
-
-/// Parses the name of a binding, as a map could have it.
-pub(crate) fn binding_name(text: &str) -> Result<BindingName, BadBindingName> {
-    text.try_into()
-}
-
-/// Parses the name of an agent, as a map could have it. No key can be bound to any
-/// other name.
-pub(crate) fn agent_name(text: &str) -> Result<AgentName, UnusableName> {
-    AgentName::in_map(text)
 }

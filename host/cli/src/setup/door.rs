@@ -5,12 +5,10 @@ use super::{
     entry::{fresh, judged},
     found, print,
 };
-use crate::{
-    arguments::{agent_name, binding_name},
-    check::Warning,
-    inject::MAX_DOCUMENT,
+use crate::{check::Warning, inject::MAX_DOCUMENT};
+use keyhole_core::{
+    AgentName, BindingName, Key, LiveMap, Location, Map, MapError, Target, ticket::Tickets,
 };
-use keyhole_core::{Key, LiveMap, Location, Map, MapError, Target, ticket::Tickets};
 use keyhole_setup::{
     Disk, Door, Outcome, PLUGIN, Request, What,
     ask::{Asked, Nobody, Terminal},
@@ -99,7 +97,7 @@ pub(super) fn write(wish: Wish<'_>, dry_run: bool) -> Result<Output, SetupError>
     // What a user can paste.
     let recipe = || {
         let user = UserMap::read()?;
-        let agent = agent.and_then(|name| agent_name(name).ok());
+        let agent = agent.and_then(|name| AgentName::in_map(name).ok());
         let printed = match (&request.what, &agent) {
             (What::Inject { client, .. }, Some(agent)) => print::hook(client, agent, &user),
             (What::Bind { client, .. }, _) => print::recipe(client, bind, agent.as_ref(), &user),
@@ -151,13 +149,17 @@ fn said(done: Outcome, shown: String, dry_run: bool) -> Result<Output, SetupErro
 fn is_served(map: &Arc<Map>, location: &Location, what: &What) -> Result<(), String> {
     let (target, entry) = match what {
         What::Bind { name, agent, .. } => {
-            let agent = agent.as_deref().and_then(|name| agent_name(name).ok());
+            let agent = agent
+                .as_deref()
+                .and_then(|name| AgentName::in_map(name).ok());
             let entry = map.find_bound(name, agent.as_ref());
-            let name = binding_name(name).map_err(|error| error.to_string())?;
+            let name = name
+                .parse::<BindingName>()
+                .map_err(|error| error.to_string())?;
             (Target::Bound(name), entry)
         }
         What::Inject { agent, .. } => {
-            let agent = agent_name(agent).map_err(|error| error.to_string())?;
+            let agent = AgentName::in_map(agent).map_err(|error| error.to_string())?;
             let key = map.only_key_of(&agent).ok_or(
                 "exactly one entry of the map must name this agent, without a marketplace",
             )?;
@@ -247,7 +249,7 @@ fn ask_client(asked: &mut dyn Asked) -> Result<Option<What>, keyhole_setup::Setu
         "Its name: a to z, digits and -. (Enter: {usual}) "
     ))?;
     let name = if answer.is_empty() { usual } else { &answer };
-    match binding_name(name) {
+    match name.parse::<BindingName>() {
         Ok(name) => Ok(Some(What::Bind {
             client: recipe.name.to_owned(),
             name: name.to_string(),

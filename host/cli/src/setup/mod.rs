@@ -10,10 +10,7 @@ mod entry;
 mod found;
 mod print;
 
-use crate::{
-    arguments::{agent_name, binding_name},
-    check::{Secrets, foreign_map},
-};
+use crate::check::{Secrets, foreign_map};
 use clap::builder::PossibleValuesParser;
 use door::write;
 use keyhole_core::{
@@ -37,7 +34,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     names: Names,
     /// The agent to which a hook hands its document when it starts, without a server
-    #[arg(long, value_name = "AGENT", value_parser = agent_name, requires = "client", conflicts_with_all = ["bind", "agent"])]
+    #[arg(long, value_name = "AGENT", value_parser = AgentName::in_map, requires = "client", conflicts_with_all = ["bind", "agent"])]
     inject: Option<AgentName>,
     /// Write it all: give the agent this Markdown file, after showing what changes and asking
     #[arg(long, value_name = "FILE", requires = "client")]
@@ -52,10 +49,10 @@ pub(crate) struct Arguments {
 #[derive(Clone, Debug, clap::Args)]
 struct Names {
     /// The binding that the server serves: [bindings.NAME] in the map
-    #[arg(long, value_name = "NAME", value_parser = binding_name)]
+    #[arg(long, value_name = "NAME")]
     bind: Option<BindingName>,
     /// The agent that the file is for: agents = ["NAME"] in the map
-    #[arg(long, value_name = "NAME", value_parser = agent_name)]
+    #[arg(long, value_name = "NAME", value_parser = AgentName::in_map)]
     agent: Option<AgentName>,
 }
 

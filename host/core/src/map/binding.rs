@@ -1,7 +1,7 @@
 //! A binding: a name under which one server serves one file, without any key.
 
 use super::{Entry, Key, Map};
-use std::{borrow::Borrow, fmt, ops::Deref, sync::Arc};
+use std::{borrow::Borrow, fmt, ops::Deref, str::FromStr, sync::Arc};
 
 /// The name of a binding: 1 to [`BindingName::MAX_CHARS`] of `a` to `z`, digits and `-`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,10 +17,10 @@ impl BindingName {
     pub const MAX_CHARS: usize = 64;
 }
 
-impl TryFrom<&str> for BindingName {
-    type Error = BadBindingName;
+impl FromStr for BindingName {
+    type Err = BadBindingName;
 
-    fn try_from(name: &str) -> Result<Self, BadBindingName> {
+    fn from_str(name: &str) -> Result<Self, BadBindingName> {
         let is_known = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
         let fits = (1..=Self::MAX_CHARS).contains(&name.len());
         match fits && name.bytes().all(is_known) {

@@ -180,7 +180,7 @@ impl Reader<'_> {
         value: &Value<'_>,
         default: u64,
     ) -> Read<(BindingName, Binding)> {
-        let valid = self.valid(name, BindingName::try_from(&**name.get_ref()))?;
+        let valid = self.valid(name, name.get_ref().parse::<BindingName>())?;
         let DeValue::Table(fields) = value.get_ref() else {
             return Err(self.wrong_type(value, "a table with a path"));
         };

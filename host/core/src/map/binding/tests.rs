@@ -8,10 +8,10 @@ use keyhole_tree::Tree;
 #[test]
 fn a_name_is_1_to_64_of_a_to_z_digits_and_hyphens() {
     for good in ["a", "scanner-catalog", "0", "-", &"a".repeat(64)] {
-        assert_eq!(BindingName::try_from(good).as_deref(), Ok(good));
+        assert_eq!(good.parse::<BindingName>().as_deref(), Ok(good));
     }
     for bad in ["", "A", "a_b", "a b", "é", "a\n", &"a".repeat(65)] {
-        assert_eq!(BindingName::try_from(bad), Err(BadBindingName), "{bad}");
+        assert_eq!(bad.parse::<BindingName>(), Err(BadBindingName), "{bad}");
     }
 }
 
