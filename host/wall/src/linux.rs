@@ -10,7 +10,7 @@ use rustix::thread::set_no_new_privs;
 use seccompiler::{apply_filter, apply_filter_all_threads};
 use std::{
     error::Error,
-    fs, io,
+    fs, io, mem,
     os::fd::{AsFd, AsRawFd as _, OwnedFd},
     thread,
 };
@@ -44,12 +44,18 @@ pub fn restrict_process<D: AsFd, R: AsFd, T>(
     let is_alone = threads().is_none_or(|count| count == 1);
     // Both parts set this too. We set it here in case the kernel has neither part.
     let _ = set_no_new_privs(true);
-    let landlock = write_nothing(rights, data)?;
+    let landlock = write_nothing(rights, data.as_ref())?;
     let (reach, found) = look();
-    let roots = match reach {
+    let roots = match &reach {
         Some(directories) => reading(directories)?,
         None => false,
     };
+    // A rule is for an inode. Some file systems (9p, FUSE) forget a directory that nobody has
+    // open, and give its name a new inode at the next look-up. So these stay open as long as
+    // the process lives.
+    let data = data.map(|data| data.as_fd().try_clone_to_owned());
+    let data = data.transpose().map_err(WallError::OutOfResources)?;
+    mem::forget((data, reach));
     let status = WallStatus {
         landlock,
         system_calls: filter(rights)

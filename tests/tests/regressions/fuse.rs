@@ -1,11 +1,12 @@
 //! A file system whose reads hang until the test releases them. It speaks the
-//! kernel's FUSE protocol itself, as much of it as one flat directory needs.
+//! kernel's FUSE protocol itself, as much of it as a few files and empty names need.
 
-use keyhole_tests::skipped;
+use crate::wall::stands;
+use keyhole_tests::{World, skipped, while_repeating};
 use keyhole_walk::{DistrustReason, Policy, System, WalkError, Walker};
 use rustix::{
     fs::{Mode, OFlags},
-    mount::{MountFlags, UnmountFlags, mount, unmount},
+    mount::{MountFlags, UnmountFlags, mount, mount_remount, unmount},
 };
 use std::{
     ffi::CString,
@@ -15,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -24,6 +25,9 @@ use std::{
 pub(super) const TEXT: &str = "it did not hang\n";
 
 const ROOT: u64 = 1;
+
+/// The numbers of directories begin here.
+const DIRECTORIES: u64 = 1 << 60;
 
 /// How many seconds the kernel may keep answers about attributes and names.
 const VALID: u64 = 3600;
@@ -39,8 +43,9 @@ const FOPEN_DIRECT_IO: u64 = 1;
 const ENOENT: i32 = 2;
 const ENOSYS: i32 = 38;
 
-/// A mounted file system. Any name that ends in `.md` is a file in it. Drop unmounts
-/// it, and whoever waits for it gets an error.
+/// A mounted file system. Any name that ends in `.md` is a file in it. The name `fresh` is a
+/// directory, and another one at each look-up, as on 9p without a cache. Drop unmounts it, and
+/// whoever waits for it gets an error.
 pub(super) struct Hanging {
     at: PathBuf,
     channel: Arc<Channel>,
@@ -54,6 +59,8 @@ struct Channel {
     ignores: AtomicBool,
     /// How many requests it ignored.
     ignored: AtomicUsize,
+    /// How many directories were looked up.
+    directories: AtomicU64,
 }
 
 impl Hanging {
@@ -78,6 +85,7 @@ impl Hanging {
             hung: Mutex::new(Some(Vec::new())),
             ignores: AtomicBool::new(false),
             ignored: AtomicUsize::new(0),
+            directories: AtomicU64::new(0),
         });
         let hanging = Self {
             at: at.to_owned(),
@@ -95,6 +103,11 @@ impl Hanging {
     /// How many requests got no answer.
     pub(super) fn ignored(&self) -> usize {
         self.channel.ignored.load(Ordering::Relaxed)
+    }
+
+    /// The kernel forgets each name that nobody has open.
+    fn forget(&self) {
+        mount_remount(&self.at, MountFlags::NOSUID | MountFlags::NODEV, c"").unwrap();
     }
 
     /// How many reads hang.
@@ -170,6 +183,10 @@ impl Channel {
                 let number = |node, byte: &u8| node * 257 + u64::from(*byte);
                 Ok(entry(rest.iter().fold(2, number)))
             }
+            LOOKUP if rest == b"fresh\0" => {
+                let before = self.directories.fetch_add(1, Ordering::Relaxed);
+                Ok(entry(DIRECTORIES + before))
+            }
             LOOKUP => Err(ENOENT),
             GETATTR => Ok(attributes(node)),
             // The kernel asks us for each read.
@@ -219,7 +236,7 @@ fn entry(node: u64) -> Vec<u8> {
 /// `fuse_attr_out`: a directory or a file that belongs to root and has long been at rest.
 fn attributes(node: u64) -> Vec<u8> {
     let (mode, size) = match node {
-        ROOT => (0o040_755, 0),
+        ROOT | DIRECTORIES.. => (0o040_755, 0),
         _ => (0o100_644, TEXT.len() as u64),
     };
     let time = 1_000_000_000;
@@ -262,4 +279,28 @@ fn a_mount_of_another_user_or_one_that_checks_nothing_is_not_trusted() {
         };
         assert_eq!(distrusted, why, "{user}");
     }
+}
+
+/// WSL's `/mnt/c` does so.
+#[test]
+fn a_root_that_gets_another_inode_when_nobody_has_it_open_is_still_served() {
+    if !stands() {
+        return;
+    }
+    let world = World::new()
+        .directory("mounted")
+        .map("roots = ['~/mounted/fresh']\n[keys]\nk-1 = '~/mounted/fresh/a.md'\n");
+    let Some(mount) = Hanging::mount(&world.path("mounted")) else {
+        return;
+    };
+    mount.let_go();
+    let mut client = world.client();
+    for _ in 0..3 {
+        mount.forget();
+        client.load("k-1").is(TEXT);
+    }
+    client.end();
+    let check = || world.run(["check", "--json"]).json();
+    let checked = while_repeating(|| mount.forget(), check);
+    assert_eq!(checked["entries"][0]["ok"], true, "{checked}");
 }
