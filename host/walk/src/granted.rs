@@ -19,7 +19,10 @@ use crate::{
     system::{FileSystem, Stat},
     trust::{Distrust, DistrustReason},
 };
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    borrow::Cow,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 /// A file that has not changed for this long has settled. No write of a served file takes
 /// longer.
@@ -79,24 +82,28 @@ impl<F: FileSystem> Walker<F> {
     }
 
     /// All of a file that was walked to, at rest. None means that it has more than `most`
-    /// bytes. `known` is what it reported when it was last walked to and read so: if it still
-    /// does, it has settled.
+    /// bytes. `known` is what it reported when it was last walked to and read so, and what it
+    /// held. If it still reports that, it has settled. If it still holds these bytes, there is
+    /// no copy of them.
     ///
     /// # Errors
     /// [`SystemError::Busy`] if it does not settle; otherwise as the file system
     /// says.
-    pub fn read_at_rest(
+    pub fn read_at_rest<'k>(
         &self,
         file: &Walked<F::Handle>,
         most: u64,
-        known: Option<&Stat>,
-    ) -> Result<Option<Vec<u8>>, WalkError> {
+        known: Option<(&Stat, &'k [u8])>,
+    ) -> Result<Option<Cow<'k, [u8]>>, WalkError> {
         let mut look = file.stat;
         for _ in 0..READINGS {
-            if known != Some(&look) {
+            if known.is_none_or(|(stat, _)| *stat != look) {
                 look = self.settle(&file.handle, look)?;
             }
-            let bytes = self.read(&file.handle, look.size, most)?;
+            let bytes = match known {
+                Some((_, bytes)) if self.holds(&file.handle, bytes)? => Some(Cow::Borrowed(bytes)),
+                _ => self.read(&file.handle, look.size, most)?.map(Cow::Owned),
+            };
             let after = self.files.stat(&file.handle)?;
             if after == look {
                 return Ok(bytes);

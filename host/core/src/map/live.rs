@@ -4,6 +4,7 @@ use super::{Entry, Location, Map, MapError, Maps, locate};
 use crate::{grant::Grant, limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{FileSystem, Policy, Stat, System, SystemError, WalkError, Walker};
 use std::{
+    borrow::Cow,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -81,12 +82,13 @@ impl<F: FileSystem + Clone> LiveMap<F> {
             *self.seen() = None;
         }
         let (bytes, stat) = read?;
-        let outcome = match known {
-            Some(seen) if seen.bytes == bytes => seen.outcome.clone(),
-            _ => self.parse(&bytes).map(Arc::new),
+        let outcome = match (&known, &bytes) {
+            (Some(seen), Cow::Borrowed(_)) if seen.stat == stat => return seen.outcome.clone(),
+            (Some(seen), Cow::Borrowed(_)) => seen.outcome.clone(),
+            (_, bytes) => self.parse(bytes).map(Arc::new),
         };
         let seen = Seen {
-            bytes,
+            bytes: bytes.into_owned(),
             stat,
             outcome: outcome.clone(),
         };
@@ -104,17 +106,22 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     pub fn extended_by(&self, more: &str) -> Result<Map, MapError> {
         let mut bytes = match self.read(&self.walker, None) {
             Err(MapError::Missing { .. }) => Vec::new(),
-            read => read?.0,
+            read => read?.0.into_owned(),
         };
         bytes.extend_from_slice(more.as_bytes());
         self.parse(&bytes)
     }
 
-    fn read(&self, walker: &Walker<F>, known: Option<&Seen>) -> Result<(Vec<u8>, Stat), MapError> {
+    /// What the file holds: borrowed if it is what is known.
+    fn read<'k>(
+        &self,
+        walker: &Walker<F>,
+        known: Option<&'k Seen>,
+    ) -> Result<(Cow<'k, [u8]>, Stat), MapError> {
         let path = || self.location.file().to_owned();
         let read = || {
             let file = walker.walk(self.location.file(), Policy::FILE)?;
-            let known = known.map(|seen| &seen.stat);
+            let known = known.map(|seen| (&seen.stat, &*seen.bytes));
             let bytes = walker.read_at_rest(&file, MAX_MAP_BYTES, known)?;
             Ok((bytes, file.stat))
         };
