@@ -41,7 +41,8 @@ impl Key {
     /// guesses them.
     pub const STRONG_LEN: usize = 16;
 
-    /// So can a key with fewer different characters than this. 16 random hexadecimal digits have so few different ones once in 25,000 times.
+    /// So can a key with fewer different characters than this. 16 random hexadecimal
+    /// digits have so few different ones once in 25,000 times.
     pub const STRONG_CHARS: u32 = 6;
 
     /// Whether somebody could guess `text`, which need not be a key: it is shorter than
