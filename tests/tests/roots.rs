@@ -3,6 +3,7 @@
 
 use crate::{
     plugin::{call, leave},
+    regressions::foreign_directory::{STRANGER, can_be_two_users, owned},
     wall::stands,
 };
 use keyhole_tests::{Session, World, skipped};
@@ -254,23 +255,46 @@ fn a_root_that_others_could_choose_at_the_start_needs_a_restart() {
     if !stands() {
         return;
     }
-    for root in ["shared/notes", "shared/link"] {
+    for (root, open) in [
+        ("shared/notes", "shared"),
+        ("shared/link", "shared"),
+        ("shared/notes", "shared/notes"),
+    ] {
         let world = World::new()
             .file("shared/notes/a.md", "first")
             .link("shared/link", "notes")
             .map(format!(
                 "roots = ['~/{root}']\n[keys]\nk-1 = '~/{root}/a.md'\n"
             ));
-        world.mode("shared", 0o777);
+        world.mode(open, 0o777);
         let mut client = world.client();
         client.load("k-1").refused("untrusted");
-        world.mode("shared", 0o755);
+        world.mode(open, 0o755);
         client.load("k-1").refused("restart-needed");
         client.end();
         let mut again = world.client();
         again.load("k-1").is("first");
         again.end();
     }
+}
+
+/// In a sticky folder, nobody can replace what is there, but the first who comes can make it.
+#[test]
+fn a_root_that_another_user_made_first_needs_a_restart() {
+    if !stands() || !can_be_two_users() {
+        return;
+    }
+    let world = World::new()
+        .file("shared/notes/a.md", "first")
+        .map("roots = ['~/shared/notes']\n[keys]\nk-1 = '~/shared/notes/a.md'\n");
+    world.mode("shared", 0o1777);
+    let root = world.path("shared/notes");
+    owned(&root, STRANGER, 0o755);
+    let mut client = world.client();
+    client.load("k-1").refused("untrusted");
+    owned(&root, 0, 0o755);
+    client.load("k-1").refused("restart-needed");
+    client.end();
 }
 
 /// The kernel lets the server read all of the folder that a map is in.

@@ -60,19 +60,11 @@ pub fn is_supported() -> std::io::Result<()> {
 }
 
 /// Opens the directory at `path` for a rule of what this process may read; nobody can read by
-/// it. All that leads to it must be trusted, or another user would choose what the rule is for.
-/// It itself is asked for nothing: a mount point that hangs is opened at once.
+/// it. It and all that leads to it must be trusted, or another user would choose what the rule is
+/// for. An automount is not triggered.
 pub fn directory_at(path: &Path) -> Result<File, WalkError> {
-    let walker = Walker::new(System);
-    if let (Some(above), Some(name)) = (path.parent(), path.file_name()) {
-        let above = walker.walk(above, Policy::DIRECTORY)?.handle;
-        match rustix::fs::openat(&above.0, name, HOLD | OFlags::DIRECTORY, Mode::empty()) {
-            // A link is walked below, like any other.
-            Err(Errno::NOTDIR) => {}
-            opened => return Ok(File::from(opened.map_err(SystemError::from)?)),
-        }
-    }
-    Ok(walker.walk(path, Policy::DIRECTORY)?.handle.into())
+    let found = Walker::new(System).walk(path, Policy::DIRECTORY)?;
+    Ok(found.handle.into())
 }
 
 /// The directories in which a file may come to lie when somebody saves it: the one that its

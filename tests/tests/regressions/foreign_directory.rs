@@ -14,10 +14,10 @@ use std::{
 const KEY: &str = "k-2c1f8a96d0e34b57";
 
 /// A user who is neither root nor the one who runs the server, and who has no name.
-pub(super) const STRANGER: u32 = 54_321;
+pub(crate) const STRANGER: u32 = 54_321;
 
 /// Whether the test can run here: only root can act as two users.
-pub(super) fn can_be_two_users() -> bool {
+pub(crate) fn can_be_two_users() -> bool {
     let can = geteuid().is_root();
     if !can {
         skipped("only root can act as two users");
@@ -25,7 +25,7 @@ pub(super) fn can_be_two_users() -> bool {
     can
 }
 
-pub(super) fn owned(path: &Path, user: u32, mode: u32) {
+pub(crate) fn owned(path: &Path, user: u32, mode: u32) {
     chown(path, Some(user), Some(user)).unwrap();
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }

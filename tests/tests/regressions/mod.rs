@@ -9,7 +9,7 @@ mod echoed_key;
 /// A FIFO that replaces the file between the check and the open.
 mod fifo_swap;
 /// A root or mapped file below a directory of another user.
-mod foreign_directory;
+pub(crate) mod foreign_directory;
 /// A file system that never answers, made by the test itself.
 #[cfg(target_os = "linux")]
 mod fuse;
