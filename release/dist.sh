@@ -49,7 +49,7 @@ dist() {
     name=$(server_name "$host")
     own=$package/plugin/server/$name
     put_servers
-    # The packaged server writes it, so it is the component that this server runs.
+    # The packaged server writes it, so it is the interface of the component that this server runs.
     [ -x "$own" ] || die "this machine needs $name, and ${servers:-$server} has none that may be run"
     "$own" contract >"$package/plugin/contract/component.wit"
     cp wit/context.wit "$package/plugin/contract/"

@@ -116,7 +116,7 @@ impl Drop for Process {
 /// An emulator of Linux has neither Landlock nor filters, and a server there says so,
 /// once and first. `./x release arm` sets the variable; no test is about that line there.
 fn beside_the_wall(stderr: Vec<u8>) -> Vec<u8> {
-    const SAID: &[u8] = b"keyhole: OS confinement is incomplete on this system (";
+    const SAID: &[u8] = b"keyhole: the wall is not whole on this system (";
     if env::var_os("KEYHOLE_EMULATED").is_none() || !stderr.starts_with(SAID) {
         return stderr;
     }

@@ -122,7 +122,7 @@ fn a_missing_part_is_said_once_and_check_says_which_parts_stand() {
             client.load("k-1").is("first");
             (client.ends_saying(), walls(&world))
         });
-        let begins = "keyhole: OS confinement is incomplete";
+        let begins = "keyhole: the wall is not whole";
         assert!(said.starts_with(begins), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
         let has = |part| !lacks.contains(&part);

@@ -53,7 +53,8 @@ Examples:
   keyhole check --map ./team-map.toml --json
   keyhole check -q || echo wrong
 
-Exit codes: 0 everything would load, 1 something would not, 2 no map, or an invalid one.")]
+Exit codes: 0 everything would load, and only for whom the map names; 1 something would
+not, a key can be guessed, or an agent's server serves anybody; 2 no map, or an invalid one.")]
     Check(Check),
 
     /// Give an agent its document: configure a client, or print what the client needs
@@ -218,8 +219,8 @@ pub(crate) struct Serve {
     pub(crate) tickets: Option<PathBuf>,
     /// Do not start unless the operating system confines the server to the map's roots
     ///
-    /// Without this, the server says what is missing, and serves: a usable map, roots in it,
-    /// Landlock, or a filter of system calls.
+    /// Without this, the server says what is missing (a usable map, roots in it, Landlock, the
+    /// filter of system calls), and serves.
     #[arg(long)]
     pub(crate) require_wall: bool,
 }

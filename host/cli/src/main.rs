@@ -41,7 +41,8 @@ impl<E: Display> From<E> for Failure {
     }
 }
 
-/// Everything that a command gives up, it gives up before it reads anything.
+/// First, each command closes what its client left open, and hides its memory. `start` has what
+/// `serve`, `inject` and `withhold` give up besides.
 fn main() -> ExitCode {
     let given_up = give_up();
     hide_panics();
@@ -104,7 +105,7 @@ fn say(message: &str) {
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |location| {
-            let mut names = location.file().rsplit(['/', '\\']);
+            let mut names = location.file().rsplit('/');
             let file = names.next().unwrap_or_default();
             format!(" at {file}:{}", location.line())
         });

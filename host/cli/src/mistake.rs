@@ -33,6 +33,7 @@ pub(crate) fn explain(error: &Error) -> ExitCode {
     let why = match error.kind() {
         Kind::InvalidSubcommand => "there is no such command".to_owned(),
         // Here, `InvalidArg` is the argument itself.
+        Kind::UnknownArgument if option.starts_with('-') => "there is no such option".to_owned(),
         Kind::UnknownArgument => {
             "an argument is unexpected; put quotes around one that holds blanks".to_owned()
         }
@@ -42,7 +43,10 @@ pub(crate) fn explain(error: &Error) -> ExitCode {
         }
         Kind::ArgumentConflict if option == other => format!("{option} is given twice"),
         // A command of `setup`, behind a client.
-        Kind::ArgumentConflict if option.is_empty() => format!("no command can follow {other}"),
+        Kind::ArgumentConflict if option.is_empty() => {
+            "setup takes a client or one of its commands, not both; look at the first word after it"
+                .to_owned()
+        }
         Kind::ArgumentConflict => format!("use {option} or {other}, not both"),
         // The reason comes from our own parsers, which return constant text.
         Kind::ValueValidation => error

@@ -1,12 +1,16 @@
 //! The start of each process that serves files: load, restrict, and only then serve.
 //!
+//! `main` has closed what the client left open, and hidden the memory; `serve` has made the
+//! folder of tickets.
+//!
 //! 1. **Load.** The sandbox, the runtime and the streams are made, and whatever else needs a
 //!    right that goes. No client's byte is read.
 //! 2. **Restrict.** The process gives up its rights while it has one thread. The map is read in
 //!    the middle of it, because its roots say how far the wall goes: the kernel lets this
 //!    process open files beneath them, beneath the map's own folders, and beneath the folder of
-//!    tickets.
-//! 3. **Serve.** The caller now reads what somebody else wrote.
+//!    tickets. `check` restricts only the threads that load files: see [`Behind`].
+//! 3. **Serve.** The caller says what does not stand; with `--require-wall`, it ends then. Now it
+//!    reads what somebody else wrote.
 //!
 //! A map or a root on a file system that hangs delays the start until it answers: a client shows
 //! that the server is connecting.
@@ -81,7 +85,7 @@ pub(crate) type Outcome = Result<Arc<Map>, MapError>;
 pub(crate) enum Behind<'a> {
     /// The whole process, which may take these tickets.
     Process(Option<&'a Tickets>),
-    /// Only the threads that load files, as a server's may. `check` also reads other files.
+    /// Only the threads that load files: `check` itself also reads others.
     Loading,
 }
 
@@ -155,6 +159,8 @@ fn restrict(
     } else {
         Rights::Read
     };
+    // In this order: no right but to read (Landlock); this closure; reading beneath the roots
+    // only (Landlock); the filter of system calls.
     let (status, read) = restrict_process(rights, data.as_ref(), || {
         let map = live.current();
         match directories(live, &map, data.as_ref()) {
@@ -222,9 +228,7 @@ pub(crate) fn lacks(status: WallStatus, live: &LiveMap, map: &Outcome) -> Option
         Err(error) => error.at_start(),
         Ok(_) if cfg!(not(target_os = "linux")) => return None,
         Ok(_) if !status.is_whole() => {
-            return Some(format!(
-                "OS confinement is incomplete on this system ({status})"
-            ));
+            return Some(format!("the wall is not whole on this system ({status})"));
         }
         Ok(_) if status.roots => return None,
         Ok(map) if map.roots().is_empty() => {

@@ -156,7 +156,9 @@ impl Record {
         };
         let bytes = found.bytes.as_deref();
         let record = bytes.map_or(Some(none), |bytes| serde_json::from_slice(bytes).ok());
-        let why = Why::Refused("it is not a record of this program");
+        let why = Why::Refused(
+            "it is no record of this version's setup: move it away, and take what the old version wrote out by hand",
+        );
         let record = record.filter(|record| record.version == 1);
         record.ok_or_else(|| FileError::new(&found.real, why))
     }

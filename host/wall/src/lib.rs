@@ -82,7 +82,7 @@ pub struct WallStatus {
 
 impl WallStatus {
     /// The parts that would stand if a server put the wall up on this system now, for a map
-    /// with roots. To find out, it does so in a thread that then ends.
+    /// without roots. To find out, it does so in a thread that then ends.
     pub fn here() -> Self {
         #[cfg(target_os = "linux")]
         let status = linux::status();

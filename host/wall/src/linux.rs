@@ -3,17 +3,12 @@
 
 use crate::{Rights, WallError, WallStatus, filter::filter};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::thread::set_no_new_privs;
 use seccompiler::{apply_filter, apply_filter_all_threads};
-use std::{
-    error::Error,
-    fs, io, mem,
-    os::fd::{AsFd, AsRawFd as _, OwnedFd},
-    thread,
-};
+use std::{error::Error, fs, io, mem, os::fd::AsFd, thread};
 
 /// Why the kernel did not restrict this thread.
 type Refused = Box<dyn Error + Send + Sync>;
@@ -25,8 +20,7 @@ const NEWEST: ABI = ABI::V9;
 /// files except reading. With [`Rights::Tickets`], the process may also delete files beneath
 /// `data`. Then `look` says beneath which directories it may still open files for reading;
 /// None means everywhere. What `look` does is behind the wall already, but for the filter and
-/// its own answer. A thread that it starts, and that never ends, can read wherever its user
-/// may; nothing else about it differs. The directories may have been opened with `O_PATH`.
+/// its own answer. The directories may have been opened with `O_PATH`.
 /// What else `look` found is returned.
 ///
 /// This cannot be undone. It covers this thread and the threads that it starts, so the
@@ -82,7 +76,7 @@ pub(crate) fn status() -> WallStatus {
         landlock: write_nothing(Rights::Read, None::<io::Stdin>)
             .ok()
             .flatten(),
-        roots: read_beneath(None::<io::Stdin>),
+        roots: false,
         system_calls: filter(Rights::Read).is_some_and(|filter| apply_filter(&filter).is_ok()),
     };
     thread::Builder::new()
@@ -133,55 +127,15 @@ fn restrict<D: AsFd>(
     granted: BitFlags<AccessFs>,
     directories: impl IntoIterator<Item = D>,
 ) -> Result<Option<u32>, Refused> {
-    for directory in directories {
-        allow_beneath(&rules, &directory, granted)?;
-    }
-    let status = rules.restrict_self()?;
+    let beneath = directories
+        .into_iter()
+        .map(|directory| Ok::<_, RulesetError>(PathBeneath::new(directory, granted)));
+    let status = rules.add_rules(beneath)?.restrict_self()?;
     let holds = status.ruleset != RulesetStatus::NotEnforced && status.no_new_privs;
     Ok(match status.landlock {
         LandlockStatus::Available { effective_abi, .. } if holds => Some(effective_abi as u32),
         _ => None,
     })
-}
-
-/// Adds a rule. The library would first ask for the directory's type, and hang if its file system
-/// does; the kernel asks for nothing.
-#[expect(unsafe_code, reason = "the system call has no other interface")]
-fn allow_beneath(
-    rules: &RulesetCreated,
-    directory: impl AsFd,
-    granted: BitFlags<AccessFs>,
-) -> io::Result<()> {
-    /// `struct landlock_path_beneath_attr`, in `linux/landlock.h`.
-    #[repr(C, packed)]
-    struct PathBeneath {
-        allowed_access: u64,
-        parent_fd: i32,
-    }
-    /// `LANDLOCK_RULE_PATH_BENEATH`.
-    const PATH_BENEATH: libc::c_int = 1;
-    // The copy stands for the same rules. There is none if the kernel has no Landlock.
-    let rules: Option<OwnedFd> = rules.try_clone()?.into();
-    let Some(rules) = rules else { return Ok(()) };
-    let beneath = PathBeneath {
-        allowed_access: granted.bits(),
-        parent_fd: directory.as_fd().as_raw_fd(),
-    };
-    let (call, flags) = (libc::SYS_landlock_add_rule, 0);
-    // SAFETY: both descriptors are open, and the kernel reads one `PathBeneath`.
-    let added = unsafe {
-        libc::syscall(
-            call,
-            rules.as_raw_fd(),
-            PATH_BENEATH,
-            &raw const beneath,
-            flags,
-        )
-    };
-    match added {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 /// What the kernel lacks is left out. A lack of resources is temporary, but the wall would be
