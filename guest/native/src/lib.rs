@@ -96,7 +96,7 @@ impl<F: FileSystem> File for NativeFile<F> {
 }
 
 /// The component's answer to the same error: first the sandbox names it
-/// (`host/core/src/sandbox/files.rs`), then the guest reads that name
+/// (`host/core/src/sandbox/reach.rs`), then the guest reads that name
 /// (`guest/src/component.rs`).
 fn refusal(error: impl Into<WalkError>) -> LoadError {
     match error.into() {

@@ -1,12 +1,10 @@
 //! The sandbox: one component, one call at a time in a store of its own.
 //!
 //! [`Sandbox::run`] is where the host hands over to the guest and takes the
-//! answer back. What the guest can reach is all in `imports`, and what its file
-//! calls answer in `files`.
+//! answer back. What the guest can reach is all in `reach`.
 
 mod embedded;
-mod files;
-mod imports;
+mod reach;
 
 use crate::{
     grant::{Executor, Grant},
@@ -14,8 +12,8 @@ use crate::{
     refusal::Refusal,
 };
 use bindings::{ContextLoaderPre, exports::keyhole::context::loader::LoadError};
-use imports::CallState;
 use keyhole_walk::{Handle, System, Walker};
+use reach::CallState;
 use std::{panic::catch_unwind, time::Instant};
 use wasmtime::{
     Engine, Store, StoreLimitsBuilder, UpdateDeadline,
@@ -36,9 +34,9 @@ mod bindings {
     wasmtime::component::bindgen!({
         path: "../../wit",
         world: "context-loader",
-        with: { "wasi:filesystem/types.descriptor": crate::sandbox::files::Descriptor },
+        with: { "wasi:filesystem/types.descriptor": crate::sandbox::reach::Descriptor },
         trappable_error_type: {
-            "wasi:filesystem/types.error-code" => crate::sandbox::files::FileError,
+            "wasi:filesystem/types.error-code" => crate::sandbox::reach::FileError,
         },
         imports: { default: trappable },
     });
@@ -51,17 +49,14 @@ pub struct Sandbox {
     limits: Limits,
 }
 
-/// Why the component could not be made ready. The error is about the build, not about a
-/// user's file, so it may contain anything.
+/// Why the component could not be made ready: an error of the build, not of a user's file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The engine refused its configuration or the image, which was made by another
-    /// version, with other settings, or for another machine.
+    /// The engine refused its configuration or the image.
     #[error("cannot load the component: {0:#}")]
     Load(wasmtime::Error),
-    /// The component imports an interface that we do not link, or does not export the
-    /// loader.
+    /// The component imports what we do not link, or does not export the loader.
     #[error("the component does not fit the contract: {0:#}")]
     Contract(wasmtime::Error),
 }
@@ -78,11 +73,10 @@ impl Sandbox {
         Engine::new(&keyhole_engine::config()).map_err(SandboxError::Load)
     }
 
-    /// Any component, confined like the embedded one. Tests use this to try hostile
-    /// components.
+    /// Any component, confined like the embedded one: tests try hostile ones.
     pub fn new(component: &Component, limits: Limits) -> Result<Self, SandboxError> {
         let mut linker = Linker::new(component.engine());
-        imports::link(&mut linker).map_err(SandboxError::Contract)?;
+        reach::link(&mut linker).map_err(SandboxError::Contract)?;
         let component = linker
             .instantiate_pre(component)
             .and_then(ContextLoaderPre::new)
@@ -92,8 +86,8 @@ impl Sandbox {
 
     /// A store for one call, in which nothing is instantiated yet.
     fn store(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Store<CallState> {
-        let limits = self.limits;
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
+        let limits = self.limits;
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.handles);
         let state = CallState {
@@ -110,7 +104,6 @@ impl Sandbox {
             walker: Walker::new(System).until(deadline),
             table,
             cause: None,
-            deadline,
         };
         let mut store = Store::new(self.component.engine(), state);
         // How many bytes the guest may pass to the host in one call.
@@ -119,10 +112,11 @@ impl Sandbox {
         store.limiter(|state| &mut state.limits);
         store.set_max_component_handles(limits.handles);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|store| {
-            Ok(match Instant::now() < store.data().deadline {
-                true => UpdateDeadline::Continue(1),
-                false => UpdateDeadline::Interrupt,
+        store.epoch_deadline_callback(move |_| {
+            Ok(if Instant::now() < deadline {
+                UpdateDeadline::Continue(1)
+            } else {
+                UpdateDeadline::Interrupt
             })
         });
         store
@@ -137,19 +131,23 @@ impl Executor for Sandbox {
     /// be abandoned.
     ///
     /// # Errors
-    /// The guest's own refusal as its [`Refusal`]; [`Refusal::NotUtf8`] if its answer is no text;
-    /// [`Refusal::TimedOut`]; [`Refusal::OutOfResources`] if the system has no memory for the call; and
-    /// [`Refusal::Internal`] for a trap, an exceeded limit or an answer
-    /// that breaks the contract.
+    /// The guest's own refusal; or [`Refusal::Internal`] for a trap, an exceeded limit or an
+    /// answer that breaks the contract.
     fn run(&self, key: &str, grant: Option<Grant>, deadline: Instant) -> Result<String, Refusal> {
         let max_bytes = grant.as_ref().map_or(0, |grant| grant.max_bytes);
         let mut store = self.store(key, grant, deadline);
 
         let is_late = || Instant::now() >= deadline;
-        let failed = |error: wasmtime::Error| match is_late() {
-            true => Refusal::TimedOut,
-            false if is_out_of_memory(&error) => Refusal::OutOfResources,
-            false => Refusal::Internal,
+        let failed = |error: wasmtime::Error| {
+            // A guest that wants more memory than its limit has another error.
+            let has_no_memory = error.downcast_ref() == Some(&rustix::io::Errno::NOMEM);
+            if is_late() {
+                Refusal::TimedOut
+            } else if has_no_memory {
+                Refusal::OutOfResources
+            } else {
+                Refusal::Internal
+            }
         };
         // The deadline and its interrupt may already have passed, and no other interrupt
         // may follow.
@@ -173,11 +171,6 @@ impl Executor for Sandbox {
     fn interrupt(&self) {
         self.component.engine().increment_epoch();
     }
-}
-
-/// Whether the system gave no memory. A guest that wants more than its limit has another error.
-fn is_out_of_memory(error: &wasmtime::Error) -> bool {
-    error.downcast_ref() == Some(&rustix::io::Errno::NOMEM)
 }
 
 impl From<LoadError> for Refusal {

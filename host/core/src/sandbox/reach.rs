@@ -1,17 +1,76 @@
-//! The guest's file calls: one name, the calls that the contract lists, and a refusal for
-//! all others.
+//! Everything that a guest can reach.
+//!
+//! Two interfaces of WASI and one of ours, and behind them one name in one open directory. An
+//! interface that is not linked here does not exist for a guest: a component that imports it
+//! cannot be instantiated. Of the file calls, those that the contract lists are answered, and
+//! all others refused.
 
-use super::{
-    bindings::wasi::filesystem::types::{
-        Advice, Datetime, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry,
-        DirectoryEntryStream, ErrorCode, Filesize, Host, HostDescriptor, HostDirectoryEntryStream,
-        InputStream, MetadataHashValue, NewTimestamp, OpenFlags, OutputStream, PathFlags,
+use super::bindings::{
+    keyhole::context::grants,
+    wasi::{
+        filesystem::{
+            preopens,
+            types::{
+                self, Advice, Datetime, DescriptorFlags, DescriptorStat, DescriptorType,
+                DirectoryEntry, DirectoryEntryStream, ErrorCode, Filesize, HostDescriptor,
+                HostDirectoryEntryStream, InputStream, MetadataHashValue, NewTimestamp, OpenFlags,
+                OutputStream, PathFlags,
+            },
+        },
+        io::error::Error,
     },
-    imports::CallState,
 };
 use crate::{grant::Grant, limits::MAX_MAX_BYTES, refusal::Refusal};
-use keyhole_walk::{GrantedFile, Handle, Kind, SystemError, Time, WalkError};
-use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
+use keyhole_walk::{GrantedFile, Handle, Kind, System, SystemError, Time, WalkError, Walker};
+use subtle::ConstantTimeEq;
+use wasmtime::{
+    Result, StoreLimits,
+    component::{HasSelf, Linker, Resource, ResourceTable, ResourceTableError},
+};
+
+/// What one call owns. It goes when the call ends.
+pub(super) struct CallState {
+    /// Memory, tables and instances that the guest may still take.
+    pub(super) limits: StoreLimits,
+    /// The one key that `find` answers to.
+    pub(super) key: String,
+    pub(super) grant: Option<Grant>,
+    pub(super) walker: Walker<System>,
+    /// The guest's handles.
+    pub(super) table: ResourceTable,
+    /// Why the last file call that failed did so, if the contract has no name for it.
+    pub(super) cause: Option<Refusal>,
+}
+
+/// Links the imports. `wasi:io` is left out although `types` names it: the guest does
+/// not stream, and a component that wants to is refused.
+pub(super) fn link(linker: &mut Linker<CallState>) -> Result<()> {
+    types::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    preopens::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    grants::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
+}
+
+impl preopens::Host for CallState {
+    /// The directory of the granted file, under a name that reveals nothing.
+    fn get_directories(&mut self) -> Result<Vec<(Resource<Descriptor>, String)>> {
+        if self.grant.is_none() {
+            return Ok(Vec::new());
+        }
+        let handle = self.table.push(Descriptor::Preopen)?;
+        Ok(vec![(handle, "/".to_owned())])
+    }
+}
+
+impl grants::Host for CallState {
+    fn find(&mut self, key: String) -> Result<Option<grants::Grant>> {
+        let same: bool = self.key.as_bytes().ct_eq(key.as_bytes()).into();
+        let grant = self.grant.as_ref().filter(|_| same);
+        Ok(grant.map(|grant| grants::Grant {
+            name: grant.name.clone(),
+            max_bytes: grant.max_bytes,
+        }))
+    }
+}
 
 /// What a guest's handle stands for.
 #[allow(unreachable_pub, reason = "the generated bindings name it")]
@@ -115,17 +174,13 @@ impl HostDescriptor for CallState {
         Ok((bytes, is_end))
     }
 
-    fn drop(&mut self, handle: Resource<Descriptor>) -> wasmtime::Result<()> {
+    fn drop(&mut self, handle: Resource<Descriptor>) -> Result<()> {
         self.table.delete(handle)?;
         Ok(())
     }
 
     /// The call cannot return an error, so it always says no.
-    fn is_same_object(
-        &mut self,
-        _: Resource<Descriptor>,
-        _: Resource<Descriptor>,
-    ) -> wasmtime::Result<bool> {
+    fn is_same_object(&mut self, _: Resource<Descriptor>, _: Resource<Descriptor>) -> Result<bool> {
         Ok(false)
     }
 
@@ -164,21 +219,18 @@ impl HostDirectoryEntryStream for CallState {
         Err(FileError::NotGranted)
     }
 
-    fn drop(&mut self, _: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
+    fn drop(&mut self, _: Resource<DirectoryEntryStream>) -> Result<()> {
         Ok(())
     }
 }
 
-impl Host for CallState {
+impl types::Host for CallState {
     /// This is about errors of streams, and there are no streams.
-    fn filesystem_error_code(
-        &mut self,
-        _: Resource<super::bindings::wasi::io::error::Error>,
-    ) -> wasmtime::Result<Option<ErrorCode>> {
+    fn filesystem_error_code(&mut self, _: Resource<Error>) -> Result<Option<ErrorCode>> {
         Ok(None)
     }
 
-    fn convert_error_code(&mut self, refusal: FileError) -> wasmtime::Result<ErrorCode> {
+    fn convert_error_code(&mut self, refusal: FileError) -> Result<ErrorCode> {
         let error = match refusal {
             FileError::NotGranted => return Ok(ErrorCode::NotPermitted),
             FileError::Trap(error) => return Err(error.into()),
