@@ -15,7 +15,8 @@ pub trait Grants {
     fn find(&self, key: &str) -> Option<Grant>;
 }
 
-/// The one preopened directory, read-only. No method follows a symbolic link.
+/// The one preopened directory, read-only. No method follows a symbolic link. The contract says
+/// which error each failure of the file system is.
 pub trait Directory {
     /// A file that was opened.
     type File: File;
@@ -23,15 +24,9 @@ pub trait Directory {
     /// Whether `name` is a regular file, without opening it. This is only a hint,
     /// because the name may mean another file later: it avoids opening a file that
     /// would block.
-    ///
-    /// # Errors
-    /// What the contract says of a file system that refuses this.
     fn is_regular(&self, name: &str) -> Result<bool, LoadError>;
 
     /// Opens `name` for reading, once it has settled.
-    ///
-    /// # Errors
-    /// What the contract says of a file system that refuses this.
     fn open(&self, name: &str) -> Result<Self::File, LoadError>;
 }
 
@@ -39,15 +34,9 @@ pub trait Directory {
 pub trait File {
     /// What the open handle reports. The first time, this is what it reported when it had
     /// settled: see "Reading" in the contract.
-    ///
-    /// # Errors
-    /// What the contract says of a file system that refuses this.
     fn stat(&self) -> Result<Stat, LoadError>;
 
     /// Up to `len` bytes from `offset`; no bytes only at the end of the file.
-    ///
-    /// # Errors
-    /// What the contract says of a file system that refuses this.
     fn read(&self, len: u64, offset: u64) -> Result<Vec<u8>, LoadError>;
 }
 

@@ -22,56 +22,28 @@ use std::{
 /// turn into an import.
 pub const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
-/// The reason why a guest could not be built. Each says what to do.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ComponentizeError {
-    /// Rust's core library for wasm is not installed.
-    #[error(
-        "the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}"
-    )]
-    TargetMissing,
-    /// A program could not be started.
-    #[error("cannot run {0}: {1}")]
-    Run(String, std::io::Error),
-    /// The guest does not compile; cargo has said why.
-    #[error("the guest {0} does not compile; cargo says why above")]
-    Compile(String),
-    /// A file could not be read.
-    #[error("cannot read {path}: {error}", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        error: std::io::Error,
-    },
-    /// The core module does not fit the world it claims to implement.
-    #[error("cannot make a component: {0}")]
-    Component(String),
-    /// The engine refused the component.
-    #[error("cannot precompile the component: {0}")]
-    Precompile(String),
-}
+/// What is built, or why not, and what to do: build scripts only print it.
+pub type Result<T> = std::result::Result<T, String>;
 
 /// Compiles a crate of this workspace for wasm and returns the core module.
 ///
 /// `manifest` is its Cargo.toml; `name` its library's name, with underscores; `out` a
 /// directory for cargo's files that no other cargo is using. The bytes depend on the
 /// sources and the toolchain, not on their place.
-pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, ComponentizeError> {
-    let (program, rustc) = (tool("CARGO", "cargo"), tool("RUSTC", "rustc"));
-    let cannot_run =
-        |program: &Path, error| ComponentizeError::Run(program.display().to_string(), error);
+pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>> {
+    let (cargo, rustc) = (tool("CARGO", "cargo"), tool("RUSTC", "rustc"));
     let libraries = Command::new(&rustc)
         .args(["--print", "target-libdir", "--target", WASM_TARGET])
         .output()
-        .map_err(|error| cannot_run(&rustc, error))?;
+        .map_err(|error| format!("cannot run {}: {error}", rustc.display()))?;
     if !Path::new(String::from_utf8_lossy(&libraries.stdout).trim()).is_dir() {
-        return Err(ComponentizeError::TargetMissing);
+        return Err(format!(
+            "the Rust target {WASM_TARGET} is missing; add it with: rustup target add {WASM_TARGET}"
+        ));
     }
-    let mut cargo = Command::new(&program);
-    clear_cargo_environment(&mut cargo);
-    let status = cargo
+    let mut command = Command::new(&cargo);
+    clear_cargo_environment(&mut command);
+    let status = command
         .env("RUSTC", &rustc)
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(manifest))
         .args(["rustc", "--lib", "--crate-type", "cdylib"])
@@ -81,48 +53,34 @@ pub fn core_module(manifest: &Path, name: &str, out: &Path) -> Result<Vec<u8>, C
         .arg("--target-dir")
         .arg(out)
         .status()
-        .map_err(|error| cannot_run(&program, error))?;
+        .map_err(|error| format!("cannot run {}: {error}", cargo.display()))?;
     if !status.success() {
-        return Err(ComponentizeError::Compile(name.to_owned()));
+        return Err(format!(
+            "the guest {name} does not compile; cargo says why above"
+        ));
     }
-    let module = out
-        .join(WASM_TARGET)
-        .join("guest")
-        .join(format!("{name}.wasm"));
-    std::fs::read(&module).map_err(|error| ComponentizeError::Read {
-        path: module,
-        error,
-    })
+    let module = out.join(format!("{WASM_TARGET}/guest/{name}.wasm"));
+    std::fs::read(&module).map_err(|error| format!("cannot read {}: {error}", module.display()))
 }
 
-/// Wraps a core module into a component. The component imports only what the module
-/// uses of its world.
-///
-/// # Errors
-/// [`ComponentizeError::Component`] if the module does not fit its world.
-pub fn component(core_module: &[u8]) -> Result<Vec<u8>, ComponentizeError> {
+/// Wraps a core module into a component, if it fits its world. The component imports only
+/// what the module uses of it.
+pub fn component(core_module: &[u8]) -> Result<Vec<u8>> {
     wit_component::ComponentEncoder::default()
         .validate(true)
         .module(core_module)
         .and_then(|encoder| encoder.encode())
-        .map_err(|error| ComponentizeError::Component(format!("{error:#}")))
+        .map_err(|error| format!("cannot make a component: {error:#}"))
 }
 
 /// What a component imports and exports, as WIT, read from its bytes: not what its
 /// source asked for, but what it has.
-///
-/// # Errors
-/// [`ComponentizeError::Component`] if the bytes are not a component.
-pub fn describe(component: &[u8]) -> Result<String, ComponentizeError> {
-    let failed = |error| ComponentizeError::Component(format!("{error:#}"));
+pub fn describe(component: &[u8]) -> Result<String> {
+    let failed = |error| format!("cannot read the component: {error:#}");
     let decoded = wit_component::decode(component).map_err(failed)?;
     let (resolve, main) = (decoded.resolve(), decoded.package());
-    let others: Vec<_> = resolve
-        .packages
-        .iter()
-        .map(|(id, _)| id)
-        .filter(|id| *id != main)
-        .collect();
+    let packages = resolve.packages.iter().map(|(id, _)| id);
+    let others: Vec<_> = packages.filter(|id| *id != main).collect();
     let mut printer = wit_component::WitPrinter::default();
     printer
         .emit_docs(false)
@@ -133,15 +91,12 @@ pub fn describe(component: &[u8]) -> Result<String, ComponentizeError> {
 
 /// The machine code of a component for `target`'s baseline processor, so that it runs
 /// on any machine of that architecture.
-///
-/// # Errors
-/// [`ComponentizeError::Precompile`] if the engine refuses the component.
-pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>, ComponentizeError> {
+pub fn precompile(component: &[u8], target: &str) -> Result<Vec<u8>> {
     keyhole_engine::config()
         .target(target)
         .and_then(|config| wasmtime::Engine::new(config))
         .and_then(|engine| engine.precompile_component(component))
-        .map_err(|error| ComponentizeError::Precompile(format!("{error:#}")))
+        .map_err(|error| format!("cannot precompile the component: {error:#}"))
 }
 
 fn tool(variable: &str, default: &str) -> PathBuf {
@@ -172,23 +127,22 @@ fn rustflags(manifest: &Path) -> OsString {
         "-Clink-arg=--initial-memory=131072".into(),
         "-Cstrip=symbols".into(),
     ];
-    let mut remap = |from: OsString, to: &str| {
+    let mut remap = |from: &Path, to: &str| {
         let mut flag = OsString::from("--remap-path-prefix=");
         flag.push(from);
-        flag.push("=");
-        flag.push(to);
+        flag.push(format!("={to}"));
         flags.push(flag);
     };
-    if let Some(workspace) = manifest
-        .ancestors()
-        .find(|dir| dir.join("wit/context.wit").exists())
-    {
-        remap(workspace.into(), "keyhole");
+    let is_workspace = |directory: &&Path| directory.join("wit/context.wit").exists();
+    if let Some(workspace) = manifest.ancestors().find(is_workspace) {
+        remap(workspace, "keyhole");
     }
+    let of_home = || Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"));
     if let Some(home) = env::var_os("CARGO_HOME")
-        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cargo").into()))
+        .map(PathBuf::from)
+        .or_else(of_home)
     {
-        remap(home, "cargo");
+        remap(&home, "cargo");
     }
     flags.join("\u{1f}".as_ref())
 }
