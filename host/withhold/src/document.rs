@@ -1,7 +1,7 @@
 //! Which words of a Markdown document are values: a report that has them quotes it.
 
 use crate::run::{LONG_NUMBER, Run, Runs, hash};
-use crate::words::{ESCAPES, NOTHING, PHONE, Word, chars, words as cut};
+use crate::words::{NOTHING, PHONE, Word, words as cut};
 use std::collections::HashSet;
 
 /// The most words that are compared as one value. Of a longer line, its parts are values.
@@ -11,14 +11,8 @@ pub(crate) const MAX_WORDS: usize = 12;
 const POINTS: usize = 6;
 /// A number, or a code such as `P-017`, is a value from so many characters on.
 const SHORT: usize = 4;
-/// A word of letters and digits is a value from so many on: `sha256` is none.
-const LONG_WORD: usize = 7;
-/// So many letters of a script without blanks are a value that say little one by one.
-const LONG_RUN: usize = 8;
 /// A part of a line, if it is at most so many words, may be a value.
 const SHORT_PART: usize = 3;
-/// A label has at most so many words.
-const SHORT_LABEL: usize = 4;
 
 /// What ends a line.
 const ENDS: &str = "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}\0";
@@ -88,16 +82,8 @@ impl Document {
         }
     }
 
-    /// What stands in one line, item or cell, as it is and as a reader sees it. It may name what
-    /// follows.
+    /// What stands in one line, item or cell. It may name what follows.
     fn piece(&mut self, text: &str, is_label: bool) {
-        self.text(text, is_label);
-        if text.contains(MARKS) || text.contains(ESCAPES) {
-            self.text(&plain(text), is_label);
-        }
-    }
-
-    fn text(&mut self, text: &str, is_label: bool) {
         let (letters, words) = cut(text, false);
         let start_of = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
         let of = |part: &str| {
@@ -159,10 +145,14 @@ impl Document {
 
     /// Adds these words as a value, unless they say nothing or are too many.
     fn value(&mut self, letters: &str, words: &[Word]) {
-        let says = |word: &Word| match word.is_alone {
-            _ if word.is_number || word.digits > 0 && word.size < 3 => 0,
-            true => 1,
-            false => 2 * (word.points - NOTHING),
+        let says = |word: &Word| {
+            if word.is_number || word.digits > 0 && word.size < 3 {
+                0
+            } else if word.is_alone {
+                1
+            } else {
+                2 * (word.points - NOTHING)
+            }
         };
         let size: usize = words.iter().map(|word| word.size).sum();
         let digits: usize = words.iter().map(|word| word.digits).sum();
@@ -182,7 +172,7 @@ impl Document {
         for (start, word) in words.iter().enumerate() {
             let rest = words.get(start..).unwrap_or_default();
             let is_apart = rest.get(1).is_none_or(|next| next.has_gap);
-            if word.points == NOTHING && !word.is_number && !word.is_alone && is_apart {
+            if word.points == NOTHING && !word.is_number && (word.is_alone || is_apart) {
                 continue;
             }
             let sizes = 1..=rest.len().min(MAX_WORDS);
@@ -198,7 +188,8 @@ impl Document {
     /// Words with digits, as long as they follow one another.
     fn code(&mut self, letters: &str, words: &[Word]) {
         let digits = |words: &[Word]| words.iter().map(|word| word.digits).sum::<usize>();
-        let is_long = |word: &&Word| !word.is_number && word.size >= LONG_WORD;
+        // A shorter word of letters and digits is none, such as `sha256`.
+        let is_long = |word: &&Word| !word.is_number && word.size > 6;
         if digits(words) >= LONG_NUMBER || words.iter().any(|word| is_long(&word)) {
             self.value(letters, words);
         }
@@ -230,10 +221,6 @@ fn add(runs: &mut Runs, letters: &str, words: &[Word]) {
 
 /// Whether these words of a longer line are as many as a quotation has.
 fn is_quotation(words: &[Word]) -> bool {
-    let little = |word: &Word| word.is_alone && word.points == NOTHING;
-    if words.first().is_some_and(little) {
-        return words.len() >= LONG_RUN && words.iter().all(|word| word.is_alone);
-    }
     if words.iter().all(|word| word.is_number) {
         // A year and a month are no number.
         let digits: usize = words.iter().map(|word| word.digits).sum();
@@ -262,7 +249,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     .filter(|part| !part.trim().is_empty())
 }
 
-/// A label of a few words, and what stands behind it.
+/// A label of up to four words, and what stands behind it.
 fn labelled(text: &str) -> (&str, &str) {
     let is_blank = |c: char| c.is_whitespace() || MARKS.contains(&c);
     let mut marks = text.match_indices([':', '：', '=']);
@@ -271,7 +258,7 @@ fn labelled(text: &str) -> (&str, &str) {
         let is_end = mark != ":" || value.is_empty() || value.starts_with(is_blank);
         is_end.then_some((label, value))
     });
-    let is_short = |label: &str| label.split_whitespace().count() <= SHORT_LABEL;
+    let is_short = |label: &str| label.split_whitespace().count() < 5;
     let is_label = |label: &str| is_short(label) && !label.contains([',', '.', ';']);
     let found = found.filter(|(label, _)| is_label(label));
     found.unwrap_or_else(|| text.split_at(0))
@@ -282,19 +269,6 @@ fn is_id(label: &str) -> bool {
     let name = label.replace(['-', '_'], " ");
     let name = name.trim_matches(|c: char| !c.is_alphanumeric());
     ["id", "rule", "ruleid", "rule id"].contains(&name.to_lowercase().as_str())
-}
-
-/// The text without escapes, and without marks and tags.
-fn plain(text: &str) -> String {
-    let chars = chars(text, true).map(|(c, _)| c);
-    let text: String = chars.filter(|c| *c == '<' || !MARKS.contains(c)).collect();
-    let mut pieces = text.split('<');
-    let mut plain = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        plain += if piece.starts_with("br") { ", " } else { " " };
-        plain += piece.split_once('>').map_or(piece, |(_, behind)| behind);
-    }
-    plain
 }
 
 /// The text of a heading in this line. A line of `=` under a text makes it one. A line of `-` may

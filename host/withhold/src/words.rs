@@ -12,10 +12,6 @@ pub(crate) const NOTHING: usize = 1;
 
 /// Without a country's code, a phone number has so many digits.
 pub(crate) const PHONE: usize = 8;
-/// The most digits of a country's code, with the zeros before it.
-const COUNTRY: usize = 4;
-/// A word that is in no list is a name if it has so many letters.
-const NAME: usize = 4;
 
 /// A word of a text.
 #[derive(Clone, Debug, Default)]
@@ -49,9 +45,9 @@ impl Word {
         self.rank.is_some_and(|rank| rank < b'2')
     }
 
-    /// Whether it can be a name: the list does not have it.
+    /// Whether it can be a name: it has four letters or more, and the list does not have it.
     pub(crate) fn is_rare(&self) -> bool {
-        let is_long = self.letters.len() >= NAME && self.size > 2;
+        let is_long = self.letters.len() > 3 && self.size > 2;
         self.rank.is_none() && self.digits == 0 && !self.is_alone && is_long
     }
 
@@ -60,11 +56,11 @@ impl Word {
         self.letters.start += text.len() - text.trim_start_matches('0').len();
     }
 
-    /// The word, and if it is a number also without zeros or a country's code.
+    /// The word, and if it is a number also without zeros or a country's code: up to four digits.
     pub(crate) fn starts(&self, letters: &str) -> impl Iterator<Item = Self> {
         let text = self.text(letters);
         let is_long = self.is_number && (self.size > PHONE || text.starts_with('0'));
-        let most = usize::from(is_long) * COUNTRY.min(text.len().saturating_sub(1));
+        let most = usize::from(is_long) * 4.min(text.len().saturating_sub(1));
         (0..=most).map(|size| {
             let mut word = self.clone();
             word.letters.start += size;
@@ -89,7 +85,7 @@ impl Word {
 
 /// The characters of `text`, and where each stands. With `decode`, what JSON, HTML and URLs write
 /// in place of a character counts as that character.
-pub(crate) fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Range<usize>)> {
+fn chars(text: &str, decode: bool) -> impl Iterator<Item = (char, Range<usize>)> {
     let mut next = 0;
     std::iter::from_fn(move || {
         let rest = text.get(next..)?;
@@ -209,7 +205,7 @@ fn is_invisible(c: char) -> bool {
 
 /// Whether its script puts no blanks between words: Thai to Myanmar, Khmer, Chinese, Japanese.
 /// Then each letter counts as a word.
-pub(crate) fn is_without_blanks(c: char) -> bool {
+fn is_without_blanks(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
         || matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
         || matches!(c, '\u{ff66}'..='\u{ff9d}' | '\u{20000}'..='\u{3ffff}')
