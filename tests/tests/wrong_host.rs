@@ -3,7 +3,7 @@
 
 use crate::wall::stands;
 use keyhole_core::{
-    Call, Caller, Entry, Grant, LiveMap, Location, Map, Maps, Refusal, Target, limits::Limits,
+    Caller, Entry, Grant, LiveMap, Location, Map, Maps, Refusal, Target, call, limits::Limits,
     locate, sandbox::Sandbox,
 };
 use keyhole_tests::World;
@@ -57,7 +57,7 @@ fn a_host_that_forgets_to_check_the_roots_reads_nothing_outside_them() {
     };
     let load = |key: &str| {
         let deadline = Instant::now() + Duration::from_secs(60);
-        Call::new(Target::Key(key.to_owned()), Caller::Nobody, deadline).run(&maps, &sandbox)
+        call(Target::Key(key.to_owned()), &Caller::Nobody, deadline, &maps, &sandbox)
     };
     // It is wrong indeed.
     assert_eq!(load("k-out").unwrap(), "outside");

@@ -85,10 +85,8 @@ impl TryFrom<&str> for AgentName {
 
     fn try_from(name: &str) -> Result<Self, BadAgentName> {
         let fits = (1..=Self::MAX_BYTES).contains(&name.len());
-        match fits && !name.contains(char::is_control) {
-            true => Ok(Self(name.into())),
-            false => Err(BadAgentName),
-        }
+        let fits = fits && !name.contains(char::is_control);
+        fits.then(|| Self(name.into())).ok_or(BadAgentName)
     }
 }
 

@@ -22,64 +22,44 @@ pub enum Target {
     OfCaller,
 }
 
-/// What a call is made of.
-#[derive(Debug)]
-pub struct Call {
-    /// What it asks for.
-    pub target: Target,
-    /// Who makes it.
-    pub caller: Caller,
-    /// When it must have ended.
-    pub deadline: Instant,
-}
-
-impl Call {
-    /// A call of `caller`.
-    pub fn new(target: Target, caller: Caller, deadline: Instant) -> Self {
-        Self {
-            target,
-            caller,
-            deadline,
-        }
+/// Makes a call of `caller` that must have ended at `deadline`, on a thread that may block.
+///
+/// # Errors
+/// Each [`Refusal`]; the first that applies, in the order of this function.
+pub fn call<M: Maps>(
+    target: Target,
+    caller: &Caller,
+    deadline: Instant,
+    maps: &M,
+    guest: &impl Executor<Directory = M::Directory>,
+) -> Result<String, Refusal> {
+    if Instant::now() >= deadline {
+        return Err(Refusal::TimedOut);
     }
-
-    /// Makes the call, on a thread that may block.
-    ///
-    /// # Errors
-    /// Each [`Refusal`]; the first that applies, in the order of this function.
-    pub fn run<M: Maps>(
-        self,
-        maps: &M,
-        guest: &impl Executor<Directory = M::Directory>,
-    ) -> Result<String, Refusal> {
-        if Instant::now() >= self.deadline {
-            return Err(Refusal::TimedOut);
+    // This comes first: a caller that is not verified learns nothing, not even
+    // about the map.
+    let (agent, ticketed) = caller.verify()?;
+    let map = maps.map_now(deadline)?;
+    let agent = agent.as_ref();
+    let of_key = |key: &Key| (key.expose().to_owned(), map.find_for(key, agent));
+    let (text, entry) = match (target, ticketed) {
+        // It has no key: its name is what the guest asks for.
+        (Target::Bound(name), _) => (name.to_string(), map.find_bound(&name, agent)),
+        // What the guard judged, whatever was sent.
+        (Target::Key(_), Some(key)) | (Target::Given(key), _) => of_key(&key),
+        (Target::Key(text), None) => match Key::try_from(&*text) {
+            Ok(key) => of_key(&key),
+            Err(_) => (text, None),
+        },
+        (Target::OfCaller, _) => {
+            let key = agent.and_then(|agent| map.only_key_of(agent));
+            of_key(key.ok_or(Refusal::UnknownKey)?)
         }
-        // This comes first: a caller that is not verified learns nothing, not even
-        // about the map.
-        let (agent, ticketed) = self.caller.verify()?;
-        let map = maps.map_now(self.deadline)?;
-        let agent = agent.as_ref();
-        let of_key = |key: &Key| (key.expose().to_owned(), map.find_for(key, agent));
-        let (text, entry) = match (self.target, ticketed) {
-            // It has no key: its name is what the guest asks for.
-            (Target::Bound(name), _) => (name.to_string(), map.find_bound(&name, agent)),
-            // What the guard judged, whatever was sent.
-            (Target::Key(_), Some(key)) | (Target::Given(key), _) => of_key(&key),
-            (Target::Key(text), None) => match Key::try_from(&*text) {
-                Ok(key) => of_key(&key),
-                Err(_) => (text, None),
-            },
-            (Target::OfCaller, _) => {
-                let key = agent.and_then(|agent| map.only_key_of(agent));
-                of_key(key.ok_or(Refusal::UnknownKey)?)
-            }
-        };
-        // Without an entry there is no grant, and the guest refuses. So a wrong key, and a
-        // key that is bound to other agents, takes the same path as a right one.
-        let grant = entry
-            .map(|entry| maps.resolve(&map, entry, self.deadline))
-            .transpose()?;
-        guest.run(&text, grant, self.deadline)
-    }
+    };
+    // Without an entry there is no grant, and the guest refuses. So a wrong key, and a
+    // key that is bound to other agents, takes the same path as a right one.
+    let grant = entry
+        .map(|entry| maps.resolve(&map, entry, deadline))
+        .transpose()?;
+    guest.run(&text, grant, deadline)
 }

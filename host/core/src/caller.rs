@@ -60,7 +60,6 @@ pub enum Caller {
 
 impl Caller {
     /// The caller of the call with the client's `id`, on a server whose callers are these.
-    /// Nothing is verified yet.
     #[must_use]
     pub fn of_call(&self, id: Option<&str>) -> Self {
         let mut caller = self.clone();
@@ -70,11 +69,8 @@ impl Caller {
         caller
     }
 
-    /// The agent that calls, if anybody has said who, and the key in its ticket. This
-    /// uses a ticket up. It blocks: it may read files.
-    ///
-    /// # Errors
-    /// [`Unverified::code`], if a ticket is required.
+    /// The agent that calls, if anybody has said who, and the key in its ticket, which is used
+    /// up. Else [`Unverified::code`]. It blocks: it may read files.
     pub fn verify(&self) -> Result<(Option<AgentName>, Option<Key>), Refusal> {
         let (tickets, only, id, tell) = match self {
             Self::Nobody => return Ok((None, None)),
@@ -88,10 +84,10 @@ impl Caller {
         };
         let redeem = || {
             let ticket = tickets.redeem(id.as_deref().ok_or(Unverified::NoId)?)?;
-            match only {
-                Some(only) if *only != ticket.agent => Err(Unverified::OtherAgent),
-                _ => Ok((Some(ticket.agent), ticket.key)),
+            if only.as_ref().is_some_and(|only| *only != ticket.agent) {
+                return Err(Unverified::OtherAgent);
             }
+            Ok((Some(ticket.agent), ticket.key))
         };
         redeem().map_err(|why: Unverified| {
             let code = why.code();

@@ -63,7 +63,7 @@ pub mod sandbox;
 pub mod ticket;
 
 pub use agent::{AgentName, BadAgentName, UnusableName};
-pub use call::{Call, Target};
+pub use call::{Target, call};
 pub use caller::{Caller, Unverified};
 pub use grant::{Executor, Grant};
 pub use hex::hex;

@@ -1,7 +1,7 @@
 //! Calls, many at once: which may run, on which thread, and for how long.
 
 use crate::{
-    call::{Call, Target},
+    call::{Target, call},
     caller::Caller,
     grant::Executor,
     limits::Limits,
@@ -78,10 +78,9 @@ impl<M: Maps, G: Executor<Directory = M::Directory>> Loader<M, G> {
         let permit = permit.map_err(|_| Refusal::Internal)?;
 
         let deadline = Instant::now() + self.limits.deadline;
-        let call = Call::new(target, caller, deadline.into_std());
         let (maps, guest) = (self.maps.clone(), self.guest.clone());
         let mut ran = spawn_blocking(move || {
-            let text = call.run(&*maps, &*guest)?;
+            let text = call(target, &caller, deadline.into_std(), &*maps, &*guest)?;
             Ok(Content { text, permit })
         });
         let (tell, told) = oneshot::channel();

@@ -10,9 +10,8 @@ macro_rules! codes {
     ($($(#[$meaning:meta])* $code:ident $name:literal $advice:literal;)*) => {
         /// Why a call got no content.
         ///
-        /// A code carries no data, so no key, path or content can get into an error. The
-        /// names are stable: clients match on them, so we never rename a code or change its
-        /// meaning. docs/refusals.md lists them for users.
+        /// A code carries no data, so no key, path or content can get into an error. Clients match
+        /// on the names: we never rename a code or change its meaning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Refusal {
             $($(#[$meaning])* $code,)*
@@ -36,16 +35,14 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The operator wants only verified callers to be served, and nothing shows that
-    /// a subagent makes this call, or that it is the one agent that the server
-    /// serves. The server decides this before it looks at the key, so the code tells
-    /// nothing about keys or the map.
+    /// The operator wants only verified callers to be served, and nothing shows that a subagent
+    /// makes this call, or that it is the one agent that the server serves. The server decides
+    /// this first, so the code tells nothing about keys or the map.
     CallerNotVerified "caller-not-verified"
         "nothing shows that a subagent makes this call. Only subagents that the hook approved may call this. Do not repeat it: leave the task to the subagent that this tool is for. If that is you, ask the user whether hooks are switched off.";
-    /// The map has no entry for this key or binding and this caller: there is none, or it
-    /// is bound to other agents, or the key is not well formed. The code does not tell
-    /// which. So somebody who holds a wrong key and somebody who stole a right one
-    /// get the same answer.
+    /// The map has no entry for this key or binding and this caller: there is none, or it is
+    /// bound to other agents, or the key is not well formed. So somebody who holds a wrong key
+    /// and somebody who stole a right one get the same answer.
     UnknownKey "unknown-key"
         "the context map has no such key for this caller. Do not try others: ask the user to check the key in the map, and the agents that it is bound to, if any; or the binding, if this tool takes no key.";
     /// There is no map.
@@ -63,19 +60,16 @@ codes! {
     /// The mapped name is a directory, FIFO, socket or device.
     NotAFile "not-a-file"
         "what is mapped is not a regular file. Ask the user to map a Markdown file.";
-    /// The mapped file is outside the map's `roots`, or a symbolic link has replaced
-    /// the file.
+    /// The mapped file is outside the map's `roots`, or a symbolic link has replaced it.
     OutsideRoot "outside-root"
         "the mapped file lies outside the roots that the map allows, or is reached through a link that changed. Ask the user to run `keyhole check`.";
-    /// Others than the user and root could change the mapped file, or a directory or a
-    /// link on its path.
+    /// Others could change the mapped file, or a directory or a link on its path.
     Untrusted "untrusted"
         "others could change the mapped file, or a folder or link on its path. Ask the user to run `keyhole check`, which names the place.";
     /// The operating system does not let us read the file.
     PermissionDenied "permission-denied"
         "the operating system does not let the server read the mapped file. Ask the user to check the file's permissions.";
-    /// The file is larger than its limit, or longer than what Claude Code passes to
-    /// its model.
+    /// The file is larger than its limit, or longer than what Claude Code passes to its model.
     TooLarge "too-large"
         "the mapped file is larger than its limit, or than the client takes (Claude Code: 500,000 characters). Ask the user to shorten it, or to raise max_bytes in the map.";
     /// The file's bytes are not UTF-8.
@@ -84,8 +78,8 @@ codes! {
     /// The file was written to while it was read.
     Changed "changed"
         "the mapped file was being written to. Call again.";
-    /// The call took longer than its deadline, or all threads for calls belong to calls that
-    /// did, and hang in the kernel. To call again would only take another thread.
+    /// The call took longer than its deadline, or all threads hang in the kernel for calls that
+    /// did. To call again would only take another thread.
     TimedOut "timed-out"
         "the file system of the mapped file, or of the map, does not answer in time. Do not repeat the call: ask the user to look at that file system, and then to restart this server (in Claude Code: /mcp, reconnect).";
     /// The server fixed at its start what it may read, and this file, or the map, is not in
@@ -95,8 +89,7 @@ codes! {
     /// Too many calls wait, or the call has waited too long.
     Busy "busy"
         "too many calls are waiting. Call again in a moment.";
-    /// The operating system gave the server no file descriptor, thread or memory
-    /// for the call.
+    /// The operating system gave the server no file descriptor, thread or memory for the call.
     OutOfResources "out-of-resources"
         "the server has too few file descriptors, threads or memory. Call again; if it repeats, ask the user to raise its limits (ulimit -n, -u and -v).";
     /// Any other failure. This is our bug, not the user's error.
@@ -105,7 +98,6 @@ codes! {
 }
 
 impl From<&WalkError> for Refusal {
-    /// The refusal of a call whose mapped file, or whose map's way to it, had this error.
     fn from(error: &WalkError) -> Self {
         match error {
             WalkError::System(error) => (*error).into(),

@@ -17,8 +17,9 @@ use crate::{agent::AgentName, hex::hex, map::Key};
 use keyhole_walk::{Handle, Policy, System, SystemError, WalkError, Walked, Walker};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, File},
+    fs::{self, DirBuilder, File},
     io::{self, Read, Write},
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -54,12 +55,11 @@ pub struct Tickets {
     data: PathBuf,
 }
 
-/// Why the folder cannot be used, or a ticket not be written. The message names no path, because a client
-/// may show it to a model.
+/// Why the folder cannot be used, or a ticket not be written. The message names no path, because
+/// a client may show it to a model.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
-    /// The folder of tickets is a link, is another user's, or is open to
-    /// others.
+    /// The folder of tickets is a link, is another user's, or is open to others.
     #[error(
         "the folder `tickets` in the folder that Keyhole keeps them in is not private to its user; remove it"
     )]
@@ -129,8 +129,10 @@ impl Tickets {
 
     /// Makes the data folder, and those above it that are missing, for the user alone. That
     /// nobody else could have put it there is judged at each use.
+    #[expect(clippy::disallowed_methods, reason = "the folder that the user names")]
     pub fn make(&self) -> Result<(), TicketError> {
-        folder::make_data_folder(&self.data)?;
+        let mut folder = DirBuilder::new();
+        folder.recursive(true).mode(0o700).create(&self.data)?;
         self.held().map(drop)
     }
 
@@ -169,9 +171,6 @@ impl Tickets {
 
     /// The ticket for the call with this `id`. Valid or not, it is used up: if several callers
     /// ask, one gets it.
-    ///
-    /// # Errors
-    /// [`NoTicket`].
     pub fn redeem(&self, id: &str) -> Result<Ticket, NoTicket> {
         let folder = folder::open(&self.data()?)?;
         match folder::take(&folder, &name(id)) {
@@ -187,11 +186,8 @@ impl Tickets {
         if !is_younger(ticket, LIFE) {
             return None;
         }
-        let mut text = String::new();
-        ticket
-            .take((AgentName::MAX_BYTES + Key::MAX_LEN) as u64 + 3)
-            .read_to_string(&mut text)
-            .ok()?;
+        let (mut text, most) = (String::new(), AgentName::MAX_BYTES + Key::MAX_LEN + 3);
+        ticket.take(most as u64).read_to_string(&mut text).ok()?;
         let (agent, key) = text.strip_suffix('\n')?.split_once('\n')?;
         Some(Ticket {
             agent: agent.try_into().ok()?,
@@ -224,11 +220,11 @@ impl Tickets {
         for entry in entries.flatten().take(MAX_SWEPT) {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());
             let age = modified.map(|modified| now.duration_since(modified));
-            match entry.file_name().to_str() {
-                Some(name) if name.len() == 64 && matches!(age, Ok(Ok(age)) if age > 2 * LIFE) => {
-                    folder::remove(folder, name);
-                }
-                _ => {}
+            let name = entry.file_name();
+            if let Some(name) = name.to_str().filter(|name| name.len() == 64)
+                && matches!(age, Ok(Ok(age)) if age > 2 * LIFE)
+            {
+                folder::remove(folder, name);
             }
         }
     }
@@ -255,9 +251,13 @@ impl Tickets {
 
 /// Whether the file is private to its user, and not older than `life`.
 fn is_younger(file: &File, life: Duration) -> bool {
-    let written = file.metadata().and_then(|metadata| metadata.modified());
-    let age = written.map(|written| SystemTime::now().duration_since(written));
-    folder::is_private_file(file) && matches!(age, Ok(Ok(age)) if age <= life)
+    file.metadata().is_ok_and(|found| {
+        let age = found
+            .modified()
+            .map(|written| SystemTime::now().duration_since(written));
+        let is_young = matches!(age, Ok(Ok(age)) if age <= life);
+        found.is_file() && folder::is_private(&found) && is_young
+    })
 }
 
 /// The receipt's file name for an id.

@@ -9,7 +9,7 @@ use crate::{
     world::{Chooser, World},
 };
 use keyhole_core::{
-    Call, Caller, Entry, Grant, LiveMap, Location, Map, MapError, Maps, Refusal, Target,
+    Caller, Entry, Grant, LiveMap, Location, Map, MapError, Maps, Refusal, Target, call,
 };
 use std::{
     cell::RefCell,
@@ -150,11 +150,16 @@ fn run(scene: &Scene, program: Program, files: &Files) -> Option<String> {
         files: files.clone(),
     };
     let guest = Guest(files.clone());
-    let ask = |call: usize, key: &str| {
-        files.world().begin(call);
+    let ask = |number: usize, key: &str| {
+        files.world().begin(number);
         let target = Target::Key(key.to_owned());
-        let call = Call::new(target, Caller::Nobody, Instant::now() + LONG);
-        let answer = call.run(&maps, &guest);
+        let answer = call(
+            target,
+            &Caller::Nobody,
+            Instant::now() + LONG,
+            &maps,
+            &guest,
+        );
         let mut world = files.world();
         world.tell(|_| format!("  answer: {answer:?}"));
         let broken = judge(&world, &answer);

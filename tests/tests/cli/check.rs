@@ -441,8 +441,8 @@ fn a_file_in_another_encoding_becomes_text_by_what_is_printed_for_it() {
         (FILE, marked(b"\xff\xfe\0\0", wide), "it is UTF-32: "),
         (FILE, little(text), "it is UTF-16LE: "),
         (FILE, big(text), "it is UTF-16BE: "),
-        (MAP, marked(b"\xff\xfe", little(&map)), "the map is UTF-16"),
-        (MAP, marked(b"\xfe\xff", big(&map)), "the map is UTF-16"),
+        (MAP, marked(b"\xff\xfe", little(&map)), "the map is not UTF-8"),
+        (MAP, marked(b"\xfe\xff", big(&map)), "the map is not UTF-8"),
     ] {
         let world = World::new().file(FILE, text).map(&map).file(file, bytes);
         let said = said(&world, &[], if file == MAP { 2 } else { 1 });
@@ -470,8 +470,7 @@ fn a_file_in_another_encoding_becomes_text_by_what_is_printed_for_it() {
         .map(appended)
         .run(["check"])
         .exits(2)
-        .mentions("here is a NUL character, as UTF-16 has it")
-        .mentions("write this part again, as UTF-8");
+        .mentions("not TOML");
 }
 
 #[test]

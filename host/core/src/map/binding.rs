@@ -23,10 +23,8 @@ impl FromStr for BindingName {
     fn from_str(name: &str) -> Result<Self, BadBindingName> {
         let is_known = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
         let fits = (1..=Self::MAX_CHARS).contains(&name.len());
-        match fits && name.bytes().all(is_known) {
-            true => Ok(Self(name.into())),
-            false => Err(BadBindingName),
-        }
+        let fits = fits && name.bytes().all(is_known);
+        fits.then(|| Self(name.into())).ok_or(BadBindingName)
     }
 }
 
@@ -72,14 +70,9 @@ impl Binding {
     /// Whether a client would show a key of `map` that is too long to be a word.
     pub fn shows_a_key(&self, name: &str, map: &Map) -> bool {
         let shown = [Some(name), self.title(), self.description()];
-        let mut keys = map
-            .entries
-            .keys()
-            .filter(|key| !Key::is_guessable(key.expose()));
-        keys.any(|key| {
-            let mut texts = shown.iter().flatten();
-            texts.any(|text| text.contains(key.expose()))
-        })
+        let shows = |key: &str| shown.iter().flatten().any(|text| text.contains(key));
+        let mut keys = map.entries.keys().map(Key::expose);
+        keys.any(|key| !Key::is_guessable(key) && shows(key))
     }
 
     /// What a client shows its user instead of the tool's name, if the map says.

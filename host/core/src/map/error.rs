@@ -2,10 +2,7 @@
 
 use crate::{limits::MAX_MAP_BYTES, refusal::Refusal};
 use keyhole_walk::{Distrust, SystemError, printable::printable};
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::{fmt, path::PathBuf};
 
 /// Why the map cannot be used.
 ///
@@ -55,12 +52,6 @@ pub enum MapError {
 }
 
 impl MapError {
-    /// The file system of the map at `path` does not answer in time.
-    pub fn late(path: &Path) -> Self {
-        let (path, source) = (path.to_owned(), SystemError::Late);
-        Self::Unreadable { path, source }
-    }
-
     /// What a caller learns: `map-missing`, `map-invalid`, `out-of-resources`,
     /// `restart-needed` or `timed-out`.
     pub fn code(&self) -> Refusal {

@@ -41,21 +41,17 @@ impl Key {
     /// guesses them.
     pub const STRONG_LEN: usize = 16;
 
-    /// So can a key with fewer different characters than this. 16 random hexadecimal
-    /// digits have so few different ones once in 25,000 times.
+    /// So can a key with fewer different characters than this. 16 random hexadecimal digits have
+    /// so few different ones once in 25,000 times.
     pub const STRONG_CHARS: u32 = 6;
 
     /// Whether somebody could guess `text`, which need not be a key: it is shorter than
-    /// [`Self::STRONG_LEN`], or has fewer than [`Self::STRONG_CHARS`] different
-    /// characters. This tells a random key from a short one. No rule can tell a random
-    /// key from a phrase.
+    /// [`Self::STRONG_LEN`], or has fewer than [`Self::STRONG_CHARS`] different characters. No
+    /// rule can tell a random key from a phrase.
     pub fn is_guessable(text: &str) -> bool {
-        text.len() < Self::STRONG_LEN || {
-            let seen = text
-                .bytes()
-                .fold(0_u128, |seen, byte| seen | 1 << (byte & 127));
-            seen.count_ones() < Self::STRONG_CHARS
-        }
+        let seen = |seen, byte| seen | 1_u128 << (byte & 127);
+        text.len() < Self::STRONG_LEN
+            || text.bytes().fold(0, seen).count_ones() < Self::STRONG_CHARS
     }
 
     /// The key itself. The caller must ensure that nobody logs it or sends it to anyone
@@ -71,9 +67,7 @@ impl TryFrom<&str> for Key {
     fn try_from(text: &str) -> Result<Self, KeyError> {
         match text.len() {
             0 => Err(KeyError::Empty),
-            _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                Err(KeyError::NotVisibleAscii)
-            }
+            _ if !text.bytes().all(|b| b.is_ascii_graphic()) => Err(KeyError::NotVisibleAscii),
             1..=Self::MAX_LEN => Ok(Self(text.into())),
             _ => Err(KeyError::TooLong),
         }

@@ -13,18 +13,13 @@ use std::{
 ///
 /// What [`LiveMap::current`] promises:
 ///
-/// - **It is never stale.** The answer is the map as it was at a moment after the call
-///   began: each call opens and reads the file, and compares it with the parsed one, byte
-///   by byte, so it relies on no clock. If the map is gone, unreadable or wrong, the
-///   answer is an error, and the earlier map is forgotten.
+/// - **It is never stale.** Each call opens and reads the file, and compares it with the
+///   parsed one, byte by byte, so it relies on no clock. If the map is gone, unreadable or
+///   wrong, the answer is an error, and the earlier map is forgotten. NFS asks its server when
+///   a file is opened, unless it is mounted `nocto`.
 /// - **It is never half**, as far as a file that is saved in place can be read whole: see
-///   [`Walker::read_at_rest`]. A map that is replaced by renaming is seen as it was before
-///   or after. A map that does not settle within a second is refused.
-/// - **It is not parsed twice.** As long as the file's content is the same, calls get
-///   the same map, or the same error.
-///
-/// On a network file system, the map is as current as what the server says when a file is
-/// opened; NFS asks the server then, unless it is mounted `nocto`.
+///   [`Walker::read_at_rest`]. A map that does not settle within a second is refused.
+/// - **It is not parsed twice**, as long as the file's content is the same.
 pub struct LiveMap<F = System> {
     location: Location,
     walker: Walker<F>,
@@ -47,7 +42,7 @@ impl LiveMap {
 }
 
 impl<F: FileSystem + Clone> LiveMap<F> {
-    /// Like [`LiveMap::new`], in any file system.
+    /// The same in any file system.
     pub fn over(files: F, location: Location) -> Self {
         Self {
             location,
@@ -65,12 +60,6 @@ impl<F: FileSystem + Clone> LiveMap<F> {
     /// if the map is just being written.
     pub fn current(&self) -> Result<Arc<Map>, MapError> {
         self.current_in(&self.walker)
-    }
-
-    /// The same, for somebody who waits until `deadline`: after it, the map's file system does not
-    /// answer in time.
-    pub fn current_by(&self, deadline: Instant) -> Result<Arc<Map>, MapError> {
-        self.current_in(&self.walker.clone().until(deadline))
     }
 
     fn current_in(&self, walker: &Walker<F>) -> Result<Arc<Map>, MapError> {
@@ -128,10 +117,10 @@ impl<F: FileSystem + Clone> LiveMap<F> {
         let (bytes, stat) = read().map_err(|error| match error {
             WalkError::Untrusted(distrust) => MapError::Untrusted(distrust),
             WalkError::System(SystemError::Missing) => MapError::Missing { path: path() },
-            WalkError::System(source) => {
-                let path = path();
-                MapError::Unreadable { path, source }
-            }
+            WalkError::System(source) => MapError::Unreadable {
+                path: path(),
+                source,
+            },
         })?;
         let bytes = bytes.ok_or_else(|| {
             let (path, size) = (path(), stat.size);
@@ -157,7 +146,8 @@ where
     type Directory = F::Handle;
 
     fn map_now(&self, deadline: Instant) -> Result<Arc<Map>, Refusal> {
-        self.current_by(deadline).map_err(|error| error.code())
+        let map = self.current_in(&self.walker.clone().until(deadline));
+        map.map_err(|error| error.code())
     }
 
     fn resolve(

@@ -115,26 +115,11 @@ impl Map {
     /// # Errors
     /// The first mistake: one in the TOML itself comes before all others.
     pub fn parse(bytes: &[u8], location: &Location) -> Result<Self, MapMistake> {
-        let mistake = |byte, message: &str, help| {
-            MapMistake::new(Lines::of(bytes).position(byte), message.into(), help)
-        };
-        let is_utf_16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
-        let text = str::from_utf8(bytes).map_err(|error| match is_utf_16 {
-            true => mistake(0, "the map is UTF-16, and has to be UTF-8", None),
-            false => mistake(
-                error.valid_up_to(),
-                "the map is not UTF-8 from here on",
-                None,
-            ),
+        let text = str::from_utf8(bytes).map_err(|error| {
+            let at = Lines::of(bytes).position(error.valid_up_to());
+            let message = "the map is not UTF-8 from here on";
+            MapMistake::new(at, message.into(), Some("save it as UTF-8"))
         })?;
-        if let Some(byte) = text.find('\0') {
-            let message = "here is a NUL character, as UTF-16 has it";
-            return Err(mistake(
-                byte,
-                message,
-                Some("write this part again, as UTF-8"),
-            ));
-        }
         reader::read(text, location)
     }
 

@@ -2,7 +2,7 @@
 //! remove a ticket, one succeeds.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a plain name in the open folder of tickets; and the folder that the user names"
+    reason = "a plain name in the open folder of tickets"
 )]
 
 use super::{FOLDER, TicketError};
@@ -12,21 +12,14 @@ use rustix::{
     io::Errno,
 };
 use std::{
-    fs::{DirBuilder, File, Metadata},
-    io,
-    os::unix::fs::{DirBuilderExt as _, MetadataExt},
-    path::Path,
+    fs::{File, Metadata},
+    os::unix::fs::MetadataExt,
 };
 
 impl From<Errno> for TicketError {
     fn from(error: Errno) -> Self {
         SystemError::from(error).into()
     }
-}
-
-/// Creates the data folder, and those above it that are missing.
-pub(super) fn make_data_folder(data: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(data)
 }
 
 /// Opens the folder in the data folder, and creates it if it is missing.
@@ -45,10 +38,8 @@ pub(super) fn open(data: &File) -> Result<File, TicketError> {
         Err(Errno::LOOP | Errno::NOTDIR) => return Err(TicketError::NotPrivate),
         Err(error) => return Err(error.into()),
     };
-    match is_private(&folder.metadata()?) {
-        true => Ok(folder),
-        false => Err(TicketError::NotPrivate),
-    }
+    let is_private = is_private(&folder.metadata()?);
+    is_private.then_some(folder).ok_or(TicketError::NotPrivate)
 }
 
 /// Creates a ticket, to be written.
@@ -67,11 +58,8 @@ pub(super) fn remove(folder: &File, name: &str) {
     let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
 }
 
-/// Opens a ticket and removes it.
-///
-/// # Errors
-/// [`SystemError::Missing`] if there is none, or another call had it; [`SystemError::Denied`]
-/// if this process may not open it.
+/// Opens a ticket and removes it. [`SystemError::Missing`] means that there is none, or that
+/// another call had it.
 pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
     // Without NONBLOCK, opening a FIFO would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -82,13 +70,8 @@ pub(super) fn take(folder: &File, name: &str) -> Result<File, SystemError> {
     Ok(ticket)
 }
 
-/// Whether it is a file, and the user's alone.
-pub(super) fn is_private_file(ticket: &File) -> bool {
-    let metadata = ticket.metadata();
-    metadata.is_ok_and(|metadata| metadata.is_file() && is_private(&metadata))
-}
-
-fn is_private(metadata: &Metadata) -> bool {
+/// Whether it is this user's alone.
+pub(super) fn is_private(metadata: &Metadata) -> bool {
     let user = rustix::process::geteuid().as_raw();
     is_private_to(user, metadata.uid(), metadata.mode())
 }
