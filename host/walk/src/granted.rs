@@ -17,10 +17,11 @@
 use crate::{
     Kind, SystemError, WalkError, Walked, Walker, plain_name,
     system::{FileSystem, Stat},
-    trust::{Distrust, DistrustReason},
+    trust::Distrust,
 };
 use std::{
     borrow::Cow,
+    path::PathBuf,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -46,12 +47,9 @@ impl Stat {
     /// Whether nobody has changed the file lately. A time in the future tells nothing: the
     /// clock was set back, or belongs to another machine.
     fn is_old(&self, now: SystemTime) -> bool {
-        let (seconds, nanoseconds) = self.changed;
         // A time before 1970 is long ago.
-        let changed = Duration::new(
-            u64::try_from(seconds).unwrap_or(0),
-            u32::try_from(nanoseconds).unwrap_or(0),
-        );
+        let seconds = self.changed.0.try_into().unwrap_or(0);
+        let changed = Duration::new(seconds, self.changed.1.try_into().unwrap_or(0));
         let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         now.checked_sub(changed).is_some_and(|age| age > RECENT)
     }
@@ -63,9 +61,10 @@ impl<F: FileSystem> Walker<F> {
         let mut waited = Duration::ZERO;
         while !look.is_old(self.files.now()) {
             self.in_time()?;
-            let apart = match look.changed {
-                (_, 0) => APART_IN_SECONDS,
-                _ => APART,
+            let apart = if look.changed.1 == 0 {
+                APART_IN_SECONDS
+            } else {
+                APART
             };
             let left = |until: Instant| until.saturating_duration_since(Instant::now());
             if waited >= PATIENCE || self.until.is_some_and(|until| left(until) < apart) {
@@ -84,11 +83,7 @@ impl<F: FileSystem> Walker<F> {
     /// All of a file that was walked to, at rest. None means that it has more than `most`
     /// bytes. `known` is what it reported when it was last walked to and read so, and what it
     /// held. If it still reports that, it has settled. If it still holds these bytes, there is
-    /// no copy of them.
-    ///
-    /// # Errors
-    /// [`SystemError::Busy`] if it does not settle; otherwise as the file system
-    /// says.
+    /// no copy of them. [`SystemError::Busy`] means that it does not settle.
     pub fn read_at_rest<'k>(
         &self,
         file: &Walked<F::Handle>,
@@ -129,9 +124,6 @@ pub struct GrantedFile<H> {
 impl<H> GrantedFile<H> {
     /// What `name` in an open directory is, as far as one look tells. It opens nothing, and
     /// follows no link.
-    ///
-    /// # Errors
-    /// [`SystemError::Missing`] if it is no plain name, and otherwise as the file system says.
     pub fn kind<F: FileSystem<Handle = H>>(
         walker: &Walker<F>,
         directory: &H,
@@ -146,9 +138,8 @@ impl<H> GrantedFile<H> {
     /// further than one byte past `most` bytes, or past the size at the last look.
     ///
     /// # Errors
-    /// [`SystemError::NotAFile`] if what was opened is not a regular file; [`Distrust`],
-    /// with an empty path, if others could have changed it; [`SystemError::Busy`] if it does
-    /// not settle within a second, or the call ends too soon for another look.
+    /// [`Distrust`] has an empty path. [`SystemError::Busy`] means that the file does not settle
+    /// within a second, or that the call ends too soon for another look.
     pub fn open<F: FileSystem<Handle = H>>(
         walker: &Walker<F>,
         directory: &H,
@@ -157,21 +148,21 @@ impl<H> GrantedFile<H> {
     ) -> Result<Self, WalkError> {
         walker.in_time()?;
         let name = plain_name(name).ok_or(SystemError::Missing)?;
-        let trusted = |why: Option<DistrustReason>| match why {
-            None => Ok(()),
-            Some(why) => Err(WalkError::from(Distrust {
-                path: std::path::PathBuf::new(),
-                why,
-            })),
+        let judged = |handle: &H, stat: &Stat, around: Option<&Stat>| {
+            let path = PathBuf::new();
+            match walker.distrust(handle, stat, around, true)? {
+                Some(why) => Err(WalkError::from(Distrust { path, why })),
+                None => Ok(()),
+            }
         };
         let around = walker.files.stat(directory)?;
         // The walk that led here has judged the mount of the directory.
-        trusted(walker.distrust(directory, &around, None, true)?)?;
+        judged(directory, &around, None)?;
         let (handle, stat) = walker.files.open(directory, name)?;
         if stat.kind != Kind::File {
             return Err(SystemError::NotAFile.into());
         }
-        trusted(walker.distrust(&handle, &stat, Some(&around), true)?)?;
+        judged(&handle, &stat, Some(&around))?;
         let settled = walker.settle(&handle, stat)?;
         Ok(Self {
             handle,

@@ -53,19 +53,14 @@ impl<F: FileSystem> Walker<F> {
         Ok(groups.get_or_init(|| GroupFiles(read)))
     }
 
-    /// Why the group, by its id, may be somebody else than `user` and root. None if it is not.
-    ///
-    /// # Errors
-    /// [`WalkError`], only if the process has too few descriptors or too little memory, or if
-    /// the time of the call is over.
+    /// Why the group, by its id, may be somebody else than `user` and root. None if it is not. It
+    /// fails only for lack of time or resources.
     pub fn others_in(&self, group: u32, user: u32) -> Result<Option<DistrustReason>, WalkError> {
         if cfg!(not(target_os = "linux")) || !self.files.is_known(group) {
             return Ok(Some(DistrustReason::WritableByGroup));
         }
-        let alone = match &self.groups()?.0 {
-            Ok((users, groups)) => holds_alone(users, groups, group, user),
-            Err(file) => Err(*file),
-        };
+        let read = self.groups()?.0.as_ref().map_err(|file| *file);
+        let alone = read.and_then(|(users, groups)| holds_alone(users, groups, group, user));
         Ok(match alone {
             Ok(true) => None,
             Ok(false) => Some(DistrustReason::WritableByGroup),
@@ -75,10 +70,7 @@ impl<F: FileSystem> Walker<F> {
 }
 
 /// Whether `user` is in the group, and nobody else except perhaps root. Root's own group need not
-/// hold the user.
-///
-/// # Errors
-/// The file in which a line that counts cannot be understood.
+/// hold the user. An error names the file in which a line that counts cannot be understood.
 fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Result<bool, &'static str> {
     let mut own_names = Vec::new();
     let mut holds_user = false;
@@ -102,10 +94,8 @@ fn holds_alone(users: &[u8], groups: &[u8], group: u32, user: u32) -> Result<boo
             continue;
         }
         is_known = true;
-        for member in members
-            .split(|byte| *byte == b',')
-            .filter(|m| !m.is_empty())
-        {
+        let members = members.split(|byte| *byte == b',');
+        for member in members.filter(|member| !member.is_empty()) {
             match own_names.iter().find(|(name, _)| *name == member) {
                 Some((_, id)) => holds_user |= *id == user,
                 None => return Ok(false),

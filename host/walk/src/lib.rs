@@ -94,10 +94,9 @@ impl<H> Walked<H> {
     /// Whether the end lies in `directory` or below. Both are identified by open
     /// descriptors, never by name.
     pub fn is_beneath(&self, directory: &Self) -> bool {
-        let above = self.above.iter().map(|step| step.stat.id());
-        above
-            .chain([self.stat.id()])
-            .any(|id| id == directory.stat.id())
+        let passed = self.above.iter().map(|step| &step.stat);
+        let mut passed = passed.chain([&self.stat]);
+        passed.any(|stat| stat.id() == directory.stat.id())
     }
 }
 
@@ -124,9 +123,11 @@ impl<F: FileSystem> Walker<F> {
     }
 
     fn in_time(&self) -> Result<(), SystemError> {
-        match self.until {
-            Some(until) if Instant::now() >= until => Err(SystemError::Late),
-            _ => Ok(()),
+        let is_late = self.until.is_some_and(|until| Instant::now() >= until);
+        if is_late {
+            Err(SystemError::Late)
+        } else {
+            Ok(())
         }
     }
 
@@ -199,10 +200,10 @@ impl<F: FileSystem> Walker<F> {
                 _ => return Err(SystemError::Missing.into()),
             }
         }
-        match policy.end {
-            End::Directory => Ok(way.end(None, OsString::new())),
-            End::File | End::Name => Err(SystemError::NotAFile.into()),
+        if policy.end == End::Directory {
+            return Ok(way.end(None, OsString::new()));
         }
+        Err(SystemError::NotAFile.into())
     }
 
     /// Whether `file` holds exactly these bytes. It is read up to the first other one.

@@ -23,9 +23,6 @@ pub trait FileSystem {
 
     /// Opens whatever has the single name `name` in this directory, a link itself too.
     /// The object need not be readable.
-    ///
-    /// # Errors
-    /// [`SystemError`]; never [`SystemError::IsLink`].
     fn hold(
         &self,
         directory: &Self::Handle,
@@ -34,15 +31,9 @@ pub trait FileSystem {
 
     /// What `name` in this directory is, as far as one look tells: a later look may
     /// find something else.
-    ///
-    /// # Errors
-    /// [`SystemError`]; never [`SystemError::IsLink`].
     fn kind(&self, directory: &Self::Handle, name: &OsStr) -> Result<Kind, SystemError>;
 
-    /// Opens `name` in this directory for reading.
-    ///
-    /// # Errors
-    /// [`SystemError`]; [`SystemError::IsLink`] if it is a link.
+    /// Opens `name` in this directory for reading; [`SystemError::IsLink`] if it is a link.
     fn open(
         &self,
         directory: &Self::Handle,
@@ -70,10 +61,7 @@ pub trait FileSystem {
 
     /// Why an access control list may let somebody write whom the mode does not cover: not
     /// the owner, nor the group alone, nor all others; or why this is unknown. None if it
-    /// lets nobody.
-    ///
-    /// # Errors
-    /// [`SystemError::OutOfResources`] only.
+    /// lets nobody. It fails with [`SystemError::OutOfResources`] only.
     fn hidden_writers(
         &self,
         handle: &Self::Handle,

@@ -80,15 +80,11 @@ impl DistrustReason {
     /// What is wrong with `path`, and what to do.
     fn says(self, path: &str) -> String {
         match self {
-            Self::ForeignOwner => format!(
-                "{path} belongs to another user; use another place"
-            ),
+            Self::ForeignOwner => format!("{path} belongs to another user; use another place"),
             Self::UnknownOwner => format!(
                 "owners are unknown here: this is a sandbox in which {path} belongs to a user without a number; run keyhole outside of it"
             ),
-            Self::WritableByOthers => {
-                format!("others can write to {path}; {SHUT}")
-            }
+            Self::WritableByOthers => format!("others can write to {path}; {SHUT}"),
             Self::WritableByGroup => format!(
                 "other users in its group may write to {path}; {SHUT}"
             ),
@@ -138,10 +134,10 @@ impl Stat {
 }
 
 impl<F: FileSystem> Walker<F> {
-    /// Why an open object is not trusted, which was found in a directory that reports `around`;
-    /// None if it is. That directory is trusted, and so is its mount: one of another file system
-    /// always has another device number. `groups` says whether a group whose only member is the
-    /// user counts as the user.
+    /// The first reason why an open object is not trusted, which was found in a directory that
+    /// reports `around`; None if it is trusted. That directory is trusted, and so is its mount: one
+    /// of another file system always has another device number. `groups` says whether a group
+    /// whose only member is the user counts as the user.
     pub(crate) fn distrust(
         &self,
         handle: &F::Handle,
@@ -154,40 +150,32 @@ impl<F: FileSystem> Walker<F> {
             _ => None,
         };
         let shared = around.is_some_and(Stat::is_shared);
-        self.judge(handle, stat, mount, shared, groups)
-    }
-
-    /// The first reason that applies, and that of the object's `mount` before all others. `shared`
-    /// says whether others may create files in the directory that holds it.
-    pub(crate) fn judge(
-        &self,
-        handle: &F::Handle,
-        stat: &Stat,
-        mount: Option<DistrustReason>,
-        shared: bool,
-        groups: bool,
-    ) -> Result<Option<DistrustReason>, WalkError> {
+        use DistrustReason::{
+            ForeignOwner, Movable, NobodysUser, UnknownOwner, WritableByGroup, WritableByOthers,
+        };
         let Some(user) = self.files.user() else {
-            return Ok(Some(DistrustReason::NobodysUser));
+            return Ok(Some(NobodysUser));
         };
         let is_directory = stat.kind == Kind::Directory;
         Ok(match mount {
             Some(why) => Some(why),
             None if ![user, ROOT].contains(&stat.owner) => {
-                Some(match self.files.is_nameless(stat.owner) {
-                    true => DistrustReason::UnknownOwner,
-                    false => DistrustReason::ForeignOwner,
+                let is_nameless = self.files.is_nameless(stat.owner);
+                Some(if is_nameless {
+                    UnknownOwner
+                } else {
+                    ForeignOwner
                 })
             }
-            None if shared && (!is_directory || stat.is_shared()) => Some(DistrustReason::Movable),
+            None if shared && (!is_directory || stat.is_shared()) => Some(Movable),
             // A link has no mode of its own: only its owner counts.
             None if stat.kind == Kind::Link => None,
             None if let Some(why) = self.files.hidden_writers(handle, stat)? => Some(why),
             None if stat.is_sticky_directory() => None,
-            None if stat.mode & OTHERS_WRITE != 0 => Some(DistrustReason::WritableByOthers),
+            None if stat.mode & OTHERS_WRITE != 0 => Some(WritableByOthers),
             None if stat.mode & GROUP_WRITE == 0 => None,
             None if groups => self.others_in(stat.group, user)?,
-            None => Some(DistrustReason::WritableByGroup),
+            None => Some(WritableByGroup),
         })
     }
 }

@@ -226,7 +226,15 @@ fn where_everybody_owns_everything_nothing_is_trusted() {
         Some(DistrustReason::ForeignMount),
     ] {
         for stat in [file, System.stat(&parent).unwrap(), link] {
-            let judged = Walker::new(System).judge(&parent, &stat, mount, false, true);
+            let around = Stat {
+                device: stat.device + 1,
+                ..stat
+            };
+            let told = Told {
+                mount: Some(mount),
+                ..Told::default()
+            };
+            let judged = Walker::new(told).distrust(&parent, &stat, Some(&around), true);
             assert_eq!(judged, Ok(mount));
         }
     }
