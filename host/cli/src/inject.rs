@@ -75,20 +75,18 @@ impl Loading {
 
 /// Starts as a server does. If it cannot, it says why, and returns the code.
 pub(crate) fn begin(map: Result<LiveMap, String>) -> Result<Loading, Refusal> {
-    let failed = |code, why: &str| {
-        say(why);
-        code
-    };
-    let map = Arc::new(map.map_err(|why| failed(Refusal::MapMissing, &why))?);
+    let map = Arc::new(map.map_err(|why| {
+        say(&why);
+        Refusal::MapMissing
+    })?);
     let started = start(&map, Behind::Process(None), || Ok(((), 1)));
     let (started, ()) = started.map_err(|why| {
-        let code = match &why {
-            StartError::OutOfResources(_) | StartError::Restrict(WallError::OutOfResources(_)) => {
-                Refusal::OutOfResources
-            }
+        say(&why.to_string());
+        use StartError::{OutOfResources, Restrict};
+        match why {
+            OutOfResources(_) | Restrict(WallError::OutOfResources(_)) => Refusal::OutOfResources,
             _ => Refusal::Internal,
-        };
-        failed(code, &why.to_string())
+        }
     })?;
     // Of a map that cannot be used the agent reads.
     if let (Ok(_), Some(lacks)) = (&started.map, lacks(started.status, &map, &started.map)) {
@@ -122,26 +120,21 @@ fn answer(
         Ok(None) | Err(_) => Err(Refusal::CallerNotVerified),
     };
     let document = document.and_then(|text| {
-        let size = match is_uuid {
-            true => text.len(),
-            false => text.encode_utf16().count(),
-        };
+        let units = || text.encode_utf16().count();
+        let size = if is_uuid { text.len() } else { units() };
         (size <= MAX_DOCUMENT)
             .then_some(text)
             .ok_or(Refusal::TooLarge)
     });
-    let text = document
-        .map_err(why)
-        .and_then(|text| match is_blank(&text) {
-            true => Err("Its file is empty. Ask the user to write it.".to_owned()),
-            false => Ok(text),
-        });
-    let text = text.unwrap_or_else(refusal);
-    Ok(Some(match is_copilot {
-        true => json!({ "additionalContext": text }),
-        false => json!({
-            "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text },
-        }),
+    let text = match document {
+        Ok(text) if is_blank(&text) => refusal("Its file is empty. Ask the user to write it."),
+        Ok(text) => text,
+        Err(code) => refusal(&why(code)),
+    };
+    Ok(Some(if is_copilot {
+        json!({ "additionalContext": text })
+    } else {
+        json!({ "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": text } })
     }))
 }
 
@@ -166,7 +159,7 @@ fn why(code: Refusal) -> String {
 }
 
 /// What the agent reads in place of its document.
-fn refusal(why: String) -> String {
+fn refusal(why: &str) -> String {
     format!(
         "keyhole: the document of this agent was not loaded. {why}\n\
          Do not go on without the document: stop, and report this. You cannot retry; the agent has to be restarted."

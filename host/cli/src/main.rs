@@ -11,7 +11,6 @@ mod mistake;
 mod resources;
 mod serve;
 mod setup;
-mod signals;
 mod start;
 mod streams;
 mod terminal;

@@ -4,55 +4,38 @@
 use crate::{
     arguments::Serve,
     resources::{STREAM_THREADS, widen_output},
-    say, signals,
-    start::{Behind, StartError, Started, lacks, start},
+    say,
+    start::{Behind, Started, lacks, start},
     streams::OnThread,
 };
 use keyhole_core::{BindingName, Caller, Loader, Map, limits::Limits};
-use keyhole_mcp::{SessionError, Surface, run_session};
+use keyhole_mcp::{Surface, run_session};
 use std::{
+    error::Error,
     io::{self, IsTerminal as _},
     sync::Arc,
 };
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    signal::unix::{SignalKind, signal},
+};
 
-/// Why the server could not start, or why it stopped early.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ServeError {
-    /// An argument, or what it needs of the environment, cannot be used.
-    #[error("{0}")]
-    Arguments(String),
-    #[error("{0}")]
-    Start(#[from] StartError),
-    /// The binding's name, title or description would show a key to every client.
-    #[error(
-        "cannot start: the binding's name, title or description holds a key, and clients show them; reword it"
-    )]
-    ShowsAKey,
-    /// The user wants the whole wall or nothing, and something is missing.
-    #[error("cannot start: --require-wall asks for the whole wall, and {0}")]
-    WallMissing(String),
-    /// The session ended with an error.
-    #[error("{0}")]
-    Session(#[from] SessionError),
-}
+/// What a client would show with the binding's name, title or description.
+const SHOWS_A_KEY: &str = "cannot start: the binding's name, title or description holds a key, and clients show them; reword it";
 
 /// Serves one session until the end of standard input, SIGINT or SIGTERM.
 ///
-/// # Errors
-/// [`ServeError`]. An unusable map is not an error here, and neither is a map
-/// without the binding: the user may fix the map at any time. Until then the server
-/// refuses each call with the code, which a model can pass on. No model reads what a
-/// server prints when it ends.
-pub(crate) fn serve(arguments: Serve) -> Result<(), ServeError> {
-    let callers = arguments.callers().map_err(ServeError::Arguments)?;
-    let live = arguments.map.live_or_nowhere();
-    let live = Arc::new(live.map_err(ServeError::Arguments)?);
-    let key = arguments.key().map_err(ServeError::Arguments)?;
+/// An unusable map is no error here, and neither is a map without the binding: the user may fix
+/// the map at any time. Until then the server refuses each call with the code, which a model can
+/// pass on. No model reads what a server prints when it ends.
+pub(crate) fn serve(arguments: Serve) -> Result<(), Box<dyn Error>> {
+    let callers = arguments.callers()?;
+    let live = Arc::new(arguments.map.live_or_nowhere()?);
+    let key = arguments.key()?;
     if let (Some(name), Some(key)) = (&arguments.bind, &key)
         && name.contains(key.expose())
     {
-        return Err(ServeError::ShowsAKey);
+        return Err(SHOWS_A_KEY.into());
     }
     let tickets = match &callers {
         Caller::Ticket { tickets, .. } => Some(&**tickets),
@@ -60,20 +43,33 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), ServeError> {
     };
     let (started, (stdin, stdout, stop)) = start(&live, Behind::Process(tickets), || {
         widen_output();
-        let stop = signals::listen()?;
+        let (mut interrupt, mut terminate) = (
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        );
+        let stop = async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        };
         // From here on, Ctrl-C is an end as any other.
         if io::stdin().is_terminal() {
             say(
                 "waiting for an MCP client on standard input; a client starts this command, and `keyhole setup` says how. Ctrl-C ends it",
             );
         }
-        let pipes = pipes();
-        let threads = if pipes.is_some() {
-            1
-        } else {
-            1 + STREAM_THREADS
+        let (stdin, stdout, threads) = match pipes() {
+            Some((stdin, stdout)) => (stdin, stdout, 1),
+            None => {
+                let [stdin, stdout] = <[OnThread; 2]>::default();
+                (
+                    Box::new(stdin) as _,
+                    Box::new(stdout) as _,
+                    1 + STREAM_THREADS,
+                )
+            }
         };
-        let (stdin, stdout) = pipes.unwrap_or_else(other_streams);
         Ok(((stdin, stdout, stop), threads))
     })?;
     let Started {
@@ -84,10 +80,18 @@ pub(crate) fn serve(arguments: Serve) -> Result<(), ServeError> {
     } = started;
     match lacks(status, &live, &map) {
         lacks if arguments.require_wall && !(status.is_whole() && status.roots) => {
-            let lacks = lacks.unwrap_or_else(|| "this system has none".to_owned());
-            return Err(ServeError::WallMissing(lacks));
+            let lacks = lacks.as_deref().unwrap_or("this system has none");
+            let why = "cannot start: --require-wall asks for the whole wall, and";
+            return Err(format!("{why} {lacks}").into());
         }
-        Some(lacks) if map.is_err() => say(&until_then(&lacks)),
+        Some(lacks) if map.is_err() => {
+            let then = if cfg!(target_os = "linux") {
+                ". After that, restart this server, which may read whatever its user may until then"
+            } else {
+                ""
+            };
+            say(&format!("{lacks}; until then each call is refused{then}"));
+        }
         Some(lacks) => say(&lacks),
         None => {}
     }
@@ -119,25 +123,9 @@ fn pipes() -> Option<(Reader, Writer)> {
     None
 }
 
-/// The streams of the session, whatever they are.
-fn other_streams() -> (Reader, Writer) {
-    let [from, to] = <[OnThread; 2]>::default();
-    (Box::new(from), Box::new(to))
-}
-
-/// What a server says that starts without a usable map.
-fn until_then(why: &str) -> String {
-    let restart = if cfg!(target_os = "linux") {
-        ". After that, restart this server, which may read whatever its user may until then"
-    } else {
-        ""
-    };
-    format!("{why}; until then each call is refused{restart}")
-}
-
 /// The surface of the binding. If the map cannot be used, or has no such binding yet, it shows
 /// nothing of it.
-fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, ServeError> {
+fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, &'static str> {
     let Some(map) = map else {
         return Ok(Surface::bound(name, None));
     };
@@ -146,7 +134,7 @@ fn bound(name: &BindingName, map: Option<&Map>) -> Result<Surface, ServeError> {
         None => say(
             "the map has no binding of the name given; add [bindings.NAME] to it, or name another with --bind; until then each call is refused",
         ),
-        Some(binding) if binding.shows_a_key(name, map) => return Err(ServeError::ShowsAKey),
+        Some(binding) if binding.shows_a_key(name, map) => return Err(SHOWS_A_KEY),
         Some(_) => {}
     }
     Ok(Surface::bound(name, binding))

@@ -40,7 +40,8 @@ struct Stop {
     stop_hook_active: bool,
 }
 
-/// Answers the question on `stdin`, as JSON on `stdout`. With `stop`, the question is that of a SubagentStop hook, and the answer its own.
+/// Answers the question on `stdin`, as JSON on `stdout`. With `stop`, the question is that of a
+/// SubagentStop hook, and the answer its own.
 ///
 /// - `"withhold"`: whether the map withholds the agent's reports.
 /// - `"report"`: if it does, the report without quotations.
@@ -58,27 +59,28 @@ pub(crate) fn withhold(
     let known = known_paths(stop);
     let loading = begin(map);
     let input = read_input(stdin)?;
-    let question = match stop {
-        true => at_stop(&input)?,
-        false => Some(parse(&input)?),
+    let question = if stop {
+        at_stop(&input)?
+    } else {
+        Some(parse(&input)?)
     };
     let Some(question) = question else {
         return Ok(());
     };
     let answer = loading.and_then(|loading| answer(&loading, &question, &known));
-    let answer = match (stop, answer) {
-        (false, answer) => answer.unwrap_or_else(|code| json!({ "refused": code.to_string() })),
-        (true, Ok(answer)) => match answer["report"].as_str() {
-            Some(report) if Some(report) != question.report.as_deref() => {
-                json!({ "decision": "block", "reason": format!("{AGAIN}{report}") })
-            }
-            // It quotes nothing, it is none of these agents, or it cannot be compared: a hook
-            // cannot withhold a report.
-            _ => return Ok(()),
-        },
-        (true, Err(_)) => return Ok(()),
-    };
-    write_answer(&answer, stdout)
+    let answer = answer.unwrap_or_else(|code| json!({ "refused": code.to_string() }));
+    if !stop {
+        return write_answer(&answer, stdout);
+    }
+    match answer["report"].as_str() {
+        Some(report) if Some(report) != question.report.as_deref() => {
+            let reason = format!("{AGAIN}{report}");
+            write_answer(&json!({ "decision": "block", "reason": reason }), stdout)
+        }
+        // It quotes nothing, it is none of these agents, or it cannot be compared: a hook cannot
+        // withhold a report.
+        _ => Ok(()),
+    }
 }
 
 /// The user's home, and the folder of the session if this is a hook, which starts there: whoever

@@ -124,10 +124,8 @@ pub(crate) fn read_input(stdin: impl Read) -> Result<Vec<u8>, HookError> {
         .take(MAX_INPUT_BYTES + 1)
         .read_to_end(&mut input)
         .map_err(HookError::Input)?;
-    match input.len() as u64 > MAX_INPUT_BYTES {
-        true => Err(HookError::NotUnderstood),
-        false => Ok(input),
-    }
+    let fits = input.len() as u64 <= MAX_INPUT_BYTES;
+    fits.then_some(input).ok_or(HookError::NotUnderstood)
 }
 
 /// The fields of the object that the client sent.
@@ -210,12 +208,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
 /// chooses that name, and the client sends it in the field for the agent's type. So a
 /// teammate could pass for any agent. We know no caller with an id of another form.
 pub(crate) fn is_subagents(id: &str) -> bool {
-    id.strip_prefix('a').is_some_and(|digits| {
-        digits.len() == 16
-            && digits
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    })
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let digits = id.strip_prefix('a').filter(|digits| digits.len() == 16);
+    digits.is_some_and(|digits| digits.bytes().all(is_digit))
 }
 
 /// Whether the client keeps a record of the subagent with this `id`, beside the `transcript` of

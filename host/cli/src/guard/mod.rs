@@ -80,28 +80,26 @@ fn guard(
     stdin: impl Read,
     stdout: impl Write,
 ) -> Result<(), HookError> {
-    let mut input = None;
     let request = hook::read(ours, &read_input(stdin)?)?;
     let decided = decide(request.agent.as_ref(), request.key.as_deref(), map);
-    let (decision, reason) = match decided {
+    let mut output = json!({ "hookEventName": "PreToolUse" });
+    match decided {
         Ok(agent) => {
             let ticket = Ticket {
                 agent: agent.clone(),
                 key: request.key.and_then(|key| Key::try_from(&*key).ok()),
             };
             tickets.leave(&request.id, &ticket)?;
-            input = ticket.key.map(|_| json!({ "key": KEY_IN_TICKET }));
-            ("allow", "keyhole: a subagent's call".to_owned())
+            output["permissionDecision"] = "allow".into();
+            output["permissionDecisionReason"] = "keyhole: a subagent's call".into();
+            if ticket.key.is_some() {
+                output["updatedInput"] = json!({ "key": KEY_IN_TICKET });
+            }
         }
-        Err(code) => ("deny", code.to_string()),
-    };
-    let mut output = json!({
-        "hookEventName": "PreToolUse",
-        "permissionDecision": decision,
-        "permissionDecisionReason": reason,
-    });
-    if let Some(input) = input {
-        output["updatedInput"] = input;
+        Err(code) => {
+            output["permissionDecision"] = "deny".into();
+            output["permissionDecisionReason"] = code.to_string().into();
+        }
     }
     write_answer(&json!({ "hookSpecificOutput": output }), stdout)
 }
